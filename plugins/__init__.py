@@ -1,0 +1,1 @@
+"""What turns docs, engine and records into the site."""

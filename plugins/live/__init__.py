@@ -1,0 +1,45 @@
+"""Executable snippets and interactive acts.
+
+This module re-exports the vocabulary in which an act is written. It imports nothing outside the standard library,
+because it also runs in the reader's browser; the MkDocs side lives in `plugins.live.plugin`.
+"""
+
+from plugins.live.runtime.contract import (
+    Act,
+    Blank,
+    Choice,
+    ChoiceQuestion,
+    Column,
+    Context,
+    ControlOption,
+    Failure,
+    Figure,
+    NumberQuestion,
+    Option,
+    Reflection,
+    State,
+    Table,
+    Toggle,
+    Verdict,
+    View,
+)
+
+__all__ = [
+    "Act",
+    "Blank",
+    "Choice",
+    "ChoiceQuestion",
+    "Column",
+    "Context",
+    "ControlOption",
+    "Failure",
+    "Figure",
+    "NumberQuestion",
+    "Option",
+    "Reflection",
+    "State",
+    "Table",
+    "Toggle",
+    "Verdict",
+    "View",
+]

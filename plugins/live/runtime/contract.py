@@ -1,0 +1,220 @@
+"""The act contract: the frozen dataclasses in which an author describes an interactive act.
+
+An act is a scene that reads top to bottom: situation, locked question, instruments, reveal, reflection, mathematics.
+It is one Python definition; the build bakes its default state into the page and the browser computes every other state
+from the same functions. Nothing here knows HTML, charts or physics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+Value = str | float | int | bool
+"""What a control, a prediction or a table cell can hold."""
+Row = Mapping[str, Value | None]
+"""One row of a chart's data set or of a table."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """One answer a reader can choose, with the sentence that says why it is right or wrong."""
+
+    value: Value
+    label: str
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class ChoiceQuestion:
+    """A locked multiple-choice prediction of a number.
+
+    The correct option is never typed: it is the option whose value is nearest to `answer()`, in the question's unit.
+    """
+
+    prompt: str
+    options: tuple[Option, ...]
+    unit: str
+    answer: Callable[[], float]
+
+    @property
+    def correct(self) -> Option:
+        """The option nearest to the engine's answer. Raises `ValueError` when two options are equally near."""
+        target = self.answer()
+        ranked = sorted(self.options, key=lambda option: abs(float(option.value) - target))
+        if len(ranked) > 1 and abs(float(ranked[0].value) - target) == abs(float(ranked[1].value) - target):
+            raise ValueError(f"options {ranked[0].value} and {ranked[1].value} are equally near to the answer {target}")
+        return ranked[0]
+
+
+@dataclass(frozen=True)
+class NumberQuestion:
+    """A locked prediction that the reader types as a number between `minimum` and `maximum`, in `unit`."""
+
+    prompt: str
+    unit: str
+    minimum: float
+    maximum: float
+    answer: Callable[[], float]
+
+
+@dataclass(frozen=True)
+class Context:
+    """A situation the act can be played in, e.g. a training node or a laptop."""
+
+    name: str
+    label: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class ControlOption:
+    """One position of a `Choice` control."""
+
+    value: Value
+    label: str
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A control with a handful of positions, shown as a segmented radio group."""
+
+    name: str
+    label: str
+    options: tuple[ControlOption, ...]
+    default: Value
+    help: str = ""
+
+
+@dataclass(frozen=True)
+class Toggle:
+    """A control that is on or off. Toggles that share a `group` are shown as one set of check boxes under that name."""
+
+    name: str
+    label: str
+    default: bool
+    group: str = ""
+    help: str = ""
+
+
+Control = Choice | Toggle
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything `compute` may depend on. `prediction` is None until the reader has locked one in."""
+
+    context: str
+    controls: Mapping[str, Value]
+    prediction: Value | None = None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The number that matters: a label, the formatted value, its unit."""
+
+    label: str
+    value: str
+    unit: str
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A limit that is exceeded: what failed, by how much, and what would help. One sentence each."""
+
+    title: str
+    what: str
+    excess: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Column:
+    """A table column. Numeric columns are aligned on the decimal point; the unit stands in the header."""
+
+    key: str
+    label: str
+    unit: str = ""
+    numeric: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A captioned table; every cell is already formatted text."""
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: Sequence[Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class View:
+    """What the instruments show in one state.
+
+    data: the rows of every named data set of the act's charts.
+    headline: the number that matters.
+    summary: one sentence that says what the charts show, for a screen reader.
+    tables: the data table of each chart under the chart's name, and any further table.
+    failure: the limit that this state exceeds, if it does.
+    """
+
+    data: Mapping[str, Sequence[Row]]
+    headline: Figure
+    summary: str
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the reveal says of a prediction: whether it is right, the gap in words, then paragraphs and tables."""
+
+    correct: bool
+    headline: str
+    paragraphs: tuple[str, ...]
+    tables: Mapping[str, Table] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Blank:
+    """A gap in a reflection's sentence, with the answers offered."""
+
+    name: str
+    label: str
+    options: tuple[Option, ...]
+
+
+@dataclass(frozen=True)
+class Reflection:
+    """A sentence with blanks. `text` holds `{name}` where a blank goes.
+
+    `correct(state)` gives the right value of every blank, computed for the reader's current instruments, so that the
+    feedback can never disagree with what the chart shows.
+    """
+
+    name: str
+    text: str
+    blanks: tuple[Blank, ...]
+    correct: Callable[[State], Mapping[str, Value]]
+
+
+@dataclass(frozen=True)
+class Act:
+    """One interactive act. `compute` and `reveal` are pure: the same state always gives the same view and verdict."""
+
+    name: str
+    title: str
+    minutes: int
+    situation: str
+    contexts: tuple[Context, ...]
+    question: ChoiceQuestion | NumberQuestion
+    controls: tuple[Control, ...]
+    compute: Callable[[State], View]
+    reveal: Callable[[Value, State], Verdict]
+    charts: Mapping[str, str]
+    """Chart name -> title of the chart. `charts.py` defines a function of the same name for each."""
+    reflections: tuple[Reflection, ...] = ()
+
+    def default_state(self) -> State:
+        """The state in which the act is baked: first context, default controls, nothing predicted."""
+        return State(self.contexts[0].name, {control.name: control.default for control in self.controls})

@@ -1,0 +1,88 @@
+/** The typed messages between the page and the one worker that holds Python. Plain data only. */
+
+export type Value = string | number | boolean;
+export type Row = Record<string, Value | null>;
+
+/** Mirrors plugins/live/runtime/contract.py: `State`. */
+export interface State {
+  context: string;
+  controls: Record<string, Value>;
+  prediction: Value | null;
+}
+
+export interface Figure {
+  label: string;
+  value: string;
+  unit: string;
+}
+export interface Failure {
+  title: string;
+  what: string;
+  excess: string;
+  remedy: string;
+}
+export interface Column {
+  key: string;
+  label: string;
+  unit: string;
+  numeric: boolean;
+}
+export interface Table {
+  caption: string;
+  columns: Column[];
+  rows: Record<string, string>[];
+}
+export interface View {
+  data: Record<string, Row[]>;
+  headline: Figure;
+  summary: string;
+  tables: Record<string, Table>;
+  failure: Failure | null;
+}
+export interface Verdict {
+  correct: boolean;
+  headline: string;
+  paragraphs: string[];
+  tables: Record<string, Table>;
+}
+/** Per blank: is the reader's choice right, and the sentence that says why. */
+export type Feedback = Record<string, { correct: boolean; why: string }>;
+
+/** A trimmed traceback: the text to show and the 1-based line of the reader's code it points at, if any. */
+export interface SnippetError {
+  text: string;
+  line: number | null;
+}
+
+/** Page -> worker. Every request has an id; `generation` counts the states of one act, newest wins. */
+export type Request =
+  | { kind: "start"; base: string }
+  | { kind: "run"; id: number; page: string; name: string; source: string }
+  | { kind: "compute"; id: number; generation: number; act: string; actUrl: string; state: State }
+  | { kind: "reveal"; id: number; act: string; actUrl: string; state: State }
+  | { kind: "check"; id: number; act: string; actUrl: string; reflection: string; answers: Record<string, Value>; state: State };
+
+/** Worker -> page. */
+export type Response =
+  | { kind: "progress"; label: string; loaded: number; total: number }
+  | { kind: "ready"; python: string; engine: string }
+  | { kind: "failed"; message: string }
+  | { kind: "output"; id: number; text: string }
+  | { kind: "ran"; id: number; result: string | null; error: SnippetError | null }
+  | { kind: "view"; id: number; generation: number; view: View }
+  | { kind: "verdict"; id: number; verdict: Verdict }
+  | { kind: "feedback"; id: number; feedback: Feedback }
+  | { kind: "problem"; id: number; message: string };
+
+/** `assets/live/runtime.json`, written by the build: what the worker loads, with exact sizes for the progress bar. */
+export interface RuntimeManifest {
+  pyodideVersion: string;
+  /** Relative to the manifest: folder of the Pyodide core. */
+  indexURL: string;
+  /** Relative to the manifest: the trimmed lock file that carries our wheels. */
+  lockFileURL: string;
+  /** Names in the lock file to load at start: the engine and the live runtime. */
+  packages: string[];
+  /** File name -> bytes of what a cold start fetches. */
+  sizes: Record<string, number>;
+}
