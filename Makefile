@@ -1,0 +1,93 @@
+# Two commands matter: `make serve` (read and write the site) and `make test` (prove it).
+# Set-up is incremental: every step leaves a stamp and runs again only when what it was made from changed.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+ADDRESS ?= 127.0.0.1:8000
+VENV := .venv
+PY := $(VENV)/bin/python
+MKDOCS := DISABLE_MKDOCS_2_WARNING=true $(VENV)/bin/mkdocs
+WEB := plugins/live/web
+WEB_SOURCES := $(shell find $(WEB)/src $(WEB)/styles -type f 2>/dev/null) $(WEB)/build.mjs $(WEB)/tsconfig.json
+BUNDLE := $(WEB)/dist/manifest.json
+
+.PHONY: help setup serve build test lint test-web test-python test-browser browsers bench-site bench-engine screenshots clean
+
+help: ## List the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(VENV)/bin/python:
+	@tools/make_venv.sh $(VENV)
+
+$(VENV)/.site: pyproject.toml | $(VENV)/bin/python
+	@echo "==> Installing what the site needs"
+	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[site]'
+	@touch $@
+
+$(VENV)/.test: pyproject.toml $(VENV)/.site
+	@echo "==> Installing what the tests need (PyTorch is the large part)"
+	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[site,bench,dev]'
+	@touch $@
+
+node_modules/.stamp: package.json package-lock.json
+	@tools/check_node.sh
+	@echo "==> Installing what the browser runtime needs"
+	@npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(BUNDLE): $(WEB_SOURCES) node_modules/.stamp
+	@echo "==> Bundling the browser runtime"
+	@npm run --silent build
+	@touch $@
+
+setup: $(VENV)/.site $(BUNDLE) ## Install and bundle what the site needs
+
+serve: setup ## Build the site, serve it on 127.0.0.1:8000, reload on every edit
+	@echo "==> Building, then serving on http://$(ADDRESS)/ (Ctrl+C stops)"
+	@$(MKDOCS) serve --dev-addr $(ADDRESS)
+
+build: setup ## Build the site into site/, strictly
+	@$(MKDOCS) build --strict
+
+browsers: ## Find or install the three browsers the tests drive
+	@tools/setup_browsers.sh
+
+lint: $(VENV)/.test node_modules/.stamp ## Style, types, workflow files
+	@echo "==> Style and types"
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/mypy
+	@npm run --silent typecheck
+	@node tools/lint_workflows.mjs
+
+test-web: $(BUNDLE) ## TypeScript unit tests
+	@echo "==> TypeScript units"
+	@npm run --silent test:unit
+
+test-python: $(VENV)/.test $(BUNDLE) ## Engine, measurements, plugins
+	@echo "==> Python tests"
+	@$(PY) -m pytest
+
+test-browser: $(VENV)/.test $(BUNDLE) browsers ## The site in Chromium, Firefox and WebKit
+	@echo "==> Browser tests"
+	@npm run --silent test:browser
+
+test: ## Set everything up and run every test
+	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory test-web
+	@$(MAKE) --no-print-directory test-python
+	@$(MAKE) --no-print-directory test-browser
+
+bench-site: setup browsers ## Print the site's budgets and what was measured
+	@node tools/bench_site/report.mjs
+
+bench-engine: $(VENV)/.test ## Print the engine's speed
+	@$(PY) tools/bench_engine.py
+
+screenshots: setup browsers ## Pictures of every page, to look at
+	@node tests/browser/screenshots.mjs
+
+clean: ## Remove what was built; installed packages stay
+	rm -rf site .cache $(WEB)/dist test-results
