@@ -1,0 +1,56 @@
+"""The build's child process: a JSON request per line on standard input, a JSON response per line on standard output.
+
+    {"call": "run_snippet", "arguments": {"page": …, "name": …, "source": …}}
+    {"call": "load_act" | "compute" | "reveal" | "check" | "reset_page", "arguments": {…}}
+
+A response is `{"ok": …}`, for a snippet with all its `output`, or `{"error": {"text": …, "line": …}}`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from plugins.live.runtime import bridge
+from plugins.live.runtime.acts import ActError
+
+
+def respond(request: dict[str, Any]) -> dict[str, Any]:
+    """Answer one request."""
+    call, arguments = request["call"], request["arguments"]
+    if call == "run_snippet":
+        output: list[str] = []
+        ran = json.loads(bridge.run_snippet(**arguments, write=output.append))
+        return {"ok": {"output": "".join(output), **ran}}
+    calls: dict[str, Callable[..., str | None]] = {
+        "load_act": bridge.load_act,
+        "compute": bridge.compute,
+        "reveal": bridge.reveal,
+        "check": bridge.check,
+        "reset_page": bridge.reset_page,
+    }
+    try:
+        answer = calls[call](**arguments)
+    except ActError as error:
+        return {"error": {"text": str(error), "line": error.line}}
+    return {"ok": json.loads(answer) if isinstance(answer, str) else answer}
+
+
+def main() -> None:
+    """Serve requests until standard input ends."""
+    # The conversation moves to private descriptors, so that nothing a snippet prints or reads, not even through a
+    # process of its own, can break into it.
+    requests = os.fdopen(os.dup(0), encoding="utf-8")
+    responses = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    sys.stdin, sys.stdout = open(0, encoding="utf-8"), open(1, "w", encoding="utf-8")  # noqa: SIM115
+    for line in requests:
+        print(json.dumps(respond(json.loads(line))), file=responses)
+
+
+if __name__ == "__main__":
+    main()

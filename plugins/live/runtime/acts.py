@@ -1,0 +1,186 @@
+"""Loads an act from the text of its `act.py`, and answers for it with plain data in and out."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any, TypeVar
+
+from plugins.live.runtime.contract import Act, ChoiceQuestion, State, Toggle, Value, Verdict
+from plugins.live.runtime.plain import Plain, plain
+from plugins.live.runtime.tracebacks import remember, trim
+from plugins.live.runtime.validation import (
+    check_definition,
+    check_state,
+    check_table,
+    check_view,
+    chosen,
+    correct_blanks,
+    same,
+)
+
+T = TypeVar("T")
+
+
+class ActError(ValueError):
+    """An act or a state that cannot be used, in one line; `line` is the line of `act.py` it points at, if any."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+class LoadedAct:
+    """An act whose definition has been checked. Every method takes and returns plain data."""
+
+    def __init__(self, act: Act, filename: str) -> None:
+        self.act = act
+        self._filename = filename
+
+    def describe(self) -> Plain:
+        """Everything the page may know before the reader commits: no answer, no explanation of an option."""
+        act = self.act
+        return {
+            "name": act.name,
+            "title": act.title,
+            "minutes": act.minutes,
+            "situation": act.situation,
+            "contexts": plain(act.contexts, "contexts"),
+            "question": _describe_question(act),
+            "controls": [_describe_control(control) for control in act.controls],
+            "charts": dict(act.charts),
+            "reflections": [
+                {
+                    "name": reflection.name,
+                    "text": reflection.text,
+                    "blanks": [
+                        {"name": blank.name, "label": blank.label, "options": _labels(blank.options)}
+                        for blank in reflection.blanks
+                    ],
+                }
+                for reflection in act.reflections
+            ],
+            "state": plain(act.default_state(), "state"),
+        }
+
+    def compute(self, state: Mapping[str, Any]) -> Plain:
+        """The view of a state. Raises `ActError` for a state that does not exist or a function that fails."""
+        current = self._state(state)
+        return self._guard("compute", lambda: plain(check_view(self.act, self.act.compute(current)), "View"))
+
+    def reveal(self, state: Mapping[str, Any]) -> Plain:
+        """The verdict on the state's prediction. Raises `ActError` as `compute`, and when nothing was predicted."""
+        current = self._state(state)
+        if current.prediction is None:
+            raise ActError("there is nothing to reveal: no prediction was made")
+        prediction = current.prediction
+        return self._guard("reveal", lambda: plain(_check_verdict(self.act.reveal(prediction, current)), "Verdict"))
+
+    def check(self, reflection: str, answers: Mapping[str, Value], state: Mapping[str, Any]) -> Plain:
+        """For each answered blank: whether the answer is right in this state, and why it is right or wrong."""
+        current = self._state(state)
+        found = next((item for item in self.act.reflections if item.name == reflection), None)
+        if found is None:
+            names = ", ".join(item.name for item in self.act.reflections) or "none"
+            raise ActError(f"unknown reflection {reflection!r}; allowed: {names}")
+        correct = self._guard(f"reflection {reflection!r}", lambda: correct_blanks(found, current))
+        blanks = {blank.name: blank for blank in found.blanks}
+        feedback: dict[str, Plain] = {}
+        for name, value in answers.items():
+            if name not in blanks:
+                raise ActError(f"unknown blank {name!r}; allowed: {', '.join(blanks)}")
+            try:
+                option = chosen(f"answer for {name!r}", blanks[name].options, value)
+            except ValueError as error:
+                raise ActError(str(error)) from None
+            feedback[name] = {"correct": same(option.value, correct[name]), "why": option.why}
+        return feedback
+
+    def _state(self, state: Mapping[str, Any]) -> State:
+        if not isinstance(state, Mapping) or not isinstance(state.get("controls"), Mapping):
+            raise ActError("a state needs a context and controls")
+        try:
+            return check_state(self.act, State(state.get("context", ""), state["controls"], state.get("prediction")))
+        except ValueError as error:
+            raise ActError(str(error)) from None
+
+    def _guard(self, what: str, call: Callable[[], T]) -> T:
+        return _guarded(what, self._filename, call)
+
+
+def load(name: str, source: str, filename: str) -> LoadedAct:
+    """Run the source of an act and check what it defines as `ACT`.
+
+    Args:
+        name: the act's name, as the page writes it.
+        source: the text of `act.py`.
+        filename: how errors name that file.
+
+    Raises:
+        ActError: the source fails, defines no `ACT`, or the definition has a mistake.
+    """
+    remember(filename, source)
+    module = ModuleType(f"acts.{name}")
+    # A dataclass defined in an act looks its module up here.
+    sys.modules[module.__name__] = module
+    _guarded("loading", filename, lambda: exec(compile(source, filename, "exec", dont_inherit=True), module.__dict__))
+    if not hasattr(module, "ACT"):
+        raise ActError("it defines no ACT", 1)
+    try:
+        return LoadedAct(_guarded("", filename, lambda: check_definition(module.ACT, name)), filename)
+    except ActError as error:
+        raise ActError(str(error), error.line or _line_of_act(source)) from None
+
+
+def _guarded(what: str, filename: str, call: Callable[[], T]) -> T:
+    """Call a function of the author's, and turn what it raises into one line with the place in `act.py`."""
+    try:
+        return call()
+    except Exception as error:
+        line = trim(error, filename, {filename}).line
+        message = str(error) if isinstance(error, ValueError) and line is None else f"{type(error).__name__}: {error}"
+        place = "" if line is None else f" ({filename}, line {line})"
+        raise ActError(f"{what}: {message}{place}".removeprefix(": "), line) from error
+
+
+def _line_of_act(source: str) -> int:
+    for node in ast.parse(source).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if any(isinstance(target, ast.Name) and target.id == "ACT" for target in targets):
+            return node.lineno
+    return 1
+
+
+def _describe_question(act: Act) -> Plain:
+    question = act.question
+    if isinstance(question, ChoiceQuestion):
+        options = _labels(question.options)
+        return {"kind": "choice", "prompt": question.prompt, "unit": question.unit, "options": options}
+    return {
+        "kind": "number",
+        "prompt": question.prompt,
+        "unit": question.unit,
+        "minimum": question.minimum,
+        "maximum": question.maximum,
+    }
+
+
+def _describe_control(control: Any) -> Plain:
+    kind = "toggle" if isinstance(control, Toggle) else "choice"
+    described = plain(control, f"control {control.name!r}")
+    assert isinstance(described, dict)
+    return {"kind": kind, **described}
+
+
+def _labels(options: Any) -> Plain:
+    return [{"value": option.value, "label": option.label} for option in options]
+
+
+def _check_verdict(verdict: object) -> Verdict:
+    if not isinstance(verdict, Verdict):
+        raise ValueError(f"it returned a {type(verdict).__name__}, not a Verdict")
+    for name, table in verdict.tables.items():
+        check_table(name, table)
+    return verdict

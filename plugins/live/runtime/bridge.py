@@ -1,0 +1,78 @@
+"""What the browser's worker and the build's child process call: the same functions, JSON text in and out.
+
+A page's snippets share one namespace, and an act is loaded once: this module is where that state lives, one per
+interpreter. Act functions raise `ActError`, whose message is one line for the reader.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from plugins.live.runtime.acts import ActError, LoadedAct, load
+from plugins.live.runtime.plain import Plain
+from plugins.live.runtime.snippets import Namespace, new_namespace, run
+
+
+@dataclass
+class _Page:
+    """What the snippets of one page share: their namespace, and the names that their tracebacks may show."""
+
+    namespace: Namespace = field(default_factory=new_namespace)
+    filenames: set[str] = field(default_factory=set)
+
+
+_pages: dict[str, _Page] = {}
+_acts: dict[str, LoadedAct] = {}
+
+
+def run_snippet(page: str, name: str, source: str, write: Callable[[str], object]) -> str:
+    """Run a snippet in its page's namespace.
+
+    Returns:
+        `{"result": text or null, "error": {"text": …, "line": number or null} or null}`. What the snippet prints goes
+        to `write` while it runs.
+    """
+    shared = _pages.setdefault(page, _Page())
+    filename = f"<{name}>"
+    shared.filenames.add(filename)
+    ran = run(source, filename, shared.namespace, write, visible=shared.filenames)
+    error = None if ran.error is None else {"text": ran.error.text, "line": ran.error.line}
+    return json.dumps({"result": ran.result, "error": error})
+
+
+def reset_page(page: str) -> None:
+    """Forget everything the page's snippets have defined."""
+    _pages.pop(page, None)
+
+
+def load_act(name: str, source: str, filename: str = "act.py") -> str:
+    """Load an act, or load it anew, and return its public description."""
+    _acts[name] = load(name, source, filename)
+    return _json(_acts[name].describe())
+
+
+def compute(name: str, state_json: str) -> str:
+    """The view of a loaded act in a state: `View` in protocol.ts."""
+    return _json(_loaded(name).compute(json.loads(state_json)))
+
+
+def reveal(name: str, state_json: str) -> str:
+    """The verdict of a loaded act on the prediction in a state: `Verdict` in protocol.ts."""
+    return _json(_loaded(name).reveal(json.loads(state_json)))
+
+
+def check(name: str, reflection: str, answers_json: str, state_json: str) -> str:
+    """The feedback on the answers to a reflection: `Feedback` in protocol.ts."""
+    return _json(_loaded(name).check(reflection, json.loads(answers_json), json.loads(state_json)))
+
+
+def _loaded(name: str) -> LoadedAct:
+    if name not in _acts:
+        raise ActError(f"act {name!r} is not loaded")
+    return _acts[name]
+
+
+def _json(value: Plain) -> str:
+    return json.dumps(value, allow_nan=False)

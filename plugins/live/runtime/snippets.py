@@ -1,0 +1,131 @@
+"""Runs one snippet in a page's namespace: what it prints, the value of its last expression, its trimmed error."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import io
+import sys
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+from plugins.live.runtime.tracebacks import Trimmed, remember, trim
+
+OUTPUT_LIMIT = 100_000
+"""Characters that one snippet may print: enough for any lesson, and a runaway `print` cannot freeze the page."""
+
+Namespace = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """The outcome of a snippet: `repr` of its last expression (None if it has no value), and its error if it failed."""
+
+    result: str | None
+    error: Trimmed | None
+
+
+def new_namespace() -> Namespace:
+    """A fresh namespace, as a script sees it."""
+    return {"__name__": "__main__", "__builtins__": builtins}
+
+
+def run(
+    source: str,
+    filename: str,
+    namespace: Namespace,
+    write: Callable[[str], object],
+    visible: Collection[str] = (),
+) -> Ran:
+    """Run `source` in `namespace` and send what it prints to `write` as it comes.
+
+    Args:
+        source: the reader's code.
+        filename: the name under which tracebacks show the code.
+        namespace: what earlier snippets of the page defined; changed in place.
+        write: called with pieces of standard output and standard error, at most `OUTPUT_LIMIT` characters in all.
+        visible: names of further snippets whose frames a traceback may show.
+
+    Returns:
+        The outcome. An exception of the snippet, `SystemExit` included, is part of it and never raised here.
+    """
+    remember(filename, source)
+    output = _Output(write)
+    streams = contextlib.ExitStack()
+    with streams:
+        streams.enter_context(contextlib.redirect_stdout(output))
+        streams.enter_context(contextlib.redirect_stderr(output))
+        streams.enter_context(_no_input())
+        try:
+            result, error = _execute(source, filename, namespace), None
+        except KeyboardInterrupt:
+            raise
+        except BaseException as raised:
+            result, error = None, trim(raised, filename, {filename, *visible})
+    output.flush()
+    return Ran(result, error)
+
+
+def _execute(source: str, filename: str, namespace: Namespace) -> str | None:
+    body, last = _split(source, filename)
+    exec(body, namespace)
+    if last is None:
+        return None
+    value = eval(last, namespace)
+    return None if value is None else _cut(repr(value))
+
+
+def _split(source: str, filename: str) -> tuple[CodeType, CodeType | None]:
+    """Compile the statements, and apart from them the last one if it is an expression whose value is to be shown."""
+    tree = ast.parse(source, filename)
+    if not tree.body or not isinstance(tree.body[-1], ast.Expr):
+        return compile(tree, filename, "exec", dont_inherit=True), None
+    last = ast.Expression(tree.body.pop().value)  # type: ignore[attr-defined]
+    body = compile(tree, filename, "exec", dont_inherit=True)
+    return body, compile(last, filename, "eval", dont_inherit=True)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= OUTPUT_LIMIT else text[:OUTPUT_LIMIT] + "…"
+
+
+@contextlib.contextmanager
+def _no_input() -> Any:
+    """`input()` ends at once with EOFError: there is no keyboard at build, and none in a worker."""
+    stdin, sys.stdin = sys.stdin, io.StringIO()
+    try:
+        yield
+    finally:
+        sys.stdin = stdin
+
+
+class _Output(io.TextIOBase):
+    """Passes text on line by line, so that a loop of small prints does not become a flood of messages."""
+
+    def __init__(self, write: Callable[[str], object]) -> None:
+        self._write = write
+        self._held = ""
+        self._left = OUTPUT_LIMIT
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        if self._left <= 0:
+            return len(text)
+        kept = text[: self._left]
+        self._left -= len(kept)
+        self._held += kept
+        if self._left == 0:
+            self._held += f"\n… output cut after {OUTPUT_LIMIT:,} characters\n"
+        if "\n" in kept or self._left == 0:
+            self.flush()
+        return len(text)
+
+    def flush(self) -> None:
+        if self._held:
+            held, self._held = self._held, ""
+            self._write(held)

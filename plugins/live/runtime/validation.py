@@ -1,0 +1,212 @@
+"""Finds the mistakes in an act's definition, and in a state, before they can reach a reader. Errors are one line."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from string import Formatter
+
+from plugins.live.runtime.contract import (
+    Act,
+    ChoiceQuestion,
+    Control,
+    ControlOption,
+    NumberQuestion,
+    Option,
+    Reflection,
+    State,
+    Table,
+    Toggle,
+    Value,
+    View,
+)
+
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
+
+def check_definition(act: object, name: str) -> Act:
+    """Return `act` if it is a sound definition of the act called `name`.
+
+    Raises:
+        ValueError: one line that says what is wrong and what is allowed.
+    """
+    if not isinstance(act, Act):
+        raise ValueError(f"ACT is a {type(act).__name__}, not an Act")
+    if act.name != name:
+        raise ValueError(f"the act is called {act.name!r}, but its folder says {name!r}")
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is no name for an act: use lower-case words joined by '-'")
+    if not act.contexts:
+        raise ValueError("an act needs at least one context")
+    _unique("context", (context.name for context in act.contexts))
+    _unique("control", (control.name for control in act.controls))
+    _unique("reflection", (reflection.name for reflection in act.reflections))
+    for chart in act.charts:
+        if not chart.isidentifier():
+            raise ValueError(f"chart {chart!r} cannot be the name of a function in charts.py")
+    for control in act.controls:
+        _check_control(control)
+    _check_question(act.question)
+    for reflection in act.reflections:
+        _check_reflection(reflection, act.default_state())
+    return act
+
+
+def check_state(act: Act, state: State) -> State:
+    """Return `state` with every value as the definition writes it (e.g. `1.0` where JavaScript sent `1`).
+
+    Raises:
+        ValueError: an unknown context, an unknown or missing control, or a value that is not among the options.
+    """
+    contexts = [context.name for context in act.contexts]
+    if state.context not in contexts:
+        raise ValueError(f"unknown context {state.context!r}; allowed: {_listed(contexts)}")
+    controls = {control.name: control for control in act.controls}
+    for name in state.controls:
+        if name not in controls:
+            raise ValueError(f"unknown control {name!r}; allowed: {_listed(controls)}")
+    values: dict[str, Value] = {}
+    for name, control in controls.items():
+        if name not in state.controls:
+            raise ValueError(f"control {name!r} has no value")
+        values[name] = _control_value(control, state.controls[name])
+    prediction = None if state.prediction is None else check_prediction(act.question, state.prediction)
+    return State(state.context, values, prediction)
+
+
+def check_prediction(question: ChoiceQuestion | NumberQuestion, prediction: Value) -> Value:
+    """Return the prediction if it answers the question. Raises `ValueError` otherwise."""
+    if isinstance(question, ChoiceQuestion):
+        return chosen("prediction", question.options, prediction).value
+    if isinstance(prediction, bool) or not isinstance(prediction, int | float) or not math.isfinite(prediction):
+        raise ValueError(f"prediction {prediction!r} is not a number")
+    if not question.minimum <= prediction <= question.maximum:
+        allowed = f"{question.minimum} to {question.maximum} {question.unit}".rstrip()
+        raise ValueError(f"prediction {prediction} is out of range; allowed: {allowed}")
+    return prediction
+
+
+def chosen(what: str, options: Sequence[Option], value: Value) -> Option:
+    """Return the option with this value. Raises `ValueError` if there is none."""
+    for option in options:
+        if same(option.value, value):
+            return option
+    raise ValueError(f"{what} {value!r} is not an option; allowed: {_listed(option.value for option in options)}")
+
+
+def same(left: Value, right: Value) -> bool:
+    """Whether two values are the same for a reader. Python's `1 == True` is not, its `1 == 1.0` is."""
+    return isinstance(left, bool) == isinstance(right, bool) and left == right
+
+
+def check_view(act: Act, view: object) -> View:
+    """Return `view` if it is one, with well-formed tables. Raises `ValueError` otherwise."""
+    if not isinstance(view, View):
+        raise ValueError(f"compute returned a {type(view).__name__}, not a View")
+    for name, table in view.tables.items():
+        check_table(name, table)
+    for chart in act.charts:
+        if chart not in view.tables:
+            raise ValueError(f"chart {chart!r} has no data table; View.tables needs one under that name")
+    return view
+
+
+def check_table(name: str, table: Table) -> None:
+    """Raise `ValueError` unless every row of the table has a text for every column and nothing else."""
+    keys = [column.key for column in table.columns]
+    _unique(f"table {name!r}: column", keys)
+    for index, row in enumerate(table.rows):
+        if set(row) != set(keys):
+            raise ValueError(f"table {name!r}, row {index}: its cells are {_listed(row)}; its columns {_listed(keys)}")
+        for key, cell in row.items():
+            if not isinstance(cell, str):
+                raise ValueError(f"table {name!r}, row {index}: {key!r} is {cell!r}; a cell is formatted text")
+
+
+def correct_blanks(reflection: Reflection, state: State) -> Mapping[str, Value]:
+    """The right value of every blank in this state. Raises `ValueError` if the reader could not choose it."""
+    correct = reflection.correct(state)
+    names = [blank.name for blank in reflection.blanks]
+    if set(correct) != set(names):
+        raise ValueError(f"reflection {reflection.name!r} answers {_listed(correct)}; its blanks are {_listed(names)}")
+    for blank in reflection.blanks:
+        chosen(
+            f"reflection {reflection.name!r}: the right answer for {blank.name!r},", blank.options, correct[blank.name]
+        )
+    return correct
+
+
+def _check_control(control: Control) -> None:
+    if isinstance(control, Toggle):
+        if not isinstance(control.default, bool):
+            raise ValueError(f"toggle {control.name!r}: the default {control.default!r} is not True or False")
+        return
+    if len(control.options) < 2:
+        raise ValueError(f"control {control.name!r} needs at least two options")
+    _distinct(f"control {control.name!r}", control.options)
+    _control_value(control, control.default)
+
+
+def _control_value(control: Control, value: Value) -> Value:
+    if isinstance(control, Toggle):
+        if not isinstance(value, bool):
+            raise ValueError(f"control {control.name!r} cannot be {value!r}; allowed: True, False")
+        return value
+    for option in control.options:
+        if same(option.value, value):
+            return option.value
+    allowed = _listed(option.value for option in control.options)
+    raise ValueError(f"control {control.name!r} cannot be {value!r}; allowed: {allowed}")
+
+
+def _check_question(question: ChoiceQuestion | NumberQuestion) -> None:
+    answer = question.answer()
+    if isinstance(answer, bool) or not isinstance(answer, int | float) or not math.isfinite(answer):
+        raise ValueError(f"question: the answer is {answer!r}, not a finite number")
+    if isinstance(question, NumberQuestion):
+        if not question.minimum <= answer <= question.maximum:
+            raise ValueError(f"question: the answer {answer} is outside {question.minimum} to {question.maximum}")
+        return
+    if len(question.options) < 2:
+        raise ValueError("question: it needs at least two options")
+    _distinct("question", question.options)
+    for option in question.options:
+        if isinstance(option.value, bool) or not isinstance(option.value, int | float):
+            raise ValueError(f"question: option {option.value!r} is not a number")
+    try:
+        _ = question.correct
+    except ValueError as error:
+        raise ValueError(f"question: {error}") from None
+
+
+def _check_reflection(reflection: Reflection, state: State) -> None:
+    where = f"reflection {reflection.name!r}"
+    names = [blank.name for blank in reflection.blanks]
+    _unique(f"{where}: blank", names)
+    gaps = [gap for _, gap, _, _ in Formatter().parse(reflection.text) if gap is not None]
+    if sorted(gaps) != sorted(names):
+        raise ValueError(f"{where}: its text has the gaps {_listed(gaps)}; its blanks are {_listed(names)}")
+    for blank in reflection.blanks:
+        _distinct(f"{where}, blank {blank.name!r}", blank.options)
+    correct_blanks(reflection, state)
+
+
+def _distinct(where: str, options: Sequence[Option] | Sequence[ControlOption]) -> None:
+    for option in options:
+        if isinstance(option.value, float) and not math.isfinite(option.value):
+            raise ValueError(f"{where}: option {option.value} is not a finite number")
+    _unique(f"{where}: option", (option.value for option in options))
+    _unique(f"{where}: label", (option.label for option in options))
+
+
+def _unique(what: str, values: Iterable[Value]) -> None:
+    seen: list[Value] = []
+    for value in values:
+        if any(same(value, other) for other in seen):
+            raise ValueError(f"{what} {value!r} appears twice")
+        seen.append(value)
+
+
+def _listed(values: Iterable[object]) -> str:
+    return ", ".join(str(value) for value in values) or "none"
