@@ -117,7 +117,8 @@ class Block(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Add attention, then the MLP."""
         x = x + self.attn(self.ln_1(x))  # (B, T, C)
-        return x + self.mlp(self.ln_2(x))  # (B, T, C)
+        out: Tensor = x + self.mlp(self.ln_2(x))  # (B, T, C)
+        return out
 
 
 class GPT2(nn.Module):
