@@ -1,0 +1,94 @@
+"""The operation list of a training step: each operation with its shapes and the tensors it keeps for backward.
+
+One list serves every quantity. Saved tensors give activation memory, matrix dimensions give FLOPs, inputs, outputs and
+weights give the bytes moved. Sizes are polynomials in batch and sequence length, so a list is made once per model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.dtypes import DType
+from engine.sizes import Size
+from engine.units import Bytes, Count
+
+Kind = Literal[
+    "embedding", "matmul", "attention", "norm", "softmax", "elementwise", "cast", "dropout", "copy", "loss", "reduce"
+]
+Component = Literal["activations", "casts", "logits"]
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A tensor that flows through the list; views share the value of their storage.
+
+    Attributes:
+        name: Unique within its section.
+        size: Elements, as a polynomial in batch and sequence.
+        dtype: Number format.
+        component: Which part of the ledger it counts to when it is saved.
+    """
+
+    name: str
+    size: Size
+    dtype: DType
+    component: Component = "activations"
+
+    def bytes(self, batch: Count, sequence: Count) -> Bytes:
+        """Bytes for a batch of sequences."""
+        return self.dtype.bytes(self.size(batch, sequence))
+
+
+@dataclass(frozen=True, slots=True)
+class Matmul:
+    """`count` independent products of an (m, k) by a (k, n) matrix."""
+
+    count: Size
+    m: Size
+    n: Size
+    k: Size
+
+    @property
+    def flops(self) -> Size:
+        """Multiplications and additions, 2 m n k each; a polynomial to evaluate for batch and sequence."""
+        return 2 * self.count * self.m * self.n * self.k
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One operation of the forward pass.
+
+    Attributes:
+        name: Dotted name, e.g. `"attn.c_attn"`.
+        kind: What sort of work it is.
+        inputs: Tensors read, without parameters.
+        outputs: Tensors written.
+        saved: Tensors that autograd keeps until this operation's backward.
+        matmuls: The matrix products it does, if any.
+        weights: Parameter elements it reads (for an embedding: rows looked up are in `outputs`, so 0).
+        weight_dtype: Format in which those parameters are read, or None when it reads none.
+    """
+
+    name: str
+    kind: Kind
+    inputs: tuple[Value, ...]
+    outputs: tuple[Value, ...]
+    saved: tuple[Value, ...] = ()
+    matmuls: tuple[Matmul, ...] = ()
+    weights: Count = 0
+    weight_dtype: DType | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Operations that occur `count` times in a row: the embedding, the block, the head with its loss."""
+
+    name: str
+    ops: tuple[Op, ...]
+    count: Count = 1
+
+    @property
+    def saved(self) -> tuple[Value, ...]:
+        """Every tensor kept for backward, once, in order of first use. A section's input belongs to the section."""
+        return tuple(dict.fromkeys(value for op in self.ops for value in op.saved))

@@ -1,0 +1,69 @@
+"""Accelerators: data sheet figures, dense peaks, sources."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine import EngineError, accelerator, list_accelerators
+
+TERA = 1e12
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "peak"),
+    [
+        ("v100-16", "fp16", 125),
+        ("v100-32", "fp16", 125),
+        ("a100-40", "bf16", 312),
+        ("a100-80", "bf16", 312),
+        ("h100-sxm", "bf16", 989.4),
+        ("h200", "bf16", 989.4),
+        ("rtx-4060", "bf16", 30.2),
+        ("rtx-4090", "bf16", 165.2),
+        ("rtx-5080", "bf16", 112.6),
+    ],
+)
+def test_training_peak_is_dense_and_accumulates_in_fp32(name: str, dtype: str, peak: float) -> None:
+    assert accelerator(name).peak(dtype) == pytest.approx(peak * TERA)
+
+
+@pytest.mark.parametrize(("name", "gigabytes"), [("h100-sxm", 80), ("rtx-4060", 8), ("h200", 141), ("v100-32", 32)])
+def test_memory_is_the_decimal_figure_on_the_box(name: str, gigabytes: int) -> None:
+    assert accelerator(name).memory_bytes == gigabytes * 10**9
+
+
+def test_a_v100_has_no_bf16() -> None:
+    with pytest.raises(EngineError, match=r"v100-16 has no peak for 'bf16' accumulated in 'fp32'; allowed: fp32/fp32"):
+        accelerator("v100-16").peak("bf16")
+
+
+def test_an_unknown_accelerator_names_the_known_ones() -> None:
+    with pytest.raises(EngineError, match=r"^accelerator 'h900' is unknown; allowed: .*h100-sxm"):
+        accelerator("h900")
+
+
+@pytest.mark.parametrize("name", list_accelerators())
+def test_every_record_is_sourced_and_has_each_mode_once(name: str) -> None:
+    chip = accelerator(name)
+    assert chip.sources
+    assert all(s.url.startswith("https://") and s.date for s in chip.sources)
+    modes = [(p.dtype, p.accumulate) for p in chip.peaks]
+    assert len(modes) == len(set(modes))
+    assert chip.memory_bytes > 0
+    assert chip.bandwidth > 0
+    assert chip.tdp > 0
+
+
+def test_no_two_records_describe_the_same_chip() -> None:
+    titles = [accelerator(name).title for name in list_accelerators()]
+    assert len(titles) == len(set(titles))
+
+
+@pytest.mark.parametrize("name", list_accelerators())
+def test_no_peak_is_a_sparse_figure(name: str) -> None:
+    """Dense tensor cores give the same rate to fp16 and bf16, and at most twice that to 8-bit formats."""
+    rates = {(p.dtype, p.accumulate): p.flops_per_second for p in accelerator(name).peaks}
+    half = rates[("fp16", "fp32")]
+    assert rates.get(("bf16", "fp32"), half) == half
+    assert rates.get(("fp8", "fp32"), half) <= 2.01 * half
+    assert half <= 16 * rates[("fp32", "fp32")]
