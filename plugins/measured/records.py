@@ -1,0 +1,225 @@
+"""The committed records: loaded, checked against their JSON Schema, indexed, and read by dotted path with units."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType
+from typing import Any
+
+import jsonschema
+
+from plugins.measured.errors import MeasuredError, suggestion
+from plugins.measured.quantities import quantity
+
+_INDEX = re.compile(r"\[(\d+)\]")
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One value of a record with the unit its schema states; `unit` is None where the schema states none."""
+
+    value: Any
+    unit: str | None
+
+    def quantity(self) -> Any:
+        """The value as a quantity. Raises `MeasuredError` when it is not a number."""
+        if isinstance(self.value, bool) or not isinstance(self.value, int | float):
+            kind = "null (it was not measured)" if self.value is None else f"{type(self.value).__name__}, not a number"
+            raise MeasuredError(f"the value is {kind}")
+        return quantity(self.value, self.unit or "1")
+
+
+@dataclass(frozen=True)
+class Record:
+    """One measured case, read only. `file` is the path below the folder of records: `smoke/case--device.json`."""
+
+    file: PurePosixPath
+    document: Mapping[str, Any]
+    schema: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def suite(self) -> str:
+        """The folder of the record."""
+        return self.file.parts[0]
+
+    @property
+    def case(self) -> str:
+        """The name of the case, without the device."""
+        return self.file.stem.rpartition("--")[0]
+
+    @property
+    def device(self) -> str:
+        """The device's slug, as in the name of the file."""
+        return self.file.stem.rpartition("--")[2]
+
+    @property
+    def status(self) -> str:
+        """`ok`, `oom`, `error` or `throttled`."""
+        return str(self.document["status"])
+
+    def at(self, path: str) -> Leaf:
+        """The value at a dotted path such as `summary.step_s.median` or `samples.step_s.0`, with its unit.
+
+        Raises `MeasuredError` that names the part that is not there and what is.
+        """
+        value: Any = self.document
+        schema: Mapping[str, Any] = self.schema
+        done: list[str] = []
+        for part in _INDEX.sub(r".\1", path.strip()).split("."):
+            where = ".".join(done) or "the record"
+            value = _step(value, part, where)
+            schema = _descend(schema, part, self.schema)
+            done.append(part)
+        return Leaf(value, _unit(schema, self.schema))
+
+    def has(self, path: str) -> bool:
+        """Whether `path` leads to a value that is not null."""
+        try:
+            return self.at(path).value is not None
+        except MeasuredError:
+            return False
+
+
+@dataclass(frozen=True)
+class Defect:
+    """A record that cannot be used: the file, the JSON pointer to the fault, and what is wrong."""
+
+    file: Path
+    pointer: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.file}{'#' + self.pointer if self.pointer else ''}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Records:
+    """Every valid record below one folder, and the defects of the others."""
+
+    folder: Path
+    records: tuple[Record, ...]
+    defects: tuple[Defect, ...] = ()
+
+    @property
+    def suites(self) -> tuple[str, ...]:
+        """The names of the suites that have a record."""
+        return tuple(sorted({record.suite for record in self.records}))
+
+    def select(self, suite: str, *, case: str | None = None, device: str | None = None) -> tuple[Record, ...]:
+        """The records of a suite, optionally of one case or one device only, ordered by file name."""
+        return tuple(
+            record
+            for record in self.records
+            if record.suite == suite and case in (None, record.case) and device in (None, record.device)
+        )
+
+    def one(self, name: str) -> Record:
+        """The record that `suite/case` or `suite/case--device` names.
+
+        Raises `MeasuredError` when there is none, or when several devices have one and the name says no device.
+        """
+        suite, slash, rest = name.strip().strip("/").partition("/")
+        if not slash:
+            raise MeasuredError(f"'{name}' is not a record; write suite/case, e.g. 'smoke/gpt2-nano-fp32-cpu'")
+        if suite not in self.suites:
+            raise MeasuredError(f"no record in suite '{suite}'; {suggestion(suite, self.suites)}")
+        matches = [record for record in self.select(suite) if rest in (record.case, record.file.stem)]
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            names = ", ".join(f"{suite}/{record.file.stem}" for record in matches)
+            raise MeasuredError(f"'{name}' was measured on several devices; name one: {names}")
+        known = {record.case for record in self.select(suite)} | {record.file.stem for record in self.select(suite)}
+        raise MeasuredError(f"no record '{rest}' in suite '{suite}'; {suggestion(rest, known)}")
+
+
+def load(folder: Path, schema_file: Path) -> Records:
+    """Read and check every `<suite>/<case>--<device>.json` below `folder` against the JSON Schema in `schema_file`.
+
+    A file that is not valid becomes a `Defect` and is left out.
+    """
+    if not schema_file.is_file():
+        return Records(folder, (), (Defect(schema_file, "", "the schema of the records is missing"),))
+    schema = json.loads(schema_file.read_text("utf-8"))
+    validator = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker())
+    frozen_schema = _freeze(schema)
+    records: list[Record] = []
+    defects: list[Defect] = []
+    for file in sorted(folder.rglob("*.json")):
+        document, found = _read(file, folder, validator)
+        defects.extend(found)
+        if not found:
+            records.append(Record(PurePosixPath(file.relative_to(folder).as_posix()), _freeze(document), frozen_schema))
+    return Records(folder, tuple(records), tuple(defects))
+
+
+def _read(file: Path, folder: Path, validator: jsonschema.Draft202012Validator) -> tuple[Any, list[Defect]]:
+    """The document in `file`, and what is wrong with it."""
+    relative = file.relative_to(folder)
+    if len(relative.parts) != 2 or "--" not in file.stem:
+        return None, [Defect(file, "", "a record is named <suite>/<case>--<device>.json")]
+    try:
+        document = json.loads(file.read_text("utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        return None, [Defect(file, "", f"not valid JSON: {error}")]
+    errors = sorted(validator.iter_errors(document), key=lambda error: error.json_path)
+    return document, [Defect(file, _pointer(error.absolute_path), error.message) for error in errors]
+
+
+def _pointer(parts: Sequence[str | int]) -> str:
+    """A JSON pointer (RFC 6901); the root is `/`, because an empty one is hard to see in a message."""
+    return "/" + "/".join(str(part).replace("~", "~0").replace("/", "~1") for part in parts)
+
+
+def _freeze(value: Any) -> Any:
+    """A read-only view of parsed JSON."""
+    if isinstance(value, dict):
+        return MappingProxyType({key: _freeze(item) for key, item in value.items()})
+    if isinstance(value, list):
+        return tuple(_freeze(item) for item in value)
+    return value
+
+
+def _step(value: Any, part: str, where: str) -> Any:
+    """One step along a path through a document."""
+    if isinstance(value, Mapping):
+        if part not in value:
+            raise MeasuredError(f"no '{part}' in {where}; {suggestion(part, value)}")
+        return value[part]
+    if isinstance(value, tuple):
+        if not part.isdigit() or int(part) >= len(value):
+            raise MeasuredError(f"no item '{part}' in {where}; it has {len(value)} items, counted from 0")
+        return value[int(part)]
+    raise MeasuredError(f"no '{part}' in {where}; {where} is a single value")
+
+
+def _alternatives(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """`schema` and everything it refers to or combines, references resolved within the document."""
+    yield schema
+    if "$ref" in schema:
+        target: Any = root
+        for part in str(schema["$ref"]).removeprefix("#").strip("/").split("/"):
+            target = target[part] if part else target
+        yield from _alternatives(target, root)
+    for keyword in ("allOf", "anyOf", "oneOf"):
+        for option in schema.get(keyword, ()):
+            yield from _alternatives(option, root)
+
+
+def _descend(schema: Mapping[str, Any], part: str, root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema of the member `part`; empty when the schema does not describe it."""
+    for option in _alternatives(schema, root):
+        members = [option.get("properties", {}).get(part), option.get("additionalProperties"), option.get("items")]
+        for member in members:
+            if isinstance(member, Mapping):
+                return member
+    return {}
+
+
+def _unit(schema: Mapping[str, Any], root: Mapping[str, Any]) -> str | None:
+    """The unit that a schema states."""
+    return next((str(option["unit"]) for option in _alternatives(schema, root) if "unit" in option), None)
