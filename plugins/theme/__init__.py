@@ -1,0 +1,1 @@
+"""The look of the site: templates and styles in `overrides/`, and formulas as MathML."""
