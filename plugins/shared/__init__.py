@@ -1,0 +1,1 @@
+"""What both plugins need: source locations, defects, a child process, a cache."""

@@ -1,0 +1,26 @@
+"""A mistake in the site's sources, said so that its author can fix it: file, line, what is wrong, what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Defect:
+    """One mistake. As text it is one line, `docs/page.md:12: what. fix`.
+
+    file: the source file, relative to the project.
+    line: its 1-based line, front matter counted, or None where the whole file is meant.
+    what: what is wrong, with the value.
+    fix: what is allowed, or what to do.
+    """
+
+    file: str
+    line: int | None
+    what: str
+    fix: str = ""
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        sentences = ". ".join(part.rstrip(".") for part in (self.what, self.fix) if part)
+        return f"{place}: {sentences}."

@@ -1,0 +1,178 @@
+"""Gives each of our Markdown constructs the line it stands on in its source file.
+
+Markdown has no line numbers once blocks are nested in tabs, lists or quotes. So before anything else happens, a
+preprocessor writes the line into the construct itself, as characters from Unicode's private area that survive every
+later step. Whoever renders the construct takes them out again with `unstamp`. What nobody took is removed from the
+page at the end; outside a code sample it means that a construct was not understood, which is a defect.
+
+A plugin calls `install` once in `on_config` and `enter` for every page in `on_page_markdown`.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from markdown import Markdown
+from markdown.extensions import Extension
+from markdown.postprocessors import Postprocessor
+from markdown.preprocessors import Preprocessor
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.plugins import get_plugin_logger
+from mkdocs.structure.pages import Page
+
+from plugins.shared.errors import Defect
+
+log = get_plugin_logger("plugins.shared")
+
+FENCES = ("live",)
+BLOCKS = ("act", "measured")
+INLINES = ("engine", "record")
+
+_DIGITS = [chr(0xE000 + digit) for digit in range(10)]
+_FENCE, _BLOCK, _INLINE = "\ue00a", "\ue00b", "\ue00c"
+_STAMP = re.compile(f"([{_FENCE}{_BLOCK}{_INLINE}])([{_DIGITS[0]}-{_DIGITS[9]}]+)")
+
+_FENCE_START = re.compile(r"(?P<prefix>[> \t]*)(?P<fence>`{3,}|~{3,})(?P<info>[^`]*)$")
+_OUR_FENCE = re.compile(rf"\s*(?:\{{\s*)?\.?(?:{'|'.join(FENCES)})(?![\w-])")
+_OUR_BLOCK = re.compile(rf"(?P<head>[> \t]*/{{3,}}[ ]*(?:{'|'.join(BLOCKS)})[ ]*)(?P<argument>\|.*)?$")
+_OUR_INLINE = re.compile(rf"`\{{(?:{'|'.join(INLINES)})\}}")
+_PRE = re.compile(r"<pre\b.*?</pre>|<!--.*?-->", re.DOTALL)
+_CODE = re.compile(r"<code\b.*?</code>", re.DOTALL)
+
+
+def unstamp(text: str) -> tuple[str, int | None]:
+    """Return the text without stamps, and the source line of the first one, or None if there was none."""
+    found = _STAMP.search(text)
+    return _STAMP.sub("", text), None if found is None else _line(found)
+
+
+def stamp(lines: list[str], first_line: int = 1) -> list[str]:
+    """Write its line into every construct. `first_line` is the number of `lines[0]` in the source file.
+
+    A fence carries the stamp at the start of its code, a block at the end of its argument, an inline construct behind
+    its braces. Code fences in other languages are left as they are.
+    """
+    stamped: list[str] = []
+    fence: re.Match[str] | None = None
+    pending = ""
+    for number, line in enumerate(lines, first_line):
+        if fence is not None and _within(fence, line):
+            ends = _ends(fence, line)
+            if pending:
+                # An empty fence has no line of code to carry the stamp, so it gets one.
+                body = fence["prefix"] + pending
+                stamped.extend([body, line] if ends else [body + line[len(fence["prefix"]) :]])
+                pending = ""
+            else:
+                stamped.append(line)
+            fence = None if ends else fence
+            continue
+        fence = _FENCE_START.match(line)
+        if fence is not None:
+            pending = _mark(_FENCE, number) if _OUR_FENCE.match(fence["info"]) else ""
+            stamped.append(line)
+        elif block := _OUR_BLOCK.match(line):
+            argument = (block["argument"] or "| ").rstrip()
+            stamped.append(f"{block['head']}{argument} {_mark(_BLOCK, number)}")
+        else:
+            stamped.append(_OUR_INLINE.sub(rf"\g<0>{_mark(_INLINE, number)}", line))
+    return stamped
+
+
+def unclaimed(html: str) -> list[tuple[str, int]]:
+    """The constructs that nobody rendered and that no code sample explains, as (kind, source line)."""
+    visible = _PRE.sub("", html)
+    found = [("fence", _line(match)) for match in _STAMP.finditer(visible) if match[1] == _FENCE]
+    # In running code, braces may be an example; a block's slashes never become running code by accident.
+    prose = _CODE.sub("", visible)
+    kinds = {_BLOCK: "block", _INLINE: "inline"}
+    found += [(kinds[match[1]], _line(match)) for match in _STAMP.finditer(prose) if match[1] in kinds]
+    return sorted(found, key=lambda item: item[1])
+
+
+class LocateExtension(Extension):
+    """Stamps every page before any other step, and checks and cleans it after the last."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.file = "<markdown>"
+        self._first_line = 1
+
+    def enter(self, page: Page, markdown: str, config: MkDocsConfig) -> None:
+        """Say which page comes next. `markdown` is its text without front matter, not yet changed by any plugin."""
+        self.file = source_path(page.file.abs_src_path or page.file.src_uri, config)
+        front_matter = page.file.content_string.rstrip().removesuffix(markdown.rstrip())
+        self._first_line = 1 + front_matter.count("\n")
+
+    def defect(self, line: int | None, what: str, fix: str = "") -> Defect:
+        """A defect on the current page."""
+        return Defect(self.file, line, what, fix)
+
+    def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 - the name is Python-Markdown's
+        """Register the first preprocessor and the last postprocessor."""
+        md.preprocessors.register(_Stamper(md, self), "locate", 1000)
+        md.postprocessors.register(_Cleaner(md, self), "locate", -1000)
+
+    @property
+    def first_line(self) -> int:
+        """The line of the source file on which the page's Markdown starts."""
+        return self._first_line
+
+
+def install(config: MkDocsConfig) -> LocateExtension:
+    """Return the site's one `LocateExtension`; add it to the Markdown extensions if it is not there yet."""
+    extensions: list[Any] = config.markdown_extensions
+    for extension in extensions:
+        if isinstance(extension, LocateExtension):
+            return extension
+    extension = LocateExtension()
+    extensions.append(extension)
+    return extension
+
+
+def source_path(path: str, config: MkDocsConfig) -> str:
+    """How messages name a source file: relative to the folder of `mkdocs.yml` where it lies within."""
+    root = Path(config.config_file_path).parent if config.config_file_path else Path.cwd()
+    resolved = Path(path).resolve()
+    return resolved.relative_to(root.resolve()).as_posix() if resolved.is_relative_to(root.resolve()) else path
+
+
+class _Stamper(Preprocessor):
+    def __init__(self, md: Markdown, extension: LocateExtension) -> None:
+        super().__init__(md)
+        self._extension = extension
+
+    def run(self, lines: list[str]) -> list[str]:
+        return stamp(lines, self._extension.first_line)
+
+
+class _Cleaner(Postprocessor):
+    def __init__(self, md: Markdown, extension: LocateExtension) -> None:
+        super().__init__(md)
+        self._extension = extension
+
+    def run(self, text: str) -> str:
+        shapes = {
+            "fence": 'write the options as name="…" with quotes',
+            "block": "it needs an empty line before it, known options, and the matching slashes at its end",
+            "inline": "close it with a backtick on the same paragraph",
+        }
+        for kind, line in unclaimed(text):
+            log.warning("%s", self._extension.defect(line, f"this {kind} was not understood", shapes[kind]))
+        return _STAMP.sub("", text)
+
+
+def _ends(fence: re.Match[str], line: str) -> bool:
+    return line.lstrip("> \t").rstrip() == fence["fence"] and len(line.rstrip()) == len(
+        fence["prefix"] + fence["fence"]
+    )
+
+
+def _mark(kind: str, line: int) -> str:
+    return kind + "".join(_DIGITS[int(digit)] for digit in str(line))
+
+
+def _line(match: re.Match[str]) -> int:
+    return int("".join(str(_DIGITS.index(digit)) for digit in match[2]))
