@@ -7,15 +7,23 @@ from collections.abc import Iterable
 
 
 class MeasuredError(ValueError):
-    """An author's mistake. The message is one sentence that names the thing, the value and the fix."""
+    """An author's mistake: `what` names the thing and the value, `fix` says what is allowed or what to do."""
+
+    def __init__(self, what: str, fix: str = "") -> None:
+        super().__init__(what, fix)
+        self.what = what
+        self.fix = fix
+
+    def __str__(self) -> str:
+        return f"{self.what}; {self.fix}" if self.fix else self.what
 
 
 def suggestion(name: str, allowed: Iterable[str]) -> str:
-    """`"did you mean 'GB'?"` when something allowed is close to `name`, else the list of what is allowed."""
+    """`"perhaps 'GB' is meant"` when something allowed is close to `name`, else the list of what is allowed."""
     choices = sorted(set(allowed))
     folded = {choice.casefold(): choice for choice in reversed(choices)}
     if close := difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6):
-        return f"did you mean '{folded[close[0]]}'?"
+        return f"perhaps '{folded[close[0]]}' is meant"
     if not choices:
         return "there is nothing to choose from"
     shown = ", ".join(choices[:12])

@@ -100,12 +100,12 @@ class Evaluator:
         result = self._visit(tree.body, {})
         value = result.value
         if not result.origin:
-            raise MeasuredError(f"'{text}' takes nothing from the engine; an inline number must be computed by it")
+            raise MeasuredError(f"'{text}' takes nothing from the engine", "an inline number must be computed by it")
         if isinstance(value, int | float) and not isinstance(value, bool):
             value = quantity(value, "1")
         if not isinstance(value, pint.Quantity):
             members = suggestion("", _public_members(value)) if self._is_engine(value) else ""
-            raise MeasuredError(f"'{text}' is {_describe(value)}, not a number{'; ' + members if members else ''}")
+            raise MeasuredError(f"'{text}' is {_describe(value)}, not a number", members)
         return Outcome(value.magnitude, unit_symbol(value), result.origin)
 
     def _visit(self, node: ast.expr, names: Mapping[str, Tracked]) -> Tracked:
@@ -136,7 +136,7 @@ class Evaluator:
             case ast.GeneratorExp(elt=item, generators=[loop]) | ast.ListComp(elt=item, generators=[loop]):
                 visited = [self._visit(item, scope) for scope in self._scopes(loop, names)]
                 return Tracked(tuple(item.value for item in visited), None, _first_origin(visited))
-        raise MeasuredError(f"'{ast.unparse(node)}' is not allowed here; use names, calls and arithmetic")
+        raise MeasuredError(f"'{ast.unparse(node)}' is not allowed here", "use names, calls and arithmetic")
 
     def _name(self, name: str) -> Tracked:
         if name in self.public:
@@ -146,14 +146,16 @@ class Evaluator:
             return self._wrap(value, self.unit_of(hints.get(name)), origin)
         if name in _BUILTINS:
             return Tracked(_BUILTINS[name])
-        raise MeasuredError(f"the engine has no '{name}'; {suggestion(name, self.public | _BUILTINS.keys())}")
+        raise MeasuredError(f"the engine has no '{name}'", suggestion(name, self.public | _BUILTINS.keys()))
 
     def _attribute(self, owner: Tracked, name: str) -> Tracked:
         if not self._is_engine(owner.value):
-            raise MeasuredError(f"{_describe(owner.value)} has no '.{name}'; only the engine's own objects have parts")
+            raise MeasuredError(
+                f"{_describe(owner.value)} has no '.{name}'", "only the engine's own objects have parts"
+            )
         if name.startswith("_") or not hasattr(owner.value, name):
             raise MeasuredError(
-                f"{_describe(owner.value)} has no '{name}'; {suggestion(name, _public_members(owner.value))}"
+                f"{_describe(owner.value)} has no '{name}'", suggestion(name, _public_members(owner.value))
             )
         kind = type(owner.value)
         definition = inspect.getattr_static(kind, name, None)
@@ -172,7 +174,7 @@ class Evaluator:
             return self._wrap(owner.value[key.value], owner.unit, owner.origin)
         except (KeyError, IndexError, TypeError) as error:
             keys = [str(name) for name in owner.value] if isinstance(owner.value, Mapping) else []
-            raise MeasuredError(f"no item {key.value!r}; {suggestion(str(key.value), keys)}") from error
+            raise MeasuredError(f"no item {key.value!r}", suggestion(str(key.value), keys)) from error
 
     def _call(self, node: ast.Call, names: Mapping[str, Tracked]) -> Tracked:
         function = self._visit(node.func, names)
@@ -196,9 +198,7 @@ class Evaluator:
         signature = inspect.signature(function.value)
         if unknown := sorted(named.keys() - signature.parameters.keys()):
             hint = suggestion(unknown[0], signature.parameters)
-            raise MeasuredError(
-                f"{text} has no argument '{unknown[0]}'; {suggestion(unknown[0], signature.parameters)}"
-            )
+            raise MeasuredError(f"{text} has no argument '{unknown[0]}'", hint)
         try:
             bound = signature.bind(*positional, **named)
         except TypeError as error:

@@ -41,7 +41,7 @@ def parse_unit(text: str) -> pint.Unit:
     try:
         return registry().parse_units(_PURE.get(text, text))
     except (pint.errors.PintError, ValueError, TypeError, AttributeError) as error:
-        raise MeasuredError(f"unknown unit '{text}'; {suggestion(text, COMMON_UNITS)}") from error
+        raise MeasuredError(f"unknown unit '{text}'", suggestion(text, COMMON_UNITS)) from error
 
 
 def quantity(value: float, unit: str) -> pint.Quantity[Any]:
@@ -98,11 +98,11 @@ def parse_format(text: str) -> Format:
     """Read `GB .2f` into its unit and number format. Raises `MeasuredError` when either is not known."""
     unit, _, spec = text.strip().partition(" ")
     if not unit:
-        raise MeasuredError("the unit is missing; end the number with a unit, e.g. '| GB .2f' or '| count'")
+        raise MeasuredError("the unit is missing", "end the number with a unit, e.g. '| GB .2f' or '| count'")
     checked = Format(unit, spec.strip())
     parse_unit(checked.unit)
     if checked.spec and not _SPEC.fullmatch(checked.spec):
-        raise MeasuredError(f"unknown number format '{checked.spec}'; use one like '.2f', ',.0f', '.3g' or 'd'")
+        raise MeasuredError(f"unknown number format '{checked.spec}'", "use one like '.2f', ',.0f', '.3g' or 'd'")
     return checked
 
 
@@ -127,7 +127,7 @@ def format_number(value: float, spec: str) -> str:
         raise MeasuredError(f"the value is {value}, which is not a number that can be shown")
     match = _SPEC.fullmatch(spec or ",.4g")
     if match is None:
-        raise MeasuredError(f"unknown number format '{spec}'; use one like '.2f', ',.0f', '.3g' or 'd'")
+        raise MeasuredError(f"unknown number format '{spec}'", "use one like '.2f', ',.0f', '.3g' or 'd'")
     sign, comma, digits, kind = match["sign"], match["comma"], match["digits"], match["kind"]
     if kind == "d":
         text = format(round(value), f"{sign}{comma}d")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -14,6 +14,7 @@ import jsonschema
 
 from plugins.measured.errors import MeasuredError, suggestion
 from plugins.measured.quantities import quantity
+from plugins.shared.errors import Defect
 
 _INDEX = re.compile(r"\[(\d+)\]")
 
@@ -85,18 +86,6 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Defect:
-    """A record that cannot be used: the file, the JSON pointer to the fault, and what is wrong."""
-
-    file: Path
-    pointer: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.file}{'#' + self.pointer if self.pointer else ''}: {self.message}"
-
-
-@dataclass(frozen=True)
 class Records:
     """Every valid record below one folder, and the defects of the others."""
 
@@ -124,54 +113,62 @@ class Records:
         """
         suite, slash, rest = name.strip().strip("/").partition("/")
         if not slash:
-            raise MeasuredError(f"'{name}' is not a record; write suite/case, e.g. 'smoke/gpt2-nano-fp32-cpu'")
+            raise MeasuredError(f"'{name}' is not a record", "write suite/case, e.g. 'smoke/gpt2-nano-fp32-cpu'")
         if suite not in self.suites:
-            raise MeasuredError(f"no record in suite '{suite}'; {suggestion(suite, self.suites)}")
+            raise MeasuredError(f"no record in suite '{suite}'", suggestion(suite, self.suites))
         matches = [record for record in self.select(suite) if rest in (record.case, record.file.stem)]
         if len(matches) == 1:
             return matches[0]
         if matches:
             names = ", ".join(f"{suite}/{record.file.stem}" for record in matches)
-            raise MeasuredError(f"'{name}' was measured on several devices; name one: {names}")
+            raise MeasuredError(f"'{name}' was measured on several devices", f"name one: {names}")
         known = {record.case for record in self.select(suite)} | {record.file.stem for record in self.select(suite)}
-        raise MeasuredError(f"no record '{rest}' in suite '{suite}'; {suggestion(rest, known)}")
+        raise MeasuredError(f"no record '{rest}' in suite '{suite}'", suggestion(rest, known))
 
 
-def load(folder: Path, schema_file: Path) -> Records:
+def load(folder: Path, schema_file: Path, root: Path) -> Records:
     """Read and check every `<suite>/<case>--<device>.json` below `folder` against the JSON Schema in `schema_file`.
 
-    A file that is not valid becomes a `Defect` and is left out.
+    A file that is not valid is left out and becomes defects, which name files relative to `root`.
     """
     if not schema_file.is_file():
-        return Records(folder, (), (Defect(schema_file, "", "the schema of the records is missing"),))
+        return Records(folder, (), (Defect(_name(schema_file, root), None, "the schema of the records is missing"),))
     schema = json.loads(schema_file.read_text("utf-8"))
     validator = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker())
     frozen_schema = _freeze(schema)
     records: list[Record] = []
     defects: list[Defect] = []
     for file in sorted(folder.rglob("*.json")):
-        document, found = _read(file, folder, validator)
-        defects.extend(found)
-        if not found:
-            records.append(Record(PurePosixPath(file.relative_to(folder).as_posix()), _freeze(document), frozen_schema))
+        path = PurePosixPath(file.relative_to(folder).as_posix())
+        document, faults = _read(file, path, validator)
+        defects.extend(Defect(_name(file, root), None, fault, _REMEDY) for fault in faults)
+        if not faults:
+            records.append(Record(path, _freeze(document), frozen_schema))
     return Records(folder, tuple(records), tuple(defects))
 
 
-def _read(file: Path, folder: Path, validator: jsonschema.Draft202012Validator) -> tuple[Any, list[Defect]]:
-    """The document in `file`, and what is wrong with it."""
-    relative = file.relative_to(folder)
-    if len(relative.parts) != 2 or "--" not in file.stem:
-        return None, [Defect(file, "", "a record is named <suite>/<case>--<device>.json")]
+_REMEDY = "measure it again; a record is never edited by hand"
+
+
+def _read(file: Path, path: PurePosixPath, validator: jsonschema.Draft202012Validator) -> tuple[Any, list[str]]:
+    """The document in `file`, and what is wrong with it: the JSON pointer to each fault, and the fault."""
+    if len(path.parts) != 2 or "--" not in path.stem:
+        return None, ["a record is named <suite>/<case>--<device>.json"]
     try:
         document = json.loads(file.read_text("utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        return None, [Defect(file, "", f"not valid JSON: {error}")]
+        return None, [f"not valid JSON: {error}"]
     errors = sorted(validator.iter_errors(document), key=lambda error: error.json_path)
-    return document, [Defect(file, _pointer(error.absolute_path), error.message) for error in errors]
+    return document, [f"at {_pointer(error.absolute_path)}: {error.message}" for error in errors]
 
 
-def _pointer(parts: Sequence[str | int]) -> str:
-    """A JSON pointer (RFC 6901); the root is `/`, because an empty one is hard to see in a message."""
+def _name(file: Path, root: Path) -> str:
+    """How a message names a file."""
+    return file.relative_to(root).as_posix() if file.is_relative_to(root) else str(file)
+
+
+def _pointer(parts: Iterable[str | int]) -> str:
+    """A JSON pointer (RFC 6901); the root is shown as `/`, because an empty one is hard to see in a message."""
     return "/" + "/".join(str(part).replace("~", "~0").replace("/", "~1") for part in parts)
 
 
@@ -188,13 +185,13 @@ def _step(value: Any, part: str, where: str) -> Any:
     """One step along a path through a document."""
     if isinstance(value, Mapping):
         if part not in value:
-            raise MeasuredError(f"no '{part}' in {where}; {suggestion(part, value)}")
+            raise MeasuredError(f"no '{part}' in {where}", suggestion(part, value))
         return value[part]
     if isinstance(value, tuple):
         if not part.isdigit() or int(part) >= len(value):
-            raise MeasuredError(f"no item '{part}' in {where}; it has {len(value)} items, counted from 0")
+            raise MeasuredError(f"no item '{part}' in {where}", f"it has {len(value)} items, counted from 0")
         return value[int(part)]
-    raise MeasuredError(f"no '{part}' in {where}; {where} is a single value")
+    raise MeasuredError(f"no '{part}' in {where}", f"{where} is a single value")
 
 
 def _alternatives(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
