@@ -164,10 +164,14 @@ class _Cleaner(Postprocessor):
         return _STAMP.sub("", text)
 
 
+def _within(fence: re.Match[str], line: str) -> bool:
+    """Whether the line belongs to the fence: one that is indented less shows that it was none."""
+    content = line.lstrip("> \t")
+    return not content or len(line) - len(content) >= len(fence["prefix"])
+
+
 def _ends(fence: re.Match[str], line: str) -> bool:
-    return line.lstrip("> \t").rstrip() == fence["fence"] and len(line.rstrip()) == len(
-        fence["prefix"] + fence["fence"]
-    )
+    return line[len(fence["prefix"]) :].rstrip() == fence["fence"]
 
 
 def _mark(kind: str, line: int) -> str:

@@ -1,0 +1,80 @@
+"""A cache of JSON results and files under `.cache/`, addressed by everything they were computed from.
+
+A key is a hash of content, so an entry never has to be invalidated: a change anywhere asks for another key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+
+def digest(*parts: str | bytes) -> str:
+    """A hash of the parts, in which their borders count: 32 hexadecimal digits."""
+    state = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        state.update(len(data).to_bytes(8, "big") + data)
+    return state.hexdigest()[:32]
+
+
+def fingerprint(paths: Iterable[Path]) -> str:
+    """A hash of the content of files and of all files in folders, byte code left out, and of the Python version."""
+    files: list[tuple[str, bytes]] = []
+    for path in paths:
+        if path.is_file():
+            files.append((path.name, path.read_bytes()))
+        for file in sorted(path.rglob("*")) if path.is_dir() else ():
+            if file.is_file() and "__pycache__" not in file.parts:
+                files.append((file.relative_to(path).as_posix(), file.read_bytes()))
+    return digest(platform.python_version(), *(part for name, data in files for part in (name, data)))
+
+
+class Cache:
+    """JSON results by key. A cache without a folder keeps nothing.
+
+    Args:
+        folder: where the entries live; made when needed.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+
+    def get(self, key: str) -> Any | None:
+        """The result stored under `key`, or None. An entry that cannot be read counts as absent."""
+        if self._folder is None:
+            return None
+        try:
+            return json.loads((self._folder / f"{key}.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+
+    def put(self, key: str, result: Any) -> None:
+        """Store a result under `key`."""
+        if self._folder is not None:
+            write_atomically(self._folder / f"{key}.json", json.dumps(result).encode())
+
+
+def cached_file(path: Path, make: Callable[[], bytes]) -> bytes:
+    """The bytes of a file whose name is derived from all it is made of; made when it is not there."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        data = make()
+        write_atomically(path, data)
+        return data
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that it is never seen half written, not even by a build running at the same time."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+    Path(temporary).replace(path)

@@ -1,0 +1,142 @@
+"""Runs a Python module in a child process that answers JSON lines, with a time limit for every request.
+
+Code of authors runs there and not in the build's own process: it can loop, exit or crash without taking the build
+along, and it sees new sources without a restart of `mkdocs serve`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+ROOT = Path(__file__).resolve().parents[2]
+"""The folder that holds `engine` and `plugins`."""
+
+
+class ChildError(Exception):
+    """The child gave no answer. The message is one line."""
+
+
+class TimeLimitError(ChildError):
+    """The child did not answer within the time limit and was killed; what it had in memory is gone."""
+
+
+class Child:
+    """A child process, started at the first request and again after it had to be killed.
+
+    Args:
+        module: the module to run with `python -m`. It reads a JSON document per line and answers each with one.
+        time_limit_s: the most seconds a request may take.
+        scratch: a folder for bytecode, so that running never touches a folder that `mkdocs serve` watches.
+    """
+
+    def __init__(self, module: str, time_limit_s: float, scratch: Path) -> None:
+        self._module = module
+        self._time_limit_s = time_limit_s
+        self._scratch = scratch
+        self._process: subprocess.Popen[str] | None = None
+        self._answers: queue.Queue[str | None] = queue.Queue()
+        self._errors: IO[str] | None = None
+        self.starts = 0
+        """How often the process was started: a change means that it has lost its memory."""
+
+    def request(self, message: Mapping[str, Any]) -> Any:
+        """Send a request and return the answer.
+
+        Raises:
+            TimeLimitError: no answer within the time limit.
+            ChildError: the process ended without an answer.
+        """
+        process = self._running()
+        assert process.stdin is not None
+        try:
+            process.stdin.write(json.dumps(message) + "\n")
+            process.stdin.flush()
+            answer = self._answers.get(timeout=self._time_limit_s)
+        except queue.Empty:
+            self.close()
+            raise TimeLimitError(f"stopped after {self._time_limit_s:g} s") from None
+        except BrokenPipeError:
+            answer = None
+        if answer is None:
+            raise ChildError(self._last_words())
+        return json.loads(answer)
+
+    def close(self) -> None:
+        """End the process. A later request starts a new one."""
+        if self._process is None:
+            return
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._errors):
+            if stream is not None:
+                _close(stream)
+        self._process = None
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _running(self) -> subprocess.Popen[str]:
+        if self._process is None:
+            self.starts += 1
+            self._answers = queue.Queue()
+            self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", self._module],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                encoding="utf-8",
+                cwd=ROOT,
+                # A fixed hash seed gives sets one order, so that a page does not change from build to build.
+                env={
+                    **os.environ,
+                    "PYTHONUTF8": "1",
+                    "PYTHONHASHSEED": "0",
+                    "PYTHONPYCACHEPREFIX": str(self._scratch.resolve()),
+                },
+            )
+            assert self._process.stdout is not None
+            put = self._answers.put
+            threading.Thread(target=_forward, args=(self._process.stdout, put), daemon=True).start()
+        return self._process
+
+    def _last_words(self) -> str:
+        assert self._process is not None
+        assert self._errors is not None
+        status = self._process.wait()
+        self._errors.seek(0)
+        lines = self._errors.read().strip().splitlines()
+        self.close()
+        said = f": {lines[-1]}" if lines else ""
+        return f"the Python process ended with status {status}{said}"
+
+
+def _forward(stream: IO[str], put: Callable[[str | None], None]) -> None:
+    """Pass lines on until the stream ends, and then None."""
+    # `close` may close the stream while we wait for a line.
+    with contextlib.suppress(ValueError):
+        for line in stream:
+            put(line)
+    put(None)
+
+
+def _close(stream: IO[str]) -> None:
+    # A request that the process never read may still be in the buffer.
+    with contextlib.suppress(BrokenPipeError):
+        stream.close()
