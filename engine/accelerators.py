@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from engine.errors import EngineError
 from engine.records import Source, read_record, record_names, take_sources
-from engine.units import Bytes, BytesPerSecond, FlopsPerSecond, Watts
+from engine.units import Bytes, BytesPerSecond, Count, Dollars, FlopsPerSecond, Watts
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,24 @@ class Peak:
     dtype: str
     accumulate: str
     flops_per_second: FlopsPerSecond
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """The fastest matrix product anyone has published for the chip: `shape` is `MxNxK`, operands are `dtype`."""
+
+    dtype: str
+    flops_per_second: FlopsPerSecond
+    shape: str
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a card costs, per hour when rented or once when bought, and who asked that and when."""
+
+    dollars: Dollars
+    source: Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +54,11 @@ class Accelerator:
         peaks: Dense peaks.
         tdp: Thermal design power of the chip or card.
         sources: Where the figures come from.
+        multiprocessors: Streaming multiprocessors, which share out the tiles of a matrix product; 0 when not known.
+        links: Names of the links it has (`engine.links`), the fastest first; none for a chip that works alone.
+        ceilings: Measured matrix products, at most one per number format.
+        rent: Dollars per hour, or None when no price is on record.
+        purchase: Dollars, or None when no price is on record.
     """
 
     name: str
@@ -44,6 +68,11 @@ class Accelerator:
     peaks: tuple[Peak, ...]
     tdp: Watts
     sources: tuple[Source, ...]
+    multiprocessors: Count = 0
+    links: tuple[str, ...] = ()
+    ceilings: tuple[Ceiling, ...] = ()
+    rent: Price | None = None
+    purchase: Price | None = None
 
     def peak(self, dtype: str, accumulate: str = "fp32") -> FlopsPerSecond:
         """Dense peak for operands of `dtype` with the given accumulator.
@@ -56,6 +85,10 @@ class Accelerator:
         modes = ", ".join(f"{entry.dtype}/{entry.accumulate}" for entry in self.peaks)
         raise EngineError(f"{self.name} has no peak for {dtype!r} accumulated in {accumulate!r}; allowed: {modes}")
 
+    def ceiling(self, dtype: str) -> Ceiling | None:
+        """The measured matrix-product ceiling for operands of `dtype`, or None when none is published."""
+        return next((entry for entry in self.ceilings if entry.dtype == dtype), None)
+
 
 @cache
 def accelerator(name: str) -> Accelerator:
@@ -65,7 +98,22 @@ def accelerator(name: str) -> Accelerator:
     peaks = tuple(Peak(p["dtype"], p["accumulate"], float(p["flops_per_second"])) for p in record.pop("peaks"))
     record["bandwidth"] = float(record.pop("bandwidth_bytes_per_second"))
     record["tdp"] = float(record.pop("tdp_watts"))
+    record["links"] = tuple(record.get("links", ()))
+    record["ceilings"] = tuple(_ceiling(entry) for entry in record.get("ceilings", ()))
+    for deal in ("rent", "purchase"):
+        if deal in record:
+            record[deal] = _price(record[deal])
     return Accelerator(name=name, peaks=peaks, sources=sources, **record)
+
+
+def _ceiling(entry: dict[str, Any]) -> Ceiling:
+    origin = {key: value for key, value in entry.items() if key in ("url", "date", "note")}
+    return Ceiling(entry["dtype"], float(entry["flops_per_second"]), entry["shape"], Source(**origin))
+
+
+def _price(entry: dict[str, Any]) -> Price:
+    origin = {key: value for key, value in entry.items() if key != "dollars"}
+    return Price(float(entry["dollars"]), Source(**origin))
 
 
 def list_accelerators() -> tuple[str, ...]:

@@ -1,0 +1,1 @@
+"""Parallel training: what is divided, what is sent, what waits."""
