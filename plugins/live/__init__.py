@@ -17,9 +17,11 @@ from plugins.live.runtime.contract import (
     NumberQuestion,
     Option,
     Reflection,
+    Row,
     State,
     Table,
     Toggle,
+    Value,
     Verdict,
     View,
 )
@@ -37,9 +39,11 @@ __all__ = [
     "NumberQuestion",
     "Option",
     "Reflection",
+    "Row",
     "State",
     "Table",
     "Toggle",
+    "Value",
     "Verdict",
     "View",
 ]
