@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -126,10 +126,16 @@ class Records:
         raise MeasuredError(f"no record '{rest}' in suite '{suite}'", suggestion(rest, known))
 
 
-def load(folder: Path, schema_file: Path, root: Path) -> Records:
-    """Read and check every `<suite>/<case>--<device>.json` below `folder` against the JSON Schema in `schema_file`.
+def load(folder: Path, schema_file: Path, root: Path, consistency: Callable[[Any], list[str]]) -> Records:
+    """Read and check every `<suite>/<case>--<device>.json` below `folder`.
 
     A file that is not valid is left out and becomes defects, which name files relative to `root`.
+
+    Args:
+        folder: Where the records are.
+        schema_file: The JSON Schema that every record must meet.
+        root: The folder of the project.
+        consistency: What a schema cannot say, e.g. that parts sum to the whole: a sentence per fault of a document.
     """
     if not schema_file.is_file():
         return Records(folder, (), (Defect(_name(schema_file, root), None, "the schema of the records is missing"),))
@@ -141,6 +147,7 @@ def load(folder: Path, schema_file: Path, root: Path) -> Records:
     for file in sorted(folder.rglob("*.json")):
         path = PurePosixPath(file.relative_to(folder).as_posix())
         document, faults = _read(file, path, validator)
+        faults = faults or consistency(document)
         defects.extend(Defect(_name(file, root), None, fault, _REMEDY) for fault in faults)
         if not faults:
             records.append(Record(path, _freeze(document), frozen_schema))

@@ -1,0 +1,94 @@
+"""Table cells: one value of a record as text, and the padding that aligns a column on its decimal points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from plugins.measured.errors import MeasuredError
+from plugins.measured.evidence import STATUS, distribution, number_at
+from plugins.measured.options import Column
+from plugins.measured.quantities import Format, show
+from plugins.measured.records import Record
+
+ABSENT = "—"
+"""What stands where a record has no value."""
+_POINT_EM = 0.26
+"""The width of a decimal point in em, as in the text face; digits are one `ch` wide."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell's text; whether it is a number; the number of samples behind it; the unit its header must show."""
+
+    text: str
+    numeric: bool = False
+    n: int | None = None
+    unit: str = "1"
+
+
+def cell(record: Record, column: Column) -> Cell:
+    """The cell of a record in a column.
+
+    Raises `MeasuredError` when the path leads nowhere or the unit does not fit. A run that failed has no numbers, so
+    there a missing value is shown as absent.
+    """
+    try:
+        leaf = number_at(record, column.path)
+        sampled = distribution(record, column.path)
+    except MeasuredError:
+        if record.status in ("ok", "throttled"):
+            raise
+        return Cell(ABSENT)
+    if leaf.value is None:
+        return Cell(ABSENT)
+    if column.format is None and (isinstance(leaf.value, bool) or not isinstance(leaf.value, int | float)):
+        return Cell(_words(leaf.value))
+    form = column.format or Format(leaf.unit or "1")
+    text = show(leaf.quantity(), form).number
+    if sampled is None or not column.spread:
+        return Cell(text, numeric=True, unit=form.unit)
+    return Cell(f"{text}\u00a0±\u00a0{sampled.spread(form)}", numeric=True, n=sampled.n, unit=form.unit)
+
+
+def paddings(cells: Sequence[Cell]) -> list[str]:
+    """The space to leave right of every cell, as a CSS length, so that right-aligned numbers meet at the point.
+
+    The text itself stays as it is: it can be copied and read aloud.
+    """
+    tails = [_tail(item.text) if item.numeric else None for item in cells]
+    digits = max((sum(map(str.isdigit, tail)) for tail in tails if tail is not None), default=0)
+    points = max((tail.count(".") for tail in tails if tail is not None), default=0)
+    return [
+        "0ch" if tail is None else _length(digits - sum(map(str.isdigit, tail)), _POINT_EM * (points - tail.count(".")))
+        for tail in tails
+    ]
+
+
+def status_text(record: Record) -> str:
+    """The status of a run that is not simply `ok`, in words; empty when it is."""
+    return "" if record.status == "ok" else STATUS.get(record.status, record.status)
+
+
+def _tail(text: str) -> str:
+    """What follows the whole part of the first number in a cell."""
+    for index, character in enumerate(text):
+        if index and not character.isdigit() and character != ",":
+            return text[index:]
+    return ""
+
+
+def _length(digits: int, em: float) -> str:
+    return f"calc({digits}ch + {em:g}em)" if em else f"{digits}ch"
+
+
+def _words(value: Any) -> str:
+    """Text, truth and lists as a reader says them."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ", ".join(_words(item) for item in value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {_words(item)}" for key, item in value.items())
+    return str(value)

@@ -1,0 +1,29 @@
+"""The options of the plugin in `mkdocs.yml`; `schema.json` beside this file describes them for editors."""
+
+from __future__ import annotations
+
+from mkdocs.config import config_options as c
+from mkdocs.config.base import Config
+
+
+class MeasuredConfig(Config):  # type: ignore[no-untyped-call]
+    """Options of the plugin `measured`. Paths are relative to `mkdocs.yml` unless something else is said.
+
+    enabled: without it, pages keep the syntax as it is written.
+    engine: the folder of the engine's package.
+    records: the folder of the records, `<suite>/<case>--<device>.json`.
+    schema: the JSON Schema of a record.
+    reference: the page of the engine's reference, relative to the docs folder; empty for numbers without links.
+    published: the folder of the site in which copies of the records are published.
+    cache: whether computed values are kept between builds.
+    cache_dir: where they are kept.
+    """
+
+    enabled = c.Type(bool, default=True)
+    engine = c.Type(str, default="engine")
+    records = c.Type(str, default="gpu_bench/results")
+    schema = c.Type(str, default="gpu_bench/schema/record.json")
+    reference = c.Type(str, default="reference/engine.md")
+    published = c.Type(str, default="measured/records")
+    cache = c.Type(bool, default=True)
+    cache_dir = c.Type(str, default=".cache/measured")

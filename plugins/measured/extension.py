@@ -1,0 +1,172 @@
+"""The Markdown extension: finds inline numbers and measured tables in a page and writes their values into it.
+
+While a page is parsed only placeholders are made. When the whole page is there, one step fills them all, so that all
+expressions of a page are evaluated together, and so that headings have their numbers before the table of contents is
+made. Being elements of the parsed page, placeholders never appear inside code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement
+
+from markdown import Markdown
+from markdown.inlinepatterns import InlineProcessor
+from markdown.treeprocessors import Treeprocessor
+from markdown.util import STX
+from pymdownx.blocks import BlocksExtension, BlocksProcessor  # type: ignore[import-untyped]
+from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
+
+from plugins.measured.computed import Computed
+from plugins.measured.errors import MeasuredError
+from plugins.measured.expressions import Outcome
+from plugins.measured.inline import Number, computed_number, measured_number, split_format
+from plugins.measured.markup import Links, defect_box, element, replace_content
+from plugins.measured.options import OptionError, parse_options
+from plugins.measured.records import Records
+from plugins.measured.table import build
+from plugins.shared.locate import unstamp
+
+_KIND, _LINE, _TEXT = "data-il-kind", "data-il-line", "data-il-text"
+_CODE_SPAN = r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)"
+"""Any code span. Those that are not ours are passed over whole, so an example in a longer span stays an example."""
+_OURS = re.compile(r"\{(engine|record)\}(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What numbers come from, the same for all pages of a build.
+
+    plan: suite -> its cases, as the benchmark defines them.
+    """
+
+    computed: Computed
+    records: Records
+    plan: Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True)
+class PageContext:
+    """Where the page stands: how its numbers link to their origin, and who is told about a mistake in which line."""
+
+    links: Links
+    report: Callable[[int | None, MeasuredError], None]
+
+
+class MeasuredExtension(BlocksExtension):  # type: ignore[misc]
+    """Inline numbers and measured tables. Set `page` before each page is converted."""
+
+    def __init__(self, sources: Sources, page: PageContext, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.sources = sources
+        self.page = page
+
+    def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 - the name is Python-Markdown's
+        """Register the inline syntax before code spans (190), and the filling between inline (20) and contents (5)."""
+        super().extendMarkdown(md)
+        md.inlinePatterns.register(_InlineNumber(_CODE_SPAN, md), "measured_number", 195)
+        md.treeprocessors.register(_Filler(md, self), "measured", 15)
+
+    def extendMarkdownBlocks(self, md: Markdown, block_mgr: BlocksProcessor) -> None:  # noqa: N802
+        """Register the block."""
+        block_mgr.register(_MeasuredBlock, {})
+
+
+class _InlineNumber(InlineProcessor):
+    """Turns a code span that starts with `{engine}` or `{record}` into a placeholder."""
+
+    def handleMatch(  # type: ignore[override] # noqa: N802
+        self, m: re.Match[str], data: str
+    ) -> tuple[Element | None, int | None, int | None]:
+        found = _OURS.match(m[2].strip())
+        if found is None:
+            return None, None, None
+        text, line = unstamp(found[2])
+        return _placeholder(found[1], " ".join(text.split()), line), m.start(0), m.end(0)
+
+
+class _MeasuredBlock(Block):  # type: ignore[misc]
+    """`/// measured | suite`, whose content is YAML."""
+
+    NAME = "measured"
+    ARGUMENT = None
+
+    def on_markdown(self) -> str:
+        return "raw"
+
+    def on_create(self, parent: Element) -> Element:
+        suite, line = unstamp(self.argument or "")
+        made = SubElement(parent, "div")
+        made.attrib.update(_placeholder("table", suite.strip(), line).attrib)
+        return made
+
+
+class _Filler(Treeprocessor):
+    """Replaces the placeholders of a page by what they stand for."""
+
+    def __init__(self, md: Markdown, extension: MeasuredExtension) -> None:
+        super().__init__(md)
+        self._extension = extension
+
+    def run(self, root: Element) -> None:
+        sources, page = self._extension.sources, self._extension.page
+        found = list(_placeholders(root))
+        outcomes = sources.computed.values(_expressions(place for place, _ in found))
+        for place, inside_link in found:
+            line = int(place.attrib[_LINE]) if place.attrib[_LINE] else None
+            try:
+                if place.attrib[_KIND] == "table":
+                    made = _table(place, sources, page.links)
+                else:
+                    made = _number(place, sources, outcomes, page.links).element(inside_link=inside_link)
+            except MeasuredError as error:
+                offset = error.offset if isinstance(error, OptionError) and line is not None else 0
+                page.report(None if line is None else line + offset, error)
+                made = defect_box(error, "div" if place.tag == "div" else "span")
+            replace_content(place, made)
+
+
+def _placeholder(kind: str, text: str, line: int | None) -> Element:
+    made = element("span")
+    made.attrib.update({_KIND: kind, _TEXT: text, _LINE: "" if line is None else str(line)})
+    return made
+
+
+def _placeholders(node: Element, inside_link: bool = False) -> Iterator[tuple[Element, bool]]:
+    """All placeholders in the order of the page, and whether they stand inside a link, where no other link may be."""
+    if _KIND in node.attrib:
+        yield node, inside_link
+        return
+    for child in node:
+        yield from _placeholders(child, inside_link or node.tag == "a")
+
+
+def _expressions(places: Iterator[Element]) -> Iterator[str]:
+    """The engine expressions of a page; one without a format is reported when its own turn comes."""
+    for place in places:
+        if place.attrib[_KIND] == "engine":
+            expression, bar, _ = place.attrib[_TEXT].rpartition("|")
+            if bar:
+                yield expression.strip()
+
+
+def _number(place: Element, sources: Sources, outcomes: Mapping[str, Outcome | MeasuredError], links: Links) -> Number:
+    text = place.attrib[_TEXT]
+    if place.attrib[_KIND] == "record":
+        return measured_number(text, sources.records, links)
+    outcome = outcomes[split_format(text)[0]]
+    if isinstance(outcome, MeasuredError):
+        raise outcome
+    return computed_number(text, outcome, links)
+
+
+def _table(place: Element, sources: Sources, links: Links) -> Element:
+    content = place.text or ""
+    if STX in content:
+        raise OptionError("HTML is not allowed in the options of a table", "write plain text")
+    if not place.attrib[_TEXT]:
+        raise OptionError("the block names no suite", "write '/// measured | smoke'")
+    return build(parse_options(content), place.attrib[_TEXT], sources.records, sources.plan, links)

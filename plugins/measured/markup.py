@@ -1,0 +1,65 @@
+"""Small helpers to build HTML as elements, so that every text is escaped where it is written out."""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element
+
+from markdown.util import AtomicString
+
+from plugins.measured.errors import MeasuredError
+
+
+def element(tag: str, *children: Element | str, **attributes: str) -> Element:
+    """An element with text and elements as children. `class_` and `aria_label` stand for `class` and `aria-label`."""
+    made = Element(tag, {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()})
+    last: Element | None = None
+    for child in children:
+        if isinstance(child, Element):
+            made.append(child)
+            last = child
+        elif last is None:
+            made.text = AtomicString((made.text or "") + child)
+        else:
+            last.tail = AtomicString((last.tail or "") + child)
+    return made
+
+
+def replace_content(target: Element, source: Element) -> None:
+    """Turn `target` into `source` in place; the text behind it stays."""
+    tail = target.tail
+    target.clear()
+    target.tag, target.text, target.tail = source.tag, source.text, tail
+    target.attrib.update(source.attrib)
+    target.extend(source)
+
+
+def defect_box(error: MeasuredError, tag: str = "span") -> Element:
+    """What stands in the page where a number or table should be; the strict build fails, `mkdocs serve` shows it."""
+    return element(tag, f"⚠ {error}", class_="il-defect")
+
+
+@dataclass(frozen=True)
+class Links:
+    """Where numbers link to, as source paths in the docs folder; MkDocs turns them into URLs and checks them.
+
+    page: the page that the links stand on.
+    reference: the page of the engine's reference, or empty for no links.
+    records: the folder under which the raw records are published.
+    """
+
+    page: str
+    reference: str
+    records: str
+
+    def to_reference(self, origin: str) -> str:
+        """The link to a public name of the engine; empty when the site has no reference."""
+        return f"{self._relative(self.reference)}#{origin}" if self.reference else ""
+
+    def to_record(self, file: str) -> str:
+        """The link to the published copy of a record."""
+        return self._relative(posixpath.join(self.records, file))
+
+    def _relative(self, target: str) -> str:
+        return posixpath.relpath(target, posixpath.dirname(self.page) or ".")

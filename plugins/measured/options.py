@@ -1,0 +1,119 @@
+"""The YAML under `/// measured | suite`: what a table shows, read strictly so that a typing error is a defect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from plugins.measured.errors import MeasuredError, suggestion
+from plugins.measured.quantities import Format, parse_format
+
+MOST_COLUMNS = 7
+"""More do not fit on a phone; the case's own column counts."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a measured table.
+
+    label: the header, without the unit.
+    path: where the value stands in the record.
+    format: unit and number format; None for text.
+    spread: whether a sampled value shows half its interquartile range.
+    """
+
+    label: str
+    path: str
+    format: Format | None
+    spread: bool
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """A measured table as its author asked for it.
+
+    caption: plain text.
+    columns: in order, the column of the cases left out.
+    cases: case name -> label in the first column; empty for all cases of the suite.
+    device: only this device's records; None for any.
+    """
+
+    caption: str
+    columns: tuple[Column, ...]
+    cases: Mapping[str, str]
+    device: str | None
+
+
+class OptionError(MeasuredError):
+    """A mistake in the YAML, with the number of lines between it and the block's own line, if known."""
+
+    def __init__(self, what: str, fix: str = "", offset: int = 0) -> None:
+        super().__init__(what, fix)
+        self.offset = offset
+
+
+def parse_options(text: str) -> TableOptions:
+    """Read the options of a table. Raises `OptionError`."""
+    try:
+        data = yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        raise OptionError(f"not valid YAML: {error.problem}", "", 1 + mark.line if mark else 0) from error
+    if not isinstance(data, dict):
+        raise OptionError("the block has no options", "write 'caption:' and 'columns:' as YAML below its first line")
+    _check_keys(data, {"caption", "columns", "cases", "device"}, "the block")
+    columns = data.get("columns")
+    if not isinstance(columns, list) or not columns:
+        raise OptionError("'columns' is missing", "list at least one column with 'label' and 'path'")
+    if len(columns) > MOST_COLUMNS - 1:
+        raise OptionError(
+            f"{len(columns)} columns and the one of the cases are too many for a phone",
+            f"keep at most {MOST_COLUMNS - 1}, or make two tables",
+        )
+    device = data.get("device")
+    return TableOptions(
+        caption=_text(data, "caption", "the block"),
+        columns=tuple(_column(column, number) for number, column in enumerate(columns, 1)),
+        cases=_cases(data.get("cases")),
+        device=None if device is None else str(device),
+    )
+
+
+def _column(data: Any, number: int) -> Column:
+    where = f"column {number}"
+    if not isinstance(data, dict):
+        raise OptionError(f"{where} is not a mapping", "write 'label:' and 'path:', and 'unit:' for a number")
+    _check_keys(data, {"label", "path", "unit", "format", "spread"}, where)
+    unit, spec, spread = data.get("unit"), data.get("format"), data.get("spread", True)
+    if unit is None and spec is not None:
+        raise OptionError(f"{where} has a 'format' without a 'unit'", "add the unit, '1' for a pure number")
+    if not isinstance(spread, bool):
+        raise OptionError(f"'spread' of {where} is {spread!r}", "allowed: true, false")
+    form = None if unit is None else parse_format(f"{unit} {spec or ''}")
+    return Column(_text(data, "label", where), _text(data, "path", where), form, spread)
+
+
+def _cases(data: Any) -> Mapping[str, str]:
+    if data is None:
+        return {}
+    if isinstance(data, list):
+        return {str(name): str(name) for name in data}
+    if isinstance(data, dict):
+        return {str(name): str(label) for name, label in data.items()}
+    raise OptionError("'cases' is neither a list nor a mapping", "write '- name' or 'name: label' per case")
+
+
+def _text(data: Mapping[str, Any], key: str, where: str) -> str:
+    value = data.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise OptionError(f"'{key}' of {where} is missing or not text", f"write '{key}: …'")
+    return value.strip()
+
+
+def _check_keys(data: Mapping[Any, Any], allowed: set[str], where: str) -> None:
+    for key in data:
+        if key not in allowed:
+            raise OptionError(f"{where} has no option '{key}'", suggestion(str(key), allowed))

@@ -1,0 +1,108 @@
+"""The MkDocs plugin `measured`: configuration, assets, cache, watch, strict. The work is done by the extension."""
+
+from __future__ import annotations
+
+import posixpath
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+from gpu_bench.cases import SUITES
+from gpu_bench.records import inconsistencies
+from plugins.measured import records
+from plugins.measured.computed import Computed
+from plugins.measured.config import MeasuredConfig
+from plugins.measured.errors import MeasuredError
+from plugins.measured.extension import MeasuredExtension, PageContext, Sources
+from plugins.measured.markup import Links
+from plugins.shared import locate
+from plugins.shared.cache import Cache
+
+log = get_plugin_logger("measured")
+
+STYLESHEET = "assets/measured/measured.css"
+
+
+class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-call]
+    """Inline numbers and measured tables for MkDocs."""
+
+    def __init__(self) -> None:
+        self._extension: MeasuredExtension | None = None
+        self._locate = locate.LocateExtension()
+        self._schema = Path()
+        self._reference = ""
+
+    def on_config(self, config: MkDocsConfig) -> MkDocsConfig | None:
+        """Read the records, prepare the engine, and add the Markdown extension. Runs again before every rebuild."""
+        self._close()
+        self._extension = None
+        if not self.config.enabled:
+            return None
+        root = Path(config.config_file_path).parent if config.config_file_path else Path.cwd()
+        engine, folder = root / self.config.engine, root / self.config.records
+        self._schema = root / self.config.schema
+        if not (engine / "__init__.py").is_file():
+            raise PluginError(f"measured: option 'engine' is '{self.config.engine}', which is not a Python package")
+        loaded = records.load(folder, self._schema, root, inconsistencies)
+        for defect in loaded.defects:
+            log.warning("%s", defect)
+        cache = root / self.config.cache_dir
+        computed = Computed(engine, Cache(cache / "values" if self.config.cache else None), cache / "bytecode")
+        self._locate = locate.install(config)
+        self._reference = self.config.reference
+        plan = {suite: tuple(case.name for case in cases) for suite, cases in SUITES.items()}
+        self._extension = MeasuredExtension(Sources(computed, loaded, plan), self._context("index.md"))
+        extensions: list[Any] = config.markdown_extensions
+        extensions.append(self._extension)
+        config.extra_css.append(STYLESHEET)
+        config.watch += [str(path) for path in (engine, folder, self._schema) if path.exists()]
+        return config
+
+    # Late, so that a reference page that another plugin generates is already among the files.
+    @event_priority(-50)
+    def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
+        """Publish the stylesheet, the raw records and their schema."""
+        if self._extension is None:
+            return files
+        loaded = self._extension.sources.records
+        published: list[tuple[str, Path]] = [(STYLESHEET, Path(__file__).with_name("measured.css"))]
+        if self._schema.is_file():
+            published.append((posixpath.join(self.config.published, "schema.json"), self._schema))
+        for record in loaded.records:
+            published.append((posixpath.join(self.config.published, str(record.file)), loaded.folder / record.file))
+        for uri, path in published:
+            files.append(File.generated(config, uri, abs_src_path=str(path)))
+        if self._reference and files.get_file_from_path(self._reference) is None:
+            log.warning("option 'reference': there is no page '%s'; numbers get no link to it", self._reference)
+            self._reference = ""
+        return files
+
+    def on_page_markdown(self, markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> None:
+        """Tell the extension which page comes next."""
+        if self._extension is not None:
+            self._locate.enter(page, markdown, config)
+            self._extension.page = self._context(page.file.src_uri)
+
+    def on_post_build(self, *, config: MkDocsConfig) -> None:
+        """End the child process."""
+        self._close()
+
+    def on_build_error(self, error: Exception) -> None:
+        """End the child process."""
+        self._close()
+
+    def _context(self, src_uri: str) -> PageContext:
+        return PageContext(Links(src_uri, self._reference, self.config.published), self._report)
+
+    def _report(self, line: int | None, error: MeasuredError) -> None:
+        """A mistake of an author: a warning, which fails the strict build."""
+        log.warning("%s", self._locate.defect(line, error.what, error.fix))
+
+    def _close(self) -> None:
+        if self._extension is not None:
+            self._extension.sources.computed.close()
