@@ -1,0 +1,115 @@
+"""The command line: `python -m gpu_bench list | run | validate | doctor`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from gpu_bench import BENCHMARK_VERSION, provenance, runner, validation
+from gpu_bench.cases import SUITES, find_cases
+from gpu_bench.records import RESULTS
+
+
+class _Parser(argparse.ArgumentParser):
+    """Bad input is one line and exit status 2."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the line and end."""
+        self.exit(2, f"gpu_bench: {message}\n")
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds; allowed: more than 0")
+    return value
+
+
+def _parser() -> _Parser:
+    parser = _Parser(prog="python -m gpu_bench", description=__doc__, allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=BENCHMARK_VERSION)
+    commands = parser.add_subparsers(dest="command", metavar="list | run | validate | doctor", required=True)
+    commands.add_parser("list", help="print the suites and their cases", allow_abbrev=False)
+    run = commands.add_parser("run", help="measure, and write one record per case", allow_abbrev=False)
+    run.add_argument("--suite", help=f"one of: {', '.join(SUITES)}")
+    run.add_argument("--case", action="append", default=[], help="only this case; can be given several times")
+    run.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    run.add_argument("--out", type=Path, default=RESULTS, help="folder of the records (default: gpu_bench/results)")
+    run.add_argument("--again", action="store_true", help="measure even what has a finished record")
+    run.add_argument("--budget-seconds", type=_seconds, help="start nothing that would end later than this")
+    validate = commands.add_parser("validate", help="check records", allow_abbrev=False)
+    validate.add_argument("paths", nargs="*", type=Path, default=[RESULTS], help="records or folders of them")
+    doctor = commands.add_parser("doctor", help="say whether this machine is fit to measure", allow_abbrev=False)
+    doctor.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    return parser
+
+
+def _list() -> int:
+    for suite, cases in SUITES.items():
+        print(suite)
+        for case in cases:
+            needs = f"GPU, {case.minimum_memory / 1e9:.0f} GB" if case.device == "cuda" else "CPU or GPU"
+            print(f"  {case.name:32} batch {case.batch:>3} x {case.sequence} tokens, {needs}")
+    return 0
+
+
+def _run(options: argparse.Namespace, arguments: Sequence[str]) -> int:
+    if options.suite is None and not options.case:
+        raise ValueError(f"nothing to run: give --suite or --case; suites: {', '.join(SUITES)}")
+    if options.out.exists() and not options.out.is_dir():
+        raise ValueError(f"--out '{options.out}' is a file; allowed: a folder")
+    cases = find_cases(options.suite, tuple(options.case))
+    settings = runner.Settings(
+        device=options.device,
+        out=options.out,
+        again=options.again,
+        budget_s=options.budget_seconds,
+        command=provenance.recorded_command(arguments),
+    )
+    return runner.run(cases, settings)
+
+
+def _validate(paths: Sequence[Path]) -> int:
+    files = validation.record_files(paths)
+    faulty = 0
+    for file in files:
+        faults = validation.file_faults(file)
+        faulty += bool(faults)
+        for fault in faults:
+            print(f"{file}: {fault}")
+    print(f"{len(files)} records, {faulty} faulty")
+    return 1 if faulty else 0
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit status: 0 done, 1 something failed, 2 bad input."""
+    options = _parser().parse_args(arguments)
+    try:
+        match options.command:
+            case "list":
+                return _list()
+            case "run":
+                return _run(options, arguments)
+            case "validate":
+                return _validate(options.paths)
+            case _:
+                # Only this command needs PyTorch in this process.
+                from gpu_bench import doctor
+
+                return doctor.report(options.device)
+    except (ValueError, runner.RunError, validation.ValidatorMissingError) as error:
+        print(f"gpu_bench: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("gpu_bench: interrupted; the same command goes on where it stopped", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
