@@ -47,8 +47,8 @@ class Child:
         self._process: subprocess.Popen[str] | None = None
         self._answers: queue.Queue[str | None] = queue.Queue()
         self._errors: IO[str] | None = None
-        self.starts = 0
-        """How often the process was started: a change means that it has lost its memory."""
+        self.losses = 0
+        """How often the process has ended: a change means that what it had in memory is gone."""
 
     def request(self, message: Mapping[str, Any]) -> Any:
         """Send a request and return the answer.
@@ -82,6 +82,7 @@ class Child:
             if stream is not None:
                 _close(stream)
         self._process = None
+        self.losses += 1
 
     def __enter__(self) -> Child:
         return self
@@ -93,7 +94,6 @@ class Child:
 
     def _running(self) -> subprocess.Popen[str]:
         if self._process is None:
-            self.starts += 1
             self._answers = queue.Queue()
             self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
             self._process = subprocess.Popen(

@@ -9,13 +9,12 @@ A response is `{"ok": …}`, for a snippet with all its `output`, or `{"error": 
 from __future__ import annotations
 
 import json
-import os
-import sys
 from collections.abc import Callable
 from typing import Any
 
 from plugins.live.runtime import bridge
 from plugins.live.runtime.acts import ActError
+from plugins.live.runtime.serving import serve
 
 
 def respond(request: dict[str, Any]) -> dict[str, Any]:
@@ -39,18 +38,5 @@ def respond(request: dict[str, Any]) -> dict[str, Any]:
     return {"ok": json.loads(answer) if isinstance(answer, str) else answer}
 
 
-def main() -> None:
-    """Serve requests until standard input ends."""
-    # The conversation moves to private descriptors, so that nothing a snippet prints or reads, not even through a
-    # process of its own, can break into it.
-    requests = os.fdopen(os.dup(0), encoding="utf-8")
-    responses = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(2, 1)
-    sys.stdin, sys.stdout = open(0, encoding="utf-8"), open(1, "w", encoding="utf-8")  # noqa: SIM115
-    for line in requests:
-        print(json.dumps(respond(json.loads(line))), file=responses)
-
-
 if __name__ == "__main__":
-    main()
+    serve(respond)

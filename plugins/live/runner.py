@@ -1,0 +1,209 @@
+"""Runs a site's snippets and acts at build: in child processes, with a time limit, and only what is not cached."""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from plugins.shared.cache import Cache, digest, fingerprint
+from plugins.shared.child import ROOT, Child, ChildError, TimeLimitError
+from plugins.shared.errors import Defect
+
+LIVE = Path(__file__).parent
+PROGRAM = (ROOT / "engine", LIVE / "__init__.py", LIVE / "runtime")
+"""The sources that every result depends on."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a snippet did: its output, the `repr` of its last expression, and the error it ended with.
+
+    error: `{"text": …, "line": line of the snippet or None}`, or None.
+    stopped: it ran past the time limit, or took the process down.
+    """
+
+    output: str
+    result: str | None
+    error: Mapping[str, Any] | None
+    stopped: bool = False
+
+
+@dataclass(frozen=True)
+class BakedAct:
+    """An act with everything the page needs of it.
+
+    description: what the reader may know before the commitment. view: the default state's.
+    charts: `{"svg": …, "spec": …}` by name. source: the text of `act.py`.
+    """
+
+    name: str
+    description: Mapping[str, Any]
+    view: Mapping[str, Any]
+    charts: Mapping[str, Mapping[str, Any]]
+    source: str
+
+
+class ActDefect(Exception):  # noqa: N818 - it carries a Defect
+    """An act that cannot be baked, and why."""
+
+    def __init__(self, defect: Defect) -> None:
+        super().__init__(str(defect))
+        self.defect = defect
+
+
+@dataclass
+class _History:
+    """What ran on a page so far, and how much of it the child process remembers."""
+
+    ran: list[tuple[str, str]] = field(default_factory=list)
+    remembered: int = 0
+    losses: int = -1
+
+
+class Runner:
+    """Runs snippets and acts for one build of the site.
+
+    Args:
+        cache: where results are kept.
+        scratch: a folder for the child processes' byte code.
+        time_limit_s: the most seconds one snippet, or one function of an act, may take.
+        acts: the folder that holds the act folders.
+        acts_name: how messages name that folder.
+    """
+
+    def __init__(self, cache: Cache, scratch: Path, time_limit_s: float, acts: Path, acts_name: str) -> None:
+        self._cache = cache
+        self._acts = acts
+        self._acts_name = acts_name
+        self._program = fingerprint(PROGRAM)
+        self._python = Child("plugins.live.runtime", time_limit_s, scratch)
+        self._drawing = Child("plugins.live.bake", max(time_limit_s, 30.0), scratch)
+        self._pages: dict[str, _History] = {}
+
+    def close(self) -> None:
+        """End the child processes."""
+        self._python.close()
+        self._drawing.close()
+
+    def snippet(self, page: str, name: str, source: str) -> Outcome:
+        """Run a page's next snippet in the namespace that its earlier snippets left."""
+        history = self._pages.setdefault(page, _History())
+        ran = [part for earlier in history.ran for part in earlier]
+        key = digest(self._program, "snippet", *ran, name, source)
+        answer = self._cache.get(key)
+        try:
+            if answer is None:
+                answer = self._run(page, history, name, source)
+                self._cache.put(key, answer)
+        except ChildError as error:
+            # It is left out of the history: nothing that follows could be run after it.
+            text = f"{'Stopped' if isinstance(error, TimeLimitError) else 'Ended'}: {error}"
+            return Outcome("", None, {"text": text, "line": None}, stopped=True)
+        history.ran.append((name, source))
+        return Outcome(answer["output"], answer["result"], answer["error"])
+
+    def act(self, name: str) -> BakedAct:
+        """Load an act, compute its default state and draw its charts. Raises `ActDefect`."""
+        folder = self._acts / name.replace("-", "_")
+        if not (folder / "act.py").is_file():
+            raise LookupError(name)
+        source = (folder / "act.py").read_text(encoding="utf-8")
+        filename = self._filename(folder, "act.py")
+        _check_imports(source, filename)
+        key = digest(self._program, "act", name, filename, source)
+        act = self._cache.get(key)
+        if act is None:
+            load = {"name": name, "source": source, "filename": filename}
+            description = _unwrap(filename, self._python, {"call": "load_act", "arguments": load})
+            state = {"name": name, "state_json": json_text(description["state"])}
+            view = _unwrap(filename, self._python, {"call": "compute", "arguments": state})
+            act = {"description": description, "view": view}
+            self._cache.put(key, act)
+        return BakedAct(name, act["description"], act["view"], self._charts(folder, name, act), source)
+
+    def names(self) -> list[str]:
+        """The names of all acts there are."""
+        return sorted(path.parent.name.replace("_", "-") for path in self._acts.glob("*/act.py"))
+
+    def _run(self, page: str, history: _History, name: str, source: str) -> Any:
+        if history.losses != self._python.losses or history.remembered != len(history.ran):
+            self._python.request({"call": "reset_page", "arguments": {"page": page}})
+            for earlier, text in history.ran:
+                self._python.request(_run_snippet(page, earlier, text))
+        history.losses, history.remembered = self._python.losses, len(history.ran)
+        answer = self._python.request(_run_snippet(page, name, source))["ok"]
+        history.remembered += 1
+        return answer
+
+    def _charts(self, folder: Path, name: str, act: Mapping[str, Any]) -> Any:
+        names = list(act["description"]["charts"])
+        if not names:
+            return {}
+        path = folder / "charts.py"
+        filename = self._filename(folder, "charts.py")
+        if not path.is_file():
+            raise ActDefect(Defect(filename, 1, f"it is missing; act {name!r} has the charts {', '.join(names)}"))
+        request = {
+            "source": path.read_text(encoding="utf-8"),
+            "filename": filename,
+            "charts": names,
+            "data": act["view"]["data"],
+            "prefix": f"act-{name}",
+        }
+        versions = [importlib.metadata.version(package) for package in ("altair", "vl-convert-python")]
+        # Charts may share helpers, which lie beside the act folders.
+        helpers = fingerprint([LIVE / "bake.py", *sorted(self._acts.glob("*.py"))])
+        key = digest(self._program, "charts", helpers, *versions, json_text(request))
+        charts = self._cache.get(key)
+        if charts is None:
+            charts = _unwrap(filename, self._drawing, request)
+            self._cache.put(key, charts)
+        return charts
+
+    def _filename(self, folder: Path, name: str) -> str:
+        return f"{self._acts_name}/{folder.name}/{name}"
+
+
+def json_text(value: Any) -> str:
+    """JSON in which equal values are equal text."""
+    return json.dumps(value, sort_keys=True)
+
+
+def _run_snippet(page: str, name: str, source: str) -> dict[str, Any]:
+    return {"call": "run_snippet", "arguments": {"page": page, "name": name, "source": source}}
+
+
+def _unwrap(filename: str, child: Child, request: Mapping[str, Any]) -> Any:
+    try:
+        answer = child.request(request)
+    except ChildError as error:
+        raise ActDefect(Defect(filename, 1, str(error))) from None
+    if "error" in answer:
+        raise ActDefect(Defect(filename, answer["error"]["line"] or 1, answer["error"]["text"]))
+    return answer["ok"]
+
+
+def _check_imports(source: str, filename: str) -> None:
+    """Refuse an import that the browser could not follow. Raises `ActDefect`."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return  # Loading it says so better.
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            modules = ["." * node.level + (node.module or "")]
+        else:
+            continue
+        for module in modules:
+            root = module.split(".")[0]
+            if root not in sys.stdlib_module_names and root != "engine" and module != "plugins.live":
+                allowed = "an act may import engine, plugins.live and the standard library"
+                raise ActDefect(Defect(filename, node.lineno, f"it imports {module}", allowed))

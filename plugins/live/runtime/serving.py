@@ -1,0 +1,22 @@
+"""The conversation of a child process: a JSON document per line on standard input, a JSON answer per line on output."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+
+def serve(respond: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Answer requests until standard input ends."""
+    # The conversation moves to private descriptors, so that nothing an author's code prints or reads, not even through
+    # a process of its own, can break into it.
+    requests = os.fdopen(os.dup(0), encoding="utf-8")
+    responses = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    sys.stdin, sys.stdout = open(0, encoding="utf-8"), open(1, "w", encoding="utf-8")  # noqa: SIM115
+    for line in requests:
+        print(json.dumps(respond(json.loads(line))), file=responses)
