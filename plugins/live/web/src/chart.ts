@@ -1,0 +1,102 @@
+// One chart: the baked picture stays until Python's first rows, then a Vega view of the same specification takes them.
+import { all, find } from "./dom";
+import type { Row } from "./protocol";
+import { assetUrl } from "./shared";
+
+/** What of Vega is used here; `vega.js` is bundled by the site's build from vega-entry.js. */
+interface VegaView {
+  data(name: string, rows: Row[]): VegaView;
+  runAsync(): Promise<VegaView>;
+  finalize(): void;
+}
+interface Vega {
+  parse(specification: unknown): unknown;
+  View: new (runtime: unknown, options: { renderer: "svg"; container: HTMLElement; hover: boolean }) => VegaView;
+}
+interface Specification {
+  data?: { name: string }[];
+}
+
+let vega: Promise<Vega> | undefined;
+
+function loadVega(): Promise<Vega> {
+  vega ??= (import(assetUrl("vega.js")) as Promise<Vega>).catch((error: unknown) => {
+    vega = undefined;
+    throw error;
+  });
+  return vega;
+}
+
+export class Chart {
+  readonly #plot: HTMLElement;
+  readonly #title: string;
+  readonly #url: string;
+  #view: Promise<{ view: VegaView; names: Set<string> }> | null = null;
+  #made: VegaView | null = null;
+  #gone = false;
+
+  constructor(figure: HTMLElement) {
+    this.#plot = find(figure, '[data-slot="plot"]');
+    this.#title = find(figure, "figcaption").textContent ?? "";
+    this.#url = new URL(figure.dataset.specUrl ?? "", document.baseURI).href;
+    holdShape(this.#plot);
+  }
+
+  /** Fetches what drawing needs, ahead of the first rows. Failures are told by `update`. */
+  prepare(): void {
+    void this.#load().catch(() => undefined);
+  }
+
+  /** Shows new rows. The same view takes them: nothing is embedded again. */
+  async update(data: Record<string, Row[]>, summary: string): Promise<void> {
+    const { view, names } = await this.#load();
+    if (this.#gone) return;
+    for (const [name, rows] of Object.entries(data)) if (names.has(name)) view.data(name, rows);
+    await view.runAsync();
+    if (!this.#made) this.#swap(view);
+    this.#plot.setAttribute("aria-label", `${this.#title}. ${summary}`);
+  }
+
+  gone(): void {
+    this.#gone = true;
+    this.#made?.finalize();
+  }
+
+  readonly #stage = document.createElement("div");
+
+  #load(): Promise<{ view: VegaView; names: Set<string> }> {
+    this.#view ??= this.#make().catch((error: unknown) => {
+      this.#view = null;
+      throw error;
+    });
+    return this.#view;
+  }
+
+  async #make(): Promise<{ view: VegaView; names: Set<string> }> {
+    const [{ parse, View }, specification] = await Promise.all([loadVega(), fetchJson(this.#url)]);
+    const view = new View(parse(specification), { renderer: "svg", container: this.#stage, hover: false });
+    return { view, names: new Set((specification.data ?? []).map((one) => one.name)) };
+  }
+
+  #swap(view: VegaView): void {
+    this.#stage.className = "il-chart__svg";
+    this.#stage.setAttribute("aria-hidden", "true");
+    this.#plot.replaceChildren(this.#stage);
+    this.#made = view;
+  }
+}
+
+/** Gives the plot the baked picture's proportions for good, so that no later picture moves the page. */
+function holdShape(plot: HTMLElement): void {
+  const svg = all<SVGSVGElement>(plot, "svg")[0];
+  const [, , width, height] = (svg?.getAttribute("viewBox") ?? "").split(/[\s,]+/).map(Number);
+  if (!width || !height) return;
+  plot.style.setProperty("--il-chart-ratio", `${width} / ${height}`);
+  plot.style.setProperty("--il-chart-width", `${width}px`);
+}
+
+async function fetchJson(url: string): Promise<Specification> {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`the chart could not be downloaded (HTTP ${response.status})`);
+  return (await response.json()) as Specification;
+}

@@ -1,0 +1,281 @@
+// The page's side of the conversation with Python: one worker, one request at a time, latest wins, stop and replay.
+import type { Feedback, Request, Response as Reply, SnippetError, State, Value, Verdict, View } from "./protocol";
+
+export type Phase = "static" | "loading" | "ready" | "running" | "error" | "stopped";
+
+/** What a reader may know of Python at this moment. `percent` is null while it is unknown. */
+export interface Status {
+  readonly phase: Phase;
+  readonly label: string;
+  readonly percent: number | null;
+}
+
+export interface Snippet {
+  readonly page: string;
+  readonly name: string;
+  readonly source: string;
+}
+
+export type Outcome =
+  | { kind: "ran"; result: string | null; error: SnippetError | null }
+  | { kind: "stopped" }
+  | { kind: "problem"; message: string };
+
+export interface WorkerLike {
+  onmessage: ((event: { data: Reply }) => void) | null;
+  onerror: ((event: { message?: string; preventDefault?: () => void }) => void) | null;
+  postMessage(request: Request): void;
+  terminate(): void;
+}
+
+type RequestBody = Exclude<Request, { kind: "start" }> extends infer R ? (R extends Request ? Omit<R, "id"> : never) : never;
+
+interface Job {
+  readonly id: number;
+  readonly body: RequestBody;
+  /** Jobs of one key supersede each other. */
+  readonly key: string;
+  /** The run that this job is or prepares; 0 for none. */
+  readonly owner: number;
+  readonly output: ((text: string) => void) | null;
+  settle(reply: Settled): void;
+}
+
+/** What ends a job: its answer, or that it was stopped, superseded, or that Python failed. */
+type Settled = Reply | { kind: "stopped" } | { kind: "superseded" } | { kind: "lost"; message: string };
+
+/** One run, which the caller may stop. */
+export interface Run {
+  readonly outcome: Promise<Outcome>;
+  stop(): void;
+}
+
+export class ActProblem extends Error {}
+
+export class PythonClient {
+  readonly #spawn: () => WorkerLike;
+  readonly #base: string;
+  readonly #listeners = new Set<(status: Status) => void>();
+  #worker: WorkerLike | null = null;
+  #ready = false;
+  #status: Status = { phase: "static", label: "", percent: null };
+  #queue: Job[] = [];
+  #current: Job | null = null;
+  #nextId = 1;
+  #runs = 0;
+  #generation = 0;
+  /** Page -> snippet -> the source that last ran without error in the present worker, in order of first success. */
+  readonly #ran = new Map<string, Map<string, string>>();
+  /** Snippets run in the present worker to prepare a later one, whatever came of it. */
+  readonly #prepared = new Set<string>();
+
+  constructor(spawn: () => WorkerLike, base: string) {
+    this.#spawn = spawn;
+    this.#base = base;
+  }
+
+  get status(): Status {
+    return this.#status;
+  }
+
+  /** Calls the listener at once and at every change. Returns the way to stop that. */
+  subscribe(listener: (status: Status) => void): () => void {
+    this.#listeners.add(listener);
+    listener(this.#status);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** The reader's intent: starts Python unless it has started. After a failure this is the retry. */
+  start(): void {
+    if (!this.#worker) this.#begin({ phase: "loading", label: "Python loads", percent: 0 });
+  }
+
+  /**
+   * Runs a snippet in its page's namespace. `before` are the snippets above it: those that have not run in this
+   * worker run first, silently, because one namespace is shared.
+   */
+  run(snippet: Snippet, before: readonly Snippet[], output: (text: string) => void): Run {
+    const owner = (this.#runs += 1);
+    for (const earlier of before) this.#prepare(earlier, owner);
+    const outcome = this.#enqueue({ kind: "run", ...snippet }, `run:${snippetKey(snippet)}`, owner, output).then(
+      (settled): Outcome => {
+        if (settled.kind === "ran") {
+          if (!settled.error) this.#remember(snippet);
+          return { kind: "ran", result: settled.result, error: settled.error };
+        }
+        if (settled.kind === "problem" || settled.kind === "lost") return { kind: "problem", message: settled.message };
+        return { kind: "stopped" };
+      },
+    );
+    return { outcome, stop: () => this.#stop(owner) };
+  }
+
+  /** The view of a state, or null when a newer state was asked for meanwhile. Rejects with `ActProblem`. */
+  async compute(act: string, actUrl: string, state: State): Promise<View | null> {
+    const generation = (this.#generation += 1);
+    const settled = await this.#enqueue({ kind: "compute", generation, act, actUrl, state }, `compute:${act}`);
+    return settled.kind === "view" && settled.generation === generation ? settled.view : nothing(settled);
+  }
+
+  async reveal(act: string, actUrl: string, state: State): Promise<Verdict | null> {
+    const settled = await this.#enqueue({ kind: "reveal", act, actUrl, state }, `reveal:${act}`);
+    return settled.kind === "verdict" ? settled.verdict : nothing(settled);
+  }
+
+  async check(
+    act: string,
+    actUrl: string,
+    reflection: string,
+    answers: Record<string, Value>,
+    state: State,
+  ): Promise<Feedback | null> {
+    const body = { kind: "check", act, actUrl, reflection, answers, state } as const;
+    const settled = await this.#enqueue(body, `check:${act}:${reflection}`);
+    return settled.kind === "feedback" ? settled.feedback : nothing(settled);
+  }
+
+  #enqueue(body: RequestBody, key: string, owner = 0, output: Job["output"] = null): Promise<Settled> {
+    return new Promise((settle) => {
+      const id = this.#nextId;
+      this.#nextId += 1;
+      const older = this.#queue.filter((job) => job.key === key);
+      this.#queue = this.#queue.filter((job) => job.key !== key);
+      this.#queue.push({ id, body, key, owner, output, settle });
+      for (const job of older) job.settle({ kind: "superseded" });
+      this.start();
+      this.#pump();
+    });
+  }
+
+  #prepare(snippet: Snippet, owner: number): void {
+    const key = snippetKey(snippet);
+    if (this.#prepared.has(key) || this.#ran.get(snippet.page)?.has(snippet.name)) return;
+    this.#prepared.add(key);
+    void this.#enqueue({ kind: "run", ...snippet }, `prepare:${key}`, owner).then((settled) => {
+      if (settled.kind === "ran" && !settled.error) this.#remember(snippet);
+      if (settled.kind === "stopped" || settled.kind === "lost") this.#prepared.delete(key);
+    });
+  }
+
+  #remember({ page, name, source }: Snippet): void {
+    const page_ = this.#ran.get(page) ?? new Map<string, string>();
+    this.#ran.set(page, page_.set(name, source));
+  }
+
+  #stop(owner: number): void {
+    const waiting = this.#queue.filter((job) => job.owner === owner);
+    this.#queue = this.#queue.filter((job) => job.owner !== owner);
+    const running = this.#current?.owner === owner ? this.#current : null;
+    if (running) this.#respawn(running);
+    for (const job of running ? [running, ...waiting] : waiting) job.settle({ kind: "stopped" });
+  }
+
+  /** Ends the worker, which is the only way to stop Python here, and brings a new one to where the page was. */
+  #respawn(stopped: Job): void {
+    const page = stopped.body.kind === "run" ? stopped.body.page : "";
+    const replay = [...(this.#ran.get(page) ?? new Map<string, string>())];
+    this.#discard();
+    this.#begin({ phase: "stopped", label: "Python restarts", percent: null });
+    const rest = this.#queue;
+    this.#queue = [];
+    for (const [name, source] of replay) this.#prepare({ page, name, source }, 0);
+    this.#queue.push(...rest);
+  }
+
+  #begin(status: Status): void {
+    this.#publish(status);
+    try {
+      const worker = this.#spawn();
+      this.#worker = worker;
+      worker.onmessage = ({ data }) => {
+        if (this.#worker === worker) this.#receive(data);
+      };
+      worker.onerror = (event) => {
+        event.preventDefault?.();
+        if (this.#worker === worker) this.#fail(event.message || "its worker could not be loaded");
+      };
+      worker.postMessage({ kind: "start", base: this.#base });
+    } catch (error) {
+      this.#fail(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  #receive(reply: Reply): void {
+    switch (reply.kind) {
+      case "progress": {
+        const percent = reply.total > 0 ? Math.min(99, Math.floor((100 * reply.loaded) / reply.total)) : null;
+        if (this.#status.phase !== "stopped") this.#publish({ ...this.#status, label: reply.label, percent });
+        return;
+      }
+      case "ready":
+        this.#ready = true;
+        this.#pump();
+        return;
+      case "failed":
+        this.#fail(reply.message);
+        return;
+      case "output":
+        if (this.#current?.id === reply.id) this.#current.output?.(reply.text);
+        return;
+      default: {
+        const job = this.#current;
+        if (job?.id !== reply.id) return;
+        this.#current = null;
+        job.settle(this.#queue.some((newer) => newer.key === job.key) ? { kind: "superseded" } : reply);
+        this.#pump();
+      }
+    }
+  }
+
+  #pump(): void {
+    if (!this.#worker || !this.#ready || this.#current) return;
+    const job = this.#queue.shift();
+    if (!job) {
+      this.#publish({ phase: "ready", label: "Python ready", percent: null });
+      return;
+    }
+    this.#current = job;
+    // A view takes milliseconds: only a snippet is worth telling.
+    this.#publish(
+      job.body.kind === "run"
+        ? { phase: "running", label: "Python runs", percent: null }
+        : { phase: "ready", label: "Python ready", percent: null },
+    );
+    this.#worker.postMessage({ ...job.body, id: job.id });
+  }
+
+  #fail(why: string): void {
+    const message = `Python ${this.#ready ? "broke down" : "did not start"}: ${why.replace(/\.$/, "")}.`;
+    const lost = [this.#current, ...this.#queue].filter((job) => job !== null);
+    this.#discard();
+    this.#queue = [];
+    this.#publish({ phase: "error", label: message, percent: null });
+    for (const job of lost) job.settle({ kind: "lost", message });
+  }
+
+  #discard(): void {
+    this.#worker?.terminate();
+    this.#worker = null;
+    this.#ready = false;
+    this.#current = null;
+    this.#ran.clear();
+    this.#prepared.clear();
+  }
+
+  #publish(status: Status): void {
+    const { phase, label, percent } = this.#status;
+    if (phase === status.phase && label === status.label && percent === status.percent) return;
+    this.#status = status;
+    for (const listener of [...this.#listeners]) listener(status);
+  }
+}
+
+function snippetKey({ page, name }: Snippet): string {
+  return `${page}#${name}`;
+}
+
+/** For an act's job without an answer: null when it is of no interest any more, an error when the act failed. */
+function nothing(settled: Settled): null {
+  if (settled.kind === "problem") throw new ActProblem(settled.message);
+  return null;
+}

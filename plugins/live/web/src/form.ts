@@ -1,0 +1,79 @@
+// The act's form controls as data: reads them, sets them, and knows their baked defaults.
+import { all } from "./dom";
+import type { Value } from "./protocol";
+
+/** One instrument: a segmented radio group (`data-choice`, or `data-context`) or a check box (`data-toggle`). */
+export interface Instruments {
+  context: string;
+  controls: Record<string, Value>;
+}
+
+export function valueOf(element: HTMLElement): Value {
+  return JSON.parse(element.dataset.value ?? "null") as Value;
+}
+
+/** The state of every instrument under `root`. `context` is the act's only context when there is no switch. */
+export function readInstruments(root: ParentNode, context: string): Instruments {
+  const controls: Record<string, Value> = {};
+  for (const group of all(root, "[data-choice]")) {
+    const chosen = radios(group).find((radio) => radio.checked);
+    if (chosen) controls[group.dataset.choice ?? ""] = valueOf(chosen);
+  }
+  for (const box of toggles(root)) controls[box.dataset.toggle ?? ""] = box.checked;
+  const chosen = contextRadios(root).find((radio) => radio.checked);
+  return { context: chosen ? String(valueOf(chosen)) : context, controls };
+}
+
+/** Sets the instruments; a value that is not offered leaves its control at the baked default. */
+export function writeInstruments(root: ParentNode, { context, controls }: Instruments): void {
+  choose(contextRadios(root), context);
+  for (const group of all(root, "[data-choice]")) choose(radios(group), controls[group.dataset.choice ?? ""]);
+  for (const box of toggles(root)) {
+    const value = controls[box.dataset.toggle ?? ""];
+    box.checked = typeof value === "boolean" ? value : box.defaultChecked;
+  }
+}
+
+/** The instruments as they were baked. */
+export function resetInstruments(root: ParentNode): void {
+  writeInstruments(root, { context: "", controls: {} });
+}
+
+/** The chosen answers of a reflection's blanks; blanks without an answer are left out. */
+export function readBlanks(form: ParentNode): Record<string, Value> {
+  const answers: Record<string, Value> = {};
+  for (const select of blanks(form)) {
+    const option = select.selectedOptions[0];
+    if (option?.value) answers[select.dataset.blank ?? ""] = valueOf(option);
+  }
+  return answers;
+}
+
+export function writeBlanks(form: ParentNode, answers: Record<string, Value>): void {
+  for (const select of blanks(form)) {
+    const wanted = answers[select.dataset.blank ?? ""];
+    const option = [...select.options].find((one) => one.value && wanted !== undefined && valueOf(one) === wanted);
+    select.value = option?.value ?? "";
+  }
+}
+
+export function blanks(form: ParentNode): HTMLSelectElement[] {
+  return all<HTMLSelectElement>(form, "select[data-blank]");
+}
+
+export function radios(root: ParentNode): HTMLInputElement[] {
+  return all<HTMLInputElement>(root, 'input[type="radio"]');
+}
+
+function contextRadios(root: ParentNode): HTMLInputElement[] {
+  return all<HTMLInputElement>(root, '[data-context] input[type="radio"]');
+}
+
+function toggles(root: ParentNode): HTMLInputElement[] {
+  return all<HTMLInputElement>(root, "input[data-toggle]");
+}
+
+function choose(group: HTMLInputElement[], value: Value | undefined): void {
+  const wanted = group.find((radio) => value !== undefined && valueOf(radio) === value);
+  for (const radio of group) radio.checked = wanted ? radio === wanted : radio.defaultChecked;
+}

@@ -1,0 +1,219 @@
+// Python inside the worker: starts Pyodide from the site's own files and answers the page's requests through the bridge.
+import { ByteProgress, countingFetch, fileName } from "./progress";
+import type { Feedback, Request, Response as Reply, RuntimeManifest, SnippetError, State, Verdict, View } from "./protocol";
+
+export type Send = (reply: Reply) => void;
+
+/** The Python module `plugins.live.runtime.bridge`: JSON text in and out. */
+export interface Bridge {
+  run_snippet(page: string, name: string, source: string, write: (text: string) => void): string;
+  load_act(name: string, source: string): string;
+  compute(name: string, state: string): string;
+  reveal(name: string, state: string): string;
+  check(name: string, reflection: string, answers: string, state: string): string;
+}
+
+/** What of Pyodide is used here. */
+export interface Pyodide {
+  version: string;
+  pyimport(name: string): unknown;
+  loadPackagesFromImports(
+    code: string,
+    options: { messageCallback: (message: string) => void; errorCallback: (message: string) => void },
+  ): Promise<unknown>;
+}
+
+interface PyodideModule {
+  loadPyodide(options: { indexURL: string; lockFileURL: string; packages: string[] }): Promise<Pyodide>;
+}
+
+/** Milliseconds and characters after which buffered output is sent on: a printing loop must not flood the page. */
+const FLUSH_MS = 40;
+const FLUSH_CHARACTERS = 8192;
+
+/** The site ships no compiled packages; these come from Pyodide's own distribution, so a firewall can keep them away. */
+const PROPER_NAMES: Record<string, string> = { numpy: "NumPy" };
+
+type Answered = Exclude<Request, { kind: "start" }>;
+
+export class Python {
+  readonly #pyodide: Pyodide;
+  readonly #bridge: Bridge;
+  readonly #send: Send;
+  readonly #readText: (url: string) => Promise<string>;
+  readonly #acts = new Map<string, string>();
+
+  constructor(pyodide: Pyodide, bridge: Bridge, send: Send, readText: (url: string) => Promise<string>) {
+    this.#pyodide = pyodide;
+    this.#bridge = bridge;
+    this.#send = send;
+    this.#readText = readText;
+  }
+
+  /** Answers one request. What Python raises becomes a `problem`; anything else means Python is gone and is thrown. */
+  async answer(request: Answered): Promise<void> {
+    try {
+      this.#send(request.kind === "run" ? await this.#run(request) : await this.#act(request));
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      if (error.name !== "PythonError" && !(error instanceof Unavailable)) throw error;
+      this.#send({ kind: "problem", id: request.id, message: plainMessage(error) });
+    }
+  }
+
+  async #run(request: Extract<Answered, { kind: "run" }>): Promise<Reply> {
+    await this.#fetchImports(request.source);
+    const output = new OutputBuffer((text) => this.#send({ kind: "output", id: request.id, text }));
+    const answer = this.#bridge.run_snippet(request.page, request.name, request.source, (text) => output.write(text));
+    output.flush();
+    const { result, error } = JSON.parse(answer) as { result: string | null; error: SnippetError | null };
+    return { kind: "ran", id: request.id, result, error };
+  }
+
+  async #act(request: Exclude<Answered, { kind: "run" }>): Promise<Reply> {
+    await this.#loadAct(request.act, request.actUrl);
+    const { id, act } = request;
+    const state = JSON.stringify(request.state satisfies State);
+    switch (request.kind) {
+      case "compute": {
+        const view = JSON.parse(this.#bridge.compute(act, state)) as View;
+        return { kind: "view", id, generation: request.generation, view };
+      }
+      case "reveal":
+        return { kind: "verdict", id, verdict: JSON.parse(this.#bridge.reveal(act, state)) as Verdict };
+      case "check": {
+        const answers = JSON.stringify(request.answers);
+        const feedback = JSON.parse(this.#bridge.check(act, request.reflection, answers, state)) as Feedback;
+        return { kind: "feedback", id, feedback };
+      }
+    }
+  }
+
+  async #loadAct(name: string, url: string): Promise<void> {
+    if (this.#acts.get(name) === url) return;
+    let source: string;
+    try {
+      source = await this.#readText(url);
+    } catch (error) {
+      throw new Unavailable(`The act's program could not be downloaded (${reason(error)}).`);
+    }
+    this.#bridge.load_act(name, source);
+    this.#acts.set(name, url);
+  }
+
+  #tell(label: string): void {
+    this.#send({ kind: "progress", label, loaded: 0, total: 0 });
+  }
+
+  async #fetchImports(source: string): Promise<void> {
+    if (!source.includes("import")) return;
+    let missing = "";
+    await this.#pyodide.loadPackagesFromImports(source, {
+      messageCallback: (message) => {
+        const loading = /^Loading (.+)$/.exec(message)?.[1];
+        if (loading) this.#tell(`${proper(loading)} loads`);
+        if (/^(Loaded|Failed) /.test(message)) this.#tell("Python runs");
+        missing = /^Failed to load (.+)$/.exec(message)?.[1] ?? missing;
+      },
+      errorCallback: () => undefined,
+    });
+    if (missing) {
+      throw new Unavailable(
+        `${proper(missing)} could not be downloaded from Pyodide's distribution. ` +
+          "Run needs the network for it; everything else on this page works without.",
+      );
+    }
+  }
+}
+
+/** Loads the runtime that `runtime.json` describes. Reports byte progress, then that Python is ready. */
+export async function startPython(base: string, send: Send): Promise<Python> {
+  const manifestUrl = new URL("runtime.json", base).href;
+  const manifest = JSON.parse(await readText(manifestUrl)) as RuntimeManifest;
+  const indexURL = new URL(manifest.indexURL, manifestUrl).href;
+  const progress = new ByteProgress(manifest.sizes);
+
+  let sent = -1;
+  const moved = (): void => {
+    const percent = Math.floor((100 * progress.loaded) / progress.total);
+    if (percent === sent) return;
+    sent = percent;
+    send({ kind: "progress", label: "Python loads", loaded: progress.loaded, total: progress.total });
+  };
+  moved();
+
+  // Pyodide only warns when a core file fails and then waits for ever, so the failure is reported from here.
+  let fail: (error: Error) => void = () => undefined;
+  const failed = new Promise<never>((_, reject) => {
+    fail = reject;
+  });
+  globalThis.fetch = countingFetch(globalThis.fetch.bind(globalThis), progress, moved, (url, why) =>
+    fail(new Error(`${fileName(url)} could not be downloaded (${why})`)),
+  );
+
+  const module = async (file: string): Promise<unknown> => {
+    const url = new URL(file, indexURL).href;
+    const loaded: unknown = await import(url);
+    progress.finish(url);
+    moved();
+    return loaded;
+  };
+  const load = async (): Promise<Pyodide> => {
+    // The big module is imported again by Pyodide itself; asking early only makes the downloads overlap.
+    const [{ loadPyodide }] = (await Promise.all([module("pyodide.mjs"), module("pyodide.asm.mjs")])) as [PyodideModule, unknown];
+    const lockFileURL = new URL(manifest.lockFileURL, manifestUrl).href;
+    return loadPyodide({ indexURL, lockFileURL, packages: manifest.packages });
+  };
+
+  const pyodide = await Promise.race([load(), failed]);
+  const bridge = pyodide.pyimport("plugins.live.runtime.bridge") as Bridge;
+  send({ kind: "ready", python: pyodide.version, engine: manifest.packages.join(", ") });
+  return new Python(pyodide, bridge, send, readText);
+}
+
+class Unavailable extends Error {}
+
+class OutputBuffer {
+  readonly #send: (text: string) => void;
+  #text = "";
+  #sentAt = 0;
+
+  constructor(send: (text: string) => void) {
+    this.#send = send;
+  }
+
+  write(text: string): void {
+    this.#text += text;
+    if (this.#text.length >= FLUSH_CHARACTERS || performance.now() - this.#sentAt >= FLUSH_MS) this.flush();
+  }
+
+  flush(): void {
+    if (!this.#text) return;
+    this.#send(this.#text);
+    this.#text = "";
+    this.#sentAt = performance.now();
+  }
+}
+
+async function readText(url: string): Promise<string> {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${fileName(url)}: HTTP ${response.status}`);
+  return response.text();
+}
+
+/** The last line of a Python traceback without the exception's module path; other messages as they are. */
+function plainMessage(error: Error): string {
+  const last = error.message.trimEnd().split("\n").at(-1) ?? "";
+  return last.replace(/^(?:\w+\.)+ActError: /, "");
+}
+
+export function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function proper(packages: string): string {
+  return packages
+    .split(", ")
+    .map((name) => PROPER_NAMES[name] ?? name)
+    .join(", ");
+}

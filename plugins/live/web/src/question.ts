@@ -1,0 +1,86 @@
+// The locked prediction: one choice or one number, no Python needed.
+import { find, setText, slot } from "./dom";
+import { radios, valueOf } from "./form";
+import type { Value } from "./protocol";
+
+export class Question {
+  readonly #form: HTMLFormElement;
+  readonly #fieldset: HTMLFieldSetElement;
+
+  constructor(form: HTMLFormElement) {
+    this.#form = form;
+    this.#fieldset = slot(form, "question") as HTMLFieldSetElement;
+  }
+
+  onLock(lock: (prediction: Value) => void, signal: AbortSignal): void {
+    this.#form.addEventListener(
+      "submit",
+      (event) => {
+        event.preventDefault();
+        const answer = this.#read();
+        setText(slot(this.#form, "lock-note"), answer.problem);
+        if (answer.value !== null) lock(answer.value);
+      },
+      { signal },
+    );
+  }
+
+  /** Whether a remembered prediction is still one of the answers. */
+  offers(prediction: Value): boolean {
+    const input = this.#input;
+    if (input) return typeof prediction === "number" && inRange(input, prediction);
+    return radios(this.#fieldset).some((radio) => valueOf(radio) === prediction);
+  }
+
+  /** Shows the locked prediction, or, with null, the open question. */
+  show(prediction: Value | null): void {
+    const locked = prediction !== null;
+    this.#fieldset.disabled = locked;
+    this.#button.disabled = locked;
+    this.#button.hidden = locked;
+    this.#form.dataset.locked = String(locked);
+    if (!locked) return;
+    setText(slot(this.#form, "lock-note"), `Locked in: ${this.words(prediction)}`);
+    if (this.#input) this.#input.value = String(prediction);
+    for (const radio of radios(this.#fieldset)) radio.checked = valueOf(radio) === prediction;
+  }
+
+  /** The prediction in the words of its option, or with its unit. */
+  words(prediction: Value): string {
+    const radio = radios(this.#fieldset).find((one) => valueOf(one) === prediction);
+    return radio?.dataset.label ?? `${String(prediction)} ${this.#fieldset.dataset.unit ?? ""}`.trim();
+  }
+
+  clear(): void {
+    for (const radio of radios(this.#fieldset)) radio.checked = false;
+    if (this.#input) this.#input.value = "";
+    setText(slot(this.#form, "lock-note"), "");
+  }
+
+  focus(): void {
+    (this.#input ?? radios(this.#fieldset)[0])?.focus();
+  }
+
+  #read(): { value: Value | null; problem: string } {
+    const input = this.#input;
+    if (!input) {
+      const chosen = radios(this.#fieldset).find((radio) => radio.checked);
+      return chosen ? { value: valueOf(chosen), problem: "" } : { value: null, problem: "Choose an answer first." };
+    }
+    const value = input.value.trim() === "" ? Number.NaN : Number(input.value);
+    if (Number.isFinite(value) && inRange(input, value)) return { value, problem: "" };
+    return { value: null, problem: `Type a number from ${input.min} to ${input.max}.` };
+  }
+
+  get #input(): HTMLInputElement | null {
+    return this.#fieldset.querySelector<HTMLInputElement>("input[data-prediction]");
+  }
+
+  get #button(): HTMLButtonElement {
+    return find<HTMLButtonElement>(this.#form, '[data-action="lock"]');
+  }
+}
+
+function inRange(input: HTMLInputElement, value: number): boolean {
+  return value >= Number(input.min) && value <= Number(input.max);
+}

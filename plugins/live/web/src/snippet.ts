@@ -1,0 +1,294 @@
+// <live-snippet>: the baked code becomes an editor on the first touch, and Run, Stop and Reset work on it.
+import type { Outcome, Run, Snippet, Status } from "./client";
+import { all, containKeys, find, h, setText, slot } from "./dom";
+import type { CodeMetrics, Editor } from "./editor";
+import type { Part } from "./element";
+import { documentPython } from "./shared";
+import { fingerprint, openKeep } from "./storage";
+
+const HINT =
+  "Press Control and Enter to run. After you type, Tab indents; press Escape and then Tab to leave the editor.";
+
+/** How this snippet's last run ended; `static` shows the page's own output. */
+type State = "static" | "ran" | "failed" | "stopped";
+
+export const mount = (host: HTMLElement): Part => new SnippetPart(host);
+
+class SnippetPart implements Part {
+  readonly #host: HTMLElement;
+  readonly #python = documentPython();
+  readonly #keep = openKeep(() => localStorage);
+  readonly #gone = new AbortController();
+  readonly #baked: Snippet;
+  readonly #bakedOutput: BakedOutput;
+  readonly #key: string;
+  readonly #code: HTMLElement;
+  readonly #unsubscribe: () => void;
+  #editor: Promise<Editor> | null = null;
+  #text: string;
+  #run: Run | null = null;
+  #state: State = "static";
+  #line: number | null = null;
+  /** The code whose output is shown. */
+  #ranText: string;
+
+  constructor(host: HTMLElement) {
+    this.#host = host;
+    const { page = "", name = "", source = "" } = host.dataset;
+    this.#baked = { page, name, source };
+    this.#bakedOutput = readOutput(host);
+    this.#key = `iron-law/snippet/${page}/${name}/${fingerprint(source)}`;
+    this.#code = slot(host, "code");
+    const kept = this.#keep.read(this.#key);
+    this.#text = typeof kept === "string" ? kept : source;
+    this.#ranText = source;
+
+    const { signal } = this.#gone;
+    containKeys(host, signal);
+    this.#button("run").addEventListener("click", () => this.#start(), { signal });
+    this.#button("stop").addEventListener("click", () => this.#stop(), { signal });
+    this.#button("reset").addEventListener("click", () => this.#reset(), { signal });
+    this.#enhanceCode(signal);
+    this.#unsubscribe = this.#python.subscribe((status) => this.#show(status));
+    // Edits from an earlier visit are shown at once: the page must not pretend that the baked code is what would run.
+    if (this.#text !== source) void this.#open();
+    pageSnippets.set(host, () => ({ ...this.#baked, source: this.#text }));
+  }
+
+  onscreen(): void {}
+  offscreen(): void {}
+
+  gone(): void {
+    this.#gone.abort();
+    this.#unsubscribe();
+    this.#run?.stop();
+    pageSnippets.delete(this.#host);
+    void this.#editor?.then((editor) => editor.destroy());
+    this.#editor = null;
+  }
+
+  #enhanceCode(signal: AbortSignal): void {
+    const baked = find(this.#code, "pre");
+    baked.tabIndex = 0;
+    baked.setAttribute("role", "textbox");
+    baked.setAttribute("aria-multiline", "true");
+    baked.setAttribute("aria-label", this.#label);
+    baked.addEventListener(
+      "click",
+      (event) => {
+        // A reader who selects text to copy it is not asking for an editor.
+        if (document.getSelection()?.isCollapsed !== false) this.#edit({ x: event.clientX, y: event.clientY });
+      },
+      { signal },
+    );
+    let pointer = false;
+    baked.addEventListener("pointerdown", () => (pointer = true), { signal });
+    baked.addEventListener(
+      "focus",
+      () => {
+        if (!pointer) this.#edit();
+        pointer = false;
+      },
+      { signal },
+    );
+  }
+
+  #edit(point?: { x: number; y: number }): void {
+    this.#python.start();
+    void this.#open().then((editor) => editor.focus(point));
+  }
+
+  #open(): Promise<Editor> {
+    this.#editor ??= import("./editor").then(({ Editor }) => {
+      const baked = find(this.#code, "pre");
+      const hint = h("p", { class: "il-vh", id: `${elementId(this.#host)}-hint` }, HINT);
+      const parent = h("div", { class: "il-editor highlight" });
+      const metrics = measure(baked);
+      this.#code.append(parent, hint);
+      const editor = new Editor(
+        {
+          parent,
+          text: this.#text,
+          label: this.#label,
+          hintId: hint.id,
+          changed: (text) => this.#changed(text),
+          run: () => this.#start(),
+        },
+        metrics,
+      );
+      this.#code.dataset.editing = "true";
+      this.#showButtons();
+      return editor;
+    });
+    return this.#editor;
+  }
+
+  get #label(): string {
+    return `Python code: ${this.#baked.name}`;
+  }
+
+  #changed(text: string): void {
+    this.#text = text;
+    if (text === this.#baked.source) this.#keep.remove(this.#key);
+    else this.#keep.write(this.#key, text);
+    this.#show(this.#python.status);
+  }
+
+  #start(): void {
+    if (this.#run) return;
+    void this.#open().then((editor) => editor.markLine(null));
+    this.#ranText = this.#text;
+    const output = slot(this.#host, "output");
+    let fresh = true;
+    this.#run = this.#python.run({ ...this.#baked, source: this.#text }, before(this.#host), (text) => {
+      if (fresh) writeOutput(this.#host, { output: "", result: null, error: null });
+      fresh = false;
+      output.hidden = false;
+      output.append(text);
+    });
+    this.#host.dataset.stale = "true";
+    this.#show(this.#python.status);
+    void this.#run.outcome.then((outcome) => this.#finish(outcome, fresh));
+  }
+
+  #finish(outcome: Outcome, silent: boolean): void {
+    this.#run = null;
+    delete this.#host.dataset.stale;
+    const output = silent ? "" : (slot(this.#host, "output").textContent ?? "");
+    if (outcome.kind === "stopped") {
+      if (!silent) writeOutput(this.#host, { output, result: null, error: null });
+      this.#become("stopped");
+      return;
+    }
+    const { result, error } =
+      outcome.kind === "ran" ? outcome : { result: null, error: { text: outcome.message, line: null } };
+    writeOutput(this.#host, { output, result, error });
+    void this.#open().then((editor) => editor.markLine(error?.line ?? null));
+    this.#become(error ? "failed" : "ran", error?.line ?? null);
+  }
+
+  #stop(): void {
+    this.#run?.stop();
+  }
+
+  #reset(): void {
+    if (this.#button("reset").getAttribute("aria-disabled") === "true") return;
+    this.#run?.stop();
+    this.#text = this.#baked.source;
+    this.#ranText = this.#text;
+    this.#keep.remove(this.#key);
+    void this.#editor?.then((editor) => {
+      editor.text = this.#baked.source;
+      editor.markLine(null);
+    });
+    writeOutput(this.#host, this.#bakedOutput);
+    this.#become("static");
+    slot(this.#host, "announce").textContent = "Reset to the code of the page.";
+  }
+
+  #become(state: State, line: number | null = null): void {
+    this.#state = state;
+    this.#line = line;
+    this.#show(this.#python.status);
+    const said = { static: "", ran: "The code ran.", failed: `The code failed${at(line)}.`, stopped: "Stopped." }[state];
+    if (said) slot(this.#host, "announce").textContent = said;
+  }
+
+  #show(status: Status): void {
+    const chip = slot(this.#host, "state");
+    const own = this.#run ? null : this.#state;
+    chip.dataset.phase = own === "failed" ? "error" : own === "stopped" ? "stopped" : status.phase;
+    setText(chip, this.#run ? describe(status) : this.#ownWords(status));
+    this.#showButtons();
+  }
+
+  #ownWords(status: Status): string {
+    if (this.#text !== this.#ranText) return "edited, not run";
+    if (this.#state === "failed") return `error${at(this.#line)}`;
+    if (this.#state === "stopped") return status.phase === "stopped" ? "stopped, Python restarts" : "stopped";
+    if (this.#state === "ran") return "ran";
+    return status.phase === "running" ? "" : describe(status);
+  }
+
+  #showButtons(): void {
+    const pristine = this.#text === this.#baked.source && this.#state === "static";
+    this.#button("run").setAttribute("aria-disabled", String(this.#run !== null));
+    this.#button("stop").setAttribute("aria-disabled", String(this.#run === null));
+    this.#button("reset").setAttribute("aria-disabled", String(pristine));
+  }
+
+  #button(action: string): HTMLButtonElement {
+    return find<HTMLButtonElement>(this.#host, `[data-action="${action}"]`);
+  }
+}
+
+/** Every live snippet of the document with its present source. */
+const pageSnippets = new Map<HTMLElement, () => Snippet>();
+
+/** The snippets above this one on its page whose code is meant to succeed, in order. */
+function before(host: HTMLElement): Snippet[] {
+  const snippets = all(document, "live-snippet");
+  return snippets
+    .slice(0, snippets.indexOf(host))
+    .filter((other) => other.dataset.page === host.dataset.page && slot(other, "error").dataset.line === undefined)
+    .flatMap((other) => pageSnippets.get(other)?.() ?? []);
+}
+
+interface BakedOutput {
+  output: string;
+  result: string | null;
+  error: { text: string; line: number | null } | null;
+}
+
+function readOutput(host: HTMLElement): BakedOutput {
+  const result = slot(host, "result");
+  const error = slot(host, "error");
+  const line = Number(error.dataset.line);
+  return {
+    output: slot(host, "output").textContent ?? "",
+    result: result.hidden ? null : result.textContent,
+    error: error.hidden ? null : { text: error.textContent ?? "", line: line || null },
+  };
+}
+
+function writeOutput(host: HTMLElement, { output, result, error }: BakedOutput): void {
+  const put = (name: string, text: string | null): void => {
+    const element = slot(host, name);
+    setText(element, text ?? "");
+    element.hidden = !text;
+  };
+  put("output", output);
+  put("result", result);
+  put("error", error?.text ?? null);
+}
+
+function at(line: number | null): string {
+  return line === null ? "" : ` on line ${line}`;
+}
+
+function describe(status: Status): string {
+  if (status.phase === "static") return "";
+  if (status.phase === "error") return "Python did not start";
+  return status.percent === null ? status.label : `${status.label} ${status.percent} %`;
+}
+
+function measure(baked: HTMLElement): CodeMetrics {
+  const code = baked.querySelector("code") ?? baked;
+  const style = getComputedStyle(code);
+  return {
+    fontFamily: style.fontFamily,
+    fontSize: style.fontSize,
+    lineHeight: style.lineHeight,
+    padding: {
+      top: style.paddingTop,
+      right: style.paddingRight,
+      bottom: style.paddingBottom,
+      left: style.paddingLeft,
+    },
+  };
+}
+
+function elementId(host: HTMLElement): string {
+  const { page = "", name = "" } = host.dataset;
+  return `il-${fingerprint(`${page}#${name}`)}`;
+}

@@ -1,0 +1,63 @@
+// What the reader did, kept in the browser; works without storage and with what someone else left in it.
+
+export interface Keep {
+  /** False in a private window or where storage is blocked: nothing outlives the page. */
+  readonly lasting: boolean;
+  /** The stored JSON value, or null when there is none or it is not JSON. */
+  read(key: string): unknown;
+  write(key: string, value: unknown): void;
+  remove(key: string): void;
+}
+
+/** Opens a storage area. `area` may throw, as `window.localStorage` does where site data is blocked. */
+export function openKeep(area: () => Storage): Keep {
+  const storage = probe(area);
+  const memory = new Map<string, string>();
+  return {
+    lasting: storage !== null,
+    read(key) {
+      const text = memory.get(key) ?? attempt(() => storage?.getItem(key)) ?? null;
+      if (text === null) return null;
+      return attempt(() => JSON.parse(text) as unknown) ?? null;
+    },
+    write(key, value) {
+      const text = JSON.stringify(value);
+      // A full storage keeps the value for this page at least.
+      if (attempt(() => storage?.setItem(key, text) ?? true) === undefined || storage === null) memory.set(key, text);
+      else memory.delete(key);
+    },
+    remove(key) {
+      memory.delete(key);
+      attempt(() => storage?.removeItem(key));
+    },
+  };
+}
+
+/** A short, stable fingerprint of a text (FNV-1a, 32 bits, with the length), for keys that must change with it. */
+export function fingerprint(text: string): string {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index += 1) {
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  }
+  return `${(hash >>> 0).toString(16)}-${text.length.toString(16)}`;
+}
+
+function probe(area: () => Storage): Storage | null {
+  const key = "iron-law/probe";
+  return (
+    attempt(() => {
+      const storage = area();
+      storage.setItem(key, "1");
+      storage.removeItem(key);
+      return storage;
+    }) ?? null
+  );
+}
+
+function attempt<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch {
+    return undefined;
+  }
+}
