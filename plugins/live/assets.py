@@ -1,0 +1,89 @@
+"""The site files that make the page live, all under `assets/live/` and all relative to each other."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import vl_convert
+from mkdocs.exceptions import PluginError
+
+from plugins.live.bake import VEGA_LITE
+from plugins.live.bundle import build_wheels, lock, pyodide_version
+from plugins.shared.cache import cached_file, digest
+from plugins.shared.child import ROOT
+
+BASE = "assets/live"
+DIST = Path(__file__).parent / "web" / "dist"
+VEGA_ENTRY = Path(__file__).parent / "web" / "vega-entry.js"
+PYODIDE = ROOT / "node_modules" / "pyodide"
+CORE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
+"""The files of Pyodide's npm package that a start needs."""
+
+
+@dataclass(frozen=True)
+class Asset:
+    """A site file: where it goes, and either its content or the file it is a copy of."""
+
+    uri: str
+    content: bytes | Path
+
+
+def collect(cache_dir: Path, dist: Path, pyodide: Path) -> Iterator[Asset]:
+    """Every asset that does not depend on the pages.
+
+    Args:
+        cache_dir: where the chart runtime is kept once it is bundled.
+        dist: the bundled browser code.
+        pyodide: Pyodide's npm package.
+
+    Raises:
+        PluginError: the browser code or Pyodide is missing.
+    """
+    _require(dist / "live.js", "the browser code is not built")
+    for name in CORE:
+        _require(pyodide / name, "Pyodide is not installed")
+    for path in sorted(dist.rglob("*")):
+        if path.is_file():
+            yield Asset(f"{BASE}/{path.relative_to(dist).as_posix()}", path)
+    yield Asset(f"{BASE}/vega.js", _chart_runtime(cache_dir))
+    yield from _python(pyodide)
+
+
+def _python(pyodide: Path) -> Iterator[Asset]:
+    """Pyodide's core, our wheels, the lock file and the manifest that leads to them."""
+    core = f"pyodide/{pyodide_version(pyodide)}"
+    for name in CORE:
+        yield Asset(f"{BASE}/{core}/{name}", pyodide / name)
+    wheels = build_wheels()
+    for wheel in wheels:
+        yield Asset(f"{BASE}/wheels/{wheel.path}", wheel.data)
+    lock_file = lock(wheels, pyodide)
+    lock_uri = f"wheels/pyodide-lock-{digest(lock_file)[:16]}.json"
+    yield Asset(f"{BASE}/{lock_uri}", lock_file)
+    sizes = {name: (pyodide / name).stat().st_size for name in CORE}
+    sizes[lock_uri.rpartition("/")[2]] = len(lock_file)
+    sizes |= {wheel.filename: len(wheel.data) for wheel in wheels}
+    manifest = {
+        "pyodideVersion": pyodide_version(pyodide),
+        "indexURL": f"{core}/",
+        "lockFileURL": lock_uri,
+        "packages": [wheel.name for wheel in wheels],
+        "sizes": sizes,
+    }
+    yield Asset(f"{BASE}/runtime.json", json.dumps(manifest, indent=1, sort_keys=True).encode())
+
+
+def _chart_runtime(cache_dir: Path) -> bytes:
+    """Vega as one ES module, of exactly the version that compiled the charts."""
+    entry = VEGA_ENTRY.read_text(encoding="utf-8").replace("VEGA_VERSION", vl_convert.get_vega_version())
+    key = digest(entry, importlib.metadata.version("vl-convert-python"), VEGA_LITE)
+    return cached_file(cache_dir / f"vega-{key}.js", lambda: vl_convert.javascript_bundle(entry, VEGA_LITE).encode())
+
+
+def _require(path: Path, problem: str) -> None:
+    if not path.is_file():
+        raise PluginError(f"{problem} ({path} is missing): run `make setup`")

@@ -1,0 +1,139 @@
+"""The Markdown extension: finds live fences and act blocks, and puts their HTML in place when the page is complete.
+
+Nothing runs while Markdown is parsed. A parser may look at a fence and then find that it stands in an indented code
+sample, and a snippet needs those before it. So parsing only leaves a marker, and the last step replaces the markers
+that made it into the page, in reading order.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from xml.etree import ElementTree
+
+from markdown import Markdown
+from markdown.postprocessors import Postprocessor
+from pymdownx.blocks import BlocksExtension, BlocksProcessor  # type: ignore[import-untyped]
+from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
+from pymdownx.superfences import SuperFencesCodeExtension  # type: ignore[import-untyped]
+
+from plugins.shared.locate import unstamp
+
+_SNIPPET = re.compile(r'<!--.*?-->|<div data-live-snippet="(\d+)"></div>', re.DOTALL)
+_ACT = re.compile(r'<!--.*?-->|<div data-live-act="(\d+)">(.*?)<div data-live-act-end="\1"></div>\s*</div>', re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Fence:
+    """A live fence as written: its code, its options, and the source line it starts on."""
+
+    source: str
+    options: dict[str, str]
+    line: int | None
+
+
+@dataclass(frozen=True)
+class ActReference:
+    """An act block as written: the act's name and the source line it starts on."""
+
+    name: str
+    line: int | None
+
+
+class Renderer(Protocol):
+    """Who turns what the author wrote into HTML. One page after the other, each in reading order."""
+
+    def snippet(self, fence: Fence) -> str:
+        """The HTML of a live fence."""
+
+    def act(self, reference: ActReference, math_html: str) -> str:
+        """The HTML of an act, whose block had the content `math_html`."""
+
+
+@dataclass
+class _Found:
+    """What one Markdown document contains."""
+
+    fences: list[Fence] = field(default_factory=list)
+    acts: list[ActReference] = field(default_factory=list)
+
+
+class LiveExtension(BlocksExtension):  # type: ignore[misc]
+    """Adds the `live` fence and the `act` block to Markdown."""
+
+    def __init__(self, renderer: Renderer, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._renderer = renderer
+
+    def extendMarkdownBlocks(self, md: Markdown, block_mgr: BlocksProcessor) -> None:  # noqa: N802 - pymdownx's name
+        """Register the fence, the block, and the step that renders them."""
+        found = _Found()
+        block_mgr.register(ActBlock, {"found": found})
+        _superfences(md).extend_super_fences("live", _leave_marker(found), _accept_options, None)
+        # 30 is where stashed HTML comes back into the page.
+        md.postprocessors.register(_Render(md, found, self._renderer), "live", 20)
+
+
+class ActBlock(Block):  # type: ignore[misc]
+    """`/// act | name`: an interactive act. The content of the block is the math peek."""
+
+    NAME = "act"
+    ARGUMENT = None
+
+    def on_create(self, parent: ElementTree.Element) -> ElementTree.Element:
+        """Leave a marker around the content."""
+        name, line = unstamp(self.argument or "")
+        acts = self.config["found"].acts
+        self._number = str(len(acts))
+        acts.append(ActReference(name.strip(), line))
+        return ElementTree.SubElement(parent, "div", {"data-live-act": self._number})
+
+    def on_end(self, block: ElementTree.Element) -> None:
+        """Mark where the content ends; it may contain divisions of its own."""
+        ElementTree.SubElement(block, "div", {"data-live-act-end": self._number})
+
+
+class _Render(Postprocessor):
+    def __init__(self, md: Markdown, found: _Found, renderer: Renderer) -> None:
+        super().__init__(md)
+        self._found = found
+        self._renderer = renderer
+
+    def run(self, text: str) -> str:
+        return _ACT.sub(self._act, _SNIPPET.sub(self._snippet, text))
+
+    def _snippet(self, match: re.Match[str]) -> str:
+        if match[1] is None:
+            return match[0]
+        return self._renderer.snippet(self._found.fences[int(match[1])])
+
+    def _act(self, match: re.Match[str]) -> str:
+        if match[1] is None:
+            return match[0]
+        return self._renderer.act(self._found.acts[int(match[1])], match[2].strip())
+
+
+def _superfences(md: Markdown) -> Any:
+    for extension in md.registeredExtensions:
+        if isinstance(extension, SuperFencesCodeExtension):
+            return extension
+    md.registerExtensions(["pymdownx.superfences"], {})
+    return md.registeredExtensions[-1]
+
+
+def _accept_options(
+    language: str, inputs: dict[str, str], options: dict[str, Any], attrs: dict[str, Any], md: Markdown
+) -> bool:
+    # Every option is taken here: the renderer names the wrong ones, superfences would show the fence as text.
+    options.update(inputs)
+    return True
+
+
+def _leave_marker(found: _Found) -> Any:
+    def leave(src: str, options: dict[str, str], **_: Any) -> str:
+        source, line = unstamp(src)
+        found.fences.append(Fence(source, dict(options), line))
+        return f'<div data-live-snippet="{len(found.fences) - 1}"></div>'
+
+    return leave

@@ -1,0 +1,156 @@
+"""The MkDocs plugin: a thin shell of configuration, assets and messages around the Markdown extension."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.config_options import ExtraScriptValue
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
+from mkdocs.structure.files import File, Files, InclusionLevel
+from mkdocs.structure.pages import Page
+from mkdocs.utils import get_relative_url
+
+from plugins.live import render
+from plugins.live.assets import BASE, DIST, PYODIDE, Asset, collect
+from plugins.live.config import LiveConfig
+from plugins.live.extension import ActReference, Fence, LiveExtension
+from plugins.live.runner import LIVE, ActDefect, Runner, json_text
+from plugins.shared import locate
+from plugins.shared.cache import Cache, digest
+from plugins.shared.child import ROOT
+from plugins.shared.errors import Defect
+
+log = get_plugin_logger("plugins.live")
+
+_SNIPPET_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
+    """Runs snippets and acts at build, bakes what they give, and publishes what makes them live."""
+
+    def on_config(self, config: MkDocsConfig) -> MkDocsConfig | None:
+        """Start afresh for this build and add the Markdown extension, the script, the style and what to watch."""
+        if not self.config.enabled:
+            return None
+        self._root = Path(config.config_file_path).parent if config.config_file_path else Path.cwd()
+        self._cache_dir = self._root / self.config.cache_dir
+        acts = Path(config.docs_dir) / self.config.acts_dir
+        self._runner = Runner(
+            Cache(self._cache_dir if self.config.cache else None),
+            self._cache_dir / "bytecode",
+            self.config.time_limit_s,
+            acts,
+            locate.source_path(str(acts), config),
+        )
+        self._located = locate.install(config)
+        self._published: dict[str, Asset] = {}
+        extensions: list[Any] = config.markdown_extensions
+        extensions.append(LiveExtension(self))
+        script = ExtraScriptValue(f"{BASE}/live.js")
+        script.type = "module"
+        config.extra_javascript.append(script)
+        config.extra_css.append(f"{BASE}/live.css")
+        config.watch.extend(str(path) for path in (ROOT / "engine", LIVE))
+        return config
+
+    def on_files(self, files: Files, *, config: MkDocsConfig) -> Files | None:
+        """Publish the assets, and not the folder of the acts."""
+        if not self.config.enabled:
+            return None
+        for file in list(files):
+            if file.src_uri.startswith(f"{self.config.acts_dir}/"):
+                files.remove(file)
+        for asset in collect(self._cache_dir, DIST, PYODIDE):
+            files.append(_file(asset, config))
+        return files
+
+    @event_priority(100)
+    def on_page_markdown(self, markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> None:
+        """Note which page comes next, while its text is still as it was written."""
+        if self.config.enabled:
+            self._located.enter(page, markdown, config)
+            self._page = page
+            self._names: set[str] = set()
+
+    def on_env(self, env: Any, *, config: MkDocsConfig, files: Files) -> None:
+        """Publish what the pages turned out to need. All pages are rendered by now."""
+        if not self.config.enabled:
+            return
+        self._runner.close()
+        for asset in self._published.values():
+            files.append(_file(asset, config))
+
+    def on_build_error(self, *, error: Exception) -> None:
+        """Leave no process behind."""
+        if self.config.enabled:
+            self._runner.close()
+
+    def snippet(self, fence: Fence) -> str:
+        """Run a live fence of the current page."""
+        name = fence.options.get("name", "")
+        expected = fence.options.get("error")
+        unknown = sorted(set(fence.options) - {"name", "error"})
+        if unknown:
+            return self._defect(fence.line, f"unknown option {unknown[0]!r} of a live fence", "Allowed: name, error")
+        if not _SNIPPET_NAME.fullmatch(name):
+            what = f"{name!r} is no name for a snippet" if name else "a live fence needs a name"
+            return self._defect(fence.line, what, 'Write name="…" in lower-case letters, digits and "-"')
+        if name in self._names:
+            return self._defect(fence.line, f"there are two snippets called {name!r} on this page", "Rename one")
+        if expected not in (None, "expected"):
+            return self._defect(fence.line, f"error={expected!r} is unknown", 'Allowed: error="expected"')
+        self._names.add(name)
+        page = self._page.file.src_uri
+        outcome = self._runner.snippet(page, name, fence.source)
+        if outcome.error and (not expected or outcome.stopped):
+            line = None if fence.line is None else fence.line + (outcome.error["line"] or 0)
+            reason = outcome.error["text"].splitlines()[-1]
+            fix = "" if outcome.stopped else 'Correct it, or write error="expected"'
+            self._warn(self._located.defect(line, f"snippet {name!r} fails: {reason}", fix))
+        if expected and not outcome.error:
+            self._warn(self._located.defect(fence.line, f"snippet {name!r} does not fail", 'Remove error="expected"'))
+        return render.snippet(page, name, fence.source, outcome)
+
+    def act(self, reference: ActReference, math_html: str) -> str:
+        """Bake an act of the current page."""
+        name = reference.name
+        if f"act {name}" in self._names:
+            return self._defect(reference.line, f"act {name!r} is on this page twice", "Remove one")
+        self._names.add(f"act {name}")
+        try:
+            baked = self._runner.act(name)
+        except LookupError:
+            known = ", ".join(self._runner.names()) or "none"
+            return self._defect(reference.line, f"there is no act {name!r}", f"Acts: {known}")
+        except ActDefect as error:
+            return self._warn(error.defect)
+        source_url = self._publish("acts", name, "py", baked.source)
+        spec_urls = {
+            chart: self._publish("charts", f"{name}-{chart}", "json", json_text(drawn["spec"]))
+            for chart, drawn in baked.charts.items()
+        }
+        return render.act(baked, source_url, spec_urls, math_html)
+
+    def _publish(self, folder: str, name: str, suffix: str, content: str) -> str:
+        """Add a file, named by its content, and return its URL relative to the current page."""
+        uri = f"{BASE}/{folder}/{name}-{digest(content)[:12]}.{suffix}"
+        self._published[uri] = Asset(uri, content.encode())
+        return get_relative_url(uri, self._page.url)
+
+    def _defect(self, line: int | None, what: str, fix: str) -> str:
+        return self._warn(self._located.defect(line, what, fix))
+
+    def _warn(self, found: Defect) -> str:
+        log.warning("%s", found)
+        return render.defect(found)
+
+
+def _file(asset: Asset, config: MkDocsConfig) -> File:
+    if isinstance(asset.content, Path):
+        source: dict[str, Any] = {"abs_src_path": str(asset.content)}
+    else:
+        source = {"content": asset.content}
+    return File.generated(config, asset.uri, inclusion=InclusionLevel.INCLUDED, **source)
