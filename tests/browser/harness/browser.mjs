@@ -1,0 +1,161 @@
+// The one interface through which the tests drive a browser, and what is common to its adapters.
+// @ts-check
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { clickTarget, describeLocator, findInPage } from "./locate.mjs";
+
+/** @typedef {import("./locate.mjs").Locator} Locator */
+
+/**
+ * @typedef {object} Shot
+ * @property {number} [width]
+ * @property {number} [height]
+ *
+ * What an engine's driver must be able to do; everything else is built on it in `Browser`.
+ * @typedef {object} Driver
+ * @property {string} version
+ * @property {boolean} exactViewport   can the viewport be as narrow as a phone?
+ * @property {(url: string) => Promise<void>} open           returns when the page has loaded
+ * @property {() => Promise<void>} reload
+ * @property {(expression: string) => Promise<unknown>} evaluate   an expression's value in the page, promises awaited
+ * @property {(expression: string) => Promise<void>} click   a real pointer click on the element the expression gives
+ * @property {(keys: string[]) => Promise<void>} chord       presses the keys together and lets them go
+ * @property {(text: string) => Promise<void>} type          types into the focused element
+ * @property {(width: number, height: number) => Promise<void>} resize
+ * @property {(file: string) => Promise<void>} screenshot    what the viewport shows, as PNG
+ * @property {() => string[]} pageErrors                     uncaught errors of pages since the last `clearErrors`
+ * @property {() => void} clearErrors
+ * @property {() => Promise<void>} close
+ */
+
+const POLL_MS = 25;
+export const DESKTOP = { width: 1280, height: 900 };
+
+/** A call as an expression. No `new Function` in the page: it must work under a policy that forbids scripts.
+ * @param {Function} fn @param {unknown[]} args */
+const call = (fn, ...args) => `(${fn})(${args.map((arg) => JSON.stringify(arg)).join(", ")})`;
+
+/** A browser with one page, driven the same way whatever the engine. */
+export class Browser {
+  /** @param {string} engine @param {Driver} driver */
+  constructor(engine, driver) {
+    this.engine = engine;
+    this.driver = driver;
+  }
+
+  /** @param {string} url */
+  open(url) {
+    return this.driver.open(url);
+  }
+
+  reload() {
+    return this.driver.reload();
+  }
+
+  /** Clicks an element with the pointer, after waiting for it. @param {Locator} locator */
+  async click(locator) {
+    await this.waitFor(locator);
+    await this.driver.click(`(${clickTarget})(${call(findInPage, locator)})`);
+  }
+
+  /** Presses a key or a chord: "Tab", "Shift+Tab", "Control+Enter", "a". @param {string} key @param {number} [times] */
+  async press(key, times = 1) {
+    const keys = key === "+" ? [key] : key.split("+");
+    for (let count = 0; count < times; count += 1) await this.driver.chord(keys);
+  }
+
+  /** Types text into the focused element. @param {string} text */
+  type(text) {
+    return this.driver.type(text);
+  }
+
+  /**
+   * Runs a function in the page. It must stand alone: it sees its arguments and the page, nothing of this file.
+   * @template {unknown[]} A
+   * @template R
+   * @param {(...args: A) => R | Promise<R>} fn
+   * @param {A} args
+   * @returns {Promise<Awaited<R>>}
+   */
+  async eval(fn, ...args) {
+    return /** @type {Awaited<R>} */ (await this.driver.evaluate(call(fn, ...args)));
+  }
+
+  /** The rendered text of an element, spaces joined; "" when it is not on the page. @param {Locator} locator */
+  async text(locator) {
+    return (await this.#apply(locator, (element) => element.innerText.replace(/\s+/g, " ").trim())) ?? "";
+  }
+
+  /** @param {Locator} locator */
+  async has(locator) {
+    return (await this.#apply(locator, () => true)) === true;
+  }
+
+  /**
+   * Applies a function to an element, after waiting for it, and returns its result.
+   * @template R
+   * @param {Locator} locator
+   * @param {(element: any) => R} fn
+   * @returns {Promise<R>}
+   */
+  async of(locator, fn) {
+    await this.waitFor(locator);
+    return /** @type {R} */ (await this.#apply(locator, fn));
+  }
+
+  /** Puts the keyboard focus on an element without a click. @param {Locator} locator */
+  async focus(locator) {
+    await this.of(locator, (element) => element.focus());
+  }
+
+  /**
+   * The function's value for the element, or null when there is none.
+   * @template R
+   * @param {Locator} locator
+   * @param {(element: any) => R} fn
+   */
+  async #apply(locator, fn) {
+    const expression = `((element) => (element ? (${fn})(element) : null))(${call(findInPage, locator)})`;
+    return /** @type {R | null} */ (await this.driver.evaluate(expression));
+  }
+
+  /**
+   * Waits until an element is rendered, or until a function of the page returns something true; returns that.
+   * @param {Locator | (() => unknown)} target @param {number} [timeout] milliseconds @param {string} [what] for the message
+   */
+  async waitFor(target, timeout = 10_000, what = "") {
+    const deadline = Date.now() + timeout;
+    for (;;) {
+      /** @type {unknown} */
+      let found;
+      try {
+        found = typeof target === "function" ? await this.eval(target) : await this.has(target);
+      } catch (error) {
+        // The page may be replaced under the call while a navigation is under way; any other reason lasts.
+        if (Date.now() > deadline) throw error;
+      }
+      if (found) return found;
+      if (Date.now() > deadline) {
+        const wanted = what || (typeof target === "function" ? target.toString() : describeLocator(target));
+        throw new Error(`${this.engine}: waited ${timeout} ms in vain for ${wanted}`);
+      }
+      await new Promise((done) => setTimeout(done, POLL_MS));
+    }
+  }
+
+  /** @param {number} width @param {number} height */
+  resize(width, height) {
+    return this.driver.resize(width, height);
+  }
+
+  /** Writes what the viewport shows to a PNG file. @param {string} file @param {Shot} [shot] */
+  async screenshot(file, shot = {}) {
+    mkdirSync(dirname(file), { recursive: true });
+    if (shot.width || shot.height) await this.resize(shot.width ?? DESKTOP.width, shot.height ?? DESKTOP.height);
+    await this.driver.screenshot(file);
+  }
+
+  close() {
+    return this.driver.close();
+  }
+}

@@ -1,0 +1,95 @@
+// How a test names an element: a CSS selector, or a role and an accessible name, as a reader of the page would.
+// @ts-check
+
+/**
+ * @typedef {object} RoleLocator
+ * @property {string} role        an ARIA role: button, radio, checkbox, combobox, link, group, table, status, alert ...
+ * @property {string} [name]      the accessible name contains this (case is ignored, spaces are joined)
+ * @property {boolean} [exact]    the accessible name is this, and no more
+ * @property {string} [within]    CSS selector of the part of the page to look in
+ *
+ * @typedef {string | RoleLocator} Locator
+ */
+
+/** @param {Locator} locator */
+export function describeLocator(locator) {
+  if (typeof locator === "string") return locator;
+  const name = locator.name ? ` named "${locator.name}"` : "";
+  return `${locator.role}${name}${locator.within ? ` in ${locator.within}` : ""}`;
+}
+
+/**
+ * Runs in the page, so it must stand alone. Finds the first rendered element that the locator means, or null.
+ * @param {Locator} locator
+ * @returns {HTMLElement | null}
+ */
+export function findInPage(locator) {
+  /** @type {Record<string, string>} */
+  const byRole = {
+    button: "button, summary, [role=button], input[type=button], input[type=submit]",
+    radio: "input[type=radio], [role=radio]",
+    checkbox: "input[type=checkbox], [role=checkbox]",
+    combobox: "select, [role=combobox]",
+    textbox: "textarea, input:not([type]), input[type=text], [role=textbox]",
+    spinbutton: "input[type=number], [role=spinbutton]",
+    link: "a[href], [role=link]",
+    group: "fieldset, [role=group], [role=radiogroup]",
+    heading: "h1, h2, h3, h4, h5, h6, [role=heading]",
+    table: "table, [role=table]",
+    status: "output, [role=status]",
+    alert: "[role=alert]",
+  };
+  /** @param {Element} element */
+  const rendered = (element) => {
+    const input = element instanceof HTMLInputElement && (element.type === "radio" || element.type === "checkbox");
+    // A radio or check box may be painted by its label alone; then the label must be on the page.
+    const shown = input && element.labels?.length ? [element, ...element.labels] : [element];
+    return shown.some((one) => one.getClientRects().length > 0);
+  };
+  /** @param {string | null | undefined} text */
+  const tidy = (text) => (text ?? "").replace(/\s+/g, " ").trim().toLowerCase();
+  /** @param {Element} element */
+  const nameOf = (element) => {
+    const labelled = element.getAttribute("aria-labelledby");
+    if (labelled) {
+      return tidy(labelled.split(/\s+/).map((id) => document.getElementById(id)?.textContent ?? "").join(" "));
+    }
+    const direct = element.getAttribute("aria-label");
+    if (direct) return tidy(direct);
+    const labels = /** @type {HTMLInputElement} */ (element).labels;
+    if (labels?.length) return tidy([...labels].map((label) => label.textContent).join(" "));
+    const title = element.querySelector(":scope > legend, :scope > caption");
+    if (title) return tidy(title.textContent);
+    return tidy(element.textContent || element.getAttribute("title"));
+  };
+  if (typeof locator === "string") {
+    const found = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(locator)]);
+    return found.find(rendered) ?? null;
+  }
+  const selector = byRole[locator.role] ?? `[role=${locator.role}]`;
+  const roots = locator.within ? [...document.querySelectorAll(locator.within)] : [document];
+  const wanted = tidy(locator.name);
+  for (const root of roots) {
+    for (const element of root.querySelectorAll(selector)) {
+      const name = nameOf(element);
+      if ((locator.exact ? name === wanted : name.includes(wanted)) && rendered(element)) {
+        return /** @type {HTMLElement} */ (element);
+      }
+    }
+  }
+  return null;
+}
+
+/**
+ * Runs in the page. The element a pointer would hit for `element`: a hidden radio or check box is clicked by its label.
+ * @param {HTMLElement} element
+ * @returns {HTMLElement}
+ */
+export function clickTarget(element) {
+  if (!(element instanceof HTMLInputElement) || (element.type !== "radio" && element.type !== "checkbox")) return element;
+  const label = element.labels?.[0];
+  if (!label) return element;
+  const box = element.getBoundingClientRect();
+  const hidden = box.width < 4 || box.height < 4 || getComputedStyle(element).opacity === "0";
+  return hidden ? label : element;
+}

@@ -1,0 +1,116 @@
+// Chromium (over CDP) and Firefox (over WebDriver BiDi), both through puppeteer-core and the system's browser.
+// @ts-check
+import puppeteer from "puppeteer-core";
+import { DESKTOP } from "./browser.mjs";
+
+/** @typedef {import("./browser.mjs").Driver} Driver */
+
+const START_LIMIT_MS = 60_000;
+const CHROMIUM_FLAGS = [
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--disable-extensions",
+  "--force-color-profile=srgb",
+  "--disable-features=AutofillServerCommunication",
+  "--gaia-url=http://127.0.0.1:9",
+];
+/** What Firefox would otherwise ask the network for on its own: noise in the log of foreign requests. */
+const FIREFOX_QUIET = {
+  "app.normandy.enabled": false,
+  "app.update.disabledForTesting": true,
+  "browser.safebrowsing.malware.enabled": false,
+  "browser.safebrowsing.phishing.enabled": false,
+  "browser.topsites.contile.enabled": false,
+  "captivedetect.canonicalURL": "",
+  "datareporting.healthreport.uploadEnabled": false,
+  "dom.push.connection.enabled": false,
+  "extensions.getAddons.cache.enabled": false,
+  "network.captive-portal-service.enabled": false,
+  "network.connectivity-service.enabled": false,
+  "toolkit.telemetry.unified": false,
+};
+/** How the tests' key names read in puppeteer. @type {Record<string, import("puppeteer-core").KeyInput>} */
+const KEYS = { Space: "Space", Control: "Control", Shift: "Shift" };
+
+/**
+ * @param {"chromium" | "firefox"} engine
+ * @param {string} program            path of the browser
+ * @param {number} proxyPort          the refusing proxy on 127.0.0.1
+ * @returns {Promise<Driver>}
+ */
+export async function startPuppeteer(engine, program, proxyPort) {
+  const asRoot = process.getuid?.() === 0;
+  const browser = await puppeteer.launch(
+    engine === "chromium"
+      ? {
+          browser: "chrome",
+          executablePath: program,
+          headless: true,
+          timeout: START_LIMIT_MS,
+          args: [
+            ...CHROMIUM_FLAGS,
+            // Chromium refuses its own sandbox to root.
+            ...(asRoot ? ["--no-sandbox"] : []),
+            `--proxy-server=http://127.0.0.1:${proxyPort}`,
+          ],
+        }
+      : {
+          browser: "firefox",
+          executablePath: program,
+          headless: true,
+          timeout: START_LIMIT_MS,
+          extraPrefsFirefox: {
+            ...FIREFOX_QUIET,
+            "network.proxy.type": 1,
+            "network.proxy.http": "127.0.0.1",
+            "network.proxy.http_port": proxyPort,
+            "network.proxy.ssl": "127.0.0.1",
+            "network.proxy.ssl_port": proxyPort,
+          },
+        },
+  );
+  const [page = await browser.newPage()] = await browser.pages();
+  await page.setViewport(DESKTOP);
+  /** @type {string[]} */
+  let errors = [];
+  page.on("pageerror", (error) => errors.push(error instanceof Error ? (error.stack ?? error.message) : String(error)));
+  page.on("dialog", (dialog) => void dialog.accept());
+
+  return {
+    version: await browser.version(),
+    exactViewport: true,
+    async open(url) {
+      await page.goto(url, { waitUntil: "load" });
+    },
+    async reload() {
+      await page.reload({ waitUntil: "load" });
+    },
+    evaluate: (expression) => page.evaluate(expression),
+    async click(expression) {
+      const handle = await page.evaluateHandle(expression);
+      const element = handle.asElement();
+      if (!element) throw new Error(`${engine}: nothing to click`);
+      await /** @type {import("puppeteer-core").ElementHandle<Element>} */ (element).click();
+      await handle.dispose();
+    },
+    async chord(keys) {
+      const names = keys.map((key) => KEYS[key] ?? /** @type {import("puppeteer-core").KeyInput} */ (key));
+      for (const name of names) await page.keyboard.down(name);
+      for (const name of names.reverse()) await page.keyboard.up(name);
+    },
+    type: (text) => page.keyboard.type(text),
+    resize: (width, height) => page.setViewport({ width, height }),
+    async screenshot(file) {
+      await page.screenshot({ path: /** @type {`${string}.png`} */ (file) });
+    },
+    pageErrors: () => [...errors],
+    clearErrors() {
+      errors = [];
+    },
+    close: () => browser.close(),
+  };
+}

@@ -1,0 +1,173 @@
+// Serves a built site under a sub-path, as GitHub Pages does, logs every request, and fails or delays paths on demand.
+// @ts-check
+import { createHash } from "node:crypto";
+import { readFile, stat } from "node:fs/promises";
+import { createServer } from "node:http";
+import { extname, join, normalize } from "node:path";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+
+const compress = promisify(gzip);
+
+/** The sub-path of a project site on GitHub Pages. Links that leave it are broken links. */
+export const SUB_PATH = "/iron-law/";
+/** A page of the harness on the site's origin, without scripts: where storage is cleared between two tests. */
+export const BLANK_PATH = `${SUB_PATH}__blank.html`;
+const BLANK = {
+  type: "text/html",
+  body: '<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>blank</title></html>',
+};
+
+const TYPES = new Map([
+  [".html", "text/html; charset=utf-8"],
+  [".js", "text/javascript; charset=utf-8"],
+  [".mjs", "text/javascript; charset=utf-8"],
+  [".css", "text/css; charset=utf-8"],
+  [".json", "application/json; charset=utf-8"],
+  [".svg", "image/svg+xml"],
+  [".wasm", "application/wasm"],
+  [".woff2", "font/woff2"],
+  [".png", "image/png"],
+  [".ico", "image/x-icon"],
+  [".xml", "application/xml"],
+  [".zip", "application/zip"],
+]);
+const COMPRESSED = new Set([".html", ".js", ".mjs", ".css", ".json", ".svg", ".wasm", ".xml", ".py"]);
+
+/**
+ * @typedef {object} LoggedRequest
+ * @property {string} path       the requested path, with the sub-path, without the query
+ * @property {number} status     the status answered
+ * @property {number} bytes      bytes of the body sent (compressed where it was; 0 for a 304)
+ *
+ * @typedef {object} Fault
+ * @property {RegExp} path       which paths the fault concerns
+ * @property {number} [status]   answer with this status instead of the file
+ * @property {number} [delayMs]  wait before answering
+ *
+ * @typedef {object} SiteServer
+ * @property {string} origin                       e.g. http://127.0.0.1:4321
+ * @property {string} base                         the site's root address, ending in the sub-path
+ * @property {() => LoggedRequest[]} log           every request since the last `clear`
+ * @property {() => void} clear                    forgets the log, the faults, the policy and the added pages
+ * @property {(name: string, type: string, body: string) => string} add  serves a text under the root; gives its address
+ * @property {(fault: Fault) => void} fault        adds a fault
+ * @property {() => void} heal                     removes all faults
+ * @property {(policy: string | null) => void} policy  sends this Content-Security-Policy with every page
+ * @property {() => Promise<void>} close
+ */
+
+/**
+ * Starts a server for the built site in `folder` on a free port of 127.0.0.1.
+ * @param {string} folder
+ * @returns {Promise<SiteServer>}
+ */
+export async function serveSite(folder) {
+  /** @type {LoggedRequest[]} */
+  let requests = [];
+  /** @type {Fault[]} */
+  let faults = [];
+  /** @type {string | null} */
+  let contentPolicy = null;
+  /** @type {Map<string, {type: string, body: string}>} */
+  const added = new Map();
+  /** @type {Map<string, {tag: string, plain: Buffer, gzipped: Buffer | null}>} */
+  const cache = new Map();
+
+  /** @param {string} file */
+  async function load(file) {
+    const cached = cache.get(file);
+    if (cached) return cached;
+    const plain = await readFile(file);
+    const gzipped = COMPRESSED.has(extname(file)) ? await compress(plain) : null;
+    const loaded = { tag: `"${createHash("sha256").update(plain).digest("hex").slice(0, 16)}"`, plain, gzipped };
+    cache.set(file, loaded);
+    return loaded;
+  }
+
+  /** The file for a path of the site, or null. @param {string} path */
+  async function resolve(path) {
+    if (!path.startsWith(SUB_PATH)) return null;
+    const relative = normalize(decodeURIComponent(path.slice(SUB_PATH.length)));
+    if (relative.startsWith("..")) return null;
+    let file = join(folder, relative);
+    const found = await stat(file).catch(() => null);
+    if (found?.isDirectory()) {
+      // GitHub Pages redirects to the address with the slash; a page that needs this has a broken relative link.
+      if (!path.endsWith("/")) return null;
+      file = join(file, "index.html");
+      return (await stat(file).catch(() => null)) ? file : null;
+    }
+    return found ? file : null;
+  }
+
+  const server = createServer(async (request, response) => {
+    const path = new URL(request.url ?? "/", "http://site").pathname;
+    const entry = { path, status: 0, bytes: 0 };
+    requests.push(entry);
+    /** @param {number} status @param {Record<string, string>} headers @param {Buffer | string} [body] */
+    const answer = (status, headers, body = "") => {
+      entry.status = status;
+      entry.bytes = Buffer.byteLength(body);
+      // Revalidate always: every use of a file shows in the log, while the browser still keeps its copy.
+      response.writeHead(status, { "Cache-Control": "no-cache", "Content-Length": entry.bytes, ...headers });
+      response.end(request.method === "HEAD" ? undefined : body);
+    };
+
+    const active = faults.filter((fault) => fault.path.test(path));
+    for (const fault of active) {
+      if (fault.delayMs) await new Promise((done) => setTimeout(done, fault.delayMs));
+      if (fault.status) return answer(fault.status, { "Content-Type": "text/plain" }, "failed by the test\n");
+    }
+    const extra = path === BLANK_PATH ? BLANK : added.get(path);
+    if (extra) return answer(200, { "Content-Type": extra.type, "Cache-Control": "no-store" }, extra.body);
+    const file = await resolve(path);
+    if (!file) return answer(404, { "Content-Type": "text/plain" }, "not found\n");
+    const { tag, plain, gzipped } = await load(file);
+    const type = TYPES.get(extname(file)) ?? "application/octet-stream";
+    /** @type {Record<string, string>} */
+    const headers = { "Content-Type": type, ETag: tag, Vary: "Accept-Encoding" };
+    if (contentPolicy && type.startsWith("text/html")) {
+      headers["Content-Security-Policy"] = contentPolicy;
+      headers["Cache-Control"] = "no-store";
+    } else if (request.headers["if-none-match"] === tag) {
+      return answer(304, { ETag: tag });
+    }
+    if (gzipped && /\bgzip\b/.test(request.headers["accept-encoding"]?.toString() ?? "")) {
+      return answer(200, { ...headers, "Content-Encoding": "gzip" }, gzipped);
+    }
+    return answer(200, headers, plain);
+  });
+
+  await new Promise((done) => server.listen(0, "127.0.0.1", () => done(undefined)));
+  const address = server.address();
+  if (!address || typeof address === "string") throw new Error("the site server has no port");
+  const origin = `http://127.0.0.1:${address.port}`;
+  return {
+    origin,
+    base: origin + SUB_PATH,
+    log: () => [...requests],
+    clear() {
+      requests = [];
+      faults = [];
+      contentPolicy = null;
+      added.clear();
+    },
+    add(name, type, body) {
+      added.set(SUB_PATH + name, { type, body });
+      return origin + SUB_PATH + name;
+    },
+    fault: (fault) => void faults.push(fault),
+    heal() {
+      faults = [];
+    },
+    policy(policy) {
+      contentPolicy = policy;
+    },
+    close: () =>
+      new Promise((done) => {
+        server.close(() => done());
+        server.closeAllConnections();
+      }),
+  };
+}

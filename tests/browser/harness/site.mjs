@@ -1,0 +1,47 @@
+// The site under test: the folder in SITE_DIR, or a strict build into a temporary folder.
+// @ts-check
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const REPOSITORY = fileURLToPath(new URL("../../../", import.meta.url));
+export const RESULTS = join(REPOSITORY, "test-results");
+
+/**
+ * The folder of the built site. Ends the process when the build fails: no test could mean anything.
+ * @returns {string}
+ */
+export function builtSite() {
+  const given = process.env["SITE_DIR"];
+  if (given) {
+    if (existsSync(join(given, "index.html"))) return given;
+    console.error(`browser tests: SITE_DIR is "${given}", which holds no index.html; build the site there first`);
+    process.exit(2);
+  }
+  const folder = mkdtempSync(join(tmpdir(), "iron-law-site-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const python = join(REPOSITORY, ".venv", "bin", "mkdocs");
+  const built = spawnSync(python, ["build", "--strict", "--quiet", "--site-dir", folder], {
+    cwd: REPOSITORY,
+    stdio: ["ignore", "inherit", "inherit"],
+    env: { ...process.env, DISABLE_MKDOCS_2_WARNING: "true" },
+  });
+  if (built.status !== 0) {
+    console.error("browser tests: the strict build of the site failed; its message is above");
+    process.exit(1);
+  }
+  return folder;
+}
+
+/**
+ * The addresses of all pages, relative to the site's root: "", "lab/act1/", ...
+ * @param {string} folder
+ */
+export function pagesOf(folder) {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((file) => file === "index.html" || file.endsWith(`${sep}index.html`))
+    .map((file) => relative(folder, join(folder, file)).split(sep).slice(0, -1).map((part) => `${part}/`).join(""))
+    .sort();
+}

@@ -1,0 +1,75 @@
+// What every test gets: a browser of one engine, the site's server, the refusing proxy; and how a test begins and ends.
+// @ts-check
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { DESKTOP } from "./browser.mjs";
+import { askedByTheSite } from "./foreign.mjs";
+import { BLANK_PATH } from "./server.mjs";
+import { RESULTS } from "./site.mjs";
+
+const TEST_LIMIT_MS = 90_000;
+
+/**
+ * @typedef {object} World
+ * @property {import("./browser.mjs").Browser} browser
+ * @property {import("./server.mjs").SiteServer} server
+ * @property {import("./proxy.mjs").RefusingProxy} proxy
+ * @property {string} site     folder of the built site
+ * @property {string[]} pages  addresses of its pages, relative to its root
+ *
+ * @typedef {object} Expectation
+ * @property {boolean} [foreign]     the test itself asks for something foreign
+ * @property {boolean} [pageErrors]  the test itself provokes uncaught errors in the page
+ */
+
+/** Like a reader who comes for the first time: nothing stored, nothing logged, desktop size. @param {World} world */
+export async function newReader({ browser, server, proxy }) {
+  await browser.resize(DESKTOP.width, DESKTOP.height);
+  await browser.open(server.origin + BLANK_PATH);
+  await browser.eval(() => {
+    localStorage.clear();
+    sessionStorage.clear();
+  });
+  server.clear();
+  proxy.clear();
+  browser.driver.clearErrors();
+}
+
+/**
+ * Registers a test that starts as a new reader. It fails also when the site asked a foreign host for something, or when a
+ * page had an uncaught error; a failure leaves a picture and the page's text in test-results/browser/.
+ * @param {() => World} world
+ * @param {string} fact
+ * @param {(world: World) => Promise<void>} body
+ * @param {Expectation} [expected]
+ */
+export function fact(world, fact, body, expected = {}) {
+  test(fact, { timeout: TEST_LIMIT_MS }, async () => {
+    const { browser, proxy } = world();
+    try {
+      await newReader(world());
+      await body(world());
+      if (!expected.foreign) assert.deepEqual(askedByTheSite(proxy.asked()), [], "foreign addresses were asked for");
+      if (!expected.pageErrors) assert.deepEqual(browser.driver.pageErrors(), [], "uncaught errors in the page");
+    } catch (error) {
+      await keepEvidence(browser, fact);
+      throw error;
+    }
+  });
+}
+
+/** @param {import("./browser.mjs").Browser} browser @param {string} fact */
+async function keepEvidence(browser, fact) {
+  const folder = join(RESULTS, "browser");
+  mkdirSync(folder, { recursive: true });
+  const stem = join(folder, `${browser.engine}-${fact.toLowerCase().replace(/[^a-z0-9]+/g, "-").slice(0, 80)}`);
+  try {
+    await browser.screenshot(`${stem}.png`);
+    const text = await browser.eval(() => `${location.href}\n\n${document.body.innerText}`);
+    writeFileSync(`${stem}.txt`, `${text}\n\nuncaught errors:\n${browser.driver.pageErrors().join("\n")}\n`);
+  } catch {
+    // The browser itself is gone; the test's own error says more.
+  }
+}

@@ -1,0 +1,48 @@
+// Runs the browser tests: builds the site once, then every suite in every wanted engine, one browser per engine.
+// @ts-check
+//
+//   node --test-reporter=spec tests/browser/main.mjs
+//
+// ENGINES=chromium,firefox,webkit  which engines; all when empty
+// SITE_DIR=site                    a built site to test instead of building one
+// --test-name-pattern=stop         before the file's name: only facts that match
+import { after, before, describe } from "node:test";
+import { findPrograms, launch, wantedEngines } from "./harness/launch.mjs";
+import { refuseForeign } from "./harness/proxy.mjs";
+import { serveSite } from "./harness/server.mjs";
+import { builtSite, pagesOf } from "./harness/site.mjs";
+import { accessTests } from "./suites/access.mjs";
+import { actTests } from "./suites/act.mjs";
+import { harnessTests } from "./suites/harness.mjs";
+import { loadingTests } from "./suites/loading.mjs";
+import { pageTests } from "./suites/pages.mjs";
+import { snippetTests } from "./suites/snippets.mjs";
+
+/** @typedef {import("./harness/world.mjs").World} World */
+
+const engines = wantedEngines();
+const programs = findPrograms(engines);
+const site = builtSite();
+const pages = pagesOf(site);
+
+for (const engine of engines) {
+  describe(engine, () => {
+    /** @type {World | undefined} */
+    let world;
+    const current = () => {
+      if (!world) throw new Error(`${engine} did not start`);
+      return world;
+    };
+    before(async () => {
+      const proxy = await refuseForeign();
+      const server = await serveSite(site);
+      world = { browser: await launch(engine, programs, proxy.port), server, proxy, site, pages };
+    });
+    after(async () => {
+      await world?.browser.close();
+      await world?.server.close();
+      await world?.proxy.close();
+    });
+    for (const suite of [harnessTests, loadingTests, actTests, snippetTests, pageTests, accessTests]) suite(current);
+  });
+}

@@ -1,0 +1,206 @@
+// Act 1, The Optimizer Memory Tax: the whole scene by mouse and by keyboard, what it keeps, what it must not give away.
+// @ts-check
+import assert from "node:assert/strict";
+import { fact } from "../harness/world.mjs";
+import {
+  ACT,
+  actReady,
+  answerRadio,
+  blank,
+  checkButton,
+  failure,
+  feedback,
+  fill,
+  instruments,
+  instrumentsOpen,
+  lockButton,
+  openAct,
+  position,
+  positions,
+  predict,
+  redrawn,
+  resetButton,
+  revealButton,
+  set,
+  shown,
+  verdict,
+  verdictShown,
+} from "./act_page.mjs";
+
+/** 2 vectors x 4 bytes x 1,557,611,200 parameters. */
+const TAX = "12.46 GB";
+const SAVING = "How much of the total";
+const REASON = "Why";
+
+/** @param {() => import("../harness/world.mjs").World} world */
+export function actTests(world) {
+  fact(world, "act: played to the end with the mouse, the reader's gap is named", async (all) => {
+    const { browser } = all;
+    await openAct(all);
+    assert.equal(await browser.of(lockButton, (button) => button.disabled), true, "no lock without an answer");
+    assert.equal(await browser.of(position("Optimizer", "Adam"), (radio) => radio.matches(":disabled")), true);
+    await predict(browser, "About 3 GB");
+    assert.equal(await browser.of(answerRadio("About 12 GB"), (radio) => radio.matches(":disabled")), true, "locked");
+
+    await set(browser, "Optimizer", "Adam");
+    assert.match((await instruments(browser)).summary, /Adam m 6\.23 GB, Adam v 6\.23 GB/);
+    await set(browser, "Batch size", "64");
+    assert.match(await browser.text(failure), /Out of memory.*activations alone.*exceed/);
+    await set(browser, "Batch size", "1");
+    assert.equal(await browser.text(failure), "", "the banner goes when it fits again");
+    await set(browser, "Context", "Laptop");
+    assert.match(await browser.text(failure), /Adam's state alone \(12\.46 GB\) exceeds the 8 GB/);
+
+    await browser.click(revealButton);
+    await verdictShown(browser);
+    const said = await browser.text(verdict);
+    assert.match(said, /You said about 3 GB\. Adam adds 12\.46 GB: 4\.2 times your estimate, 9\.46 GB more\./);
+    assert.match(said, /50,000 steps with Adam and 150,000\+/);
+
+    await browser.click(checkButton);
+    await fill(browser, SAVING, "less than 20 %");
+    await fill(browser, REASON, "activations halve");
+    await browser.click(checkButton);
+    await browser.waitFor(`${feedback} li + li`);
+    assert.match(await browser.text(feedback), /less than 20 %.*Right\..*activations halve.*Right\./);
+  });
+
+  fact(world, "act: played to the end with the keyboard alone", async (all) => {
+    const { browser } = all;
+    await openAct(all);
+    await tabTo(browser, answerRadio("About 0 GB"));
+    // Arrow keys walk a radio group; the first press of the space bar takes the one that has the focus.
+    await browser.press("Space");
+    await browser.press("ArrowDown", 2);
+    assert.equal(await browser.of(answerRadio("About 12 GB"), (radio) => radio.checked), true);
+    await tabTo(browser, lockButton);
+    await browser.press("Enter");
+    await instrumentsOpen(browser);
+
+    await tabTo(browser, position("Optimizer", "SGD"));
+    await redrawn(browser, () => browser.press("ArrowRight"));
+    await redrawn(browser, () => browser.press("ArrowRight"));
+    assert.match((await instruments(browser)).summary, /Adam v 6\.23 GB/);
+    await tabTo(browser, shown("Activations"));
+    await browser.press("Space");
+    await browser.waitFor(() => /all:/.test(document.querySelector('[data-slot="headline-label"]')?.textContent ?? ""));
+
+    await tabTo(browser, revealButton);
+    await browser.press("Enter");
+    await verdictShown(browser);
+    assert.match(await browser.text(verdict), /You said about 12 GB, and that is right: Adam adds 12\.46 GB\./);
+    await tabTo(browser, blank(SAVING));
+    await fill(browser, SAVING, "half or more");
+    await tabTo(browser, blank(REASON));
+    await fill(browser, REASON, "every tensor");
+    await tabTo(browser, checkButton);
+    await browser.press("Enter");
+    await browser.waitFor(`${feedback} li + li`);
+    assert.match(await browser.text(feedback), /half or more.*Not so\..*every tensor.*Not so\./);
+    await tabTo(browser, resetButton);
+  });
+
+  fact(world, "act: a reload keeps the prediction, the controls, the reveal and the answers; reset clears them", async (all) => {
+    const { browser } = all;
+    await openAct(all);
+    const atFirst = await positions(browser);
+    await predict(browser, "About 24 GB");
+    await set(browser, "Context", "Laptop");
+    await set(browser, "Precision", "Mixed");
+    await browser.click(revealButton);
+    await verdictShown(browser);
+    await fill(browser, SAVING, "20 to 40 %");
+    const kept = { positions: await positions(browser), verdict: await browser.text(verdict) };
+
+    await browser.reload();
+    await actReady(browser);
+    await instrumentsOpen(browser);
+    await verdictShown(browser);
+    assert.equal(await browser.of(answerRadio("About 24 GB"), (radio) => radio.checked), true);
+    assert.deepEqual({ positions: await positions(browser), verdict: await browser.text(verdict) }, kept);
+    assert.equal(await browser.of(blank(SAVING), (select) => select.selectedOptions[0].label), "20 to 40 %");
+
+    await browser.click(resetButton);
+    await browser.waitFor('live-act [data-slot="controls"][disabled]', 5000, "the instruments to lock again");
+    assert.equal(await browser.text(verdict), "");
+    assert.deepEqual(await positions(browser), atFirst);
+    await browser.reload();
+    await actReady(browser);
+    assert.equal(await browser.eval(() => document.querySelectorAll('[data-part="predict"] :checked').length), 0);
+    assert.equal(await browser.text(verdict), "");
+  });
+
+  fact(world, "act: the values baked into the page are the values Python computes in it", async (all) => {
+    const { browser } = all;
+    await openAct(all);
+    const baked = await instruments(browser);
+    assert.ok(baked.tables.length > 0 && baked.tables.every((table) => table.rows.length > 3), "tables are baked");
+    await predict(browser, "About 0 GB");
+    // Away and back, so that what stands in the page was written by Python for certain.
+    await set(browser, "Optimizer", "Momentum");
+    assert.notDeepEqual(await instruments(browser), baked);
+    await set(browser, "Optimizer", "SGD");
+    assert.deepEqual(await instruments(browser), baked);
+  });
+
+  fact(world, "act: neither page nor traffic states the answer before the reader has committed", async (all) => {
+    const { browser, server } = all;
+    await openAct(all);
+    await browser.eval(() => document.querySelector("live-act")?.scrollIntoView());
+    await browser.waitFor('live-act [data-slot="state"][data-phase="ready"]', 45_000, "Python to be ready");
+    const text = await browser.eval(() => document.querySelector("live-act")?.outerHTML ?? "");
+    assert.ok(!text.includes(TAX), "the act's markup holds the answer");
+    assert.ok(!/data-correct|"correct"/.test(text), "the act's markup marks an option as correct");
+    const before = server.log().length;
+    await browser.click(answerRadio("About 12 GB"));
+    assert.equal(server.log().length, before, "choosing an answer asks the server for nothing");
+  });
+
+  fact(world, "act: a start of Python that fails says so, and Retry brings the act to life", async (all) => {
+    const { browser, server } = all;
+    server.fault({ path: /pyodide\.asm\.wasm$/, status: 503 });
+    await openAct(all);
+    await browser.click(answerRadio("About 3 GB"));
+    await browser.click(lockButton);
+    await browser.waitFor({ role: "alert", name: "Python did not start", within: "live-act" }, 45_000);
+    server.heal();
+    await browser.click({ role: "button", name: "Retry", within: "live-act" });
+    await instrumentsOpen(browser);
+    await set(browser, "Optimizer", "Adam");
+    assert.match((await instruments(browser)).summary, /Adam m 6\.23 GB/);
+    assert.equal(await browser.has({ role: "alert", name: "Python did not start", within: "live-act" }), false);
+  });
+
+  fact(world, "act: without JavaScript the first state stands there complete", async ({ browser, server }) => {
+    // The sandbox switches scripting off for the page as a reader's setting would, in every engine alike.
+    server.policy("sandbox allow-same-origin");
+    await browser.open(server.base + ACT);
+    assert.equal(await browser.has('live-act[data-ready="true"]'), false, "scripting is off");
+    assert.match(await browser.text('live-act [data-part="predict"] legend'), /SGD.*Adam.*\?/);
+    const picture = await browser.of('live-act [data-slot="plot"] svg', (svg) => {
+      const box = svg.getBoundingClientRect();
+      return { wide: box.width > 200, high: box.height > 150, marks: svg.querySelectorAll("path, rect").length };
+    });
+    assert.ok(picture.wide && picture.high && picture.marks > 3, JSON.stringify(picture));
+    const baked = await instruments(browser);
+    assert.match(baked.headline, /Memory for training: [\d.]+ GB/);
+    assert.ok(baked.tables.some((table) => table.rows.some((row) => row[0] === "Parameters" && row[1] === "6.23")));
+    assert.match(await browser.text("noscript"), /JavaScript/);
+    assert.ok(await browser.has({ role: "link", name: "Measured" }), "the site's navigation is there");
+  });
+}
+
+/** Presses Tab until the element has the focus. @param {import("../harness/browser.mjs").Browser} browser
+ * @param {import("../harness/locate.mjs").RoleLocator} locator */
+async function tabTo(browser, locator) {
+  for (let press = 0; press < 150; press += 1) {
+    if (await browser.of(locator, (element) => {
+      const radio = element instanceof HTMLInputElement && element.type === "radio";
+      const active = document.activeElement;
+      // A radio group is one stop: whichever of its radios the keyboard reaches.
+      return active === element || (radio && active instanceof HTMLInputElement && active.name === element.name);
+    })) return;
+    await browser.press("Tab");
+  }
+  throw new Error(`${browser.engine}: 150 presses of Tab do not reach ${locator.role} "${locator.name}"`);
+}

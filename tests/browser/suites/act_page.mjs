@@ -1,0 +1,137 @@
+// Act 1 as a reader handles it: the parts of the scene by their roles and names.
+// @ts-check
+
+/** @typedef {import("../harness/browser.mjs").Browser} Browser */
+/** @typedef {import("../harness/world.mjs").World} World */
+/** @typedef {"Context" | "Optimizer" | "Precision" | "Batch size"} Control */
+
+export const ACT = "lab/act1/";
+/** A cold start on a busy two-core machine; the budget is the benchmark's business, not a test's. */
+export const START_LIMIT_MS = 45_000;
+const REDRAW_LIMIT_MS = 5000;
+
+/** @param {string} name */
+const part = (name) => `live-act [data-part="${name}"]`;
+/** @type {Record<Control, string>} */
+const GROUPS = {
+  Context: '[data-context="context"]',
+  Optimizer: '[data-choice="optimizer"]',
+  Precision: '[data-choice="precision"]',
+  "Batch size": '[data-choice="batch"]',
+};
+
+/** @param {string} answer */
+export const answerRadio = (answer) => ({ role: "radio", name: answer, within: part("predict") });
+export const lockButton = { role: "button", name: "Lock in", within: part("predict") };
+export const revealButton = { role: "button", name: "Reveal the answer", within: part("reveal") };
+export const checkButton = { role: "button", name: "Check", within: part("reflect") };
+export const resetButton = { role: "button", name: "Reset this act", within: "live-act" };
+export const verdict = 'live-act [data-slot="verdict"]';
+export const failure = 'live-act [data-slot="failure"]';
+export const feedback = 'live-act [data-slot="feedback"]';
+
+/** A position of a segmented control. @param {Control} control @param {string} label */
+export const position = (control, label) => ({
+  role: "radio",
+  name: label,
+  exact: control !== "Context",
+  within: `live-act ${GROUPS[control]}`,
+});
+/** A check box under "Show". @param {string} label */
+export const shown = (label) => ({ role: "checkbox", name: label, exact: true, within: part("explore") });
+/** A gap in the reflection's sentence. @param {string} label */
+export const blank = (label) => ({ role: "combobox", name: label, within: part("reflect") });
+
+/** Opens the act's page and waits until its code has arrived. @param {World} world */
+export async function openAct({ browser, server }) {
+  await browser.open(server.base + ACT);
+  await actReady(browser);
+}
+
+/** @param {Browser} browser */
+export async function actReady(browser) {
+  await browser.waitFor('live-act[data-ready="true"]', 10_000, "the act's code");
+}
+
+/** Waits until the instruments are open and Python has drawn the first live view. @param {Browser} browser */
+export async function instrumentsOpen(browser) {
+  await browser.waitFor('live-act [data-slot="controls"]:not([disabled])', START_LIMIT_MS, "the instruments to unlock");
+  await browser.waitFor('live-act [data-slot="state"][data-phase="ready"]', START_LIMIT_MS, "Python to be ready");
+}
+
+/** Chooses an answer and locks it in, with the pointer. @param {Browser} browser @param {string} answer */
+export async function predict(browser, answer) {
+  await browser.click(answerRadio(answer));
+  await browser.click(lockButton);
+  await instrumentsOpen(browser);
+}
+
+/** Moves a control with the pointer and waits for the redrawn chart.
+ * @param {Browser} browser @param {Control} control @param {string} label */
+export async function set(browser, control, label) {
+  const locator = position(control, label);
+  if (await browser.of(locator, (element) => element.checked)) return;
+  await redrawn(browser, () => browser.click(locator));
+}
+
+/** Does something that changes the state, and waits until the chart shows the new one.
+ * @param {Browser} browser @param {() => Promise<void>} action */
+export async function redrawn(browser, action) {
+  const before = await chartLabel(browser);
+  await action();
+  const deadline = Date.now() + REDRAW_LIMIT_MS;
+  while ((await chartLabel(browser)) === before) {
+    if (Date.now() > deadline) throw new Error(`${browser.engine}: the chart still shows "${before}"`);
+  }
+}
+
+/** What the chart is said to show, which is written when it has been drawn. @param {Browser} browser */
+const chartLabel = (browser) =>
+  browser.eval(() => document.querySelector('live-act [data-slot="plot"]')?.getAttribute("aria-label"));
+
+/** @param {Browser} browser */
+export async function verdictShown(browser) {
+  await browser.waitFor(`${verdict} p`, REDRAW_LIMIT_MS, "the verdict");
+}
+
+/** Focuses a blank of the reflection and chooses an option with the arrow keys.
+ * @param {Browser} browser @param {string} label of the blank @param {string} option */
+export async function fill(browser, label, option) {
+  const steps = await browser.of(blank(label), (select) => {
+    select.focus();
+    return [...select.options].map((one) => one.label);
+  });
+  const at = await browser.of(blank(label), (select) => select.selectedIndex);
+  const wanted = steps.findIndex((/** @type {string} */ one) => one.includes(option));
+  if (wanted < 0) throw new Error(`the blank "${label}" does not offer "${option}"`);
+  await browser.press(wanted < at ? "ArrowUp" : "ArrowDown", Math.abs(wanted - at));
+}
+
+/** What the instruments say now: headline, summary, failure and every table, as text. @param {Browser} browser */
+export function instruments(browser) {
+  return browser.eval(() => {
+    const text = (/** @type {Element | null} */ element) => (element?.textContent ?? "").replace(/\s+/g, " ").trim();
+    const slot = (/** @type {string} */ name) => text(document.querySelector(`live-act [data-slot="${name}"]`));
+    const tables = [...document.querySelectorAll('live-act [data-part="explore"] [data-table]')].map((holder) => ({
+      name: holder.getAttribute("data-table"),
+      caption: text(holder.querySelector("caption")),
+      rows: [...holder.querySelectorAll("tr")].map((row) => [...row.querySelectorAll("th, td")].map(text)),
+    }));
+    return {
+      headline: `${slot("headline-label")}: ${slot("headline-value")} ${slot("headline-unit")}`,
+      summary: slot("summary"),
+      failure: slot("failure"),
+      tables,
+    };
+  });
+}
+
+/** The labels of everything that is chosen among the instruments. @param {Browser} browser */
+export function positions(browser) {
+  return browser.eval(() =>
+    [...document.querySelectorAll('live-act [data-part="explore"] input')].flatMap((element) => {
+      const input = /** @type {HTMLInputElement} */ (element);
+      return input.checked ? [(input.labels?.[0]?.textContent ?? "").trim()] : [];
+    }),
+  );
+}

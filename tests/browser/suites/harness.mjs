@@ -1,0 +1,41 @@
+// The harness itself: what the other suites rely on to notice a defect does notice one.
+// @ts-check
+import assert from "node:assert/strict";
+import { violations } from "../harness/axe.mjs";
+import { askedByTheSite } from "../harness/foreign.mjs";
+import { fact } from "../harness/world.mjs";
+
+/** @param {() => import("../harness/world.mjs").World} world */
+export function harnessTests(world) {
+  fact(
+    world,
+    "harness: a foreign request is noticed, from a page, a style sheet and a module worker",
+    async ({ browser, server, proxy }) => {
+      server.add("__worker.js", "text/javascript", 'await fetch("https://worker.example/x").catch(() => {}); postMessage(1);');
+      const address = server.add(
+        "__foreign.html",
+        "text/html",
+        `<!doctype html><html lang="en"><title>foreign</title><link rel="icon" href="data:,">
+         <style>@import url("http://style.example/x.css");</style><img alt="" src="http://image.example/x.png">
+         <script>new Worker("__worker.js", { type: "module" }).onmessage = () => { document.title = "asked"; };</script>`,
+      );
+      await browser.open(address);
+      await browser.waitFor(() => document.title === "asked");
+      const hosts = new Set(askedByTheSite(proxy.asked()).map((asked) => new URL(asked).hostname));
+      assert.deepEqual([...hosts].sort(), ["image.example", "style.example", "worker.example"]);
+    },
+    { foreign: true },
+  );
+
+  fact(world, "harness: axe-core finds an image without a text and grey on grey", async ({ browser, server }) => {
+    const address = server.add(
+      "__unfair.html",
+      "text/html",
+      `<!doctype html><html lang="en"><title>unfair</title><link rel="icon" href="data:,">
+       <main><h1>Unfair</h1><img src="data:image/gif;base64,R0lGODlhAQABAAAAACw="><p style="color:#999;background:#aaa">grey</p></main>`,
+    );
+    await browser.open(address);
+    const found = await violations(browser);
+    assert.deepEqual([...new Set(found.map((line) => line.split(":")[0]))].sort(), ["color-contrast", "image-alt"]);
+  });
+}

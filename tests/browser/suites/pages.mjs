@@ -1,0 +1,92 @@
+// The pages around the acts: instant navigation, light and dark, a phone's width.
+// @ts-check
+import assert from "node:assert/strict";
+import { chooseScheme } from "../harness/scheme.mjs";
+import { fact } from "../harness/world.mjs";
+import { actReady, instrumentsOpen, instruments, openAct, predict, set } from "./act_page.mjs";
+import { Snippet } from "./snippet_page.mjs";
+
+const PHONE_PX = 360;
+
+/** @param {() => import("../harness/world.mjs").World} world */
+export function pageTests(world) {
+  fact(world, "pages: widgets work after instant navigation to them, away from them, and back", async ({ browser, server }) => {
+    await browser.open(server.base);
+    await browser.eval(() => Object.assign(window, { sameDocument: true }));
+    await browser.click({ role: "link", name: "Start with Act 1" });
+    await actReady(browser);
+    await predict(browser, "About 3 GB");
+    await set(browser, "Optimizer", "Adam");
+
+    await browser.click({ role: "link", name: "Measured", within: "header, .md-tabs" });
+    await browser.waitFor(() => !document.querySelector("live-act") && location.pathname.endsWith("/measured/"));
+    await browser.eval(() => history.back());
+    await actReady(browser);
+    await instrumentsOpen(browser);
+    assert.match((await instruments(browser)).summary, /Adam m 6\.23 GB/, "the controls are where they were");
+    await set(browser, "Optimizer", "Momentum");
+    const name = await browser.of("live-snippet", (host) => host.dataset.name);
+    const snippet = new Snippet(browser, name);
+    const baked = await snippet.output();
+    assert.equal(await snippet.run(), baked);
+    assert.equal(await browser.eval(() => "sameDocument" in window), true, "the navigation was instant all along");
+    const starts = server.log().filter(({ path }) => path.endsWith("runtime.json"));
+    assert.equal(starts.length, 1, "one worker served both visits");
+  });
+
+  fact(world, "pages: the chart follows the switch between light and dark without being drawn again", async (all) => {
+    const { browser } = all;
+    await openAct(all);
+    await predict(browser, "About 3 GB");
+    await set(browser, "Optimizer", "Adam");
+    const ink = () =>
+      browser.of('live-act [data-slot="plot"] svg', (svg) => {
+        const text = svg.querySelector("text[fill]:not([fill=none])") ?? svg.querySelector("text");
+        return getComputedStyle(text).fill;
+      });
+    await chooseScheme(browser, "light");
+    const light = await ink();
+    await chooseScheme(browser, "dark");
+    await browser.waitFor(() => document.body.getAttribute("data-md-color-scheme") === "slate");
+    assert.notEqual(await ink(), light);
+    await set(browser, "Optimizer", "Momentum");
+    await chooseScheme(browser, "light");
+    assert.equal(await ink(), light);
+  });
+
+  fact(world, "pages: no page is wider than a phone of 360 px", async (all) => {
+    const { browser, server, pages } = all;
+    for (const page of pages) {
+      const wide = await overflowAt(all, server.base + page, PHONE_PX);
+      assert.deepEqual(wide, [], `${page || "home"} scrolls sideways at ${PHONE_PX} px`);
+    }
+    assert.ok(browser);
+  });
+}
+
+/**
+ * What sticks out of a viewport of `width` pixels, empty when the page does not scroll sideways.
+ * A frame stands in for the window, because a desktop window of WebKitGTK cannot be as narrow as a phone.
+ * @param {import("../harness/world.mjs").World} world
+ * @param {string} address
+ * @param {number} width
+ */
+async function overflowAt({ browser, server }, address, width) {
+  const frame = server.add(
+    "__phone.html",
+    "text/html",
+    `<!doctype html><html lang="en"><title>phone</title><link rel="icon" href="data:,">
+     <iframe title="phone" style="border:0;width:${width}px;height:740px" src="${address}"></iframe>`,
+  );
+  await browser.open(frame);
+  return browser.eval(() => {
+    const inner = /** @type {HTMLIFrameElement} */ (document.querySelector("iframe"));
+    const page = /** @type {Document} */ (inner.contentDocument);
+    const root = page.documentElement;
+    if (root.scrollWidth <= root.clientWidth) return [];
+    return [...page.querySelectorAll("body *")]
+      .filter((element) => element.getBoundingClientRect().right > root.clientWidth + 1)
+      .slice(0, 8)
+      .map((element) => `${element.tagName.toLowerCase()}.${element.className}`);
+  });
+}

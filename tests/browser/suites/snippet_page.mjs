@@ -1,0 +1,74 @@
+// A snippet as a reader handles it: its editor, its buttons, its output.
+// @ts-check
+import { START_LIMIT_MS } from "./act_page.mjs";
+
+/** @typedef {import("../harness/browser.mjs").Browser} Browser */
+
+/** One snippet of a page, by its name. */
+export class Snippet {
+  /** @param {Browser} browser @param {string} name */
+  constructor(browser, name) {
+    this.browser = browser;
+    this.host = `live-snippet[data-name="${name}"]`;
+  }
+
+  /** @param {"Run" | "Stop" | "Reset"} name */
+  button(name) {
+    return { role: "button", name, exact: true, within: this.host };
+  }
+
+  ready() {
+    return this.browser.waitFor(`${this.host}[data-ready="true"]`, 10_000, "the snippet's code");
+  }
+
+  /** Puts a text in place of the code, through the editor, with the keyboard. @param {string} code */
+  async write(code) {
+    await this.focusEditor();
+    await this.browser.press("Control+a");
+    await this.browser.type(code);
+  }
+
+  /** Opens the editor as a reader does: by a click into the code. */
+  async focusEditor() {
+    const editor = `${this.host} .cm-content`;
+    await this.browser.click((await this.browser.has(editor)) ? editor : `${this.host} [data-slot="code"] pre`);
+    await this.browser.waitFor(editor, 10_000, "the editor");
+    await this.browser.waitFor(() => document.activeElement?.classList.contains("cm-content"), 5000, "the editor's focus");
+  }
+
+  code() {
+    return this.browser.of(`${this.host} .cm-content`, (content) =>
+      [...content.querySelectorAll(".cm-line")].map((line) => line.textContent).join("\n"),
+    );
+  }
+
+  /** Runs by the button and waits for the end; returns the output. */
+  async run() {
+    await this.browser.click(this.button("Run"));
+    await this.ended();
+    return this.output();
+  }
+
+  /** Waits until no run is under way: Stop has nothing to stop. */
+  ended() {
+    return this.browser.waitFor(
+      `${this.host} [data-action="stop"][aria-disabled="true"]`,
+      START_LIMIT_MS,
+      "the run to end",
+    );
+  }
+
+  running() {
+    return this.browser.waitFor(`${this.host} [data-slot="state"][data-phase="running"]`, START_LIMIT_MS, "the run");
+  }
+
+  /** What stands under the code: printed text, result and error. */
+  output() {
+    return this.browser.of(this.host, (host) =>
+      [...host.querySelectorAll('[data-slot="output"], [data-slot="result"], [data-slot="error"]')]
+        .filter((element) => !element.hidden)
+        .map((element) => element.textContent.trim())
+        .join("\n"),
+    );
+  }
+}

@@ -1,0 +1,186 @@
+// Executable snippets: run, edit, stop, keep, fail plainly, and agree with what the build printed.
+// @ts-check
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fact } from "../harness/world.mjs";
+import { ACT } from "./act_page.mjs";
+import { Snippet } from "./snippet_page.mjs";
+
+/** @typedef {import("../harness/world.mjs").World} World */
+
+/** @param {() => World} world */
+export function snippetTests(world) {
+  fact(world, "snippets: what the build printed is what the browser prints, on every page that has snippets", async (all) => {
+    const { browser, server } = all;
+    const withSnippets = pagesWith(all, "<live-snippet");
+    assert.ok(withSnippets.length > 0, "the site has snippets");
+    for (const page of withSnippets) {
+      await browser.open(server.base + page);
+      const names = await browser.eval(() =>
+        [...document.querySelectorAll("live-snippet")].map((host) => /** @type {HTMLElement} */ (host).dataset.name ?? ""),
+      );
+      for (const name of names) {
+        const snippet = new Snippet(browser, name);
+        await snippet.ready();
+        await openTabAround(browser, snippet.host);
+        const baked = await snippet.output();
+        assert.equal(await snippet.run(), baked, `${page} ${name}`);
+      }
+    }
+  });
+
+  fact(world, "snippets: Ctrl+Enter runs, a later snippet knows the earlier one's names, an edit survives a reload", async (all) => {
+    const { browser } = all;
+    const { first, second } = await openTwo(all);
+    await first.write("answer = 6 * 7");
+    await browser.press("Control+Enter");
+    await first.ended();
+    await second.write("print(answer)");
+    await browser.press("Control+Enter");
+    await second.ended();
+    assert.equal(await second.output(), "42");
+
+    await browser.reload();
+    await first.ready();
+    await second.ready();
+    assert.equal(await first.code(), "answer = 6 * 7");
+    assert.equal(await second.code(), "print(answer)");
+    assert.equal(await second.run(), "42", "the snippet above runs first, because they share one namespace");
+    await browser.click(second.button("Reset"));
+    assert.match(await second.code(), /training_memory/);
+  });
+
+  fact(world, "snippets: Stop ends an endless loop within a second, and the page's names are there again", async (all) => {
+    const { browser } = all;
+    const { first, second } = await openTwo(all);
+    await first.write("kept = 'still here'");
+    await first.run();
+    await second.write("while True: pass");
+    await browser.click(second.button("Run"));
+    await second.running();
+    await browser.eval((host) => {
+      const element = /** @type {HTMLElement} */ (document.querySelector(host));
+      const stop = /** @type {HTMLElement} */ (element.querySelector('[data-action="stop"]'));
+      const times = /** @type {{pressed?: number, ended?: number}} */ ({});
+      Object.assign(window, { times });
+      stop.addEventListener("click", () => (times.pressed = performance.now()), { capture: true });
+      new MutationObserver(() => {
+        if (stop.getAttribute("aria-disabled") === "true") times.ended ??= performance.now();
+      }).observe(stop, { attributes: true });
+    }, second.host);
+    await browser.click(second.button("Stop"));
+    await second.ended();
+    const took = await browser.eval(() => {
+      const { times } = /** @type {{times: {pressed: number, ended: number}}} */ (/** @type {unknown} */ (window));
+      return times.ended - times.pressed;
+    });
+    assert.ok(took < 1000, `stopping took ${took} ms`);
+    assert.match(await browser.text(`${second.host} [data-slot="state"]`), /stopped/i);
+
+    await second.write("print(kept)");
+    assert.equal(await second.run(), "still here");
+  });
+
+  fact(world, "snippets: a traceback shows the reader's code only, and the line is marked", async (all) => {
+    const { browser } = all;
+    const { first } = await openTwo(all);
+    await first.write("bytes_each = 4\nbytes_each / 0\n");
+    const output = await first.run();
+    assert.match(output, /ZeroDivisionError/);
+    assert.match(output, /line 2/);
+    assert.ok(!/pyodide|plugins\/live|exec\(/i.test(output), output);
+    assert.equal(await browser.text(`${first.host} .il-error-line`), "bytes_each / 0");
+    await first.write("print('well again')");
+    assert.equal(await first.run(), "well again", "an error does not end Python");
+  });
+
+  fact(world, "snippets: the keyboard gets into the editor with Tab and out of it again", async (all) => {
+    const { browser } = all;
+    const { first } = await openTwo(all);
+    await browser.focus(first.button("Stop"));
+    await browser.press("Tab", 2);
+    await browser.waitFor(() => document.activeElement?.classList.contains("cm-content"), 10_000, "the editor's focus");
+    const inside = () =>
+      browser.eval((host) => Boolean(document.activeElement?.closest(`${host} .cm-editor`)), first.host);
+    await browser.press("Tab");
+    assert.equal(await inside(), false, "Tab walks on from an editor in which nothing was typed");
+    await browser.press("Shift+Tab");
+    assert.equal(await inside(), true);
+    await browser.type("x");
+    await browser.press("Tab");
+    assert.equal(await inside(), true, "after typing, Tab indents");
+    await browser.press("Escape");
+    await browser.press("Tab");
+    assert.equal(await inside(), false, "Escape, then Tab leaves");
+  });
+
+  fact(world, "snippets: the one-key shortcuts of the site stay quiet while the reader types", async (all) => {
+    const { browser } = all;
+    const { first } = await openTwo(all);
+    const before = await browser.eval(() => location.href);
+    await first.write("n = p = s = f = 1 / 1");
+    assert.equal(await first.code(), "n = p = s = f = 1 / 1");
+    assert.equal(await browser.eval(() => location.href), before);
+    assert.equal(await first.run().then(() => browser.eval(() => document.activeElement?.tagName !== "INPUT")), true);
+  });
+
+  fact(
+    world,
+    "snippets: import numpy behind a closed network says plainly that it could not be loaded",
+    async (all) => {
+      const { first } = await openTwo(all);
+      await first.write("import numpy");
+      assert.match(await first.run(), /NumPy could not be downloaded/);
+      await first.write("print('Python lives on')");
+      assert.equal(await first.run(), "Python lives on");
+    },
+    { foreign: true },
+  );
+
+  fact(world, "snippets: one inside content tabs runs after its tab is opened", async (all) => {
+    const { browser, server } = all;
+    const page = pagesWith(all, "tabbed-block").find((one) => /tabbed-block[\s\S]*<live-snippet/.test(html(all, one)));
+    assert.ok(page !== undefined, "a page of the site has a snippet inside content tabs");
+    await browser.open(server.base + page);
+    const name = await browser.eval(() => {
+      const inTabs = [...document.querySelectorAll(".tabbed-block live-snippet")];
+      return /** @type {HTMLElement} */ (inTabs.at(-1))?.dataset.name ?? "";
+    });
+    const snippet = new Snippet(browser, name);
+    await openTabAround(browser, snippet.host);
+    await snippet.ready();
+    await snippet.write("print('in a tab')");
+    assert.equal(await snippet.run(), "in a tab");
+  });
+}
+
+/** The two snippets of the act's page. @param {World} world */
+async function openTwo({ browser, server }) {
+  await browser.open(server.base + ACT);
+  const names = await browser.eval(() =>
+    [...document.querySelectorAll("live-snippet")].map((host) => /** @type {HTMLElement} */ (host).dataset.name ?? ""),
+  );
+  assert.ok(names.length >= 2, "the act's page has two snippets");
+  const [first, second] = [new Snippet(browser, names[0] ?? ""), new Snippet(browser, names[1] ?? "")];
+  await first.ready();
+  await second.ready();
+  return { first, second };
+}
+
+/** Opens the content tab that holds an element, if one does. @param {import("../harness/browser.mjs").Browser} browser @param {string} selector */
+async function openTabAround(browser, selector) {
+  const label = await browser.eval((inside) => {
+    const block = document.querySelector(inside)?.closest(".tabbed-block");
+    if (!block) return null;
+    const index = [...(block.parentElement?.children ?? [])].indexOf(block);
+    const set = block.closest(".tabbed-set");
+    return [...(set?.querySelectorAll(":scope > .tabbed-labels > label") ?? [])][index]?.getAttribute("for") ?? null;
+  }, selector);
+  if (label) await browser.click(`label[for="${label}"]`);
+}
+
+/** @param {World} world @param {string} text */
+const pagesWith = (world, text) => world.pages.filter((page) => html(world, page).includes(text));
+/** @param {World} world @param {string} page */
+const html = (world, page) => readFileSync(join(world.site, page, "index.html"), "utf8");
