@@ -115,7 +115,8 @@ class Records:
         if not slash:
             raise MeasuredError(f"'{name}' is not a record", "write suite/case, e.g. 'smoke/gpt2-nano-fp32-cpu'")
         if suite not in self.suites:
-            raise MeasuredError(f"no record in suite '{suite}'", suggestion(suite, self.suites))
+            fix = suggestion(suite, self.suites) if self.suites else f"measure it with 'python -m gpu_bench run --suite {suite}'"
+            raise MeasuredError(f"no record in suite '{suite}'", fix)
         matches = [record for record in self.select(suite) if rest in (record.case, record.file.stem)]
         if len(matches) == 1:
             return matches[0]

@@ -1,0 +1,98 @@
+"""Engine expressions: units from annotations, dimensions checked, names public only."""
+
+from __future__ import annotations
+
+import pytest
+
+import engine
+from plugins.measured.errors import MeasuredError
+from plugins.measured.expressions import Evaluator, Outcome
+
+STATE = 'training_memory("gpt2-xl", optimizer="adam")'
+
+
+def evaluate(text: str) -> Outcome:
+    return Evaluator(engine).evaluate(text)
+
+
+def test_a_property_carries_the_unit_of_its_annotation_and_its_place_in_the_reference() -> None:
+    outcome = evaluate('model("gpt2-xl").parameters')
+    assert outcome == Outcome(engine.model("gpt2-xl").parameters, "1", "engine.models.Transformer.parameters")
+
+
+def test_a_method_carries_the_unit_of_its_return_annotation() -> None:
+    outcome = evaluate(f'{STATE}.component("optimizer")')
+    assert (outcome.magnitude, outcome.unit) == (12_460_889_600, "B")
+    assert outcome.origin.endswith("MemoryLedger.component")
+
+
+def test_items_of_a_mapping_carry_the_unit_of_its_annotation() -> None:
+    assert evaluate(f'{STATE}.bytes_by_component()["optimizer"]').unit == "B"
+
+
+def test_a_sum_over_tensors_equals_the_engines_own_total() -> None:
+    summed = evaluate(f"sum(tensor.bytes for tensor in {STATE}.tensors)")
+    assert summed.magnitude == evaluate(f"{STATE}.total_bytes").magnitude
+    assert summed.unit == "B"
+
+
+def test_a_condition_selects_tensors() -> None:
+    text = f'sum(tensor.bytes for tensor in {STATE}.tensors if tensor.component == "optimizer")'
+    assert evaluate(text).magnitude == evaluate(f'{STATE}.component("optimizer")').magnitude
+
+
+def test_a_ratio_of_bytes_is_a_pure_number() -> None:
+    outcome = evaluate(f'{STATE}.component("optimizer") / {STATE}.component("parameters")')
+    assert (outcome.magnitude, outcome.unit) == (2.0, "1")
+
+
+def test_a_rate_times_a_time_has_the_unit_of_their_product() -> None:
+    assert evaluate('accelerator("h100-sxm").peak("bf16") / model("gpt2").parameters').unit == "FLOP/s"
+
+
+def test_a_quantity_as_argument_is_given_in_the_unit_of_the_parameter() -> None:
+    assert evaluate('training_memory("gpt2", batch=model("gpt2").layers).total_bytes').unit == "B"
+    with pytest.raises(MeasuredError, match="argument 'batch' is in '1' but was given 'B'"):
+        evaluate(f'training_memory("gpt2", batch={STATE}.total_bytes)')
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('modle("gpt2").parameters', "no 'modle'; perhaps 'model' is meant"),
+        ('model("gpt2").parmeters', "no 'parmeters'; perhaps 'parameters' is meant"),
+        ('model("gpt2-xxl").parameters', "gpt2-xl"),
+        ('training_memory("gpt2", optimiser="adam").total_bytes', "perhaps 'optimizer' is meant"),
+        (f'{STATE}.bytes_by_component()["optimzer"]', "perhaps 'optimizer' is meant"),
+        ("training_memory().total_bytes", "missing a required argument"),
+        (f'{STATE}.total_bytes + model("gpt2").parameters', "mixes units"),
+        (f"float({STATE}.total_bytes)", "mixes units"),
+        (STATE, "is a MemoryLedger, not a number"),
+        ("training_memory", "is the function training_memory, not a number"),
+        ("16 * 3", "takes nothing from the engine"),
+        ('model("gpt2"', "not an expression"),
+        ('model("gpt2").layers / 0', "ero"),
+    ],
+)
+def test_a_wrong_expression_says_what_is_wrong_and_what_is_meant(text: str, message: str) -> None:
+    with pytest.raises(MeasuredError) as caught:
+        evaluate(text)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '__import__("os").getpid()',
+        'model("gpt2").__class__',
+        'model("gpt2").__dict__',
+        '"text".upper()',
+        "(lambda: 1)()",
+        "[x for x in model.__globals__]",
+        "models",
+        "open",
+    ],
+)
+def test_only_the_engines_public_names_can_be_used(text: str) -> None:
+    with pytest.raises(MeasuredError):
+        evaluate(text)
