@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.dtypes import DType
-from engine.sizes import Size
+from engine.sizes import NOTHING, Size
 from engine.units import Bytes, Count
 
 Kind = Literal[
-    "embedding", "matmul", "attention", "norm", "softmax", "elementwise", "cast", "dropout", "copy", "loss", "reduce"
+    "embedding", "matmul", "attention", "norm", "softmax", "elementwise", "cast", "dropout", "copy", "reduce", "loss"
 ]
 Component = Literal["activations", "casts", "logits"]
+Region = Literal["", "attention"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +29,23 @@ class Value:
         size: Elements, as a polynomial in batch and sequence.
         dtype: Number format.
         component: Which part of the ledger it counts to when it is saved.
+        needs_gradient: Whether backward computes its gradient; not for masks, indices, statistics and tables.
     """
 
     name: str
     size: Size
     dtype: DType
     component: Component = "activations"
+    needs_gradient: bool = True
 
     def bytes(self, batch: Count, sequence: Count) -> Bytes:
         """Bytes for a batch of sequences."""
         return self.dtype.bytes(self.size(batch, sequence))
+
+    @property
+    def byte_size(self) -> Size:
+        """Bytes, as a polynomial in batch and sequence."""
+        return self.size * (self.dtype.bits // 8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +71,14 @@ class Op:
         name: Dotted name, e.g. `"attn.c_attn"`.
         kind: What sort of work it is.
         inputs: Tensors read, without parameters.
-        outputs: Tensors written.
+        outputs: Tensors written; the first is the result, others are kept for backward only.
         saved: Tensors that autograd keeps until this operation's backward.
         matmuls: The matrix products it does, if any.
         weights: Parameter elements it reads (for an embedding: rows looked up are in `outputs`, so 0).
         weight_dtype: Format in which those parameters are read, or None when it reads none.
+        passes_gradient: Whether the result's gradient serves unchanged as the inputs' gradient (sums, views, copies).
+        backward_workspace: Bytes that its backward needs besides gradients and saved tensors.
+        region: `"attention"` for the core of attention, which selective checkpointing recomputes; else empty.
     """
 
     name: str
@@ -78,17 +89,33 @@ class Op:
     matmuls: tuple[Matmul, ...] = ()
     weights: Count = 0
     weight_dtype: DType | None = None
+    passes_gradient: bool = False
+    backward_workspace: Size = NOTHING
+    region: Region = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Operations that occur `count` times in a row: the embedding, the block, the head with its loss."""
+    """Operations that occur `count` times in a row: the embedding, the block, the head with its loss.
+
+    Attributes:
+        name: `"embedding"`, `"block"` or `"head"`.
+        ops: The operations in forward order.
+        input: The tensor handed over by the section before, or None for the first.
+        count: How often the section occurs.
+    """
 
     name: str
     ops: tuple[Op, ...]
+    input: Value | None = None
     count: Count = 1
 
     @property
     def saved(self) -> tuple[Value, ...]:
         """Every tensor kept for backward, once, in order of first use. A section's input belongs to the section."""
         return tuple(dict.fromkeys(value for op in self.ops for value in op.saved))
+
+    @property
+    def output(self) -> Value:
+        """The tensor handed to the next section."""
+        return self.ops[-1].outputs[0]

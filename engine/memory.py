@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from engine.activations import Attention, sections
+from engine.blocks import Section
 from engine.errors import EngineError, require_positive
 from engine.models import Transformer
 from engine.models import model as model_by_name
@@ -26,6 +27,7 @@ def training_memory(
     sequence: Count | None = None,
     attention: Attention = "flash",
     dropout: Ratio = 0.0,
+    backend: str = "cuda",
 ) -> MemoryLedger:
     """Every tensor a training step keeps, with its bytes.
 
@@ -37,6 +39,7 @@ def training_memory(
         sequence: Tokens in a sequence; the model's longest when None.
         attention: `"flash"` or `"standard"`.
         dropout: Probability of embedding, attention and residual dropout.
+        backend: Whose kernels run, `"cuda"` or `"cpu"`.
 
     Raises:
         EngineError: For an unknown name or a value out of range.
@@ -50,7 +53,7 @@ def training_memory(
     longest = sequence.max() if hasattr(sequence, "max") else sequence
     if model.position == "learned" and longest > model.max_seq:
         raise EngineError(f"sequence {longest} is too long; {model.name} allows at most {model.max_seq}")
-    saved = _saved_tensors(model, precision, attention, dropout, batch, sequence)
+    saved = _saved_tensors(sections(model, precision, attention, dropout, backend), batch, sequence)
     return MemoryLedger(_static_tensors(model, optimizer, precision) + tuple(saved))
 
 
@@ -73,10 +76,8 @@ def _static(model: Transformer, optimizer: Optimizer, precision: Precision) -> I
             yield Tensor(name, "optimizer", p.elements, precision.states, p.count, part=state.name)
 
 
-def _saved_tensors(
-    model: Transformer, precision: Precision, attention: Attention, dropout: Ratio, batch: Count, sequence: Count
-) -> Iterator[Tensor]:
-    for section in sections(model, precision, attention, dropout):
+def _saved_tensors(parts: tuple[Section, ...], batch: Count, sequence: Count) -> Iterator[Tensor]:
+    for section in parts:
         for value in section.saved:
             elements = value.size(batch, sequence)
             yield Tensor(value.name, value.component, elements, value.dtype, section.count, part=section.name)

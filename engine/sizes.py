@@ -55,6 +55,7 @@ def as_size(value: Size | int) -> Size:
     return value if isinstance(value, Size) else Size((((0, 0), value),) if value else ())
 
 
+NOTHING = Size(())
 BATCH = Size((((1, 0), 1),))
 SEQUENCE = Size((((0, 1), 1),))
 TOKENS = BATCH * SEQUENCE

@@ -1,0 +1,141 @@
+"""The core of attention, four ways: fused, spelled out by the model file, by PyTorch's fallback, by Hugging Face.
+
+Letters: a query heads, g key/value heads, d head size. All are causal; the matrix products are counted in full,
+without the saving that a kernel may make by skipping the masked half.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.blocks import Matmul, Op, Value
+from engine.dtypes import BOOL, FP32
+from engine.sizes import BATCH, NOTHING, SEQUENCE, TOKENS, Size, as_size
+from engine.tape import PAIRS, Tape
+from engine.units import Count, Ratio
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """Query heads a, key/value heads g and head size d."""
+
+    query: Count
+    kv: Count
+    size: Count
+
+    @property
+    def query_elements(self) -> Size:
+        """Elements of all queries, B T a d."""
+        return TOKENS * (self.query * self.size)
+
+    @property
+    def kv_elements(self) -> Size:
+        """Elements of all keys, B T g d."""
+        return TOKENS * (self.kv * self.size)
+
+    @property
+    def products(self) -> tuple[Matmul, Matmul]:
+        """Scores (T x d by d x T) and output (T x T by T x d) for every query head."""
+        count, d = BATCH * self.query, as_size(self.size)
+        return Matmul(count, SEQUENCE, SEQUENCE, d), Matmul(count, SEQUENCE, d, SEQUENCE)
+
+
+def fused(tape: Tape, name: str, projections: tuple[Value, ...], heads: Heads, dropout: Ratio) -> Value:
+    """`scaled_dot_product_attention` in a fused kernel.
+
+    Saves its inputs, its output, and one fp32 log-sum-exp per head and token. Dropout costs two integers of random
+    state on CUDA; the CPU kernel has none, so PyTorch falls back to `fallback`.
+
+    Args:
+        tape: Where to record.
+        name: Name of the operation.
+        projections: The storages of query, key and value: one when they are views of a merged projection.
+        heads: Head counts and size.
+        dropout: Attention dropout.
+    """
+    if dropout and not tape.backend.fused_dropout:
+        return fallback(tape, name, projections, heads, dropout)
+    projections = tuple(tape.cast(f"{name}.{i}", x, tape.precision.compute) for i, x in enumerate(projections))
+    out = tape.value(name, heads.query_elements, tape.precision.compute)
+    lse = tape.value(f"{name}.logsumexp", TOKENS * heads.query, FP32, needs_gradient=False)
+    # The kernel writes three gradients; when query, key and value are views they are then merged into one more tensor.
+    separate = heads.query_elements + 2 * heads.kv_elements
+    workspace = separate * (out.dtype.bits // 8) if len(projections) == 1 else NOTHING
+    with tape.region("attention"):
+        return tape.record(
+            Op(
+                name,
+                "attention",
+                projections,
+                (out, lse),
+                (*projections, out, lse),
+                heads.products,
+                backward_workspace=workspace,
+            )
+        )
+
+
+def spelled_out(tape: Tape, name: str, projection: Value, heads: Heads, dropout: Ratio) -> Value:
+    """Attention as the flat model file writes it, with the T x T scores in memory.
+
+    Saves contiguous copies of query, key and value, the mask, the probabilities, and under dropout the dropped-out
+    probabilities and their mask: 5 a T^2 B bytes in 16 bit (Korthikanti et al. 2022, section 4.1), 2 without dropout.
+    """
+    compute = projection.dtype
+    width, pairs = heads.query_elements, PAIRS * heads.query
+    with tape.region("attention"):
+        q, k, v = (tape.copy(f"{name}.{part}", projection, width) for part in ("q", "k", "v"))
+        scores = _product(tape, f"{name}.scores", (q, k), pairs, heads.products[0])
+        scaled = tape.operation(f"{name}.scale", "elementwise", (scores,), pairs, compute)
+        future = tape.value(f"{name}.future", SEQUENCE * SEQUENCE, BOOL, needs_gradient=False)
+        masked = tape.operation(f"{name}.mask", "elementwise", (scaled, future), pairs, compute, saves=(future,))
+        if tape.backend.fp32_softmax:
+            masked = tape.cast(f"{name}.softmax", masked, tape.precision.weights)
+        weights = tape.operation(f"{name}.softmax", "softmax", (masked,), pairs, masked.dtype, saves_result=True)
+        weights = tape.cast(f"{name}.output", tape.dropout(f"{name}.dropout", weights, dropout), compute)
+        out = _product(tape, f"{name}.output", (weights, v), width, heads.products[1])
+        return tape.copy(name, out)
+
+
+def fallback(tape: Tape, name: str, projections: tuple[Value, ...], heads: Heads, dropout: Ratio) -> Value:
+    """What `scaled_dot_product_attention` does without a fused kernel on the CPU: the plain products, in fp32."""
+    width, pairs = heads.query_elements, PAIRS * heads.query
+    sources = projections if len(projections) == 3 else projections * 3
+    with tape.region("attention"):
+        q, k, v = (
+            tape.operation(f"{name}.{part}", "elementwise", (x,), width, FP32)
+            for part, x in zip("qkv", sources, strict=True)
+        )
+        scores = _product(tape, f"{name}.scores", (q, k), pairs, heads.products[0])
+        weights = tape.operation(f"{name}.softmax", "softmax", (scores,), pairs, FP32, saves_result=True)
+        weights = tape.dropout(f"{name}.dropout", weights, dropout)
+        out = _product(tape, f"{name}.output", (weights, v), width, heads.products[1])
+        return tape.cast(name, tape.copy(name, out), tape.precision.compute)
+
+
+def hugging_face_eager(tape: Tape, name: str, q: Value, k: Value, v: Value, heads: Heads, dropout: Ratio) -> Value:
+    """`eager_attention_forward` of transformers: keys and values repeated per query head, softmax always in fp32."""
+    compute, kept = tape.precision.compute, q.dtype
+    width, pairs = heads.query_elements, PAIRS * heads.query
+    with tape.region("attention"):
+        q, k, v = (tape.cast(f"{name}.{part}", x, compute) for part, x in (("q", q), ("k", k), ("v", v)))
+        q, k, v = (
+            tape.operation(f"{name}.{part}.copy", "copy", (x,), width, compute)
+            for part, x in (("q", q), ("k", k), ("v", v))
+        )
+        scores = _product(tape, f"{name}.scores", (q, k), pairs, heads.products[0])
+        scaled = tape.operation(f"{name}.scale", "elementwise", (scores,), pairs, compute)
+        mask = tape.value(f"{name}.causal", SEQUENCE * SEQUENCE, compute, needs_gradient=False)
+        masked = tape.operation(f"{name}.mask", "elementwise", (scaled, mask), pairs, compute)
+        weights = tape.cast(f"{name}.softmax", masked, FP32)
+        weights = tape.operation(f"{name}.softmax", "softmax", (weights,), pairs, FP32, saves_result=True)
+        weights = tape.dropout(f"{name}.dropout", tape.cast(f"{name}.weights", weights, kept), dropout)
+        weights = tape.cast(f"{name}.output", weights, compute)
+        out = _product(tape, f"{name}.output", (weights, v), width, heads.products[1])
+        return tape.copy(name, out)
+
+
+def _product(tape: Tape, name: str, factors: tuple[Value, Value], size: Size, product: Matmul) -> Value:
+    """A batched product. Saves both factors."""
+    out = tape.value(name, size, factors[0].dtype)
+    return tape.record(Op(name, "matmul", factors, (out,), factors, (product,)))
