@@ -8,6 +8,7 @@ from typing import Any
 
 from mkdocs.config.config_options import ExtraScriptValue
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
 from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
@@ -35,6 +36,8 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         """Start afresh for this build and add the Markdown extension, the script, the style and what to watch."""
         if not self.config.enabled:
             return None
+        if self.config.time_limit_s <= 0:
+            raise PluginError(f"plugin live: time_limit_s is {self.config.time_limit_s}; it must be more than 0")
         self._root = Path(config.config_file_path).parent if config.config_file_path else Path.cwd()
         self._cache_dir = self._root / self.config.cache_dir
         acts = Path(config.docs_dir) / self.config.acts_dir

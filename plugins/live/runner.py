@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from plugins.shared.cache import Cache, digest, fingerprint
-from plugins.shared.child import ROOT, Child, ChildError, TimeLimitError
+from plugins.shared.child import ROOT, Child, ChildError
 from plugins.shared.errors import Defect
 
 LIVE = Path(__file__).parent
@@ -103,8 +103,7 @@ class Runner:
                 self._cache.put(key, answer)
         except ChildError as error:
             # It is left out of the history: nothing that follows could be run after it.
-            text = f"{'Stopped' if isinstance(error, TimeLimitError) else 'Ended'}: {error}"
-            return Outcome("", None, {"text": text, "line": None}, stopped=True)
+            return Outcome("", None, {"text": str(error), "line": None}, stopped=True)
         history.ran.append((name, source))
         return Outcome(answer["output"], answer["result"], answer["error"])
 
@@ -122,6 +121,7 @@ class Runner:
             load = {"name": name, "source": source, "filename": filename}
             description = _unwrap(filename, self._python, {"call": "load_act", "arguments": load})
             state = {"name": name, "state_json": json_text(description["state"])}
+            _unwrap(filename, self._python, {"call": "rehearse", "arguments": {"name": name}})
             view = _unwrap(filename, self._python, {"call": "compute", "arguments": state})
             act = {"description": description, "view": view}
             self._cache.put(key, act)

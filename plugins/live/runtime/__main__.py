@@ -1,7 +1,7 @@
 """The build's child process: a JSON request per line on standard input, a JSON response per line on standard output.
 
     {"call": "run_snippet", "arguments": {"page": …, "name": …, "source": …}}
-    {"call": "load_act" | "compute" | "reveal" | "check" | "reset_page", "arguments": {…}}
+    {"call": "load_act" | "rehearse" | "compute" | "reveal" | "check" | "reset_page", "arguments": {…}}
 
 A response is `{"ok": …}`, for a snippet with all its `output`, or `{"error": {"text": …, "line": …}}`.
 """
@@ -29,6 +29,7 @@ def respond(request: dict[str, Any]) -> dict[str, Any]:
         "compute": bridge.compute,
         "reveal": bridge.reveal,
         "check": bridge.check,
+        "rehearse": bridge.rehearse,
         "reset_page": bridge.reset_page,
     }
     try:

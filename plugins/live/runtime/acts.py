@@ -98,6 +98,25 @@ class LoadedAct:
             feedback[name] = {"correct": same(option.value, correct[name]), "why": option.why}
         return feedback
 
+    def rehearse(self) -> None:
+        """Reveal every answer a reader could give in the default state. For the build: it finds what a reader would.
+
+        Raises:
+            ActError: `reveal` fails for an answer, or calls an option right that is not the nearest to the engine's.
+        """
+        question = self.act.question
+        state = _mapping(plain(self.act.default_state(), "state"))
+        if not isinstance(question, ChoiceQuestion):
+            for number in (question.minimum, question.maximum):
+                self.reveal({**state, "prediction": number})
+            return
+        for option in question.options:
+            correct = _mapping(self.reveal({**state, "prediction": option.value}))["correct"]
+            if correct != same(option.value, question.correct.value):
+                said = "right" if correct else "wrong"
+                nearest = f"the option nearest to the answer is {question.correct.value!r}"
+                raise ActError(f"reveal calls {option.value!r} {said}; {nearest}")
+
     def _state(self, state: Mapping[str, Any]) -> State:
         if not isinstance(state, Mapping) or not isinstance(state.get("controls"), Mapping):
             raise ActError("a state needs a context and controls")
@@ -169,9 +188,13 @@ def _describe_question(act: Act) -> Plain:
 
 def _describe_control(control: Any) -> Plain:
     kind = "toggle" if isinstance(control, Toggle) else "choice"
-    described = plain(control, f"control {control.name!r}")
-    assert isinstance(described, dict)
-    return {"kind": kind, **described}
+    return {"kind": kind, **_mapping(plain(control, f"control {control.name!r}"))}
+
+
+def _mapping(value: Plain) -> dict[str, Plain]:
+    """The plain form of a dataclass, which is always a mapping."""
+    assert isinstance(value, dict)
+    return value
 
 
 def _labels(options: Any) -> Plain:

@@ -68,6 +68,12 @@ def check(name: str, reflection: str, answers_json: str, state_json: str) -> str
     return _json(_loaded(name).check(reflection, json.loads(answers_json), json.loads(state_json)))
 
 
+def rehearse(name: str) -> str:
+    """For the build: reveal every answer of a loaded act, and return `null` when nothing is wrong."""
+    _loaded(name).rehearse()
+    return _json(None)
+
+
 def _loaded(name: str) -> LoadedAct:
     if name not in _acts:
         raise ActError(f"act {name!r} is not loaded")
