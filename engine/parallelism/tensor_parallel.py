@@ -17,8 +17,7 @@ from engine.units import Bytes, Count, Ratio
 
 
 def all_reduces_per_layer(recompute: bool = False) -> Count:
-    """All-reduces of b s h elements per layer and micro-batch: 2 forward, 2 backward, 2 more when the forward
-    reruns."""
+    """All-reduces of b s h elements per layer and micro-batch: 2 forward, 2 backward, 2 when the forward reruns."""
     return 6 if recompute else 4
 
 
