@@ -1,0 +1,117 @@
+"""The charts of Act 1, drawn by Altair while the site is built. The rows come from act.py, at build and in the page.
+
+The horizontal axis has no meaning of its own: it is a stage 100 wide, with the prediction left, the stack in the middle
+and the labels right of it. Colors are the page's, so one picture serves light and dark.
+"""
+
+from __future__ import annotations
+
+import altair as alt
+
+WIDTH, HEIGHT = 352, 290
+PREDICTION = (3, 23)
+STACK = (27, 49)
+LABELS = 55
+COLORS = {
+    "parameters": "var(--il-memory)",
+    "gradients": "var(--il-memory-2)",
+    "master": "var(--il-memory-3)",
+    "activations": "var(--il-activation)",
+    "state_1": "var(--il-optimizer)",
+    "state_2": "var(--il-optimizer-2)",
+}
+SIZE = 13
+"""Of all text, so that it is still readable when a phone shows the chart at four fifths."""
+
+
+def ledger() -> alt.LayerChart:
+    """The stack in GB with its labels, the device line, and the reader's prediction as a hatched outline."""
+    axis = alt.AxisConfig(
+        labelFontSize=SIZE,
+        titleFontSize=SIZE,
+        labelColor="var(--il-muted)",
+        titleColor="var(--il-muted)",
+        gridOpacity=0.6,
+        domain=False,
+        ticks=False,
+    )
+    return alt.layer(_frame(), _prediction(), _stack(), *_limit(), *_labels()).properties(
+        width=WIDTH,
+        height=HEIGHT,
+        padding={"left": 2, "right": 2, "top": 6, "bottom": 6},
+        config=alt.Config(font="inherit", axis=axis),
+    )
+
+
+def _rows(name: str) -> alt.Chart:
+    return alt.Chart(alt.InlineData(name=name, values=[]))
+
+
+def _x(at: float) -> alt.X:
+    return alt.X(datum=at, type="quantitative", axis=None, scale=alt.Scale(domain=[0, 100], nice=False))
+
+
+def _y(field: str) -> alt.Y:
+    axis = alt.Axis(title="GB", titleAngle=0, titleAlign="left", titleAnchor="end", titleX=-30, titleY=-4, tickCount=5)
+    return alt.Y(field, type="quantitative", axis=axis, scale=alt.Scale(zero=True, nice=False))
+
+
+def _frame() -> alt.Chart:
+    """Invisible points that hold the axis at one of a few heights."""
+    return _rows("frame").mark_point(opacity=0).encode(x=_x(0), y=_y("gb"))
+
+
+def _stack() -> alt.Chart:
+    fill = alt.condition(
+        "datum.over",
+        alt.value("var(--il-limit)"),
+        alt.Color("part:N", scale=alt.Scale(domain=list(COLORS), range=list(COLORS.values())), legend=None),
+    )
+    return (
+        _rows("bars")
+        .mark_rect(stroke="var(--il-bg)", strokeWidth=1.5)
+        .encode(x=_x(STACK[0]), x2=alt.X2Datum(STACK[1]), y=_y("from"), y2="to", color=fill)
+    )
+
+
+def _labels() -> tuple[alt.Chart, ...]:
+    """A name and a number beside every segment and the device line, a hairline to each, the total above the stack."""
+    red, ink = alt.value("var(--il-limit)"), alt.value("var(--il-fg)")
+    leader = (
+        _rows("labels")
+        .mark_rule(stroke="var(--il-control)", strokeWidth=1)
+        .encode(x=_x(STACK[1] + 1), x2=alt.X2Datum(LABELS - 1), y=_y("middle"), y2="gb")
+    )
+    text = (
+        _rows("labels")
+        .mark_text(align="left", fontSize=SIZE)
+        .encode(x=_x(LABELS), y=_y("gb"), text="text:N", fill=alt.condition("datum.part == 'limit'", red, ink))
+    )
+    total = (
+        _rows("total")
+        .mark_text(align="center", baseline="bottom", dy=-4, fontWeight=600, fontSize=SIZE, fill="var(--il-fg)")
+        .encode(x=_x(sum(STACK) / 2), y=_y("gb"), text="text:N")
+    )
+    return leader, text, total
+
+
+def _limit() -> tuple[alt.Chart, ...]:
+    """The device's memory: everything above this line does not fit. A pale edge keeps it visible on a red stack."""
+    edge = _rows("limit").mark_rule(stroke="var(--il-bg)", strokeWidth=5)
+    line = _rows("limit").mark_rule(stroke="var(--il-limit)", strokeWidth=2, strokeDash=[7, 4])
+    return tuple(rule.encode(x=_x(0), x2=alt.X2Datum(STACK[1] + 1), y=_y("gb")) for rule in (edge, line))
+
+
+def _prediction() -> alt.LayerChart:
+    """What the reader said the optimizer adds, beside what it does add."""
+    outline = (
+        _rows("prediction")
+        .mark_rect(fill="url(#il-hatch)", stroke="var(--il-fg)", strokeWidth=1.5, strokeDash=[4, 3])
+        .encode(x=_x(PREDICTION[0]), x2=alt.X2Datum(PREDICTION[1]), y=_y("from"), y2="to")
+    )
+    text = (
+        _rows("prediction")
+        .mark_text(align="center", baseline="bottom", dy=-5, fontSize=SIZE, fill="var(--il-fg)")
+        .encode(x=_x(sum(PREDICTION) / 2), y=_y("to"), text="text:N")
+    )
+    return alt.layer(outline, text)
