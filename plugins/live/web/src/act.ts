@@ -10,6 +10,7 @@ import { renderFailure, renderFeedback, renderTable, renderVerdict } from "./ren
 import { confirmInline } from "./confirm";
 import type { Feedback, State, View } from "./protocol";
 import { documentPython } from "./shared";
+import { showChip } from "./status";
 import { openKeep } from "./storage";
 
 /** A computation that takes longer than this dims what it will replace. */
@@ -298,8 +299,7 @@ class ActPart implements Part {
   #showStatus(status: Status): void {
     const chip = slot(this.#host, "state");
     const changed = chip.dataset.phase !== status.phase;
-    chip.dataset.phase = status.phase;
-    setText(chip, words(status));
+    showChip(chip, status);
     if (status.phase === "error") this.#trouble(`${status.label} What you see stays as it was computed.`);
     else if (changed) this.#trouble(null);
     if (status.phase === "ready" && !this.#computing) this.#refreshIfNeeded();
@@ -330,10 +330,4 @@ class ActPart implements Part {
 
 function isComplete(form: HTMLFormElement): boolean {
   return blanks(form).every((select) => select.value !== "");
-}
-
-function words(status: Status): string {
-  if (status.phase === "static") return "";
-  if (status.phase === "error") return "Python did not start";
-  return status.percent === null ? status.label : `${status.label} ${status.percent} %`;
 }

@@ -1,9 +1,10 @@
 // <live-snippet>: the baked code becomes an editor on the first touch, and Run, Stop and Reset work on it.
-import type { Outcome, Run, Snippet, Status } from "./client";
+import type { Outcome, Phase, Run, Snippet, Status } from "./client";
 import { all, containKeys, find, h, setText, slot } from "./dom";
 import type { CodeMetrics, Editor } from "./editor";
 import type { Part } from "./element";
 import { documentPython } from "./shared";
+import { describe, showChip } from "./status";
 import { fingerprint, openKeep } from "./storage";
 
 const HINT =
@@ -196,10 +197,14 @@ class SnippetPart implements Part {
 
   #show(status: Status): void {
     const chip = slot(this.#host, "state");
-    const own = this.#run ? null : this.#state;
-    chip.dataset.phase = own === "failed" ? "error" : own === "stopped" ? "stopped" : status.phase;
-    setText(chip, this.#run ? describe(status) : this.#ownWords(status));
+    if (this.#run) showChip(chip, status);
+    else showChip(chip, { ...status, phase: this.#ownPhase(status) }, this.#ownWords(status));
     this.#showButtons();
+  }
+
+  #ownPhase(status: Status): Phase {
+    if (this.#state === "failed") return "error";
+    return this.#state === "stopped" ? "stopped" : status.phase;
   }
 
   #ownWords(status: Status): string {
@@ -264,12 +269,6 @@ function writeOutput(host: HTMLElement, { output, result, error }: BakedOutput):
 
 function at(line: number | null): string {
   return line === null ? "" : ` on line ${line}`;
-}
-
-function describe(status: Status): string {
-  if (status.phase === "static") return "";
-  if (status.phase === "error") return "Python did not start";
-  return status.percent === null ? status.label : `${status.label} ${status.percent} %`;
 }
 
 function measure(baked: HTMLElement): CodeMetrics {
