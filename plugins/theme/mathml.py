@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import html
 import logging
+import re
 from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
@@ -44,6 +45,7 @@ class _Source:
 
 def to_mathml(latex: str, *, display: bool) -> ElementTree.Element:
     """The `<math>` element of a formula. Raises `FormulaError` for LaTeX that latex2mathml cannot set."""
+    _check_braces(latex)
     try:
         text = convert(latex, display="block" if display else "inline")
     except Exception as error:  # latex2mathml's exceptions share no base class of their own
@@ -55,6 +57,16 @@ def to_mathml(latex: str, *, display: bool) -> ElementTree.Element:
     _check(math)
     math.set("alttext", latex.strip())
     return math
+
+
+def _check_braces(latex: str) -> None:
+    depth = 0
+    for brace in re.findall(r"(?<!\\)(?:\\\\)*([{}])", latex):
+        depth += 1 if brace == "{" else -1
+        if depth < 0:
+            break
+    if depth:
+        raise FormulaError("a '{' is not closed" if depth > 0 else "a '}' closes nothing")
 
 
 def _check(math: ElementTree.Element) -> None:

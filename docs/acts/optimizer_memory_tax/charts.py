@@ -24,7 +24,7 @@ SIZE = 13
 """Of all text, so that it is still readable when a phone shows the chart at four fifths."""
 
 
-def ledger() -> alt.LayerChart:
+def ledger() -> alt.TopLevelMixin:
     """The stack in GB with its labels, the device line, and the reader's prediction as a hatched outline."""
     axis = alt.AxisConfig(
         labelFontSize=SIZE,
@@ -35,7 +35,7 @@ def ledger() -> alt.LayerChart:
         domain=False,
         ticks=False,
     )
-    return alt.layer(_frame(), _prediction(), _stack(), *_limit(), *_labels()).properties(
+    return alt.layer(_frame(), *_prediction(), _stack(), *_limit(), *_labels()).properties(
         width=WIDTH,
         height=HEIGHT,
         padding={"left": 2, "right": 2, "top": 6, "bottom": 6},
@@ -58,7 +58,8 @@ def _y(field: str) -> alt.Y:
 
 def _frame() -> alt.Chart:
     """Invisible points that hold the axis at one of a few heights."""
-    return _rows("frame").mark_point(opacity=0).encode(x=_x(0), y=_y("gb"))
+    points: alt.Chart = _rows("frame").mark_point(opacity=0).encode(x=_x(0), y=_y("gb"))
+    return points
 
 
 def _stack() -> alt.Chart:
@@ -67,11 +68,9 @@ def _stack() -> alt.Chart:
         alt.value("var(--il-limit)"),
         alt.Color("part:N", scale=alt.Scale(domain=list(COLORS), range=list(COLORS.values())), legend=None),
     )
-    return (
-        _rows("bars")
-        .mark_rect(stroke="var(--il-bg)", strokeWidth=1.5)
-        .encode(x=_x(STACK[0]), x2=alt.X2Datum(STACK[1]), y=_y("from"), y2="to", color=fill)
-    )
+    bars: alt.Chart = _rows("bars").mark_rect(stroke="var(--il-bg)", strokeWidth=1.5)
+    stack: alt.Chart = bars.encode(x=_x(STACK[0]), x2=alt.X2Datum(STACK[1]), y=_y("from"), y2="to", color=fill)
+    return stack
 
 
 def _labels() -> tuple[alt.Chart, ...]:
@@ -102,7 +101,7 @@ def _limit() -> tuple[alt.Chart, ...]:
     return tuple(rule.encode(x=_x(0), x2=alt.X2Datum(STACK[1] + 1), y=_y("gb")) for rule in (edge, line))
 
 
-def _prediction() -> alt.LayerChart:
+def _prediction() -> tuple[alt.Chart, ...]:
     """What the reader said the optimizer adds, beside what it does add."""
     outline = (
         _rows("prediction")
@@ -114,4 +113,4 @@ def _prediction() -> alt.LayerChart:
         .mark_text(align="center", baseline="bottom", dy=-5, fontSize=SIZE, fill="var(--il-fg)")
         .encode(x=_x(sum(PREDICTION) / 2), y=_y("to"), text="text:N")
     )
-    return alt.layer(outline, text)
+    return outline, text
