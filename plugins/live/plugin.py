@@ -24,7 +24,7 @@ from plugins.shared.cache import Cache, digest
 from plugins.shared.child import ROOT
 from plugins.shared.errors import Defect
 
-log = get_plugin_logger("plugins.live")
+log = get_plugin_logger("live")
 
 _SNIPPET_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 

@@ -196,14 +196,18 @@ def _check_imports(source: str, filename: str) -> None:
     except SyntaxError:
         return  # Loading it says so better.
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            modules = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            modules = ["." * node.level + (node.module or "")]
-        else:
+        if not isinstance(node, ast.Import | ast.ImportFrom):
             continue
-        for module in modules:
+        for module in _modules(node):
             root = module.split(".")[0]
             if root not in sys.stdlib_module_names and root != "engine" and module != "plugins.live":
-                allowed = "an act may import engine, plugins.live and the standard library"
+                allowed = "An act may import engine, plugins.live and the standard library"
                 raise ActDefect(Defect(filename, node.lineno, f"it imports {module}", allowed))
+
+
+def _modules(node: ast.Import | ast.ImportFrom) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if node.module == "plugins":
+        return [f"plugins.{alias.name}" for alias in node.names]
+    return ["." * node.level + (node.module or "")]

@@ -24,7 +24,7 @@ from mkdocs.structure.pages import Page
 
 from plugins.shared.errors import Defect
 
-log = get_plugin_logger("plugins.shared")
+log = get_plugin_logger("shared")
 
 FENCES = ("live",)
 BLOCKS = ("act", "measured")

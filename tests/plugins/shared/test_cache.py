@@ -1,0 +1,61 @@
+"""Results are found again by content, and by nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plugins.shared.cache import Cache, cached_file, digest, fingerprint
+
+
+def test_a_result_is_found_again(tmp_path: Path) -> None:
+    Cache(tmp_path).put("key", {"a": [1, 2.5, None]})
+    assert Cache(tmp_path).get("key") == {"a": [1, 2.5, None]}
+
+
+def test_an_unknown_key_has_no_result(tmp_path: Path) -> None:
+    assert Cache(tmp_path / "missing").get("key") is None
+
+
+def test_a_corrupt_entry_counts_as_absent(tmp_path: Path) -> None:
+    (tmp_path / "key.json").write_text('{"half": ')
+    assert Cache(tmp_path).get("key") is None
+
+
+def test_a_cache_without_a_folder_keeps_nothing() -> None:
+    cache = Cache(None)
+    cache.put("key", 1)
+    assert cache.get("key") is None
+
+
+def test_a_write_leaves_no_temporary_file(tmp_path: Path) -> None:
+    Cache(tmp_path).put("key", 1)
+    assert [path.name for path in tmp_path.iterdir()] == ["key.json"]
+
+
+@given(st.lists(st.text()), st.lists(st.text()))
+def test_different_parts_have_different_hashes(left: list[str], right: list[str]) -> None:
+    assert (digest(*left) == digest(*right)) == (left == right)
+
+
+def test_a_fingerprint_changes_with_a_source_and_not_with_byte_code(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1")
+    before = fingerprint([tmp_path])
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / "a.pyc").write_bytes(b"code")
+    assert fingerprint([tmp_path]) == before
+    (tmp_path / "a.py").write_text("x = 2")
+    assert fingerprint([tmp_path]) != before
+
+
+def test_a_file_is_made_once(tmp_path: Path) -> None:
+    made: list[int] = []
+
+    def make() -> bytes:
+        made.append(1)
+        return b"content"
+
+    assert [cached_file(tmp_path / "deep" / "file", make) for _ in range(2)] == [b"content", b"content"]
+    assert len(made) == 1

@@ -1,0 +1,66 @@
+"""A child process answers, or it is killed and says why."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plugins.shared.child import Child, ChildError, TimeLimitError
+
+
+@pytest.fixture
+def child(tmp_path: Path) -> Iterator[Child]:
+    with Child("plugins.live.runtime", 2.0, tmp_path) as running:
+        yield running
+
+
+def run(child: Child, source: str) -> Any:
+    arguments = {"page": "page", "name": "test", "source": source}
+    return child.request({"call": "run_snippet", "arguments": arguments})["ok"]
+
+
+def test_it_answers_and_remembers(child: Child) -> None:
+    run(child, "x = 20")
+    assert run(child, "x + 1")["result"] == "21"
+
+
+def test_an_endless_loop_is_killed_at_the_limit(tmp_path: Path) -> None:
+    with Child("plugins.live.runtime", 0.5, tmp_path) as child:
+        started = time.monotonic()
+        with pytest.raises(TimeLimitError, match=r"stopped after 0\.5 s"):
+            run(child, "while True: pass")
+        assert time.monotonic() - started < 1.5
+
+
+def test_after_a_kill_it_starts_anew_without_memory(child: Child) -> None:
+    run(child, "x = 1")
+    with pytest.raises(ChildError):
+        run(child, "import os; os._exit(3)")
+    assert child.losses == 1
+    assert "NameError" in run(child, "x")["error"]["text"]
+
+
+def test_a_death_is_reported_in_one_line(child: Child) -> None:
+    with pytest.raises(ChildError, match="status 3: out of luck") as raised:
+        run(child, "import os, sys; os.write(2, b'first\\nout of luck'); os._exit(3)")
+    assert "\n" not in str(raised.value)
+
+
+def test_output_of_grandchildren_does_not_break_the_conversation(child: Child) -> None:
+    assert run(child, "import os; os.system('echo no answer'); 5")["result"] == "5"
+
+
+def test_code_cannot_read_the_conversation(child: Child) -> None:
+    assert run(child, "import os; os.read(0, 10)")["result"] == "b''"
+
+
+def test_sets_have_one_order(tmp_path: Path) -> None:
+    def order() -> Any:
+        with Child("plugins.live.runtime", 5.0, tmp_path) as fresh:
+            return run(fresh, "list({'a', 'b', 'c', 'd', 'e'})")["result"]
+
+    assert order() == order()
