@@ -35,11 +35,8 @@ def examine(wanted: str) -> list[Finding]:
         Finding(True, f"PyTorch {versions['torch']}, {versions['threads']} threads on {provenance.cpu_cores()} cores"),
     ]
     if device.type == "cuda":
-        findings.append(
-            Finding(
-                versions["driver"] is not None, f"CUDA {versions['cuda']}, driver {versions['driver'] or 'unknown'}"
-            )
-        )
+        driver = versions["driver"]
+        findings.append(Finding(driver is not None, f"CUDA {versions['cuda']}, driver {driver or 'unknown'}"))
         findings += _gpu_findings(open_nvml(device))
     load, cores = provenance.load_average(), provenance.cpu_cores() or 1
     if load is not None:
@@ -59,9 +56,7 @@ def examine(wanted: str) -> list[Finding]:
 def _gpu_findings(gpu: nvml.Gpu | None) -> Iterator[Finding]:
     """What the driver says of the GPU and of who else uses it."""
     if gpu is None:
-        yield Finding(
-            False, "the driver's management library (NVML) does not answer: no clocks, power, throttle reasons"
-        )
+        yield Finding(False, "the driver's library (NVML) does not answer: no clocks, power, throttle reasons")
         return
     sample = gpu.sample()
     limit = gpu.power_limit_w()
@@ -80,7 +75,6 @@ def report(wanted: str) -> int:
     findings = examine(wanted)
     for finding in findings:
         print(f"{'ok  ' if finding.fit else 'WARN'} {finding.text}")
-    # Initialising CUDA is what makes the first line possible; say so where nothing was initialised.
     if not torch.cuda.is_available():
-        print("ok   no GPU: GPU cases are skipped")
+        print("ok   no GPU: cases that need one are skipped")
     return 0 if all(finding.fit for finding in findings) else 1

@@ -118,6 +118,7 @@ def assemble(
                 "started": part["started"],
                 "finished": part["finished"],
                 "load_average": part.get("load_average"),
+                "others_share": part.get("timing", {}).get("others_share"),
                 "gpu_samples": part.get("timing", {}).get("gpu_samples", []),
             }
             for part in parts

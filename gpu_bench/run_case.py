@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import math
+import os
 import statistics
 import time
 from dataclasses import asdict, dataclass
@@ -36,6 +37,7 @@ class Timing:
     settled: whether the warm-up ended because steps had become steady.
     gpu_samples: the GPU's state under load.
     energy_j: energy of the timed steps in J; None when they took too short a time to say.
+    others_share: share of the machine's processor time that others took during the timed steps.
     """
 
     warmup_s: list[float]
@@ -44,6 +46,7 @@ class Timing:
     settled: bool
     gpu_samples: list[dict[str, Any]]
     energy_j: float | None
+    others_share: float | None
 
 
 def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
@@ -115,21 +118,24 @@ def _train(trainer: Trainer, windows: Tensor, gpu: Gpu | None) -> tuple[Timing, 
         if device.type == "cuda":
             torch.cuda.synchronize(device)
             first_peak = first_peak or torch.cuda.max_memory_allocated(device)
-        warmup.append(time.perf_counter() - began)
+        warmup.append(round(time.perf_counter() - began, 9))
         settled = len(warmup) >= max(case.warmup, 5) and _variation(warmup[-5:]) < STEADY[device.type]
 
     timed = windows[len(losses) : len(losses) + case.steps]
     samples: list[dict[str, Any]] = []
     energy: float | None = None
+    cpu_before, began = provenance.cpu_seconds(), time.perf_counter()
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
         seconds, energy = _timed_cuda(trainer, timed, losses, gpu, samples)
     else:
         seconds = _timed_cpu(trainer, timed, losses)
+    others = _others_share(cpu_before, provenance.cpu_seconds(), time.perf_counter() - began)
     cuda_memory = _cuda_memory(device, gpu, first_peak) if device.type == "cuda" else None
     # JSON has no NaN: a diverged loss is null.
-    curve = [loss if math.isfinite(loss) else None for loss in torch.stack(losses).float().tolist()]
-    return Timing(warmup, seconds, curve, settled, samples, energy), cuda_memory
+    curve = [round(loss, 6) if math.isfinite(loss) else None for loss in torch.stack(losses).float().tolist()]
+    timing = Timing(warmup, [round(second, 9) for second in seconds], curve, settled, samples, energy, others)
+    return timing, cuda_memory
 
 
 def _timed_cpu(trainer: Trainer, windows: Tensor, losses: list[Tensor]) -> list[float]:
@@ -168,6 +174,18 @@ def _timed_cuda(
     long_enough = before is not None and after is not None and elapsed >= _SHORTEST_ENERGY_RUN_S
     seconds = [start.elapsed_time(end) / 1000 for start, end in itertools.pairwise(marks)]
     return seconds, (after or 0) - (before or 0) if long_enough else None
+
+
+def _others_share(
+    before: tuple[float, float] | None, after: tuple[float, float] | None, elapsed: float
+) -> float | None:
+    """Share of all cores' time that processes other than this one took between two readings of `cpu_seconds`."""
+    cores = os.cpu_count()
+    if before is None or after is None or cores is None:
+        return None
+    others = (after[0] - before[0]) - (after[1] - before[1])
+    # The machine's counter ticks a hundred times a second, so a quiet machine can come out slightly below zero.
+    return min(max(others / (elapsed * cores), 0.0), 1.0)
 
 
 def _variation(seconds: list[float]) -> float:

@@ -1,10 +1,11 @@
-"""The runner: every repeat of every case in a fresh process with a time limit, interleaved, resumable, never losing work.
+"""The runner: each repeat in a fresh process with a time limit, interleaved, resumable, never losing finished work.
 
 It does not import PyTorch, so that it holds no GPU memory and no crash of a case can reach it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -14,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ from gpu_bench.progress import Progress, duration
 _PROBE_LIMIT_S = 120.0
 _GUESS_S = 30.0
 """What a repeat is assumed to take before any has been seen."""
+_QUIET_SHARE = 0.05
+"""Processor time of others above which the progress line warns that times are spoiled."""
 _TAIL_LINES = 6
 """How much of a dead worker's last words goes into the record."""
 
@@ -106,12 +109,15 @@ def run(cases: Sequence[tuple[str, Case]], settings: Settings) -> int:
             left = None if settings.budget_s is None else settings.budget_s - (time.monotonic() - began)
             expected = _expected(job, times)
             if left is not None and left < expected:
-                waiting = ", ".join(dict.fromkeys(other.case.name for other in (job, *queue)))
-                progress.say(f"budget spent: {duration(max(left, 0))} left; run again to go on with {waiting}")
+                progress.say(_budget_spent(job, queue))
                 return 1
             start = time.monotonic()
             limit = job.case.time_limit_s if left is None else min(job.case.time_limit_s, left)
             part = _repeat(job, context, limit, settings)
+            if part["status"] == "timeout" and limit < job.case.time_limit_s:
+                # The budget ended this repeat, not its own limit: that says nothing about the case.
+                progress.say(_budget_spent(job, queue))
+                return 1
             times[job.case.name] = time.monotonic() - start
             job.parts.append(part)
             if job.over:
@@ -170,7 +176,7 @@ def _key(case: Case, context: Mapping[str, Any]) -> dict[str, Any]:
 
 def _part_path(job: _Job) -> Path:
     """Where the finished repeats of an unfinished case wait: a hidden folder beside the suites."""
-    return job.path.parent.parent / ".parts" / job.suite / job.path.name
+    return job.path.parent.parent / ".parts" / job.suite / f"{job.path.stem}.partial"
 
 
 def _expected(job: _Job, times: Mapping[str, float]) -> float:
@@ -209,11 +215,10 @@ def _work(order: Mapping[str, Any], limit_s: float, on_start: Callable[[int], No
             assert worker.stdin is not None
             try:
                 on_start(worker.pid)
-                try:
+                # A broken pipe means that it died at once; its exit status says how.
+                with contextlib.suppress(BrokenPipeError):
                     worker.stdin.write(json.dumps({**order, "report": str(report_path)}).encode() + b"\n")
                     worker.stdin.flush()
-                except BrokenPipeError:
-                    pass  # It died at once; its exit status says how.
                 code = worker.wait(limit_s)
             except subprocess.TimeoutExpired:
                 return {"status": "timeout", "message": f"no result within the limit of {duration(limit_s)}; ended"}
@@ -234,10 +239,8 @@ def _import_path() -> list[str]:
 def _end(worker: subprocess.Popen[bytes]) -> None:
     """End the worker and whatever it started, and collect it."""
     if worker.stdin is not None and not worker.stdin.closed:
-        try:
+        with contextlib.suppress(BrokenPipeError):
             worker.stdin.close()
-        except BrokenPipeError:
-            pass
     if worker.poll() is None:
         if hasattr(os, "killpg"):
             os.killpg(worker.pid, signal.SIGKILL)
@@ -270,8 +273,17 @@ def _finish(job: _Job, context: Mapping[str, Any], settings: Settings, progress:
             finished = earlier.get("provenance", {}).get("finished", "an unknown time")
             progress.say(f"replaced the {earlier.get('status')} record of {job.case.name} of {finished}")
         records.write_json(job.path, record)
-    _part_path(job).unlink(missing_ok=True)
+    waiting = _part_path(job)
+    waiting.unlink(missing_ok=True)
+    for folder in (waiting.parent, waiting.parent.parent):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
     return good
+
+
+def _budget_spent(job: _Job, queue: Iterable[_Job]) -> str:
+    waiting = ", ".join(other.case.name for other in (job, *queue))
+    return f"budget spent; the same command goes on with {waiting}"
 
 
 def _line(job: _Job, part: Mapping[str, Any]) -> str:
@@ -281,4 +293,7 @@ def _line(job: _Job, part: Mapping[str, Any]) -> str:
         return head + f"{part['status']}: {part['message'].splitlines()[0]}"
     step = statistics.median(part["timing"]["step_s"])
     speed = f"{step * 1000:.1f} ms/step, {job.case.tokens_per_step / step:,.0f} tokens/s"
+    others = part["timing"]["others_share"]
+    if others is not None and others > _QUIET_SHARE:
+        speed += f", but other processes took {others:.0%} of the processors"
     return head + (speed if part["status"] == "ok" else f"{speed}, {part['message']}")

@@ -30,9 +30,8 @@ def _end_with_runner() -> None:
 
 def _out_of_memory(error: BaseException) -> bool:
     """CUDA raises its own type; the CPU allocator raises a RuntimeError that only its text tells apart."""
-    return isinstance(error, torch.OutOfMemoryError | MemoryError) or "DefaultCPUAllocator: can't allocate" in str(
-        error
-    )
+    own_type = isinstance(error, torch.OutOfMemoryError | MemoryError)
+    return own_type or "DefaultCPUAllocator: can't allocate" in str(error)
 
 
 def probe(wanted: str) -> dict[str, Any]:
