@@ -10,19 +10,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.dtypes import DType
-from engine.sizes import NOTHING, Size
+from engine.sizes import Size
 from engine.units import Bytes, Count
 
 Kind = Literal[
-    "embedding", "matmul", "attention", "norm", "softmax", "elementwise", "cast", "dropout", "copy", "reduce", "loss"
-]
+    "embedding", "matmul", "attention", "norm", "softmax", "elementwise", "cast", "dropout", "view", "copy", "reduce",
+    "loss",
+]  # fmt: skip
 Component = Literal["activations", "casts", "logits"]
 Region = Literal["", "attention"]
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A tensor that flows through the list; views share the value of their storage.
+    """A tensor that flows through the list.
 
     Attributes:
         name: Unique within its section.
@@ -30,6 +31,7 @@ class Value:
         dtype: Number format.
         component: Which part of the ledger it counts to when it is saved.
         needs_gradient: Whether backward computes its gradient; not for masks, indices, statistics and tables.
+        view_of: The tensor whose storage this one shares, or None when it has its own.
     """
 
     name: str
@@ -37,6 +39,12 @@ class Value:
     dtype: DType
     component: Component = "activations"
     needs_gradient: bool = True
+    view_of: Value | None = None
+
+    @property
+    def storage(self) -> Value:
+        """The tensor that owns the memory: what counts when bytes are summed."""
+        return self.view_of.storage if self.view_of else self
 
     def bytes(self, batch: Count, sequence: Count) -> Bytes:
         """Bytes for a batch of sequences."""
@@ -71,13 +79,13 @@ class Op:
         name: Dotted name, e.g. `"attn.c_attn"`.
         kind: What sort of work it is.
         inputs: Tensors read, without parameters.
-        outputs: Tensors written; the first is the result, others are kept for backward only.
-        saved: Tensors that autograd keeps until this operation's backward.
+        outputs: Tensors written; the first is the result, others are views of it or kept for backward only.
+        saved: Storages that autograd keeps until this operation's backward.
         matmuls: The matrix products it does, if any.
         weights: Parameter elements it reads (for an embedding: rows looked up are in `outputs`, so 0).
         weight_dtype: Format in which those parameters are read, or None when it reads none.
-        passes_gradient: Whether the result's gradient serves unchanged as the inputs' gradient (sums, views, copies).
-        backward_workspace: Bytes that its backward needs besides gradients and saved tensors.
+        trains: Parameter elements whose gradient its backward computes.
+        passes_gradient: Whether the result's gradient serves unchanged as the inputs' gradient (sums, copies).
         region: `"attention"` for the core of attention, which selective checkpointing recomputes; else empty.
     """
 
@@ -89,17 +97,17 @@ class Op:
     matmuls: tuple[Matmul, ...] = ()
     weights: Count = 0
     weight_dtype: DType | None = None
+    trains: Count = 0
     passes_gradient: bool = False
-    backward_workspace: Size = NOTHING
     region: Region = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Operations that occur `count` times in a row: the embedding, the block, the head with its loss.
+    """Operations that occur `count` times in a row: the embedding, the block, the final norm, the head with its loss.
 
     Attributes:
-        name: `"embedding"`, `"block"` or `"head"`.
+        name: `"embedding"`, `"block"`, `"norm"` (the final one) or `"head"` (output matrix and loss).
         ops: The operations in forward order.
         input: The tensor handed over by the section before, or None for the first.
         count: How often the section occurs.

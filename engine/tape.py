@@ -45,13 +45,14 @@ class Tape:
         self._region = ""
 
     def record(self, op: Op) -> Value:
-        """Append an operation and return its result."""
-        self._ops.append(replace(op, region=self._region))
+        """Append an operation and return its result. What it saves is kept by storage: views cost nothing extra."""
+        saved = tuple(dict.fromkeys(value.storage for value in op.saved))
+        self._ops.append(replace(op, saved=saved, region=self._region))
         return op.outputs[0]
 
-    def hidden(self, width: Count) -> Value:
+    def hidden(self, name: str, width: Count) -> Value:
         """The section's input: a hidden state of `width` per token in the residual stream's format."""
-        self._input = self.value("input", TOKENS * width, self.precision.residual)
+        self._input = self.value(name, TOKENS * width, self.precision.residual)
         return self._input
 
     def value(
@@ -84,10 +85,17 @@ class Tape:
         saved = (*saves, out) if saves_result else tuple(saves)
         return self.record(Op(name, kind, inputs, (out,), saved, passes_gradient=passes_gradient))
 
-    def embedding(self, name: str, width: Count, indices: Size) -> Value:
-        """Look up one row of `width` per index. Saves the indices (int64)."""
+    def embedding(self, name: str, rows: Count, width: Count, indices: Size) -> Value:
+        """Look up one of `rows` rows of `width` per index. Saves the indices (int64)."""
         index = self.value(f"{name}.indices", indices, INT64, needs_gradient=False)
-        return self.operation(name, "embedding", (index,), indices * width, self.precision.weights, saves=(index,))
+        out = self.value(name, indices * width, self.precision.weights)
+        return self.record(Op(name, "embedding", (index,), (out,), (index,), trains=rows * width))
+
+    def split(self, name: str, x: Value, sizes: tuple[tuple[str, Size], ...]) -> tuple[Value, ...]:
+        """Views of `x`, named and sized. Costs nothing forward; backward joins their gradients into one tensor."""
+        views = tuple(Value(f"{x.name}.{part}", size, x.dtype, view_of=x) for part, size in sizes)
+        self.record(Op(name, "view", (x,), views))
+        return views
 
     def table(self, name: str, size: Size) -> Value:
         """A constant table in the residual stream's format, made without gradient and kept for every layer's use."""
@@ -113,7 +121,7 @@ class Tape:
         out = self.value(name, TOKENS * outputs, compute, component)
         product = Matmul(as_size(1), TOKENS, as_size(outputs), as_size(inputs))
         weights = inputs * outputs + (outputs if bias else 0)
-        return self.record(Op(name, "matmul", (x,), (out,), saved, (product,), weights, compute))
+        return self.record(Op(name, "matmul", (x,), (out,), saved, (product,), weights, compute, trains=weights))
 
     def layer_norm(self, name: str, x: Value, width: Count, *, bias: bool) -> Value:
         """Layer normalization. Saves its input, mean and reciprocal deviation; in fp32 under autocast."""
@@ -125,13 +133,17 @@ class Tape:
         out = self.value(name, x.size, x.dtype)
         weights, dtype = 2 * width if bias else width, self.precision.weights
         saved = (x, mean, rstd)
-        return self.record(Op(name, "norm", (x,), (out, mean, rstd), saved, weights=weights, weight_dtype=dtype))
+        return self.record(
+            Op(name, "norm", (x,), (out, mean, rstd), saved, weights=weights, weight_dtype=dtype, trains=weights)
+        )
 
     def scale_by_weight(self, name: str, x: Value, width: Count) -> Value:
         """`weight * x` for a weight of `width`, broadcast over tokens. Saves `x`, which the weight's gradient needs."""
         out = self.value(name, x.size, wider(x.dtype, self.precision.weights))
         weights, dtype = width, self.precision.weights
-        return self.record(Op(name, "elementwise", (x,), (out,), (x,), weights=weights, weight_dtype=dtype))
+        return self.record(
+            Op(name, "elementwise", (x,), (out,), (x,), weights=weights, weight_dtype=dtype, trains=weights)
+        )
 
     def activation(self, name: str, x: Value) -> Value:
         """A fused pointwise nonlinearity (GELU, SiLU). Saves its input."""
@@ -153,9 +165,9 @@ class Tape:
         dtype = wider(a.dtype, b.dtype)
         return self.operation(name, "elementwise", (a, b), larger.size, dtype, passes_gradient=True)
 
-    def copy(self, name: str, x: Value, size: Size | None = None) -> Value:
-        """A contiguous copy of `x`, or of the view of it that has `size`. Saves nothing."""
-        return self.operation(name, "copy", (x,), size or x.size, x.dtype, passes_gradient=size is None)
+    def copy(self, name: str, x: Value) -> Value:
+        """A contiguous copy. Saves nothing."""
+        return self.operation(name, "copy", (x,), x.size, x.dtype, passes_gradient=True)
 
     def dropout(self, name: str, x: Value, probability: Ratio) -> Value:
         """Dropout. Saves a mask, or does nothing at probability 0."""

@@ -25,7 +25,7 @@ def sections(
     dropout: Ratio = 0.0,
     backend: str | Backend = "cuda",
 ) -> tuple[Section, ...]:
-    """The forward pass of one training step as sections of operations: embedding, blocks, head with loss.
+    """The forward pass of one training step as sections of operations: embedding, block, norm, head.
 
     Args:
         model: The transformer.
@@ -46,10 +46,12 @@ def sections(
         return (
             torch_llama.embedding(model, precision, kernels),
             torch_llama.block(model, precision, kernels, attention, dropout),
+            torch_llama.norm(model, precision, kernels),
             torch_llama.head(model, precision, kernels),
         )
     return (
         torch_gpt2.embedding(model, precision, kernels, dropout),
         torch_gpt2.block(model, precision, kernels, attention, dropout),
+        torch_gpt2.norm(model, precision, kernels),
         torch_gpt2.head(model, precision, kernels),
     )

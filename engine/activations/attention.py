@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from engine.blocks import Matmul, Op, Value
 from engine.dtypes import BOOL, FP32
-from engine.sizes import BATCH, NOTHING, SEQUENCE, TOKENS, Size, as_size
+from engine.sizes import BATCH, SEQUENCE, TOKENS, Size, as_size
 from engine.tape import PAIRS, Tape
 from engine.units import Count, Ratio
 
@@ -40,51 +40,32 @@ class Heads:
         return Matmul(count, SEQUENCE, SEQUENCE, d), Matmul(count, SEQUENCE, d, SEQUENCE)
 
 
-def fused(tape: Tape, name: str, projections: tuple[Value, ...], heads: Heads, dropout: Ratio) -> Value:
+def fused(tape: Tape, name: str, q: Value, k: Value, v: Value, heads: Heads, dropout: Ratio) -> Value:
     """`scaled_dot_product_attention` in a fused kernel.
 
     Saves its inputs, its output, and one fp32 log-sum-exp per head and token. Dropout costs two integers of random
     state on CUDA; the CPU kernel has none, so PyTorch falls back to `fallback`.
 
-    Args:
-        tape: Where to record.
-        name: Name of the operation.
-        projections: The storages of query, key and value: one when they are views of a merged projection.
-        heads: Head counts and size.
-        dropout: Attention dropout.
     """
     if dropout and not tape.backend.fused_dropout:
-        return fallback(tape, name, projections, heads, dropout)
-    projections = tuple(tape.cast(f"{name}.{i}", x, tape.precision.compute) for i, x in enumerate(projections))
+        return fallback(tape, name, q, k, v, heads, dropout)
+    inputs = tuple(tape.cast(f"{name}.{part}", x, tape.precision.compute) for part, x in (("q", q), ("k", k), ("v", v)))
     out = tape.value(name, heads.query_elements, tape.precision.compute)
     lse = tape.value(f"{name}.logsumexp", TOKENS * heads.query, FP32, needs_gradient=False)
-    # The kernel writes three gradients; when query, key and value are views they are then merged into one more tensor.
-    separate = heads.query_elements + 2 * heads.kv_elements
-    workspace = separate * (out.dtype.bits // 8) if len(projections) == 1 else NOTHING
     with tape.region("attention"):
-        return tape.record(
-            Op(
-                name,
-                "attention",
-                projections,
-                (out, lse),
-                (*projections, out, lse),
-                heads.products,
-                backward_workspace=workspace,
-            )
-        )
+        return tape.record(Op(name, "attention", inputs, (out, lse), (*inputs, out, lse), heads.products))
 
 
-def spelled_out(tape: Tape, name: str, projection: Value, heads: Heads, dropout: Ratio) -> Value:
+def spelled_out(tape: Tape, name: str, q: Value, k: Value, v: Value, heads: Heads, dropout: Ratio) -> Value:
     """Attention as the flat model file writes it, with the T x T scores in memory.
 
     Saves contiguous copies of query, key and value, the mask, the probabilities, and under dropout the dropped-out
     probabilities and their mask: 5 a T^2 B bytes in 16 bit (Korthikanti et al. 2022, section 4.1), 2 without dropout.
     """
-    compute = projection.dtype
+    compute = q.dtype
     width, pairs = heads.query_elements, PAIRS * heads.query
     with tape.region("attention"):
-        q, k, v = (tape.copy(f"{name}.{part}", projection, width) for part in ("q", "k", "v"))
+        q, k, v = (tape.copy(f"{name}.{part}", x) for part, x in (("q", q), ("k", k), ("v", v)))
         scores = _product(tape, f"{name}.scores", (q, k), pairs, heads.products[0])
         scaled = tape.operation(f"{name}.scale", "elementwise", (scores,), pairs, compute)
         future = tape.value(f"{name}.future", SEQUENCE * SEQUENCE, BOOL, needs_gradient=False)
@@ -97,14 +78,13 @@ def spelled_out(tape: Tape, name: str, projection: Value, heads: Heads, dropout:
         return tape.copy(name, out)
 
 
-def fallback(tape: Tape, name: str, projections: tuple[Value, ...], heads: Heads, dropout: Ratio) -> Value:
+def fallback(tape: Tape, name: str, q: Value, k: Value, v: Value, heads: Heads, dropout: Ratio) -> Value:
     """What `scaled_dot_product_attention` does without a fused kernel on the CPU: the plain products, in fp32."""
     width, pairs = heads.query_elements, PAIRS * heads.query
-    sources = projections if len(projections) == 3 else projections * 3
     with tape.region("attention"):
         q, k, v = (
             tape.operation(f"{name}.{part}", "elementwise", (x,), width, FP32)
-            for part, x in zip("qkv", sources, strict=True)
+            for part, x in (("q", q), ("k", k), ("v", v))
         )
         scores = _product(tape, f"{name}.scores", (q, k), pairs, heads.products[0])
         weights = tape.operation(f"{name}.softmax", "softmax", (scores,), pairs, FP32, saves_result=True)

@@ -15,8 +15,8 @@ from engine.units import Ratio
 def embedding(m: Transformer, precision: Precision, backend: Backend, dropout: Ratio) -> Section:
     """Token plus position embedding."""
     tape = Tape("", precision, backend)
-    tokens = tape.embedding("wte", m.hidden, TOKENS)
-    positions = tape.embedding("wpe", m.hidden, SEQUENCE)
+    tokens = tape.embedding("wte", m.vocab, m.hidden, TOKENS)
+    positions = tape.embedding("wpe", m.max_seq, m.hidden, SEQUENCE)
     tape.dropout("drop", tape.add("embedded", tokens, positions), dropout)
     return tape.section("embedding")
 
@@ -25,14 +25,14 @@ def block(m: Transformer, precision: Precision, backend: Backend, attention: str
     """One pre-norm layer with a merged projection of query, key and value."""
     tape = Tape("blocks.*.", precision, backend)
     heads = Heads(m.heads, m.kv_heads, m.head_size)
-    x = tape.hidden(m.hidden)
+    x = tape.hidden("input", m.hidden)
     normed = tape.layer_norm("ln_1", x, m.hidden, bias=m.bias)
     bias = m.bias or m.qkv_bias
     qkv = tape.linear("attn.c_attn", normed, m.hidden, m.query_width + 2 * m.kv_width, bias=bias)
-    if attention == "flash":
-        y = fused(tape, "attn.core", (qkv,), heads, dropout)
-    else:
-        y = spelled_out(tape, "attn.core", qkv, heads, dropout)
+    parts = (("q", heads.query_elements), ("k", heads.kv_elements), ("v", heads.kv_elements))
+    q, k, v = tape.split("attn.split", qkv, parts)
+    core = fused if attention == "flash" else spelled_out
+    y = core(tape, "attn.core", q, k, v, heads, dropout)
     y = tape.linear("attn.c_proj", y, m.query_width, m.hidden, bias=m.bias)
     x = tape.add("residual_1", x, tape.dropout("attn.resid_dropout", y, dropout))
     normed = tape.layer_norm("ln_2", x, m.hidden, bias=m.bias)
@@ -43,10 +43,17 @@ def block(m: Transformer, precision: Precision, backend: Backend, attention: str
     return tape.section("block", m.layers)
 
 
-def head(m: Transformer, precision: Precision, backend: Backend) -> Section:
-    """Final norm, output matrix and cross-entropy."""
+def norm(m: Transformer, precision: Precision, backend: Backend) -> Section:
+    """The final norm."""
     tape = Tape("", precision, backend)
-    x = tape.layer_norm("ln_f", tape.hidden(m.hidden), m.hidden, bias=m.bias)
+    tape.layer_norm("ln_f", tape.hidden("ln_f.input", m.hidden), m.hidden, bias=m.bias)
+    return tape.section("norm")
+
+
+def head(m: Transformer, precision: Precision, backend: Backend) -> Section:
+    """Output matrix and cross-entropy."""
+    tape = Tape("", precision, backend)
+    x = tape.hidden("lm_head.input", m.hidden)
     logits = tape.linear("lm_head", x, m.hidden, m.vocab, bias=False, component="logits")
     tape.cross_entropy("loss", logits, precision.weights)
     return tape.section("head")

@@ -24,7 +24,7 @@ def embedding(m: Transformer, precision: Precision, backend: Backend) -> Section
     if m.position == "rope":
         for name in ("rope.cos", "rope.sin"):
             tape.table(name, SEQUENCE * m.head_size)
-    tape.embedding("wte", m.hidden, TOKENS)
+    tape.embedding("wte", m.vocab, m.hidden, TOKENS)
     return tape.section("embedding")
 
 
@@ -32,7 +32,7 @@ def block(m: Transformer, precision: Precision, backend: Backend, attention: str
     """One pre-norm layer: grouped-query attention with rotary positions, then a gated MLP."""
     tape = Tape("blocks.*.", precision, backend)
     heads = Heads(m.heads, m.kv_heads, m.head_size)
-    x = tape.hidden(m.hidden)
+    x = tape.hidden("input", m.hidden)
     normed = _rms_norm(tape, "ln_1", x, m.hidden)
     bias = m.bias or m.qkv_bias
     q = tape.linear("attn.q_proj", normed, m.hidden, m.query_width, bias=bias)
@@ -40,10 +40,8 @@ def block(m: Transformer, precision: Precision, backend: Backend, attention: str
     v = tape.linear("attn.v_proj", normed, m.hidden, m.kv_width, bias=bias)
     if m.position == "rope":
         q, k = _rotate(tape, "attn.q_rope", q), _rotate(tape, "attn.k_rope", k)
-    if attention == "flash":
-        y = fused(tape, "attn.core", (q, k, v), heads, dropout)
-    else:
-        y = hugging_face_eager(tape, "attn.core", q, k, v, heads, dropout)
+    core = fused if attention == "flash" else hugging_face_eager
+    y = core(tape, "attn.core", q, k, v, heads, dropout)
     y = tape.linear("attn.o_proj", y, m.query_width, m.hidden, bias=m.bias)
     x = tape.add("residual_1", x, y)
     normed = _rms_norm(tape, "ln_2", x, m.hidden)
@@ -55,10 +53,17 @@ def block(m: Transformer, precision: Precision, backend: Backend, attention: str
     return tape.section("block", m.layers)
 
 
-def head(m: Transformer, precision: Precision, backend: Backend) -> Section:
-    """Final norm, output matrix, and a cross-entropy that always works in fp32."""
+def norm(m: Transformer, precision: Precision, backend: Backend) -> Section:
+    """The final norm."""
     tape = Tape("", precision, backend)
-    x = _rms_norm(tape, "ln_f", tape.hidden(m.hidden), m.hidden)
+    _rms_norm(tape, "ln_f", tape.hidden("ln_f.input", m.hidden), m.hidden)
+    return tape.section("norm")
+
+
+def head(m: Transformer, precision: Precision, backend: Backend) -> Section:
+    """Output matrix, and a cross-entropy that always works in fp32."""
+    tape = Tape("", precision, backend)
+    x = tape.hidden("lm_head.input", m.hidden)
     logits = tape.linear("lm_head", x, m.hidden, m.vocab, bias=False, component="logits")
     tape.cross_entropy("loss", logits, FP32)
     return tape.section("head")
