@@ -1,0 +1,155 @@
+"""A snippet behaves like a notebook cell, and its errors point at the reader's own code."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plugins.live.runtime import bridge
+from plugins.live.runtime.snippets import OUTPUT_LIMIT, Ran, new_namespace, run
+
+
+def outcome(source: str, namespace: dict[str, object] | None = None) -> tuple[str, Ran]:
+    written: list[str] = []
+    ran = run(source, "<test>", new_namespace() if namespace is None else namespace, written.append)
+    return "".join(written), ran
+
+
+def failure(source: str) -> tuple[str, int | None]:
+    _, ran = outcome(source)
+    assert ran.error is not None
+    return ran.error.text, ran.error.line
+
+
+def test_output_and_last_expression_are_kept_apart() -> None:
+    output, ran = outcome("x = 2\nprint('x is', x)\nx + 1")
+    assert (output, ran) == ("x is 2\n", Ran("3", None))
+
+
+@pytest.mark.parametrize("source", ["x = 1", "None", "print('a')", "def f(): ...", "", "# only a comment"])
+def test_no_value_shows_no_result(source: str) -> None:
+    assert outcome(source)[1].result is None
+
+
+def test_only_the_last_expression_is_shown() -> None:
+    assert outcome("1\n2")[1].result == "2"
+
+
+def test_an_expression_within_a_statement_is_not_shown() -> None:
+    assert outcome("if True:\n    5")[1].result is None
+
+
+@given(st.one_of(st.integers(), st.floats(), st.text(), st.lists(st.booleans())))
+def test_the_result_is_the_repr(value: object) -> None:
+    assert outcome("value", {**new_namespace(), "value": value})[1].result == repr(value)
+
+
+def test_standard_error_is_output_too() -> None:
+    assert outcome("import sys\nprint('warning', file=sys.stderr)")[0] == "warning\n"
+
+
+def test_output_arrives_line_by_line() -> None:
+    written: list[str] = []
+    run("print('a', 'b')\nprint('c', end='')", "<test>", new_namespace(), written.append)
+    assert written == ["a b\n", "c"]
+
+
+def test_a_runaway_print_is_cut() -> None:
+    output, _ = outcome(f"for i in range({OUTPUT_LIMIT}): print('xyz')")
+    assert len(output) < OUTPUT_LIMIT + 100
+    assert output.endswith("output cut after 100,000 characters\n")
+
+
+def test_a_huge_result_is_cut() -> None:
+    result = outcome(f"'x' * {OUTPUT_LIMIT * 2}")[1].result
+    assert result is not None
+    assert len(result) == OUTPUT_LIMIT + 1
+
+
+def test_a_traceback_shows_only_the_readers_frames() -> None:
+    text, line = failure("def f(n):\n    return 1 / n\n\nf(0)")
+    assert text == (
+        "Traceback (most recent call last):\n"
+        '  File "<test>", line 4, in <module>\n    f(0)\n'
+        '  File "<test>", line 2, in f\n    return 1 / n\n'
+        "ZeroDivisionError: division by zero"
+    )
+    assert line == 2
+
+
+def test_frames_of_libraries_are_left_out() -> None:
+    text, line = failure("import json\njson.loads('{')")
+    assert text.count("File") == 1
+    assert line == 2
+
+
+def test_a_syntax_error_has_its_line() -> None:
+    text, line = failure("x = 1\ny = (")
+    assert text.startswith('  File "<test>", line 2')
+    assert "SyntaxError" in text
+    assert line == 2
+
+
+def test_a_cause_is_trimmed_too() -> None:
+    text, line = failure("try:\n    int('a')\nexcept ValueError as error:\n    raise KeyError('b') from error")
+    assert "direct cause" in text
+    assert "plugins" not in text
+    assert line == 4
+
+
+def test_exit_ends_the_snippet_and_not_the_process() -> None:
+    assert failure("import sys\nsys.exit(2)") == (
+        'Traceback (most recent call last):\n  File "<test>", line 2, in <module>\n    sys.exit(2)\nSystemExit: 2',
+        2,
+    )
+
+
+def test_input_ends_at_once() -> None:
+    assert "EOFError" in failure("input()")[0]
+
+
+def test_a_broken_repr_is_the_snippets_error() -> None:
+    text, line = failure("class A:\n    def __repr__(self): return 1 / 0\nA()")
+    assert "ZeroDivisionError" in text
+    assert line == 2
+
+
+def test_endless_recursion_is_an_error_like_any_other() -> None:
+    text, line = failure("def f(): f()\nf()")
+    assert text.endswith("RecursionError: maximum recursion depth exceeded")
+    assert line == 1
+
+
+def test_a_page_shares_one_namespace_and_pages_do_not() -> None:
+    def on(page: str, source: str) -> object:
+        return json.loads(bridge.run_snippet(page, "s", source, lambda text: None))
+
+    on("one", "x = 41")
+    assert on("one", "x + 1") == {"result": "42", "error": None}
+    other = on("two", "x")
+    assert isinstance(other, dict)
+    assert "NameError" in other["error"]["text"]
+
+
+def test_a_traceback_shows_other_snippets_of_the_page_and_marks_the_line_in_this_one() -> None:
+    bridge.run_snippet("page", "first", "def f():\n    raise ValueError('no')", print)
+    ran = json.loads(bridge.run_snippet("page", "second", "x = 1\n\nf()", print))
+    assert 'File "<first>", line 2' in ran["error"]["text"]
+    assert "raise ValueError('no')" in ran["error"]["text"]
+    assert ran["error"]["line"] == 3
+
+
+def test_a_reset_page_has_forgotten() -> None:
+    bridge.run_snippet("reset", "a", "x = 1", print)
+    bridge.reset_page("reset")
+    assert "NameError" in bridge.run_snippet("reset", "b", "x", print)
+
+
+def test_a_dataclass_with_postponed_annotations_works() -> None:
+    source = (
+        "from __future__ import annotations\nfrom dataclasses import dataclass\n@dataclass\nclass A:\n    x: int\nA(1)"
+    )
+    assert outcome(source)[1] == Ran("A(x=1)", None)
