@@ -113,6 +113,7 @@ def setting_of(state: live.State) -> Setting:
 # ---- the view: the stack, the device line, the total, and what failed if it does not fit ----
 
 
+# --8<-- [start:compute]
 def compute(state: live.State) -> live.View:
     """What the instruments show in a state."""
     setting, capacity = setting_of(state), DEVICES[state.context].memory_bytes
@@ -140,6 +141,9 @@ def compute(state: live.State) -> live.View:
         tables={"ledger": ledger_table(setting, everything, shown)},
         failure=out_of_memory(setting, state.context) if over else None,
     )
+
+
+# --8<-- [end:compute]
 
 
 def bars(shown: Sequence[Part], over: bool) -> Iterator[live.Row]:
@@ -237,6 +241,7 @@ def culprit(setting: Setting, context: str) -> str:
     return f"One component alone exceeds {limit}: {alone[0]}."
 
 
+# --8<-- [start:remedy]
 def remedy(setting: Setting, capacity: int) -> str:
     """The fewest changes that make it fit, found by asking the engine about every setting the controls offer."""
     fitting = sorted((other for other in SETTINGS if total(other) <= capacity), key=total)
@@ -251,6 +256,9 @@ def remedy(setting: Setting, capacity: int) -> str:
     best = {next(iter(setting.changes_to(other))): other for other in nearest}
     offers = [f"{setting.changes_to(other)[control]} ({gb(total(other))} GB)" for control, other in best.items()]
     return f"One change is enough: {', or '.join(offers)}."
+
+
+# --8<-- [end:remedy]
 
 
 def no_remedy(capacity: int) -> str:
@@ -403,6 +411,7 @@ REFLECTION = live.Reflection(
 _ADAM = ledger(Setting("adam", "fp32", 1))
 _VECTOR = gb(_ADAM.bytes_by_part("optimizer")["exp_avg"])
 
+# --8<-- [start:question]
 QUESTION = live.ChoiceQuestion(
     prompt="You train GPT-2 XL in FP32 and switch from SGD to Adam. How much more GPU memory does training need?",
     unit="GB",
@@ -431,6 +440,7 @@ QUESTION = live.ChoiceQuestion(
         ),
     ),
 )
+# --8<-- [end:question]
 
 _TOGGLES = {
     "parameters": "Parameters",

@@ -62,6 +62,7 @@ def _frame() -> alt.Chart:
     return points
 
 
+# --8<-- [start:stack]
 def _stack() -> alt.Chart:
     fill = alt.condition(
         "datum.over",
@@ -71,6 +72,9 @@ def _stack() -> alt.Chart:
     bars: alt.Chart = _rows("bars").mark_rect(stroke="var(--il-bg)", strokeWidth=1.5)
     stack: alt.Chart = bars.encode(x=_x(STACK[0]), x2=alt.X2Datum(STACK[1]), y=_y("from"), y2="to", color=fill)
     return stack
+
+
+# --8<-- [end:stack]
 
 
 def _labels() -> tuple[alt.Chart, ...]:
