@@ -72,6 +72,9 @@ class Transformer:
         tied: Whether the output head shares the token embedding.
         bias: Whether linear layers and layer norms have biases.
         qkv_bias: Whether the query, key and value projections have biases although `bias` is False (Qwen2).
+        parallel: Whether attention and MLP read one norm side by side, so that a block has one norm (PaLM).
+        embedding_norm: Whether a norm follows the token embedding (BLOOM).
+        position_offset: Extra rows of a learned position embedding that are never positions (OPT has two).
         sources: Where the figures come from; empty for a shape given by hand.
     """
 
@@ -90,6 +93,9 @@ class Transformer:
     tied: bool = True
     bias: bool = True
     qkv_bias: bool = False
+    parallel: bool = False
+    embedding_norm: bool = False
+    position_offset: Count = 0
     sources: tuple[Source, ...] = ()
 
     def __post_init__(self) -> None:
@@ -119,6 +125,11 @@ class Transformer:
     def kv_width(self) -> Count:
         """Width of all key heads side by side, g d."""
         return self.kv_heads * self.head_size
+
+    @property
+    def position_rows(self) -> Count:
+        """Rows of a learned position embedding."""
+        return self.max_seq + self.position_offset
 
     @cached_property
     def parameter_tensors(self) -> tuple[Parameter, ...]:
@@ -155,7 +166,9 @@ def _parameters(m: Transformer) -> Iterator[Parameter]:
 
     yield Parameter("wte.weight", (m.vocab, m.hidden), "embedding")
     if m.position == "learned":
-        yield Parameter("wpe.weight", (m.max_seq, m.hidden), "embedding")
+        yield Parameter("wpe.weight", (m.position_rows, m.hidden), "embedding")
+    if m.embedding_norm:
+        yield from norm("ln_0", 1)
     yield from norm("blocks.*.ln_1", m.layers)
     if m.mlp == "swiglu":
         yield from linear("attn.q_proj", m.hidden, m.query_width, m.bias or m.qkv_bias)
@@ -165,7 +178,8 @@ def _parameters(m: Transformer) -> Iterator[Parameter]:
     else:
         yield from linear("attn.c_attn", m.hidden, m.query_width + 2 * m.kv_width, m.bias or m.qkv_bias)
         yield from linear("attn.c_proj", m.query_width, m.hidden)
-    yield from norm("blocks.*.ln_2", m.layers)
+    if not m.parallel:
+        yield from norm("blocks.*.ln_2", m.layers)
     if m.mlp == "swiglu":
         yield from linear("mlp.gate_proj", m.hidden, m.ffn)
         yield from linear("mlp.up_proj", m.hidden, m.ffn)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Literal
 
-from engine.activations import torch_gpt2, torch_llama
+from engine.activations import parts, torch_gpt2, torch_llama
 from engine.backends import Backend
 from engine.backends import backend as backend_by_name
 from engine.blocks import Section
@@ -35,23 +35,17 @@ def sections(
         backend: Whose kernels run, `"cuda"` or `"cpu"`.
 
     Raises:
-        EngineError: For an unknown attention or backend, a dropout outside [0, 1) or a model family without a list.
+        EngineError: For an unknown attention or backend, a dropout outside [0, 1).
     """
     if attention not in ("flash", "standard"):
         raise EngineError(f"attention {attention!r} is unknown; allowed: flash, standard")
     if not 0 <= dropout < 1:
         raise EngineError(f"dropout {dropout!r} is not allowed; it must be at least 0 and below 1")
     kernels = backend_by_name(backend)
-    if model.mlp == "swiglu":
-        return (
-            torch_llama.embedding(model, precision, kernels),
-            torch_llama.block(model, precision, kernels, attention, dropout),
-            torch_llama.norm(model, precision, kernels),
-            torch_llama.head(model, precision, kernels),
-        )
+    family = torch_llama if model.mlp == "swiglu" else torch_gpt2
     return (
-        torch_gpt2.embedding(model, precision, kernels, dropout),
-        torch_gpt2.block(model, precision, kernels, attention, dropout),
-        torch_gpt2.norm(model, precision, kernels),
-        torch_gpt2.head(model, precision, kernels),
+        parts.embedding(model, precision, kernels, 0.0 if family is torch_llama else dropout),
+        family.block(model, precision, kernels, attention, dropout),
+        parts.final_norm(model, precision, kernels),
+        family.head(model, precision, kernels),
     )
