@@ -171,9 +171,7 @@ class ActPart implements Part {
     this.#question.show(prediction);
     setText(
       slot(this.#host, "locked-note"),
-      locked
-        ? `You predicted ${this.#question.words(prediction)}. Now move the instruments.`
-        : "The instruments unlock when you lock in a prediction.",
+      locked ? "The instruments are open: move them." : "The instruments unlock when you lock in a prediction.",
     );
     for (const detail of all(this.#host, "[data-detail]")) detail.hidden = detail.dataset.detail !== this.#memory.context;
     this.#action("reveal").disabled = !locked;

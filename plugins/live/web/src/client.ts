@@ -203,8 +203,12 @@ export class PythonClient {
   #receive(reply: Reply): void {
     switch (reply.kind) {
       case "progress": {
-        const percent = reply.total > 0 ? Math.min(99, Math.floor((100 * reply.loaded) / reply.total)) : null;
-        if (this.#status.phase !== "stopped") this.#publish({ ...this.#status, label: reply.label, percent });
+        if (this.#status.phase === "stopped") return;
+        const arriving = reply.loaded < reply.total;
+        const percent = arriving ? Math.floor((100 * reply.loaded) / reply.total) : null;
+        // When every byte is here Python still has to start: a bar that stands at 100 % would look stuck.
+        const label = reply.total > 0 && !arriving ? "Python starts" : reply.label;
+        this.#publish({ ...this.#status, label, percent });
         return;
       }
       case "ready":

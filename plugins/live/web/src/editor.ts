@@ -115,6 +115,7 @@ function extensions(options: EditorOptions, metrics: CodeMetrics): Extension[] {
       autocapitalize: "off",
       autocorrect: "off",
       spellcheck: "false",
+      tabindex: "0",
     }),
     EditorView.updateListener.of((update) => {
       if (update.docChanged) options.changed(update.state.doc.toString());
