@@ -1,0 +1,23 @@
+"""A case small enough for a second."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpu_bench.cases import Case
+
+
+def tiny_case(name: str = "tiny", **changes: Any) -> Case:
+    fields: dict[str, Any] = {
+        "name": name,
+        "model": "nano",
+        "precision": "fp32",
+        "optimizer": "adam",
+        "learning_rate": 1e-3,
+        "batch": 2,
+        "sequence": 32,
+        "warmup": 1,
+        "steps": 3,
+        "repeats": 1,
+    }
+    return Case(**{**fields, **changes})
