@@ -46,8 +46,7 @@ def checkpointing(policy: str | Checkpointing) -> Checkpointing:
     word, _, number = policy.partition(":")
     if word == "every" and number.isascii() and number.isdigit() and int(number) > 0:
         return Checkpointing("full", int(number))
-    raise EngineError(f"checkpointing {policy!r} is unknown; allowed: none, selective, full, every:K with K of 1 or
-    more")
+    raise EngineError(f"checkpointing {policy!r} is unknown; allowed: none, selective, full, every:K with K at least 1")
 
 
 def sqrt_placement(layers: Count) -> Count:
