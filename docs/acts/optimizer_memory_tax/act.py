@@ -22,7 +22,7 @@ BATCHES = (1, 8, 16, 32, 64)
 STATES = {"momentum_buffer": "Velocity", "exp_avg": "Adam m", "exp_avg_sq": "Adam v"}
 SOURCE_STEPS = {"sgd": "150,000+", "momentum": "90,000", "adam": "50,000"}
 """Steps until GPT-2 converges: the source's values. Nothing here measures or computes them."""
-AXIS_TOPS = (40, 100, 200, 400)
+AXIS_TOPS = (40, 100, 200, 400, 500)
 """Where the axis may end, in GB: a few fixed heights, so that the scene stays put while the controls move."""
 CALM_TOP = {"node": 100, "laptop": 40}
 LABEL_GAP = 0.066

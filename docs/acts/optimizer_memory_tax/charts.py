@@ -58,7 +58,7 @@ def _y(field: str) -> alt.Y:
 
 def _frame() -> alt.Chart:
     """Invisible points that hold the axis at one of a few heights."""
-    points: alt.Chart = _rows("frame").mark_point(opacity=0).encode(x=_x(0), y=_y("gb"))
+    points: alt.Chart = _rows("frame").mark_point(stroke="transparent").encode(x=_x(0), y=_y("gb"))
     return points
 
 

@@ -1,0 +1,262 @@
+"""Act 1: every setting of its controls computes, agrees with the engine, and says in words what its numbers say."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from itertools import pairwise, product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import GB, accelerator, training_memory
+from plugins.live.bake import _chart, _load, draw
+from plugins.live.runtime.acts import LoadedAct, load
+
+FOLDER = Path(__file__).parents[2] / "docs/acts/optimizer_memory_tax"
+CAPACITY = {"node": accelerator("h100-sxm").memory_bytes, "laptop": accelerator("rtx-4060").memory_bytes}
+OPTIMIZERS = ("sgd", "momentum", "adam")
+PRECISIONS = ("fp32", "fp16", "mixed")
+BATCHES = (1, 8, 16, 32, 64)
+PREDICTIONS = (0, 3, 12, 24)
+TOGGLES = ("parameters", "gradients", "master", "activations", "optimizer_state")
+SETTINGS = tuple(product(CAPACITY, OPTIMIZERS, PRECISIONS, BATCHES))
+
+
+@pytest.fixture(scope="module")
+def act() -> LoadedAct:
+    path = FOLDER / "act.py"
+    return load("optimizer-memory-tax", path.read_text(encoding="utf-8"), str(path))
+
+
+def state(context: str, optimizer: str, precision: str, batch: int, **changes: Any) -> dict[str, Any]:
+    """A state as the page sends it; everything is shown and nothing is predicted unless `changes` says so."""
+    prediction = changes.pop("prediction", None)
+    controls = {"optimizer": optimizer, "precision": precision, "batch": batch, **dict.fromkeys(TOGGLES, True)}
+    return {"context": context, "controls": controls | changes, "prediction": prediction}
+
+
+def total(optimizer: str, precision: str, batch: int) -> int:
+    """The engine's total, asked directly."""
+    return training_memory("gpt2-xl", optimizer=optimizer, precision=precision, batch=batch).total_bytes
+
+
+def heights(view: Mapping[str, Any]) -> list[float]:
+    """Height of each segment in GB."""
+    return [bar["to"] - bar["from"] for bar in view["data"]["bars"]]
+
+
+def numbers(text: str) -> list[float]:
+    """Numbers of GB in a sentence."""
+    return [float(found.replace(",", "")) for found in re.findall(r"([\d,]+\.\d\d) GB", text)]
+
+
+# ---- the question ----
+
+
+def test_adam_adds_two_fp32_vectors_to_sgd(act: LoadedAct) -> None:
+    question = act.act.question
+    assert question.answer() * GB == pytest.approx(2 * 4 * 1_557_611_200)
+    assert question.answer() * GB == pytest.approx(total("adam", "fp32", 1) - total("sgd", "fp32", 1))
+
+
+def test_exactly_one_option_is_right_and_it_is_the_engines_nearest(act: LoadedAct) -> None:
+    verdicts = {value: act.reveal(state("node", "sgd", "fp32", 1, prediction=value)) for value in PREDICTIONS}
+    right = [value for value, verdict in verdicts.items() if verdict["correct"]]  # type: ignore[index,call-overload]
+    assert right == [min(PREDICTIONS, key=lambda value: abs(value - 12.4608896))]
+
+
+def test_nothing_tells_the_answer_before_the_commit(act: LoadedAct) -> None:
+    description: Any = act.describe()
+    view: Any = act.compute(description["state"])
+    known = json.dumps([description, view])
+    for option in [*act.act.question.options, *(o for r in act.act.reflections for b in r.blanks for o in b.options)]:  # type: ignore[union-attr]
+        assert option.why
+        assert option.why not in known
+    assert "correct" not in known
+    assert "Adam m" not in known
+    # SGD's parameters and gradients end at 12.46 GB in the chart, so the rows themselves may hold that number.
+    words = json.dumps([description, {**view, "data": {}}, view["data"]["labels"]])
+    assert "12.46 GB" not in words
+
+
+# ---- the view ----
+
+
+@pytest.mark.parametrize(("context", "optimizer", "precision", "batch"), SETTINGS)
+def test_segments_sum_to_the_engines_total(
+    act: LoadedAct, context: str, optimizer: str, precision: str, batch: int
+) -> None:
+    view: Any = act.compute(state(context, optimizer, precision, batch))
+    exact = total(optimizer, precision, batch)
+    assert sum(heights(view)) == pytest.approx(exact / GB)
+    assert view["headline"] == {"label": "Memory for training", "value": f"{exact / GB:,.2f}", "unit": "GB"}
+    assert numbers(view["summary"])[-1] == float(f"{exact / GB:.2f}")
+    rows = view["tables"]["ledger"]["rows"]
+    assert rows[-1]["size"] == f"{exact / GB:,.2f}"
+    assert [float(row["size"].replace(",", "")) for row in rows[:-1]] == pytest.approx(heights(view), abs=0.005)
+
+
+@pytest.mark.parametrize(("context", "optimizer", "precision", "batch"), SETTINGS)
+def test_memory_runs_out_exactly_where_the_total_exceeds_the_device(
+    act: LoadedAct, context: str, optimizer: str, precision: str, batch: int
+) -> None:
+    view: Any = act.compute(state(context, optimizer, precision, batch))
+    exact, capacity = total(optimizer, precision, batch), CAPACITY[context]
+    assert (view["failure"] is not None) == (exact > capacity)
+    assert all(bar["over"] == (exact > capacity) for bar in view["data"]["bars"])
+    if view["failure"]:
+        assert view["failure"]["title"] == "Out of memory"
+        need, has, excess = numbers(view["failure"]["excess"])
+        assert (need, has) == (float(f"{exact / GB:.2f}"), capacity / GB)
+        assert excess == pytest.approx(need - has, abs=0.011)
+
+
+@pytest.mark.parametrize(("context", "optimizer", "precision", "batch"), SETTINGS)
+def test_the_banner_names_every_component_that_exceeds_the_device_alone(
+    act: LoadedAct, context: str, optimizer: str, precision: str, batch: int
+) -> None:
+    view: Any = act.compute(state(context, optimizer, precision, batch))
+    if not view["failure"]:
+        return
+    ledger = training_memory("gpt2-xl", optimizer=optimizer, precision=precision, batch=batch)
+    sizes = [ledger.component(name) for name in ("optimizer", "parameters", "gradients", "master")]
+    alone = {float(f"{size / GB:.2f}") for size in (*sizes, ledger.saved_bytes) if size > CAPACITY[context]}
+    assert set(numbers(view["failure"]["what"])) == alone
+
+
+@pytest.mark.parametrize(("optimizer", "precision", "batch"), tuple(product(OPTIMIZERS, PRECISIONS, BATCHES)))
+def test_every_remedy_that_is_offered_fits(act: LoadedAct, optimizer: str, precision: str, batch: int) -> None:
+    view: Any = act.compute(state("node", optimizer, precision, batch))
+    if not view["failure"]:
+        return
+    remedy = view["failure"]["remedy"]
+    assert all(size <= 80 for size in numbers(remedy))
+    single = [total(optimizer, precision, other) for other in BATCHES]
+    single += [total(other, precision, batch) for other in OPTIMIZERS]
+    single += [total(optimizer, other, batch) for other in PRECISIONS]
+    assert remedy.startswith("One change is enough") == any(size <= CAPACITY["node"] for size in single)
+    smaller = max((b for b in BATCHES if total(optimizer, precision, b) <= CAPACITY["node"]), default=None)
+    if smaller:
+        assert f"batch {smaller} (" in remedy
+
+
+def test_no_offered_setting_trains_gpt2_xl_on_eight_gigabytes_and_the_banner_says_what_would(act: LoadedAct) -> None:
+    assert min(total(*setting) for setting in product(OPTIMIZERS, PRECISIONS, BATCHES)) > CAPACITY["laptop"]
+    view: Any = act.compute(state("laptop", "adam", "fp32", 1))
+    shorter = training_memory("gpt2-xl", optimizer="sgd", precision="fp16", batch=1, sequence=512).total_bytes
+    assert shorter <= CAPACITY["laptop"]
+    assert "the state of Adam (12.46 GB)" in view["failure"]["what"]
+    assert numbers(view["failure"]["remedy"])[-1] == float(f"{shorter / GB:.2f}")
+
+
+@pytest.mark.parametrize(
+    "hidden", [names for n in range(1, 32) if (names := tuple(t for i, t in enumerate(TOGGLES) if n >> i & 1))]
+)
+def test_hiding_a_component_frees_no_memory_and_the_headline_says_what_is_counted(
+    act: LoadedAct, hidden: tuple[str, ...]
+) -> None:
+    complete: Any = act.compute(state("laptop", "adam", "mixed", 8))
+    view: Any = act.compute(state("laptop", "adam", "mixed", 8, **dict.fromkeys(hidden, False)))
+    assert view["failure"] == complete["failure"]
+    assert float(view["headline"]["value"]) == pytest.approx(sum(heights(view)), abs=0.006)
+    assert f"all: {complete['headline']['value']} GB" in view["headline"]["label"]
+    assert len(view["data"]["bars"]) == 6 - len(hidden) - ("optimizer_state" in hidden)
+
+
+@pytest.mark.parametrize(("context", "optimizer", "precision", "batch"), SETTINGS)
+@pytest.mark.parametrize("prediction", PREDICTIONS)
+def test_every_mark_and_label_lies_inside_the_axis(
+    act: LoadedAct, context: str, optimizer: str, precision: str, batch: int, prediction: int
+) -> None:
+    data: Any = act.compute(state(context, optimizer, precision, batch, prediction=prediction))["data"]  # type: ignore[call-overload,index]
+    top = data["frame"][1]["gb"]
+    assert max(bar["to"] for bar in data["bars"]) < top
+    assert data["limit"][0]["gb"] < top
+    assert max(row["gb"] for row in data["labels"]) <= 1.02 * top
+    places = sorted(row["gb"] for row in data["labels"])
+    assert all(b - a >= 0.065 * top for a, b in pairwise(places))
+
+
+@pytest.mark.parametrize("prediction", PREDICTIONS)
+def test_the_prediction_stands_where_the_optimizer_state_does(act: LoadedAct, prediction: int) -> None:
+    data: Any = act.compute(state("node", "adam", "fp32", 8, prediction=prediction))["data"]  # type: ignore[call-overload,index]
+    (outline,) = data["prediction"]
+    first = next(bar for bar in data["bars"] if bar["part"] == "state_1")
+    assert outline["from"] == pytest.approx(first["from"])
+    assert outline["to"] - outline["from"] == pytest.approx(prediction)
+
+
+# ---- the reveal and the reflection ----
+
+
+@pytest.mark.parametrize(("prediction", "factor", "gap"), [(3, "4.2", "9.46"), (24, "1.9", "11.54")])
+def test_the_gap_is_told_as_a_factor_and_in_gb(act: LoadedAct, prediction: int, factor: str, gap: str) -> None:
+    verdict: Any = act.reveal(state("node", "sgd", "fp32", 1, prediction=prediction))
+    assert f"{factor} times" in verdict["headline"]
+    assert f"{gap} GB" in verdict["headline"]
+
+
+@pytest.mark.parametrize("context", CAPACITY)
+@pytest.mark.parametrize("prediction", PREDICTIONS)
+def test_the_reveal_names_what_is_static_and_which_multiple_counts_what(
+    act: LoadedAct, context: str, prediction: int
+) -> None:
+    verdict: Any = act.reveal(state(context, "sgd", "mixed", 64, prediction=prediction))
+    text = " ".join(verdict["paragraphs"])
+    assert "24.92 GB are static" in text
+    assert "3×" in text
+    assert "4×" in text
+    assert "not measured here" in text
+    assert "150,000+" in text
+    rows = verdict["tables"]["optimizers"]["rows"]
+    assert [(row["vectors"], row["state"], row["static"]) for row in rows] == [
+        ("0", "1×", "2×"),
+        ("1", "2×", "3×"),
+        ("2", "3×", "4×"),
+    ]
+    assert "◇" in verdict["tables"]["optimizers"]["columns"][-1]["label"]
+
+
+@pytest.mark.parametrize(("context", "optimizer", "precision", "batch"), SETTINGS)
+def test_the_reflection_is_judged_by_what_the_engine_says_of_the_readers_setting(
+    act: LoadedAct, context: str, optimizer: str, precision: str, batch: int
+) -> None:
+    at = state(context, optimizer, precision, batch)
+    saved = 1 - total(optimizer, "mixed", batch) / total(optimizer, "fp32", batch)
+    expected = "little" if saved < 0.2 else "part" if saved < 0.4 else "nearly"
+    answers = {"saving": expected, "reason": "activations"}
+    feedback: Any = act.check("mixed-precision", answers, at)
+    assert all(feedback[name]["correct"] for name in answers)
+    for wrong in {"little", "part", "nearly", "more"} - {expected}:
+        refused: Any = act.check("mixed-precision", {"saving": wrong, "reason": "both"}, at)
+        assert not refused["saving"]["correct"]
+        assert not refused["reason"]["correct"]
+
+
+def test_the_readers_batch_changes_what_mixed_precision_saves(act: LoadedAct) -> None:
+    right = {
+        batch: [
+            name
+            for name in ("little", "part", "nearly", "more")
+            if act.check("mixed-precision", {"saving": name}, state("node", "adam", "fp32", batch))["saving"]["correct"]  # type: ignore[call-overload,index]
+        ]
+        for batch in BATCHES
+    }
+    assert right == {1: ["little"], 8: ["part"], 16: ["part"], 32: ["nearly"], 64: ["nearly"]}
+
+
+# ---- the chart ----
+
+
+def test_the_chart_draws_every_label_of_a_state_and_uses_the_pages_colors(act: LoadedAct) -> None:
+    path = FOLDER / "charts.py"
+    chart = _chart(_load(path.read_text(encoding="utf-8"), str(path)), "ledger")
+    data: Any = act.compute(state("node", "adam", "mixed", 16, prediction=3))["data"]  # type: ignore[call-overload,index]
+    svg = draw(chart, data, "test")["svg"]
+    for row in [*data["labels"], *data["prediction"], *data["total"]]:
+        assert f">{row['text']}<" in svg
+    assert "url(#il-hatch)" in svg
+    assert not re.findall(r'(?:fill|stroke)="#[0-9a-f]', svg)
