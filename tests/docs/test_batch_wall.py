@@ -1,0 +1,27 @@
+"""The example act on the authoring page works as printed there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from engine import GB, training_memory
+from plugins.live.bake import _chart, _load, draw
+from plugins.live.runtime.acts import load
+
+FOLDER = Path(__file__).parent / "batch_wall"
+
+
+def test_the_example_act_computes_judges_and_draws() -> None:
+    act = load("batch-wall", (FOLDER / "act.py").read_text(encoding="utf-8"), str(FOLDER / "act.py"))
+    description: Any = act.describe()
+    view: Any = act.compute(description["state"])
+    needs = [training_memory("gpt2", optimizer="adam", batch=batch).total_bytes / GB for batch in (8, 16, 32, 64)]
+    assert [row["gb"] for row in view["data"]["bars"]] == needs
+    fitting = [batch for batch, need in zip((8, 16, 32, 64), needs, strict=True) if need <= 24]
+    for option in description["question"]["options"]:
+        verdict: Any = act.reveal({**description["state"], "prediction": option["value"]})
+        assert verdict["correct"] == (option["value"] == max(fitting))
+    charts = FOLDER / "charts.py"
+    drawn = draw(_chart(_load(charts.read_text(encoding="utf-8"), str(charts)), "wall"), view["data"], "test")
+    assert drawn["svg"].count("var(--il-memory)") == len(needs)

@@ -1,0 +1,137 @@
+"""The built site: strict, complete without another host, and with every public part of the engine documented."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+
+import engine
+
+ROOT = Path(__file__).parents[2]
+FETCHED = {
+    "script": ("src",),
+    "img": ("src", "srcset"),
+    "iframe": ("src",),
+    "source": ("src", "srcset"),
+    "video": ("src", "poster"),
+    "audio": ("src",),
+    "object": ("data",),
+    "embed": ("src",),
+    "use": ("href", "xlink:href"),
+    "image": ("href", "xlink:href"),
+}
+"""Attributes that make a browser fetch something. A link that a reader may follow is none of them."""
+FETCHING_LINKS = {
+    "stylesheet",
+    "icon",
+    "preload",
+    "modulepreload",
+    "prefetch",
+    "preconnect",
+    "dns-prefetch",
+    "manifest",
+}
+
+
+class Resources(HTMLParser):
+    """Collects what a page makes a browser fetch, and the ids it defines."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fetched: list[str] = []
+        self.ids: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        if "id" in values:
+            self.ids.append(values["id"])
+        if tag == "link" and FETCHING_LINKS & set(values.get("rel", "").split()):
+            self.fetched.append(values.get("href", ""))
+        self.fetched += [values[name] for name in FETCHED.get(tag, ()) if name in values]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built strictly. A warning is an error."""
+    folder = tmp_path_factory.mktemp("site")
+    build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder), strict=True))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[str, str]:
+    return {path.relative_to(site).as_posix(): path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
+
+
+def parsed(text: str) -> Resources:
+    resources = Resources()
+    resources.feed(text)
+    return resources
+
+
+def test_no_page_fetches_from_another_host(pages: dict[str, str]) -> None:
+    fetched = {name: parsed(text).fetched for name, text in pages.items()}
+    assert all(fetched.values())
+    foreign = {(name, url) for name, urls in fetched.items() for url in urls if re.match(r"(?:[a-z]+:)?//", url)}
+    assert not foreign
+
+
+def test_no_style_sheet_fetches_from_another_host(site: Path) -> None:
+    sheets = list(site.rglob("*.css"))
+    assert sheets
+    for sheet in sheets:
+        text = sheet.read_text(encoding="utf-8")
+        urls = re.findall(r"url\(\s*['\"]?([^'\")]+)", text) + re.findall(r"@import\s+['\"]([^'\"]+)", text)
+        assert not [url for url in urls if re.match(r"(?:https?:)?//", url)], sheet
+
+
+def test_every_font_that_a_style_sheet_names_is_there(site: Path) -> None:
+    folder = site / "assets/css"
+    names = re.findall(r'url\("([^"]+\.woff2)"\)', (folder / "fonts.css").read_text(encoding="utf-8"))
+    assert len(names) == 4
+    for name in names:
+        assert (folder / name).read_bytes().startswith(b"wOF2")
+
+
+def test_pages_link_to_each_other_by_relative_addresses(pages: dict[str, str]) -> None:
+    # The 404 page is served at any depth, so it alone needs absolute addresses.
+    for name, text in pages.items():
+        if name != "404.html":
+            assert not re.findall(r'(?:href|src)="/[^"]*"', text), name
+
+
+def test_ids_are_unique_in_every_page(pages: dict[str, str]) -> None:
+    for name, text in pages.items():
+        ids = parsed(text).ids
+        assert len(ids) == len(set(ids)), (name, {one for one in ids if ids.count(one) > 1})
+
+
+def test_formulas_are_mathml_and_need_no_script(pages: dict[str, str]) -> None:
+    assert pages["lab/act1/index.html"].count("<math ") > 5
+    assert not re.search(r"mathjax|katex", "".join(pages.values()), re.IGNORECASE)
+
+
+def test_the_sources_of_acts_are_not_published_as_pages(site: Path) -> None:
+    assert not list((site / "acts").rglob("*"))
+
+
+def test_every_public_name_of_the_engine_is_in_the_reference(pages: dict[str, str]) -> None:
+    ids = set(parsed(pages["reference/engine/index.html"]).ids)
+    for name in set(engine.__all__) - {"__version__"}:
+        thing = getattr(engine, name)
+        qualified = f"{getattr(thing, '__module__', 'engine.units')}.{getattr(thing, '__qualname__', name)}"
+        assert qualified in ids
+
+
+def test_the_act_page_gives_no_answer_away_in_its_text(pages: dict[str, str]) -> None:
+    page = pages["lab/act1/index.html"]
+    article = page[page.index("<article") : page.index("</article>")]
+    text = re.sub(r"<[^>]+>", " ", re.sub(r"<svg.*?</svg>|data-source=\"[^\"]*\"", " ", article, flags=re.DOTALL))
+    assert "12.46" not in text
+    assert "24.92" not in text
+    assert "Out of memory" not in text
