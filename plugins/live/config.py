@@ -2,8 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from mkdocs.config import config_options as option
-from mkdocs.config.base import Config
+from mkdocs.config.base import Config, ValidationError
+
+
+class Positive(option.Type[Any]):
+    """A number that is more than 0."""
+
+    def __init__(self, default: float) -> None:
+        super().__init__((int, float), default=default)
+
+    def run_validation(self, value: object) -> Any:
+        """Raise `ValidationError` for zero and for less."""
+        number = super().run_validation(value)
+        if isinstance(number, bool) or number <= 0:
+            raise ValidationError(f"{value} is not allowed; it must be more than 0")
+        return number
 
 
 class LiveConfig(Config):  # type: ignore[no-untyped-call]
@@ -18,5 +34,5 @@ class LiveConfig(Config):  # type: ignore[no-untyped-call]
     enabled = option.Type(bool, default=True)
     cache = option.Type(bool, default=True)
     cache_dir = option.Type(str, default=".cache/live")
-    time_limit_s = option.Type((int, float), default=10)
+    time_limit_s = Positive(default=10)
     acts_dir = option.Type(str, default="acts")

@@ -8,7 +8,6 @@ from typing import Any
 
 from mkdocs.config.config_options import ExtraScriptValue
 from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.exceptions import PluginError
 from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
@@ -32,12 +31,13 @@ _SNIPPET_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
     """Runs snippets and acts at build, bakes what they give, and publishes what makes them live."""
 
+    def __init__(self) -> None:
+        self._runner: Runner | None = None
+
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig | None:
         """Start afresh for this build and add the Markdown extension, the script, the style and what to watch."""
         if not self.config.enabled:
             return None
-        if self.config.time_limit_s <= 0:
-            raise PluginError(f"plugin live: time_limit_s is {self.config.time_limit_s}; it must be more than 0")
         self._root = Path(config.config_file_path).parent if config.config_file_path else Path.cwd()
         self._cache_dir = self._root / self.config.cache_dir
         acts = Path(config.docs_dir) / self.config.acts_dir
@@ -80,15 +80,15 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
 
     def on_env(self, env: Any, *, config: MkDocsConfig, files: Files) -> None:
         """Publish what the pages turned out to need. All pages are rendered by now."""
-        if not self.config.enabled:
+        if self._runner is None:
             return
         self._runner.close()
         for asset in self._published.values():
             files.append(_file(asset, config))
 
     def on_build_error(self, *, error: Exception) -> None:
-        """Leave no process behind."""
-        if self.config.enabled:
+        """Leave no process behind, also when another plugin failed before ours was set up."""
+        if self._runner is not None:
             self._runner.close()
 
     def snippet(self, fence: Fence) -> str:
@@ -107,6 +107,7 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
             return self._defect(fence.line, f"error={expected!r} is unknown", 'Allowed: error="expected"')
         self._names.add(name)
         page = self._page.file.src_uri
+        assert self._runner is not None
         outcome = self._runner.snippet(page, name, fence.source)
         if outcome.error and (not expected or outcome.stopped):
             line = None if fence.line is None else fence.line + (outcome.error["line"] or 0)
@@ -123,6 +124,7 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         if f"act {name}" in self._names:
             return self._defect(reference.line, f"act {name!r} is on this page twice", "Remove one")
         self._names.add(f"act {name}")
+        assert self._runner is not None
         try:
             baked = self._runner.act(name)
         except LookupError:

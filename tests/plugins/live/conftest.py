@@ -1,0 +1,85 @@
+"""Tiny sites in temporary folders, built by MkDocs with the real plugin."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+from mkdocs.exceptions import Abort
+
+from plugins.live import plugin
+
+
+@dataclass
+class Site:
+    """A site in a temporary folder. `messages` are the warnings of the last build."""
+
+    root: Path
+    caplog: pytest.LogCaptureFixture
+    messages: list[str]
+
+    def write(self, path: str, text: str) -> None:
+        """Write a source file, relative to the docs folder."""
+        target = self.root / "docs" / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+
+    def configure(self, **options: object) -> None:
+        """Write `mkdocs.yml` with these options of the plugin."""
+        lines = "".join(f"      {name}: {value}\n" for name, value in options.items())
+        (self.root / "mkdocs.yml").write_text(
+            "site_name: Tiny\ntheme: mkdocs\nplugins:\n  - live:\n      enabled: true\n"
+            + lines
+            + "markdown_extensions:\n"
+            "  - admonition\n  - pymdownx.superfences\n  - pymdownx.tabbed:\n      alternate_style: true\n"
+        )
+
+    def build(self, strict: bool = True) -> bool:
+        """Build the site, and return whether that succeeded."""
+        self.caplog.clear()
+        with self.caplog.at_level(logging.WARNING, "mkdocs"):
+            try:
+                build(load_config(str(self.root / "mkdocs.yml"), strict=strict))
+                succeeded = True
+            except Abort:
+                succeeded = False
+        self.messages = [record.getMessage() for record in self.caplog.records]
+        return succeeded
+
+    def page(self, path: str = "index.html") -> str:
+        """A page of the built site."""
+        return (self.root / "site" / path).read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def browser_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A stand-in for the bundled browser code: these tests are about what the build adds to it."""
+    dist = tmp_path_factory.mktemp("dist")
+    for name in ("live.js", "live.css", "worker-abc.js"):
+        (dist / name).write_text("")
+    return dist
+
+
+@pytest.fixture(scope="session")
+def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One cache for the tests that are not about the cache."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def site(
+    tmp_path: Path,
+    browser_code: Path,
+    shared_cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> Site:
+    """An empty site."""
+    monkeypatch.setattr(plugin, "DIST", browser_code)
+    made = Site(tmp_path, caplog, [])
+    made.configure(cache_dir=shared_cache)
+    return made

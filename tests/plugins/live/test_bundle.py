@@ -1,0 +1,123 @@
+"""What the browser's Python loads is small, exact, and really runs in Pyodide."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plugins.live.assets import PYODIDE
+from plugins.live.bundle import Wheel, build_wheels, lock
+from plugins.live.runtime import bridge
+from plugins.shared.child import ROOT
+
+WHEELS = build_wheels()
+LOCK: dict[str, Any] = json.loads(lock(WHEELS, PYODIDE))
+
+
+def names(wheel: Wheel) -> set[str]:
+    return set(zipfile.ZipFile(io.BytesIO(wheel.data)).namelist())
+
+
+def test_equal_sources_give_equal_wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = tmp_path / "elsewhere"
+    for part in ("engine", "plugins"):
+        shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("web", "__pycache__"))
+    for license_file in ROOT.glob("LICENSE*"):
+        shutil.copy(license_file, copy)
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    assert [wheel.sha256 for wheel in build_wheels(copy)] == [wheel.sha256 for wheel in WHEELS]
+
+
+def test_the_engine_brings_its_data() -> None:
+    sources = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "engine").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert {name for name in names(WHEELS[0]) if name.startswith("engine/")} == sources
+
+
+def test_the_runtime_brings_nothing_of_the_build() -> None:
+    code = {name for name in names(WHEELS[1]) if name.startswith("plugins/")}
+    assert {"plugins/__init__.py", "plugins/live/__init__.py", "plugins/live/runtime/bridge.py"} <= code
+    assert {name for name in code if "/runtime/" not in name} == {"plugins/__init__.py", "plugins/live/__init__.py"}
+
+
+def test_the_lock_file_names_each_wheel_by_its_hash() -> None:
+    for wheel in WHEELS:
+        entry = LOCK["packages"][wheel.name]
+        assert entry["sha256"] == hashlib.sha256(wheel.data).hexdigest()
+        assert entry["file_name"] == wheel.path
+
+
+def test_the_lock_file_lists_only_what_a_reader_can_load() -> None:
+    assert set(LOCK["packages"]) == {"iron-law-engine", "iron-law-live", "numpy"}
+
+
+def test_numpy_comes_from_the_matching_distribution_by_hash() -> None:
+    original = json.loads((PYODIDE / "pyodide-lock.json").read_text())
+    version = json.loads((PYODIDE / "package.json").read_text())["version"]
+    numpy = LOCK["packages"]["numpy"]
+    assert numpy["file_name"].startswith(f"https://cdn.jsdelivr.net/pyodide/v{version}/full/numpy-")
+    assert numpy["sha256"] == original["packages"]["numpy"]["sha256"]
+    assert LOCK["info"] == original["info"]
+
+
+ACT = """
+from engine import model
+from plugins.live import *
+
+def compute(state):
+    gb = model("gpt2-xl").parameters * state.controls["bytes"] / 1e9
+    return View({"bars": [{"gb": gb}]}, Figure("Weights", f"{gb:.2f}", "GB"), f"{gb} GB")
+
+ACT = Act("weights", "Weights", 1, "s", (Context("c", "C", "d"),), NumberQuestion("?", "GB", 0, 20, lambda: 6.23),
+          (Choice("bytes", "Bytes", (ControlOption(2, "2"), ControlOption(4, "4")), 4),), compute,
+          lambda prediction, state: Verdict(False, f"off by {prediction / 6.23}", ()), {})
+"""
+SNIPPETS = [
+    "from engine import training_memory\nx = training_memory('gpt2-xl', optimizer='adam')\nx.total_bytes / 3",
+    "1\nx.y",
+]
+STATE = json.dumps({"context": "c", "controls": {"bytes": 2}, "prediction": 7})
+SCRIPT = """
+const [pyodide, base, lockFile, calls] = process.argv.slice(2);
+const { loadPyodide } = await import(pyodide + "/pyodide.mjs");
+const options = { indexURL: pyodide, lockFileURL: lockFile, packageBaseUrl: base, stdout: () => {} };
+const python = await loadPyodide({ ...options, packages: ["iron-law-engine", "iron-law-live"] });
+const bridge = python.pyimport("plugins.live.runtime.bridge");
+const extra = (name) => (name === "run_snippet" ? [() => {}] : []);
+const answers = JSON.parse(calls).map(([name, ...given]) => bridge[name](...given, ...extra(name)));
+console.log(JSON.stringify(answers));
+"""
+
+
+def test_pyodide_and_cpython_give_the_same_answers(tmp_path: Path) -> None:
+    for wheel in WHEELS:
+        (tmp_path / wheel.path).parent.mkdir()
+        (tmp_path / wheel.path).write_bytes(wheel.data)
+    (tmp_path / "lock.json").write_bytes(lock(WHEELS, PYODIDE))
+    (tmp_path / "run.mjs").write_text(SCRIPT)
+    calls = [
+        *(["run_snippet", "page", f"s{number}", source] for number, source in enumerate(SNIPPETS)),
+        ["load_act", "weights", ACT],
+        ["compute", "weights", STATE],
+        ["reveal", "weights", STATE],
+    ]
+    arguments = [str(PYODIDE), f"{tmp_path}/", str(tmp_path / "lock.json"), json.dumps(calls)]
+    command = ["node", str(tmp_path / "run.mjs"), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    in_pyodide = json.loads(done.stdout.splitlines()[-1])
+    here = [
+        getattr(bridge, name)(*rest, *([lambda text: None] if name == "run_snippet" else [])) for name, *rest in calls
+    ]
+    assert in_pyodide == here

@@ -1,0 +1,346 @@
+"""Real sites: what is baked, what is published, and how the build names a mistake."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from plugins.live import plugin
+
+if TYPE_CHECKING:
+    from tests.plugins.live.conftest import Site
+
+ACT = """\
+from plugins.live import *
+
+def compute(state):
+    size = 6.0 * state.controls["copies"]
+    table = Table("Sizes", (Column("gb", "Size", "GB", numeric=True),), [{"gb": f"{size:.1f}"}])
+    rows = [{"gb": size, "part": "weights"}]
+    return View({"bars": rows}, Figure("Sum", f"{size:.1f}", "GB"), f"{size} GB.", {"ledger": table})
+
+ACT = Act(
+    "tiny-act", "The tiny act", 3, "There is a model.", (Context("node", "Node", "80 GB"),),
+    ChoiceQuestion("How much?", (Option(3, "three", "too little"), Option(12, "twelve", "right")), "GB", lambda: 12.46),
+    (Choice("copies", "Copies", (ControlOption(1, "1"), ControlOption(2, "2")), 1),),
+    compute, lambda prediction, state: Verdict(prediction == 12, "It is 12.", ()), {"ledger": "The ledger"},
+)
+"""
+CHARTS = """\
+import altair as alt
+
+def ledger():
+    data = alt.InlineData(name="bars", values=[])
+    return alt.Chart(data).mark_bar(fill="url(#il-hatch)").encode(x="gb:Q", color=alt.value("var(--il-memory)"))
+"""
+
+
+@pytest.fixture
+def with_act(site: Site) -> Callable[..., Site]:
+    """A site with the tiny act, whose sources can be given."""
+
+    def make(act: str = ACT, charts: str = CHARTS) -> Site:
+        site.write("acts/tiny_act/act.py", act)
+        site.write("acts/tiny_act/charts.py", charts)
+        site.write("index.md", "# Home\n\n/// act | tiny-act\nThe *peek*.\n///\n")
+        return site
+
+    return make
+
+
+def snippet(name: str, code: str, options: str = "") -> str:
+    return f'```live name="{name}"{options}\n{code}\n```\n'
+
+
+def result(page: str, name: str) -> str:
+    """The baked result of a snippet."""
+    element = page[page.index(f'data-name="{name}"') :]
+    found = re.search(r'data-slot="result"[^>]*>\n(.*?)</pre>', element, re.DOTALL)
+    assert found
+    return html.unescape(found[1])
+
+
+def test_a_snippet_is_baked_into_the_page(site: Site) -> None:
+    site.write("index.md", snippet("size", 'print("two <", 3)\n6 * 7'))
+    assert site.build()
+    assert "two &lt; 3" in site.page()
+    assert result(site.page(), "size") == "42"
+
+
+def test_a_snippet_computes_with_the_engine(site: Site) -> None:
+    site.write("index.md", snippet("size", "from engine import model\nmodel('gpt2-xl').parameters"))
+    assert site.build()
+    assert result(site.page(), "size") == "1557611200"
+
+
+def test_snippets_of_a_page_share_a_namespace_in_reading_order(site: Site) -> None:
+    tab = '=== "Tab"\n\n    ' + snippet("b", "x += 1\nx").replace("\n", "\n    ")
+    site.write(
+        "index.md",
+        f"{snippet('a', 'x = 1')}\n{tab}\n\n!!! note\n\n    " + snippet("c", "x * 10").replace("\n", "\n    "),
+    )
+    assert site.build()
+    assert [result(site.page(), name) for name in "bc"] == ["2", "20"]
+
+
+def test_pages_do_not_share_a_namespace(site: Site) -> None:
+    site.write("index.md", snippet("a", "x = 1"))
+    site.write("other.md", snippet("a", "x"))
+    assert not site.build()
+    assert any("docs/other.md:2: snippet 'a' fails: NameError" in message for message in site.messages)
+
+
+def test_code_samples_are_not_run(site: Site) -> None:
+    shown = snippet("a", "1 / 0")
+    inner = shown.replace("\n", "\n    ")
+    site.write("index.md", f"text\n\n    {inner}\n\n````markdown\n{shown}````\n\n<!--\n{shown}-->\n")
+    assert site.build()
+    assert "<live-snippet" not in site.page()
+    assert "1 / 0" in site.page()
+
+
+def test_a_failing_snippet_fails_the_strict_build_with_file_and_line(site: Site) -> None:
+    site.write(
+        "sub/page.md",
+        "---\ntitle: x\n---\n\n# T\n\n!!! note\n\n    " + snippet("bad", "ok = 1\n\nboom").replace("\n", "\n    "),
+    )
+    site.write("index.md", "# Home")
+    assert not site.build()
+    assert site.messages == [
+        "live: docs/sub/page.md:12: snippet 'bad' fails: NameError: name 'boom' is not defined. "
+        'Correct it, or write error="expected".'
+    ]
+    assert site.build(strict=False)
+    assert "NameError" in site.page("sub/page/index.html")
+
+
+def test_an_expected_error_is_shown_and_is_no_defect(site: Site) -> None:
+    site.write("index.md", snippet("bad", "1 / 0", ' error="expected"'))
+    assert site.build()
+    assert 'data-line="1"' in site.page()
+    assert "ZeroDivisionError" in site.page()
+
+
+def test_an_expected_error_that_does_not_come_is_a_defect(site: Site) -> None:
+    site.write("index.md", "# A\n\n" + snippet("good", "1", ' error="expected"'))
+    assert not site.build()
+    assert site.messages == ["live: docs/index.md:3: snippet 'good' does not fail. Remove error=\"expected\"."]
+
+
+@pytest.mark.parametrize(
+    ("fence", "message"),
+    [
+        ("```live\n1\n```", "docs/index.md:3: a live fence needs a name."),
+        ('```live name="A b"\n1\n```', "docs/index.md:3: 'A b' is no name for a snippet."),
+        ('```live name="a" hidden="1"\n1\n```', "docs/index.md:3: unknown option 'hidden' of a live fence."),
+        ('```live name="a" error="maybe"\n1\n```', "docs/index.md:3: error='maybe' is unknown."),
+        ("```live name=a\n1\n```", "docs/index.md:3: this fence was not understood."),
+        (snippet("a", "1") + "\n" + snippet("a", "2"), "docs/index.md:7: there are two snippets called 'a'"),
+        ("/// act | nowhere\n///", "docs/index.md:3: there is no act 'nowhere'. Acts: tiny-act."),
+        ("/// act\n///", "docs/index.md:3: there is no act ''. Acts: tiny-act."),
+        ("/// act | tiny-act\n    size: 3\n///", "docs/index.md:3: this block was not understood."),
+        (
+            "/// act | tiny-act\n///\n\n/// act | tiny-act\n///",
+            "docs/index.md:6: act 'tiny-act' is on this page twice.",
+        ),
+    ],
+)
+def test_a_mistake_in_a_page_is_named(with_act: Callable[..., Site], fence: str, message: str) -> None:
+    site = with_act()
+    site.write("index.md", f"# Home\n\n{fence}\n")
+    assert not site.build()
+    assert len(site.messages) == 1
+    assert message in site.messages[0]
+
+
+def test_an_endless_loop_is_stopped_and_the_page_goes_on(site: Site) -> None:
+    site.configure(time_limit_s=0.5, cache_dir=site.root / "cache")
+    loop = snippet("loop", "while True: pass")
+    site.write("index.md", f"{snippet('a', 'x = 1')}\n{loop}\n{snippet('b', 'x + 1')}")
+    started = time.monotonic()
+    assert not site.build()
+    assert time.monotonic() - started < 5
+    assert site.messages == ["live: docs/index.md:5: snippet 'loop' fails: stopped after 0.5 s."]
+    assert result(site.page(), "b") == "2"
+
+
+def test_a_crash_is_named(site: Site) -> None:
+    site.write("index.md", snippet("crash", "import os\nos._exit(7)"))
+    assert not site.build()
+    assert "docs/index.md:1: snippet 'crash' fails: the Python process ended with status 7." in site.messages[0]
+
+
+CLOCK = "import time\ntime.monotonic_ns()"
+
+
+def test_a_second_build_takes_results_from_the_cache(site: Site) -> None:
+    site.configure(cache_dir=site.root / "cache")
+    site.write("index.md", snippet("a", CLOCK))
+    values = []
+    for _ in range(2):
+        assert site.build()
+        values.append(result(site.page(), "a"))
+    assert values[0] == values[1]
+
+
+def test_without_the_cache_every_build_runs(site: Site, shared_cache: Path) -> None:
+    site.configure(cache="false", cache_dir=shared_cache)
+    site.write("index.md", snippet("a", CLOCK))
+    values = []
+    for _ in range(2):
+        assert site.build()
+        values.append(result(site.page(), "a"))
+    assert values[0] != values[1]
+
+
+def test_after_an_edit_the_snippets_behind_it_run_again(site: Site) -> None:
+    site.configure(cache_dir=site.root / "cache")
+    before = snippet("before", CLOCK)
+    site.write("index.md", f"{before}\n{snippet('a', 'x = 1')}\n{snippet('b', 'x + 1')}")
+    assert site.build()
+    first = result(site.page(), "before")
+    site.write("index.md", f"{before}\n{snippet('a', 'x = 2')}\n{snippet('b', 'x + 1')}")
+    assert site.build()
+    assert result(site.page(), "b") == "3"
+    assert result(site.page(), "before") == first
+
+
+def test_a_new_snippet_sees_what_cached_ones_defined(site: Site) -> None:
+    site.configure(cache_dir=site.root / "cache")
+    site.write("index.md", snippet("a", "x = 1"))
+    assert site.build()
+    site.write("index.md", f"{snippet('a', 'x = 1')}\n{snippet('b', 'x + 1')}")
+    assert site.build()
+    assert result(site.page(), "b") == "2"
+
+
+def test_an_act_is_baked_into_the_page(with_act: Callable[..., Site]) -> None:
+    site = with_act()
+    assert site.build()
+    page = site.page()
+    for part in ("The tiny act", "How much?", "twelve", "<svg", "6.0", "The <em>peek</em>."):
+        assert part in page
+    for secret in ("too little", "12.46", "It is 12."):
+        assert secret not in page
+
+
+def test_a_baked_chart_follows_the_colour_scheme(with_act: Callable[..., Site]) -> None:
+    site = with_act()
+    assert site.build()
+    assert "var(--il-fg)" in site.page()
+    assert "url(#il-hatch)" in site.page()
+
+
+def test_an_acts_files_are_published_relative_to_the_page(with_act: Callable[..., Site]) -> None:
+    site = with_act()
+    site.write("deep/er/page.md", "/// act | tiny-act\n///\n")
+    assert site.build()
+    folder = site.root / "site" / "deep" / "er" / "page"
+    page = site.page("deep/er/page/index.html")
+    source = re.search(r'data-act-url="([^"]+)"', page)
+    spec = re.search(r'data-spec-url="([^"]+)"', page)
+    assert source
+    assert spec
+    assert (folder / source[1]).read_text() == ACT
+    data = json.loads((folder / spec[1]).read_text())["data"]
+    assert [one["name"] for one in data if one.get("values") == []] == ["bars"]
+
+
+def test_the_folder_of_the_acts_is_not_published(with_act: Callable[..., Site]) -> None:
+    site = with_act()
+    site.write("acts/notes.md", "# Notes")
+    assert site.build()
+    assert not (site.root / "site" / "acts").exists()
+
+
+@pytest.mark.parametrize(
+    ("act", "charts", "message"),
+    [
+        (ACT.replace("6.0 *", "6.0 / 0 *"), CHARTS, r"docs/acts/tiny_act/act.py:4: compute: ZeroDivisionError"),
+        (ACT.replace("6.0 *", "float('inf') *"), CHARTS, r"docs/acts/tiny_act/act.py:1: compute: View.data.* is inf"),
+        (ACT.replace("== 12", "== 3"), CHARTS, r"act.py:1: reveal calls 3 right; the option nearest"),
+        (ACT.replace('"tiny-act"', '"other"'), CHARTS, r"act.py:9: the act is called 'other'"),
+        ("import numpy\n" + ACT, CHARTS, r"act.py:1: it imports numpy. An act may import engine, plugins.live and"),
+        (ACT, "\ndef ledger():\n    return 1 / 0\n", r"docs/acts/tiny_act/charts.py:3: ZeroDivisionError"),
+        (ACT, "x = 1", r"charts.py:1: it has no function 'ledger'"),
+        (ACT, CHARTS.replace('"bars"', '"beams"'), r"charts.py:1: it draws the data set 'beams', .* it returns: bars"),
+        (ACT, CHARTS.replace("return", "return 5 #"), r"charts.py:1: ledger\(\) returned a int, not an Altair chart"),
+        (ACT, CHARTS.replace("data)", '"http://example.org/x.csv")'), r"charts.py:1: .* comes from http://example.org"),
+    ],
+)
+def test_a_mistake_in_an_act_is_named(with_act: Callable[..., Site], act: str, charts: str, message: str) -> None:
+    site = with_act(act, charts)
+    assert not site.build()
+    assert len(site.messages) == 1
+    assert re.search(message, site.messages[0])
+
+
+def test_a_missing_charts_file_is_named(with_act: Callable[..., Site]) -> None:
+    site = with_act()
+    (site.root / "docs/acts/tiny_act/charts.py").unlink()
+    assert not site.build()
+    assert "docs/acts/tiny_act/charts.py:1: it is missing; act 'tiny-act' has the charts ledger." in site.messages[0]
+
+
+def test_after_an_edit_of_an_act_the_page_changes(with_act: Callable[..., Site]) -> None:
+    site = with_act()
+    assert site.build()
+    with_act(ACT.replace("6.0 *", "7.5 *"), CHARTS.replace("hatch", "dots"))
+    assert site.build()
+    assert "7.5" in site.page()
+    assert "url(#il-dots)" in site.page()
+
+
+def test_every_page_loads_one_module_and_one_stylesheet_by_relative_address(site: Site) -> None:
+    site.write("index.md", "# Home")
+    site.write("sub/page.md", "# Page")
+    assert site.build()
+    assert re.findall(r"<script[^>]*live\.js[^>]*>", site.page("sub/page/index.html")) == [
+        '<script src="../../assets/live/live.js" type="module">'
+    ]
+    assert 'href="../../assets/live/live.css"' in site.page("sub/page/index.html")
+
+
+def test_the_manifest_leads_to_files_of_exactly_the_sizes_it_names(site: Site) -> None:
+    site.write("index.md", "# Home")
+    assert site.build()
+    base = site.root / "site" / "assets" / "live"
+    manifest = json.loads((base / "runtime.json").read_text())
+    lock = json.loads((base / manifest["lockFileURL"]).read_text())
+    files = {path.name: path.stat().st_size for path in (base / manifest["indexURL"]).iterdir()}
+    files[Path(manifest["lockFileURL"]).name] = (base / manifest["lockFileURL"]).stat().st_size
+    for name in manifest["packages"]:
+        wheel = (base / manifest["lockFileURL"]).parent / lock["packages"][name]["file_name"]
+        files[wheel.name] = wheel.stat().st_size
+    assert manifest["sizes"] == files
+    assert (base / "vega.js").stat().st_size > 100_000
+
+
+def test_missing_browser_code_stops_the_build_with_the_fix(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(plugin, "DIST", tmp_path / "nowhere")
+    site.write("index.md", "# Home")
+    assert not site.build()
+    assert "run `make setup`" in site.messages[-1]
+
+
+def test_a_disabled_plugin_leaves_the_page_alone(site: Site) -> None:
+    (site.root / "mkdocs.yml").write_text("site_name: x\ntheme: mkdocs\nplugins:\n  - live:\n      enabled: false\n")
+    site.write("index.md", "# Home")
+    assert site.build()
+    assert "live.js" not in site.page()
+
+
+def test_a_time_limit_must_be_positive(site: Site) -> None:
+    site.configure(time_limit_s=0)
+    site.write("index.md", "# Home")
+    assert not site.build()
+    assert "'time_limit_s': 0 is not allowed; it must be more than 0" in site.messages[-1]
