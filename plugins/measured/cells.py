@@ -9,7 +9,7 @@ from typing import Any
 from plugins.measured.errors import MeasuredError
 from plugins.measured.evidence import STATUS, distribution, number_at
 from plugins.measured.options import Column
-from plugins.measured.quantities import Format, show
+from plugins.measured.quantities import Format, show, unit_text
 from plugins.measured.records import Record
 
 ABSENT = "—"
@@ -20,7 +20,7 @@ _POINT_EM = 0.26
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell's text; whether it is a number; the number of samples behind it; the unit its header must show."""
+    """A cell's text, whether it is a number, in which unit, and the number of samples behind it."""
 
     text: str
     numeric: bool = False
@@ -38,7 +38,7 @@ def cell(record: Record, column: Column) -> Cell:
         leaf = number_at(record, column.path)
         sampled = distribution(record, column.path)
     except MeasuredError:
-        if record.status in ("ok", "throttled"):
+        if record.status in ("ok", "throttled") or not record.describes(column.path):
             raise
         return Cell(ABSENT)
     if leaf.value is None:
@@ -52,18 +52,43 @@ def cell(record: Record, column: Column) -> Cell:
     return Cell(f"{text}\u00a0±\u00a0{sampled.spread(form)}", numeric=True, n=sampled.n, unit=form.unit)
 
 
-def paddings(cells: Sequence[Cell]) -> list[str]:
-    """The space to leave right of every cell, as a CSS length, so that right-aligned numbers meet at the point.
+@dataclass(frozen=True)
+class Filled:
+    """A column with its cells.
 
-    The text itself stays as it is: it can be copied and read aloud.
+    unit: what the header shows, empty for text and pure numbers.
+    numeric: whether it is set right; a column of numbers stays one where all values are absent.
+    paddings: the space to leave right of every cell, as a CSS length, so that right-aligned numbers meet at the point.
+        The text itself stays as it is: it can be copied and read aloud.
     """
-    tails = [_tail(item.text) if item.numeric else None for item in cells]
-    digits = max((sum(map(str.isdigit, tail)) for tail in tails if tail is not None), default=0)
-    points = max((tail.count(".") for tail in tails if tail is not None), default=0)
-    return [
-        "0ch" if tail is None else _length(digits - sum(map(str.isdigit, tail)), _POINT_EM * (points - tail.count(".")))
-        for tail in tails
-    ]
+
+    label: str
+    unit: str
+    numeric: bool
+    cells: tuple[Cell, ...]
+    paddings: tuple[str, ...]
+
+
+def fill(column: Column, records: Sequence[Record]) -> Filled:
+    """A column with a cell for every record. Raises `MeasuredError` that names the column and the case."""
+    cells: list[Cell] = []
+    for record in records:
+        try:
+            cells.append(cell(record, column))
+        except MeasuredError as error:
+            raise MeasuredError(f"column '{column.label}' of {record.case}: {error.what}", error.fix) from error
+    units = [column.format.unit] if column.format else [item.unit for item in cells if item.numeric]
+    return Filled(column.label, unit_text(units[0]) if units else "", bool(units), tuple(cells), _paddings(cells))
+
+
+def _paddings(cells: Sequence[Cell]) -> tuple[str, ...]:
+    tails = [_tail(item.text) for item in cells]
+    digits, points = [sum(map(str.isdigit, tail)) for tail in tails], [tail.count(".") for tail in tails]
+    most_digits, most_points = max(digits), max(points)
+    return tuple(
+        _length(most_digits - own_digits, _POINT_EM * (most_points - own_points)) if item.numeric else "0ch"
+        for item, own_digits, own_points in zip(cells, digits, points, strict=True)
+    )
 
 
 def status_text(record: Record) -> str:

@@ -70,19 +70,19 @@ class Record:
         value: Any = self.document
         schema: Mapping[str, Any] = self.schema
         done: list[str] = []
-        for part in _INDEX.sub(r".\1", path.strip()).split("."):
+        for part in _parts(path):
             where = ".".join(done) or "the record"
-            value = _step(value, part, where)
+            value = _step(value, part, where, self.status)
             schema = _descend(schema, part, self.schema)
             done.append(part)
         return Leaf(value, _unit(schema, self.schema))
 
-    def has(self, path: str) -> bool:
-        """Whether `path` leads to a value that is not null."""
-        try:
-            return self.at(path).value is not None
-        except MeasuredError:
-            return False
+    def describes(self, path: str) -> bool:
+        """Whether the schema knows `path`, whatever this record holds there."""
+        schema: Mapping[str, Any] = self.schema
+        for part in _parts(path):
+            schema = _descend(schema, part, self.schema)
+        return bool(schema)
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,11 @@ class Records:
         if not slash:
             raise MeasuredError(f"'{name}' is not a record", "write suite/case, e.g. 'smoke/gpt2-nano-fp32-cpu'")
         if suite not in self.suites:
-            fix = suggestion(suite, self.suites) if self.suites else f"measure it with 'python -m gpu_bench run --suite {suite}'"
+            fix = (
+                suggestion(suite, self.suites)
+                if self.suites
+                else f"measure it with 'python -m gpu_bench run --suite {suite}'"
+            )
             raise MeasuredError(f"no record in suite '{suite}'", fix)
         matches = [record for record in self.select(suite) if rest in (record.case, record.file.stem)]
         if len(matches) == 1:
@@ -189,8 +193,15 @@ def _freeze(value: Any) -> Any:
     return value
 
 
-def _step(value: Any, part: str, where: str) -> Any:
+def _parts(path: str) -> list[str]:
+    """The names and numbers of a path; `a[0].b` and `a.0.b` are the same."""
+    return _INDEX.sub(r".\1", path.strip()).split(".")
+
+
+def _step(value: Any, part: str, where: str, status: str) -> Any:
     """One step along a path through a document."""
+    if value is None:
+        raise MeasuredError(f"no '{part}' in {where}", f"{where} is null, the run's status is '{status}'")
     if isinstance(value, Mapping):
         if part not in value:
             raise MeasuredError(f"no '{part}' in {where}", suggestion(part, value))

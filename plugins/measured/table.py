@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from xml.etree.ElementTree import Element
 
-from plugins.measured.cells import Cell, cell, paddings, status_text
-from plugins.measured.errors import MeasuredError, suggestion
+from plugins.measured.cells import Filled, fill, status_text
+from plugins.measured.errors import suggestion
 from plugins.measured.evidence import source_line
 from plugins.measured.markup import Links, element
 from plugins.measured.options import MOST_COLUMNS, Column, OptionError, TableOptions
-from plugins.measured.quantities import unit_text
 from plugins.measured.records import Record, Records
 
 _DEVICE = Column("Device", "device.name", None, spread=False)
@@ -63,66 +62,55 @@ def build(
         if len(options.columns) + 2 > MOST_COLUMNS:
             raise OptionError("the records come from several devices, which needs a column more", "choose a 'device'")
         options = replace(options, columns=(_DEVICE, *options.columns))
-    grid = {id(record): [_cell(record, column) for column in options.columns] for record in present}
-    columns = list(zip(*grid.values(), strict=True))
-    samples = {item.n for line in grid.values() for item in line if item.n is not None}
-    head = element("tr", element("th", "Case", scope="col"), *map(_header, options.columns, columns))
-    pads = dict(zip(grid, zip(*(paddings(column) for column in columns), strict=True), strict=True))
-    body = element("tbody")
+    columns = [fill(column, present) for column in options.columns]
+    samples = {item.n for column in columns for item in column.cells if item.n is not None}
+    body, position = element("tbody"), 0
     for row in lines:
-        line = element("tr", _row_header(row, grid, links, show_n=len(samples) > 1))
+        line = element("tr")
         if row.record is None:
-            line.append(_missing(options, suite, row.case))
+            line.extend([element("th", row.label, scope="row"), _missing(options, suite, row.case)])
         else:
-            line.extend(map(_data, grid[id(row.record)], pads[id(row.record)]))
+            n = next((column.cells[position].n for column in columns if column.cells[position].n is not None), None)
+            line.append(_row_header(row.label, row.record, links, n if len(samples) > 1 else None))
+            line.extend(_data(column, position) for column in columns)
+            position += 1
         body.append(line)
-    table = element("table", element("caption", options.caption), element("thead", head), body, class_="il-table")
-    region = element(
-        "div", table, class_="il-measured-table__scroll", role="region", aria_label=options.caption, tabindex="0"
-    )
+    head = element("thead", element("tr", element("th", "Case", scope="col"), *map(_header, columns)))
+    table = element("table", element("caption", options.caption), head, body, class_="il-table")
+    # A keyboard must be able to scroll the region, so it takes the focus and has a name.
+    attributes = {"role": "region", "tabindex": "0", "aria_label": options.caption}
+    region = element("div", table, class_="il-measured-table__scroll", **attributes)
     return element("div", region, _note(present, samples), class_="il-measured-table")
 
 
-def _cell(record: Record, column: Column) -> Cell:
-    try:
-        return cell(record, column)
-    except MeasuredError as error:
-        raise OptionError(f"column '{column.label}' of {record.case}: {error.what}", error.fix) from error
-
-
-def _header(column: Column, cells: Sequence[Cell]) -> Element:
+def _header(column: Filled) -> Element:
     """A column's header with the unit of its numbers."""
-    numeric = [item for item in cells if item.numeric]
-    unit = unit_text(numeric[0].unit) if numeric else ""
-    header = element("th", column.label, scope="col", class_="il-num" if numeric else "il-text")
-    if unit:
-        header.append(element("span", f" ({unit})", class_="il-unit"))
+    header = element("th", column.label, scope="col", class_=_kind(column))
+    if column.unit:
+        header.append(element("span", f" ({column.unit})", class_="il-unit"))
     return header
 
 
-def _row_header(row: Row, grid: Mapping[int, Sequence[Cell]], links: Links, *, show_n: bool) -> Element:
-    """The case's name; a measured one links to its raw record and says when the run did not end well."""
-    header = element("th", scope="row")
-    if row.record is None:
-        header.text = row.label
-        return header
-    href = links.to_record(row.record.file.as_posix())
-    title = f"Measured: {row.case}, {source_line(row.record)}"
-    name = f"{row.label}, raw record"
-    link = element("a", row.label, class_="il-number il-measured", href=href, title=title, aria_label=name)
-    header.append(link)
-    samples = next((item.n for item in grid[id(row.record)] if item.n is not None), None)
-    remarks = [status_text(row.record), f"n = {samples}" if show_n and samples else ""]
-    if remark := ", ".join(filter(None, remarks)):
-        header.append(element("span", f" {remark}", class_="il-remark"))
-    return header
+def _row_header(label: str, record: Record, links: Links, n: int | None) -> Element:
+    """The case's name with a link to its raw record; `n` and how the run ended are added where they must be said."""
+    href = links.to_record(record.file.as_posix())
+    title = f"Measured: {record.case}, {source_line(record)}"
+    link = element(
+        "a", label, class_="il-number il-measured", href=href, title=title, aria_label=f"{label}, raw record"
+    )
+    remarks = [status_text(record), f"n = {n}" if n is not None else ""]
+    remark = ", ".join(filter(None, remarks))
+    return element("th", link, *([element("span", f" {remark}", class_="il-remark")] if remark else []), scope="row")
 
 
-def _data(item: Cell, padding: str) -> Element:
-    if not item.numeric:
-        return element("td", item.text, class_="il-text")
+def _data(column: Filled, position: int) -> Element:
+    padding = column.paddings[position]
     style = {} if padding == "0ch" else {"style": f"--il-pad: {padding}"}
-    return element("td", item.text, class_="il-num", **style)
+    return element("td", column.cells[position].text, class_=_kind(column), **style)
+
+
+def _kind(column: Filled) -> str:
+    return "il-num" if column.numeric else "il-text"
 
 
 def _missing(options: TableOptions, suite: str, case: str) -> Element:

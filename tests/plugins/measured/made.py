@@ -1,0 +1,138 @@
+"""Records and tiny sites made for tests: every record meets the real schema and the benchmark's own checks."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+from mkdocs.exceptions import Abort
+
+from gpu_bench import BENCHMARK_VERSION, SCHEMA_VERSION
+from gpu_bench.cases import SUITES
+from gpu_bench.records import summarize
+
+ROOT = Path(__file__).resolve().parents[3]
+SCHEMA = ROOT / "gpu_bench/schema/record.json"
+CASES = {case.name: case for cases in SUITES.values() for case in cases}
+MEASURED = ("model", "data", "samples", "summary", "flops", "utilization", "loss", "memory", "energy")
+
+
+def document(case: str, *, seconds: float = 0.5, device: str = "nvidia-h200", status: str = "ok") -> dict[str, Any]:
+    """A record of a case whose steps take about `seconds`; a failed one has nothing measured.
+
+    Adam holds two vectors of 400 bytes, the model 100 parameters: small numbers, so that a test can name them.
+    """
+    plan = CASES[case]
+    steps = [[seconds * (1 + 0.01 * (step % 5)) for step in range(plan.steps)] for _ in range(plan.repeats)]
+    flat = [second for row in steps for second in row]
+    vectors = {"sgd": (), "momentum": ("momentum_buffer",)}.get(plan.optimizer, ("exp_avg", "exp_avg_sq"))
+    made: dict[str, Any] = json.loads((Path(__file__).parent / "template.json").read_text("utf-8"))
+    made |= {
+        "schema_version": SCHEMA_VERSION,
+        "benchmark_version": BENCHMARK_VERSION,
+        "suite": next(suite for suite, cases in SUITES.items() if plan in cases),
+        "name": case,
+        "status": status,
+        "message": None if status == "ok" else "CUDA out of memory",
+        "case": plan.as_dict(),
+        "samples": {
+            "step_s": steps,
+            "warmup_s": [[seconds] * plan.warmup] * plan.repeats,
+            "warmup_settled": [True] * plan.repeats,
+        },
+        "summary": {
+            "step_s": summarize(flat),
+            "tokens_per_s": summarize([plan.tokens_per_step / second for second in flat]),
+            "repeat_medians_s": [seconds * 1.02] * plan.repeats,
+            "repeat_spread": 0.0,
+        },
+    }
+    made["device"] |= {"slug": device, "name": device.replace("-", " ").upper()}
+    made["loss"]["curve"] = [2.0] * (plan.warmup + plan.steps)
+    memory = made["memory"]
+    memory["held"] |= {"optimizer": dict.fromkeys(vectors, 400), "optimizer_total": 400 * len(vectors)}
+    memory["at_peak"]["optimizer_state"] = 400 * len(vectors)
+    memory["peak"] = sum(memory["at_peak"].values())
+    made["provenance"]["repeats"] *= plan.repeats
+    return made if status == "ok" else made | dict.fromkeys(MEASURED)
+
+
+@dataclass
+class Site:
+    """A tiny project in a temporary folder: docs, records, options of the plugin. What it logs is kept by build."""
+
+    folder: Path
+    options: str = 'reference: ""'
+    warnings: list[str] = field(default_factory=list)
+
+    def page(self, text: str, name: str = "index.md") -> None:
+        """Write a page."""
+        file = self.folder / "docs" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+
+    def record(self, made: dict[str, Any]) -> Path:
+        """Write a record where it belongs."""
+        file: Path = self.folder / "results" / made["suite"] / f"{made['name']}--{made['device']['slug']}.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(made), "utf-8")
+        return file
+
+    def own_engine(self) -> Path:
+        """Give the site a copy of the engine, to be edited."""
+        engine = self.folder / "engine"
+        shutil.copytree(ROOT / "engine", engine, ignore=shutil.ignore_patterns("__pycache__"))
+        return engine
+
+    def build(self, extensions: Sequence[str] = ("tables",)) -> str:
+        """Build strictly and return the home page. Raises `Abort` when there are warnings; `warnings` keeps them."""
+        engine = "engine" if (self.folder / "engine").exists() else ROOT / "engine"
+        (self.folder / "docs").mkdir(exist_ok=True)
+        (self.folder / "mkdocs.yml").write_text(
+            "site_name: Test\ntheme: {name: null, custom_dir: theme}\n"
+            f"markdown_extensions: {json.dumps([*extensions])}\n"
+            f"plugins:\n  - measured:\n      engine: {engine}\n      records: results\n      schema: {SCHEMA}\n"
+            f"      {self.options}\n",
+            "utf-8",
+        )
+        theme = self.folder / "theme/main.html"
+        theme.parent.mkdir(exist_ok=True)
+        theme.write_text("<title>{{ page.title }}</title>{{ page.toc }}{{ page.content }}", "utf-8")
+        with _log() as log:
+            try:
+                config = load_config(str(self.folder / "mkdocs.yml"), strict=True)
+                config.plugins.on_startup(command="build", dirty=False)
+                build(config)
+            finally:
+                self.warnings = [line for line in log.getvalue().splitlines() if line.startswith("WARNING")]
+        return (self.folder / "site/index.html").read_text("utf-8")
+
+    def defects(self) -> list[str]:
+        """Build strictly, expect it to fail, and return its warnings."""
+        try:
+            self.build()
+        except Abort:
+            return self.warnings
+        raise AssertionError("the strict build did not fail")
+
+
+@contextmanager
+def _log() -> Iterator[io.StringIO]:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
+    logger = logging.getLogger("mkdocs")
+    logger.addHandler(handler)
+    try:
+        yield stream
+    finally:
+        logger.removeHandler(handler)

@@ -1,0 +1,152 @@
+"""Records: loaded, checked, indexed, read by path with the unit of the schema."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_bench.records import inconsistencies
+from plugins.measured import records
+from plugins.measured.errors import MeasuredError
+from plugins.measured.evidence import distribution, number_at
+from plugins.measured.records import Records
+from tests.plugins.measured.made import ROOT, SCHEMA, Site, document
+
+ADAM, SGD = "gpt2-nano-fp32-adam", "gpt2-nano-fp32-sgd"
+
+
+def load(site: Site) -> Records:
+    return records.load(site.folder / "results", SCHEMA, site.folder, inconsistencies)
+
+
+def test_every_committed_record_is_valid() -> None:
+    loaded = records.load(ROOT / "gpu_bench/results", SCHEMA, ROOT, inconsistencies)
+    assert loaded.records
+    assert [str(defect) for defect in loaded.defects] == []
+
+
+def test_a_value_carries_the_unit_of_the_schema(site: Site) -> None:
+    site.record(document(ADAM))
+    record = load(site).one(f"smoke/{ADAM}")
+    units = {
+        "summary.step_s.median": "s",
+        "samples.step_s.0.3": "s",
+        "samples.step_s[0][3]": "s",
+        "memory.held.optimizer.exp_avg": "B",
+        "summary.tokens_per_s.iqr": "token/s",
+        "case.batch": "1",
+        "provenance.torch": None,
+    }
+    assert {path: record.at(path).unit for path in units} == units
+    assert record.at("memory.held.optimizer.exp_avg").value == 400
+
+
+def test_a_sampled_quantity_stands_for_its_median(site: Site) -> None:
+    site.record(document(ADAM, seconds=2.0))
+    record = load(site).one(f"smoke/{ADAM}")
+    assert number_at(record, "summary.step_s") == record.at("summary.step_s.median")
+    sampled = distribution(record, "summary.step_s.median")
+    assert sampled is not None
+    assert (sampled.n, sampled.iqr.value) == (60, pytest.approx(0.04))
+    assert distribution(record, "memory.peak") is None
+
+
+def test_a_record_cannot_be_changed(site: Site) -> None:
+    site.record(document(ADAM))
+    record: Any = load(site).one(f"smoke/{ADAM}")
+    with pytest.raises(TypeError):
+        record.document["status"] = "oom"
+    with pytest.raises(TypeError):
+        record.at("samples.step_s").value[0][0] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("smok/x", "perhaps 'smoke' is meant"),
+        ("smoke/gpt2-nano-fp32-adm", f"perhaps '{ADAM}' is meant"),
+        (ADAM, "is not a record; write suite/case"),
+        (f"smoke/{SGD}", "several devices"),
+    ],
+)
+def test_a_record_that_is_not_there_is_named_with_what_is(site: Site, name: str, message: str) -> None:
+    site.record(document(ADAM))
+    site.record(document(SGD))
+    site.record(document(SGD, device="rtx-4090"))
+    with pytest.raises(MeasuredError) as caught:
+        load(site).one(name)
+    assert message in str(caught.value)
+
+
+def test_a_device_in_the_name_chooses_among_several(site: Site) -> None:
+    site.record(document(SGD))
+    site.record(document(SGD, device="rtx-4090"))
+    assert load(site).one(f"smoke/{SGD}--rtx-4090").device == "rtx-4090"
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("summary.step_s.medain", "no 'medain' in summary.step_s; perhaps 'median' is meant"),
+        ("sumary.step_s", "perhaps 'summary' is meant"),
+        ("samples.step_s.9", "it has 3 items"),
+        ("memory.peak.x", "memory.peak is a single value"),
+        ("memory.cuda.context", "memory.cuda is null"),
+        ("memory.held", "group of values"),
+    ],
+)
+def test_a_path_that_leads_nowhere_says_what_is_there(site: Site, path: str, message: str) -> None:
+    site.record(document(ADAM))
+    with pytest.raises(MeasuredError) as caught:
+        number_at(load(site).one(f"smoke/{ADAM}"), path)
+    assert message in str(caught.value)
+
+
+def test_a_record_that_breaks_the_schema_is_a_defect_with_file_and_json_pointer(site: Site) -> None:
+    made = document(ADAM)
+    made["summary"]["step_s"]["n"] = "sixty"
+    site.record(made)
+    loaded = load(site)
+    assert loaded.records == ()
+    (defect,) = loaded.defects
+    assert defect.file == f"results/smoke/{ADAM}--nvidia-h200.json"
+    assert "at /summary/step_s/n: 'sixty' is not of type 'integer'" in str(defect)
+
+
+def test_a_record_edited_by_hand_is_a_defect(site: Site) -> None:
+    made = document(ADAM)
+    made["summary"]["step_s"]["median"] *= 0.9
+    site.record(made)
+    (defect,) = load(site).defects
+    assert "summary.step_s does not follow from samples.step_s" in str(defect)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("smoke/x--y.json", "{", "not valid JSON"),
+        ("smoke/x.json", "{}", "a record is named <suite>/<case>--<device>.json"),
+        ("x--y.json", "{}", "a record is named <suite>/<case>--<device>.json"),
+    ],
+)
+def test_a_file_that_is_no_record_is_a_defect(site: Site, name: str, text: str, message: str) -> None:
+    file = site.folder / "results" / name
+    file.parent.mkdir(parents=True)
+    file.write_text(text, "utf-8")
+    (defect,) = load(site).defects
+    assert message in str(defect)
+
+
+def test_a_missing_schema_is_a_defect(site: Site, tmp_path: Path) -> None:
+    site.record(document(ADAM))
+    loaded = records.load(site.folder / "results", tmp_path / "none.json", site.folder, inconsistencies)
+    assert ["schema of the records is missing" in str(defect) for defect in loaded.defects] == [True]
+
+
+def test_records_made_for_tests_meet_the_real_schema() -> None:
+    assert "unit" in json.dumps(json.loads(SCHEMA.read_text("utf-8")))
+    for status in ("ok", "oom"):
+        assert inconsistencies(document(ADAM, status=status)) == []
