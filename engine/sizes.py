@@ -40,6 +40,11 @@ class Size:
     __radd__ = __add__
     __rmul__ = __mul__
 
+    def dominates(self, other: Size) -> bool:
+        """Whether this is at least as large as `other` for every batch and sequence, term by term."""
+        mine = dict(self.terms)
+        return all(c <= mine.get(power, 0) for power, c in other.terms)
+
     def split(self, ways: int) -> Size:
         """The share of one of `ways` equal shards. Raises `EngineError` when a coefficient does not divide evenly."""
         if ways == 1:
