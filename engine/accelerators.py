@@ -35,6 +35,14 @@ class Ceiling:
 
 
 @dataclass(frozen=True, slots=True)
+class AttentionCeiling:
+    """The fastest fused attention published for the chip, forward and backward together, 16 bit, head size 128."""
+
+    flops_per_second: FlopsPerSecond
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
 class Price:
     """What a card costs, per hour when rented or once when bought, and who asked that and when."""
 
@@ -57,6 +65,7 @@ class Accelerator:
         multiprocessors: Streaming multiprocessors, which share out the tiles of a matrix product; 0 when not known.
         links: Names of the links it has (`engine.links`), the fastest first; none for a chip that works alone.
         ceilings: Measured matrix products, at most one per number format.
+        attention: Measured fused attention, or None.
         rent: Dollars per hour, or None when no price is on record.
         purchase: Dollars, or None when no price is on record.
     """
@@ -71,6 +80,7 @@ class Accelerator:
     multiprocessors: Count = 0
     links: tuple[str, ...] = ()
     ceilings: tuple[Ceiling, ...] = ()
+    attention: AttentionCeiling | None = None
     rent: Price | None = None
     purchase: Price | None = None
 
@@ -100,6 +110,9 @@ def accelerator(name: str) -> Accelerator:
     record["tdp"] = float(record.pop("tdp_watts"))
     record["links"] = tuple(record.get("links", ()))
     record["ceilings"] = tuple(_ceiling(entry) for entry in record.get("ceilings", ()))
+    if "attention" in record:
+        entry = record["attention"]
+        record["attention"] = AttentionCeiling(float(entry["flops_per_second"]), _origin(entry))
     for deal in ("rent", "purchase"):
         if deal in record:
             record[deal] = _price(record[deal])
@@ -107,13 +120,15 @@ def accelerator(name: str) -> Accelerator:
 
 
 def _ceiling(entry: dict[str, Any]) -> Ceiling:
-    origin = {key: value for key, value in entry.items() if key in ("url", "date", "note")}
-    return Ceiling(entry["dtype"], float(entry["flops_per_second"]), entry["shape"], Source(**origin))
+    return Ceiling(entry["dtype"], float(entry["flops_per_second"]), entry["shape"], _origin(entry))
 
 
 def _price(entry: dict[str, Any]) -> Price:
-    origin = {key: value for key, value in entry.items() if key != "dollars"}
-    return Price(float(entry["dollars"]), Source(**origin))
+    return Price(float(entry["dollars"]), _origin(entry))
+
+
+def _origin(entry: dict[str, Any]) -> Source:
+    return Source(entry["url"], entry["date"], entry.get("note", ""))
 
 
 def list_accelerators() -> tuple[str, ...]:

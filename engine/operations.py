@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Annotated
 
 from engine.activations import Attention, sections
 from engine.arrays import require_above_zero, require_at_least
@@ -19,7 +20,7 @@ from engine.kernels import ATTENTION_BACKWARD_PRODUCTS, PRODUCTS, recomputed
 from engine.models import Transformer
 from engine.precision import Precision, precision
 from engine.sizes import NOTHING, Size
-from engine.units import Annotated, Count, Flops, FlopsPerSecond, Ratio, Unit
+from engine.units import Count, Flops, FlopsPerSecond, Ratio, Unit
 
 FlopsPerToken = Annotated[float, Unit("FLOP")]
 

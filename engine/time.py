@@ -1,0 +1,408 @@
+"""The time of a training step on one device: every kernel at the slower of arithmetic and memory, plus launching.
+
+Nothing here is fitted to a whole training run. Matrix products run at the rate of their shape (`engine.gemm`) below a
+published ceiling, fused attention at a published rate, everything else at the memory's streaming rate. A kernel's time
+is never below FLOPs over the dense peak nor bytes over the bandwidth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from engine.accelerators import Accelerator, accelerator
+from engine.activations import Attention, sections
+from engine.arrays import maximum
+from engine.attention_io import causal_share
+from engine.blocks import Section
+from engine.checkpointing import Checkpointing, checkpointing
+from engine.errors import EngineError, require_positive
+from engine.gemm import ceiling, gemm_seconds
+from engine.kernels import Kernel, Phase, backward_kernels, forward_kernels, recompute_kernels
+from engine.models import Transformer
+from engine.models import model as model_by_name
+from engine.operations import count_operations, flops_per_token, recomputation
+from engine.optimizers import Optimizer, optimizer
+from engine.precision import Precision, precision
+from engine.roofline import STREAM_EFFICIENCY
+from engine.sizes import NOTHING, Size
+from engine.units import Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds
+from engine.update import FOREACH_LAUNCHES, update_bytes
+
+KERNEL_GAP: Seconds = 1.5e-6
+"""Seconds between two kernels that wait in the device's queue. An assumption; CUDA graphs reach about 1 microsecond."""
+
+HOST_EAGER: Seconds = 6e-6
+"""Seconds the host needs to issue one eager PyTorch kernel, autograd included. An assumption, typical of 4 to 10."""
+
+HOST_COMPILED: Seconds = 3e-6
+"""Seconds the host needs to issue one kernel of compiled code. An assumption."""
+
+ATTENTION_SHARE: Ratio = 0.7
+"""Share of the dense peak that fused attention reaches at head size 128 where nothing was published.
+
+FlashAttention-2 on an A100: 230 of 312 (arXiv 2307.08691); Hopper's is on record and lower, 335 of 989.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StepTime:
+    """Seconds of one optimizer step on one device, by what bounds them and by phase; both add up to `device`.
+
+    Attributes:
+        compute: Kernels bound by arithmetic.
+        memory: Kernels bound by traffic.
+        gaps: Between kernels.
+        forward: Of the forward passes.
+        backward: Of the backward passes.
+        recompute: Of what checkpointing runs again.
+        update: Of the optimizer.
+        host: Seconds the host needs to issue all kernels, running beside the device.
+        tokens: Tokens of the step.
+        model_flops: By the exact operation list.
+        hardware_flops: With what is computed again.
+        convention_flops: By the rule `6 N + 12 L h T`.
+        peak: Dense peak of the compute format.
+    """
+
+    compute: Seconds
+    memory: Seconds
+    gaps: Seconds
+    forward: Seconds
+    backward: Seconds
+    recompute: Seconds
+    update: Seconds
+    host: Seconds
+    tokens: Count
+    model_flops: Flops
+    hardware_flops: Flops
+    convention_flops: Flops
+    peak: FlopsPerSecond
+
+    @property
+    def device(self) -> Seconds:
+        """Seconds the device is at work."""
+        return self.compute + self.memory + self.gaps
+
+    @property
+    def total(self) -> Seconds:
+        """Seconds of the step: the device's, unless the host cannot keep up."""
+        return maximum(self.device, self.host)
+
+    @property
+    def launch(self) -> Seconds:
+        """Seconds the step would be shorter if launching cost nothing."""
+        return self.total - self.compute - self.memory
+
+    @property
+    def tokens_per_second(self) -> PerSecond:
+        """Tokens per second of this device."""
+        return self.tokens / self.total
+
+    @property
+    def mfu(self) -> Ratio:
+        """Model FLOPs utilization by the convention `6 N + 12 L h T` against the dense peak."""
+        return self.convention_flops / (self.total * self.peak)
+
+    @property
+    def hfu(self) -> Ratio:
+        """Hardware FLOPs utilization, from the exact operation list."""
+        return self.hardware_flops / (self.total * self.peak)
+
+    @property
+    def bound_by(self) -> str:
+        """What most of the step is spent on: `"compute"`, `"memory"` or `"launch"` (scalars only)."""
+        parts = {"compute": self.compute, "memory": self.memory, "launch": self.launch}
+        return max(parts, key=lambda part: parts[part])
+
+
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """A matrix product of the step, its traffic, and how often it runs."""
+
+    kernel: Kernel
+    rate: FlopsPerSecond
+
+    def seconds(self, batch: Count, sequence: Count, units: Count) -> Seconds:
+        product = self.kernel.product
+        assert product is not None
+        m, n, k, count = (size(batch, sequence) for size in (product.m, product.n, product.k, product.count))
+        return gemm_seconds(m, n, k, self.rate, units, count)
+
+
+@dataclass(frozen=True, slots=True)
+class _PhaseWork:
+    """Everything that runs in one phase."""
+
+    products: tuple[_Product, ...]
+    attention: tuple[tuple[Kernel, FlopsPerSecond], ...]
+    moved: Size
+    arithmetic: Size
+    launches: Count
+
+
+@dataclass(frozen=True)
+class StepPlan:
+    """A training step made ready for one model, configuration and chip; call it with a batch and a sequence length.
+
+    Attributes:
+        model: The transformer.
+        chip: The accelerator.
+        phases: Work per micro-batch of forward, backward and recompute.
+        update: Seconds of the optimizer.
+        update_launches: Its kernels.
+        accumulation: Seconds of adding one more micro-batch's gradients.
+        host_per_kernel: Seconds the host needs per kernel.
+        peak: Dense peak of the compute format.
+        bandwidth: Streaming rate of the memory.
+        vector_rate: FLOPs per second of what is not a matrix product.
+        attention_kind: `"flash"` or `"standard"`.
+        policy: Checkpointing.
+    """
+
+    model: Transformer
+    chip: Accelerator
+    phases: tuple[tuple[Phase, _PhaseWork], ...]
+    update: Seconds
+    update_launches: Count
+    accumulation: Seconds
+    host_per_kernel: Seconds
+    peak: FlopsPerSecond
+    bandwidth: float
+    vector_rate: FlopsPerSecond
+    attention_kind: Attention
+    policy: Checkpointing
+
+    def __call__(self, batch: Count, sequence: Count | None = None, accumulate: Count = 1) -> StepTime:
+        """The step's time. `batch`, `sequence` and `accumulate` may be NumPy arrays.
+
+        Args:
+            batch: Sequences in a micro-batch.
+            sequence: Tokens in a sequence; the model's longest when None.
+            accumulate: Micro-batches per optimizer step.
+
+        Raises:
+            EngineError: A size below one, or a sequence longer than learned positions allow.
+        """
+        sequence = self.model.max_seq if sequence is None else sequence
+        for what, value in (("batch", batch), ("sequence", sequence), ("accumulate", accumulate)):
+            require_positive(what, value)
+        longest = sequence.max() if hasattr(sequence, "max") else sequence
+        if self.model.position == "learned" and longest > self.model.max_seq:
+            raise EngineError(f"sequence {longest} is too long; {self.model.name} allows at most {self.model.max_seq}")
+        seconds: dict[str, Seconds] = {"forward": 0.0, "backward": 0.0, "recompute": 0.0}
+        compute: Seconds = 0.0
+        memory: Seconds = self.update + (accumulate - 1) * self.accumulation
+        launches = self.update_launches
+        for phase, work in self.phases:
+            bound_by_compute, bound_by_memory = self._phase(work, batch, sequence)
+            launches = launches + work.launches * accumulate
+            compute = compute + bound_by_compute * accumulate
+            memory = memory + bound_by_memory * accumulate
+            spent = bound_by_compute + bound_by_memory + work.launches * KERNEL_GAP
+            seconds[phase] = seconds[phase] + spent * accumulate
+        counted = count_operations(self.model, batch, sequence, attention=self.attention_kind, policy=self.policy)
+        tokens = batch * sequence * accumulate
+        return StepTime(
+            compute=compute,
+            memory=memory,
+            gaps=launches * KERNEL_GAP,
+            forward=seconds["forward"],
+            backward=seconds["backward"],
+            recompute=seconds["recompute"],
+            update=self.update + (accumulate - 1) * self.accumulation + self.update_launches * KERNEL_GAP,
+            host=launches * self.host_per_kernel,
+            tokens=tokens,
+            model_flops=counted.model * accumulate,
+            hardware_flops=counted.hardware * accumulate,
+            convention_flops=flops_per_token(self.model, sequence) * tokens,
+            peak=self.peak,
+        )
+
+    def _phase(self, work: _PhaseWork, batch: Count, sequence: Count) -> tuple[Seconds, Seconds]:
+        """Seconds bound by arithmetic and by memory of one micro-batch."""
+        compute: Seconds = 0.0
+        units = self.chip.multiprocessors
+        memory = work.moved(batch, sequence) / self.bandwidth
+        if work.arithmetic.terms:
+            compute = compute + work.arithmetic(batch, sequence) / self.vector_rate
+        for product in work.products:
+            arithmetic = product.seconds(batch, sequence, units)
+            traffic = product.kernel.bytes(batch, sequence) / self.bandwidth
+            compute = compute + product.kernel.count * arithmetic
+            memory = memory + product.kernel.count * maximum(traffic - arithmetic, 0.0)
+        for kernel, rate in work.attention:
+            arithmetic = kernel.flops(batch, sequence) * causal_share(sequence) / rate
+            traffic = kernel.bytes(batch, sequence) / self.bandwidth
+            compute = compute + kernel.count * arithmetic
+            memory = memory + kernel.count * maximum(traffic - arithmetic, 0.0)
+        return compute, memory
+
+
+@lru_cache(maxsize=512)
+def step_plan(
+    model: str | Transformer,
+    chip: str | Accelerator,
+    *,
+    mode: str | Precision = "amp-bf16",
+    rule: str | Optimizer = "adamw",
+    attention: Attention = "flash",
+    policy: str | Checkpointing = "none",
+    dropout: Ratio = 0.0,
+    fused: bool = False,
+    tf32: bool = False,
+) -> StepPlan:
+    """A step made ready for repeated evaluation.
+
+    Args:
+        model: A name or a transformer.
+        chip: A name or an accelerator.
+        mode: Precision mode.
+        rule: Optimizer.
+        attention: `"flash"` or `"standard"`.
+        policy: Activation checkpointing.
+        dropout: Probability of dropout.
+        fused: Compiled or hand-fused code: chains of operations without products are one kernel, and so is the
+            optimizer; otherwise eager PyTorch with its `foreach` optimizer.
+        tf32: Whether fp32 products may round their operands to TF32 (PyTorch does not by default).
+
+    Raises:
+        EngineError: An unknown name, or a format the chip does not have.
+    """
+    model = model_by_name(model) if isinstance(model, str) else model
+    chip = accelerator(chip) if isinstance(chip, str) else chip
+    mode, rule, policy = precision(mode), optimizer(rule), checkpointing(policy)
+    parts = sections(model, mode, attention, dropout)
+    formats = _Formats(chip, tf32, model.head_size)
+    work: list[tuple[Phase, _PhaseWork]] = [
+        ("forward", formats.gather(k for part in parts for k in forward_kernels(part, fused=fused))),
+        ("backward", formats.gather(_all_backward(model, mode, parts, fused))),
+    ]
+    again = tuple(_all_recompute(parts, policy, fused))
+    if again:
+        work.append(("recompute", formats.gather(again)))
+    streaming = STREAM_EFFICIENCY * chip.bandwidth
+    gradients = model.parameters * mode.gradients.bits // 8
+    return StepPlan(
+        model=model,
+        chip=chip,
+        phases=tuple(work),
+        update=update_bytes(model, rule, mode, fused=fused) / streaming,
+        update_launches=1 if fused else FOREACH_LAUNCHES,
+        accumulation=3 * gradients / streaming,
+        host_per_kernel=HOST_COMPILED if fused else HOST_EAGER,
+        peak=chip.peak(formats.name(mode.compute.name)),
+        bandwidth=streaming,
+        vector_rate=chip.peak("fp32"),
+        attention_kind=attention,
+        policy=policy,
+    )
+
+
+def step_time(
+    model: str | Transformer,
+    chip: str | Accelerator,
+    batch: Count,
+    sequence: Count | None = None,
+    *,
+    accumulate: Count = 1,
+    mode: str | Precision = "amp-bf16",
+    rule: str | Optimizer = "adamw",
+    attention: Attention = "flash",
+    policy: str | Checkpointing = "none",
+    dropout: Ratio = 0.0,
+    fused: bool = False,
+    tf32: bool = False,
+) -> StepTime:
+    """The time of one optimizer step on one device. Arguments as in `step_plan` and `StepPlan`."""
+    plan = step_plan(
+        model,
+        chip,
+        mode=mode,
+        rule=rule,
+        attention=attention,
+        policy=policy,
+        dropout=dropout,
+        fused=fused,
+        tf32=tf32,
+    )
+    return plan(batch, sequence, accumulate)
+
+
+def batch_curve(plan: StepPlan, batches: Iterable[Count], sequence: Count | None = None) -> tuple[StepTime, ...]:
+    """The step at several batch sizes: how utilization rises with the batch, and where it stops rising."""
+    return tuple(plan(batch, sequence) for batch in batches)
+
+
+@dataclass(frozen=True, slots=True)
+class _Formats:
+    """How fast a chip runs each kernel."""
+
+    chip: Accelerator
+    tf32: bool
+    head_size: Count
+
+    def name(self, dtype: str) -> str:
+        """The format in which products of `dtype` run."""
+        return "tf32" if dtype == "fp32" and self.tf32 else dtype
+
+    def attention_rate(self, dtype: str) -> FlopsPerSecond:
+        """FLOPs per second of fused attention. A smaller head leaves more exponentials per product."""
+        peak = self.chip.peak(dtype)
+        measured = self.chip.attention
+        full = measured.flops_per_second if measured and dtype in ("bf16", "fp16") else ATTENTION_SHARE * peak
+        # One exponential per score takes about a third of the time of its products at head size 128.
+        rate = full * (1 + 1 / 3) / (1 + 128 / (3 * self.head_size)) if self.head_size < 128 else full
+        return min(rate, peak)
+
+    def gather(self, kernels: Iterable[Kernel]) -> _PhaseWork:
+        """Sort kernels by what bounds them; traffic and small arithmetic become one polynomial each."""
+        products: list[_Product] = []
+        attention: list[tuple[Kernel, FlopsPerSecond]] = []
+        moved = arithmetic = NOTHING
+        launches = 0
+        ridge = self.chip.peak("fp32") / (STREAM_EFFICIENCY * self.chip.bandwidth)
+        for kernel in kernels:
+            launches += kernel.count
+            dtype = self.name(kernel.dtype.name) if kernel.dtype else ""
+            if kernel.kind == "matmul":
+                products.append(_Product(kernel, ceiling(self.chip, dtype)))
+            elif kernel.kind == "attention":
+                attention.append((kernel, self.attention_rate(dtype)))
+            elif kernel.flops(1, 1024) > ridge * kernel.bytes(1, 1024):
+                arithmetic = arithmetic + kernel.flops * kernel.count
+            else:
+                moved = moved + kernel.bytes * kernel.count
+        return _PhaseWork(_merged(products), tuple(attention), moved, arithmetic, launches)
+
+
+def _merged(products: Iterable[_Product]) -> tuple[_Product, ...]:
+    """Equal products become one with a higher count, so that they are evaluated once."""
+    counts: dict[tuple[object, ...], _Product] = {}
+    for product in products:
+        kernel = product.kernel
+        key = (kernel.product, kernel.bytes, product.rate)
+        if key in counts:
+            product = replace(product, kernel=replace(kernel, count=kernel.count + counts[key].kernel.count))
+        counts[key] = product
+    return tuple(counts.values())
+
+
+def _all_backward(model: Transformer, mode: Precision, parts: tuple[Section, ...], fused: bool) -> Iterable[Kernel]:
+    for part in reversed(parts):
+        yield from backward_kernels(part, fused=fused)
+    # The gradient of a looked-up table is a whole table: zeroed, then rows are added. A tied one is added to the
+    # head's.
+    element = mode.gradients.bits // 8
+    for table in (p for p in model.parameter_tensors if p.role == "embedding"):
+        passes = 4 if model.tied and table.name == "wte.weight" else 1
+        moved = Size((((0, 0), passes * table.elements * element),))
+        yield Kernel(f"{table.name}.gradient", "backward", "memory", NOTHING, moved)
+
+
+def _all_recompute(parts: tuple[Section, ...], policy: Checkpointing, fused: bool) -> Iterable[Kernel]:
+    for part in parts:
+        for ops, count in recomputation(part, policy):
+            if ops and count:
+                yield from recompute_kernels(part, ops, fused=fused, count=count)
