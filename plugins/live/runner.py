@@ -71,19 +71,20 @@ class Runner:
 
     Args:
         cache: where results are kept.
-        scratch: a folder for the child processes' byte code.
+        bytecode: a folder for the byte code of the engine and the runtime.
         time_limit_s: the most seconds one snippet, or one function of an act, may take.
         acts: the folder that holds the act folders.
         acts_name: how messages name that folder.
     """
 
-    def __init__(self, cache: Cache, scratch: Path, time_limit_s: float, acts: Path, acts_name: str) -> None:
+    def __init__(self, cache: Cache, bytecode: Path, time_limit_s: float, acts: Path, acts_name: str) -> None:
         self._cache = cache
         self._acts = acts
         self._acts_name = acts_name
         self._program = fingerprint(PROGRAM)
-        self._python = Child("plugins.live.runtime", time_limit_s, scratch)
-        self._drawing = Child("plugins.live.bake", max(time_limit_s, 30.0), scratch)
+        self._python = Child("plugins.live.runtime", time_limit_s, bytecode)
+        # Drawing imports much, all of it compiled already.
+        self._drawing = Child("plugins.live.bake", max(time_limit_s, 30.0))
         self._pages: dict[str, _History] = {}
 
     def close(self) -> None:
@@ -118,6 +119,7 @@ class Runner:
         key = digest(self._program, "act", name, filename, source)
         act = self._cache.get(key)
         if act is None:
+            self._drawing.start()
             load = {"name": name, "source": source, "filename": filename}
             description = _unwrap(filename, self._python, {"call": "load_act", "arguments": load})
             state = {"name": name, "state_json": json_text(description["state"])}

@@ -37,18 +37,23 @@ class Child:
     Args:
         module: the module to run with `python -m`. It reads a JSON document per line and answers each with one.
         time_limit_s: the most seconds a request may take.
-        scratch: a folder for bytecode, so that running never touches a folder that `mkdocs serve` watches.
+        bytecode: a folder for the byte code of what it imports, or None to write none. Beside the sources it would be
+            a change in a folder that `mkdocs serve` watches.
     """
 
-    def __init__(self, module: str, time_limit_s: float, scratch: Path) -> None:
+    def __init__(self, module: str, time_limit_s: float, bytecode: Path | None = None) -> None:
         self._module = module
         self._time_limit_s = time_limit_s
-        self._scratch = scratch
+        self._bytecode = bytecode
         self._process: subprocess.Popen[str] | None = None
         self._answers: queue.Queue[str | None] = queue.Queue()
         self._errors: IO[str] | None = None
         self.losses = 0
         """How often the process has ended: a change means that what it had in memory is gone."""
+
+    def start(self) -> None:
+        """Start the process ahead of its first request, so that its imports run beside other work."""
+        self._running()
 
     def request(self, message: Mapping[str, Any]) -> Any:
         """Send a request and return the answer.
@@ -103,18 +108,19 @@ class Child:
                 stderr=self._errors,
                 encoding="utf-8",
                 cwd=ROOT,
-                # A fixed hash seed gives sets one order, so that a page does not change from build to build.
-                env={
-                    **os.environ,
-                    "PYTHONUTF8": "1",
-                    "PYTHONHASHSEED": "0",
-                    "PYTHONPYCACHEPREFIX": str(self._scratch.resolve()),
-                },
+                env={**os.environ, **self._environment()},
             )
             assert self._process.stdout is not None
             put = self._answers.put
             threading.Thread(target=_forward, args=(self._process.stdout, put), daemon=True).start()
         return self._process
+
+    def _environment(self) -> dict[str, str]:
+        # A fixed hash seed gives sets one order, so that a page does not change from build to build.
+        fixed = {"PYTHONUTF8": "1", "PYTHONHASHSEED": "0"}
+        if self._bytecode is None:
+            return {**fixed, "PYTHONDONTWRITEBYTECODE": "1"}
+        return {**fixed, "PYTHONPYCACHEPREFIX": str(self._bytecode.resolve())}
 
     def _last_words(self) -> str:
         assert self._process is not None
