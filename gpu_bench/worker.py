@@ -19,7 +19,6 @@ from gpu_bench import provenance
 from gpu_bench.cases import case_from_dict
 from gpu_bench.device import describe, resolve_device, software
 from gpu_bench.records import write_json
-from gpu_bench.run_case import run_repeat
 
 
 def _end_with_runner() -> None:
@@ -50,6 +49,9 @@ def probe(wanted: str) -> dict[str, Any]:
 
 def train(job: dict[str, Any]) -> dict[str, Any]:
     """Run one repeat; running out of memory is a result, any other exception ends the process."""
+    # Here, since a probe does not need what training does, and importing that takes a second.
+    from gpu_bench.run_case import run_repeat
+
     case = case_from_dict(job["case"])
     started = provenance.utc_now()
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -55,7 +56,7 @@ def test_smoke_suite_needs_no_gpu() -> None:
     ("changes", "complaint"),
     [({"precision": "fp4"}, "fp4.*allowed: fp32"), ({"batch": 0}, "batch is 0"), ({"optimizer": "x"}, "allowed: sgd")],
 )
-def test_impossible_case_is_refused(changes: dict[str, object], complaint: str) -> None:
+def test_impossible_case_is_refused(changes: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         tiny_case(**changes)
 
@@ -66,7 +67,7 @@ def test_unknown_field_of_a_case_is_named() -> None:
 
 
 def test_unknown_case_name_lists_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="allowed: .*gpt2-nano-fp32-adam"):
+    with pytest.raises(ValueError, match=r"allowed: .*gpt2-nano-fp32-adam"):
         find_cases("smoke", ("nonsense",))
 
 

@@ -18,7 +18,7 @@ def _counted(model: GPT2, batch: int, sequence: int) -> int:
     tokens = torch.randint(model.config.vocab, (batch, sequence))
     with FlopCounterMode(display=False) as counter:
         model(tokens, tokens)[1].backward()
-    return counter.get_total_flops()
+    return int(counter.get_total_flops())
 
 
 @pytest.mark.parametrize("name", ["nano", "gpt2", "gpt2-xl"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 import torch
@@ -11,7 +11,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from gpu_bench.cases import ModelName
 from gpu_bench.data import draw_windows, read_corpus
-from gpu_bench.gpt2 import GPT2, SIZES, GPT2Config
+from gpu_bench.gpt2 import GPT2, SIZES, Attention, GPT2Config
 from gpu_bench.training import Trainer
 from tests.gpu_bench.tiny import tiny_case
 
@@ -37,7 +37,8 @@ def test_output_head_is_the_embedding() -> None:
 def test_flash_and_standard_attention_give_the_same_loss() -> None:
     tokens = torch.randint(256, (2, 33))
     losses = []
-    for attention in ("flash", "standard"):
+    forms: tuple[Attention, ...] = ("flash", "standard")
+    for attention in forms:
         torch.manual_seed(0)
         model = GPT2(replace(SIZES["nano"], attention=attention))
         losses.append(model(tokens[:, :-1], tokens[:, 1:])[1])
@@ -45,7 +46,7 @@ def test_flash_and_standard_attention_give_the_same_loss() -> None:
 
 
 @pytest.mark.parametrize("attention", ["flash", "standard"])
-def test_a_later_token_does_not_change_earlier_logits(attention: str) -> None:
+def test_a_later_token_does_not_change_earlier_logits(attention: Attention) -> None:
     model = GPT2(replace(SIZES["nano"], attention=attention))
     tokens = torch.randint(256, (1, 16))
     changed = tokens.clone()
@@ -76,9 +77,9 @@ def test_loss_falls_on_real_text() -> None:
         ({"dropout": 1.0}, "dropout is 1.0"),
     ],
 )
-def test_impossible_shape_is_refused(changes: dict[str, object], complaint: str) -> None:
+def test_impossible_shape_is_refused(changes: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
-        GPT2Config(**changes)  # type: ignore[arg-type]
+        GPT2Config(**changes)
 
 
 def test_sequence_longer_than_the_position_table_is_refused() -> None:

@@ -1,0 +1,86 @@
+"""The command line: one clear line and status 2 for bad input; the commands do what they say."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpu_bench.cases import SUITES
+
+ROOT = Path(__file__).parents[2]
+
+
+def _gpu_bench(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "gpu_bench", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        timeout=120,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ([], "list | run | validate | doctor"),
+        (["fly"], "fly"),
+        (["run"], "--suite or --case"),
+        (["run", "--suite", "nonsense"], "'nonsense' does not exist; allowed: smoke, gpt2"),
+        (["run", "--case", "nonsense"], "'nonsense' does not exist; allowed:"),
+        (["run", "--suite", "smoke", "--device", "tpu"], "'tpu'"),
+        (["run", "--suite", "smoke", "--budget-seconds", "-3"], "'-3' is not a number of seconds"),
+        (["run", "--suite", "smoke", "--out", "README.md"], "'README.md' is a file"),
+        (["run", "--suite", "gpt2", "--device", "cpu"], "needs a CUDA GPU"),
+        (["validate", "nowhere"], "'nowhere' does not exist"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(arguments: list[str], named: str) -> None:
+    done = _gpu_bench(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert named in done.stderr
+
+
+def test_list_names_every_case() -> None:
+    done = _gpu_bench("list")
+    assert done.returncode == 0
+    for suite, cases in SUITES.items():
+        assert suite in done.stdout.splitlines()
+        assert all(case.name in done.stdout for case in cases)
+
+
+def test_validate_accepts_good_records_and_names_the_faulty_one(record_file: Path, tmp_path: Path) -> None:
+    assert _gpu_bench("validate", str(record_file.parents[1])).stdout == "1 records, 0 faulty\n"
+    bad = tmp_path / "bad.json"
+    bad.write_text('{"status": "ok"}', encoding="utf-8")
+    done = _gpu_bench("validate", str(record_file), str(bad))
+    assert done.returncode == 1
+    assert f"{bad}: $: 'schema_version' is a required property" in done.stdout
+    assert done.stdout.endswith("2 records, 1 faulty\n")
+
+
+def test_validate_says_how_to_install_what_it_needs(record_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "jsonschema.py").write_text("raise ImportError\n", encoding="utf-8")
+    done = _gpu_bench("validate", str(record_file), PYTHONPATH=str(tmp_path))
+    assert done.returncode == 2
+    assert done.stderr == "gpu_bench: validating needs a package: python -m pip install jsonschema\n"
+
+
+def test_doctor_names_the_device_and_pytorch() -> None:
+    done = _gpu_bench("doctor", "--device", "cpu")
+    assert done.returncode in (0, 1), "1 on a machine that is busy, which tests cannot choose"
+    assert "device cpu" in done.stdout
+    assert "PyTorch" in done.stdout
+    assert ("WARN" in done.stdout) == (done.returncode == 1)
+
+
+def test_committed_records_are_valid() -> None:
+    done = _gpu_bench("validate")
+    assert done.returncode == 0, done.stdout

@@ -1,0 +1,189 @@
+"""The runner keeps what was measured whatever happens to its workers; here they are really killed and stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_bench import runner, validation
+from gpu_bench.cases import Case
+from gpu_bench.runner import Settings
+from tests.gpu_bench.tiny import tiny_case
+
+
+def _records(out: Path) -> dict[str, dict[str, Any]]:
+    return {r["name"]: r for r in (json.loads(f.read_text(encoding="utf-8")) for f in out.rglob("*.json"))}
+
+
+def _kill(name: str, how: signal.Signals = signal.SIGKILL) -> Any:
+    def on_start(case: Case, pid: int) -> None:
+        if case.name == name:
+            os.kill(pid, how)
+
+    return on_start
+
+
+def _with_record(out: Path, record_file: Path) -> Path:
+    """Put a finished record of `tiny_case(repeats=2)` into the folder."""
+    file = out / "trial" / record_file.name
+    file.parent.mkdir()
+    shutil.copy(record_file, file)
+    return file
+
+
+def test_a_killed_worker_leaves_an_error_record_and_the_others_go_on(tmp_path: Path) -> None:
+    cases = [("trial", tiny_case("one")), ("trial", tiny_case("two"))]
+    assert runner.run(cases, Settings("cpu", tmp_path, on_start=_kill("one"))) == 1
+    found = _records(tmp_path)
+    assert found["one"]["status"] == "error"
+    assert "SIGKILL" in found["one"]["message"]
+    assert found["one"]["summary"] is None
+    assert found["two"]["status"] == "ok"
+    assert [fault for file in tmp_path.rglob("*.json") for fault in validation.file_faults(file)] == []
+
+
+def test_a_worker_that_hangs_is_ended_at_its_time_limit(tmp_path: Path) -> None:
+    pids: list[int] = []
+
+    def freeze(case: Case, pid: int) -> None:
+        pids.append(pid)
+        os.kill(pid, signal.SIGSTOP)
+
+    began = time.monotonic()
+    case = tiny_case(time_limit_s=2.0)
+    assert runner.run([("trial", case)], Settings("cpu", tmp_path, on_start=freeze)) == 1
+    assert time.monotonic() - began < 60
+    assert _records(tmp_path)["tiny"]["status"] == "timeout"
+    assert not Path(f"/proc/{pids[0]}").exists()
+
+
+def test_running_out_of_memory_is_a_result_not_an_error(tmp_path: Path) -> None:
+    def limit(case: Case, pid: int) -> None:
+        resource.prlimit(pid, resource.RLIMIT_AS, (4 * 2**30, 4 * 2**30))
+
+    case = tiny_case(batch=4096, sequence=256)
+    assert runner.run([("trial", case)], Settings("cpu", tmp_path, on_start=limit)) == 0
+    record = _records(tmp_path)["tiny"]
+    assert record["status"] == "oom"
+    assert "can't allocate memory" in record["message"]
+
+
+def test_a_finished_record_is_kept_and_measured_again_only_on_demand(tmp_path: Path, record_file: Path) -> None:
+    file = _with_record(tmp_path, record_file)
+    before = file.read_bytes()
+    started: list[str] = []
+    cases = [("trial", tiny_case(repeats=2))]
+    assert runner.run(cases, Settings("cpu", tmp_path, on_start=lambda case, pid: started.append(case.name))) == 0
+    assert started == []
+    assert file.read_bytes() == before
+    assert runner.run(cases, Settings("cpu", tmp_path, again=True)) == 0
+    assert file.read_bytes() != before
+
+
+def test_a_failure_never_replaces_a_finished_record(tmp_path: Path, record_file: Path) -> None:
+    file = _with_record(tmp_path, record_file)
+    cases = [("trial", tiny_case(repeats=2))]
+    before = file.read_bytes()
+    assert runner.run(cases, Settings("cpu", tmp_path, again=True, on_start=_kill("tiny"))) == 1
+    assert file.read_bytes() == before
+
+
+def test_a_failed_case_is_tried_again_by_the_next_run(tmp_path: Path) -> None:
+    cases = [("trial", tiny_case())]
+    runner.run(cases, Settings("cpu", tmp_path, on_start=_kill("tiny")))
+    assert runner.run(cases, Settings("cpu", tmp_path)) == 0
+    assert _records(tmp_path)["tiny"]["status"] == "ok"
+
+
+def test_a_changed_case_is_measured_anew(tmp_path: Path, record_file: Path) -> None:
+    _with_record(tmp_path, record_file)
+    runner.run([("trial", tiny_case(batch=3))], Settings("cpu", tmp_path))
+    assert _records(tmp_path)["tiny"]["case"]["batch"] == 3
+
+
+def test_an_interrupted_run_goes_on_with_the_repeats_it_has(tmp_path: Path) -> None:
+    started: list[int] = []
+
+    def interrupt_the_second(case: Case, pid: int) -> None:
+        started.append(pid)
+        if len(started) == 2:
+            raise KeyboardInterrupt
+
+    cases = [("trial", tiny_case(repeats=2))]
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(cases, Settings("cpu", tmp_path, on_start=interrupt_the_second))
+    assert _records(tmp_path) == {}
+    assert not Path(f"/proc/{started[1]}").exists()
+    assert runner.run(cases, Settings("cpu", tmp_path, on_start=interrupt_the_second)) == 0
+    assert len(started) == 3
+    assert len(_records(tmp_path)["tiny"]["samples"]["step_s"]) == 2
+    assert not (tmp_path / ".parts").exists()
+
+
+def test_repeats_of_different_cases_take_turns(tmp_path: Path) -> None:
+    started: list[str] = []
+    cases = [("trial", tiny_case("one", repeats=2)), ("trial", tiny_case("two", repeats=2))]
+    runner.run(cases, Settings("cpu", tmp_path, on_start=lambda case, pid: started.append(case.name)))
+    assert started == ["one", "two", "one", "two"]
+
+
+def test_a_spent_budget_stops_before_the_next_repeat_and_blames_no_case(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cases = [("trial", tiny_case())]
+    assert runner.run(cases, Settings("cpu", tmp_path, budget_s=1.0)) == 1
+    assert "budget spent; the same command goes on with tiny" in capsys.readouterr().out
+    assert _records(tmp_path) == {}
+
+
+def test_no_worker_outlives_its_runner(tmp_path: Path) -> None:
+    # A worker that waits for nothing but its runner: the runner dies, so standard input closes.
+    pids: list[int] = []
+    case = tiny_case(steps=100_000, time_limit_s=60.0)
+    child = os.fork()
+    if child == 0:
+        pid_file = tmp_path / "pid"
+        runner.run([("trial", case)], Settings("cpu", tmp_path, on_start=lambda c, pid: _note(pid_file, pid)))
+        os._exit(0)
+    try:
+        pids.append(_await_pid(tmp_path / "pid"))
+        time.sleep(0.5)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    gone = threading.Event()
+    for _ in range(300):
+        if not _alive(pids[0]):
+            gone.set()
+            break
+        time.sleep(0.1)
+    assert gone.is_set()
+
+
+def _note(file: Path, pid: int) -> None:
+    file.write_text(str(pid), encoding="ascii")
+
+
+def _await_pid(file: Path) -> int:
+    for _ in range(600):
+        if file.exists() and file.read_text(encoding="ascii"):
+            return int(file.read_text(encoding="ascii"))
+        time.sleep(0.1)
+    raise AssertionError("no worker was started")
+
+
+def _alive(pid: int) -> bool:
+    """Whether the process runs; one that ended and waits to be collected does not."""
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    except OSError:
+        return False
