@@ -14,8 +14,6 @@ from plugins.measured.records import Record
 
 ABSENT = "—"
 """What stands where a record has no value."""
-_POINT_EM = 0.26
-"""The width of a decimal point in em, as in the text face; digits are one `ch` wide."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +56,8 @@ class Filled:
 
     unit: what the header shows, empty for text and pure numbers.
     numeric: whether it is set right; a column of numbers stays one where all values are absent.
-    paddings: the space to leave right of every cell, as a CSS length, so that right-aligned numbers meet at the point.
-        The text itself stays as it is: it can be copied and read aloud.
+    paddings: the digits and points that every cell lacks behind its own, to be set invisibly so that right-aligned
+        numbers meet at the decimal point. The text itself stays as it is: it can be copied and read aloud.
     """
 
     label: str
@@ -82,11 +80,10 @@ def fill(column: Column, records: Sequence[Record]) -> Filled:
 
 
 def _paddings(cells: Sequence[Cell]) -> tuple[str, ...]:
-    tails = [_tail(item.text) for item in cells]
+    tails = [_tail(item.text) if item.numeric else "" for item in cells]
     digits, points = [sum(map(str.isdigit, tail)) for tail in tails], [tail.count(".") for tail in tails]
-    most_digits, most_points = max(digits), max(points)
     return tuple(
-        _length(most_digits - own_digits, _POINT_EM * (most_points - own_points)) if item.numeric else "0ch"
+        "." * (max(points) - own_points) + "0" * (max(digits) - own_digits) if item.numeric else ""
         for item, own_digits, own_points in zip(cells, digits, points, strict=True)
     )
 
@@ -102,10 +99,6 @@ def _tail(text: str) -> str:
         if index and not character.isdigit() and character != ",":
             return text[index:]
     return ""
-
-
-def _length(digits: int, em: float) -> str:
-    return f"calc({digits}ch + {em:g}em)" if em else f"{digits}ch"
 
 
 def _words(value: Any) -> str:

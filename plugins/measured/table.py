@@ -87,7 +87,7 @@ def _header(column: Filled) -> Element:
     """A column's header with the unit of its numbers."""
     header = element("th", column.label, scope="col", class_=_kind(column))
     if column.unit:
-        header.append(element("span", f" ({column.unit})", class_="il-unit"))
+        header.append(element("span", f" ({column.unit})", class_="il-measured-table__unit"))
     return header
 
 
@@ -95,29 +95,31 @@ def _row_header(label: str, record: Record, links: Links, n: int | None) -> Elem
     """The case's name with a link to its raw record; `n` and how the run ended are added where they must be said."""
     href = links.to_record(record.file.as_posix())
     title = f"Measured: {record.case}, {source_line(record)}"
-    link = element(
-        "a", label, class_="il-number il-measured", href=href, title=title, aria_label=f"{label}, raw record"
-    )
+    link = element("a", label, href=href, title=title, aria_label=f"{label}, raw record")
     remarks = [status_text(record), f"n = {n}" if n is not None else ""]
     remark = ", ".join(filter(None, remarks))
-    return element("th", link, *([element("span", f" {remark}", class_="il-remark")] if remark else []), scope="row")
+    return element(
+        "th",
+        link,
+        *([element("span", f" {remark}", class_="il-measured-table__remark")] if remark else []),
+        scope="row",
+    )
 
 
 def _data(column: Filled, position: int) -> Element:
-    padding = column.paddings[position]
-    style = {} if padding == "0ch" else {"style": f"--il-pad: {padding}"}
-    return element("td", column.cells[position].text, class_=_kind(column), **style)
+    pad = {"data_pad": column.paddings[position]} if column.paddings[position] else {}
+    return element("td", column.cells[position].text, class_=_kind(column), **pad)
 
 
 def _kind(column: Filled) -> str:
-    return "il-num" if column.numeric else "il-text"
+    return "il-measured-table__number" if column.numeric else "il-measured-table__text"
 
 
 def _missing(options: TableOptions, suite: str, case: str) -> Element:
     """The cell of a row that is not measured, across all columns."""
     text = f"not measured yet{_on(options)}; measure it with "
     command = element("code", f"python -m gpu_bench run --suite {suite} --case {case}")
-    return element("td", text, command, class_="il-missing", colspan=str(len(options.columns)))
+    return element("td", text, command, class_="il-measured-table__missing", colspan=str(len(options.columns)))
 
 
 def _not_measured(options: TableOptions, suite: str) -> Element:
@@ -138,9 +140,11 @@ def _on(options: TableOptions) -> str:
 def _note(records: Sequence[Record], samples: set[int]) -> Element:
     """The line under a table: where and when it was measured, what the spread means, where the raw data is."""
     sources = "; ".join(dict.fromkeys(source_line(record) for record in records))
-    sentences = [f"Measured on {sources}."]
+    sentences = [f" Measured on {sources}."]
     if samples:
         count = f", n = {min(samples)}" if len(samples) == 1 else ""
         sentences.append(f"Median ± half the interquartile range{count}.")
     sentences.append("Every case links to its raw record.")
-    return element("p", " ".join(sentences), class_="il-measured-table__note")
+    # The mark of measured values stands here once for all cells.
+    mark = element("span", class_="il-measured", aria_hidden="true")
+    return element("p", mark, " ".join(sentences), class_="il-measured-table__note")
