@@ -58,6 +58,17 @@ const COMPRESSED = new Set([".html", ".js", ".mjs", ".css", ".json", ".svg", ".w
  */
 
 /**
+ * The sitemap of a site that was built for this address. Instant navigation follows only links that the sitemap lists.
+ * @param {string} sitemap
+ * @param {string} base
+ */
+function movedSitemap(sitemap, base) {
+  const builtFor = [...sitemap.matchAll(/<loc>(.*?)<\/loc>/g)].map((match) => match[1] ?? "");
+  const root = builtFor.reduce((one, other) => (other.length < one.length ? other : one), builtFor[0] ?? "");
+  return sitemap.replaceAll(`<loc>${root}`, `<loc>${base}`);
+}
+
+/**
  * Starts a server for the built site in `folder` on a free port of 127.0.0.1.
  * @param {string} folder
  * @returns {Promise<SiteServer>}
@@ -123,6 +134,9 @@ export async function serveSite(folder) {
     if (extra) return answer(200, { "Content-Type": extra.type, "Cache-Control": "no-store" }, extra.body);
     const file = await resolve(path);
     if (!file) return answer(404, { "Content-Type": "text/plain" }, "not found\n");
+    if (path === `${SUB_PATH}sitemap.xml`) {
+      return answer(200, { "Content-Type": "application/xml" }, movedSitemap(await readFile(file, "utf8"), origin + SUB_PATH));
+    }
     const { tag, plain, gzipped } = await load(file);
     const type = TYPES.get(extname(file)) ?? "application/octet-stream";
     /** @type {Record<string, string>} */

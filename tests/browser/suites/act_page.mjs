@@ -25,7 +25,10 @@ export const answerRadio = (answer) => ({ role: "radio", name: answer, within: p
 export const lockButton = { role: "button", name: "Lock in", within: part("predict") };
 export const revealButton = { role: "button", name: "Reveal the answer", within: part("reveal") };
 export const checkButton = { role: "button", name: "Check", within: part("reflect") };
+export const lockNote = 'live-act [data-slot="lock-note"]';
 export const resetButton = { role: "button", name: "Reset this act", within: "live-act" };
+/** The second button, which asks again before answers are lost. */
+export const confirmReset = { role: "button", name: "Reset", exact: true, within: "live-act" };
 export const verdict = 'live-act [data-slot="verdict"]';
 export const failure = 'live-act [data-slot="failure"]';
 export const feedback = 'live-act [data-slot="feedback"]';
@@ -107,7 +110,7 @@ export async function fill(browser, label, option) {
   await browser.press(wanted < at ? "ArrowUp" : "ArrowDown", Math.abs(wanted - at));
 }
 
-/** What the instruments say now: headline, summary, failure and every table, as text. @param {Browser} browser */
+/** What the instruments say now: headline, what the chart is said to show, failure and every table, as text. @param {Browser} browser */
 export function instruments(browser) {
   return browser.eval(() => {
     const text = (/** @type {Element | null} */ element) => (element?.textContent ?? "").replace(/\s+/g, " ").trim();
@@ -119,7 +122,7 @@ export function instruments(browser) {
     }));
     return {
       headline: `${slot("headline-label")}: ${slot("headline-value")} ${slot("headline-unit")}`,
-      summary: slot("summary"),
+      chart: document.querySelector('live-act [data-slot="plot"]')?.getAttribute("aria-label") ?? "",
       failure: slot("failure"),
       tables,
     };
