@@ -1,0 +1,260 @@
+// The conversation with Python: intent, progress, latest wins, stop and replay, failure and retry.
+import { describe, expect, test } from "vitest";
+import { ActProblem, type Status } from "../src/client";
+import { bench, ignore, settle, state, view } from "./fake-worker";
+
+const snippet = (name: string, source = name) => ({ page: "lab/act1.md", name, source });
+
+describe("start", () => {
+  test("no worker exists before the reader shows intent", () => {
+    const { client, workers } = bench();
+    client.subscribe(ignore);
+    expect(workers).toHaveLength(0);
+    expect(client.status.phase).toBe("static");
+  });
+
+  test("two intents start one Python", () => {
+    const { client, workers, worker } = bench();
+    client.start();
+    client.start();
+    expect(workers).toHaveLength(1);
+    expect(worker().requests).toEqual([{ kind: "start", base: "https://example.org/assets/live/" }]);
+  });
+
+  test("progress is told in percent, and not as 100 % while Python itself starts", () => {
+    const { client, worker } = bench();
+    const seen: Status[] = [];
+    client.subscribe((status) => seen.push(status));
+    client.start();
+    worker().reply({ kind: "progress", label: "Python loads", loaded: 421, total: 1000 });
+    worker().reply({ kind: "progress", label: "Python loads", loaded: 1000, total: 1000 });
+    worker().ready();
+    expect(seen.map(({ phase, label, percent }) => [phase, label, percent])).toEqual([
+      ["static", "", null],
+      ["loading", "Python loads", 0],
+      ["loading", "Python loads", 42],
+      ["loading", "Python starts", null],
+      ["ready", "Python ready", null],
+    ]);
+  });
+
+  test("nothing is asked of Python before it is ready", () => {
+    const { client, worker } = bench();
+    void client.compute("tax", "act.py", state(1));
+    expect(worker().requests.map(({ kind }) => kind)).toEqual(["start"]);
+    worker().ready();
+    expect(worker().last.kind).toBe("compute");
+  });
+});
+
+describe("latest wins", () => {
+  test("of states asked for while one is computed only the newest is computed, and only its view is shown", async () => {
+    const { client, worker } = bench();
+    client.start();
+    worker().ready();
+    const views = [1, 8, 64].map((batch) => client.compute("tax", "act.py", state(batch)));
+    const first = worker().last;
+    worker().reply({ kind: "view", id: first.id, generation: 1, view: view("first") });
+    const newest = worker().last;
+    if (newest.kind !== "compute") throw new Error("not a computation");
+    expect(newest.state.controls.batch).toBe(64);
+    worker().reply({ kind: "view", id: newest.id, generation: newest.generation, view: view("newest") });
+    expect(await Promise.all(views)).toEqual([null, null, view("newest")]);
+    expect(worker().requests).toHaveLength(3);
+  });
+
+  test("two acts do not supersede each other", async () => {
+    const { client, worker } = bench();
+    client.start();
+    worker().ready();
+    const one = client.compute("tax", "a.py", state(1));
+    const other = client.compute("gap", "b.py", state(1));
+    for (let answered = 0; answered < 2; answered += 1) {
+      const request = worker().last;
+      if (request.kind !== "compute") throw new Error("not a computation");
+      worker().reply({ kind: "view", id: request.id, generation: request.generation, view: view(request.act) });
+    }
+    expect([(await one)?.summary, (await other)?.summary]).toEqual(["tax", "gap"]);
+  });
+
+  test("an answer to another request is not taken for this one's", async () => {
+    const { client, worker } = bench();
+    client.start();
+    worker().ready();
+    let shown: unknown = "nothing yet";
+    void client.compute("tax", "act.py", state(1)).then((got) => (shown = got));
+    worker().reply({ kind: "view", id: worker().last.id + 1, generation: 1, view: view("stray") });
+    await settle();
+    expect(shown).toBe("nothing yet");
+  });
+
+  test("what the act says is wrong reaches the caller", async () => {
+    const { client, worker } = bench();
+    const answer = client.compute("tax", "act.py", state(3));
+    worker().ready();
+    worker().reply({ kind: "problem", id: worker().last.id, message: "batch is 3; allowed: 1, 8" });
+    await expect(answer).rejects.toThrow(ActProblem);
+    await expect(answer).rejects.toThrow("allowed: 1, 8");
+  });
+});
+
+describe("snippets", () => {
+  test("output arrives while the snippet runs, the outcome when it ends", async () => {
+    const { client, worker } = bench();
+    let output = "";
+    const run = client.run(snippet("count"), [], (text) => (output += text));
+    worker().ready();
+    worker().reply({ kind: "output", id: worker().last.id, text: "1\n" });
+    expect(output).toBe("1\n");
+    expect(client.status.phase).toBe("running");
+    worker().reply({ kind: "ran", id: worker().last.id, result: "3", error: null });
+    expect(await run.outcome).toEqual({ kind: "ran", result: "3", error: null });
+    expect(client.status.phase).toBe("ready");
+  });
+
+  test("the snippets above run first, once, and say nothing", async () => {
+    const { client, worker } = bench();
+    let output = "";
+    const above = [snippet("first"), snippet("second")];
+    client.run(snippet("third"), above, (text) => (output += text));
+    worker().ready();
+    worker().reply({ kind: "output", id: worker().last.id, text: "noise" });
+    worker().ran();
+    worker().ran();
+    worker().ran();
+    await settle();
+    client.run(snippet("third"), above, ignore);
+    expect(worker().snippets).toEqual(["first", "second", "third", "third"]);
+    expect(output).toBe("");
+  });
+
+  test("a snippet above that fails does not keep this one from running", async () => {
+    const { client, worker } = bench();
+    client.run(snippet("second"), [snippet("first")], ignore);
+    worker().ready();
+    worker().reply({ kind: "ran", id: worker().last.id, result: null, error: { text: "NameError", line: 1 } });
+    await settle();
+    expect(worker().snippets).toEqual(["first", "second"]);
+  });
+});
+
+describe("stop", () => {
+  test("ends the worker, starts another and replays the page's snippets that had succeeded", async () => {
+    const { client, workers, worker } = bench();
+    client.start();
+    worker().ready();
+    client.run(snippet("names", "a = 1"), [], ignore);
+    worker().ran();
+    client.run({ page: "other.md", name: "elsewhere", source: "b = 2" }, [], ignore);
+    worker().ran();
+    client.run(snippet("broken", "1 / 0"), [], ignore);
+    worker().reply({ kind: "ran", id: worker().last.id, result: null, error: { text: "ZeroDivisionError", line: 1 } });
+    await settle();
+    const endless = client.run(snippet("endless", "while True: pass"), [], ignore);
+    endless.stop();
+
+    expect(await endless.outcome).toEqual({ kind: "stopped" });
+    expect(workers[0]?.terminated).toBe(true);
+    expect(workers).toHaveLength(2);
+    expect(client.status.phase).toBe("stopped");
+    worker().ready();
+    expect(worker().snippets).toEqual(["names"]);
+    worker().ran();
+    await settle();
+    expect(worker().snippets).toEqual(["names"]);
+    expect(client.status.phase).toBe("ready");
+  });
+
+  test("a state that an act is waiting for outlives it", async () => {
+    const { client, worker } = bench();
+    client.start();
+    worker().ready();
+    const endless = client.run(snippet("endless"), [], ignore);
+    const waiting = client.compute("tax", "act.py", state(8));
+    endless.stop();
+    worker().ready();
+    const request = worker().last;
+    if (request.kind !== "compute") throw new Error("not a computation");
+    worker().reply({ kind: "view", id: request.id, generation: request.generation, view: view("after") });
+    expect((await waiting)?.summary).toBe("after");
+  });
+
+  test("a snippet that is still in the queue is taken out without ending Python", async () => {
+    const { client, workers, worker } = bench();
+    client.start();
+    worker().ready();
+    client.run(snippet("slow"), [], ignore);
+    const queued = client.run(snippet("queued"), [], ignore);
+    queued.stop();
+    expect(await queued.outcome).toEqual({ kind: "stopped" });
+    worker().ran();
+    await settle();
+    expect(workers).toHaveLength(1);
+    expect(worker().snippets).toEqual(["slow"]);
+  });
+
+  test("works while a snippet above is what runs endlessly", async () => {
+    const { client, workers, worker } = bench();
+    client.start();
+    worker().ready();
+    const run = client.run(snippet("second"), [snippet("endless")], ignore);
+    run.stop();
+    expect(await run.outcome).toEqual({ kind: "stopped" });
+    expect(workers).toHaveLength(2);
+  });
+
+  test("the ended worker is not listened to any more", async () => {
+    const { client, workers } = bench();
+    client.start();
+    workers[0]?.ready();
+    const endless = client.run(snippet("endless"), [], ignore);
+    endless.stop();
+    workers[0]?.reply({ kind: "failed", message: "too late" });
+    await settle();
+    expect(client.status.phase).toBe("stopped");
+  });
+});
+
+describe("failure", () => {
+  test("a start that fails is told to the waiting snippet, and the next intent tries again", async () => {
+    const { client, workers, worker } = bench();
+    const first = client.run(snippet("count"), [], ignore);
+    worker().reply({ kind: "failed", message: "pyodide.asm.wasm could not be downloaded (HTTP 503)" });
+    expect(await first.outcome).toEqual({
+      kind: "problem",
+      message: "Python did not start: pyodide.asm.wasm could not be downloaded (HTTP 503).",
+    });
+    expect(client.status.phase).toBe("error");
+
+    const second = client.run(snippet("count"), [], ignore);
+    expect(workers).toHaveLength(2);
+    worker().ready();
+    worker().ran();
+    expect((await second.outcome).kind).toBe("ran");
+  });
+
+  test("a worker that cannot be loaded is a failure with a message", () => {
+    const { client, worker } = bench();
+    client.start();
+    worker().onerror?.({ message: "" });
+    expect(client.status.label).toBe("Python did not start: its worker could not be loaded.");
+  });
+
+  test("an act that was waiting gets nothing and can ask again", async () => {
+    const { client, worker } = bench();
+    const lost = client.compute("tax", "act.py", state(1));
+    worker().reply({ kind: "failed", message: "offline" });
+    expect(await lost).toBeNull();
+    void client.compute("tax", "act.py", state(1));
+    worker().ready();
+    expect(worker().last.kind).toBe("compute");
+  });
+
+  test("a Python that dies after it was ready is not said to have failed to start", () => {
+    const { client, worker } = bench();
+    client.start();
+    worker().ready();
+    worker().reply({ kind: "failed", message: "out of memory" });
+    expect(client.status.label).toBe("Python broke down: out of memory.");
+  });
+});

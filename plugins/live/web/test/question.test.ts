@@ -1,0 +1,70 @@
+// The locked prediction, as a choice and as a number.
+import { beforeEach, describe, expect, test } from "vitest";
+import { Question } from "../src/question";
+import type { Value } from "../src/protocol";
+
+const CHOICE = `<div><label><input type="radio" name="q" data-value="0" data-label="About 0 GB"></label>
+  <label><input type="radio" name="q" data-value="12" data-label="About 12 GB"></label></div>`;
+const NUMBER = `<input type="number" data-prediction min="0" max="100">`;
+
+let locked: Value[];
+
+function question(answers: string): { form: HTMLFormElement; asked: Question } {
+  document.body.innerHTML = `<form><fieldset data-slot="question" data-unit="%">${answers}</fieldset>
+    <button data-action="lock" disabled>Lock in</button><span data-slot="lock-note"></span></form>`;
+  const form = document.querySelector("form") as HTMLFormElement;
+  const asked = new Question(form);
+  asked.onLock((value) => locked.push(value), new AbortController().signal);
+  asked.show(null);
+  return { form, asked };
+}
+
+const submit = (form: HTMLFormElement) => form.dispatchEvent(new Event("submit", { cancelable: true }));
+const note = () => document.querySelector('[data-slot="lock-note"]')?.textContent;
+
+beforeEach(() => {
+  locked = [];
+});
+
+describe("question", () => {
+  test("the lock opens with the script, and the form never leaves the page", () => {
+    const { form } = question(CHOICE);
+    expect(form.querySelector("button")?.disabled).toBe(false);
+    expect(submit(form)).toBe(false);
+  });
+
+  test("without a choice nothing is locked, and it says so", () => {
+    submit(question(CHOICE).form);
+    expect([locked, note()]).toEqual([[], "Choose an answer first."]);
+  });
+
+  test("a choice is locked with the option's value", () => {
+    const { form } = question(CHOICE);
+    (form.querySelectorAll("input")[1] as HTMLInputElement).checked = true;
+    submit(form);
+    expect(locked).toEqual([12]);
+  });
+
+  test.each([["", false], ["101", false], ["-1", false], ["35.5", true]])("the number %j is accepted: %j", (typed, accepted) => {
+    const { form } = question(NUMBER);
+    (form.querySelector("input") as HTMLInputElement).value = typed;
+    submit(form);
+    expect(locked).toEqual(accepted ? [35.5] : []);
+    expect(note()).toBe(accepted ? "" : "Type a number from 0 to 100.");
+  });
+
+  test("a locked prediction cannot be changed and stays visible in its own words", () => {
+    const { form, asked } = question(CHOICE);
+    asked.show(12);
+    expect((form.querySelector("fieldset") as HTMLFieldSetElement).disabled).toBe(true);
+    expect((form.querySelectorAll("input")[1] as HTMLInputElement).checked).toBe(true);
+    expect(note()).toBe("Locked in: About 12 GB");
+  });
+
+  test("a remembered prediction counts only while it is offered", () => {
+    const { asked } = question(CHOICE);
+    expect([asked.offers(12), asked.offers(3)]).toEqual([true, false]);
+    const number = question(NUMBER).asked;
+    expect([number.offers(35), number.offers(135), number.words(35)]).toEqual([true, false, "35 %"]);
+  });
+});

@@ -1,0 +1,75 @@
+// Values from Python as nodes.
+import { describe, expect, test } from "vitest";
+import { padding, renderFailure, renderFeedback, renderTable, renderVerdict } from "../src/render";
+import type { Table } from "../src/protocol";
+
+const table: Table = {
+  caption: "Memory",
+  columns: [
+    { key: "part", label: "Part", unit: "", numeric: false },
+    { key: "gb", label: "Memory", unit: "GB", numeric: true },
+  ],
+  rows: [
+    { part: "Adam m", gb: "6.23" },
+    { part: "Total", gb: "31" },
+  ],
+};
+
+describe("tables", () => {
+  test("numbers line up on the decimal point without a change of their text", () => {
+    const cells = [...renderTable(table).querySelectorAll<HTMLElement>("td")];
+    expect(cells.map((cell) => [cell.textContent, cell.dataset.pad])).toEqual([
+      ["6.23", ""],
+      ["31", ".23"],
+    ]);
+  });
+
+  test("what is no number gets the full padding", () => {
+    expect(padding(["1.5", "–", "12.25"])).toEqual(["5", ".25", ""]);
+  });
+
+  test("the unit stands in the header, and the first cell of a row names the row", () => {
+    const node = renderTable(table);
+    expect(node.querySelectorAll("thead th")[1]?.textContent).toBe("Memory GB");
+    expect([...node.querySelectorAll("th[scope=row]")].map((cell) => cell.textContent)).toEqual(["Adam m", "Total"]);
+  });
+
+  test("text from Python is text, never markup", () => {
+    const node = renderTable({ ...table, caption: "<img src=x onerror=alert(1)>" });
+    expect(node.querySelector("img")).toBeNull();
+  });
+
+  test("a table that scrolls can be reached with the keyboard and has a name", () => {
+    const node = renderTable(table);
+    expect([node.tabIndex, node.getAttribute("aria-label")]).toEqual([0, "Memory"]);
+  });
+});
+
+describe("failure", () => {
+  const failure = { title: "Out of memory", what: "30.2 GB.", excess: "22.2 GB too much.", remedy: "Use SGD." };
+
+  test("says what failed, by how much, and what helps", () => {
+    expect(renderFailure(failure, true).textContent).toBe("Out of memory30.2 GB. 22.2 GB too much. Use SGD.");
+  });
+
+  test("interrupts only when it is new", () => {
+    expect(renderFailure(failure, true).getAttribute("role")).toBe("alert");
+    expect(renderFailure(failure, false).hasAttribute("role")).toBe(false);
+  });
+});
+
+describe("reveal and reflection", () => {
+  test("a verdict is its headline, its paragraphs and its tables", () => {
+    const nodes = renderVerdict({ correct: false, headline: "Off by 4.2", paragraphs: ["Why."], tables: { memory: table } });
+    expect(nodes.map((node) => node.nodeName)).toEqual(["P", "P", "DIV"]);
+    expect((nodes[0] as HTMLElement).dataset.correct).toBe("false");
+  });
+
+  test("feedback follows the order of the sentence and names the chosen answer", () => {
+    const items = renderFeedback(
+      { because: { correct: false, why: "No." }, factor: { correct: true, why: "Yes." } },
+      new Map([["factor", "2×"], ["because", "the GPU compresses"]]),
+    );
+    expect(items.map((item) => item.textContent)).toEqual(["✓ 2× Right. Yes.", "≠ the GPU compresses Not so. No."]);
+  });
+});
