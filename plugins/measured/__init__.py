@@ -5,9 +5,9 @@ What an author writes and what it becomes is described in `docs/authoring/`. The
 | module | what it does |
 |---|---|
 | `quantities` | units and number formats, one pint registry |
-| `records` | the committed records, checked against their schema, read by path |
-| `expressions`, `child`, `computed` | engine expressions, evaluated in a child process, cached |
-| `inline`, `table`, `markup` | what an inline number and a table look like |
+| `records`, `evidence` | the committed records: checked, read by path, put in words |
+| `expressions`, `child`, `computed` | engine expressions: evaluated in a child process, cached |
+| `inline`, `options`, `cells`, `table`, `markup` | what an author writes, and the number or table it becomes |
 | `extension` | the Markdown extension that ties these to a page |
 | `plugin`, `config` | the thin MkDocs shell |
 """

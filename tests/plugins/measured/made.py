@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import logging
@@ -26,12 +27,14 @@ CASES = {case.name: case for cases in SUITES.values() for case in cases}
 MEASURED = ("model", "data", "samples", "summary", "flops", "utilization", "loss", "memory", "energy")
 
 
-def document(case: str, *, seconds: float = 0.5, device: str = "nvidia-h200", status: str = "ok") -> dict[str, Any]:
+def document(
+    case: str, *, seconds: float = 0.5, device: str = "nvidia-h200", status: str = "ok", repeats: int = 3
+) -> dict[str, Any]:
     """A record of a case whose steps take about `seconds`; a failed one has nothing measured.
 
     Adam holds two vectors of 400 bytes, the model 100 parameters: small numbers, so that a test can name them.
     """
-    plan = CASES[case]
+    plan = dataclasses.replace(CASES[case], repeats=repeats)
     steps = [[seconds * (1 + 0.01 * (step % 5)) for step in range(plan.steps)] for _ in range(plan.repeats)]
     flat = [second for row in steps for second in row]
     vectors = {"sgd": (), "momentum": ("momentum_buffer",)}.get(plan.optimizer, ("exp_avg", "exp_avg_sq"))
@@ -39,7 +42,7 @@ def document(case: str, *, seconds: float = 0.5, device: str = "nvidia-h200", st
     made |= {
         "schema_version": SCHEMA_VERSION,
         "benchmark_version": BENCHMARK_VERSION,
-        "suite": next(suite for suite, cases in SUITES.items() if plan in cases),
+        "suite": next(suite for suite, cases in SUITES.items() if CASES[case] in cases),
         "name": case,
         "status": status,
         "message": None if status == "ok" else "CUDA out of memory",

@@ -277,6 +277,15 @@ def test_a_run_out_of_memory_is_published_as_such(site: Site) -> None:
     assert failed == [f"{SGD} out of memory", "—", "—"]
 
 
+def test_different_numbers_of_samples_stand_beside_their_cases(site: Site) -> None:
+    site.record(document(ADAM, repeats=3))
+    site.record(document(SGD, repeats=2))
+    site.page(TABLE % f"cases: [{SGD}, {ADAM}]")
+    html = site.build()
+    assert [row[0] for row in rows(html)] == [f"{SGD} n = 40", f"{ADAM} n = 60"]
+    assert "interquartile range." in text(html)
+
+
 def test_html_in_a_caption_or_label_is_shown_as_text(site: Site) -> None:
     site.record(document(ADAM))
     table = TABLE_ALL.replace("Step time", '"<script>alert(1)</script> & <b>bold</b>"').replace("Step,", '"<i>Step",')
