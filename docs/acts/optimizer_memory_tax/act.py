@@ -237,7 +237,7 @@ def culprit(setting: Setting, context: str) -> str:
     if not alone:
         return f"No component alone exceeds {limit}; their sum does."
     if len(alone) > 1:
-        return f"More than {limit}, each on its own: {', '.join(alone)}."
+        return f"Each of these alone exceeds {limit}: {', '.join(alone)}."
     return f"One component alone exceeds {limit}: {alone[0]}."
 
 

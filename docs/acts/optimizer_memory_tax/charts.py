@@ -69,7 +69,7 @@ def _stack() -> alt.Chart:
         alt.value("var(--il-limit)"),
         alt.Color("part:N", scale=alt.Scale(domain=list(COLORS), range=list(COLORS.values())), legend=None),
     )
-    bars: alt.Chart = _rows("bars").mark_rect(stroke="var(--il-bg)", strokeWidth=1.5)
+    bars: alt.Chart = _rows("bars").mark_rect(stroke="var(--il-surface)", strokeWidth=1.5)
     stack: alt.Chart = bars.encode(x=_x(STACK[0]), x2=alt.X2Datum(STACK[1]), y=_y("from"), y2="to", color=fill)
     return stack
 
@@ -100,7 +100,7 @@ def _labels() -> tuple[alt.Chart, ...]:
 
 def _limit() -> tuple[alt.Chart, ...]:
     """The device's memory: everything above this line does not fit. A pale edge keeps it visible on a red stack."""
-    edge = _rows("limit").mark_rule(stroke="var(--il-bg)", strokeWidth=5)
+    edge = _rows("limit").mark_rule(stroke="var(--il-surface)", strokeWidth=5)
     line = _rows("limit").mark_rule(stroke="var(--il-limit)", strokeWidth=2, strokeDash=[7, 4])
     return tuple(rule.encode(x=_x(0), x2=alt.X2Datum(STACK[1] + 1), y=_y("gb")) for rule in (edge, line))
 
