@@ -62,7 +62,7 @@ class Accelerator:
         peaks: Dense peaks.
         tdp: Thermal design power of the chip or card.
         sources: Where the figures come from.
-        multiprocessors: Streaming multiprocessors, which share out the tiles of a matrix product; 0 when not known.
+        multiprocessors: Streaming multiprocessors, which share out the tiles of a matrix product; 0 for other chips.
         links: Names of the links it has (`engine.links`), the fastest first; none for a chip that works alone.
         ceilings: Measured matrix products, at most one per number format.
         attention: Measured fused attention, or None.

@@ -8,6 +8,8 @@ takes an array wherever it takes a number, and returns one.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from engine.errors import EngineError
@@ -19,6 +21,35 @@ def _namespace(*values: Any) -> Any:
         if hasattr(value, "__array_namespace__"):
             return value.__array_namespace__()
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The functions below, looked up once, for formulas that call them many times."""
+
+    maximum: Callable[[float, float], float]
+    minimum: Callable[[float, float], float]
+    ceil_division: Callable[[float, float], float]
+    where: Callable[[bool, float, float], float]
+
+
+def _scalar_ceil_division(a: float, b: float) -> float:
+    return -(-a // b)
+
+
+def _scalar_where(condition: bool, if_true: float, if_false: float) -> float:
+    return if_true if condition else if_false
+
+
+_SCALARS = Numbers(max, min, _scalar_ceil_division, _scalar_where)
+
+
+def numbers(*values: Any) -> Numbers:
+    """Functions that fit `values`: Python's own for plain numbers, the array's for arrays."""
+    namespace = _namespace(*values)
+    if namespace is None:
+        return _SCALARS
+    return Numbers(namespace.maximum, namespace.minimum, lambda a, b: namespace.ceil(a / b), namespace.where)
 
 
 def maximum(a: float, b: float) -> float:

@@ -11,10 +11,11 @@ Source: NVIDIA, "Matrix Multiplication Background User's Guide", sections Tile Q
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from engine.accelerators import Accelerator
-from engine.arrays import ceil, maximum, minimum, require_at_least, where
+from engine.arrays import Numbers, ceil, maximum, minimum, numbers, require_at_least, where
 from engine.units import Count, FlopsPerSecond, Ratio, Seconds
 
 TYPICAL_CEILING: Ratio = 0.83
@@ -42,8 +43,8 @@ class Tile:
     efficiency: Ratio
 
 
-TILES = (Tile(256, 128, 1.0), Tile(128, 256, 1.0), Tile(128, 128, 0.95), Tile(128, 64, 0.75), Tile(64, 64, 0.55))
-"""Tiles that a library chooses from, as NVIDIA's guide lists them; rates relative to 256 x 128 after its figure 8."""
+TILES = (Tile(128, 256, 1.0), Tile(128, 128, 0.95), Tile(64, 64, 0.55))
+"""Tiles that a library chooses from; rates relative to the largest, after figure 8 of NVIDIA's guide."""
 
 
 def ceiling(chip: Accelerator, dtype: str) -> FlopsPerSecond:
@@ -91,17 +92,17 @@ def gemm_seconds(
         n: Columns of the result.
         k: Depth of the sum.
         rate: FLOPs per second of the best product on the chip (`ceiling`).
-        multiprocessors: Units that share the tiles; 0 when not known, then only depth counts.
+        multiprocessors: Units that share the tiles; 0 for a chip without such units: nothing is quantized.
         count: Independent products in one launch.
         tiles: Tiles to choose from.
     """
     if multiprocessors == 0:
-        return 2 * count * m * n * (k + PIPELINE_DEPTH) / rate
+        return 2 * count * m * n * k / rate
     best: Seconds | None = None
     for tile in tiles:
         grid = count * ceil(m / tile.m) * ceil(n / tile.n)
         depth = _depth(grid, k, multiprocessors)
-        seconds = depth * (2 * tile.m * tile.n * multiprocessors / (rate * tile.efficiency))
+        seconds = depth * _wave(tile, rate, multiprocessors)
         best = seconds if best is None else minimum(best, seconds)
     assert best is not None
     return best
@@ -122,3 +123,80 @@ def gemm_rate(m: Count, n: Count, k: Count, chip: Accelerator, dtype: str, count
         require_at_least(what, value, 1)
     seconds = gemm_seconds(m, n, k, ceiling(chip, dtype), chip.multiprocessors, count)
     return 2 * count * m * n * k / seconds
+
+
+@dataclass(frozen=True, slots=True)
+class RowProduct:
+    """Products with any number of rows and fixed n and k, ready for many evaluations; same result as `gemm_seconds`.
+
+    `options` holds, per tile, its rows, the tiles per row of tiles, and the seconds of one wave.
+    """
+
+    options: tuple[tuple[Count, Count, Seconds], ...]
+    units: Count
+    per_row: Seconds
+
+    def seconds(self, rows: Count, math: Numbers) -> Seconds:
+        """Seconds of one product with `rows` rows; `math` comes from `engine.arrays.numbers`."""
+        if not self.options:
+            return rows * self.per_row
+        ceil_division, minimum = math.ceil_division, math.minimum
+        best: Seconds | None = None
+        for height, columns, wave in self.options:
+            seconds = ceil_division(ceil_division(rows, height) * columns, self.units) * wave
+            best = seconds if best is None else minimum(best, seconds)
+        assert best is not None
+        return best
+
+
+def row_product(n: Count, k: Count, rate: FlopsPerSecond, multiprocessors: Count) -> RowProduct:
+    """A `RowProduct` for n columns and depth k (sums are not split: the rows are many)."""
+    depth = k + PIPELINE_DEPTH
+    options = tuple(
+        (tile.m, math.ceil(n / tile.n), depth * _wave(tile, rate, multiprocessors)) for tile in TILES if multiprocessors
+    )
+    return RowProduct(options, multiprocessors, 2 * n * k / rate)
+
+
+@dataclass(frozen=True, slots=True)
+class DeepProduct:
+    """Products with fixed m and n and any depth, ready for many evaluations: the gradient of a weight.
+
+    The tile is the one that is best for a sum over 8,192 tokens; with it the result is `gemm_seconds`'s.
+    """
+
+    waves: Count
+    grid_per_unit: Ratio
+    splits: bool
+    per_depth: Seconds
+    pipeline: Count = PIPELINE_DEPTH
+
+    def seconds(self, depth: Count, math: Numbers) -> Seconds:
+        """Seconds of one product over `depth`; `math` comes from `engine.arrays.numbers`."""
+        whole: float = self.waves * (depth + self.pipeline)
+        if self.splits:
+            shared = math.maximum(self.grid_per_unit * depth, SPLIT_DEPTH) + 2 * PIPELINE_DEPTH
+            whole = math.where(depth >= 2 * SPLIT_DEPTH, math.minimum(whole, shared), whole)
+        return whole * self.per_depth
+
+
+def deep_product(m: Count, n: Count, rate: FlopsPerSecond, multiprocessors: Count) -> DeepProduct:
+    """A `DeepProduct` for a result of m by n."""
+    if multiprocessors == 0:
+        return DeepProduct(1, 1.0, False, 2 * m * n / rate, pipeline=0)
+
+    def prepared(tile: Tile) -> DeepProduct:
+        grid = math.ceil(m / tile.m) * math.ceil(n / tile.n)
+        return DeepProduct(
+            math.ceil(grid / multiprocessors),
+            grid / multiprocessors,
+            grid < 2 * multiprocessors,
+            _wave(tile, rate, multiprocessors),
+        )
+
+    return min((prepared(tile) for tile in TILES), key=lambda product: product.seconds(8192, numbers()))
+
+
+def _wave(tile: Tile, rate: FlopsPerSecond, multiprocessors: Count) -> Seconds:
+    """Seconds in which all multiprocessors advance one tile each by one element of the sum."""
+    return 2 * tile.m * tile.n * multiprocessors / (rate * tile.efficiency)

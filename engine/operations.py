@@ -107,6 +107,13 @@ def _phases(
     return (linear[0], linear[1], linear[2]), (core[0], core[1], core[2])
 
 
+def operation_sizes(model: Transformer, attention: Attention, policy: str | Checkpointing) -> tuple[Size, Size]:
+    """Model and hardware FLOPs of a micro-batch as polynomials in batch and sequence, attention counted in full."""
+    linear, core = _phases(model, precision("bf16"), attention, checkpointing(policy))
+    needed = linear[0] + linear[1] + core[0] + core[1]
+    return needed, needed + linear[2] + core[2]
+
+
 def recomputation(section: Section, policy: Checkpointing) -> tuple[tuple[tuple[Op, ...], Count], ...]:
     """What checkpointing runs again of a section: groups of operations and how often each runs."""
     if section.name != "block" or policy.kind == "none":

@@ -7,26 +7,28 @@ is never below FLOPs over the dense peak nor bytes over the bandwidth.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from engine.accelerators import Accelerator, accelerator
 from engine.activations import Attention, sections
-from engine.arrays import maximum
+from engine.arrays import Numbers, maximum, numbers
 from engine.attention_io import causal_share
-from engine.blocks import Section
+from engine.blocks import Matmul, Section
 from engine.checkpointing import Checkpointing, checkpointing
 from engine.errors import EngineError, require_positive
-from engine.gemm import ceiling, gemm_seconds
+from engine.gemm import DeepProduct, RowProduct, ceiling, deep_product, gemm_seconds, row_product
 from engine.kernels import Kernel, Phase, backward_kernels, forward_kernels, recompute_kernels
 from engine.models import Transformer
 from engine.models import model as model_by_name
-from engine.operations import count_operations, flops_per_token, recomputation
+from engine.operations import operation_sizes, product_parameters, recomputation
 from engine.optimizers import Optimizer, optimizer
+from engine.polynomial import Polynomial, point, polynomial
 from engine.precision import Precision, precision
 from engine.roofline import STREAM_EFFICIENCY
-from engine.sizes import NOTHING, Size
+from engine.sizes import NOTHING, TOKENS, Size, as_size
 from engine.units import Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds
 from engine.update import FOREACH_LAUNCHES, update_bytes
 
@@ -112,33 +114,48 @@ class StepTime:
 
     @property
     def bound_by(self) -> str:
-        """What most of the step is spent on: `"compute"`, `"memory"` or `"launch"` (scalars only)."""
+        """`"launch"` when the host cannot keep up, else what most of the step is spent on (scalars only)."""
+        if self.host > self.device:
+            return "launch"
         parts = {"compute": self.compute, "memory": self.memory, "launch": self.launch}
         return max(parts, key=lambda part: parts[part])
 
 
 @dataclass(frozen=True, slots=True)
 class _Product:
-    """A matrix product of the step, its traffic, and how often it runs."""
+    """A matrix product of the step made ready: its shape, its traffic in seconds, and how often it runs."""
 
-    kernel: Kernel
+    shape: RowProduct | DeepProduct | Matmul
     rate: FlopsPerSecond
+    traffic: Polynomial
+    count: Count
 
-    def seconds(self, batch: Count, sequence: Count, units: Count) -> Seconds:
-        product = self.kernel.product
-        assert product is not None
-        m, n, k, count = (size(batch, sequence) for size in (product.m, product.n, product.k, product.count))
+    def seconds(self, batch: Count, sequence: Count, tokens: Count, units: Count, math: Numbers) -> Seconds:
+        """Arithmetic alone."""
+        if not isinstance(self.shape, Matmul):
+            return self.shape.seconds(tokens, math)
+        p = self.shape
+        m, n, k, count = (size(batch, sequence) for size in (p.m, p.n, p.k, p.count))
         return gemm_seconds(m, n, k, self.rate, units, count)
 
 
 @dataclass(frozen=True, slots=True)
+class _Attention:
+    """Fused attention made ready: seconds of full arithmetic, of traffic, and how often it runs."""
+
+    arithmetic: Polynomial
+    traffic: Polynomial
+    count: Count
+
+
+@dataclass(frozen=True, slots=True)
 class _PhaseWork:
-    """Everything that runs in one phase."""
+    """Everything that runs in one phase, in seconds."""
 
     products: tuple[_Product, ...]
-    attention: tuple[tuple[Kernel, FlopsPerSecond], ...]
-    moved: Size
-    arithmetic: Size
+    attention: tuple[_Attention, ...]
+    moved: Polynomial
+    arithmetic: Polynomial
     launches: Count
 
 
@@ -155,10 +172,9 @@ class StepPlan:
         accumulation: Seconds of adding one more micro-batch's gradients.
         host_per_kernel: Seconds the host needs per kernel.
         peak: Dense peak of the compute format.
-        bandwidth: Streaming rate of the memory.
-        vector_rate: FLOPs per second of what is not a matrix product.
-        attention_kind: `"flash"` or `"standard"`.
-        policy: Checkpointing.
+        model_flops: Matrix products of a micro-batch by the exact operation list.
+        hardware_flops: With what is computed again.
+        convention: FLOPs per token by the rule `6 N + 12 L h T`: the constant, and the part per T.
     """
 
     model: Transformer
@@ -169,10 +185,9 @@ class StepPlan:
     accumulation: Seconds
     host_per_kernel: Seconds
     peak: FlopsPerSecond
-    bandwidth: float
-    vector_rate: FlopsPerSecond
-    attention_kind: Attention
-    policy: Checkpointing
+    model_flops: Polynomial
+    hardware_flops: Polynomial
+    convention: tuple[float, float]
 
     def __call__(self, batch: Count, sequence: Count | None = None, accumulate: Count = 1) -> StepTime:
         """The step's time. `batch`, `sequence` and `accumulate` may be NumPy arrays.
@@ -191,19 +206,32 @@ class StepPlan:
         longest = sequence.max() if hasattr(sequence, "max") else sequence
         if self.model.position == "learned" and longest > self.model.max_seq:
             raise EngineError(f"sequence {longest} is too long; {self.model.name} allows at most {self.model.max_seq}")
+        at = point(batch, sequence)
+        tokens = at[2]
+        math = numbers(batch, sequence)
+        diagonal = causal_share(sequence)
         seconds: dict[str, Seconds] = {"forward": 0.0, "backward": 0.0, "recompute": 0.0}
         compute: Seconds = 0.0
         memory: Seconds = self.update + (accumulate - 1) * self.accumulation
         launches = self.update_launches
         for phase, work in self.phases:
-            bound_by_compute, bound_by_memory = self._phase(work, batch, sequence)
-            launches = launches + work.launches * accumulate
+            bound_by_compute = work.arithmetic(at)
+            bound_by_memory = work.moved(at)
+            for product in work.products:
+                arithmetic = product.seconds(batch, sequence, tokens, self.chip.multiprocessors, math)
+                traffic = product.traffic(at)
+                bound_by_compute = bound_by_compute + product.count * arithmetic
+                bound_by_memory = bound_by_memory + product.count * math.maximum(traffic - arithmetic, 0.0)
+            for fused in work.attention:
+                arithmetic = fused.arithmetic(at) * diagonal
+                traffic = fused.traffic(at)
+                bound_by_compute = bound_by_compute + fused.count * arithmetic
+                bound_by_memory = bound_by_memory + fused.count * math.maximum(traffic - arithmetic, 0.0)
             compute = compute + bound_by_compute * accumulate
             memory = memory + bound_by_memory * accumulate
-            spent = bound_by_compute + bound_by_memory + work.launches * KERNEL_GAP
-            seconds[phase] = seconds[phase] + spent * accumulate
-        counted = count_operations(self.model, batch, sequence, attention=self.attention_kind, policy=self.policy)
-        tokens = batch * sequence * accumulate
+            launches = launches + work.launches * accumulate
+            seconds[phase] = (bound_by_compute + bound_by_memory + work.launches * KERNEL_GAP) * accumulate
+        all_tokens = tokens * accumulate
         return StepTime(
             compute=compute,
             memory=memory,
@@ -213,31 +241,12 @@ class StepPlan:
             recompute=seconds["recompute"],
             update=self.update + (accumulate - 1) * self.accumulation + self.update_launches * KERNEL_GAP,
             host=launches * self.host_per_kernel,
-            tokens=tokens,
-            model_flops=counted.model * accumulate,
-            hardware_flops=counted.hardware * accumulate,
-            convention_flops=flops_per_token(self.model, sequence) * tokens,
+            tokens=all_tokens,
+            model_flops=self.model_flops(at) * accumulate,
+            hardware_flops=self.hardware_flops(at) * accumulate,
+            convention_flops=(self.convention[0] + self.convention[1] * sequence) * all_tokens,
             peak=self.peak,
         )
-
-    def _phase(self, work: _PhaseWork, batch: Count, sequence: Count) -> tuple[Seconds, Seconds]:
-        """Seconds bound by arithmetic and by memory of one micro-batch."""
-        compute: Seconds = 0.0
-        units = self.chip.multiprocessors
-        memory = work.moved(batch, sequence) / self.bandwidth
-        if work.arithmetic.terms:
-            compute = compute + work.arithmetic(batch, sequence) / self.vector_rate
-        for product in work.products:
-            arithmetic = product.seconds(batch, sequence, units)
-            traffic = product.kernel.bytes(batch, sequence) / self.bandwidth
-            compute = compute + product.kernel.count * arithmetic
-            memory = memory + product.kernel.count * maximum(traffic - arithmetic, 0.0)
-        for kernel, rate in work.attention:
-            arithmetic = kernel.flops(batch, sequence) * causal_share(sequence) / rate
-            traffic = kernel.bytes(batch, sequence) / self.bandwidth
-            compute = compute + kernel.count * arithmetic
-            memory = memory + kernel.count * maximum(traffic - arithmetic, 0.0)
-        return compute, memory
 
 
 @lru_cache(maxsize=512)
@@ -284,6 +293,7 @@ def step_plan(
         work.append(("recompute", formats.gather(again)))
     streaming = STREAM_EFFICIENCY * chip.bandwidth
     gradients = model.parameters * mode.gradients.bits // 8
+    model_flops, hardware_flops = operation_sizes(model, attention, policy)
     return StepPlan(
         model=model,
         chip=chip,
@@ -293,10 +303,9 @@ def step_plan(
         accumulation=3 * gradients / streaming,
         host_per_kernel=HOST_COMPILED if fused else HOST_EAGER,
         peak=chip.peak(formats.name(mode.compute.name)),
-        bandwidth=streaming,
-        vector_rate=chip.peak("fp32"),
-        attention_kind=attention,
-        policy=policy,
+        model_flops=polynomial(model_flops),
+        hardware_flops=polynomial(hardware_flops),
+        convention=(6 * product_parameters(model), 12 * model.layers * model.query_width),
     )
 
 
@@ -358,35 +367,49 @@ class _Formats:
 
     def gather(self, kernels: Iterable[Kernel]) -> _PhaseWork:
         """Sort kernels by what bounds them; traffic and small arithmetic become one polynomial each."""
-        products: list[_Product] = []
-        attention: list[tuple[Kernel, FlopsPerSecond]] = []
+        products: Counter[_Product] = Counter()
+        attention: list[_Attention] = []
         moved = arithmetic = NOTHING
         launches = 0
-        ridge = self.chip.peak("fp32") / (STREAM_EFFICIENCY * self.chip.bandwidth)
+        streaming = STREAM_EFFICIENCY * self.chip.bandwidth
+        vector_rate = self.chip.peak("fp32")
         for kernel in kernels:
             launches += kernel.count
             dtype = self.name(kernel.dtype.name) if kernel.dtype else ""
-            if kernel.kind == "matmul":
-                products.append(_Product(kernel, ceiling(self.chip, dtype)))
+            traffic = polynomial(kernel.bytes, 1 / streaming)
+            if kernel.product is not None:
+                rate = ceiling(self.chip, dtype)
+                products[_Product(self.shape(kernel.product, rate), rate, traffic, 1)] += kernel.count
             elif kernel.kind == "attention":
-                attention.append((kernel, self.attention_rate(dtype)))
-            elif kernel.flops(1, 1024) > ridge * kernel.bytes(1, 1024):
+                seconds = polynomial(kernel.flops, 1 / self.attention_rate(dtype))
+                attention.append(_Attention(seconds, traffic, kernel.count))
+            elif kernel.flops(1, 1024) * streaming > kernel.bytes(1, 1024) * vector_rate:
                 arithmetic = arithmetic + kernel.flops * kernel.count
             else:
                 moved = moved + kernel.bytes * kernel.count
-        return _PhaseWork(_merged(products), tuple(attention), moved, arithmetic, launches)
+        return _PhaseWork(
+            products=tuple(replace(product, count=count) for product, count in products.items()),
+            attention=tuple(attention),
+            moved=polynomial(moved, 1 / streaming),
+            arithmetic=polynomial(arithmetic, 1 / vector_rate),
+            launches=launches,
+        )
+
+    def shape(self, product: Matmul, rate: FlopsPerSecond) -> RowProduct | DeepProduct | Matmul:
+        """A product over tokens made ready for many evaluations; others stay as they are."""
+        units = self.chip.multiprocessors
+        if product.count != as_size(1):
+            return product
+        if product.m == TOKENS:
+            return row_product(_constant(product.n), _constant(product.k), rate, units)
+        return deep_product(_constant(product.m), _constant(product.n), rate, units)
 
 
-def _merged(products: Iterable[_Product]) -> tuple[_Product, ...]:
-    """Equal products become one with a higher count, so that they are evaluated once."""
-    counts: dict[tuple[object, ...], _Product] = {}
-    for product in products:
-        kernel = product.kernel
-        key = (kernel.product, kernel.bytes, product.rate)
-        if key in counts:
-            product = replace(product, kernel=replace(kernel, count=kernel.count + counts[key].kernel.count))
-        counts[key] = product
-    return tuple(counts.values())
+def _constant(size: Size) -> Count:
+    """The value of a size that depends neither on batch nor on sequence."""
+    ((power, value),) = size.terms
+    assert power == (0, 0)
+    return value
 
 
 def _all_backward(model: Transformer, mode: Precision, parts: tuple[Section, ...], fused: bool) -> Iterable[Kernel]:
