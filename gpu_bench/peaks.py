@@ -11,23 +11,24 @@ from engine.accelerators import accelerator
 from engine.errors import EngineError
 from gpu_bench.cases import Precision
 
-# Exact names only. A laptop or a cut-down variant shares the words but not the peak, so anything else is unknown.
-_ENGINE_NAMES = {
-    "NVIDIA A100-PCIE-40GB": "a100-40",
+ENGINE_NAMES = {
+    "NVIDIA A100-PCIE-40GB": "a100-40-pcie",
     "NVIDIA A100-SXM4-40GB": "a100-40",
-    "NVIDIA A100 80GB PCIe": "a100-80",
+    "NVIDIA A100 80GB PCIe": "a100-80-pcie",
     "NVIDIA A100-SXM4-80GB": "a100-80",
     "NVIDIA H100 80GB HBM3": "h100-sxm",
     "NVIDIA H100 PCIe": "h100-pcie",
     "NVIDIA H200": "h200",
     "NVIDIA B200": "b200",
     "NVIDIA GeForce RTX 4060": "rtx-4060",
+    "NVIDIA GeForce RTX 4060 Laptop GPU": "rtx-4060-laptop",
     "NVIDIA GeForce RTX 4090": "rtx-4090",
     "NVIDIA GeForce RTX 5080": "rtx-5080",
     "NVIDIA GeForce RTX 5090": "rtx-5090",
     "Tesla V100-SXM2-16GB": "v100-16",
     "Tesla V100-SXM2-32GB": "v100-32",
 }
+"""Name that the driver gives -> name in the engine. Exact: variants share the words but not the peak."""
 _COMPUTE_FORMAT: dict[Precision, str] = {
     "fp32": "fp32",
     "tf32": "tf32",
@@ -40,7 +41,7 @@ _COMPUTE_FORMAT: dict[Precision, str] = {
 def specified_peak(device_name: str | None, precision: Precision) -> float | None:
     """Dense peak in FLOP/s of the data sheet for the format that the matrix products run in; None when unknown."""
     try:
-        return accelerator(_ENGINE_NAMES[device_name or ""]).peak(_COMPUTE_FORMAT[precision])
+        return accelerator(ENGINE_NAMES[device_name or ""]).peak(_COMPUTE_FORMAT[precision])
     except (KeyError, EngineError):
         return None
 

@@ -290,7 +290,9 @@ def _line(job: _Job, part: Mapping[str, Any]) -> str:
     """One line about a finished repeat."""
     head = f"{job.case.name}, repeat {len(job.parts)} of {job.case.repeats}: "
     if part["status"] not in ("ok", "throttled"):
-        return head + f"{part['status']}: {part['message'].splitlines()[0]}"
+        # The first line says how it ended, the last one why.
+        told = part["message"].splitlines()
+        return head + ": ".join(dict.fromkeys([part["status"], told[0], told[-1]]))
     step = statistics.median(part["timing"]["step_s"])
     speed = f"{step * 1000:.1f} ms/step, {job.case.tokens_per_step / step:,.0f} tokens/s"
     others = part["timing"]["others_share"]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from gpu_bench import runner
 from tests.gpu_bench.tiny import tiny_case
@@ -19,7 +20,10 @@ def one_thread() -> Iterator[None]:
     """Threads that wait for each other make a busy machine many times slower; tests measure nothing."""
     before = os.environ.get("OMP_NUM_THREADS")
     os.environ["OMP_NUM_THREADS"] = "1"
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
     yield
+    torch.set_num_threads(threads)
     if before is None:
         del os.environ["OMP_NUM_THREADS"]
     else:
