@@ -1,0 +1,144 @@
+"""Published measurements: reads the data files, checks them, and turns every row into settings and measurements.
+
+A data file holds tables; a table has columns, rows, defaults and a source. `[common]` and `[source]` of a file serve
+all its tables. A column named in `MEASURES` is a published result, any other a setting of the run.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine import Transformer, model
+
+DATA = Path(__file__).with_name("data")
+
+MEASURES = {
+    "tokens_per_s_per_gpu": "time",
+    "seconds": "time",
+    "tflops_with_recompute": "time",
+    "tflops_model": "time",
+    "mfu_korthikanti": "time",
+    "gib": "memory",
+    "gb": "memory",
+    "thousand_mib": "memory",
+    "parameters": "parameters",
+    "mwh": "energy",
+    "tonnes_co2": "energy",
+}
+"""Columns that are published results, and the group each belongs to."""
+
+VERIFIED = ("opened", "from memory of the paper")
+
+_SHAPE = ("layers", "hidden", "heads", "vocab", "position")
+_SOURCE = ("title", "url", "where", "date", "verified")
+_SETTINGS = frozenset(
+    (
+        "model name gpu devices batch sequence accumulate global_batch data tensor pipeline interleave zero precision "
+        "attention checkpointing framework fused overlap network_gbit sequence_parallel dropout optimizer update loss "
+        "optimizer_in_backward balanced device_hours watts"
+    ).split()
+).union(_SHAPE)
+
+
+class DataError(ValueError):
+    """A data file breaks its format; the message says where."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a table comes from. `verified` says whether the figures were read there or are remembered."""
+
+    title: str
+    url: str
+    where: str
+    date: str
+    verified: str
+    note: str = ""
+    used_for: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One published run: what was run (`settings`), what came out (`measures`, by kind), and the source."""
+
+    name: str
+    settings: Mapping[str, Any]
+    measures: Mapping[str, float]
+    source: Source
+    shape: Transformer | None
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """A setting, or `default` where the source says nothing."""
+        return self.settings.get(key, default)
+
+
+def load(folder: Path = DATA) -> tuple[Row, ...]:
+    """All rows of all data files. Raises `DataError` for an unknown column, a short row or a missing source."""
+    return tuple(row for path in sorted(folder.glob("*.toml")) for row in _file(path))
+
+
+def _file(path: Path) -> Iterator[Row]:
+    with path.open("rb") as file:
+        content = tomllib.load(file)
+    for number, table in enumerate(content.get("table", [])):
+        where = f"{path.name}, table {number + 1}"
+        source = _source({**content.get("source", {}), **table}, where)
+        defaults = {**content.get("common", {}), **table.get("defaults", {})}
+        for values in table["rows"]:
+            if len(values) != len(table["columns"]):
+                raise DataError(f"{where}: row {values} has {len(values)} values, allowed: {len(table['columns'])}")
+            filled = {**defaults, **dict(zip(table["columns"], values, strict=True))}
+            yield _row(filled, source, content.get("models", {}), where)
+
+
+def _source(table: Mapping[str, Any], where: str) -> Source:
+    missing = [key for key in _SOURCE if not table.get(key)]
+    if missing:
+        raise DataError(f"{where}: the source lacks {', '.join(missing)}")
+    if table["verified"] not in VERIFIED:
+        raise DataError(f"{where}: verified {table['verified']!r} is unknown, allowed: {', '.join(VERIFIED)}")
+    return Source(**{key: table[key] for key in _SOURCE}, note=table.get("note", ""), used_for=table.get("used_for", ""))
+
+
+def _row(filled: Mapping[str, Any], source: Source, models: Mapping[str, Any], where: str) -> Row:
+    unknown = set(filled) - _SETTINGS - set(MEASURES)
+    if unknown:
+        raise DataError(f"{where}: column {sorted(unknown)[0]!r} is unknown, allowed: {', '.join(sorted(_SETTINGS))}")
+    # Zero stands for "not published": a table has the column, this row does not.
+    measures = {key: float(value) for key, value in filled.items() if key in MEASURES and value}
+    settings = {key: value for key, value in filled.items() if key not in MEASURES}
+    shape = None if "device_hours" in settings else _shape(settings, models)
+    return Row(_name(settings, shape), settings, measures, source, shape)
+
+
+def _shape(settings: Mapping[str, Any], models: Mapping[str, Any]) -> Transformer:
+    name = settings.get("model", "")
+    longest = settings["sequence"]
+    if name in models:
+        return Transformer(name=name, max_seq=longest, **models[name])
+    if name:
+        return model(name)
+    shape = {key: settings[key] for key in _SHAPE if key in settings}
+    size = f"{settings['layers']}x{settings['hidden']}"
+    return Transformer(name=f"{size}, {settings['heads']} heads", max_seq=longest, **shape)
+
+
+def _name(settings: Mapping[str, Any], shape: Transformer | None) -> str:
+    if shape is None:
+        return str(settings["name"])
+    parts = [shape.name, f"{settings.get('devices') or _devices(settings)} x {settings['gpu']}"]
+    for key, mark in (("tensor", "TP"), ("pipeline", "PP"), ("data", "DP")):
+        if settings.get(key, 1) > 1:
+            parts.append(f"{mark} {settings[key]}")
+    parts.append(f"batch {settings['batch']} x {settings['sequence']}")
+    if settings.get("checkpointing", "none") != "none":
+        parts.append(f"checkpointing {settings['checkpointing']}")
+    return ", ".join(parts)
+
+
+def _devices(settings: Mapping[str, Any]) -> int:
+    return int(settings.get("data", 1) * settings.get("tensor", 1) * settings.get("pipeline", 1))
