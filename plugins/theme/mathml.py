@@ -106,11 +106,6 @@ class _MathmlTreeprocessor(Treeprocessor):
             return
         element.text = None
         element.append(math)
-        if display:
-            # A wide formula scrolls inside its box; the box must then be reachable by keyboard.
-            element.set("tabindex", "0")
-            element.set("role", "group")
-            element.set("aria-label", "Formula")
 
 
 class MathmlExtension(Extension):
