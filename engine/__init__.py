@@ -14,13 +14,15 @@ from engine.activations import sections
 from engine.blocks import Matmul, Op, Section, Value
 from engine.dtypes import DType, dtype
 from engine.errors import EngineError
+from engine.layout import Layout
 from engine.memory import training_memory
 from engine.models import Parameter, Transformer, list_models, model
-from engine.optimizers import Optimizer, StateVector, list_optimizers, optimizer
+from engine.optimizers import Optimizer, StateVector, galore, list_optimizers, optimizer
 from engine.precision import Precision, list_precisions, precision
 from engine.records import Source
 from engine.sizes import Size
-from engine.tensors import MemoryLedger, Tensor
+from engine.tensors import MemoryLedger, Moment, Tensor
+from engine.textbook import chapter_activation_bytes, hidden_states_bytes
 from engine.units import GB, GIB, Unit, format_bytes, unit_of
 
 __version__ = "0.1.0"
@@ -31,8 +33,10 @@ __all__ = [
     "Accelerator",
     "DType",
     "EngineError",
+    "Layout",
     "Matmul",
     "MemoryLedger",
+    "Moment",
     "Op",
     "Optimizer",
     "Parameter",
@@ -48,8 +52,11 @@ __all__ = [
     "Value",
     "__version__",
     "accelerator",
+    "chapter_activation_bytes",
     "dtype",
     "format_bytes",
+    "galore",
+    "hidden_states_bytes",
     "list_accelerators",
     "list_models",
     "list_optimizers",

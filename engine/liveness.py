@@ -30,16 +30,20 @@ class WorkingSet:
         entering: The section's input.
         forward: Alive while each operation runs forward, what was saved before included; only those that can be
             the largest for some batch and sequence.
+        passing: As `forward`, when nothing is saved because it will be recomputed.
         backward: Alive while each operation runs backward, with parameter gradients of this occurrence.
         gradients: Parameter gradients that backward leaves behind.
+        saves_input: Whether the section's input is among what is saved.
     """
 
     saved: Size
     casts: Size
     entering: Size
     forward: tuple[Size, ...]
+    passing: tuple[Size, ...]
     backward: tuple[Size, ...]
     gradients: Size
+    saves_input: bool
 
 
 def working_set(section: Section, gradients: DType, fate: GradientFate, *, selective: bool = False) -> WorkingSet:
@@ -59,8 +63,10 @@ def working_set(section: Section, gradients: DType, fate: GradientFate, *, selec
         casts=_total(value for value in kept if value.component == "casts"),
         entering=section.input.byte_size if section.input else NOTHING,
         forward=undominated(_forward(section, kept)),
+        passing=undominated(_forward(section, ())),
         backward=undominated(_Backward(section, gradients, fate, kept).run()),
         gradients=left,
+        saves_input=section.input in kept,
     )
 
 
@@ -168,6 +174,10 @@ class _Backward:
                 contributions.append((value, self._owner[result]))
             else:
                 contributions.append((value, self._storage(value)))
+        broadcast = op.weights or any(value.size != result.size for value in inputs)
+        if op.kind == "elementwise" and broadcast and not op.passes_gradient:
+            # The gradient of a broadcast factor is a whole product first, and a sum afterwards.
+            yield self._alive() + result.byte_size
         yield self._alive()
         for value in op.outputs:
             self._owner.pop(value, None)

@@ -1,21 +1,34 @@
-"""Training memory of one device: the ledger of named tensors for a model, optimizer, precision and batch."""
+"""Training memory of one device: the ledger of named tensors and the peak, for a model, an optimizer and a batch."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
 
-from engine.activations import Attention, sections
+from engine.activations import Attention, Framework, sections
+from engine.backends import BackendName
 from engine.blocks import Section
+from engine.checkpointing import Checkpointing
 from engine.errors import EngineError, require_positive
+from engine.layout import Layout, Stage, stages
+from engine.liveness import GradientFate, kept_values, working_set
 from engine.models import Transformer
 from engine.models import model as model_by_name
 from engine.optimizers import Optimizer
 from engine.optimizers import optimizer as optimizer_by_name
+from engine.peak import StepMemory
 from engine.precision import Precision
 from engine.precision import precision as precision_by_name
+from engine.recipe import Recipe, recipe
+from engine.static import stage_parameters, static_tensors
 from engine.tensors import MemoryLedger, Tensor
-from engine.units import Count, Ratio
+from engine.units import Bytes, Count, Ratio
+
+CUBLAS_WORKSPACE = 32 * 2**20
+"""Scratch memory of the matrix library on Hopper, one handle; other NVIDIA generations take about 8 MiB."""
+CUDA_CONTEXT = 512 * 2**20
+"""Driver and kernels outside PyTorch's allocator: 0.3 to 0.9 GiB, by device and loaded libraries."""
+SINGLE = Layout()
 
 
 def training_memory(
@@ -27,22 +40,40 @@ def training_memory(
     sequence: Count | None = None,
     attention: Attention = "flash",
     dropout: Ratio = 0.0,
-    backend: str = "cuda",
+    checkpointing: str | Checkpointing = "none",
+    loss: str = "full",
+    accumulate: Count = 1,
+    optimizer_in_backward: bool = False,
+    offload: str = "none",
+    update: str | None = None,
+    framework: Framework = "torch",
+    layout: Layout = SINGLE,
+    backend: BackendName = "cuda",
 ) -> MemoryLedger:
-    """Every tensor a training step keeps, with its bytes.
+    """Every tensor a training step keeps on a device, and what is allocated at its peak.
+
+    With pipeline parallelism the ledger is that of the stage whose peak is largest.
 
     Args:
         model: A name from `list_models()` or a `Transformer`.
         optimizer: A name from `list_optimizers()`.
         precision: A name from `list_precisions()`.
-        batch: Sequences in the micro-batch; a NumPy array sweeps.
+        batch: Sequences in the micro-batch of one device; a NumPy array sweeps.
         sequence: Tokens in a sequence; the model's longest when None.
         attention: `"flash"` or `"standard"`.
         dropout: Probability of embedding, attention and residual dropout.
+        checkpointing: `"none"`, `"selective"`, `"full"` or `"every:K"`.
+        loss: `"full"`, or `"chunked:K"` to compute logits and loss in K pieces of the sequence.
+        accumulate: Micro-batches whose gradients are added up before an update.
+        optimizer_in_backward: Update each parameter as soon as its gradient is known, and free the gradient.
+        offload: What lives in host memory: `"none"`, `"optimizer"` (states, master copy), `"gradients"` (these too).
+        update: `"foreach"`, `"for-loop"` or `"fused"`; the framework's default when None.
+        framework: Whose operation list, `"torch"` or `"megatron"`.
+        layout: How the job's devices divide the work.
         backend: Whose kernels run, `"cuda"` or `"cpu"`.
 
     Raises:
-        EngineError: For an unknown name or a value out of range.
+        EngineError: For an unknown name, a value out of range, or choices that exclude each other.
     """
     if isinstance(model, str):
         model = model_by_name(model)
@@ -53,31 +84,102 @@ def training_memory(
     longest = sequence.max() if hasattr(sequence, "max") else sequence
     if model.position == "learned" and longest > model.max_seq:
         raise EngineError(f"sequence {longest} is too long; {model.name} allows at most {model.max_seq}")
-    saved = _saved_tensors(sections(model, precision, attention, dropout, backend), batch, sequence)
-    return MemoryLedger(_static_tensors(model, optimizer, precision) + tuple(saved))
+    update = update or _default_update(framework, backend)
+    choices = recipe(checkpointing, loss, accumulate, optimizer_in_backward, offload, update)
+    ledgers = []
+    for stage in stages(model, layout):
+        plan = _plan(stage, layout, optimizer, precision, choices, attention, dropout, framework, backend)
+        parts, static, step = plan
+        saved = _saved_tensors(parts, stage, choices, batch, sequence)
+        workspace, context = (CUBLAS_WORKSPACE, CUDA_CONTEXT) if backend == "cuda" else (0, 0)
+        ledgers.append(MemoryLedger((*static, *saved), step.moments(batch, sequence), workspace, context))
+    return ledgers[0] if len(ledgers) == 1 else max(ledgers, key=lambda ledger: _scalar(ledger.allocated_peak))
 
 
-@lru_cache(maxsize=256)
-def _static_tensors(model: Transformer, optimizer: Optimizer, precision: Precision) -> tuple[Tensor, ...]:
-    return tuple(_static(model, optimizer, precision))
+@lru_cache(maxsize=512)
+def _plan(
+    stage: Stage,
+    layout: Layout,
+    optimizer: Optimizer,
+    precision: Precision,
+    choices: Recipe,
+    attention: Attention,
+    dropout: Ratio,
+    framework: Framework,
+    backend: BackendName,
+) -> tuple[tuple[Section, ...], tuple[Tensor, ...], StepMemory]:
+    """All that does not depend on batch and sequence."""
+    parts = sections(stage.model, precision, attention, dropout, backend, framework, layout.sequence_shards)
+    parts = tuple(part for part in parts if _belongs(part, stage))
+    static = static_tensors(stage, layout, optimizer, precision, choices, framework == "torch")
+    fate = _gradient_fate(layout, choices, framework)
+    selective = choices.checkpointing.kind == "selective"
+    sets = {part.name: working_set(part, precision.gradients, fate, selective=selective) for part in parts}
+    on_device = [tensor for tensor in static if tensor.place == "device"]
+    gradients = sum(tensor.bytes for tensor in on_device if tensor.component == "gradients")
+    resident = sum(tensor.bytes for tensor in on_device) - (0 if fate == "present" else gradients)
+    step = StepMemory(
+        stage=stage,
+        recipe=choices,
+        sets=sets,
+        resident=resident + (CUBLAS_WORKSPACE if backend == "cuda" else 0),
+        gradients=0 if fate == "present" else gradients,
+        update=_update_bytes(stage, layout, optimizer, precision, choices),
+        head_gradient=precision.gradients.bytes(stage.model.vocab * stage.model.hidden),
+        tied=stage.model.tied and stage.first and stage.last,
+        gradients_accrue=fate == "accrue",
+    )
+    return parts, static, step
 
 
-def _static(model: Transformer, optimizer: Optimizer, precision: Precision) -> Iterator[Tensor]:
-    for p in model.parameter_tensors:
-        yield Tensor(p.name, "parameters", p.elements, precision.weights, p.count)
-    if precision.master:
-        for p in model.parameter_tensors:
-            yield Tensor(f"{p.name}.master", "master", p.elements, precision.master, p.count)
-    for p in model.parameter_tensors:
-        yield Tensor(f"{p.name}.grad", "gradients", p.elements, precision.gradients, p.count)
-    for state in optimizer.states:
-        for p in model.parameter_tensors:
-            name = f"{p.name}.{state.name}"
-            yield Tensor(name, "optimizer", p.elements, precision.states, p.count, part=state.name)
+def _belongs(part: Section, stage: Stage) -> bool:
+    return part.name == "block" or (stage.first if part.name == "embedding" else stage.last)
 
 
-def _saved_tensors(parts: tuple[Section, ...], batch: Count, sequence: Count) -> Iterator[Tensor]:
-    for section in parts:
-        for value in section.saved:
+def _default_update(framework: Framework, backend: BackendName) -> str:
+    if framework == "megatron":
+        return "fused"
+    return "foreach" if backend == "cuda" else "for-loop"
+
+
+def _gradient_fate(layout: Layout, choices: Recipe, framework: Framework) -> GradientFate:
+    if choices.optimizer_in_backward or choices.offload == "gradients":
+        return "dropped"
+    # Sharded and Megatron's gradients live in a buffer that is never freed; accumulated ones outlive the micro-batch.
+    sharded = layout.data > 1 and layout.zero >= 2
+    return "present" if sharded or framework == "megatron" or choices.accumulate > 1 else "accrue"
+
+
+def _update_bytes(stage: Stage, layout: Layout, optimizer: Optimizer, precision: Precision, choices: Recipe) -> Bytes:
+    """Temporary tensors of the update: for every parameter (foreach), the largest (for-loop), or none (fused)."""
+    if choices.update == "fused" or choices.offload != "none":
+        return 0
+    share = layout.data if layout.zero >= 1 else 1
+    shards = [(-(-p.elements // share), p.count) for p in stage_parameters(stage)]
+    largest = max(elements for elements, _ in shards)
+    if choices.update == "for-loop" or choices.optimizer_in_backward:
+        elements = optimizer.loop_temporaries * largest
+    else:
+        elements = optimizer.temporaries * sum(elements * count for elements, count in shards)
+    return precision.states.bytes(elements)
+
+
+def _saved_tensors(
+    parts: tuple[Section, ...], stage: Stage, choices: Recipe, batch: Count, sequence: Count
+) -> Iterator[Tensor]:
+    """What is kept at the end of the forward pass, when the backward pass of the oldest micro-batch begins."""
+    policy = choices.checkpointing
+    for part in parts:
+        count = stage.kept_blocks if part.name == "block" else stage.in_flight
+        kept = kept_values(part, selective=policy.kind == "selective")
+        if part.name == "block" and policy.every and part.input:
+            kept, count = (part.input,), -(-count // policy.every)
+        elif part.name == "head" and choices.chunks > 1 and part.input:
+            kept = (part.input,)
+        for value in kept:
             elements = value.size(batch, sequence)
-            yield Tensor(value.name, value.component, elements, value.dtype, section.count, part=section.name)
+            yield Tensor(value.name, value.component, elements, value.dtype, count, part=part.name)
+
+
+def _scalar(value: Bytes) -> float:
+    return float(value.max()) if hasattr(value, "max") else value

@@ -23,11 +23,16 @@ PAIRS = TOKENS * SEQUENCE
 
 
 class Tape:
-    """Collects the operations of one section. `prefix` is put before every value's name."""
+    """Collects the operations of one section.
 
-    def __init__(self, prefix: str, precision: Precision, backend: Backend) -> None:
+    `prefix` is put before every value's name. With `sequence_shards` above one, norms and residuals are divided among
+    so many devices along the sequence; matrix products see the gathered sequence and save their own shard of it.
+    """
+
+    def __init__(self, prefix: str, precision: Precision, backend: Backend, sequence_shards: Count = 1) -> None:
         self.precision = precision
         self.backend = backend
+        self.sequence_shards = sequence_shards
         self._prefix = prefix
         self._ops: list[Op] = []
         self._input: Value | None = None
@@ -52,7 +57,8 @@ class Tape:
 
     def hidden(self, name: str, width: Count) -> Value:
         """The section's input: a hidden state of `width` per token in the residual stream's format."""
-        self._input = self.value(name, TOKENS * width, self.precision.residual)
+        size = (TOKENS * width).split(self.sequence_shards)
+        self._input = self.value(name, size, self.precision.residual)
         return self._input
 
     def value(
@@ -85,6 +91,18 @@ class Tape:
         saved = (*saves, out) if saves_result else tuple(saves)
         return self.record(Op(name, kind, inputs, (out,), saved, passes_gradient=passes_gradient))
 
+    def gather(self, name: str, x: Value) -> Value:
+        """The whole sequence from every device's shard; `x` itself when the sequence is not divided."""
+        if self.sequence_shards == 1:
+            return x
+        return self.operation(f"{name}.gather", "copy", (x,), x.size * self.sequence_shards, x.dtype)
+
+    def scatter(self, name: str, x: Value) -> Value:
+        """This device's shard of the sequence; `x` itself when the sequence is not divided."""
+        if self.sequence_shards == 1:
+            return x
+        return self.operation(f"{name}.scatter", "copy", (x,), x.size.split(self.sequence_shards), x.dtype)
+
     def embedding(self, name: str, rows: Count, width: Count, indices: Size) -> Value:
         """Look up one of `rows` rows of `width` per index. Saves the indices (int64)."""
         index = self.value(f"{name}.indices", indices, INT64, needs_gradient=False)
@@ -109,15 +127,29 @@ class Tape:
         return self.operation(f"{name}.cast", "cast", (x,), x.size, dtype, component=x.component)
 
     def linear(
-        self, name: str, x: Value, inputs: Count, outputs: Count, *, bias: bool, component: Component = "activations"
+        self,
+        name: str,
+        x: Value,
+        inputs: Count,
+        outputs: Count,
+        *,
+        bias: bool,
+        component: Component = "activations",
+        shard: Value | None = None,
     ) -> Value:
-        """`x @ weight.T + bias` for every token. Saves its input, and the weight's cast under autocast."""
+        """`x @ weight.T + bias` for every token. Saves its input, and the weight's cast under autocast.
+
+        When `x` was gathered from a `shard`, the shard is saved and gathered again in backward.
+        """
         compute = self.precision.compute
         x = self.cast(name, x, compute)
-        saved: tuple[Value, ...] = (x,)
+        kept = x
+        if shard and self.sequence_shards > 1:
+            kept = shard if shard.dtype == compute else self.value(f"{name}.shard", shard.size, compute)
+        saved: tuple[Value, ...] = (kept,)
         if self.precision.autocast:
             weight = self.value(f"{name}.weight.cast", as_size(inputs * outputs), compute, "casts")
-            saved = (x, weight)
+            saved = (kept, weight)
         out = self.value(name, TOKENS * outputs, compute, component)
         product = Matmul(as_size(1), TOKENS, as_size(outputs), as_size(inputs))
         weights = inputs * outputs + (outputs if bias else 0)

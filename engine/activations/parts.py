@@ -9,12 +9,14 @@ from engine.models import Transformer
 from engine.precision import Precision
 from engine.sizes import SEQUENCE, TOKENS
 from engine.tape import Tape, wider
-from engine.units import Ratio
+from engine.units import Count, Ratio
 
 
-def embedding(m: Transformer, precision: Precision, backend: Backend, dropout: Ratio) -> Section:
+def embedding(
+    m: Transformer, precision: Precision, backend: Backend, dropout: Ratio, sequence_shards: Count
+) -> Section:
     """Token embedding, plus positions where they are learned. Rotary tables are made here once, for every layer."""
-    tape = Tape("", precision, backend)
+    tape = Tape("", precision, backend, sequence_shards)
     if m.position == "rope":
         for name in ("rope.cos", "rope.sin"):
             tape.table(name, SEQUENCE * m.head_size)
@@ -23,13 +25,13 @@ def embedding(m: Transformer, precision: Precision, backend: Backend, dropout: R
         x = tape.add("embedded", x, tape.embedding("wpe", m.position_rows, m.hidden, SEQUENCE))
     if m.embedding_norm:
         x = norm(tape, "ln_0", x, m)
-    tape.dropout("drop", x, dropout)
+    tape.dropout("drop", tape.scatter("embedded", x), dropout)
     return tape.section("embedding")
 
 
-def final_norm(m: Transformer, precision: Precision, backend: Backend) -> Section:
+def final_norm(m: Transformer, precision: Precision, backend: Backend, sequence_shards: Count) -> Section:
     """The norm between the last block and the head."""
-    tape = Tape("", precision, backend)
+    tape = Tape("", precision, backend, sequence_shards)
     norm(tape, "ln_f", tape.hidden("ln_f.input", m.hidden), m)
     return tape.section("norm")
 

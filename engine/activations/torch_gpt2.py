@@ -9,38 +9,42 @@ from engine.blocks import Section
 from engine.models import Transformer
 from engine.precision import Precision
 from engine.tape import Tape
-from engine.units import Ratio
+from engine.units import Count, Ratio
 
 
-def block(m: Transformer, precision: Precision, backend: Backend, attention: str, dropout: Ratio) -> Section:
+def block(
+    m: Transformer, precision: Precision, backend: Backend, attention: str, dropout: Ratio, sequence_shards: Count
+) -> Section:
     """One pre-norm layer with a merged projection of query, key and value and an MLP of two matrices."""
-    tape = Tape("blocks.*.", precision, backend)
+    tape = Tape("blocks.*.", precision, backend, sequence_shards)
     heads = Heads(m.heads, m.kv_heads, m.head_size)
     x = tape.hidden("input", m.hidden)
     normed = norm(tape, "ln_1", x, m)
     bias = m.bias or m.qkv_bias
-    qkv = tape.linear("attn.c_attn", normed, m.hidden, m.query_width + 2 * m.kv_width, bias=bias)
+    full, width = tape.gather("attn", normed), m.query_width + 2 * m.kv_width
+    qkv = tape.linear("attn.c_attn", full, m.hidden, width, bias=bias, shard=normed)
     parts = (("q", heads.query_elements), ("k", heads.kv_elements), ("v", heads.kv_elements))
     q, k, v = tape.split("attn.split", qkv, parts)
     if m.position == "rope":
         q, k = rotate(tape, "attn.q_rope", q), rotate(tape, "attn.k_rope", k)
     core = fused if attention == "flash" else spelled_out
     y = core(tape, "attn.core", q, k, v, heads, dropout)
-    y = tape.linear("attn.c_proj", y, m.query_width, m.hidden, bias=m.bias)
+    y = tape.scatter("attn", tape.linear("attn.c_proj", y, m.query_width, m.hidden, bias=m.bias))
     x = tape.add("residual_1", x, tape.dropout("attn.resid_dropout", y, dropout))
     if not m.parallel:
         normed = norm(tape, "ln_2", x, m)
-    y = tape.linear("mlp.c_fc", normed, m.hidden, m.ffn, bias=m.bias)
+    y = tape.linear("mlp.c_fc", tape.gather("mlp", normed), m.hidden, m.ffn, bias=m.bias, shard=normed)
     y = tape.relu("mlp.relu", y) if m.mlp == "relu" else tape.activation("mlp.gelu", y)
-    y = tape.linear("mlp.c_proj", y, m.ffn, m.hidden, bias=m.bias)
+    y = tape.scatter("mlp", tape.linear("mlp.c_proj", y, m.ffn, m.hidden, bias=m.bias))
     tape.add("residual_2", x, tape.dropout("mlp.dropout", y, dropout))
     return tape.section("block", m.layers)
 
 
-def head(m: Transformer, precision: Precision, backend: Backend) -> Section:
+def head(m: Transformer, precision: Precision, backend: Backend, sequence_shards: Count) -> Section:
     """Output matrix, and a cross-entropy in the logits' format (fp32 under autocast)."""
-    tape = Tape("", precision, backend)
+    tape = Tape("", precision, backend, sequence_shards)
     x = tape.hidden("lm_head.input", m.hidden)
-    logits = tape.linear("lm_head", x, m.hidden, m.vocab, bias=False, component="logits")
+    full = tape.gather("lm_head", x)
+    logits = tape.linear("lm_head", full, m.hidden, m.vocab, bias=False, component="logits", shard=x)
     tape.cross_entropy("loss", logits, precision.weights)
     return tape.section("head")

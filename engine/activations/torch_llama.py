@@ -15,37 +15,44 @@ from engine.dtypes import FP32
 from engine.models import Transformer
 from engine.precision import Precision
 from engine.tape import Tape
-from engine.units import Ratio
+from engine.units import Count, Ratio
 
 
-def block(m: Transformer, precision: Precision, backend: Backend, attention: str, dropout: Ratio) -> Section:
+def block(
+    m: Transformer, precision: Precision, backend: Backend, attention: str, dropout: Ratio, sequence_shards: Count
+) -> Section:
     """One pre-norm layer: grouped-query attention with rotary positions, then a gated MLP of three matrices."""
-    tape = Tape("blocks.*.", precision, backend)
+    tape = Tape("blocks.*.", precision, backend, sequence_shards)
     heads = Heads(m.heads, m.kv_heads, m.head_size)
     x = tape.hidden("input", m.hidden)
     normed = norm(tape, "ln_1", x, m)
     bias = m.bias or m.qkv_bias
-    q = tape.linear("attn.q_proj", normed, m.hidden, m.query_width, bias=bias)
-    k = tape.linear("attn.k_proj", normed, m.hidden, m.kv_width, bias=bias)
-    v = tape.linear("attn.v_proj", normed, m.hidden, m.kv_width, bias=bias)
+    full = tape.gather("attn", normed)
+    q = tape.linear("attn.q_proj", full, m.hidden, m.query_width, bias=bias, shard=normed)
+    k = tape.linear("attn.k_proj", full, m.hidden, m.kv_width, bias=bias, shard=normed)
+    v = tape.linear("attn.v_proj", full, m.hidden, m.kv_width, bias=bias, shard=normed)
     if m.position == "rope":
         q, k = rotate(tape, "attn.q_rope", q), rotate(tape, "attn.k_rope", k)
     core = fused if attention == "flash" else hugging_face_eager
     y = core(tape, "attn.core", q, k, v, heads, dropout)
-    x = tape.add("residual_1", x, tape.linear("attn.o_proj", y, m.query_width, m.hidden, bias=m.bias))
+    y = tape.linear("attn.o_proj", y, m.query_width, m.hidden, bias=m.bias)
+    x = tape.add("residual_1", x, tape.scatter("attn", y))
     if not m.parallel:
         normed = norm(tape, "ln_2", x, m)
-    gate = tape.activation("mlp.silu", tape.linear("mlp.gate_proj", normed, m.hidden, m.ffn, bias=m.bias))
-    up = tape.linear("mlp.up_proj", normed, m.hidden, m.ffn, bias=m.bias)
+    full = tape.gather("mlp", normed)
+    gate = tape.linear("mlp.gate_proj", full, m.hidden, m.ffn, bias=m.bias, shard=normed)
+    gate = tape.activation("mlp.silu", gate)
+    up = tape.linear("mlp.up_proj", full, m.hidden, m.ffn, bias=m.bias, shard=normed)
     y = tape.linear("mlp.down_proj", tape.multiply("mlp.gated", gate, up), m.ffn, m.hidden, bias=m.bias)
-    tape.add("residual_2", x, y)
+    tape.add("residual_2", x, tape.scatter("mlp", y))
     return tape.section("block", m.layers)
 
 
-def head(m: Transformer, precision: Precision, backend: Backend) -> Section:
+def head(m: Transformer, precision: Precision, backend: Backend, sequence_shards: Count) -> Section:
     """Output matrix, and a cross-entropy that always works in fp32."""
-    tape = Tape("", precision, backend)
+    tape = Tape("", precision, backend, sequence_shards)
     x = tape.hidden("lm_head.input", m.hidden)
-    logits = tape.linear("lm_head", x, m.hidden, m.vocab, bias=False, component="logits")
+    full = tape.gather("lm_head", x)
+    logits = tape.linear("lm_head", full, m.hidden, m.vocab, bias=False, component="logits", shard=x)
     tape.cross_entropy("loss", logits, FP32)
     return tape.section("head")
