@@ -109,6 +109,7 @@ class ActPart implements Part {
   #reveal(): void {
     this.#remember({ revealed: true });
     const verdict = slot(this.#host, "verdict");
+    if (this.#python.status.phase !== "ready") verdict.replaceChildren(h("p", {}, "The answer follows when Python is ready."));
     verdict.tabIndex = -1;
     verdict.focus({ preventScroll: true });
   }
