@@ -127,8 +127,9 @@ def track_step(trainer: Trainer, window: Tensor) -> Tracked:
     device = next(trainer.model.parameters()).device
     # The keys are members of a string enumeration, so a plain string finds them.
     peak = tracker.get_tracker_snapshot("peak")[device]
-    rest = tracker.get_tracker_snapshot("current")[device]["Total"]
-    state = min(sum(optimizer_vectors(trainer.optimizer).values()), peak["Optstate"])
+    # Between steps the optimizer holds its state and nothing else; what is more at the peak is temporary.
+    rest = tracker.get_tracker_snapshot("current")[device]
+    state = min(rest["Optstate"], peak["Optstate"])
     return Tracked(
         at_peak={
             "parameters": peak["Parameter"],
@@ -140,7 +141,7 @@ def track_step(trainer: Trainer, window: Tensor) -> Tracked:
             "backward_temporaries": peak["Temp"],
             "inputs": peak["Other"],
         },
-        at_rest=rest,
+        at_rest=rest["Total"],
     )
 
 
