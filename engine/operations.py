@@ -18,7 +18,7 @@ from engine.checkpointing import Checkpointing, checkpointing
 from engine.errors import EngineError
 from engine.kernels import ATTENTION_BACKWARD_PRODUCTS, PRODUCTS, recomputed
 from engine.models import Transformer
-from engine.precision import Precision, precision
+from engine.precision import precision
 from engine.sizes import NOTHING, Size
 from engine.units import Count, Flops, FlopsPerSecond, Ratio, Unit
 
@@ -76,7 +76,7 @@ def count_operations(
     """
     require_at_least("batch", batch, 1)
     require_at_least("sequence", sequence, 1)
-    linear, core = _phases(model, precision("bf16"), attention, checkpointing(policy))
+    linear, core = _phases(sections(model, precision("bf16"), attention), checkpointing(policy))
     share = 0.5 if causal else 1.0
     forward, backward, recompute = (
         a(batch, sequence) + share * b(batch, sequence) for a, b in zip(linear, core, strict=True)
@@ -86,11 +86,11 @@ def count_operations(
 
 @lru_cache(maxsize=512)
 def _phases(
-    model: Transformer, mode: Precision, attention: Attention, policy: Checkpointing
+    parts: tuple[Section, ...], policy: Checkpointing
 ) -> tuple[tuple[Size, Size, Size], tuple[Size, Size, Size]]:
     """Forward, backward and recomputed FLOPs, first without and then only attention's own products."""
     linear, core = [NOTHING] * 3, [NOTHING] * 3
-    for section in sections(model, mode, attention):
+    for section in parts:
         for op in section.ops:
             if op.kind not in PRODUCTS:
                 continue
@@ -107,9 +107,9 @@ def _phases(
     return (linear[0], linear[1], linear[2]), (core[0], core[1], core[2])
 
 
-def operation_sizes(model: Transformer, attention: Attention, policy: str | Checkpointing) -> tuple[Size, Size]:
+def operation_sizes(parts: tuple[Section, ...], policy: Checkpointing) -> tuple[Size, Size]:
     """Model and hardware FLOPs of a micro-batch as polynomials in batch and sequence, attention counted in full."""
-    linear, core = _phases(model, precision("bf16"), attention, checkpointing(policy))
+    linear, core = _phases(parts, policy)
     needed = linear[0] + linear[1] + core[0] + core[1]
     return needed, needed + linear[2] + core[2]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from engine.accelerators import Accelerator, accelerator
-from engine.activations import Attention, sections
+from engine.activations import Attention, Framework, sections
 from engine.arrays import Numbers, maximum, numbers
 from engine.attention_io import causal_share
 from engine.blocks import Matmul, Section
@@ -21,6 +21,8 @@ from engine.checkpointing import Checkpointing, checkpointing
 from engine.errors import EngineError, require_positive
 from engine.gemm import DeepProduct, RowProduct, ceiling, deep_product, gemm_seconds, row_product
 from engine.kernels import Kernel, Phase, backward_kernels, forward_kernels, recompute_kernels
+from engine.layout import Layout, Stage, stages
+from engine.memory import SINGLE
 from engine.models import Transformer
 from engine.models import model as model_by_name
 from engine.operations import operation_sizes, product_parameters, recomputation
@@ -29,6 +31,7 @@ from engine.polynomial import Polynomial, point, polynomial
 from engine.precision import Precision, precision
 from engine.roofline import STREAM_EFFICIENCY
 from engine.sizes import NOTHING, TOKENS, Size, as_size
+from engine.static import stage_parameters
 from engine.units import Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds
 from engine.update import FOREACH_LAUNCHES, update_bytes
 
@@ -261,8 +264,9 @@ def step_plan(
     dropout: Ratio = 0.0,
     fused: bool = False,
     tf32: bool = False,
+    framework: Framework = "torch",
 ) -> StepPlan:
-    """A step made ready for repeated evaluation.
+    """A step on one device made ready for repeated evaluation.
 
     Args:
         model: A name or a transformer.
@@ -275,30 +279,64 @@ def step_plan(
         fused: Compiled or hand-fused code: chains of operations without products are one kernel, and so is the
             optimizer; otherwise eager PyTorch with its `foreach` optimizer.
         tf32: Whether fp32 products may round their operands to TF32 (PyTorch does not by default).
+        framework: Whose operation list, `"torch"` or `"megatron"`.
 
     Raises:
         EngineError: An unknown name, or a format the chip does not have.
     """
     model = model_by_name(model) if isinstance(model, str) else model
-    chip = accelerator(chip) if isinstance(chip, str) else chip
-    mode, rule, policy = precision(mode), optimizer(rule), checkpointing(policy)
-    parts = sections(model, mode, attention, dropout)
+    (stage,) = stages(model, SINGLE)
+    return stage_plan(
+        stage,
+        SINGLE,
+        accelerator(chip) if isinstance(chip, str) else chip,
+        precision(mode),
+        optimizer(rule),
+        attention,
+        checkpointing(policy),
+        dropout,
+        fused,
+        tf32,
+        framework,
+    )
+
+
+@lru_cache(maxsize=4096)
+def stage_plan(
+    stage: Stage,
+    layout: Layout,
+    chip: Accelerator,
+    mode: Precision,
+    rule: Optimizer,
+    attention: Attention,
+    policy: Checkpointing,
+    dropout: Ratio,
+    fused: bool,
+    tf32: bool,
+    framework: Framework,
+) -> StepPlan:
+    """A pipeline stage's step on one device of a layout, without communication. Arguments as in `step_plan`."""
+    model = stage.model
+    every = sections(model, mode, attention, dropout, "cuda", framework, layout.sequence_shards)
+    parts = tuple(
+        replace(part, count=stage.blocks) if part.name == "block" else part for part in every if holds(stage, part)
+    )
     formats = _Formats(chip, tf32, model.head_size)
     work: list[tuple[Phase, _PhaseWork]] = [
         ("forward", formats.gather(k for part in parts for k in forward_kernels(part, fused=fused))),
-        ("backward", formats.gather(_all_backward(model, mode, parts, fused))),
+        ("backward", formats.gather(_all_backward(stage, mode, parts, fused))),
     ]
     again = tuple(_all_recompute(parts, policy, fused))
     if again:
         work.append(("recompute", formats.gather(again)))
     streaming = STREAM_EFFICIENCY * chip.bandwidth
-    gradients = model.parameters * mode.gradients.bits // 8
-    model_flops, hardware_flops = operation_sizes(model, attention, policy)
+    gradients = mode.gradients.bytes(sum(p.elements * p.count for p in stage_parameters(stage)))
+    model_flops, hardware_flops = operation_sizes(parts, policy)
     return StepPlan(
         model=model,
         chip=chip,
         phases=tuple(work),
-        update=update_bytes(model, rule, mode, fused=fused) / streaming,
+        update=update_bytes(stage, layout, rule, mode, fused=fused) / streaming,
         update_launches=1 if fused else FOREACH_LAUNCHES,
         accumulation=3 * gradients / streaming,
         host_per_kernel=HOST_COMPILED if fused else HOST_EAGER,
@@ -307,6 +345,11 @@ def step_plan(
         hardware_flops=polynomial(hardware_flops),
         convention=(6 * product_parameters(model), 12 * model.layers * model.query_width),
     )
+
+
+def holds(stage: Stage, part: Section) -> bool:
+    """Whether a section runs on a pipeline stage."""
+    return part.name == "block" or (stage.first if part.name == "embedding" else stage.last)
 
 
 def step_time(
@@ -323,6 +366,7 @@ def step_time(
     dropout: Ratio = 0.0,
     fused: bool = False,
     tf32: bool = False,
+    framework: Framework = "torch",
 ) -> StepTime:
     """The time of one optimizer step on one device. Arguments as in `step_plan` and `StepPlan`."""
     plan = step_plan(
@@ -335,6 +379,7 @@ def step_time(
         dropout=dropout,
         fused=fused,
         tf32=tf32,
+        framework=framework,
     )
     return plan(batch, sequence, accumulate)
 
@@ -412,15 +457,13 @@ def _constant(size: Size) -> Count:
     return value
 
 
-def _all_backward(model: Transformer, mode: Precision, parts: tuple[Section, ...], fused: bool) -> Iterable[Kernel]:
+def _all_backward(stage: Stage, mode: Precision, parts: tuple[Section, ...], fused: bool) -> Iterable[Kernel]:
     for part in reversed(parts):
         yield from backward_kernels(part, fused=fused)
-    # The gradient of a looked-up table is a whole table: zeroed, then rows are added. A tied one is added to the
-    # head's.
-    element = mode.gradients.bits // 8
-    for table in (p for p in model.parameter_tensors if p.role == "embedding"):
-        passes = 4 if model.tied and table.name == "wte.weight" else 1
-        moved = Size((((0, 0), passes * table.elements * element),))
+    # The gradient of a looked-up table is a whole table: zeroed, then rows are added. A tied one joins the head's.
+    for table in (p for p in stage_parameters(stage) if p.role == "embedding"):
+        passes = 4 if stage.model.tied and stage.last and table.name == "wte.weight" else 1
+        moved = as_size(passes * mode.gradients.bytes(table.elements))
         yield Kernel(f"{table.name}.gradient", "backward", "memory", NOTHING, moved)
 
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from engine.memory import training_memory
-from engine.models import Transformer
-from engine.optimizers import Optimizer, optimizer
+from collections import Counter
+from functools import lru_cache
+
+from engine.layout import Layout, Stage
+from engine.optimizers import Optimizer
 from engine.precision import Precision
+from engine.recipe import recipe
+from engine.static import static_tensors
 from engine.units import Bytes, Count
+
+PLAIN = recipe("none", "full", 1, False, "none", "fused")
+"""Choices that change nothing about what the optimizer holds."""
 
 FOREACH_PASSES = {"sgd": 3, "momentum": 8, "rmsprop": 13, "adam": 18, "adamw": 20}
 """Reads and writes of a parameter-sized tensor in PyTorch's `foreach` implementations, counted from their source.
@@ -18,24 +25,29 @@ FOREACH_LAUNCHES: Count = 12
 """Kernels per list of tensors of a `foreach` step, of the order of the operations above."""
 
 
-def update_bytes(model: Transformer, rule: str | Optimizer, mode: Precision, *, fused: bool) -> Bytes:
-    """Bytes that one optimizer step moves.
+@lru_cache(maxsize=4096)
+def update_bytes(stage: Stage, layout: Layout, rule: Optimizer, mode: Precision, *, fused: bool) -> Bytes:
+    """Bytes that one optimizer step moves on one device of a layout.
 
     Fused: gradients are read; parameters (or the master copy) and states are read and written; with a master copy the
-    working weights are written too. Otherwise PyTorch's `foreach`, which passes over memory once per operation.
+    working weights are written too. Otherwise PyTorch's `foreach`, which passes over memory once per operation. With
+    ZeRO every device updates only what it holds the states of.
 
     Args:
-        model: The transformer.
+        stage: The pipeline stage.
+        layout: How devices divide the states.
         rule: The optimizer.
         mode: Precision mode.
         fused: Whether one kernel does the whole update.
     """
-    rule = optimizer(rule)
-    ledger = training_memory(model, optimizer=rule, precision=mode)
-    weights, master = ledger.component("parameters"), ledger.component("master")
-    updated = master or weights
-    states = ledger.component("optimizer")
-    once = ledger.component("gradients") + 2 * updated + 2 * states + (weights if master else 0)
+    sums: Counter[str] = Counter()
+    for tensor in static_tensors(stage, layout, rule, mode, PLAIN, False):
+        sums[tensor.component] += tensor.bytes
+    shares = layout.data if layout.data > 1 else 1
+    weights = sums["parameters"] // (shares if layout.zero in (1, 2) else 1)
+    gradients = sums["gradients"] // (shares if layout.zero == 1 else 1)
+    updated = sums["master"] or weights
+    once = gradients + 2 * updated + 2 * sums["optimizer"] + (weights if sums["master"] else 0)
     if fused:
         return once
     return max(once, FOREACH_PASSES.get(rule.name, FOREACH_PASSES["adamw"]) * updated)

@@ -1,0 +1,142 @@
+"""How fast the engine is: start-up, scalar estimates and NumPy sweeps, against the project's budgets.
+
+    python tools/bench_engine.py [--seconds 2]
+
+Prints a table of what was measured. An estimate is the time of a training step with its FLOPs, MFU and throughput, for
+any batch size; preparing a plan (once per model, precision and chip) is timed apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import cycle, product
+from typing import Any
+
+import numpy as np
+
+from engine.memory import training_memory
+from engine.time import StepPlan, stage_plan, step_plan
+
+MODELS = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
+CHIPS = ("a100-80", "h100-sxm", "h200", "rtx-4090")
+SWEEP = 8192
+"""Points of one array: what fits in a core's second-level cache."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One measurement with its budget; a budget of None is information only."""
+
+    what: str
+    measured: float
+    unit: str
+    budget: float | None = None
+    at_least: bool = False
+
+    @property
+    def verdict(self) -> str:
+        """Whether the budget is met."""
+        if self.budget is None:
+            return ""
+        met = self.measured >= self.budget if self.at_least else self.measured <= self.budget
+        return f"{'meets' if met else 'MISSES'} {'>=' if self.at_least else '<='} {self.budget:,g}"
+
+
+def plans() -> list[StepPlan]:
+    """A few dozen prepared steps."""
+    return [
+        step_plan(model, chip, mode=mode, fused=fused)
+        for model, chip, mode, fused in product(MODELS, CHIPS, ("amp-bf16", "bf16"), (False, True))
+    ]
+
+
+def per_second(call: Callable[[], Any], seconds: float) -> float:
+    """Calls per second, the best of three rounds: the machine may be shared."""
+    best = 0.0
+    for _ in range(3):
+        calls, start = 0, time.perf_counter()
+        while (elapsed := time.perf_counter() - start) < seconds / 3:
+            call()
+            calls += 1
+        best = max(best, calls / elapsed)
+    return best
+
+
+def scalar_estimates(seconds: float) -> float:
+    """Scalar estimates per second over many models, chips and batch sizes."""
+    prepared = cycle(plans())
+    batches = cycle(range(1, 257))
+    return per_second(lambda: next(prepared)(next(batches), 1024), seconds)
+
+
+def swept_estimates(seconds: float) -> float:
+    """Estimates per second when a whole array of batch sizes is asked at once, on one core."""
+    plan = step_plan("gpt2-xl", "h100-sxm", fused=True)
+    batches: Any = np.arange(1, SWEEP + 1)
+    return SWEEP * per_second(lambda: plan(batches, 1024), seconds)
+
+
+def memory_ledgers(seconds: float) -> float:
+    """Full memory ledgers per second: every named tensor and the peak."""
+    batches = cycle(range(1, 257))
+    return per_second(lambda: training_memory("gpt2-xl", batch=next(batches), sequence=1024), seconds)
+
+
+def prepared_plans(seconds: float) -> float:
+    """Plans per second without the cache: operation list to kernels to polynomials."""
+
+    def prepare() -> None:
+        step_plan.cache_clear()
+        stage_plan.cache_clear()
+        step_plan("gpt2-xl", "h100-sxm", fused=True)
+
+    return per_second(prepare, seconds)
+
+
+def process_milliseconds(*arguments: str) -> float:
+    """Wall time of a fresh Python process in milliseconds, the best of five."""
+    best = float("inf")
+    for _ in range(5):
+        start = time.perf_counter()
+        subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
+        best = min(best, time.perf_counter() - start)
+    return 1000 * best
+
+
+def measure(seconds: float) -> list[Line]:
+    """All measurements."""
+    empty = process_milliseconds("-c", "pass")
+    estimate = ("-m", "engine", "estimate", "--model", "gpt2-xl", "--batch", "8", "--gpu", "h200", "--json")
+    return [
+        Line("python start-up", empty, "ms"),
+        Line("import engine, beyond python's start-up", process_milliseconds("-c", "import engine") - empty, "ms", 40),
+        Line("python -m engine estimate", process_milliseconds(*estimate), "ms", 150),
+        Line("scalar estimates", scalar_estimates(seconds), "/s", 20_000, at_least=True),
+        Line(f"swept estimates (NumPy, {SWEEP} at once)", swept_estimates(seconds), "/s", 5e6, at_least=True),
+        Line("memory ledgers", memory_ledgers(seconds), "/s"),
+        Line("plans prepared", prepared_plans(seconds), "/s"),
+    ]
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description="Measure the engine's speed.")
+    parser.add_argument("--seconds", type=float, default=2.0, help="seconds per measurement")
+    lines = measure(parser.parse_args().seconds)
+    print(
+        f"{platform.python_implementation()} {platform.python_version()}, NumPy {np.__version__}, {os.cpu_count()} cores"
+    )
+    width = max(len(line.what) for line in lines)
+    for line in lines:
+        print(f"{line.what:<{width}}  {line.measured:>14,.1f} {line.unit:<3} {line.verdict}")
+
+
+if __name__ == "__main__":
+    main()
