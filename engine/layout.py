@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Literal
 
 from engine.errors import EngineError, one_of, require_positive
 from engine.models import Transformer
 from engine.units import Count
 
+ZeroStage = Literal[0, 1, 2, 3]
 SCHEDULES = ("gpipe", "1f1b")
 
 
@@ -31,7 +33,7 @@ class Layout:
     tensor: Count = 1
     pipeline: Count = 1
     sequence_parallel: bool = False
-    zero: int = 0
+    zero: ZeroStage = 0
     micro_batches: Count = 1
     interleave: Count = 1
     schedule: str = "1f1b"

@@ -98,13 +98,13 @@ def tracked_peak(
         updater = optimizer(network.parameters())
         tokens = torch.zeros(batch, sequence, dtype=torch.long)
         tracker = MemTracker()
-        tracker.track_external(network, updater, tokens)  # type: ignore[no-untyped-call]
+        tracker.track_external(network, updater, tokens)
         with tracker:
             for _step in range(2):
                 for _ in range(accumulate):
                     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=precision == "amp-bf16"):
                         loss = run(network, tokens)
-                    loss.backward()
+                    loss.backward()  # type: ignore[no-untyped-call]
                     del loss
                     tracker.reset_mod_stats()
                 updater.step()

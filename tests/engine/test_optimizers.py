@@ -1,0 +1,89 @@
+"""Optimizer states: bytes per parameter of each rule, against PyTorch's own state where PyTorch has the rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from engine import EngineError, Transformer, galore, list_optimizers, model, optimizer, training_memory
+from gpu_bench.gpt2 import GPT2, GPT2Config
+
+SHAPE = Transformer("t", 3, 256, 4, 1000, 128)
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("sgd", lambda p: torch.optim.SGD(p, lr=0.1)),
+        ("momentum", lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9)),
+        ("rmsprop", torch.optim.RMSprop),
+        ("adam", torch.optim.Adam),
+        ("adamw", torch.optim.AdamW),
+        ("adafactor", torch.optim.Adafactor),
+    ],
+)
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_optimizer_state_is_pytorchs_to_the_byte(
+    name: str, make: Callable[[Any], torch.optim.Optimizer], precision: str
+) -> None:
+    """Step counters are left out: PyTorch keeps those in host memory."""
+    network = GPT2(GPT2Config(layers=3, heads=4, hidden=256, vocab=1000, max_seq=128))
+    if precision == "bf16":
+        network = network.bfloat16()
+    updater = make(network.parameters())
+    for p in network.parameters():
+        p.grad = torch.zeros_like(p)
+    updater.step()
+    state = sum(
+        tensor.untyped_storage().nbytes()
+        for entries in updater.state.values()
+        for key, tensor in entries.items()
+        if key != "step" and tensor is not None
+    )
+    assert training_memory(SHAPE, optimizer=name, precision=precision).component("optimizer") == state
+
+
+def test_8_bit_adam_takes_two_bytes_and_a_scale_per_block() -> None:
+    """Dettmers et al. 2021, arXiv 2110.02861: 8 bits a state, one fp32 scale per 2,048 elements; small ones in fp32."""
+    ledger = training_memory("gpt2-xl", optimizer="adamw-8bit", precision="bf16")
+    assert ledger.static_bytes / model("gpt2-xl").parameters == pytest.approx(6.004, abs=0.005)
+    small = {t.name: t.dtype.name for t in ledger.tensors if t.component == "optimizer"}
+    assert small["blocks.*.ln_1.weight.state1"] == "fp32"
+    assert small["blocks.*.mlp.c_fc.weight.state1"] == "uint8"
+    assert small["blocks.*.mlp.c_fc.weight.state1.scales"] == "fp32"
+
+
+def test_lion_keeps_half_of_adam() -> None:
+    lion, adam = (training_memory("gpt2", optimizer=o).component("optimizer") for o in ("lion", "adam"))
+    assert 2 * lion == adam
+
+
+def test_adafactor_keeps_a_row_and_a_column_of_each_matrix() -> None:
+    ledger = training_memory("gpt2", optimizer="adafactor")
+    by_name = {t.name: t.elements for t in ledger.tensors if t.component == "optimizer"}
+    assert by_name["blocks.*.mlp.c_fc.weight.exp_avg_sq.rows"] == 3072
+    assert by_name["blocks.*.mlp.c_fc.weight.exp_avg_sq.columns"] == 768
+    assert ledger.component("optimizer") < 0.01 * ledger.component("parameters")
+
+
+def test_galore_keeps_m_r_and_two_n_r_per_matrix() -> None:
+    """Zhao et al. 2024, arXiv 2403.03507, table 1: projector m r, states 2 n r, for an m by n matrix with m <= n."""
+    ledger = training_memory("llama-7b", optimizer=galore(1024), precision="bf16")
+    down = sum(t.elements for t in ledger.tensors if t.name.startswith("blocks.*.mlp.down_proj.weight."))
+    weight = 4096 * 11008
+    gradient_and_master = weight  # pure bf16 has no master copy, so only the gradient shares the prefix
+    assert down - gradient_and_master == 4096 * 1024 + 2 * 11008 * 1024
+
+
+def test_galore_leaves_matrices_of_lower_rank_alone() -> None:
+    wide = training_memory(SHAPE, optimizer=galore(256)).component("optimizer")
+    assert wide == training_memory(SHAPE, optimizer="adam").component("optimizer")
+    with pytest.raises(EngineError, match="rank 0 is not allowed"):
+        galore(0)
+
+
+def test_every_optimizer_names_who_defined_it() -> None:
+    assert all(optimizer(name).source and optimizer(name).title for name in list_optimizers())
