@@ -11,9 +11,6 @@ from engine.operations import flops_per_token, korthikanti_model_flops, megatron
 from tools.accuracy.rows import MEASURES, Row
 from tools.accuracy.steptime import plan_of, step_seconds
 
-UNITS = {"time": "s", "memory": "GiB", "parameters": "", "energy": ""}
-"""Unit in which a group is compared; energy rows differ (MWh, tonnes)."""
-
 
 @dataclass(frozen=True)
 class Comparison:
@@ -45,7 +42,7 @@ def _compare(row: Row, kind: str, value: float) -> Comparison:
     group = MEASURES[kind]
     if group == "time":
         return Comparison(row, kind, published_seconds(row, kind, value), step_seconds(row), "s")
-    if group == "memory":
+    if group in ("memory", "device memory"):
         return Comparison(row, kind, _published_bytes(kind, value) / GIB, predicted_bytes(row, kind) / GIB, "GiB")
     if group == "parameters":
         assert row.shape is not None
@@ -89,6 +86,7 @@ def predicted_bytes(row: Row, kind: str) -> float:
         checkpointing=row.get("checkpointing", "none"),
         loss=row.get("loss", "full"),
         optimizer_in_backward=row.get("optimizer_in_backward", False),
+        offload=row.get("offload", "none"),
         update=row.get("update"),
         framework=row.get("framework"),
         layout=Layout(

@@ -24,7 +24,7 @@ MEASURES = {
     "mfu_korthikanti": "time",
     "gib": "memory",
     "gb": "memory",
-    "thousand_mib": "memory",
+    "thousand_mib": "device memory",
     "parameters": "parameters",
     "mwh": "energy",
     "tonnes_co2": "energy",
@@ -39,7 +39,7 @@ _SETTINGS = frozenset(
     (
         "model name gpu devices batch sequence accumulate global_batch data tensor pipeline interleave zero precision "
         "attention checkpointing framework fused overlap network_gbit sequence_parallel dropout optimizer update loss "
-        "optimizer_in_backward balanced device_hours watts"
+        "optimizer_in_backward offload balanced device_hours watts attention_generation whole_boundaries"
     ).split()
 ).union(_SHAPE)
 
@@ -101,7 +101,9 @@ def _source(table: Mapping[str, Any], where: str) -> Source:
         raise DataError(f"{where}: the source lacks {', '.join(missing)}")
     if table["verified"] not in VERIFIED:
         raise DataError(f"{where}: verified {table['verified']!r} is unknown, allowed: {', '.join(VERIFIED)}")
-    return Source(**{key: table[key] for key in _SOURCE}, note=table.get("note", ""), used_for=table.get("used_for", ""))
+    return Source(
+        **{key: table[key] for key in _SOURCE}, note=table.get("note", ""), used_for=table.get("used_for", "")
+    )
 
 
 def _row(filled: Mapping[str, Any], source: Source, models: Mapping[str, Any], where: str) -> Row:

@@ -18,6 +18,9 @@ from tools.accuracy.rows import Row
 
 DEVICES_PER_NODE = 8
 
+ATTENTION_GENERATION_SPEEDUP = 2
+"""FlashAttention-2 over FlashAttention. Source: Dao 2023, arXiv 2307.08691, abstract."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -93,7 +96,7 @@ class _Stage:
 def _step_plan(row: Row, shape: Transformer) -> StepPlan:
     return step_plan(
         shape,
-        row.get("gpu"),
+        _chip(row),
         mode=row.get("precision"),
         rule=row.get("optimizer", "adamw"),
         attention=row.get("attention"),
@@ -101,6 +104,14 @@ def _step_plan(row: Row, shape: Transformer) -> StepPlan:
         dropout=row.get("dropout", 0.0),
         fused=row.get("fused", False),
     )
+
+
+def _chip(row: Row) -> Accelerator:
+    chip = accelerator(row.get("gpu"))
+    if row.get("attention_generation") != 1 or chip.attention is None:
+        return chip
+    rate = chip.attention.flops_per_second / ATTENTION_GENERATION_SPEEDUP
+    return replace(chip, attention=replace(chip.attention, flops_per_second=rate))
 
 
 def _seconds(plan: StepPlan, row: Row) -> tuple[float, float]:
@@ -130,11 +141,12 @@ def _tensor_seconds(row: Row, shape: Transformer, plan: Plan, chip: Accelerator)
 
 
 def _boundary_seconds(row: Row, shape: Transformer, plan: Plan) -> float:
-    """What a stage sends to its neighbours per micro-batch, a tensor-th over each device's own port."""
+    """What a stage sends to its neighbors per micro-batch: a tensor-th over each device's port, or all of it."""
     if plan.pipeline == 1:
         return 0.0
     size = pipeline_parallel.boundary_bytes(row.get("batch"), row.get("sequence"), shape.hidden, 2)
-    return float(2 * row.get("interleave", 1) * size / plan.tensor / _network(row))
+    share = 1 if row.get("whole_boundaries") else plan.tensor
+    return float(2 * row.get("interleave", 1) * size / share / _network(row))
 
 
 def _gathered(row: Row, stage: _Stage, plan: Plan, chip: Accelerator, work: float) -> float:

@@ -1,0 +1,70 @@
+"""`python -m tools.accuracy`: print the report and write it as JSON. Colors on a terminal, plain text in a pipe."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import textwrap
+from pathlib import Path
+
+from tools.accuracy.calculators import CALCULATORS, medians, saved_activations
+from tools.accuracy.report import GROUPS, TARGETS, Report, plain, reason, report
+
+WIDTH = 110
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the report; 0 also where a target is missed, because the report is the result."""
+    parser = argparse.ArgumentParser(prog="python -m tools.accuracy", description=__doc__)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the report as JSON")
+    parser.add_argument("--rows", action="store_true", help="also print every row")
+    options = parser.parse_args(arguments)
+    made = report()
+    print("\n".join(_lines(made, rows=options.rows, color=sys.stdout.isatty())))
+    if options.json:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        options.json.write_text(json.dumps(plain(made), indent=1) + "\n", encoding="utf-8")
+        print(f"\nwritten: {options.json}")
+    return 0
+
+
+def _lines(made: Report, *, rows: bool, color: bool) -> list[str]:
+    def paint(text: str, code: int) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if color else text
+
+    lines = [paint(f"{'group':<28}{'rows':>6}{'median':>9}{'p90':>9}{'signed':>9}   target", 1)]
+    for summary in made.groups:
+        target, met = TARGETS.get(summary.group), summary.met
+        goal = "" if target is None else f"{target.median:.0%} / {target.p90:.0%} {'met' if met else 'missed'}"
+        figures = f"{summary.count:>6}{summary.median:>9.1%}{summary.p90:>9.1%}{summary.signed:>+9.1%}"
+        lines.append(
+            f"{GROUPS[summary.group]:<28}{figures}   {goal if met is None else paint(goal, 32 if met else 31)}"
+        )
+    lines += ["", paint(f"{'source':<64}{'group':<15}{'rows':>5}{'median':>9}{'signed':>9}", 1)]
+    for title, summary in made.sources:
+        figures = f"{summary.group:<15}{summary.count:>5}{summary.median:>9.1%}{summary.signed:>+9.1%}"
+        lines.append(f"{title[:62]:<64}{figures}")
+    for group in TARGETS:
+        lines += ["", paint(f"Worst of {GROUPS[group]}", 1)]
+        for c in made.worst(group):
+            lines.append(
+                f"{c.error:>+8.1%}  {c.published:.4g} published, {c.predicted:.4g} predicted {c.unit}: {c.row.name}"
+            )
+            lines += textwrap.wrap(reason(c), WIDTH, initial_indent=" " * 10, subsequent_indent=" " * 10)
+    lines += ["", paint("Constants", 1)]
+    lines += [f"  {c.name}: {c.value}; {c.origin}; rows of this report: {c.rows}" for c in made.constants]
+    lines += ["", paint("Other calculators, median error on the allocator's peaks", 1)]
+    names = ("this engine", *(calculator.name for calculator in CALCULATORS))
+    lines += [f"  {name:<32}{error:>8.1%}" for name, error in zip(names, medians(), strict=True)]
+    lines += ["", paint("GPT-2 124M, batch 4, 1,024 tokens: MiB saved for backward (bf16, autocast, fp32)", 1)]
+    lines += [f"  {a.who:<40}{a.bf16:>8,.0f}{a.autocast:>8,.0f}{a.fp32:>8,.0f}" for a in saved_activations()]
+    if rows:
+        lines += ["", paint("Rows", 1)]
+        for c in made.comparisons:
+            lines.append(f"{c.error:>+8.1%}  {c.published:>12.5g} {c.predicted:>12.5g} {c.unit:<6} {c.row.name}")
+    return lines
+
+
+if __name__ == "__main__":
+    sys.exit(main())

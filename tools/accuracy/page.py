@@ -1,0 +1,213 @@
+"""The Markdown block `/// accuracy | part`: tables and figures of the report, computed when the site is built."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement
+
+from markdown import Markdown
+from markdown.util import AtomicString
+from pymdownx.blocks import BlocksExtension, BlocksProcessor  # type: ignore[import-untyped]
+from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
+
+from plugins.shared.locate import unstamp
+from tools.accuracy.calculators import CALCULATORS, medians, memory_answers, saved_activations
+from tools.accuracy.figure import figure
+from tools.accuracy.predict import Comparison
+from tools.accuracy.report import GROUPS, TARGETS, reason, report
+
+log = logging.getLogger("mkdocs.plugins.accuracy")
+
+Cell = str | tuple[str, str]
+"""Text, or text and the address it links to."""
+
+
+def groups() -> Element:
+    """Median and 90th percentile of each group, against its target."""
+    rows: list[list[Cell]] = []
+    for summary in report().groups:
+        target, met = TARGETS.get(summary.group), summary.met
+        goal = "none" if target is None else f"{target.median:.0%} and {target.p90:.0%}: {'met' if met else 'missed'}"
+        rows.append([GROUPS[summary.group], f"{summary.count}", *_errors(summary), goal])
+    header = ["Group", "Rows", "Median %", "90th percentile %", "Signed median %", "Target"]
+    return _table("Error of the engine's predictions", header, rows, numbers=range(1, 5))
+
+
+def sources() -> Element:
+    """The same by source."""
+    made = report()
+    links = {c.row.source.title: c.row.source.url for c in made.comparisons}
+    rows: list[list[Cell]] = [
+        [(title, links[title]), GROUPS[s.group], f"{s.count}", f"{100 * s.median:.1f}", f"{100 * s.signed:+.1f}"]
+        for title, s in made.sources
+    ]
+    header = ["Source", "Group", "Rows", "Median %", "Signed median %"]
+    return _table("Error by source", header, rows, numbers=range(2, 5))
+
+
+def worst() -> Element:
+    """The five rows with the largest error of each group that has a target, and why."""
+    box = Element("div")
+    for group in TARGETS:
+        rows: list[list[Cell]] = [
+            [c.row.name, _number(c.published), _number(c.predicted), f"{100 * c.error:+.0f}", reason(c)]
+            for c in report().worst(group)
+        ]
+        unit = "s" if group == "time" else "GiB"
+        header = ["Run", f"Published {unit}", f"Predicted {unit}", "Error %", "Why"]
+        box.append(_table(f"Worst of {GROUPS[group].lower()}", header, rows, numbers=range(1, 4)))
+    return box
+
+
+def constants() -> Element:
+    """The engine's constants that are not laws of nature, and the rows that chose them."""
+    rows: list[list[Cell]] = [[c.name, c.value, c.origin, c.rows] for c in report().constants]
+    return _table("Constants and their origin", ["Constant", "Value", "Origin", "Rows used"], rows, numbers=())
+
+
+def calculators() -> Element:
+    """What other calculators answer for the rows whose peak the allocator reported."""
+    names = ["This engine", *(c.name for c in CALCULATORS)]
+    rows: list[list[Cell]] = [
+        [a.row.name, f"{a.published:.1f}", f"{a.engine:.1f}", *(f"{v:.1f}" for v in a.others)] for a in memory_answers()
+    ]
+    rows.append(["Median error %", "", *(f"{100 * error:.0f}" for error in medians())])
+    header = ["Run", "Published", *names]
+    return _table("Peak memory in GiB, by who answers", header, rows, numbers=range(1, len(header)))
+
+
+def calculator_scope() -> Element:
+    """What each calculator counts, and its address."""
+    rows: list[list[Cell]] = [[(c.name, c.url), c.covers] for c in CALCULATORS]
+    return _table("What the calculators count", ["Calculator", "Counts"], rows, numbers=())
+
+
+def activations() -> Element:
+    """Saved activations of GPT-2 124M in three precisions."""
+    rows: list[list[Cell]] = [
+        [a.who, f"{a.bf16:,.0f}", f"{a.autocast:,.0f}", f"{a.fp32:,.0f}"] for a in saved_activations()
+    ]
+    header = ["Who answers", "BF16", "BF16 autocast", "FP32"]
+    return _table("MiB that GPT-2 124M saves for backward", header, rows, numbers=range(1, 4))
+
+
+def time_plot() -> Element:
+    """Step times, predicted against published."""
+    points = report().of("time")
+    single = [c for c in points if c.row.get("tensor", 1) == c.row.get("pipeline", 1) == 1]
+    split = [c for c in points if c not in single]
+    series = (("data parallel or one device", single), ("tensor or pipeline parallel", split))
+    return _figure(series, "s", "Step time, predicted against published")
+
+
+def memory_plot() -> Element:
+    """Peak memory, predicted against published."""
+    series = tuple((GROUPS[group], report().of(group)) for group in ("memory", "device memory"))
+    return _figure(series, "GiB", "Peak memory, predicted against published")
+
+
+def rows() -> Element:
+    """Every row, folded away."""
+    box = Element("details")
+    SubElement(box, "summary").text = AtomicString(f"All {len(report().comparisons)} rows")
+    for group, name in GROUPS.items():
+        listed: list[list[Cell]] = [
+            [(c.row.source.title, c.row.source.url), c.row.name, _number(c.published), _number(c.predicted), c.unit]
+            + [f"{100 * c.error:+.1f}"]
+            for c in report().of(group)
+        ]
+        header = ["Source", "Run", "Published", "Predicted", "Unit", "Error %"]
+        box.append(_table(name, header, listed, numbers=(2, 3, 5)))
+    return box
+
+
+PARTS: dict[str, Callable[[], Element]] = {
+    "groups": groups,
+    "sources": sources,
+    "worst": worst,
+    "constants": constants,
+    "calculators": calculators,
+    "calculator-scope": calculator_scope,
+    "activations": activations,
+    "time-plot": time_plot,
+    "memory-plot": memory_plot,
+    "rows": rows,
+}
+
+
+class _AccuracyBlock(Block):  # type: ignore[misc]
+    """`/// accuracy | part`, without content."""
+
+    NAME = "accuracy"
+    ARGUMENT = True
+
+    def on_create(self, parent: Element) -> Element:
+        part, line = unstamp(self.argument)
+        part = part.strip()
+        box = SubElement(parent, "div", {"class": "il-accuracy"})
+        if part in PARTS:
+            box.append(PARTS[part]())
+        else:
+            # A warning fails the strict build; `mkdocs serve` goes on.
+            log.warning("line %s: accuracy part %r is unknown, allowed: %s", line, part, ", ".join(PARTS))
+        return box
+
+
+class AccuracyExtension(BlocksExtension):  # type: ignore[misc]
+    """The block for pages that show how accurate the engine is."""
+
+    def extendMarkdownBlocks(self, md: Markdown, block_mgr: BlocksProcessor) -> None:  # noqa: N802
+        """Register the block."""
+        block_mgr.register(_AccuracyBlock, {})
+
+
+def makeExtension(**kwargs: Any) -> AccuracyExtension:  # noqa: N802 - the name is Python-Markdown's
+    """Entry point for `markdown_extensions: - tools.accuracy.page`."""
+    return AccuracyExtension(**kwargs)
+
+
+def _errors(summary: Any) -> list[Cell]:
+    return [f"{100 * summary.median:.1f}", f"{100 * summary.p90:.1f}", f"{100 * summary.signed:+.1f}"]
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def _figure(series: Sequence[tuple[str, Sequence[Comparison]]], unit: str, title: str) -> Element:
+    count = sum(len(points) for _, points in series)
+    within = sum(abs(c.error) <= 0.25 for _, points in series for c in points)
+    description = f"{within} of {count} runs lie within 25 % of the diagonal. All values are in the table of rows."
+    box = Element("figure")
+    box.append(figure(series, unit, title, description))
+    caption = SubElement(box, "figcaption")
+    caption.text = AtomicString(f"{title}. The band is 25 % either way: {within} of {count} runs lie in it.")
+    return box
+
+
+def _table(caption: str, header: Sequence[str], body: Sequence[Sequence[Cell]], numbers: Sequence[int]) -> Element:
+    box = Element("div", {"class": "il-measured-table"})
+    scroll = SubElement(box, "div", {"class": "il-measured-table__scroll", "tabindex": "0", "role": "region"})
+    scroll.set("aria-label", caption)
+    table = SubElement(scroll, "table", {"class": "il-table"})
+    SubElement(table, "caption").text = AtomicString(caption)
+    head = SubElement(SubElement(table, "thead"), "tr")
+    for index, text in enumerate(header):
+        cell = SubElement(head, "th", {"scope": "col", **_align(index, numbers)})
+        cell.text = AtomicString(text)
+    lines = SubElement(table, "tbody")
+    for values in body:
+        line = SubElement(lines, "tr")
+        for index, value in enumerate(values):
+            cell = SubElement(line, "td", _align(index, numbers))
+            if isinstance(value, tuple):
+                cell = SubElement(cell, "a", {"href": value[1]})
+                value = value[0]
+            cell.text = AtomicString(value)
+    return box
+
+
+def _align(index: int, numbers: Sequence[int]) -> dict[str, str]:
+    return {"style": "text-align:right"} if index in numbers else {}
