@@ -96,7 +96,7 @@ class StepMemory:
         whole = at.size(head.entering)
         cast = at.size(head.casts)
         yield "forward, loss", saved + casts + cast + whole + chunk.largest(head.passing)
-        waiting = cast or self.head_gradient
+        waiting = cast if head.casts.terms else self.head_gradient
         yield "backward, loss", saved + 2 * whole + waiting + chunk.largest(head.backward)
 
     def _blocks(self, at: _Evaluate, block: WorkingSet, unit: Bytes, kept: Count) -> Iterator[tuple[str, Bytes]]:
