@@ -7,6 +7,7 @@ import {
   actReady,
   answerRadio,
   blank,
+  chartSays,
   checkButton,
   confirmReset,
   failure,
@@ -46,18 +47,18 @@ export function actTests(world) {
     assert.equal(await browser.of(answerRadio("About 12 GB"), (radio) => radio.matches(":disabled")), true, "locked");
 
     await set(browser, "Optimizer", "Adam");
-    assert.match((await instruments(browser)).chart, /Adam m 6\.23 GB, Adam v 6\.23 GB/);
+    await chartSays(browser, "Adam m 6.23 GB, Adam v 6.23 GB");
     await set(browser, "Batch size", "64");
     assert.match(await browser.text(failure), /Out of memory.*alone exceeds.*the activations \(336\.50 GB\)/);
     await set(browser, "Batch size", "1");
     assert.equal(await browser.text(failure), "", "the banner goes when it fits again");
     await set(browser, "Context", "Laptop");
-    assert.match(await browser.text(failure), /alone exceeds the 8 GB.*Adam's state \(12\.46 GB\)/);
+    assert.match(await browser.text(failure), /alone exceeds the 8 GB.*\(12\.46 GB\)/);
 
     await browser.click(revealButton);
     await verdictShown(browser);
     const said = await browser.text(verdict);
-    assert.match(said, /You said about 3 GB\. Adam adds 12\.46 GB: 4\.2 times your estimate, 9\.46 GB more\./);
+    assert.match(said, /You said about 3 GB\. Adam adds 12\.46 GB: 4\.2 times/);
     assert.match(said, /50,000 steps with Adam and 150,000\+/);
 
     await browser.click(checkButton);
@@ -71,6 +72,8 @@ export function actTests(world) {
   fact(world, "act: played to the end with the keyboard alone", async (all) => {
     const { browser } = all;
     await openAct(all);
+    await tabTo(browser, { role: "link", name: "Skip to content" });
+    await browser.press("Enter");
     await tabTo(browser, answerRadio("About 0 GB"));
     // Arrow keys walk a radio group; the first press of the space bar takes the one that has the focus.
     await browser.press("Space");
@@ -83,7 +86,7 @@ export function actTests(world) {
     await tabTo(browser, position("Optimizer", "SGD"));
     await redrawn(browser, () => browser.press("ArrowRight"));
     await redrawn(browser, () => browser.press("ArrowRight"));
-    assert.match((await instruments(browser)).chart, /Adam v 6\.23 GB/);
+    await chartSays(browser, "Adam v 6.23 GB");
     await tabTo(browser, shown("Activations"));
     await browser.press("Space");
     await browser.waitFor(() => /all:/.test(document.querySelector('[data-slot="headline-label"]')?.textContent ?? ""));
@@ -117,6 +120,8 @@ export function actTests(world) {
 
     await browser.reload();
     await actReady(browser);
+    // Where the browser scrolls to after a reload differs; an act computes once it is in view.
+    await browser.of("live-act", (element) => element.scrollIntoView());
     await instrumentsOpen(browser);
     await verdictShown(browser);
     assert.equal(await browser.of(answerRadio("About 24 GB"), (radio) => radio.checked), true);
@@ -171,7 +176,7 @@ export function actTests(world) {
     await browser.click({ role: "button", name: "Retry", within: "live-act" });
     await instrumentsOpen(browser);
     await set(browser, "Optimizer", "Adam");
-    assert.match((await instruments(browser)).chart, /Adam m 6\.23 GB/);
+    await chartSays(browser, "Adam m 6.23 GB");
     assert.equal(await browser.has({ role: "alert", name: "Python did not start", within: "live-act" }), false);
   });
 

@@ -98,11 +98,14 @@ export function snippetTests(world) {
   fact(world, "snippets: the keyboard gets into the editor with Tab and out of it again", async (all) => {
     const { browser } = all;
     const { first } = await openTwo(all);
-    await browser.focus(first.button("Stop"));
-    await browser.press("Tab", 2);
-    await browser.waitFor(() => document.activeElement?.classList.contains("cm-content"), 10_000, "the editor's focus");
     const inside = () =>
       browser.eval((host) => Boolean(document.activeElement?.closest(`${host} .cm-editor`)), first.host);
+    await browser.focus(first.button("Reset"));
+    for (let press = 0; press < 5 && !(await inside()); press += 1) {
+      await browser.press("Tab");
+      await browser.waitFor(() => document.activeElement?.getAttribute("role") !== "textbox" || document.activeElement.matches(".cm-content"));
+    }
+    assert.equal(await inside(), true, "Tab leads into the code, which becomes an editor");
     await browser.press("Tab");
     assert.equal(await inside(), false, "Tab walks on from an editor in which nothing was typed");
     await browser.press("Shift+Tab");

@@ -1,0 +1,84 @@
+// Takes pictures of every page, light, dark and at a phone's width, and of the act in each of its states, to look at.
+// @ts-check
+//
+//   node tests/browser/screenshots.mjs        into test-results/screenshots/; SITE_DIR and ENGINES as for the tests
+import { join } from "node:path";
+import { DESKTOP } from "./harness/browser.mjs";
+import { findPrograms, launch, wantedEngines } from "./harness/launch.mjs";
+import { refuseForeign } from "./harness/proxy.mjs";
+import { chooseScheme } from "./harness/scheme.mjs";
+import { serveSite } from "./harness/server.mjs";
+import { builtSite, pagesOf, RESULTS } from "./harness/site.mjs";
+import { newReader } from "./harness/world.mjs";
+import { actReady, ACT, failure, openAct, predict, revealButton, set, verdict, verdictShown } from "./suites/act_page.mjs";
+
+const PHONE = { width: 360, height: 740 };
+const FOLDER = join(RESULTS, "screenshots");
+/** Pages are taken whole, up to this height. */
+const TALLEST_PX = 6000;
+
+const engines = process.env["ENGINES"] ? wantedEngines() : wantedEngines("chromium");
+const programs = findPrograms(engines);
+const site = builtSite();
+const pages = pagesOf(site);
+
+for (const engine of engines) {
+  const proxy = await refuseForeign();
+  const server = await serveSite(site);
+  const browser = await launch(engine, programs, proxy.port);
+  const world = { browser, server, proxy, site, pages };
+  // WebKitGTK's window cannot be as narrow as a phone, nor taller than its screen.
+  const wholePages = browser.driver.exactViewport;
+  const sizes = wholePages ? { desktop: DESKTOP, phone: PHONE } : { desktop: DESKTOP };
+
+  /** @param {string} name @param {{width: number, height: number}} size */
+  const take = async (name, size) => {
+    if (wholePages) {
+      await browser.resize(size.width, size.height);
+      const height = await browser.eval(() => document.documentElement.scrollHeight);
+      await browser.resize(size.width, Math.min(TALLEST_PX, Math.max(size.height, height)));
+    }
+    await browser.eval(() => document.fonts.ready.then(() => undefined));
+    await browser.screenshot(join(FOLDER, `${engine}-${name}.png`));
+    await browser.resize(size.width, size.height);
+    console.log(`  ${engine}-${name}.png`);
+  };
+
+  console.log(`==> ${engine}, into ${FOLDER}`);
+  for (const page of pages) {
+    const name = page.replaceAll("/", "-").replace(/-$/, "") || "home";
+    for (const [sizeName, size] of Object.entries(sizes)) {
+      for (const scheme of /** @type {const} */ (["light", "dark"])) {
+        await newReader(world);
+        await browser.open(server.base);
+        await chooseScheme(browser, scheme);
+        await browser.resize(size.width, size.height);
+        await browser.open(server.base + page);
+        if (page === ACT) await actReady(browser);
+        await take(`${name}-${sizeName}-${scheme}`, size);
+      }
+    }
+  }
+
+  for (const [sizeName, size] of Object.entries(sizes)) {
+    for (const scheme of /** @type {const} */ (["light", "dark"])) {
+      await newReader(world);
+      await openAct(world);
+      await chooseScheme(browser, scheme);
+      await browser.resize(size.width, size.height);
+      await predict(browser, "About 3 GB");
+      await set(browser, "Optimizer", "Adam");
+      await take(`act-explored-${sizeName}-${scheme}`, size);
+      await set(browser, "Batch size", "64");
+      await browser.waitFor(failure);
+      await take(`act-oom-${sizeName}-${scheme}`, size);
+      await browser.click(revealButton);
+      await verdictShown(browser);
+      await browser.waitFor(verdict);
+      await take(`act-revealed-${sizeName}-${scheme}`, size);
+    }
+  }
+  await browser.close();
+  await server.close();
+  await proxy.close();
+}
