@@ -57,11 +57,13 @@ class Accelerator:
     Attributes:
         name: Short name, e.g. `"h100-sxm"`.
         title: Name on the data sheet.
-        memory_bytes: The data sheet's memory, in decimal bytes: 80 GB is 80e9.
+        memory_bytes: All memory as the driver reports it: an H100 sold with 80 GB has 81,559 MiB, 85.5e9 bytes.
+        nominal_gb: The number on the box, for display. On GPUs it is neither decimal nor binary.
         bandwidth: Peak rate of the device memory.
         peaks: Dense peaks.
         tdp: Thermal design power of the chip or card.
         sources: Where the figures come from.
+        memory_source: Who saw the driver's total, or None where the data sheet is exact.
         multiprocessors: Streaming multiprocessors, which share out the tiles of a matrix product; 0 for other chips.
         links: Names of the links it has (`engine.links`), the fastest first; none for a chip that works alone.
         ceilings: Measured matrix products, at most one per number format.
@@ -73,10 +75,12 @@ class Accelerator:
     name: str
     title: str
     memory_bytes: Bytes
+    nominal_gb: float
     bandwidth: BytesPerSecond
     peaks: tuple[Peak, ...]
     tdp: Watts
     sources: tuple[Source, ...]
+    memory_source: Source | None = None
     multiprocessors: Count = 0
     links: tuple[str, ...] = ()
     ceilings: tuple[Ceiling, ...] = ()
@@ -106,6 +110,7 @@ def accelerator(name: str) -> Accelerator:
     record = read_record("accelerators", name)
     sources = take_sources(record, f"accelerators/{name}")
     peaks = tuple(Peak(p["dtype"], p["accumulate"], float(p["flops_per_second"])) for p in record.pop("peaks"))
+    record["memory_source"] = _origin(record.pop("memory")) if "memory" in record else None
     record["bandwidth"] = float(record.pop("bandwidth_bytes_per_second"))
     record["tdp"] = float(record.pop("tdp_watts"))
     record["links"] = tuple(record.get("links", ()))

@@ -27,9 +27,21 @@ def test_training_peak_is_dense_and_accumulates_in_fp32(name: str, dtype: str, p
     assert accelerator(name).peak(dtype) == pytest.approx(peak * TERA)
 
 
-@pytest.mark.parametrize(("name", "gigabytes"), [("h100-sxm", 80), ("rtx-4060", 8), ("h200", 141), ("v100-32", 32)])
-def test_memory_is_the_decimal_figure_on_the_box(name: str, gigabytes: int) -> None:
-    assert accelerator(name).memory_bytes == gigabytes * 10**9
+MEBIBYTES = {"h100-sxm": 81_559, "h200": 143_771, "b200": 183_359, "a100-40": 40_960, "a100-80": 81_920, "v100-16": 16_384,
+             "rtx-4060": 8_188, "rtx-4090": 24_564, "rtx-5080": 16_303}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MEBIBYTES)
+def test_memory_is_the_total_that_the_driver_reports(name: str) -> None:
+    assert accelerator(name).memory_bytes == MEBIBYTES[name] * 2**20
+
+
+@pytest.mark.parametrize("name", list_accelerators())
+def test_the_number_on_the_box_is_within_a_tenth_of_the_drivers_total(name: str) -> None:
+    """Between decimal and binary gigabytes, less what a driver or an error-correcting code keeps."""
+    chip = accelerator(name)
+    assert 0.95 < chip.memory_bytes / (chip.nominal_gb * 1e9) <= 1.0738
+    assert chip.memory_source is not None or not chip.title.startswith("NVIDIA")
 
 
 def test_a_v100_has_no_bf16() -> None:

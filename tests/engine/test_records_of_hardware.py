@@ -28,6 +28,7 @@ def every_source() -> list[tuple[str, Source]]:
     for entry in ACCELERATORS:
         found += [(entry.name, ceiling.source) for ceiling in entry.ceilings]
         found += [(entry.name, price.source) for price in (entry.rent, entry.purchase) if price]
+        found += [(entry.name, entry.memory_source)] if entry.memory_source else []
     return found + [(entry.name, entry.measured.source) for entry in LINKS if entry.measured]
 
 
