@@ -50,7 +50,7 @@ def _states(row: Row, per_parameter: float = 16.0) -> float:
     plan, zero = plan_of(row), row.get("zero", 0)
     parts = ((2.0, 3), (per_parameter - 14, 2), (12.0, 1))
     total = sum(size / (plan.data if zero >= stage else 1) for size, stage in parts)
-    return row.shape.parameters / (plan.tensor * plan.pipeline) * total
+    return float(row.shape.parameters / (plan.tensor * plan.pipeline) * total)
 
 
 def _eleuther(row: Row) -> float:
@@ -69,20 +69,20 @@ def _llm_analysis(row: Row) -> float:
         activations = 2.0 * sequence * batch * (m.hidden * m.layers + m.vocab)
     else:
         activations = llm_analysis_activations(m, batch, sequence)
-    return _states(row) + activations
+    return float(_states(row) + activations)
 
 
 def _accelerate(row: Row) -> float:
     """Hugging Face `accelerate estimate-memory`: four times the weights for training with Adam, no activations."""
     assert row.shape is not None
-    return 4 * 2 * row.shape.parameters
+    return float(4 * 2 * row.shape.parameters)
 
 
 def _deepspeed(row: Row) -> float:
     """DeepSpeed's ZeRO-3 estimator without offload: 18 bytes a parameter over all devices, and the largest layer."""
     m, plan = row.shape, plan_of(row)
     assert m is not None
-    return 4 * m.vocab * m.hidden + 18 * m.parameters / plan.devices
+    return float(4 * m.vocab * m.hidden + 18 * m.parameters / plan.devices)
 
 
 CALCULATORS = (

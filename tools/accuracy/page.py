@@ -16,7 +16,7 @@ from plugins.shared.locate import unstamp
 from tools.accuracy.calculators import CALCULATORS, medians, memory_answers, saved_activations
 from tools.accuracy.figure import figure
 from tools.accuracy.predict import Comparison
-from tools.accuracy.report import GROUPS, TARGETS, reason, report
+from tools.accuracy.report import GROUPS, TARGETS, Summary, reason, report
 
 log = logging.getLogger("mkdocs.plugins.accuracy")
 
@@ -114,8 +114,14 @@ def rows() -> Element:
     SubElement(box, "summary").text = AtomicString(f"All {len(report().comparisons)} rows")
     for group, name in GROUPS.items():
         listed: list[list[Cell]] = [
-            [(c.row.source.title, c.row.source.url), c.row.name, _number(c.published), _number(c.predicted), c.unit]
-            + [f"{100 * c.error:+.1f}"]
+            [
+                (c.row.source.title, c.row.source.url),
+                c.row.name,
+                _number(c.published),
+                _number(c.predicted),
+                c.unit,
+                f"{100 * c.error:+.1f}",
+            ]
             for c in report().of(group)
         ]
         header = ["Source", "Run", "Published", "Predicted", "Unit", "Error %"]
@@ -168,7 +174,7 @@ def makeExtension(**kwargs: Any) -> AccuracyExtension:  # noqa: N802 - the name 
     return AccuracyExtension(**kwargs)
 
 
-def _errors(summary: Any) -> list[Cell]:
+def _errors(summary: Summary) -> list[Cell]:
     return [f"{100 * summary.median:.1f}", f"{100 * summary.p90:.1f}", f"{100 * summary.signed:+.1f}"]
 
 

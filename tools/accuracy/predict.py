@@ -60,11 +60,11 @@ def published_seconds(row: Row, kind: str, value: float) -> float:
     if kind == "tokens_per_s_per_gpu":
         return float(sequences * sequence / (value * plan.devices))
     if kind == "tflops_model":
-        return flops_per_token(shape, sequence) * sequences * sequence / (value * 1e12 * plan.devices)
+        return float(flops_per_token(shape, sequence) * sequences * sequence / (value * 1e12 * plan.devices))
     sizes = (sequences, sequence, shape.layers, shape.hidden, shape.vocab)
     if kind == "tflops_with_recompute":
-        return megatron_flops(*sizes) / (value * 1e12 * plan.devices)
-    return korthikanti_model_flops(*sizes) / (value * accelerator(row.get("gpu")).peak("bf16") * plan.devices)
+        return float(megatron_flops(*sizes) / (value * 1e12 * plan.devices))
+    return float(korthikanti_model_flops(*sizes) / (value * accelerator(row.get("gpu")).peak("bf16") * plan.devices))
 
 
 def _published_bytes(kind: str, value: float) -> float:

@@ -36,11 +36,40 @@ VERIFIED = ("opened", "from memory of the paper")
 _SHAPE = ("layers", "hidden", "heads", "vocab", "position")
 _SOURCE = ("title", "url", "where", "date", "verified")
 _SETTINGS = frozenset(
-    (
-        "model name gpu devices batch sequence accumulate global_batch data tensor pipeline interleave zero precision "
-        "attention checkpointing framework fused overlap network_gbit sequence_parallel dropout optimizer update loss "
-        "optimizer_in_backward offload balanced device_hours watts attention_generation whole_boundaries"
-    ).split()
+    {
+        "model",
+        "name",
+        "gpu",
+        "devices",
+        "batch",
+        "sequence",
+        "accumulate",
+        "global_batch",
+        "data",
+        "tensor",
+        "pipeline",
+        "interleave",
+        "zero",
+        "precision",
+        "attention",
+        "checkpointing",
+        "framework",
+        "fused",
+        "overlap",
+        "network_gbit",
+        "sequence_parallel",
+        "dropout",
+        "optimizer",
+        "update",
+        "loss",
+        "optimizer_in_backward",
+        "offload",
+        "balanced",
+        "device_hours",
+        "watts",
+        "attention_generation",
+        "whole_boundaries",
+    }
 ).union(_SHAPE)
 
 

@@ -58,7 +58,7 @@ def step_seconds(row: Row) -> float:
     micro = _gathered(row, stage, plan, chip, work) if row.get("zero", 0) >= 2 and plan.pipeline == 1 else work
     bubble = (plan.pipeline - 1) / row.get("interleave", 1) * (stage.average + sent)
     steps = plan.micro_batches * micro + bubble
-    return steps + stage.update + _gradient_seconds(row, stage, plan, chip, steps)
+    return float(steps + stage.update + _gradient_seconds(row, stage, plan, chip, steps))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,66 @@
+"""The page of the report: figures and tables say what the report says, and an unknown part fails a strict build."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from xml.etree.ElementTree import fromstring
+
+import pytest
+from markdown import Markdown
+
+from engine import model
+from tools.accuracy.__main__ import main
+from tools.accuracy.calculators import korthikanti_activations, medians, saved_activations
+from tools.accuracy.page import PARTS, time_plot
+from tools.accuracy.report import report
+
+
+def convert(part: str) -> str:
+    return Markdown(extensions=["tools.accuracy.page"]).convert(f"/// accuracy | {part}\n///\n")
+
+
+@pytest.mark.parametrize("part", sorted(PARTS))
+def test_every_part_is_well_formed_html(part: str) -> None:
+    fromstring(convert(part))
+
+
+def test_the_plot_has_one_mark_per_run_and_tells_its_story_in_words() -> None:
+    svg = next(time_plot().iter("svg"))
+    marks = [mark for mark in svg.iter() if mark.find("title") is not None]
+    assert len(marks) == len(report().of("time"))
+    assert "runs lie within 25 %" in svg.attrib["aria-label"]
+
+
+def test_an_unknown_part_is_a_warning_that_names_the_parts(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        convert("nothing")
+    assert "accuracy part 'nothing' is unknown, allowed: groups" in caplog.text
+
+
+def test_the_flat_formulas_answer_1224_and_4104_mib_for_gpt2() -> None:
+    gpt2 = model("gpt2")
+    assert korthikanti_activations(gpt2, 4, 1024, scores=False) / 2**20 == 1224
+    assert korthikanti_activations(gpt2, 4, 1024, scores=True) / 2**20 == 4104
+
+
+def test_the_engine_answers_what_pytorch_saves_in_each_precision() -> None:
+    # 1,559, 2,338 and 3,116 MiB counted by PyTorch's saved-tensor hooks.
+    ours = saved_activations()[0]
+    for answer, counted in ((ours.bf16, 1559), (ours.autocast, 2338), (ours.fp32, 3116)):
+        assert answer == pytest.approx(counted, rel=0.005)
+
+
+def test_the_engine_is_nearer_to_published_peaks_than_any_calculator_listed() -> None:
+    engine, *others = medians()
+    assert engine < min(others)
+
+
+def test_the_command_writes_every_row_with_its_source(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "deep" / "accuracy.json"
+    assert main(["--json", str(target)]) == 0
+    written = json.loads(target.read_text())
+    assert len(written["rows"]) == len(report().comparisons)
+    assert all(row["source"]["url"] for row in written["rows"])
+    assert "\x1b" not in capsys.readouterr().out
