@@ -110,7 +110,7 @@ def test_memory_runs_out_exactly_where_the_total_exceeds_the_device(
     if view["failure"]:
         assert view["failure"]["title"] == "Out of memory"
         need, has, excess = numbers(view["failure"]["excess"])
-        assert (need, has) == (float(f"{exact / GB:.2f}"), capacity / GB)
+        assert (need, has) == (float(f"{exact / GB:.2f}"), float(f"{capacity / GB:.2f}"))
         assert excess == pytest.approx(need - has, abs=0.011)
 
 
@@ -127,13 +127,26 @@ def test_the_banner_names_every_component_that_exceeds_the_device_alone(
     assert set(numbers(view["failure"]["what"])) == alone
 
 
+@pytest.mark.parametrize(
+    ("context", "line", "sold"), [("node", "H100: 85.5 GB", "80"), ("laptop", "RTX 4060: 8.6 GB", "8")]
+)
+def test_the_device_line_stands_where_the_driver_says_and_the_context_says_what_is_sold(
+    act: LoadedAct, context: str, line: str, sold: str
+) -> None:
+    data: Any = act.compute(state(context, "sgd", "fp32", 1))["data"]  # type: ignore[call-overload,index]
+    assert data["limit"] == [{"gb": CAPACITY[context] / GB}]
+    assert line in [row["text"] for row in data["labels"]]
+    (detail,) = (option.detail for option in act.act.contexts if option.name == context)
+    assert f"sold as {sold} GB, which its driver reports as {CAPACITY[context] / GB:.1f} GB" in detail
+
+
 @pytest.mark.parametrize(("optimizer", "precision", "batch"), tuple(product(OPTIMIZERS, PRECISIONS, BATCHES)))
 def test_every_remedy_that_is_offered_fits(act: LoadedAct, optimizer: str, precision: str, batch: int) -> None:
     view: Any = act.compute(state("node", optimizer, precision, batch))
     if not view["failure"]:
         return
     remedy = view["failure"]["remedy"]
-    assert all(size <= 80 for size in numbers(remedy))
+    assert all(size * GB <= CAPACITY["node"] for size in numbers(remedy))
     single = [total(optimizer, precision, other) for other in BATCHES]
     single += [total(other, precision, batch) for other in OPTIMIZERS]
     single += [total(optimizer, other, batch) for other in PRECISIONS]

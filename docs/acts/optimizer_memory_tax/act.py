@@ -124,7 +124,7 @@ def compute(state: live.State) -> live.View:
     outline = prediction_outline(state, shown)
     highest = max([size / GB, *(float(row["to"] or 0) for row in outline)])
     top = next(top for top in AXIS_TOPS if top >= CALM_TOP[state.context] and top >= 1.08 * highest)
-    limit = f"{DEVICE_NAMES[state.context]}: {capacity / GB:.0f} GB", capacity / GB
+    limit = f"{DEVICE_NAMES[state.context]}: {capacity / GB:.1f} GB", capacity / GB
     return live.View(
         data={
             "bars": tuple(bars(shown, over)),
@@ -137,7 +137,7 @@ def compute(state: live.State) -> live.View:
         headline=headline(everything, shown),
         summary=f"GPT-2 XL with {setting.words}: "
         + ", ".join(f"{part.label} {gb(part.size)} GB" for part in everything)
-        + f". Together {gb(total(setting))} GB, against {capacity / GB:.0f} GB on the {DEVICE_NAMES[state.context]}.",
+        + f". Together {gb(total(setting))} GB, against {capacity / GB:.1f} GB on the {DEVICE_NAMES[state.context]}.",
         tables={"ledger": ledger_table(setting, everything, shown)},
         failure=out_of_memory(setting, state.context) if over else None,
     )
@@ -233,7 +233,7 @@ def culprit(setting: Setting, context: str) -> str:
         "the master copy": account.component("master"),
     }
     alone = [f"{name} ({gb(size)} GB)" for name, size in sizes.items() if size > capacity]
-    limit = f"the {capacity / GB:.0f} GB of the {DEVICE_NAMES[context]}"
+    limit = f"the {capacity / GB:.1f} GB of the {DEVICE_NAMES[context]}"
     if not alone:
         return f"No component alone exceeds {limit}; their sum does."
     if len(alone) > 1:
@@ -408,6 +408,13 @@ REFLECTION = live.Reflection(
 
 # ---- the scene ----
 
+
+def as_sold(context: str) -> str:
+    """The device by its full name, and why the line in the chart does not stand at the number in that name."""
+    device, reported = DEVICES[context], f"{DEVICES[context].memory_bytes / GB:.1f} GB"
+    return f"{device.title}, sold as {device.nominal_gb:g} GB, which its driver reports as {reported}"
+
+
 _ADAM = ledger(Setting("adam", "fp32", 1))
 _VECTOR = gb(_ADAM.bytes_by_part("optimizer")["exp_avg"])
 
@@ -457,8 +464,8 @@ ACT = live.Act(
     situation=f"You are about to train GPT-2 XL, {GPT2_XL.parameters / 1e9:.2f} billion parameters, and SGD is slow to "
     "converge. Everyone recommends Adam; before you switch, your team asks what it will cost in memory.",
     contexts=(
-        live.Context("node", "Training node, 80 GB", f"{DEVICES['node'].title}: one accelerator of a training node."),
-        live.Context("laptop", "Laptop, 8 GB", f"{DEVICES['laptop'].title}: what a good laptop carries."),
+        live.Context("node", "Training node, H100", f"One accelerator of a training node: {as_sold('node')}."),
+        live.Context("laptop", "Laptop, RTX 4060", f"What a good laptop carries: {as_sold('laptop')}."),
     ),
     question=QUESTION,
     controls=(

@@ -53,7 +53,7 @@ export function actTests(world) {
     await set(browser, "Batch size", "1");
     assert.equal(await browser.text(failure), "", "the banner goes when it fits again");
     await set(browser, "Context", "Laptop");
-    assert.match(await browser.text(failure), /alone exceeds the 8 GB.*\(12\.46 GB\)/);
+    assert.match(await browser.text(failure), /alone exceeds the 8\.6 GB.*\(12\.46 GB\)/);
 
     await browser.click(revealButton);
     await verdictShown(browser);
