@@ -12,6 +12,7 @@ Source: NVIDIA, "Matrix Multiplication Background User's Guide", sections Tile Q
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.accelerators import Accelerator
@@ -45,6 +46,8 @@ class Tile:
 
 TILES = (Tile(128, 256, 1.0), Tile(128, 128, 0.95), Tile(64, 64, 0.55))
 """Tiles that a library chooses from; rates relative to the largest, after figure 8 of NVIDIA's guide."""
+
+TILE_HEIGHTS = tuple(sorted({tile.m for tile in TILES}))
 
 
 def ceiling(chip: Accelerator, dtype: str) -> FlopsPerSecond:
@@ -125,6 +128,11 @@ def gemm_rate(m: Count, n: Count, k: Count, chip: Accelerator, dtype: str, count
     return 2 * count * m * n * k / seconds
 
 
+def row_tiles(rows: Count, math: Numbers) -> dict[Count, float]:
+    """The rows of tiles of each height that cover `rows`, and under 1 the rows themselves."""
+    return {1: rows, **{height: math.ceil_division(rows, height) for height in TILE_HEIGHTS}}
+
+
 @dataclass(frozen=True, slots=True)
 class RowProduct:
     """Products with any number of rows and fixed n and k, ready for many evaluations; same result as `gemm_seconds`.
@@ -136,14 +144,14 @@ class RowProduct:
     units: Count
     per_row: Seconds
 
-    def seconds(self, rows: Count, math: Numbers) -> Seconds:
-        """Seconds of one product with `rows` rows; `math` comes from `engine.arrays.numbers`."""
+    def seconds(self, rows: Mapping[Count, float], math: Numbers) -> Seconds:
+        """Seconds of one product; `rows` come from `row_tiles`, `math` from `engine.arrays.numbers`."""
         if not self.options:
-            return rows * self.per_row
+            return rows[1] * self.per_row
         ceil_division, minimum = math.ceil_division, math.minimum
         best: Seconds | None = None
         for height, columns, wave in self.options:
-            seconds = ceil_division(ceil_division(rows, height) * columns, self.units) * wave
+            seconds = ceil_division(rows[height] * columns, self.units) * wave
             best = seconds if best is None else minimum(best, seconds)
         assert best is not None
         return best

@@ -7,19 +7,18 @@ is never below FLOPs over the dense peak nor bytes over the bandwidth.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from engine.accelerators import Accelerator, accelerator
 from engine.activations import Attention, Framework, sections
-from engine.arrays import Numbers, maximum, numbers
+from engine.arrays import as_floats, maximum, numbers
 from engine.attention_io import causal_share
-from engine.blocks import Matmul, Section
+from engine.blocks import Section
 from engine.checkpointing import Checkpointing, checkpointing
 from engine.errors import EngineError, require_positive
-from engine.gemm import DeepProduct, RowProduct, ceiling, deep_product, gemm_seconds, row_product
+from engine.gemm import row_tiles
 from engine.kernels import Kernel, Phase, backward_kernels, forward_kernels, recompute_kernels
 from engine.layout import Layout, Stage, stages
 from engine.memory import SINGLE
@@ -29,8 +28,8 @@ from engine.operations import operation_sizes, product_parameters, recomputation
 from engine.optimizers import Optimizer, optimizer
 from engine.polynomial import Polynomial, point, polynomial
 from engine.precision import Precision, precision
-from engine.roofline import STREAM_EFFICIENCY
-from engine.sizes import NOTHING, TOKENS, Size, as_size
+from engine.prepared import PhaseWork, Preparation, Product
+from engine.sizes import NOTHING, as_size
 from engine.static import stage_parameters
 from engine.units import Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds
 from engine.update import FOREACH_LAUNCHES, update_bytes
@@ -43,12 +42,6 @@ HOST_EAGER: Seconds = 6e-6
 
 HOST_COMPILED: Seconds = 3e-6
 """Seconds the host needs to issue one kernel of compiled code. An assumption."""
-
-ATTENTION_SHARE: Ratio = 0.7
-"""Share of the dense peak that fused attention reaches at head size 128 where nothing was published.
-
-FlashAttention-2 on an A100: 230 of 312 (arXiv 2307.08691); Hopper's is on record and lower, 335 of 989.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,44 +117,6 @@ class StepTime:
         return max(parts, key=lambda part: parts[part])
 
 
-@dataclass(frozen=True, slots=True)
-class _Product:
-    """A matrix product of the step made ready: its shape, its traffic in seconds, and how often it runs."""
-
-    shape: RowProduct | DeepProduct | Matmul
-    rate: FlopsPerSecond
-    traffic: Polynomial
-    count: Count
-
-    def seconds(self, batch: Count, sequence: Count, tokens: Count, units: Count, math: Numbers) -> Seconds:
-        """Arithmetic alone."""
-        if not isinstance(self.shape, Matmul):
-            return self.shape.seconds(tokens, math)
-        p = self.shape
-        m, n, k, count = (size(batch, sequence) for size in (p.m, p.n, p.k, p.count))
-        return gemm_seconds(m, n, k, self.rate, units, count)
-
-
-@dataclass(frozen=True, slots=True)
-class _Attention:
-    """Fused attention made ready: seconds of full arithmetic, of traffic, and how often it runs."""
-
-    arithmetic: Polynomial
-    traffic: Polynomial
-    count: Count
-
-
-@dataclass(frozen=True, slots=True)
-class _PhaseWork:
-    """Everything that runs in one phase, in seconds."""
-
-    products: tuple[_Product, ...]
-    attention: tuple[_Attention, ...]
-    moved: Polynomial
-    arithmetic: Polynomial
-    launches: Count
-
-
 @dataclass(frozen=True)
 class StepPlan:
     """A training step made ready for one model, configuration and chip; call it with a batch and a sequence length.
@@ -170,6 +125,7 @@ class StepPlan:
         model: The transformer.
         chip: The accelerator.
         phases: Work per micro-batch of forward, backward and recompute.
+        products: The step's distinct matrix products.
         update: Seconds of the optimizer.
         update_launches: Its kernels.
         accumulation: Seconds of adding one more micro-batch's gradients.
@@ -182,7 +138,8 @@ class StepPlan:
 
     model: Transformer
     chip: Accelerator
-    phases: tuple[tuple[Phase, _PhaseWork], ...]
+    phases: tuple[tuple[Phase, PhaseWork], ...]
+    products: tuple[Product, ...]
     update: Seconds
     update_launches: Count
     accumulation: Seconds
@@ -209,6 +166,7 @@ class StepPlan:
         longest = sequence.max() if hasattr(sequence, "max") else sequence
         if self.model.position == "learned" and longest > self.model.max_seq:
             raise EngineError(f"sequence {longest} is too long; {self.model.name} allows at most {self.model.max_seq}")
+        batch, sequence, accumulate = as_floats(batch), as_floats(sequence), as_floats(accumulate)
         at = point(batch, sequence)
         tokens = at[2]
         math = numbers(batch, sequence)
@@ -217,14 +175,18 @@ class StepPlan:
         compute: Seconds = 0.0
         memory: Seconds = self.update + (accumulate - 1) * self.accumulation
         launches = self.update_launches
+        rows, units = row_tiles(tokens, math), self.chip.multiprocessors
+        costs = []
+        for product in self.products:
+            arithmetic = product.arithmetic(batch, sequence, rows, units, math)
+            costs.append((arithmetic, math.maximum(product.traffic(at) - arithmetic, 0.0)))
         for phase, work in self.phases:
             bound_by_compute = work.arithmetic(at)
             bound_by_memory = work.moved(at)
-            for product in work.products:
-                arithmetic = product.seconds(batch, sequence, tokens, self.chip.multiprocessors, math)
-                traffic = product.traffic(at)
-                bound_by_compute = bound_by_compute + product.count * arithmetic
-                bound_by_memory = bound_by_memory + product.count * math.maximum(traffic - arithmetic, 0.0)
+            for index, count in work.products:
+                arithmetic, waiting = costs[index]
+                bound_by_compute = bound_by_compute + count * arithmetic
+                bound_by_memory = bound_by_memory + count * waiting
             for fused in work.attention:
                 arithmetic = fused.arithmetic(at) * diagonal
                 traffic = fused.traffic(at)
@@ -321,26 +283,27 @@ def stage_plan(
     parts = tuple(
         replace(part, count=stage.blocks) if part.name == "block" else part for part in every if holds(stage, part)
     )
-    formats = _Formats(chip, tf32, model.head_size)
-    work: list[tuple[Phase, _PhaseWork]] = [
-        ("forward", formats.gather(k for part in parts for k in forward_kernels(part, fused=fused))),
-        ("backward", formats.gather(_all_backward(stage, mode, parts, fused))),
+    preparation = Preparation(chip, tf32, model.head_size)
+    work: list[tuple[Phase, PhaseWork]] = [
+        ("forward", preparation.gather(k for part in parts for k in forward_kernels(part, fused=fused))),
+        ("backward", preparation.gather(_all_backward(stage, mode, parts, fused))),
     ]
     again = tuple(_all_recompute(parts, policy, fused))
     if again:
-        work.append(("recompute", formats.gather(again)))
-    streaming = STREAM_EFFICIENCY * chip.bandwidth
+        work.append(("recompute", preparation.gather(again)))
+    streaming = preparation.streaming
     gradients = mode.gradients.bytes(sum(p.elements * p.count for p in stage_parameters(stage)))
     model_flops, hardware_flops = operation_sizes(parts, policy)
     return StepPlan(
         model=model,
         chip=chip,
         phases=tuple(work),
+        products=tuple(preparation.products),
         update=update_bytes(stage, layout, rule, mode, fused=fused) / streaming,
         update_launches=1 if fused else FOREACH_LAUNCHES,
         accumulation=3 * gradients / streaming,
         host_per_kernel=HOST_COMPILED if fused else HOST_EAGER,
-        peak=chip.peak(formats.name(mode.compute.name)),
+        peak=chip.peak(preparation.name(mode.compute.name)),
         model_flops=polynomial(model_flops),
         hardware_flops=polynomial(hardware_flops),
         convention=(6 * product_parameters(model), 12 * model.layers * model.query_width),
@@ -387,74 +350,6 @@ def step_time(
 def batch_curve(plan: StepPlan, batches: Iterable[Count], sequence: Count | None = None) -> tuple[StepTime, ...]:
     """The step at several batch sizes: how utilization rises with the batch, and where it stops rising."""
     return tuple(plan(batch, sequence) for batch in batches)
-
-
-@dataclass(frozen=True, slots=True)
-class _Formats:
-    """How fast a chip runs each kernel."""
-
-    chip: Accelerator
-    tf32: bool
-    head_size: Count
-
-    def name(self, dtype: str) -> str:
-        """The format in which products of `dtype` run."""
-        return "tf32" if dtype == "fp32" and self.tf32 else dtype
-
-    def attention_rate(self, dtype: str) -> FlopsPerSecond:
-        """FLOPs per second of fused attention. A smaller head leaves more exponentials per product."""
-        peak = self.chip.peak(dtype)
-        measured = self.chip.attention
-        full = measured.flops_per_second if measured and dtype in ("bf16", "fp16") else ATTENTION_SHARE * peak
-        # One exponential per score takes about a third of the time of its products at head size 128.
-        rate = full * (1 + 1 / 3) / (1 + 128 / (3 * self.head_size)) if self.head_size < 128 else full
-        return min(rate, peak)
-
-    def gather(self, kernels: Iterable[Kernel]) -> _PhaseWork:
-        """Sort kernels by what bounds them; traffic and small arithmetic become one polynomial each."""
-        products: Counter[_Product] = Counter()
-        attention: list[_Attention] = []
-        moved = arithmetic = NOTHING
-        launches = 0
-        streaming = STREAM_EFFICIENCY * self.chip.bandwidth
-        vector_rate = self.chip.peak("fp32")
-        for kernel in kernels:
-            launches += kernel.count
-            dtype = self.name(kernel.dtype.name) if kernel.dtype else ""
-            traffic = polynomial(kernel.bytes, 1 / streaming)
-            if kernel.product is not None:
-                rate = ceiling(self.chip, dtype)
-                products[_Product(self.shape(kernel.product, rate), rate, traffic, 1)] += kernel.count
-            elif kernel.kind == "attention":
-                seconds = polynomial(kernel.flops, 1 / self.attention_rate(dtype))
-                attention.append(_Attention(seconds, traffic, kernel.count))
-            elif kernel.flops(1, 1024) * streaming > kernel.bytes(1, 1024) * vector_rate:
-                arithmetic = arithmetic + kernel.flops * kernel.count
-            else:
-                moved = moved + kernel.bytes * kernel.count
-        return _PhaseWork(
-            products=tuple(replace(product, count=count) for product, count in products.items()),
-            attention=tuple(attention),
-            moved=polynomial(moved, 1 / streaming),
-            arithmetic=polynomial(arithmetic, 1 / vector_rate),
-            launches=launches,
-        )
-
-    def shape(self, product: Matmul, rate: FlopsPerSecond) -> RowProduct | DeepProduct | Matmul:
-        """A product over tokens made ready for many evaluations; others stay as they are."""
-        units = self.chip.multiprocessors
-        if product.count != as_size(1):
-            return product
-        if product.m == TOKENS:
-            return row_product(_constant(product.n), _constant(product.k), rate, units)
-        return deep_product(_constant(product.m), _constant(product.n), rate, units)
-
-
-def _constant(size: Size) -> Count:
-    """The value of a size that depends neither on batch nor on sequence."""
-    ((power, value),) = size.terms
-    assert power == (0, 0)
-    return value
 
 
 def _all_backward(stage: Stage, mode: Precision, parts: tuple[Section, ...], fused: bool) -> Iterable[Kernel]:

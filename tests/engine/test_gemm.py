@@ -19,6 +19,7 @@ from engine.gemm import (
     gemm_rate,
     gemm_seconds,
     row_product,
+    row_tiles,
     tile_quantization,
     wave_quantization,
 )
@@ -76,7 +77,7 @@ def test_short_sums_do_not_pay_back_the_pipeline() -> None:
 @given(rows=st.integers(1, 200_000), n=dimension, k=st.integers(1, 20_000))
 def test_a_prepared_row_product_equals_the_general_one_unless_sums_are_split(rows: int, n: int, k: int) -> None:
     general = gemm_seconds(rows, n, k, 1e15, 132)
-    prepared = row_product(n, k, 1e15, 132).seconds(rows, numbers())
+    prepared = row_product(n, k, 1e15, 132).seconds(row_tiles(rows, numbers()), numbers())
     assert prepared >= general * (1 - 1e-12)
     if k < 2048:
         assert prepared == pytest.approx(general)
@@ -92,7 +93,7 @@ def test_a_prepared_deep_product_is_never_faster_than_the_general_one(m: int, n:
 
 def test_a_chip_without_multiprocessors_has_no_quantization() -> None:
     assert gemm_seconds(100, 100, 1024, 1e12, 0) == 2 * 100 * 100 * 1024 / 1e12
-    assert row_product(100, 1024, 1e12, 0).seconds(100, numbers()) == 2 * 100 * 100 * 1024 / 1e12
+    assert row_product(100, 1024, 1e12, 0).seconds({1: 100}, numbers()) == 2 * 100 * 100 * 1024 / 1e12
     assert deep_product(100, 100, 1e12, 0).seconds(1024, numbers()) == 2 * 100 * 100 * 1024 / 1e12
 
 
@@ -100,9 +101,10 @@ def test_shapes_may_be_arrays() -> None:
     rows: Any = np.array([1, 63, 64, 65, 4096, 100_000])
     expected = [gemm_seconds(int(m), 3072, 768, 3e14, 108) for m in rows]
     assert np.allclose(gemm_seconds(rows, 3072, 768, 3e14, 108), expected)
-    assert np.allclose(row_product(3072, 768, 3e14, 108).seconds(rows, numbers(rows)), expected)
+    math = numbers(rows)
+    assert np.allclose(row_product(3072, 768, 3e14, 108).seconds(row_tiles(rows, math), math), expected)
     deep = deep_product(768, 768, 3e14, 108)
-    assert np.allclose(deep.seconds(rows, numbers(rows)), [deep.seconds(int(m), numbers()) for m in rows])
+    assert np.allclose(deep.seconds(rows, math), [deep.seconds(int(m), numbers()) for m in rows])
 
 
 def test_bad_sizes_are_refused() -> None:

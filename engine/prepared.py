@@ -1,0 +1,158 @@
+"""Kernels made ready for many evaluations: each phase of a step as seconds that are polynomials of batch and sequence.
+
+What depends only on model, configuration and chip is done once here: rates, tiles, and the sum of everything that is
+bound by memory traffic, which is one polynomial however many kernels there are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from engine.accelerators import Accelerator
+from engine.arrays import Numbers
+from engine.blocks import Matmul
+from engine.gemm import DeepProduct, RowProduct, ceiling, deep_product, gemm_seconds, row_product
+from engine.kernels import Kernel
+from engine.polynomial import Polynomial, polynomial
+from engine.roofline import STREAM_EFFICIENCY
+from engine.sizes import NOTHING, TOKENS, Size, as_size
+from engine.units import BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds
+
+ATTENTION_SHARE: Ratio = 0.7
+"""Share of the dense peak that fused attention reaches at head size 128 where nothing was published.
+
+FlashAttention-2 on an A100: 230 of 312 (arXiv 2307.08691); Hopper's is on record and lower, 335 of 989.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A matrix product: its shape, the rate of its format, and its traffic in seconds."""
+
+    shape: RowProduct | DeepProduct | Matmul
+    rate: FlopsPerSecond
+    traffic: Polynomial
+
+    def arithmetic(
+        self, batch: Count, sequence: Count, rows: Mapping[Count, float], units: Count, math: Numbers
+    ) -> Seconds:
+        """Seconds of arithmetic alone; `rows` are the tokens' tiles (`engine.gemm.row_tiles`)."""
+        if isinstance(self.shape, RowProduct):
+            return self.shape.seconds(rows, math)
+        if isinstance(self.shape, DeepProduct):
+            return self.shape.seconds(batch * sequence, math)
+        p = self.shape
+        m, n, k, count = (size(batch, sequence) for size in (p.m, p.n, p.k, p.count))
+        return gemm_seconds(m, n, k, self.rate, units, count)
+
+
+@dataclass(frozen=True, slots=True)
+class FusedAttention:
+    """Fused attention: seconds of its arithmetic in full, seconds of its traffic, and how often it runs."""
+
+    arithmetic: Polynomial
+    traffic: Polynomial
+    count: Count
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseWork:
+    """Everything that runs in one phase of a micro-batch.
+
+    Attributes:
+        products: Index of a product among all of the step's, and how often it runs.
+        attention: Fused attention kernels.
+        moved: Seconds of all kernels that are bound by traffic.
+        arithmetic: Seconds of kernels without products that are bound by arithmetic, on the smallest chips.
+        launches: Kernels.
+    """
+
+    products: tuple[tuple[int, Count], ...]
+    attention: tuple[FusedAttention, ...]
+    moved: Polynomial
+    arithmetic: Polynomial
+    launches: Count
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """Prepares the phases of one step on one chip; equal products of different phases are kept once.
+
+    Attributes:
+        chip: The accelerator.
+        tf32: Whether fp32 products may round their operands to TF32.
+        head_size: Of attention.
+        products: Every distinct product so far, with its index.
+    """
+
+    chip: Accelerator
+    tf32: bool
+    head_size: Count
+    products: dict[Product, int] = field(default_factory=dict)
+
+    @property
+    def streaming(self) -> BytesPerSecond:
+        """Bytes per second of long streams."""
+        return STREAM_EFFICIENCY * self.chip.bandwidth
+
+    def name(self, dtype: str) -> str:
+        """The format in which products of `dtype` run."""
+        return "tf32" if dtype == "fp32" and self.tf32 else dtype
+
+    def attention_rate(self, dtype: str) -> FlopsPerSecond:
+        """FLOPs per second of fused attention. A smaller head leaves more exponentials per product."""
+        peak = self.chip.peak(dtype)
+        measured = self.chip.attention
+        full = measured.flops_per_second if measured and dtype in ("bf16", "fp16") else ATTENTION_SHARE * peak
+        # One exponential per score takes about a third of the time of its products at head size 128.
+        rate = full * (1 + 1 / 3) / (1 + 128 / (3 * self.head_size)) if self.head_size < 128 else full
+        return min(rate, peak)
+
+    def gather(self, kernels: Iterable[Kernel]) -> PhaseWork:
+        """Sort kernels by what bounds them; traffic and small arithmetic become one polynomial each."""
+        products: Counter[int] = Counter()
+        attention: list[FusedAttention] = []
+        moved = arithmetic = NOTHING
+        launches = 0
+        streaming = self.streaming
+        vector_rate = self.chip.peak("fp32")
+        for kernel in kernels:
+            launches += kernel.count
+            dtype = self.name(kernel.dtype.name) if kernel.dtype else ""
+            traffic = polynomial(kernel.bytes, 1 / streaming)
+            if kernel.product is not None:
+                rate = ceiling(self.chip, dtype)
+                product = Product(self.shape(kernel.product, rate), rate, traffic)
+                products[self.products.setdefault(product, len(self.products))] += kernel.count
+            elif kernel.kind == "attention":
+                seconds = polynomial(kernel.flops, 1 / self.attention_rate(dtype))
+                attention.append(FusedAttention(seconds, traffic, kernel.count))
+            elif kernel.flops(1, 1024) * streaming > kernel.bytes(1, 1024) * vector_rate:
+                arithmetic = arithmetic + kernel.flops * kernel.count
+            else:
+                moved = moved + kernel.bytes * kernel.count
+        return PhaseWork(
+            products=tuple(products.items()),
+            attention=tuple(attention),
+            moved=polynomial(moved, 1 / streaming),
+            arithmetic=polynomial(arithmetic, 1 / vector_rate),
+            launches=launches,
+        )
+
+    def shape(self, product: Matmul, rate: FlopsPerSecond) -> RowProduct | DeepProduct | Matmul:
+        """A product over tokens made ready for many evaluations; others stay as they are."""
+        units = self.chip.multiprocessors
+        if product.count != as_size(1):
+            return product
+        if product.m == TOKENS:
+            return row_product(_constant(product.n), _constant(product.k), rate, units)
+        return deep_product(_constant(product.m), _constant(product.n), rate, units)
+
+
+def _constant(size: Size) -> Count:
+    """The value of a size that depends neither on batch nor on sequence."""
+    ((power, value),) = size.terms
+    assert power == (0, 0)
+    return value
