@@ -13,7 +13,7 @@ WEB := plugins/live/web
 WEB_SOURCES := $(shell find $(WEB)/src $(WEB)/styles -type f 2>/dev/null) $(WEB)/build.mjs $(WEB)/tsconfig.json
 BUNDLE := $(WEB)/dist/manifest.json
 
-.PHONY: help setup serve build test lint test-web test-python test-browser browsers bench-site bench-engine screenshots clean
+.PHONY: help setup serve build test lint test-web test-python test-browser browsers bench-site bench-engine screenshots accuracy clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -85,6 +85,9 @@ bench-site: setup browsers ## Print the site's budgets and what was measured
 
 bench-engine: $(VENV)/.test ## Print the engine's speed
 	@$(PY) tools/bench_engine.py
+
+accuracy: $(VENV)/.test ## Print how far the engine is from published measurements
+	@$(PY) -m tools.accuracy --json build/accuracy.json
 
 screenshots: setup browsers ## Pictures of every page, to look at
 	@node tests/browser/screenshots.mjs
