@@ -43,6 +43,13 @@ def _parser() -> _Parser:
     run.add_argument("--out", type=Path, default=RESULTS, help="folder of the records (default: gpu_bench/results)")
     run.add_argument("--again", action="store_true", help="measure even what has a finished record")
     run.add_argument("--budget-seconds", type=_seconds, help="start nothing that would end later than this")
+    run.add_argument(
+        "--wait-for-quiet",
+        type=_seconds,
+        default=0.0,
+        metavar="SECONDS",
+        help="patience for a quiet machine: wait before repeats, and measure spoiled ones again",
+    )
     validate = commands.add_parser("validate", help="check records", allow_abbrev=False)
     validate.add_argument("paths", nargs="*", type=Path, default=[RESULTS], help="records or folders of them")
     doctor = commands.add_parser("doctor", help="say whether this machine is fit to measure", allow_abbrev=False)
@@ -70,6 +77,7 @@ def _run(options: argparse.Namespace, arguments: Sequence[str]) -> int:
         out=options.out,
         again=options.again,
         budget_s=options.budget_seconds,
+        patience_s=options.wait_for_quiet,
         command=provenance.recorded_command(arguments),
     )
     return runner.run(cases, settings)

@@ -103,21 +103,6 @@ def load_average() -> float | None:
         return None
 
 
-def cpu_seconds() -> tuple[float, float] | None:
-    """CPU time in seconds that the whole machine and that this process have used so far; None where not Linux.
-
-    The difference of two readings says how much of the machine others took meanwhile: they would spoil the times.
-    """
-    try:
-        line = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0]
-        user, nice, system, _idle, _iowait, irq, softirq, steal = (int(word) for word in line.split()[1:9])
-    except (OSError, ValueError, IndexError):
-        return None
-    own = os.times()
-    machine = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
-    return machine, own.user + own.system
-
-
 def operating_system() -> str:
     """System and distribution, e.g. `Linux, Debian GNU/Linux 12 (bookworm)`."""
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import itertools
 import math
-import os
 import statistics
 import time
 from dataclasses import asdict, dataclass
@@ -20,6 +19,7 @@ from gpu_bench.data import TOKENIZER, draw_windows, read_corpus
 from gpu_bench.device import describe, open_nvml
 from gpu_bench.flops import step_flops
 from gpu_bench.nvml import ABNORMAL, Gpu
+from gpu_bench.quiet import OthersWatch
 from gpu_bench.training import Trainer
 
 STEADY = {"cuda": 0.01, "cpu": 0.05}
@@ -124,13 +124,13 @@ def _train(trainer: Trainer, windows: Tensor, gpu: Gpu | None) -> tuple[Timing, 
     timed = windows[len(losses) : len(losses) + case.steps]
     samples: list[dict[str, Any]] = []
     energy: float | None = None
-    cpu_before, began = provenance.cpu_seconds(), time.perf_counter()
+    watch = OthersWatch()
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
         seconds, energy = _timed_cuda(trainer, timed, losses, gpu, samples)
     else:
         seconds = _timed_cpu(trainer, timed, losses)
-    others = _others_share(cpu_before, provenance.cpu_seconds(), time.perf_counter() - began)
+    others = watch.share()
     cuda_memory = _cuda_memory(device, gpu, first_peak) if device.type == "cuda" else None
     # JSON has no NaN: a diverged loss is null.
     curve = [round(loss, 6) if math.isfinite(loss) else None for loss in torch.stack(losses).float().tolist()]
@@ -174,18 +174,6 @@ def _timed_cuda(
     long_enough = before is not None and after is not None and elapsed >= _SHORTEST_ENERGY_RUN_S
     seconds = [start.elapsed_time(end) / 1000 for start, end in itertools.pairwise(marks)]
     return seconds, (after or 0) - (before or 0) if long_enough else None
-
-
-def _others_share(
-    before: tuple[float, float] | None, after: tuple[float, float] | None, elapsed: float
-) -> float | None:
-    """Share of all cores' time that processes other than this one took between two readings of `cpu_seconds`."""
-    cores = os.cpu_count()
-    if before is None or after is None or cores is None:
-        return None
-    others = (after[0] - before[0]) - (after[1] - before[1])
-    # The machine's counter ticks a hundred times a second, so a quiet machine can come out slightly below zero.
-    return min(max(others / (elapsed * cores), 0.0), 1.0)
 
 
 def _variation(seconds: list[float]) -> float:

@@ -23,12 +23,11 @@ from typing import Any
 from gpu_bench import BENCHMARK_VERSION, provenance, records
 from gpu_bench.cases import Case
 from gpu_bench.progress import Progress, duration
+from gpu_bench.quiet import QUIET_SHARE, await_quiet
 
 _PROBE_LIMIT_S = 120.0
 _GUESS_S = 30.0
 """What a repeat is assumed to take before any has been seen."""
-_QUIET_SHARE = 0.05
-"""Processor time of others above which the progress line warns that times are spoiled."""
 _TAIL_LINES = 6
 """How much of a dead worker's last words goes into the record."""
 
@@ -46,7 +45,9 @@ class Settings:
         out: Folder of the records.
         again: Measure even what has a finished record.
         budget_s: No repeat starts that would likely end later than this many seconds from now; None is no budget.
-        command: What was typed, for the records.
+        patience_s: How long, in all, to wait for a quiet machine before repeats, and to spend on repeats that others
+        spoiled and that are therefore measured again.
+    command: What was typed, for the records.
         on_start: Called with the case and the process id of each worker.
     """
 
@@ -54,6 +55,7 @@ class Settings:
     out: Path
     again: bool = False
     budget_s: float | None = None
+    patience_s: float = 0.0
     command: str = "python -m gpu_bench run"
     on_start: Callable[[Case, int], None] = lambda case, pid: None
 
@@ -101,11 +103,13 @@ def run(cases: Sequence[tuple[str, Case]], settings: Settings) -> int:
         progress.say(note)
     times: dict[str, float] = {}
     failures = 0
+    patience = settings.patience_s
     # One repeat of each case in turn, so that a slow drift of the machine spreads over all of them.
     queue = deque(jobs)
     try:
         while queue:
             job = queue.popleft()
+            patience -= _wait(patience, settings.budget_s, began)
             left = None if settings.budget_s is None else settings.budget_s - (time.monotonic() - began)
             expected = _expected(job, times)
             if left is not None and left < expected:
@@ -119,6 +123,11 @@ def run(cases: Sequence[tuple[str, Case]], settings: Settings) -> int:
                 progress.say(_budget_spent(job, queue))
                 return 1
             times[job.case.name] = time.monotonic() - start
+            if patience > 0 and _spoiled(part):
+                patience -= times[job.case.name]
+                progress.say(f"{job.case.name}: others took {_spoiled(part):.0%} of the processors; measured again")
+                queue.append(job)
+                continue
             job.parts.append(part)
             if job.over:
                 failures += not _finish(job, context, settings, progress)
@@ -261,6 +270,19 @@ def _last_words(code: int, stderr: str) -> str:
     return provenance.redact("\n".join([ended, *lines]))
 
 
+def _wait(patience_s: float, budget_s: float | None, began: float) -> float:
+    """Wait for a quiet machine within what is left of patience and budget. Returns the seconds waited."""
+    start = time.monotonic()
+    await_quiet(patience_s if budget_s is None else min(patience_s, budget_s - (start - began)))
+    return time.monotonic() - start
+
+
+def _spoiled(part: Mapping[str, Any]) -> float:
+    """The share of the processors that others took during the timed steps, when it was too large; else 0."""
+    share: float | None = part.get("timing", {}).get("others_share")
+    return share if share is not None and share > QUIET_SHARE else 0.0
+
+
 def _finish(job: _Job, context: Mapping[str, Any], settings: Settings, progress: Progress) -> bool:
     """Write the record. A failure never replaces a finished record. Returns whether the case is finished."""
     record = records.assemble(job.suite, job.case, context, job.parts, settings.command)
@@ -295,7 +317,6 @@ def _line(job: _Job, part: Mapping[str, Any]) -> str:
         return head + ": ".join(dict.fromkeys([part["status"], told[0], told[-1]]))
     step = statistics.median(part["timing"]["step_s"])
     speed = f"{step * 1000:.1f} ms/step, {job.case.tokens_per_step / step:,.0f} tokens/s"
-    others = part["timing"]["others_share"]
-    if others is not None and others > _QUIET_SHARE:
-        speed += f", but other processes took {others:.0%} of the processors"
+    if others := _spoiled(part):
+        speed += f", but others took {others:.0%} of the processors"
     return head + (speed if part["status"] == "ok" else f"{speed}, {part['message']}")
