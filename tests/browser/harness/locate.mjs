@@ -81,15 +81,26 @@ export function findInPage(locator) {
 }
 
 /**
- * Runs in the page. The element a pointer would hit for `element`: a hidden radio or check box is clicked by its label.
+ * Runs in the page. Scrolls until nothing covers the element's middle, as a reader would, and returns what a pointer hits
+ * there: a radio or check box that is painted by its label alone is clicked by its label.
  * @param {HTMLElement} element
  * @returns {HTMLElement}
  */
 export function clickTarget(element) {
-  if (!(element instanceof HTMLInputElement) || (element.type !== "radio" && element.type !== "checkbox")) return element;
-  const label = element.labels?.[0];
-  if (!label) return element;
-  const box = element.getBoundingClientRect();
-  const hidden = box.width < 4 || box.height < 4 || getComputedStyle(element).opacity === "0";
-  return hidden ? label : element;
+  const label = element instanceof HTMLInputElement ? element.labels?.[0] : null;
+  const own = element.getBoundingClientRect();
+  const hidden = own.width < 4 || own.height < 4 || getComputedStyle(element).opacity === "0";
+  const target = label && hidden ? label : element;
+  const free = () => {
+    const box = target.getBoundingClientRect();
+    const hit = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+    return hit !== null && (target.contains(hit) || hit.contains(target) || hit === element);
+  };
+  /** @type {ScrollLogicalPosition[]} */
+  const places = ["nearest", "center", "end", "start"];
+  for (const block of places) {
+    if (free()) break;
+    target.scrollIntoView({ block, behavior: "instant" });
+  }
+  return target;
 }

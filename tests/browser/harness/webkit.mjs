@@ -147,7 +147,6 @@ export async function startWebKit(programs, proxyPort) {
         await page.executeScript(`return ${expression}`)
       );
       if (!element) throw new Error("webkit: nothing to click");
-      await page.executeScript("arguments[0].scrollIntoView({ block: 'center', behavior: 'instant' })", element);
       await element.click();
     },
     async chord(keys) {
