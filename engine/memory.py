@@ -21,7 +21,7 @@ from engine.precision import Precision
 from engine.precision import precision as precision_by_name
 from engine.recipe import Recipe, recipe
 from engine.static import stage_parameters, static_tensors
-from engine.tensors import MemoryLedger, Tensor
+from engine.tensors import MemoryLedger, MemoryPlan, Saved
 from engine.units import Bytes, Count, Ratio
 
 CUBLAS_WORKSPACE = 32 * 2**20
@@ -75,28 +75,42 @@ def training_memory(
     Raises:
         EngineError: For an unknown name, a value out of range, or choices that exclude each other.
     """
-    if isinstance(model, str):
-        model = model_by_name(model)
-    optimizer, precision = optimizer_by_name(optimizer), precision_by_name(precision)
-    sequence = model.max_seq if sequence is None else sequence
     require_positive("batch", batch)
-    require_positive("sequence", sequence)
-    longest = sequence.max() if hasattr(sequence, "max") else sequence
-    if model.position == "learned" and longest > model.max_seq:
-        raise EngineError(f"sequence {longest} is too long; {model.name} allows at most {model.max_seq}")
-    update = update or _default_update(framework, backend)
-    choices = recipe(checkpointing, loss, accumulate, optimizer_in_backward, offload, update)
-    ledgers = []
-    for stage in stages(model, layout):
-        plan = _plan(stage, layout, optimizer, precision, choices, attention, dropout, framework, backend)
-        parts, static, step = plan
-        saved = _saved_tensors(parts, stage, choices, batch, sequence)
-        workspace, context = (CUBLAS_WORKSPACE, CUDA_CONTEXT) if backend == "cuda" else (0, 0)
-        ledgers.append(MemoryLedger((*static, *saved), step.moments(batch, sequence), workspace, context))
+    shape = model_by_name(model) if isinstance(model, str) else model
+    if sequence is None:
+        sequence = shape.max_seq
+    else:
+        require_positive("sequence", sequence)
+        longest = sequence.max() if hasattr(sequence, "max") else sequence
+        if shape.position == "learned" and longest > shape.max_seq:
+            raise EngineError(f"sequence {longest} is too long; {shape.name} allows at most {shape.max_seq}")
+    choices = (checkpointing, loss, accumulate, optimizer_in_backward, offload, update or _default(framework, backend))
+    plans = _plans(model, optimizer, precision, attention, dropout, choices, framework, layout, backend)
+    ledgers = [MemoryLedger(plan, batch, sequence) for plan in plans]
     return ledgers[0] if len(ledgers) == 1 else max(ledgers, key=lambda ledger: _scalar(ledger.allocated_peak))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=1024)
+def _plans(
+    model: str | Transformer,
+    optimizer: str | Optimizer,
+    precision: str | Precision,
+    attention: Attention,
+    dropout: Ratio,
+    choices: tuple[str | Checkpointing, str, Count, bool, str, str],
+    framework: Framework,
+    layout: Layout,
+    backend: BackendName,
+) -> tuple[MemoryPlan, ...]:
+    """The plan of each stage that can need the most memory."""
+    shape = model_by_name(model) if isinstance(model, str) else model
+    rule, mode, chosen = optimizer_by_name(optimizer), precision_by_name(precision), recipe(*choices)
+    return tuple(
+        _plan(stage, layout, rule, mode, chosen, attention, dropout, framework, backend)
+        for stage in stages(shape, layout)
+    )
+
+
 def _plan(
     stage: Stage,
     layout: Layout,
@@ -107,36 +121,36 @@ def _plan(
     dropout: Ratio,
     framework: Framework,
     backend: BackendName,
-) -> tuple[tuple[Section, ...], tuple[Tensor, ...], StepMemory]:
-    """All that does not depend on batch and sequence."""
+) -> MemoryPlan:
     parts = sections(stage.model, precision, attention, dropout, backend, framework, layout.sequence_shards)
     parts = tuple(part for part in parts if _belongs(part, stage))
     static = static_tensors(stage, layout, optimizer, precision, choices, framework == "torch")
     fate = _gradient_fate(layout, choices, framework)
     selective = choices.checkpointing.kind == "selective"
-    sets = {part.name: working_set(part, precision.gradients, fate, selective=selective) for part in parts}
     on_device = [tensor for tensor in static if tensor.place == "device"]
     gradients = sum(tensor.bytes for tensor in on_device if tensor.component == "gradients")
-    resident = sum(tensor.bytes for tensor in on_device) - (0 if fate == "present" else gradients)
+    passing = 0 if fate == "present" else gradients
+    workspace, context = (CUBLAS_WORKSPACE, CUDA_CONTEXT) if backend == "cuda" else (0, 0)
     step = StepMemory(
         stage=stage,
         recipe=choices,
-        sets=sets,
-        resident=resident + (CUBLAS_WORKSPACE if backend == "cuda" else 0),
-        gradients=0 if fate == "present" else gradients,
+        sets={part.name: working_set(part, precision.gradients, fate, selective=selective) for part in parts},
+        resident=sum(tensor.bytes for tensor in on_device) - passing + workspace,
+        gradients=passing,
         update=_update_bytes(stage, layout, optimizer, precision, choices),
         head_gradient=precision.gradients.bytes(stage.model.vocab * stage.model.hidden),
         tied=stage.model.tied and stage.first and stage.last,
         gradients_accrue=fate == "accrue",
     )
-    return parts, static, step
+    saved = tuple(_saved_tensors(parts, stage, choices))
+    return MemoryPlan(static, saved, step.candidates(), choices.chunks, workspace, context)
 
 
 def _belongs(part: Section, stage: Stage) -> bool:
     return part.name == "block" or (stage.first if part.name == "embedding" else stage.last)
 
 
-def _default_update(framework: Framework, backend: BackendName) -> str:
+def _default(framework: Framework, backend: BackendName) -> str:
     if framework == "megatron":
         return "fused"
     return "foreach" if backend == "cuda" else "for-loop"
@@ -164,9 +178,7 @@ def _update_bytes(stage: Stage, layout: Layout, optimizer: Optimizer, precision:
     return precision.states.bytes(elements)
 
 
-def _saved_tensors(
-    parts: tuple[Section, ...], stage: Stage, choices: Recipe, batch: Count, sequence: Count
-) -> Iterator[Tensor]:
+def _saved_tensors(parts: tuple[Section, ...], stage: Stage, choices: Recipe) -> Iterator[Saved]:
     """What is kept at the end of the forward pass, when the backward pass of the oldest micro-batch begins."""
     policy = choices.checkpointing
     for part in parts:
@@ -177,8 +189,7 @@ def _saved_tensors(
         elif part.name == "head" and choices.chunks > 1 and part.input:
             kept = (part.input,)
         for value in kept:
-            elements = value.size(batch, sequence)
-            yield Tensor(value.name, value.component, elements, value.dtype, count, part=part.name)
+            yield Saved(value.name, value.component, value.size, value.dtype, count, part.name)
 
 
 def _scalar(value: Bytes) -> float:

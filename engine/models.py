@@ -111,6 +111,16 @@ class Transformer:
         if self.heads % self.kv_heads:
             raise EngineError(f"kv_heads {self.kv_heads} is not allowed; it must divide heads {self.heads}")
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        # Models are keys of every cache; the generated hash would walk all fields each time.
+        return hash(
+            (self.name, self.layers, self.hidden, self.heads, self.kv_heads, self.ffn, self.vocab, self.max_seq)
+        )
+
     def _even_head(self) -> int:
         if self.head_size == 0 and self.hidden % self.heads:
             raise EngineError(f"heads {self.heads} is not allowed; it must divide hidden {self.hidden}")

@@ -20,7 +20,14 @@ class Size:
 
     def __call__(self, batch: Count, sequence: Count) -> Count:
         """Evaluate for a batch and a sequence length (whole numbers or NumPy arrays of them)."""
-        return sum(c * batch**i * sequence**j for (i, j), c in self.terms)
+        total: Count = 0
+        for (i, j), c in self.terms:
+            if j:
+                c = c * (sequence if j == 1 else sequence**j)
+            if i:
+                c = c * (batch if i == 1 else batch**i)
+            total = total + c
+        return total
 
     def __add__(self, other: Size | int) -> Size:
         merged = dict(self.terms)

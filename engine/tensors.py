@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from engine.arrays import maximum
 from engine.dtypes import DType
 from engine.errors import one_of
+from engine.sizes import Size
 from engine.units import Bytes, Count
 
 Place = Literal["device", "host"]
@@ -50,6 +52,33 @@ class Tensor:
 
 
 @dataclass(frozen=True, slots=True)
+class Saved:
+    """A tensor kept from forward to backward, its elements a polynomial in batch and sequence (see `Tensor`)."""
+
+    name: str
+    component: str
+    size: Size
+    dtype: DType
+    count: Count
+    part: str
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Bytes allocated at a moment that may be the peak: a part for the whole sequence, a part for one loss chunk."""
+
+    moment: str
+    whole: Size
+    chunk: Size
+
+    def bytes(self, batch: Count, sequence: Count, chunk: Count) -> Bytes:
+        """Bytes for a batch, a sequence and the sequence's longest chunk."""
+        return (
+            self.whole(batch, sequence) + self.chunk(batch, chunk) if self.chunk.terms else self.whole(batch, sequence)
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Moment:
     """A moment in the step at which memory may peak, and the bytes allocated then."""
 
@@ -58,25 +87,98 @@ class Moment:
 
 
 @dataclass(frozen=True)
+class MemoryPlan:
+    """All of a ledger that does not depend on batch and sequence, made once and evaluated for each.
+
+    Attributes:
+        static: Tensors whose size is fixed.
+        saved: Tensors kept from forward to backward.
+        candidates: What is allocated when, in the order of the step.
+        chunks: Pieces into which the loss cuts the sequence.
+        workspace_bytes: Scratch memory of the matrix library, part of every candidate.
+        context_bytes: What the driver takes outside the framework's allocator.
+    """
+
+    static: tuple[Tensor, ...]
+    saved: tuple[Saved, ...]
+    candidates: tuple[Candidate, ...]
+    chunks: Count
+    workspace_bytes: Bytes
+    context_bytes: Bytes
+
+    @cached_property
+    def static_sums(self) -> dict[str, Bytes]:
+        """Bytes on the device of each fixed component."""
+        return _sums((tensor.component, tensor.bytes) for tensor in self.static if tensor.place == "device")
+
+    @cached_property
+    def saved_sums(self) -> dict[str, Size]:
+        """Bytes of each saved component, as polynomials."""
+        sums: dict[str, Size] = {}
+        for tensor in self.saved:
+            size = tensor.size * (tensor.dtype.bits // 8 * tensor.count)
+            sums[tensor.component] = sums[tensor.component] + size if tensor.component in sums else size
+        return sums
+
+    @cached_property
+    def front(self) -> tuple[Candidate, ...]:
+        """The candidates that are the largest for some batch and sequence."""
+        front: list[Candidate] = []
+        for one in self.candidates:
+            if not any(o.whole.dominates(one.whole) and o.chunk.dominates(one.chunk) for o in front):
+                front = [o for o in front if not (one.whole.dominates(o.whole) and one.chunk.dominates(o.chunk))]
+                front.append(one)
+        return tuple(front)
+
+    def allocated_peak(self, batch: Count, sequence: Count) -> Bytes:
+        """The most bytes allocated at any moment."""
+        chunk = -(-sequence // self.chunks)
+        largest: float = 0
+        for candidate in self.front:
+            largest = maximum(largest, candidate.bytes(batch, sequence, chunk))
+        return largest  # type: ignore[return-value]  # bytes are whole numbers
+
+
+@dataclass(frozen=True)
 class MemoryLedger:
     """The tensors of a training step on one device. Every total is a sum over them.
 
     Attributes:
-        tensors: Everything the step keeps, with what is offloaded to the host.
-        moments: What is allocated at each moment at which memory may peak, in the order of the step. Temporary
-            tensors are in here and nowhere else.
-        workspace_bytes: Scratch memory of the matrix library, part of every moment.
-        context_bytes: What the driver takes outside the framework's allocator.
+        plan: All that does not depend on batch and sequence.
+        batch: Sequences in the micro-batch.
+        sequence: Tokens in a sequence.
     """
 
-    tensors: tuple[Tensor, ...]
-    moments: tuple[Moment, ...] = ()
-    workspace_bytes: Bytes = 0
-    context_bytes: Bytes = 0
+    plan: MemoryPlan
+    batch: Count
+    sequence: Count
+
+    @cached_property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Everything the step keeps, with what is offloaded to the host."""
+        saved = (
+            Tensor(t.name, t.component, t.size(self.batch, self.sequence), t.dtype, t.count, t.part)
+            for t in self.plan.saved
+        )
+        return (*self.plan.static, *saved)
+
+    @cached_property
+    def moments(self) -> tuple[Moment, ...]:
+        """Bytes allocated at each moment at which memory may peak, in the order of the step.
+
+        Temporary tensors are in here and nowhere else.
+        """
+        chunk = -(-self.sequence // self.plan.chunks)
+        largest: dict[str, Bytes] = {}
+        for candidate in self.plan.candidates:
+            value = candidate.bytes(self.batch, self.sequence, chunk)
+            largest[candidate.moment] = maximum(largest.get(candidate.moment, 0), value)  # type: ignore[assignment]
+        return tuple(Moment(name, value) for name, value in largest.items())
 
     def bytes_by_component(self) -> dict[str, Bytes]:
         """Bytes of each component on the device, in order of first occurrence."""
-        return _sums((tensor.component, tensor.bytes) for tensor in self.tensors if tensor.place == "device")
+        saved = {name: size(self.batch, self.sequence) for name, size in self.plan.saved_sums.items()}
+        return self.plan.static_sums | saved
 
     def bytes_by_part(self, component: str) -> dict[str, Bytes]:
         """Bytes of each part of a component, e.g. of each optimizer state vector. Empty when there is none."""
@@ -110,7 +212,12 @@ class MemoryLedger:
     @property
     def host_bytes(self) -> Bytes:
         """Bytes offloaded to the host."""
-        return sum(tensor.bytes for tensor in self.tensors if tensor.place == "host")
+        return sum(tensor.bytes for tensor in self.plan.static if tensor.place == "host")
+
+    @property
+    def workspace_bytes(self) -> Bytes:
+        """Scratch memory of the matrix library, part of every moment."""
+        return self.plan.workspace_bytes
 
     @property
     def peak(self) -> Moment:
@@ -120,19 +227,19 @@ class MemoryLedger:
     @property
     def allocated_peak(self) -> Bytes:
         """The most bytes allocated at any moment, workspace included: `torch.cuda.max_memory_allocated`."""
-        largest: float = 0
-        for moment in self.moments:
-            largest = maximum(largest, moment.bytes)
-        return largest  # type: ignore[return-value]  # bytes are whole numbers
+        return self.plan.allocated_peak(self.batch, self.sequence)
 
     @property
     def device_total(self) -> Bytes:
         """The peak and the driver's context: the least a device must have. Fragmentation comes on top."""
-        return self.allocated_peak + self.context_bytes
+        return self.allocated_peak + self.plan.context_bytes
 
     def _total(self, components: tuple[str, ...]) -> Bytes:
-        mine = (t.bytes for t in self.tensors if t.component in components and t.place == "device")
-        return sum(mine)
+        plan = self.plan
+        static = sum(plan.static_sums.get(name, 0) for name in components)
+        return static + sum(
+            plan.saved_sums[name](self.batch, self.sequence) for name in components if name in plan.saved_sums
+        )
 
 
 def _sums(pairs: Iterable[tuple[str, Bytes]]) -> dict[str, Bytes]:
