@@ -156,6 +156,8 @@ class ActPart implements Part {
 
   #remember(change: Partial<Memory>): void {
     this.#memory = { ...this.#memory, ...change };
+    // Who operates the act has it in view, even where the observer has not come round to say so.
+    this.#visible = true;
     this.#keep.write(memoryKey(this.#name), this.#memory);
     this.#apply();
     this.#refreshIfNeeded();

@@ -25,7 +25,7 @@ class SnippetPart implements Part {
   readonly #key: string;
   readonly #code: HTMLElement;
   readonly #unsubscribe: () => void;
-  #editor: Promise<Editor> | null = null;
+  #editor: Promise<Editor | null> | null = null;
   #text: string;
   #run: Run | null = null;
   #state: State = "static";
@@ -64,7 +64,7 @@ class SnippetPart implements Part {
     this.#unsubscribe();
     this.#run?.stop();
     pageSnippets.delete(this.#host);
-    void this.#editor?.then((editor) => editor.destroy());
+    void this.#editor?.then((editor) => editor?.destroy());
     this.#editor = null;
   }
 
@@ -96,32 +96,43 @@ class SnippetPart implements Part {
 
   #edit(point?: { x: number; y: number }): void {
     this.#python.start();
-    void this.#open().then((editor) => editor.focus(point));
+    void this.#open().then((editor) => editor?.focus(point));
   }
 
-  #open(): Promise<Editor> {
-    this.#editor ??= import("./editor").then(({ Editor }) => {
-      const baked = find(this.#code, "pre");
-      const hint = h("p", { class: "il-vh", id: `${elementId(this.#host)}-hint` }, HINT);
-      const parent = h("div", { class: "il-editor highlight" });
-      const metrics = measure(baked);
-      this.#code.append(parent, hint);
-      const editor = new Editor(
-        {
-          parent,
-          text: this.#text,
-          label: this.#label,
-          hintId: hint.id,
-          changed: (text) => this.#changed(text),
-          run: () => this.#start(),
-        },
-        metrics,
-      );
-      this.#code.dataset.editing = "true";
-      this.#showButtons();
-      return editor;
-    });
+  /** The editor, made on the first call. Null when its code could not be fetched: Run works without it. */
+  #open(): Promise<Editor | null> {
+    this.#editor ??= import("./editor").then(
+      ({ Editor }) => this.#makeEditor(Editor),
+      (error: unknown) => {
+        this.#editor = null;
+        slot(this.#host, "announce").textContent = "The editor did not load.";
+        console.error("iron law: the editor did not load; the code can be run but not edited.", error);
+        return null;
+      },
+    );
     return this.#editor;
+  }
+
+  #makeEditor(Kind: typeof Editor): Editor {
+    const baked = find(this.#code, "pre");
+    const hint = h("p", { class: "il-vh", id: `${elementId(this.#host)}-hint` }, HINT);
+    const parent = h("div", { class: "il-editor highlight" });
+    const metrics = measure(baked);
+    this.#code.append(parent, hint);
+    const editor = new Kind(
+      {
+        parent,
+        text: this.#text,
+        label: this.#label,
+        hintId: hint.id,
+        changed: (text) => this.#changed(text),
+        run: () => this.#start(),
+      },
+      metrics,
+    );
+    this.#code.dataset.editing = "true";
+    this.#showButtons();
+    return editor;
   }
 
   get #label(): string {
@@ -137,7 +148,7 @@ class SnippetPart implements Part {
 
   #start(): void {
     if (this.#run) return;
-    void this.#open().then((editor) => editor.markLine(null));
+    void this.#open().then((editor) => editor?.markLine(null));
     this.#ranText = this.#text;
     const output = slot(this.#host, "output");
     let fresh = true;
@@ -164,7 +175,7 @@ class SnippetPart implements Part {
     const { result, error } =
       outcome.kind === "ran" ? outcome : { result: null, error: { text: outcome.message, line: null } };
     writeOutput(this.#host, { output, result, error });
-    void this.#open().then((editor) => editor.markLine(error?.line ?? null));
+    void this.#open().then((editor) => editor?.markLine(error?.line ?? null));
     this.#become(error ? "failed" : "ran", error?.line ?? null);
   }
 
@@ -179,6 +190,7 @@ class SnippetPart implements Part {
     this.#ranText = this.#text;
     this.#keep.remove(this.#key);
     void this.#editor?.then((editor) => {
+      if (!editor) return;
       editor.text = this.#baked.source;
       editor.markLine(null);
     });
