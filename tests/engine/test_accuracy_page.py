@@ -33,6 +33,12 @@ def test_the_plot_has_one_mark_per_run_and_tells_its_story_in_words() -> None:
     assert "runs lie within 25 %" in svg.attrib["aria-label"]
 
 
+def test_every_shape_of_a_plot_takes_its_color_from_the_site() -> None:
+    svg = next(fromstring(convert("memory-plot")).iter("svg"))
+    shapes = [shape for shape in svg.iter() if shape.tag in ("circle", "polygon", "polyline", "text")]
+    assert all("var(--il-" in shape.attrib["style"] for shape in shapes)
+
+
 def test_an_unknown_part_is_a_warning_that_names_the_parts(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         convert("nothing")

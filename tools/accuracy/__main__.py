@@ -67,4 +67,7 @@ def _lines(made: Report, *, rows: bool, color: bool) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except BrokenPipeError:  # the reader of the pipe has seen enough
+        sys.stderr.close()

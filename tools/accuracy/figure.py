@@ -6,22 +6,23 @@ import math
 from collections.abc import Iterable, Sequence
 from xml.etree.ElementTree import Element, SubElement
 
+from markdown.util import AtomicString
+
 from tools.accuracy.predict import Comparison
 
 SIZE, LEFT, TOP, RIGHT, BOTTOM = 480, 64, 16, 16, 52
 BAND = 1.25
 """The shaded band: predictions within 25 % either way."""
 
-STYLE = (
-    ".acc-band{fill:var(--il-surface,#f4f1ea)}.acc-line{stroke:var(--il-control,#837d70);fill:none}"
-    ".acc-grid{stroke:var(--il-border,#d9d3c7);fill:none}"
-    ".acc-text{fill:var(--il-fg,#1f2328);font-size:13px;font-family:inherit}"
-    ".acc-mark{fill-opacity:.25;stroke-width:1.2}"
-    ".acc-0{stroke:var(--il-compute,#00763a);fill:var(--il-compute,#00763a)}"
-    ".acc-1{stroke:var(--il-memory,#006395);fill:var(--il-memory,#006395)}"
-    ".acc-2{stroke:var(--il-optimizer,#6a3fa5);fill:var(--il-optimizer,#6a3fa5)}"
-)
-"""Colors are the site's; the values behind the commas serve where its style sheet is absent."""
+TEXT = "fill:var(--il-fg,#1f2328);font-size:13px;font-family:inherit"
+GRID = "fill:none;stroke:var(--il-border,#d9d3c7)"
+DIAGONAL = "fill:none;stroke:var(--il-control,#837d70)"
+SHADE = "fill:var(--il-surface,#f4f1ea)"
+COLORS = ("var(--il-compute,#00763a)", "var(--il-memory,#006395)", "var(--il-optimizer,#6a3fa5)")
+"""Colors are the site's; the values behind the commas serve where its style sheet is absent.
+
+They stand on the elements, not in a style element, whose text Markdown would set with typographic quotes.
+"""
 
 
 def figure(series: Sequence[tuple[str, Sequence[Comparison]]], unit: str, title: str, description: str) -> Element:
@@ -46,32 +47,31 @@ def figure(series: Sequence[tuple[str, Sequence[Comparison]]], unit: str, title:
     svg = Element("svg", {"viewBox": f"0 0 {width} {height}", "role": "img", "class": "acc-figure"})
     svg.set("aria-label", f"{title}. {description}")
     svg.set("style", "max-width:30rem;width:100%;height:auto")
-    SubElement(svg, "style").text = STYLE
     bottom, top = 10.0**low, 10.0**high
     corners = [(bottom, bottom), (bottom, bottom * BAND), (top / BAND, top), (top, top), (top, top / BAND)]
     corners += [(bottom * BAND, bottom)]
-    SubElement(svg, "polygon", {"points": _points((x(a), y(b)) for a, b in corners), "class": "acc-band"})
+    SubElement(svg, "polygon", {"points": _points((x(a), y(b)) for a, b in corners), "style": SHADE})
     for decade in range(low, high + 1):
         value = 10.0**decade
         for ends in (((x(value), y(bottom)), (x(value), y(top))), ((x(bottom), y(value)), (x(top), y(value)))):
-            SubElement(svg, "polyline", {"points": _points(ends), "class": "acc-grid"})
+            SubElement(svg, "polyline", {"points": _points(ends), "style": GRID})
         _text(svg, f"{value:g}", x(value), height - BOTTOM + 18, "middle")
         _text(svg, f"{value:g}", LEFT - 8, y(value) + 4, "end")
-    SubElement(svg, "polyline", {"points": _points([(x(bottom), y(bottom)), (x(top), y(top))]), "class": "acc-line"})
+    SubElement(svg, "polyline", {"points": _points([(x(bottom), y(bottom)), (x(top), y(top))]), "style": DIAGONAL})
     _text(svg, f"published ({unit})", (LEFT + width - RIGHT) / 2, height - 10, "middle")
     label = _text(svg, f"predicted ({unit})", 0, 0, "middle")
     label.set("transform", f"translate(14 {(TOP + height - BOTTOM) / 2}) rotate(-90)")
     for index, (name, points) in enumerate(series):
         for c in points:
             mark = _mark(svg, index, x(c.published), y(c.predicted))
-            SubElement(mark, "title").text = f"{c.row.source.title}: {c.row.name}, {c.error:+.0%}"
+            SubElement(mark, "title").text = AtomicString(f"{c.row.source.title}: {c.row.name}, {c.error:+.0%}")
         _mark(svg, index, LEFT + 16, TOP + 14 + 20 * index)
         _text(svg, name, LEFT + 28, TOP + 18 + 20 * index, "start")
     return svg
 
 
 def _mark(svg: Element, index: int, x: float, y: float) -> Element:
-    style = {"class": f"acc-mark acc-{index}"}
+    style = {"style": f"fill:{COLORS[index]};fill-opacity:.25;stroke:{COLORS[index]};stroke-width:1.2"}
     if index == 0:
         return SubElement(svg, "circle", {**style, "cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": "3.5"})
     arm = 4.5 if index == 2 else 3.5
@@ -81,8 +81,8 @@ def _mark(svg: Element, index: int, x: float, y: float) -> Element:
 
 
 def _text(svg: Element, text: str, x: float, y: float, anchor: str) -> Element:
-    made = SubElement(svg, "text", {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor, "class": "acc-text"})
-    made.text = text
+    made = SubElement(svg, "text", {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor, "style": TEXT})
+    made.text = AtomicString(text)
     return made
 
 
