@@ -83,6 +83,23 @@ def causal_share(sequence: Count, block: Count = 128) -> Ratio:
     return (1 + 1 / blocks) / 2
 
 
+BLOCKS_PER_TILE: Ratio = 1.8
+"""What a query block costs besides its products, in blocks of keys: loading queries, filling and draining, writing.
+
+From kernels alone, not causal, head size 128, on an H100: 430, 517, 566, 590, 614, 621 TFLOP/s for FlashAttention-3 and
+329, 390, 434, 458, 471, 477 for Triton's FlashAttention-2 at 512 to 16,384 tokens. Both grow as `1 / (1 + 1.8 B/N)`
+with blocks of 128 within 2 %. Source: github.com/pytorch/benchmark, pull request 2391.
+"""
+
+
+def kernel_share(sequence: Count, block: Count = 128) -> Ratio:
+    """Time of a causal kernel relative to all N x N products at its full rate: its share of them, and blocks' cost.
+
+    `causal_share + 1.8 B/N`: a short sequence pays relatively more, 0.79 at 1,024 tokens and 0.53 at 16,384.
+    """
+    return causal_share(sequence, block) + BLOCKS_PER_TILE * block / sequence
+
+
 def _check(sequence: Count, head_size: Count) -> None:
     require_at_least("sequence", sequence, 1)
     require_at_least("head size", head_size, 1)

@@ -14,7 +14,7 @@ from functools import lru_cache
 from engine.accelerators import Accelerator, accelerator
 from engine.activations import Attention, Framework, sections
 from engine.arrays import as_floats, maximum, numbers
-from engine.attention_io import causal_share
+from engine.attention_io import kernel_share
 from engine.blocks import Section
 from engine.checkpointing import Checkpointing, checkpointing
 from engine.errors import EngineError, require_positive
@@ -170,7 +170,7 @@ class StepPlan:
         at = point(batch, sequence)
         tokens = at[2]
         math = numbers(batch, sequence)
-        diagonal = causal_share(sequence)
+        attended = kernel_share(sequence)
         seconds: dict[str, Seconds] = {"forward": 0.0, "backward": 0.0, "recompute": 0.0}
         compute: Seconds = 0.0
         memory: Seconds = self.update + (accumulate - 1) * self.accumulation
@@ -188,7 +188,7 @@ class StepPlan:
                 bound_by_compute = bound_by_compute + count * arithmetic
                 bound_by_memory = bound_by_memory + count * waiting
             for fused in work.attention:
-                arithmetic = fused.arithmetic(at) * diagonal
+                arithmetic = fused.arithmetic(at) * attended
                 traffic = fused.traffic(at)
                 bound_by_compute = bound_by_compute + fused.count * arithmetic
                 bound_by_memory = bound_by_memory + fused.count * math.maximum(traffic - arithmetic, 0.0)

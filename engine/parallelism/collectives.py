@@ -105,6 +105,23 @@ def exposed(communication: Seconds, hidden_under: Seconds) -> Seconds:
     return maximum(communication - hidden_under, 0.0)
 
 
+COMMUNICATION_UNITS: Count = 16
+"""Multiprocessors that a collective's kernels occupy while it runs: one per channel.
+
+NCCL opens 16 to 32 channels on NVLink systems (its documentation, `NCCL_MAX_CTAS`); the lower end is assumed.
+"""
+
+
+def contention(hidden: Seconds, multiprocessors: Count) -> Seconds:
+    """Seconds that compute loses to communication that runs beside it and takes multiprocessors away.
+
+    Zero for a chip without multiprocessors, whose links work by themselves (TPUs).
+    """
+    if multiprocessors == 0:
+        return 0.0 * hidden
+    return hidden * min(COMMUNICATION_UNITS / multiprocessors, 1.0)
+
+
 def _check(size: float, devices: Count, bandwidth: BytesPerSecond, latency: Seconds) -> None:
     require_at_least("bytes", size, 0)
     require_at_least("devices", devices, 1)

@@ -82,7 +82,7 @@ class JobTime:
         bubble: Waiting for the pipeline to fill and drain.
         tensor: Tensor parallelism's collectives.
         pipeline: Sends between stages.
-        data: Data parallelism's and ZeRO's collectives that nothing hides.
+        data: Data parallelism's and ZeRO's collectives that nothing hides, and what hidden ones cost the work.
         hidden: Communication that runs beside compute (not part of the total).
         tokens: Tokens of the step, all devices together.
         devices: Devices of the job.
@@ -177,6 +177,9 @@ def job_time(work: Job, layout: Layout, cluster: Cluster, micro_batch: Count) ->
     bubble = bubble + tensor / m * (p - 1) / v
     pipeline = _pipeline_seconds(work, layout, cluster, micro_batch)
     sent, exposed = _data_seconds(work, stage, layout, cluster, step, busy)
+    hidden = sent - exposed
+    # A hidden collective is not free: its kernels take multiprocessors from the work they hide under.
+    exposed = exposed + collectives.contention(hidden, cluster.chip.multiprocessors)
     tokens = micro_batch * work.sequence * m * layout.data
     convention = flops_per_token(work.model, work.sequence) * tokens
     return JobTime(
@@ -186,7 +189,7 @@ def job_time(work: Job, layout: Layout, cluster: Cluster, micro_batch: Count) ->
         tensor=tensor,
         pipeline=pipeline,
         data=exposed,
-        hidden=sent - exposed,
+        hidden=hidden,
         tokens=tokens,
         devices=layout.devices,
         convention_flops=convention,

@@ -77,6 +77,11 @@ def test_an_all_reduce_is_never_faster_than_its_volume_over_the_link(
     assert collectives.all_reduce(size, n, bandwidth, latency) >= least * (1 - 1e-12)
 
 
+def test_hidden_communication_takes_multiprocessors_from_the_work() -> None:
+    assert collectives.contention(1.0, 108) == pytest.approx(16 / 108)
+    assert collectives.contention(1.0, 0) == 0
+
+
 def test_hierarchy_beats_a_flat_ring_over_the_slow_network() -> None:
     flat = collectives.ring_all_reduce(1e9, 64, 50e9 / 8)
     assert collectives.hierarchical_all_reduce(1e9, 8, 8, 450e9, 50e9 / 8) < flat

@@ -107,6 +107,24 @@ def test_causal_kernels_do_half_the_work_and_the_diagonal() -> None:
     assert attention_io.causal_share(2**20) == pytest.approx(0.5, abs=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("tokens", "flash_3", "triton_2"),
+    [(512, 430.32, 328.882), (1024, 517.099, 389.723), (2048, 565.544, 433.721), (8192, 614.234, 470.732)],
+)
+def test_attention_kernels_speed_up_with_the_sequence_as_measured(tokens: int, flash_3: float, triton_2: float) -> None:
+    # Not causal: all blocks and the fixed cost of each query block, relative to 16,384 tokens.
+    def cost(n: int) -> float:
+        return 1 + attention_io.BLOCKS_PER_TILE * 128 / n
+
+    for at_16k, measured in ((620.73, flash_3), (476.753, triton_2)):
+        assert at_16k * cost(16384) / cost(tokens) == pytest.approx(measured, rel=0.02)
+
+
+def test_a_causal_kernel_pays_for_short_sequences() -> None:
+    assert attention_io.kernel_share(1024) == pytest.approx(0.7875)
+    assert attention_io.kernel_share(16384) == pytest.approx(0.518, abs=0.001)
+
+
 def test_formulas_take_arrays() -> None:
     n: Any = np.array([128, 1024, 8192])
     assert np.allclose(
