@@ -8,7 +8,7 @@ SHELL := /bin/bash
 ADDRESS ?= 127.0.0.1:8000
 VENV := .venv
 PY := $(VENV)/bin/python
-MKDOCS := DISABLE_MKDOCS_2_WARNING=true $(VENV)/bin/mkdocs
+MKDOCS := NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs
 WEB := plugins/live/web
 WEB_SOURCES := $(shell find $(WEB)/src $(WEB)/styles -type f 2>/dev/null) $(WEB)/build.mjs $(WEB)/tsconfig.json
 BUNDLE := $(WEB)/dist/manifest.json
