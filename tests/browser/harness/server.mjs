@@ -37,6 +37,7 @@ const COMPRESSED = new Set([".html", ".js", ".mjs", ".css", ".json", ".svg", ".w
 /**
  * @typedef {object} LoggedRequest
  * @property {string} path       the requested path, with the sub-path, without the query
+ * @property {number} at         when it came, as Date.now() says it
  * @property {number} status     the status answered
  * @property {number} bytes      bytes of the body sent (compressed where it was; 0 for a 304)
  *
@@ -114,7 +115,7 @@ export async function serveSite(folder) {
 
   const server = createServer(async (request, response) => {
     const path = new URL(request.url ?? "/", "http://site").pathname;
-    const entry = { path, status: 0, bytes: 0 };
+    const entry = { path, at: Date.now(), status: 0, bytes: 0 };
     requests.push(entry);
     /** @param {number} status @param {Record<string, string>} headers @param {Buffer | string} [body] */
     const answer = (status, headers, body = "") => {

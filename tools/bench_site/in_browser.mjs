@@ -1,0 +1,166 @@
+// Measures in real browsers: bytes before intent, the cold start of an act, and the time from a control to its chart.
+// @ts-check
+import { launch } from "../../tests/browser/harness/launch.mjs";
+import { refuseForeign } from "../../tests/browser/harness/proxy.mjs";
+import { serveSite } from "../../tests/browser/harness/server.mjs";
+import { newReader } from "../../tests/browser/harness/world.mjs";
+import { ACT, openAct, predict } from "../../tests/browser/suites/act_page.mjs";
+
+/** @typedef {import("../../tests/browser/harness/world.mjs").World} World */
+/** @typedef {import("../../tests/browser/harness/launch.mjs").Engine} Engine */
+
+export const COLD_STARTS = 5;
+export const CONTROL_CHANGES = 120;
+const SETTLE_MS = 1500;
+const START_LIMIT_MS = 120_000;
+
+/** Everything that only an act or a snippet brings: Pyodide, wheels, the worker, manifest, acts' programs. */
+const OF_PYTHON = /\/(pyodide|wheels|acts)\/|\/worker-|runtime\.json$/;
+const OF_CHARTS = /\/vega\.js$|\/charts\//;
+const OUR_SCRIPTS = /\/assets\/live\/[^/]*\.js$/;
+
+/**
+ * Opens a fresh browser on the site, does something, and closes it.
+ * @template R
+ * @param {Engine} engine
+ * @param {Record<string, string>} programs
+ * @param {string} site
+ * @param {(world: World) => Promise<R>} body
+ */
+async function withBrowser(engine, programs, site, body) {
+  const proxy = await refuseForeign();
+  const server = await serveSite(site);
+  const browser = await launch(engine, programs, proxy.port);
+  try {
+    const world = { browser, server, proxy, site, pages: [] };
+    await newReader(world);
+    return await body(world);
+  } finally {
+    await browser.close();
+    await server.close();
+    await proxy.close();
+  }
+}
+
+/**
+ * What a page without acts downloads: our scripts, and bytes of Python, both as sent (gzip where it applies).
+ * @param {Engine} engine @param {Record<string, string>} programs @param {string} site
+ */
+export function quietPage(engine, programs, site) {
+  return withBrowser(engine, programs, site, async ({ browser, server }) => {
+    await browser.open(server.base);
+    await browser.eval(() => scrollTo(0, document.body.scrollHeight));
+    await new Promise((done) => setTimeout(done, SETTLE_MS));
+    return { scripts: sent(server.log(), OUR_SCRIPTS), python: sent(server.log(), OF_PYTHON) };
+  });
+}
+
+/**
+ * One cold start in a fresh profile: from the page asking for its worker, which is the first thing intent does, to the
+ * first chart that Python has drawn. The reader has locked a prediction and moved a control on an earlier visit, so that
+ * the act has something to compute at once.
+ * @param {Engine} engine @param {Record<string, string>} programs @param {string} site
+ */
+export function coldStart(engine, programs, site) {
+  return withBrowser(engine, programs, site, async ({ browser, server }) => {
+    await warmServer(server);
+    const visit = await rememberedVisit(engine);
+    await browser.eval((key, value) => localStorage.setItem(key, value), visit.key, visit.value);
+    server.clear();
+    await browser.open(server.base + ACT);
+    const drawn = await browser.eval((limit) => {
+      const plot = document.querySelector('live-act [data-slot="plot"]');
+      const baked = plot?.getAttribute("aria-label");
+      return new Promise((done, fail) => {
+        const check = () => {
+          if (plot?.getAttribute("aria-label")?.includes("Adam")) done(Date.now());
+        };
+        new MutationObserver(check).observe(/** @type {Element} */ (plot), { attributes: true });
+        check();
+        setTimeout(() => fail(new Error(`the chart still shows "${baked}"`)), limit);
+      });
+    }, START_LIMIT_MS);
+    const log = server.log();
+    const intent = log.find(({ path }) => /\/worker-[^/]*\.js$/.test(path));
+    if (!intent) throw new Error("the page asked for no worker");
+    return {
+      seconds: (Number(drawn) - intent.at) / 1000,
+      runtime: sent(log, OF_PYTHON),
+      charts: sent(log, OF_CHARTS),
+    };
+  });
+}
+
+/** Lets the server compress every file once, so that the browsers' times are not the server's.
+ * @param {import("../../tests/browser/harness/server.mjs").SiteServer} server */
+async function warmServer(server) {
+  const manifest = /** @type {{indexURL: string, sizes: Record<string, number>}} */ (
+    await (await fetch(`${server.base}assets/live/runtime.json`)).json()
+  );
+  const names = Object.keys(manifest.sizes).map((name) => manifest.indexURL + name);
+  for (const name of [...names, "vega.js"]) await (await fetch(`${server.base}assets/live/${name}`)).arrayBuffer();
+}
+
+/** @type {{key: string, value: string} | undefined} */
+let remembered;
+/** What the act stores when a reader has predicted and chosen Adam: taken from the act itself, once.
+ * @param {Engine} engine */
+async function rememberedVisit(engine) {
+  if (!remembered) throw new Error(`${engine}: recordVisit has not been called`);
+  return remembered;
+}
+
+/** @param {Engine} engine @param {Record<string, string>} programs @param {string} site */
+export async function recordVisit(engine, programs, site) {
+  remembered = await withBrowser(engine, programs, site, async (world) => {
+    await openAct(world);
+    await predict(world.browser, "About 3 GB");
+    await world.browser.click({ role: "radio", name: "Adam", exact: true, within: '[data-choice="optimizer"]' });
+    return world.browser.eval(() => {
+      const key = Object.keys(localStorage).find((name) => name.startsWith("iron-law/act/")) ?? "";
+      return { key, value: localStorage.getItem(key) ?? "" };
+    });
+  });
+}
+
+/**
+ * Milliseconds from a control's input event to the redrawn chart, for many changes of all choice controls in turn.
+ * @param {Engine} engine @param {Record<string, string>} programs @param {string} site
+ * @returns {Promise<number[]>}
+ */
+export function controlToChart(engine, programs, site) {
+  return withBrowser(engine, programs, site, async (world) => {
+    await openAct(world);
+    await predict(world.browser, "About 3 GB");
+    return world.browser.eval(async (changes) => {
+      const plot = /** @type {Element} */ (document.querySelector('live-act [data-slot="plot"]'));
+      const groups = [...document.querySelectorAll('live-act [data-part="explore"] [data-choice]')].map((group) => [
+        .../** @type {NodeListOf<HTMLInputElement>} */ (group.querySelectorAll("input")),
+      ]);
+      const times = [];
+      for (let change = 0; change < changes; change += 1) {
+        const radios = groups[change % groups.length] ?? [];
+        const at = radios.findIndex((radio) => radio.checked);
+        const next = radios[(at + 1) % radios.length];
+        const redrawn = new Promise((done) => {
+          const watch = new MutationObserver(() => {
+            watch.disconnect();
+            done(performance.now());
+          });
+          watch.observe(plot, { attributes: true, attributeFilter: ["aria-label"] });
+        });
+        const start = performance.now();
+        next?.click();
+        times.push(Number(await redrawn) - start);
+        // A reader's hand rests between two changes; the page gets to paint.
+        await new Promise((done) => setTimeout(done, 40));
+      }
+      return times;
+    }, CONTROL_CHANGES);
+  });
+}
+
+/** @param {import("../../tests/browser/harness/server.mjs").LoggedRequest[]} log @param {RegExp} which */
+function sent(log, which) {
+  return log.filter(({ path }) => which.test(path)).reduce((sum, { bytes }) => sum + bytes, 0);
+}

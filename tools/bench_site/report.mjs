@@ -1,0 +1,127 @@
+// Prints the budgets of the design with what was measured here: `make bench-site`. It reports; it never fails a build.
+// @ts-check
+//
+//   node tools/bench_site/report.mjs
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { cpus, loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { findPrograms } from "../../tests/browser/harness/launch.mjs";
+import { coldStart, COLD_STARTS, CONTROL_CHANGES, controlToChart, quietPage, recordVisit } from "./in_browser.mjs";
+
+/** @typedef {import("../../tests/browser/harness/launch.mjs").Engine} Engine */
+
+const REPOSITORY = fileURLToPath(new URL("../../", import.meta.url));
+const PYTHON = join(REPOSITORY, ".venv", "bin", "python");
+/** @type {Engine[]} */
+const ENGINES = ["chromium", "firefox"];
+
+/**
+ * @typedef {object} Line
+ * @property {string} what
+ * @property {string} budget    as the design says it
+ * @property {string} measured
+ * @property {boolean | null} met  null when there is nothing to compare
+ */
+
+/** @type {Line[]} */
+const lines = [];
+
+/** @param {string} what @param {number} value @param {number} limit @param {string} unit @param {{digits?: number, atLeast?: boolean, note?: string}} [options] */
+function add(what, value, limit, unit, { digits = 1, atLeast = false, note = "" } = {}) {
+  const format = (/** @type {number} */ number, /** @type {number} */ places) =>
+    number.toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places });
+  lines.push({
+    what,
+    budget: `${atLeast ? ">=" : "<="} ${limit.toLocaleString("en-US")} ${unit}`,
+    measured: `${format(value, digits)} ${unit}${note ? ` (${note})` : ""}`,
+    met: atLeast ? value >= limit : value <= limit,
+  });
+}
+
+/** @param {string} what @param {number | string} value @param {number} limit @param {string} unit @param {{digits?: number, atLeast?: boolean}} [options] */
+function addOrSay(what, value, limit, unit, options) {
+  if (typeof value === "number") add(what, value, limit, unit, options);
+  else lines.push({ what, budget: `${limit.toLocaleString("en-US")} ${unit}`, measured: `not measured: ${value}`, met: null });
+}
+
+/** @param {number[]} values @param {number} share */
+function quantile(values, share) {
+  const sorted = [...values].sort((one, other) => one - other);
+  return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
+}
+/** @param {number[]} values */
+const median = (values) => quantile(values, 0.5);
+
+/** Runs one of the Python measurements and returns its JSON. @param {string} script @param {string[]} args */
+function python(script, ...args) {
+  const ran = spawnSync(PYTHON, [join(REPOSITORY, "tools", "bench_site", script), ...args], {
+    cwd: REPOSITORY,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  if (ran.status !== 0) {
+    console.error(`bench-site: ${script} failed with ${ran.status}; its message is above`);
+    process.exit(1);
+  }
+  return JSON.parse(ran.stdout);
+}
+
+/** @param {string} text */
+const progress = (text) => console.error(`==> ${text}`);
+
+const programs = findPrograms(ENGINES);
+const site = mkdtempSync(join(tmpdir(), "iron-law-bench-site-"));
+process.once("exit", () => rmSync(site, { recursive: true, force: true }));
+
+progress("Building the site from clean caches, then editing it under mkdocs serve");
+const build = python("build_speed.py", "--site-dir", site);
+progress("Measuring a page without acts");
+const quiet = await quietPage("chromium", programs, site);
+add("our JavaScript on a page without acts (gzip)", quiet.scripts / 1000, 15, "KB");
+add("bytes of Python before intent", quiet.python, 0, "bytes", { digits: 0 });
+
+await recordVisit("chromium", programs, site);
+for (const engine of ENGINES) {
+  progress(`Starting cold in ${engine}, ${COLD_STARTS} times`);
+  const starts = [];
+  for (let run = 0; run < COLD_STARTS; run += 1) starts.push(await coldStart(engine, programs, site));
+  const seconds = starts.map((start) => start.seconds);
+  const range = `median of ${COLD_STARTS}, ${Math.min(...seconds).toFixed(1)} to ${Math.max(...seconds).toFixed(1)}`;
+  add(`first act usable after intent, cold, ${engine}`, median(seconds), 3, "s", { digits: 2, note: range });
+  if (engine === "chromium") {
+    const [first] = starts;
+    add("  the runtime for it, as sent (gzip)", (first?.runtime ?? Number.NaN) / 1e6, 6, "MB", { digits: 2 });
+    add("  the charts for it, as sent (gzip)", (first?.charts ?? Number.NaN) / 1000, 320, "KB", { digits: 0 });
+  }
+}
+for (const engine of ENGINES) {
+  progress(`Moving controls in ${engine}, ${CONTROL_CHANGES} times`);
+  const times = await controlToChart(engine, programs, site);
+  const note = `median ${median(times).toFixed(1)}, n = ${times.length}`;
+  add(`control to redrawn chart, p95, ${engine}`, quantile(times, 0.95), 16, "ms", { note });
+}
+add("full site build from clean caches", build.build_s, 60, "s");
+for (const [page, seconds] of Object.entries(build.rebuild_s)) {
+  add(`rebuild after one edit of ${page} under mkdocs serve`, Number(seconds), 2, "s");
+}
+progress("Measuring the engine");
+const engine = python("engine_speed.py");
+addOrSay("python -m engine estimate, start-up included", engine.estimate_ms, 150, "ms", { digits: 0 });
+addOrSay("scalar estimates in process", engine.scalar_per_s, 20_000, "/s", { digits: 0, atLeast: true });
+addOrSay("estimates swept with NumPy", engine.swept_per_s / 1e6, 5, "million/s", { atLeast: true });
+
+const load = loadavg()[0]?.toFixed(1);
+console.log(`${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}), load ${load} at the end; the site served from this machine`);
+const widths = [
+  Math.max(...lines.map((line) => line.what.length)),
+  Math.max(...lines.map((line) => line.budget.length)),
+  Math.max(...lines.map((line) => line.measured.length)),
+];
+for (const { what, budget, measured, met } of lines) {
+  const verdict = met === null ? "" : met ? "within" : "OVER BUDGET";
+  console.log(`${what.padEnd(widths[0] ?? 0)}  ${budget.padEnd(widths[1] ?? 0)}  ${measured.padEnd(widths[2] ?? 0)}  ${verdict}`);
+}
+const over = lines.filter((line) => line.met === false).length;
+console.log(over ? `${over} of ${lines.length} lines are over budget.` : "Everything measured is within budget.");
