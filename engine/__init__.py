@@ -9,62 +9,322 @@ Standard library only. Everything public is importable from here:
     12460889600
 """
 
-from engine.accelerators import Accelerator, Peak, accelerator, list_accelerators
-from engine.activations import sections
-from engine.blocks import Matmul, Op, Section, Value
-from engine.dtypes import DType, dtype
-from engine.errors import EngineError
-from engine.layout import Layout
-from engine.memory import training_memory
-from engine.models import Parameter, Transformer, list_models, model
-from engine.optimizers import Optimizer, StateVector, galore, list_optimizers, optimizer
-from engine.precision import Precision, list_precisions, precision
-from engine.records import Source
-from engine.sizes import Size
-from engine.tensors import MemoryLedger, Moment, Tensor
-from engine.textbook import chapter_activation_bytes, hidden_states_bytes
-from engine.units import GB, GIB, Unit, format_bytes, unit_of
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+# The function shares its module's name: it has to be bound after the module was imported, whoever imports it first.
+from engine.precision import precision
+
+if TYPE_CHECKING:
+    from engine.accelerators import Accelerator, Ceiling, Peak, Price, accelerator, list_accelerators
+    from engine.activations import sections
+    from engine.attention_io import score_bytes, traffic_ratio
+    from engine.blocks import Matmul, Op, Section, Value
+    from engine.checkpointing import Checkpointing, sqrt_placement
+    from engine.convnets import ConvNet, resnet50
+    from engine.cost import (
+        NODE_OVERHEAD,
+        buy,
+        carbon,
+        days,
+        device_hours,
+        dollars_per_billion_tokens,
+        energy,
+        joules_per_token,
+        rent,
+        runs_to_break_even,
+        training_seconds,
+        worth_of_utilization,
+    )
+    from engine.dtypes import DType, dtype
+    from engine.dynamics import (
+        chinchilla_tokens,
+        convergence,
+        critical_batch_tokens,
+        effective_batch,
+        linear_scaling,
+        steps_to_target,
+        warmup_cosine,
+    )
+    from engine.errors import EngineError
+    from engine.formats import FloatFormat, float_format, loss_scale_window
+    from engine.gemm import gemm_rate, tile_quantization, wave_quantization
+    from engine.layout import Layout
+    from engine.links import Link, link, list_links
+    from engine.memory import training_memory
+    from engine.models import Parameter, Transformer, list_models, model
+    from engine.operations import (
+        OperationCount,
+        count_operations,
+        flops_per_token,
+        korthikanti_hardware_flops,
+        korthikanti_model_flops,
+        megatron_flops,
+        megatron_parameters,
+        product_parameters,
+        total_flops,
+        utilization,
+    )
+    from engine.optimizers import Optimizer, StateVector, galore, list_optimizers, optimizer
+    from engine.parallelism.cluster import Cluster, cluster
+    from engine.parallelism.collectives import all_reduce_factor, ring_all_reduce, tree_all_reduce
+    from engine.parallelism.data_parallel import amdahl_speedup, data_parallel_step
+    from engine.parallelism.pipeline_parallel import bubble_fraction, bubble_overhead
+    from engine.parallelism.plan import Job, JobTime, job, job_time, weak_scaling
+    from engine.parallelism.search import Advice, Configuration, choose, search
+    from engine.parallelism.tensor_parallel import activation_bytes_per_layer
+    from engine.parallelism.zero import state_bytes_per_parameter
+    from engine.pipeline import (
+        Iteration,
+        Samples,
+        StageTimes,
+        buffer_bytes,
+        shuffled_rate,
+        stage_times,
+        throughput,
+        workers_to_feed,
+    )
+    from engine.precision import Precision, list_precisions
+    from engine.recommenders import DLRM, Recommender
+    from engine.records import Source
+    from engine.roofline import RooflinePoint, attainable, intensity, matmul_intensity, ridge_point, step_points
+    from engine.sizes import Size
+    from engine.storage import Storage, list_storage
+    from engine.tensors import MemoryLedger, Moment, Tensor
+    from engine.textbook import chapter_activation_bytes, hidden_states_bytes
+    from engine.time import StepPlan, StepTime, batch_curve, step_plan, step_time
+    from engine.units import GB, GIB, Unit, format_bytes, unit_of
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "DLRM",
     "GB",
     "GIB",
+    "NODE_OVERHEAD",
     "Accelerator",
+    "Advice",
+    "Ceiling",
+    "Checkpointing",
+    "Cluster",
+    "Configuration",
+    "ConvNet",
     "DType",
     "EngineError",
+    "FloatFormat",
+    "Iteration",
+    "Job",
+    "JobTime",
     "Layout",
+    "Link",
     "Matmul",
     "MemoryLedger",
     "Moment",
     "Op",
+    "OperationCount",
     "Optimizer",
     "Parameter",
     "Peak",
     "Precision",
+    "Price",
+    "Recommender",
+    "RooflinePoint",
+    "Samples",
     "Section",
     "Size",
     "Source",
+    "StageTimes",
     "StateVector",
+    "StepPlan",
+    "StepTime",
+    "Storage",
     "Tensor",
     "Transformer",
     "Unit",
     "Value",
     "__version__",
     "accelerator",
+    "activation_bytes_per_layer",
+    "all_reduce_factor",
+    "amdahl_speedup",
+    "attainable",
+    "batch_curve",
+    "bubble_fraction",
+    "bubble_overhead",
+    "buffer_bytes",
+    "buy",
+    "carbon",
     "chapter_activation_bytes",
+    "chinchilla_tokens",
+    "choose",
+    "cluster",
+    "convergence",
+    "count_operations",
+    "critical_batch_tokens",
+    "data_parallel_step",
+    "days",
+    "device_hours",
+    "dollars_per_billion_tokens",
     "dtype",
+    "effective_batch",
+    "energy",
+    "float_format",
+    "flops_per_token",
     "format_bytes",
     "galore",
+    "gemm_rate",
     "hidden_states_bytes",
+    "intensity",
+    "job",
+    "job_time",
+    "joules_per_token",
+    "korthikanti_hardware_flops",
+    "korthikanti_model_flops",
+    "linear_scaling",
+    "link",
     "list_accelerators",
+    "list_links",
     "list_models",
     "list_optimizers",
     "list_precisions",
+    "list_storage",
+    "loss_scale_window",
+    "matmul_intensity",
+    "megatron_flops",
+    "megatron_parameters",
     "model",
     "optimizer",
     "precision",
+    "product_parameters",
+    "rent",
+    "resnet50",
+    "ridge_point",
+    "ring_all_reduce",
+    "runs_to_break_even",
+    "score_bytes",
+    "search",
     "sections",
+    "shuffled_rate",
+    "sqrt_placement",
+    "stage_times",
+    "state_bytes_per_parameter",
+    "step_plan",
+    "step_points",
+    "step_time",
+    "steps_to_target",
+    "throughput",
+    "tile_quantization",
+    "total_flops",
+    "traffic_ratio",
     "training_memory",
+    "training_seconds",
+    "tree_all_reduce",
     "unit_of",
+    "utilization",
+    "warmup_cosine",
+    "wave_quantization",
+    "weak_scaling",
+    "workers_to_feed",
+    "worth_of_utilization",
 ]
+
+_HOMES = {
+    "engine.accelerators": ("Accelerator", "Ceiling", "Peak", "Price", "accelerator", "list_accelerators"),
+    "engine.activations": ("sections",),
+    "engine.attention_io": ("score_bytes", "traffic_ratio"),
+    "engine.blocks": ("Matmul", "Op", "Section", "Value"),
+    "engine.checkpointing": ("Checkpointing", "sqrt_placement"),
+    "engine.convnets": ("ConvNet", "resnet50"),
+    "engine.cost": (
+        "NODE_OVERHEAD",
+        "buy",
+        "carbon",
+        "days",
+        "device_hours",
+        "dollars_per_billion_tokens",
+        "energy",
+        "joules_per_token",
+        "rent",
+        "runs_to_break_even",
+        "training_seconds",
+        "worth_of_utilization",
+    ),
+    "engine.dtypes": ("DType", "dtype"),
+    "engine.dynamics": (
+        "chinchilla_tokens",
+        "convergence",
+        "critical_batch_tokens",
+        "effective_batch",
+        "linear_scaling",
+        "steps_to_target",
+        "warmup_cosine",
+    ),
+    "engine.errors": ("EngineError",),
+    "engine.formats": ("FloatFormat", "float_format", "loss_scale_window"),
+    "engine.gemm": ("gemm_rate", "tile_quantization", "wave_quantization"),
+    "engine.layout": ("Layout",),
+    "engine.links": ("Link", "link", "list_links"),
+    "engine.memory": ("training_memory",),
+    "engine.models": ("Parameter", "Transformer", "list_models", "model"),
+    "engine.operations": (
+        "OperationCount",
+        "count_operations",
+        "flops_per_token",
+        "korthikanti_hardware_flops",
+        "korthikanti_model_flops",
+        "megatron_flops",
+        "megatron_parameters",
+        "product_parameters",
+        "total_flops",
+        "utilization",
+    ),
+    "engine.optimizers": ("Optimizer", "StateVector", "galore", "list_optimizers", "optimizer"),
+    "engine.parallelism.cluster": ("Cluster", "cluster"),
+    "engine.parallelism.collectives": ("all_reduce_factor", "ring_all_reduce", "tree_all_reduce"),
+    "engine.parallelism.data_parallel": ("amdahl_speedup", "data_parallel_step"),
+    "engine.parallelism.pipeline_parallel": ("bubble_fraction", "bubble_overhead"),
+    "engine.parallelism.plan": ("Job", "JobTime", "job", "job_time", "weak_scaling"),
+    "engine.parallelism.search": ("Advice", "Configuration", "choose", "search"),
+    "engine.parallelism.tensor_parallel": ("activation_bytes_per_layer",),
+    "engine.parallelism.zero": ("state_bytes_per_parameter",),
+    "engine.pipeline": (
+        "Iteration",
+        "Samples",
+        "StageTimes",
+        "buffer_bytes",
+        "shuffled_rate",
+        "stage_times",
+        "throughput",
+        "workers_to_feed",
+    ),
+    "engine.precision": ("Precision", "list_precisions"),
+    "engine.recommenders": ("DLRM", "Recommender"),
+    "engine.records": ("Source",),
+    "engine.roofline": ("RooflinePoint", "attainable", "intensity", "matmul_intensity", "ridge_point", "step_points"),
+    "engine.sizes": ("Size",),
+    "engine.storage": ("Storage", "list_storage"),
+    "engine.tensors": ("MemoryLedger", "Moment", "Tensor"),
+    "engine.textbook": ("chapter_activation_bytes", "hidden_states_bytes"),
+    "engine.time": ("StepPlan", "StepTime", "batch_curve", "step_plan", "step_time"),
+    "engine.units": ("GB", "GIB", "Unit", "format_bytes", "unit_of"),
+}
+"""Where every public name lives. Modules are imported when one of their names is first asked for: most programs need
+few of them, and the browser starts faster."""
+
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name's module on first use."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)

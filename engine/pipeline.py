@@ -8,11 +8,12 @@ the stage beside it. The axis of the largest visible stage is where an optimizat
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 from engine.arrays import ceil, maximum, minimum, require_above_zero, require_at_least, require_fraction
 from engine.links import Link
 from engine.storage import Storage
-from engine.units import BytesPerSecond, Count, PerSecond, Ratio, Seconds
+from engine.units import BytesPerSecond, Count, PerSecond, Ratio, Seconds, Unit
 
 AXES = {"data": "Data", "transfer": "Machine", "compute": "Algorithm"}
 """The axis of the D-A-M taxonomy on which each visible stage lies."""
@@ -104,8 +105,8 @@ class Samples:
         cpu_seconds: Seconds of one core to decode, tokenize or augment it.
     """
 
-    stored_bytes: float
-    loaded_bytes: float
+    stored_bytes: Annotated[float, Unit("B")]
+    loaded_bytes: Annotated[float, Unit("B")]
     cpu_seconds: Seconds
 
 

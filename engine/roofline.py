@@ -14,7 +14,7 @@ from engine.arrays import maximum, minimum, require_above_zero, require_at_least
 from engine.kernels import Kernel, Phase, backward_kernels, forward_kernels
 from engine.models import Transformer
 from engine.precision import Precision, precision
-from engine.units import BytesPerSecond, Count, Flops, FlopsPerByte, FlopsPerSecond, Ratio, Seconds
+from engine.units import Bytes, BytesPerSecond, Count, Flops, FlopsPerByte, FlopsPerSecond, Ratio, Seconds
 
 STREAM_EFFICIENCY: Ratio = 0.9
 """Share of the memory's peak rate that a long, regular stream reaches.
@@ -40,7 +40,7 @@ class RooflinePoint:
     name: str
     phase: Phase
     flops: Flops
-    bytes: float
+    bytes: Bytes
     count: Count
     ridge: FlopsPerByte
 

@@ -9,7 +9,7 @@ from engine.arrays import require_above_zero
 from engine.errors import EngineError, require_positive
 from engine.links import Link
 from engine.links import link as link_by_name
-from engine.units import BytesPerSecond, Count, Seconds
+from engine.units import BytesPerSecond, Count, Ratio, Seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Cluster:
     node_size: Count
     inside: Link
     network: Link
-    network_ports: float = 1.0
+    network_ports: Ratio = 1.0
 
     def __post_init__(self) -> None:
         require_positive("node size", self.node_size)
@@ -49,7 +49,7 @@ def cluster(
     node_size: Count = 8,
     inside: str | None = None,
     network: str = "infiniband-ndr",
-    network_ports: float = 1.0,
+    network_ports: Ratio = 1.0,
 ) -> Cluster:
     """A cluster of a chip's usual nodes.
 

@@ -23,7 +23,7 @@ from engine.parallelism.data_parallel import BUCKET_BYTES
 from engine.precision import Precision, precision
 from engine.static import stage_parameters
 from engine.time import StepTime, stage_plan
-from engine.units import Bytes, Count, PerSecond, Ratio, Seconds
+from engine.units import Bytes, Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +100,9 @@ class JobTime:
     hidden: Seconds
     tokens: Count
     devices: Count
-    convention_flops: float
-    hardware_flops: float
-    peak: float
+    convention_flops: Flops
+    hardware_flops: Flops
+    peak: FlopsPerSecond
 
     @property
     def communication(self) -> Seconds:
