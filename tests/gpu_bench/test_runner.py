@@ -7,8 +7,10 @@ import os
 import resource
 import shutil
 import signal
-import threading
+import subprocess
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -145,40 +147,39 @@ def test_a_spent_budget_stops_before_the_next_repeat_and_blames_no_case(
     assert _records(tmp_path) == {}
 
 
+_RUNNER = """
+import sys
+from pathlib import Path
+from gpu_bench import runner
+from tests.gpu_bench.tiny import tiny_case
+
+def note(case, pid):
+    Path(sys.argv[1], "pid.new").write_text(str(pid))
+    Path(sys.argv[1], "pid.new").rename(Path(sys.argv[1], "pid"))
+
+runner.run([("trial", tiny_case(steps=100_000))], runner.Settings("cpu", Path(sys.argv[1]), on_start=note))
+"""
+
+
 def test_no_worker_outlives_its_runner(tmp_path: Path) -> None:
-    # A worker that waits for nothing but its runner: the runner dies, so standard input closes.
-    pids: list[int] = []
-    case = tiny_case(steps=100_000, time_limit_s=60.0)
-    child = os.fork()
-    if child == 0:
-        pid_file = tmp_path / "pid"
-        runner.run([("trial", case)], Settings("cpu", tmp_path, on_start=lambda c, pid: _note(pid_file, pid)))
-        os._exit(0)
+    parent = subprocess.Popen([sys.executable, "-c", _RUNNER, str(tmp_path)], cwd=Path(__file__).parents[2])
     try:
-        pids.append(_await_pid(tmp_path / "pid"))
-        time.sleep(0.5)
+        assert _within(60, (tmp_path / "pid").exists)
     finally:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-    gone = threading.Event()
-    for _ in range(300):
-        if not _alive(pids[0]):
-            gone.set()
-            break
+        parent.kill()
+        parent.wait()
+    worker = int((tmp_path / "pid").read_text(encoding="ascii"))
+    assert _within(60, lambda: not _alive(worker))
+
+
+def _within(seconds: float, holds: Callable[[], bool]) -> bool:
+    """Whether something becomes true in time."""
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            return False
         time.sleep(0.1)
-    assert gone.is_set()
-
-
-def _note(file: Path, pid: int) -> None:
-    file.write_text(str(pid), encoding="ascii")
-
-
-def _await_pid(file: Path) -> int:
-    for _ in range(600):
-        if file.exists() and file.read_text(encoding="ascii"):
-            return int(file.read_text(encoding="ascii"))
-        time.sleep(0.1)
-    raise AssertionError("no worker was started")
+    return True
 
 
 def _alive(pid: int) -> bool:
