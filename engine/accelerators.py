@@ -12,7 +12,7 @@ from typing import Any
 
 from engine.errors import EngineError
 from engine.records import Source, read_record, record_names, take_sources
-from engine.units import Bytes, BytesPerSecond, Count, Dollars, FlopsPerSecond, Watts
+from engine.units import Bytes, BytesPerSecond, Count, Dollars, FlopsPerSecond, Gigabytes, Watts
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Accelerator:
     name: str
     title: str
     memory_bytes: Bytes
-    nominal_gb: float
+    nominal_gb: Gigabytes
     bandwidth: BytesPerSecond
     peaks: tuple[Peak, ...]
     tdp: Watts

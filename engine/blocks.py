@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.dtypes import DType
-from engine.sizes import Size
+from engine.sizes import NOTHING, Size
 from engine.units import Bytes, Count
 
 Kind = Literal[
@@ -86,6 +86,7 @@ class Op:
         weight_dtype: Format in which those parameters are read, or None when it reads none.
         trains: Parameter elements whose gradient its backward computes.
         passes_gradient: Whether the result's gradient serves unchanged as the inputs' gradient (sums, copies).
+        backward_workspace: Bytes its backward needs besides gradients and what was saved.
         region: `"attention"` for the core of attention, which selective checkpointing recomputes; else empty.
     """
 
@@ -99,6 +100,7 @@ class Op:
     weight_dtype: DType | None = None
     trains: Count = 0
     passes_gradient: bool = False
+    backward_workspace: Size = NOTHING
     region: Region = ""
 
 

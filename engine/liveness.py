@@ -178,7 +178,7 @@ class _Backward:
         if op.kind == "elementwise" and broadcast and not op.passes_gradient:
             # The gradient of a broadcast factor is a whole product first, and a sum afterwards.
             yield self._alive() + result.byte_size
-        yield self._alive()
+        yield self._alive() + op.backward_workspace
         for value in op.outputs:
             self._owner.pop(value, None)
         held = [storage for _, storage in contributions]

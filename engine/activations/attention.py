@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from engine.blocks import Matmul, Op, Value
 from engine.dtypes import BOOL, FP32
-from engine.sizes import BATCH, SEQUENCE, TOKENS, Size, as_size
+from engine.sizes import BATCH, NOTHING, SEQUENCE, TOKENS, Size, as_size
 from engine.tape import PAIRS, Tape
 from engine.units import Count, Ratio
 
@@ -52,8 +52,29 @@ def fused(tape: Tape, name: str, q: Value, k: Value, v: Value, heads: Heads, dro
     inputs = tuple(tape.cast(f"{name}.{part}", x, tape.precision.compute) for part, x in (("q", q), ("k", k), ("v", v)))
     out = tape.value(name, heads.query_elements, tape.precision.compute)
     lse = tape.value(f"{name}.logsumexp", TOKENS * heads.query, FP32, needs_gradient=False)
+    saved = (*inputs, out, lse)
     with tape.region("attention"):
-        return tape.record(Op(name, "attention", inputs, (out, lse), (*inputs, out, lse), heads.products))
+        return tape.record(
+            Op(
+                name,
+                "attention",
+                inputs,
+                (out, lse),
+                saved,
+                heads.products,
+                backward_workspace=_accumulators(tape, heads),
+            )
+        )
+
+
+def _accumulators(tape: Tape, heads: Heads) -> Size:
+    """What FlashAttention's backward adds up in fp32 on CUDA: the queries' gradient and one sum a head and token.
+
+    Source: Dao-AILab/flash-attention, `csrc/flash_attn/flash_api.cpp`, `dq_accum` and `softmax_d`.
+    """
+    if tape.backend.name != "cuda" or tape.precision.compute.bits > 16:
+        return NOTHING
+    return (heads.query_elements + TOKENS * heads.query) * 4
 
 
 def spelled_out(tape: Tape, name: str, q: Value, k: Value, v: Value, heads: Heads, dropout: Ratio) -> Value:

@@ -15,6 +15,9 @@ from torch.utils.checkpoint import checkpoint
 from engine import Transformer, training_memory
 from gpu_bench.gpt2 import GPT2, GPT2Config
 
+# The tracker warns about gradients that hooks have already freed and about code outside modules; both are meant.
+pytestmark = pytest.mark.filterwarnings("ignore:Module is None", "ignore:Expected a tensor")
+
 Run = Callable[[GPT2, torch.Tensor], torch.Tensor]
 
 SHAPES = {
@@ -80,21 +83,7 @@ def tracked_peak(
 ) -> int:
     """Bytes at the peak of the second training step, when optimizer states exist."""
     with FakeTensorMode():
-        torch.set_default_dtype(torch.bfloat16 if precision == "bf16" else torch.float32)
-        try:
-            network = GPT2(
-                GPT2Config(
-                    layers=shape.layers,
-                    heads=shape.heads,
-                    hidden=shape.hidden,
-                    vocab=shape.vocab,
-                    max_seq=shape.max_seq,
-                    dropout=dropout,
-                    attention=attention,
-                )
-            ).train()
-        finally:
-            torch.set_default_dtype(torch.float32)
+        network = _network(shape, precision, attention, dropout)
         updater = optimizer(network.parameters())
         tokens = torch.zeros(batch, sequence, dtype=torch.long)
         tracker = MemTracker()
@@ -111,6 +100,18 @@ def tracked_peak(
                 updater.zero_grad(set_to_none=True)
         (snapshot,) = tracker.get_tracker_snapshot("peak").values()
         return int(snapshot["Total"])
+
+
+def _network(shape: Transformer, precision: str, attention: Any, dropout: float) -> GPT2:
+    config = GPT2Config(
+        layers=shape.layers, heads=shape.heads, hidden=shape.hidden, vocab=shape.vocab, max_seq=shape.max_seq,
+        dropout=dropout, attention=attention,
+    )  # fmt: skip
+    torch.set_default_dtype(torch.bfloat16 if precision == "bf16" else torch.float32)
+    try:
+        return GPT2(config).train()
+    finally:
+        torch.set_default_dtype(torch.float32)
 
 
 def adamw(parameters: Any) -> torch.optim.Optimizer:
@@ -179,6 +180,34 @@ def test_the_update_makes_the_temporaries_of_pytorchs_implementation(
     ledger = training_memory(shape, optimizer=name, batch=1, sequence=8, backend="cpu", update=update)
     measured = tracked_peak(shape, 1, 8, "fp32", make)
     assert ledger.allocated_peak == pytest.approx(measured, rel=0.005)
+
+
+@pytest.mark.parametrize("where", SHAPES)
+def test_the_peak_of_updating_during_backward_is_pytorchs(where: str) -> None:
+    shape, batch, sequence = SHAPES[where]
+    with FakeTensorMode():
+        network = _network(shape, "fp32", "flash", 0.0)
+        updaters = {p: torch.optim.AdamW([p], foreach=False) for p in network.parameters()}
+
+        def update(parameter: torch.Tensor) -> None:
+            updaters[parameter].step()  # type: ignore[index]
+            updaters[parameter].zero_grad(set_to_none=True)  # type: ignore[index]
+
+        for parameter in network.parameters():
+            parameter.register_post_accumulate_grad_hook(update)  # type: ignore[no-untyped-call]
+        tokens, tracker = torch.zeros(batch, sequence, dtype=torch.long), MemTracker()
+        tracker.track_external(network, *updaters.values(), tokens)
+        with tracker:
+            for _step in range(2):
+                loss = whole(network, tokens)
+                loss.backward()  # type: ignore[no-untyped-call]
+                del loss
+                tracker.reset_mod_stats()
+        (snapshot,) = tracker.get_tracker_snapshot("peak").values()
+    ledger = training_memory(
+        shape, optimizer="adamw", batch=batch, sequence=sequence, optimizer_in_backward=True, backend="cpu"
+    )
+    assert ledger.allocated_peak == pytest.approx(snapshot["Total"], rel=0.015)
 
 
 def test_dropout_and_standard_attention_peak_is_pytorchs() -> None:
