@@ -27,8 +27,17 @@ def test_training_peak_is_dense_and_accumulates_in_fp32(name: str, dtype: str, p
     assert accelerator(name).peak(dtype) == pytest.approx(peak * TERA)
 
 
-MEBIBYTES = {"h100-sxm": 81_559, "h200": 143_771, "b200": 183_359, "a100-40": 40_960, "a100-80": 81_920, "v100-16": 16_384,
-             "rtx-4060": 8_188, "rtx-4090": 24_564, "rtx-5080": 16_303}  # fmt: skip
+MEBIBYTES = {
+    "h100-sxm": 81_559,
+    "h200": 143_771,
+    "b200": 183_359,
+    "a100-40": 40_960,
+    "a100-80": 81_920,
+    "v100-16": 16_384,
+    "rtx-4060": 8_188,
+    "rtx-4090": 24_564,
+    "rtx-5080": 16_303,
+}
 
 
 @pytest.mark.parametrize("name", MEBIBYTES)
