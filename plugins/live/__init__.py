@@ -25,6 +25,7 @@ from plugins.live.runtime.contract import (
     Verdict,
     View,
 )
+from plugins.live.runtime.records import MeasuredRecord, records
 
 __all__ = [
     "Act",
@@ -36,6 +37,7 @@ __all__ = [
     "ControlOption",
     "Failure",
     "Figure",
+    "MeasuredRecord",
     "NumberQuestion",
     "Option",
     "Reflection",
@@ -46,4 +48,5 @@ __all__ = [
     "Value",
     "Verdict",
     "View",
+    "records",
 ]

@@ -29,6 +29,7 @@ class LiveConfig(Config):  # type: ignore[no-untyped-call]
     cache, cache_dir: whether and where results are kept between builds.
     time_limit_s: the most seconds a snippet, or a function of an act, may take at build.
     acts_dir: the folder of the acts, inside the docs folder. It is not published.
+    records, schema: the folder of the records that acts may show, and the JSON Schema of a record.
     """
 
     enabled = option.Type(bool, default=True)
@@ -36,3 +37,5 @@ class LiveConfig(Config):  # type: ignore[no-untyped-call]
     cache_dir = option.Type(str, default=".cache/live")
     time_limit_s = Positive(default=10)
     acts_dir = option.Type(str, default="acts")
+    records = option.Type(str, default="gpu_bench/results")
+    schema = option.Type(str, default="gpu_bench/schema/record.json")

@@ -16,6 +16,7 @@ from mkdocs.utils import get_relative_url
 from plugins.live import render
 from plugins.live.assets import BASE, DIST, PYODIDE, Asset, collect
 from plugins.live.config import LiveConfig
+from plugins.live.evidence import Evidence
 from plugins.live.extension import ActReference, Fence, LiveExtension
 from plugins.live.runner import LIVE, ActDefect, Runner, json_text
 from plugins.shared import locate
@@ -41,12 +42,14 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         self._root = Path(config.config_file_path).parent if config.config_file_path else Path.cwd()
         self._cache_dir = self._root / self.config.cache_dir
         acts = Path(config.docs_dir) / self.config.acts_dir
+        records = self._root / self.config.records
         self._runner = Runner(
             Cache(self._cache_dir if self.config.cache else None),
             self._cache_dir / "bytecode",
             self.config.time_limit_s,
             acts,
             locate.source_path(str(acts), config),
+            Evidence(records, self._root / self.config.schema, self._root),
         )
         self._located = locate.install(config)
         self._published: dict[str, Asset] = {}
@@ -56,7 +59,7 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         script.type = "module"
         config.extra_javascript.append(script)
         config.extra_css.append(f"{BASE}/live.css")
-        config.watch.extend(str(path) for path in (ROOT / "engine", LIVE))
+        config.watch.extend(str(path) for path in (ROOT / "engine", LIVE, records) if path.exists())
         return config
 
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files | None:

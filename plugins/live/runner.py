@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from plugins.live.evidence import Evidence, EvidenceError, defect
 from plugins.shared.cache import Cache, digest, fingerprint
 from plugins.shared.child import ROOT, Child, ChildError
 from plugins.shared.errors import Defect
@@ -39,7 +40,7 @@ class BakedAct:
     """An act with everything the page needs of it.
 
     description: what the reader may know before the commitment. view: the default state's.
-    charts: `{"svg": …, "spec": …}` by name. source: the text of `act.py`.
+    charts: `{"svg": …, "spec": …}` by name. source: the text of `act.py`, with the records it asks for.
     """
 
     name: str
@@ -75,12 +76,16 @@ class Runner:
         time_limit_s: the most seconds one snippet, or one function of an act, may take.
         acts: the folder that holds the act folders.
         acts_name: how messages name that folder.
+        evidence: the records that acts may ask for.
     """
 
-    def __init__(self, cache: Cache, bytecode: Path, time_limit_s: float, acts: Path, acts_name: str) -> None:
+    def __init__(
+        self, cache: Cache, bytecode: Path, time_limit_s: float, acts: Path, acts_name: str, evidence: Evidence
+    ) -> None:
         self._cache = cache
         self._acts = acts
         self._acts_name = acts_name
+        self._evidence = evidence
         self._program = fingerprint(PROGRAM)
         self._python = Child("plugins.live.runtime", time_limit_s, bytecode)
         # Drawing imports much, all of it compiled already.
@@ -116,6 +121,10 @@ class Runner:
         source = (folder / "act.py").read_text(encoding="utf-8")
         filename = self._filename(folder, "act.py")
         _check_imports(source, filename)
+        try:
+            source = self._evidence.attach(source)
+        except EvidenceError as error:
+            raise ActDefect(defect(error, filename)) from None
         key = digest(self._program, "act", name, filename, source)
         act = self._cache.get(key)
         if act is None:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from plugins.live.runtime.contract import Act, ChoiceQuestion, State, Toggle, Value, Verdict
 from plugins.live.runtime.plain import Plain, plain
+from plugins.live.runtime.records import carried_by
 from plugins.live.runtime.tracebacks import remember, trim
 from plugins.live.runtime.validation import (
     check_definition,
@@ -73,10 +74,10 @@ class LoadedAct:
     def reveal(self, state: Mapping[str, Any]) -> Plain:
         """The verdict on the state's prediction. Raises `ActError` as `compute`, and when nothing was predicted."""
         current = self._state(state)
-        if current.prediction is None:
+        prediction, reveal = current.prediction, self.act.reveal
+        if prediction is None or reveal is None:
             raise ActError("there is nothing to reveal: no prediction was made")
-        prediction = current.prediction
-        return self._guard("reveal", lambda: plain(_check_verdict(self.act.reveal(prediction, current)), "Verdict"))
+        return self._guard("reveal", lambda: plain(_check_verdict(reveal(prediction, current)), "Verdict"))
 
     def check(self, reflection: str, answers: Mapping[str, Value], state: Mapping[str, Any]) -> Plain:
         """For each answered blank: whether the answer is right in this state, and why it is right or wrong."""
@@ -106,6 +107,8 @@ class LoadedAct:
         """
         question = self.act.question
         state = _mapping(plain(self.act.default_state(), "state"))
+        if question is None:
+            return
         if not isinstance(question, ChoiceQuestion):
             for number in (question.minimum, question.maximum):
                 self.reveal({**state, "prediction": number})
@@ -134,7 +137,7 @@ def load(name: str, source: str, filename: str) -> LoadedAct:
 
     Args:
         name: the act's name, as the page writes it.
-        source: the text of `act.py`.
+        source: the text of `act.py`, with the records it asks for (`plugins.live.runtime.records`).
         filename: how errors name that file.
 
     Raises:
@@ -144,7 +147,8 @@ def load(name: str, source: str, filename: str) -> LoadedAct:
     module = ModuleType(f"acts.{name}")
     # A dataclass defined in an act looks its module up here.
     sys.modules[module.__name__] = module
-    _guarded("loading", filename, lambda: exec(compile(source, filename, "exec", dont_inherit=True), module.__dict__))
+    with carried_by(source):
+        _guarded("loading", filename, lambda: exec(compile(source, filename, "exec", dont_inherit=True), vars(module)))
     if not hasattr(module, "ACT"):
         raise ActError("it defines no ACT", 1)
     try:
@@ -174,6 +178,8 @@ def _line_of_act(source: str) -> int:
 
 def _describe_question(act: Act) -> Plain:
     question = act.question
+    if question is None:
+        return None
     if isinstance(question, ChoiceQuestion):
         options = _labels(question.options)
         return {"kind": "choice", "prompt": question.prompt, "unit": question.unit, "options": options}

@@ -77,24 +77,32 @@ class ControlOption:
 
 @dataclass(frozen=True)
 class Choice:
-    """A control with a handful of positions, shown as a segmented radio group."""
+    """A control with a handful of positions, shown as a segmented radio group.
+
+    With `after_reveal` it appears only once the reader has seen the answer; until then it stands at its default.
+    """
 
     name: str
     label: str
     options: tuple[ControlOption, ...]
     default: Value
     help: str = ""
+    after_reveal: bool = False
 
 
 @dataclass(frozen=True)
 class Toggle:
-    """A control that is on or off. Toggles that share a `group` are shown as one set of check boxes under that name."""
+    """A control that is on or off. Toggles that share a `group` are shown as one set of check boxes under that name.
+
+    `after_reveal` as in `Choice`; the toggles of one group agree on it.
+    """
 
     name: str
     label: str
     default: bool
     group: str = ""
     help: str = ""
+    after_reveal: bool = False
 
 
 Control = Choice | Toggle
@@ -200,17 +208,21 @@ class Reflection:
 
 @dataclass(frozen=True)
 class Act:
-    """One interactive act. `compute` and `reveal` are pure: the same state always gives the same view and verdict."""
+    """One interactive act. `compute` and `reveal` are pure: the same state always gives the same view and verdict.
+
+    An act without a question (`question` and `reveal` are None) is an instrument: nothing is locked, nothing is
+    revealed, and it has no reflections.
+    """
 
     name: str
     title: str
     minutes: int
     situation: str
     contexts: tuple[Context, ...]
-    question: ChoiceQuestion | NumberQuestion
+    question: ChoiceQuestion | NumberQuestion | None
     controls: tuple[Control, ...]
     compute: Callable[[State], View]
-    reveal: Callable[[Value, State], Verdict]
+    reveal: Callable[[Value, State], Verdict] | None
     charts: Mapping[str, str]
     """Chart name -> title of the chart. `charts.py` defines a function of the same name for each."""
     reflections: tuple[Reflection, ...] = ()

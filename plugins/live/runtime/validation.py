@@ -47,7 +47,15 @@ def check_definition(act: object, name: str) -> Act:
             raise ValueError(f"chart {chart!r} cannot be the name of a function in charts.py")
     for control in act.controls:
         _check_control(control)
-    _check_question(act.question)
+    _check_groups(act.controls)
+    if (act.question is None) != (act.reveal is None):
+        raise ValueError("an act has both a question and reveal, or, as an instrument, neither")
+    if act.question is not None:
+        _check_question(act.question)
+    elif act.reflections:
+        raise ValueError("an instrument, which asks no question, has no reflections")
+    elif any(control.after_reveal for control in act.controls):
+        raise ValueError("an instrument reveals nothing, so no control can wait for it")
     for reflection in act.reflections:
         _check_reflection(reflection, act.default_state())
     return act
@@ -75,8 +83,10 @@ def check_state(act: Act, state: State) -> State:
     return State(state.context, values, prediction)
 
 
-def check_prediction(question: ChoiceQuestion | NumberQuestion, prediction: Value) -> Value:
+def check_prediction(question: ChoiceQuestion | NumberQuestion | None, prediction: Value) -> Value:
     """Return the prediction if it answers the question. Raises `ValueError` otherwise."""
+    if question is None:
+        raise ValueError(f"prediction {prediction!r} answers nothing: this instrument asks no question")
     if isinstance(question, ChoiceQuestion):
         return chosen("prediction", question.options, prediction).value
     if isinstance(prediction, bool) or not isinstance(prediction, int | float) or not math.isfinite(prediction):
@@ -146,6 +156,14 @@ def _check_control(control: Control) -> None:
         raise ValueError(f"control {control.name!r} needs at least two options")
     _distinct(f"control {control.name!r}", control.options)
     _control_value(control, control.default)
+
+
+def _check_groups(controls: Sequence[Control]) -> None:
+    """A group of toggles is one set of boxes, which appears as a whole."""
+    waits: dict[str, bool] = {}
+    for toggle in (control for control in controls if isinstance(control, Toggle) and control.group):
+        if waits.setdefault(toggle.group, toggle.after_reveal) != toggle.after_reveal:
+            raise ValueError(f"the toggles of group {toggle.group!r} do not agree on after_reveal")
 
 
 def _control_value(control: Control, value: Value) -> Value:

@@ -162,6 +162,7 @@ def test_an_answer_that_does_not_exist_is_refused(reflection: str, answers: Any,
 
 
 def with_question(**changes: Any) -> live.Act:
+    assert ACT.question
     return dataclasses.replace(ACT, question=dataclasses.replace(ACT.question, **changes))
 
 

@@ -1,0 +1,138 @@
+"""Finds the records an act asks for, so that they travel with its source: see `plugins.live.runtime.records`."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+
+from gpu_bench.cases import SUITES
+from gpu_bench.records import inconsistencies
+from plugins.live.runtime.records import MeasuredRecord, attach
+from plugins.measured import evidence
+from plugins.measured.errors import MeasuredError
+from plugins.measured.records import Record, Records
+from plugins.measured.records import load as load_records
+from plugins.shared.errors import Defect
+
+
+class EvidenceError(Exception):
+    """A call of `live.records` that cannot be answered, and where it stands."""
+
+    def __init__(self, line: int, what: str, fix: str) -> None:
+        super().__init__(what)
+        self.line, self.what, self.fix = line, what, fix
+
+
+@dataclass(frozen=True)
+class Request:
+    """One call of `live.records` in an act: its suite or pattern, its paths, its line."""
+
+    suite: str
+    paths: tuple[str, ...]
+    line: int
+
+
+class Evidence:
+    """The folder of records as acts see it. It is read when the first act asks.
+
+    Args:
+        folder: Where the records are.
+        schema: The JSON Schema of a record.
+        root: The folder of the project.
+        planned: Names of the suites that can be measured.
+    """
+
+    def __init__(self, folder: Path, schema: Path, root: Path, planned: Collection[str] = tuple(SUITES)) -> None:
+        self._folder, self._schema, self._root, self._planned = folder, schema, root, planned
+        self._records: Records | None = None
+
+    def attach(self, source: str) -> str:
+        """The source of an act with the records it asks for; itself when it asks for none.
+
+        Raises:
+            EvidenceError: An argument is not literal, or a suite or path does not exist.
+        """
+        asked = tuple(requests(source))
+        if not asked:
+            return source
+        if self._records is None:
+            # The plugin `measured` reports what is wrong with a record; here a bad one is only left out.
+            self._records = load_records(self._folder, self._schema, self._root, inconsistencies)
+        for request in asked:
+            self._check(request, self._records)
+        wanted = [record for record in self._records.records if _wanted(record, asked)]
+        return attach(source, [self._reduced(record, asked) for record in wanted])
+
+    def _check(self, request: Request, known: Records) -> None:
+        suites = {*known.suites, *self._planned}
+        if not any(fnmatchcase(suite, request.suite) for suite in suites):
+            raise EvidenceError(
+                request.line, f"there is no suite {request.suite!r} of records", f"Suites: {', '.join(sorted(suites))}"
+            )
+        for path in request.paths:
+            if not _describes(known, path, self._schema):
+                raise EvidenceError(request.line, f"records have no {path!r}", f"See {self._schema.name}")
+
+    def _reduced(self, record: Record, asked: tuple[Request, ...]) -> MeasuredRecord:
+        paths = [path for request in asked if fnmatchcase(record.suite, request.suite) for path in request.paths]
+        return MeasuredRecord(
+            suite=record.suite,
+            case=record.case,
+            device=record.device,
+            title=evidence.device_name(record),
+            day=evidence.day(record),
+            status=record.status,
+            values={path: _value(record, path) for path in dict.fromkeys(paths)},
+        )
+
+
+def requests(source: str) -> Iterator[Request]:
+    """The calls of `live.records` in the source of an act. Raises `EvidenceError` for an argument that is not text."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return  # Loading it says so better.
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "records"):
+            continue
+        if not (isinstance(node.func.value, ast.Name) and node.func.value.id == "live"):
+            continue
+        texts = [argument.value for argument in node.args if isinstance(argument, ast.Constant)]
+        literal = len(texts) == len(node.args) > 0 and all(isinstance(text, str) for text in texts)
+        if node.keywords or not literal:
+            raise EvidenceError(
+                node.lineno, "live.records was not called with literal texts", 'Write live.records("suite", "path", …)'
+            )
+        suite, *paths = (str(text) for text in texts)
+        yield Request(suite, tuple(paths), node.lineno)
+
+
+def defect(error: EvidenceError, filename: str) -> Defect:
+    """The error as the build reports it."""
+    return Defect(filename, error.line, error.what, error.fix)
+
+
+def _wanted(record: Record, asked: tuple[Request, ...]) -> bool:
+    return any(fnmatchcase(record.suite, request.suite) for request in asked)
+
+
+def _describes(known: Records, path: str, schema: Path) -> bool:
+    """Whether the schema has this path, also while there is no record yet."""
+    if known.records:
+        return known.records[0].describes(path)
+    return Record(PurePosixPath("any/any--any.json"), {}, json.loads(schema.read_text("utf-8"))).describes(path)
+
+
+def _value(record: Record, path: str) -> str | float | int | bool | None:
+    """What stands at a path; None where the run ended before it was measured."""
+    try:
+        value = record.at(path).value
+    except MeasuredError:
+        return None
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    raise EvidenceError(1, f"{path!r} is a group of values", "Ask for one value")
