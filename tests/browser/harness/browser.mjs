@@ -19,6 +19,7 @@ import { clickTarget, describeLocator, findInPage } from "./locate.mjs";
  * @property {() => Promise<void>} reload
  * @property {(expression: string) => Promise<unknown>} evaluate   an expression's value in the page, promises awaited
  * @property {(expression: string) => Promise<void>} click   a real pointer click on the element the expression gives
+ * @property {(x: number, y: number) => Promise<void>} point  moves the pointer there without a click
  * @property {(keys: string[]) => Promise<void>} chord       presses the keys together and lets them go
  * @property {(text: string) => Promise<void>} type          types into the focused element
  * @property {(width: number, height: number) => Promise<void>} resize
@@ -56,6 +57,11 @@ export class Browser {
   async click(locator) {
     await this.waitFor(locator);
     await this.driver.click(`(${clickTarget})(${call(findInPage, locator)})`);
+  }
+
+  /** Takes the pointer away from whatever it rests on, so that tooltips close. */
+  restPointer() {
+    return this.driver.point(2, 2);
   }
 
   /** Presses a key or a chord: "Tab", "Shift+Tab", "Control+Enter", "a". @param {string} key @param {number} [times] */

@@ -100,6 +100,7 @@ export async function startPuppeteer(engine, program, proxyPort) {
       await /** @type {import("puppeteer-core").ElementHandle<Element>} */ (element).click();
       await handle.dispose();
     },
+    point: (x, y) => page.mouse.move(x, y),
     async chord(keys) {
       const names = keys.map((key) => KEYS[key] ?? /** @type {import("puppeteer-core").KeyInput} */ (key));
       for (const name of names) await page.keyboard.down(name);

@@ -23,5 +23,6 @@ export async function chooseScheme(browser, scheme) {
       "the palette's next position",
     );
   }
+  await browser.restPointer();
   if ((await shown()) !== ATTRIBUTE[scheme]) throw new Error(`${browser.engine}: the page does not turn ${scheme}`);
 }

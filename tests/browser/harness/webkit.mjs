@@ -149,6 +149,9 @@ export async function startWebKit(programs, proxyPort) {
       if (!element) throw new Error("webkit: nothing to click");
       await element.click();
     },
+    async point(x, y) {
+      await page.actions().move({ x, y, duration: 0 }).perform();
+    },
     async chord(keys) {
       const actions = page.actions({ async: false });
       const names = keys.map((key) => KEYS[key] ?? key);

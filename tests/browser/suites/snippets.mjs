@@ -22,8 +22,8 @@ export function snippetTests(world) {
       );
       for (const name of names) {
         const snippet = new Snippet(browser, name);
-        await snippet.ready();
         await openTabAround(browser, snippet.host);
+        await snippet.ready();
         const baked = await snippet.output();
         assert.equal(await snippet.run(), baked, `${page} ${name}`);
       }
