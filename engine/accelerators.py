@@ -14,6 +14,13 @@ from engine.errors import EngineError
 from engine.records import Source, read_record, record_names, take_sources
 from engine.units import Bytes, BytesPerSecond, Count, Dollars, FlopsPerSecond, Gigabytes, Watts
 
+DRIVER_RESERVE: Bytes = 512 * 2**20
+"""Bytes of a GPU's memory that the driver keeps and no program can allocate; an assumption between what is reported.
+
+An A100 leaves CUDA 40,339 of its 40,960 MiB (https://github.com/bottlerocket-os/bottlerocket/pull/3873), a B200 178.35
+of 179.06 GiB (https://github.com/pytorch/ao/pull/4002), a GeForce card under Windows everything.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Peak:
@@ -87,6 +94,11 @@ class Accelerator:
     attention: AttentionCeiling | None = None
     rent: Price | None = None
     purchase: Price | None = None
+
+    @property
+    def usable_bytes(self) -> Bytes:
+        """Memory that programs can allocate: all of it, less what the driver of an NVIDIA GPU keeps."""
+        return self.memory_bytes - (DRIVER_RESERVE if self.multiprocessors else 0)
 
     def peak(self, dtype: str, accumulate: str = "fp32") -> FlopsPerSecond:
         """Dense peak for operands of `dtype` with the given accumulator.

@@ -9,7 +9,7 @@ from engine.gemm import ceiling
 from engine.memory import CUDA_CONTEXT
 from engine.recipe_time import HOST_MEMORY
 from engine.setup import Setup
-from engine.units import GB, DollarsPerHour, format_bytes
+from engine.units import GB, Bytes, DollarsPerHour
 
 YEARS_OF_USE = 3
 """Years over which a card that nobody rents out is paid for; an assumption."""
@@ -40,9 +40,10 @@ def _sentences(c: Setup) -> Iterator[str]:
         if c.framework == "megatron"
         else f"Tensors and kernels are those of eager PyTorch 2.13, the optimizer's update is {c.recipe.update}."
     )
+    total, reserve = c.chip.memory_bytes, c.chip.memory_bytes - c.chip.usable_bytes
     yield (
-        f"The driver's context is taken as {format_bytes(CUDA_CONTEXT)}; fragmentation and the driver's own reserve "
-        "come on top."
+        f"The driver reports {gigabytes(total)} of memory, sold as {c.chip.nominal_gb:g} GB, and is taken to keep "
+        f"{gigabytes(reserve)} for itself and {gigabytes(CUDA_CONTEXT)} for the process; fragmentation comes on top."
     )
     if c.recipe.optimizer_in_backward:
         yield "Updating in the backward pass excludes clipping by the global norm of the gradients."
@@ -66,6 +67,11 @@ def _sentences(c: Setup) -> Iterator[str]:
         yield f"{c.chip.title} is taken to run CUDA's kernels with CUDA's workspace, which it does not."
     yield f"Every device draws its {c.chip.tdp:g} W all the time; the host, the node and the building are not counted."
     yield _money(c.chip)
+
+
+def gigabytes(size: Bytes) -> str:
+    """Bytes as GB; one unit, so that the figures can be compared."""
+    return f"{size / GB:.3g} GB"
 
 
 def _count(number: int, one: str, many: str) -> str:

@@ -46,7 +46,7 @@ class MemoryBytes:
         allocated_peak: The most that is allocated at once: `torch.cuda.max_memory_allocated`.
         context: What the driver takes outside the framework's allocator.
         device_total: Both together, the least a device must have.
-        capacity: What the device has.
+        capacity: What programs can allocate on the device.
         host: What is offloaded to the host's memory.
     """
 
@@ -184,7 +184,7 @@ def prepare(configuration: Setup) -> EstimatePlan:
     (whole,) = stages(c.model, replace(c.layout, data=1, tensor=1, pipeline=1, sequence_parallel=False, interleave=1))
     return EstimatePlan(
         setup=c,
-        step=_one_device(c) if c.cluster is None else _many_devices(c),
+        step=step_function(c),
         model_flops=model_flops,
         hardware_flops=hardware_flops + head_flops(c, whole),
         micro_batches=c.micro_batches * c.replicas,
@@ -202,6 +202,11 @@ def estimate(model: Any, gpu: Any, **choices: Any) -> Estimate:
         EngineError: An unknown name, a value out of range, or choices that exclude each other.
     """
     return prepare(setup(model, gpu, **choices))()
+
+
+def step_function(c: Setup) -> Callable[[Count, Count], tuple[Seconds, str]]:
+    """A function of batch and sequence that gives the seconds of a step and what bounds them."""
+    return _one_device(c) if c.cluster is None else _many_devices(c)
 
 
 def ledger(c: Setup, batch: Count, sequence: Count) -> MemoryLedger:
@@ -249,7 +254,7 @@ def memory_bytes(c: Setup, account: MemoryLedger) -> MemoryBytes:
         peak,
         context,
         peak + context,
-        c.chip.memory_bytes,
+        c.chip.usable_bytes,
         account.host_bytes,
     )
 

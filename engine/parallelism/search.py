@@ -107,7 +107,7 @@ def search(
     found: list[Configuration] = []
     for time, layout, micro_batch, policy in timed:
         needed = device_bytes(replace(work, policy=checkpointing(policy)), layout, micro_batch)
-        if needed <= cluster.chip.memory_bytes:
+        if needed <= cluster.chip.usable_bytes:
             found.append(Configuration(layout, micro_batch, policy, time, needed))
             if len(found) == keep:
                 break

@@ -1,0 +1,70 @@
+"""The engine's command line: `python -m engine estimate | fit | compare | sweep | explain | list`.
+
+One file per command, imported only when it is asked for. Bad input is one line on the error stream and exit code 2.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from engine.cli.errors import UsageError, closest
+from engine.errors import EngineError
+
+COMMANDS = {
+    "estimate": "memory, time, money and energy of one configuration",
+    "fit": "whether it fits, and the cheapest change that makes it fit",
+    "compare": "several configurations side by side",
+    "sweep": "a table over ranges of options",
+    "explain": "the sums behind an estimate, line by line, with sources",
+    "list": "models, gpus, optimizers, precisions and links by name",
+}
+HELP = ("-h", "--help")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit code: 0, 1 when `fit` finds nothing that fits, 2 for bad input."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _run(words)
+    except (UsageError, EngineError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # The reader has gone, e.g. `| head`. Python would complain once more when it flushes the stream at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _run(words: list[str]) -> int:
+    if not words or words[0] in HELP:
+        print(_usage(), file=sys.stdout if words else sys.stderr)
+        return 0 if words else 2
+    command, *rest = words
+    if command == "--version":
+        from engine import __version__
+
+        print(__version__)
+        return 0
+    if command not in COMMANDS:
+        what = "option" if command.startswith("-") else "command"
+        raise UsageError(f"{what} {command!r} is unknown{closest(command, COMMANDS)}; allowed: {', '.join(COMMANDS)}")
+    run = import_module(f"engine.cli.{command}").run
+    code: int = run(rest)
+    return code
+
+
+def _usage() -> str:
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:<{width}}  {text}" for name, text in COMMANDS.items()]
+    return "\n".join(
+        [
+            "usage: python -m engine COMMAND [OPTIONS]",
+            "",
+            *lines,
+            "",
+            "python -m engine COMMAND --help lists its options.",
+        ]
+    )

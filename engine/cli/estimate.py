@@ -1,0 +1,99 @@
+"""`python -m engine estimate`: one configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from engine.cli.options import configuration_parser, output_is_json, print_json, read_setup
+from engine.cli.tables import Cell, gigabytes, heading, number, table
+
+if TYPE_CHECKING:
+    from engine.estimate import Estimate, MemoryBytes
+    from engine.setup import Setup
+
+MEANINGS = {"optimizer": "optimizer", "allocated_peak": "strong", "device_total": "strong"}
+WORDS = {
+    "logits": "kept by the loss",
+    "workspace": "scratch memory of the matrix library",
+    "master": "fp32 copy of the weights",
+    "casts": "16-bit copies of fp32 weights",
+    "buckets": "copies of gradients on their way to other devices",
+    "gathered": "parameters collected by ZeRO-3",
+    "peak_balance": "temporary tensors at the peak, less what is not alive then",
+    "context": "driver, outside PyTorch's allocator",
+}
+ALWAYS = ("parameters", "gradients", "optimizer", "activations", "logits", "workspace")
+SUMS = ("parameters", "master", "gradients", "optimizer", "buckets", "gathered", "activations", "casts", "logits")
+
+
+def run(words: Sequence[str]) -> int:
+    """Estimate and print."""
+    values = configuration_parser("estimate", __doc__ or "").parse(words)
+    asked = read_setup(values)
+    from engine.estimate import prepare
+
+    found = prepare(asked)()
+    if output_is_json(values):
+        print_json(found.as_dict())
+    else:
+        print("\n".join(render(asked, found)))
+    return 0
+
+
+def title(asked: Setup) -> str:
+    """The configuration in one line."""
+    devices = asked.layout.devices
+    of = f"{devices} x {asked.chip.title}" if devices > 1 else asked.chip.title
+    sequences = "sequence" if asked.batch == 1 else "sequences"
+    return (
+        f"{asked.model.name}, {asked.optimizer.name}, {asked.precision.name}, "
+        f"{asked.batch} {sequences} of {asked.sequence:,} tokens, on {of}"
+    )
+
+
+def render(asked: Setup, found: Estimate) -> Iterator[str]:
+    """The answer as text."""
+    yield heading(title(asked))
+    yield f"{found.parameters:,} parameters"
+    yield ""
+    yield heading("Memory of the busiest GPU")
+    yield table([*memory_rows(found.memory_bytes), *_peak_rows(found)], ("component", "GB", ""), right=(1,))
+    yield ""
+    yield heading("One optimizer step")
+    time, flops = found.time, found.flops
+    rows: list[tuple[str, str | Cell, str]] = [
+        ("time", Cell(number(time.step_s * 1000), "strong"), f"ms, bound by {time.bound_by}"),
+        ("throughput", number(time.tokens_per_s), "tokens/s of the whole job"),
+        ("MFU", f"{time.mfu:.1%}", "model FLOPs over the dense peak"),
+        ("HFU", f"{time.hfu:.1%}", "hardware FLOPs over the dense peak"),
+        ("model", number(flops.model_per_step / 1e12), "TFLOP"),
+        ("hardware", number(flops.hardware_per_step / 1e12), "TFLOP"),
+        ("energy", number(found.energy_j_per_token * 1000), "mJ per token"),
+    ]
+    if found.usd_per_1e9_tokens is not None:
+        rows.append(("cost", number(found.usd_per_1e9_tokens), "dollars per billion tokens"))
+    yield table(rows, right=(1,))
+    yield ""
+    yield heading("Assumptions")
+    yield from (f"  {sentence}" for sentence in found.assumptions)
+
+
+def memory_rows(memory: MemoryBytes) -> Iterator[tuple[str, Cell, str]]:
+    """Every component that is there, in the order in which they are summed."""
+    for name in (*SUMS, "workspace", "peak_balance"):
+        size = getattr(memory, name)
+        if size or name in ALWAYS:
+            yield name.replace("_", " "), Cell(gigabytes(size), MEANINGS.get(name, "memory")), WORDS.get(name, "")
+
+
+def _peak_rows(found: Estimate) -> Iterator[tuple[str, Cell, str]]:
+    memory = found.memory_bytes
+    yield "allocated peak", Cell(gigabytes(memory.allocated_peak), "strong"), "torch.cuda.max_memory_allocated"
+    yield "context", Cell(gigabytes(memory.context), "memory"), WORDS["context"]
+    left = memory.capacity - memory.device_total
+    verdict = f"fits: {gigabytes(left)} GB to spare" if found.fits else f"does not fit: {gigabytes(-left)} GB too much"
+    meaning = "good" if found.fits else "over"
+    yield "device total", Cell(gigabytes(memory.device_total), meaning), f"of {gigabytes(memory.capacity)}; {verdict}"
+    if memory.host:
+        yield "in host memory", Cell(gigabytes(memory.host), "memory"), "offloaded"

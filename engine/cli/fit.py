@@ -1,0 +1,96 @@
+"""`python -m engine fit`: does it fit, and what is the cheapest change that makes it fit?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from engine.cli.estimate import title
+from engine.cli.options import configuration_parser, output_is_json, print_json, read_setup
+from engine.cli.tables import Cell, Row, gigabytes, heading, paint, table
+
+if TYPE_CHECKING:
+    from engine.fitting import Fit, Tried
+    from engine.setup import Setup
+
+HEADER = ("change", "saves GB", "time per token", "then needs GB", "")
+
+
+def run(words: Sequence[str]) -> int:
+    """Search and print. The exit code is 1 when nothing makes it fit."""
+    values = configuration_parser("fit", __doc__ or "").parse(words)
+    asked = read_setup(values)
+    from engine.fitting import fit
+
+    answer = fit(asked)
+    if output_is_json(values):
+        print_json(as_dict(answer))
+    else:
+        print("\n".join(render(asked, answer)))
+    return 0 if answer.possible else 1
+
+
+def as_dict(answer: Fit) -> dict[str, Any]:
+    """The answer as plain data."""
+    plain = asdict(answer)
+    del plain["setup"]
+    return plain
+
+
+def render(asked: Setup, answer: Fit) -> Iterator[str]:
+    """The answer as text."""
+    yield heading(title(asked))
+    need, has = gigabytes(answer.device_total), gigabytes(answer.capacity)
+    if answer.fits:
+        yield paint(f"It fits: {need} of {has} GB.", "good")
+        yield f"The largest micro-batch that fits is {answer.largest_batch:,}."
+    else:
+        yield paint(f"It does not fit: {need} of {has} GB.", "over")
+        yield ""
+        yield from _cheapest(asked, answer)
+    if answer.single:
+        yield ""
+        yield heading("Each change alone")
+        yield _table(answer.single)
+
+
+def _cheapest(asked: Setup, answer: Fit) -> Iterator[str]:
+    if answer.cheapest:
+        several = len(answer.cheapest) > 1
+        yield heading("Cheapest changes, together" if several else "Cheapest change")
+        yield _table(answer.cheapest, several=several)
+    else:
+        yield paint("Nothing that leaves training as it is makes it fit on as many devices.", "over")
+    if answer.risky:
+        yield ""
+        yield heading("Cheaper, but it may harm training")
+        yield _table(answer.risky, several=len(answer.risky) > 1)
+    if answer.devices:
+        yield ""
+        yield heading("On more devices")
+        yield _table((answer.devices,))
+    if answer.largest_batch:
+        yield ""
+        yield f"Or train on fewer sequences: the largest micro-batch that fits is {answer.largest_batch:,}."
+
+
+def _table(tried: Sequence[Tried], *, several: bool = False) -> str:
+    rows: list[Row] = [
+        (
+            one.option,
+            gigabytes(one.saves),
+            f"x {one.slowdown:.2f}",
+            Cell(gigabytes(one.device_total), "good" if one.fits else ""),
+            ", ".join(filter(None, ("fits" if one.fits else "", one.gives_up))),
+        )
+        for one in tried
+    ]
+    if several:
+        slowdown = 1.0
+        for one in tried:
+            slowdown *= one.slowdown
+        saved = sum(one.saves for one in tried)
+        total = gigabytes(tried[-1].device_total)
+        rows.append(("together", gigabytes(saved), f"x {slowdown:.2f}", Cell(total, "good"), "fits"))
+    return table(rows, HEADER, right=(1, 2, 3))

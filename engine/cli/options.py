@@ -1,0 +1,320 @@
+"""Options that describe a configuration: one table, from which parsing, help, sweeps and their tests are made."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from engine.cli.errors import UsageError, closest, from_engine
+from engine.errors import EngineError
+
+if TYPE_CHECKING:
+    from engine.models import Transformer
+    from engine.setup import Setup
+
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of value: how it is read, and what is allowed in words. `read` raises `ValueError` for anything else."""
+
+    read: Callable[[str], Any]
+    allowed: str
+    names: tuple[str, ...] = ()
+
+
+def whole(lowest: int, highest: int) -> Kind:
+    """Whole numbers of a range, written in decimal digits."""
+
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdigit() and len(text) <= 19 and lowest <= int(text) <= highest):
+            raise ValueError(text)
+        return int(text)
+
+    return Kind(read, f"a whole number from {lowest} to {highest}")
+
+
+def one_of(*names: str) -> Kind:
+    """One of a few names."""
+
+    def read(text: str) -> str:
+        if text not in names:
+            raise ValueError(text)
+        return text
+
+    return Kind(read, ", ".join(names), names)
+
+
+def counted(word: str, *names: str) -> Kind:
+    """One of a few names, or `word:K`."""
+    number = whole(1, 1_000_000)
+
+    def read(text: str) -> str:
+        start, _, rest = text.partition(":")
+        if text not in names:
+            if start != word:
+                raise ValueError(text)
+            number.read(rest)
+        return text
+
+    return Kind(read, f"{', '.join(names)}, {word}:K with K {number.allowed}", (*names, f"{word}:8"))
+
+
+def _probability(text: str) -> float:
+    value = float(text)
+    if not (math.isfinite(value) and 0 <= value < 1):
+        raise ValueError(text)
+    return value
+
+
+PROBABILITY = Kind(_probability, "a number of at least 0 and below 1")
+
+
+def _named(text: str) -> str:
+    """A name whose existence the engine checks, which knows the list."""
+    if not text or not text.isprintable():
+        raise ValueError(text)
+    return text
+
+
+def named(what: str) -> Kind:
+    """A name from one of the engine's lists."""
+    return Kind(_named, f"a name; `python -m engine list {what}` prints all")
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option.
+
+    Attributes:
+        flag: As typed.
+        argument: The argument of `engine.setup.setup`, or the field of `Transformer`, that it sets.
+        kind: Of its value; None for a switch.
+        text: For the help.
+        constant: What a switch sets.
+    """
+
+    flag: str
+    argument: str
+    kind: Kind | None
+    text: str
+    constant: Any = True
+
+    def read(self, text: str) -> Any:
+        """The value of `text`. Raises `UsageError` when it is not allowed."""
+        assert self.kind is not None
+        try:
+            return self.kind.read(text)
+        except ValueError:
+            raise UsageError(
+                f"{self.flag} {text!r} is not allowed{closest(text, self.kind.names)}; allowed: {self.kind.allowed}"
+            ) from None
+
+
+SHAPE = (
+    Option("--layers", "layers", whole(1, 10_000), "blocks"),
+    Option("--hidden", "hidden", whole(1, 1_000_000), "width of the residual stream"),
+    Option("--heads", "heads", whole(1, 100_000), "query heads"),
+    Option("--kv-heads", "kv_heads", whole(1, 100_000), "key/value heads (as many as query heads)"),
+    Option("--ffn", "ffn", whole(1, 10_000_000), "width inside the MLP (4 x hidden)"),
+    Option("--vocab", "vocab", whole(1, 100_000_000), "rows of the token embedding (50257)"),
+    Option("--max-seq", "max_seq", whole(1, 100_000_000), "longest sequence (1024)"),
+    Option("--tied", "tied", None, "output head and token embedding are one matrix (default)"),
+    Option("--untied", "tied", None, "they are two", False),
+    Option("--bias", "bias", None, "linear layers and layer norms have biases (default)"),
+    Option("--no-bias", "bias", None, "they have none", False),
+    Option("--mlp", "mlp", one_of("gelu", "relu", "swiglu"), "gelu, relu or swiglu (gelu)"),
+    Option("--norm", "norm", one_of("layernorm", "rmsnorm"), "layernorm or rmsnorm (layernorm)"),
+    Option(
+        "--position", "position", one_of("learned", "rope", "alibi", "none"), "learned, rope, alibi, none (learned)"
+    ),
+)
+STEP = (
+    Option("--batch", "batch", whole(1, 1_000_000), "sequences in a micro-batch of one replica (1)"),
+    Option("--seq", "sequence", whole(1, 100_000_000), "tokens in a sequence (the model's longest)"),
+    Option(
+        "--precision",
+        "precision",
+        one_of("fp32", "amp-fp16", "amp-bf16", "fp16", "bf16", "mixed", "megatron"),
+        "number formats (amp-bf16, or amp-fp16 where there is no bf16)",
+    ),
+    Option(
+        "--optimizer",
+        "optimizer",
+        one_of("sgd", "momentum", "rmsprop", "adam", "adamw", "adamw-8bit", "adafactor", "lion", "galore"),
+        "update rule (adamw)",
+    ),
+    Option("--attention", "attention", one_of("standard", "flash"), "attention kernels (flash)"),
+    Option(
+        "--checkpointing", "checkpointing", counted("every", "none", "selective", "full"), "what is recomputed (none)"
+    ),
+    Option("--loss", "loss", counted("chunked", "full"), "pieces of the head and the loss (full)"),
+    Option("--dropout", "dropout", PROBABILITY, "probability of dropout (0)"),
+    Option("--accumulate", "accumulate", whole(1, 1_000_000), "micro-batches per update (1)"),
+    Option("--optimizer-in-backward", "optimizer_in_backward", None, "update each parameter as its gradient appears"),
+    Option("--offload", "offload", one_of("none", "optimizer", "gradients"), "what lives in host memory (none)"),
+    Option("--update", "update", one_of("foreach", "for-loop", "fused"), "PyTorch's kind of update (foreach)"),
+    Option("--framework", "framework", one_of("torch", "megatron"), "whose tensors and kernels (torch)"),
+)
+PARALLEL = (
+    Option("--dp", "dp", whole(1, 1_000_000), "replicas (1)"),
+    Option("--tp", "tp", whole(1, 100_000), "devices that share every matrix (1)"),
+    Option("--pp", "pp", whole(1, 100_000), "pipeline stages (1)"),
+    Option("--sequence-parallel", "sequence_parallel", None, "divide norms and residuals along the sequence"),
+    Option("--zero", "zero", whole(0, 3), "what replicas divide: 0, 1, 2 or 3 (0)"),
+    Option("--micro-batches", "micro_batches", whole(1, 1_000_000), "micro-batches per pass of the pipeline (1)"),
+    Option("--interleave", "interleave", whole(1, 10_000), "model chunks per pipeline stage (1)"),
+    Option("--node-size", "node_size", whole(1, 100_000), "devices per node (8)"),
+    Option("--link", "link", named("links"), "link inside a node (the GPU's fastest)"),
+    Option("--network", "network", named("links"), "link between nodes (infiniband-ndr)"),
+)
+MODEL = Option("--model", "model", named("models"), "a model by name")
+GPU = Option("--gpu", "gpu", named("gpus"), "an accelerator by name (h100-sxm)")
+GROUPS = {"model": (MODEL, *SHAPE), "step": STEP, "parallelism": PARALLEL, "device": (GPU,)}
+OPTIONS = {option.flag: option for group in GROUPS.values() for option in group}
+DEFAULT_GPU = "h100-sxm"
+_SHAPE_DEFAULTS = {"vocab": 50257, "max_seq": 1024}
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are `UsageError`s, and which tells unknown options from values that look like them."""
+
+    def __init__(self, command: str, text: str) -> None:
+        super().__init__(f"python -m engine {command}", description=text, allow_abbrev=False, add_help=True)
+        self._valued: set[str] = set()
+        self._switches: set[str] = {"-h", "--help"}
+
+    def add_options(self, groups: Mapping[str, Iterable[Option]]) -> None:
+        """Add the options of a table, group by group."""
+        for title, options in groups.items():
+            group = self.add_argument_group(title)
+            for option in options:
+                if option.kind is None:
+                    self._switches.add(option.flag)
+                    group.add_argument(
+                        option.flag,
+                        dest=option.argument,
+                        action="store_const",
+                        const=option.constant,
+                        default=argparse.SUPPRESS,
+                        help=option.text,
+                    )
+                else:
+                    self._valued.add(option.flag)
+                    group.add_argument(
+                        option.flag,
+                        dest=option.argument,
+                        type=option.read,
+                        default=argparse.SUPPRESS,
+                        metavar="X",
+                        help=option.text.replace("%", "%%"),
+                    )
+
+    def add_switch(self, flag: str, text: str) -> None:
+        """Add a switch that is off unless given."""
+        self._switches.add(flag)
+        self.add_argument(flag, action="store_true", help=text)
+
+    def add_value(self, flag: str, read: Callable[[str], Any], text: str, *, repeat: bool = False) -> None:
+        """Add an option of the command itself; `read` raises `UsageError`."""
+        self._valued.add(flag)
+        if repeat:
+            self.add_argument(flag, type=read, action="append", default=[], metavar="X", help=text)
+        else:
+            self.add_argument(flag, type=read, default=None, metavar="X", help=text)
+
+    def parse(self, words: Sequence[str]) -> dict[str, Any]:
+        """The options given, by argument.
+
+        Raises:
+            UsageError: An unknown option, a value missing, or one that is not allowed.
+        """
+        known = self._valued | self._switches
+        joined: list[str] = []
+        waiting = iter(words)
+        for word in waiting:
+            flag, equals, value = word.partition("=")
+            if not word.startswith("-"):
+                raise UsageError(f"{word!r} is not an option{closest(word, (f[2:] for f in known))}")
+            if flag not in known:
+                raise UsageError(f"option {flag!r} is unknown{closest(flag, known)}; --help lists all")
+            if flag in self._switches:
+                if equals:
+                    raise UsageError(f"{flag} {value!r} is not allowed; it takes no value")
+                joined.append(word)
+                continue
+            if not equals:
+                value = next(waiting, "")
+                if not value or value in known:
+                    raise UsageError(f"{flag} has no value{self._expected(flag)}")
+            joined.append(f"{flag}={value}")
+        return vars(self.parse_args(joined))
+
+    def _expected(self, flag: str) -> str:
+        kind = OPTIONS[flag].kind if flag in OPTIONS else None
+        return f"; allowed: {kind.allowed}" if kind else ""
+
+    def error(self, message: str) -> NoReturn:
+        """Whatever argparse still objects to, in one line."""
+        raise UsageError(message.replace("\n", " "))
+
+
+def configuration_parser(command: str, text: str) -> Parser:
+    """A parser with all options that describe a configuration, and `--json`."""
+    parser = Parser(command, text)
+    parser.add_options(GROUPS)
+    parser.add_switch("--json", "print JSON")
+    return parser
+
+
+def read_setup(values: Values) -> Setup:
+    """The configuration that parsed options describe.
+
+    Raises:
+        UsageError: Options that exclude each other, or that the engine refuses.
+    """
+    from engine.setup import setup
+
+    arguments = {option.argument: values[option.argument] for option in (*STEP, *PARALLEL) if option.argument in values}
+    try:
+        return setup(read_model(values), values.get("gpu", DEFAULT_GPU), **arguments)
+    except EngineError as error:
+        raise from_engine(error, OPTIONS) from None
+
+
+def read_model(values: Values) -> Transformer:
+    """The model by name, or by shape.
+
+    Raises:
+        UsageError: Both are given, or too little.
+    """
+    from engine.models import Transformer, model
+
+    shape = {option.argument: values[option.argument] for option in SHAPE if option.argument in values}
+    if "model" in values:
+        if shape:
+            flag = next(option.flag for option in SHAPE if option.argument in shape)
+            raise UsageError(f"{flag} is not allowed with --model {values['model']}; give a name or a shape")
+        return model(values["model"])
+    missing = [option.flag for option in SHAPE[:3] if option.argument not in shape]
+    if missing:
+        raise UsageError(f"{missing[0]} is missing; allowed: --model with a name, or --layers, --hidden and --heads")
+    return Transformer("this model", **(_SHAPE_DEFAULTS | shape))
+
+
+def output_is_json(values: Values) -> bool:
+    """Whether `--json` was given."""
+    return bool(values["json"])
+
+
+def print_json(data: Any) -> None:
+    """Print plain data as JSON."""
+    import json
+
+    json.dump(data, sys.stdout, indent=2, allow_nan=False)
+    print()

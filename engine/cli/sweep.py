@@ -1,0 +1,89 @@
+"""`python -m engine sweep --vary batch=1,2,4,8`: a row for every combination of values."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from engine.cli.errors import UsageError
+from engine.cli.estimate import title
+from engine.cli.options import output_is_json, print_json
+from engine.cli.tables import Cell, Row, gigabytes, heading, number, table
+from engine.cli.vary import Axis, Variant, variants, varied_parser
+
+if TYPE_CHECKING:
+    from engine.estimate import Estimate
+
+MOST = 10_000
+HEADER = ("peak GB", "device GB", "fits", "step ms", "tokens/s", "MFU %", "bound by")
+
+
+def run(words: Sequence[str]) -> int:
+    """Sweep and print."""
+    parser = varied_parser("sweep", __doc__ or "")
+    parser.add_switch("--csv", "print comma-separated values")
+    values = parser.parse(words)
+    if values["csv"] and output_is_json(values):
+        raise UsageError("--csv is not allowed with --json; allowed: one of them")
+    axes, swept = variants(values, MOST)
+    from engine.estimate import prepare
+
+    found = [prepare(one.setup)() for one in swept]
+    if output_is_json(values):
+        print_json([_record(axes, one, estimate) for one, estimate in zip(swept, found, strict=True)])
+    elif values["csv"]:
+        _print_csv([_flat(_record(axes, one, estimate)) for one, estimate in zip(swept, found, strict=True)])
+    else:
+        print("\n".join(render(axes, swept, found)))
+    return 0
+
+
+def render(axes: Sequence[Axis], swept: Sequence[Variant], found: Sequence[Estimate]) -> Iterator[str]:
+    """A table with the varied options first."""
+    yield heading(title(swept[0].setup))
+    rows = [_row(one, estimate) for one, estimate in zip(swept, found, strict=True)]
+    count = len(axes)
+    right = (*range(count, count + 2), *range(count + 3, count + 6))
+    yield table(rows, (*(axis.name for axis in axes), *HEADER), right=right)
+
+
+def _row(one: Variant, found: Estimate) -> Row:
+    return (
+        *one.values,
+        gigabytes(found.memory_bytes.allocated_peak),
+        gigabytes(found.memory_bytes.device_total),
+        Cell("yes", "good") if found.fits else Cell("no", "over"),
+        number(found.time.step_s * 1000),
+        number(found.time.tokens_per_s),
+        f"{found.time.mfu:.1%}".removesuffix("%"),
+        found.time.bound_by,
+    )
+
+
+def _record(axes: Sequence[Axis], one: Variant, found: Estimate) -> dict[str, Any]:
+    """The varied options, as written, and the estimate without its sentences."""
+    options = {axis.name: value for axis, value in zip(axes, one.values, strict=True)}
+    estimate = found.as_dict()
+    del estimate["assumptions"]
+    return {"options": options, **estimate}
+
+
+def _flat(record: dict[str, Any]) -> dict[str, Any]:
+    """Nested names joined by dots."""
+    flat: dict[str, Any] = {}
+    for name, value in record.items():
+        if isinstance(value, dict):
+            prefix = "" if name == "options" else f"{name}."
+            flat |= {f"{prefix}{inner}": entry for inner, entry in value.items()}
+        else:
+            flat[name] = value
+    return flat
+
+
+def _print_csv(rows: Sequence[dict[str, Any]]) -> None:
+    import csv
+
+    writer = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)

@@ -1,0 +1,88 @@
+"""Text for a terminal: tables aligned on the decimal point, colored for eyes and plain for pipes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+COLORS = {
+    "memory": "34",
+    "compute": "32",
+    "over": "31;1",
+    "optimizer": "35",
+    "good": "32",
+    "strong": "1",
+    "faint": "2",
+}
+"""One meaning, one color, as on the site: memory blue, compute green, over the limit red, optimizer state violet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Text with a meaning that may be colored."""
+
+    text: str
+    meaning: str = ""
+
+
+Row = Sequence[str | Cell]
+
+
+def colored(stream: TextIO | None = None) -> bool:
+    """Whether to color: a terminal, and neither `NO_COLOR` nor a terminal that cannot."""
+    stream = stream or sys.stdout
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def paint(text: str, meaning: str) -> str:
+    """The text in its meaning's color, if colors are wanted."""
+    if not meaning or not colored():
+        return text
+    return f"\033[{COLORS[meaning]}m{text}\033[0m"
+
+
+def heading(text: str) -> str:
+    """A heading."""
+    return paint(text, "strong")
+
+
+def table(rows: Sequence[Row], header: Sequence[str] = (), *, right: Sequence[int] = (), indent: int = 2) -> str:
+    """Rows as aligned columns.
+
+    Args:
+        rows: Cells; every row has as many.
+        header: Titles of the columns with their units; none when empty.
+        right: Columns that hold numbers: aligned on the right.
+        indent: Spaces before every line.
+    """
+    cells = [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in rows]
+    lines = [[Cell(title, "faint") for title in header], *cells] if header else cells
+    widths = [max(len(cell.text) for cell in column) for column in zip(*lines, strict=True)]
+    return "\n".join(_line(line, widths, right, indent) for line in lines)
+
+
+def _line(cells: Sequence[Cell], widths: Sequence[int], right: Sequence[int], indent: int) -> str:
+    parts = []
+    for index, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+        space = " " * (width - len(cell.text))
+        text = paint(cell.text, cell.meaning)
+        parts.append(space + text if index in right else text + space)
+    return (" " * indent + "  ".join(parts)).rstrip()
+
+
+def gigabytes(size: float) -> str:
+    """Bytes as GB with two decimals."""
+    return f"{size / 1e9:,.2f}"
+
+
+def number(value: float) -> str:
+    """A number with four digits that matter, and separators where it is long."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 1e15 or abs(value) < 1e-3:
+        return f"{value:.3e}"
+    digits = max(0, 3 - len(str(int(abs(value)))) + (abs(value) >= 1))
+    return f"{value:,.{digits}f}"

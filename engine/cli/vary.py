@@ -1,0 +1,99 @@
+"""Configurations that differ in some options: `--vary batch=1,2,4` makes three of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from engine.cli.errors import UsageError, closest
+from engine.cli.options import GROUPS, OPTIONS, Parser, read_setup
+
+if TYPE_CHECKING:
+    from engine.setup import Setup
+
+ON_OFF = {"on": True, "off": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """An option and the values it takes, as written."""
+
+    flag: str
+    values: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """As written."""
+        return self.flag.removeprefix("--")
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One combination of values, as written, and its configuration."""
+
+    values: tuple[str, ...]
+    setup: Setup
+
+    @property
+    def name(self) -> str:
+        """The values that set it apart."""
+        return " ".join(self.values)
+
+
+def read_axis(text: str) -> Axis:
+    """An axis from `name=value,value`. Raises `UsageError` when the option is unknown or a value is missing."""
+    name, equals, rest = text.partition("=")
+    flag = "--" + name.removeprefix("--")
+    if flag not in OPTIONS:
+        known = [known.removeprefix("--") for known in OPTIONS]
+        raise UsageError(f"--vary {text!r} is not allowed: no option {name!r}{closest(name, known)}; allowed: NAME=A,B")
+    values = tuple(rest.split(",")) if equals else ()
+    if not values or "" in values:
+        raise UsageError(f"--vary {text!r} is not allowed: a value is missing; allowed: {name}=A,B")
+    return Axis(flag, values)
+
+
+def varied_parser(command: str, text: str) -> Parser:
+    """A parser with all options of a configuration, `--vary` and `--json`."""
+    parser = Parser(command, text)
+    parser.add_options(GROUPS)
+    parser.add_value("--vary", read_axis, "an option and its values, NAME=A,B; may be repeated", repeat=True)
+    parser.add_switch("--json", "print JSON")
+    return parser
+
+
+def variants(values: dict[str, Any], most: int) -> tuple[tuple[Axis, ...], tuple[Variant, ...]]:
+    """Every combination of the varied options' values, the last option changing fastest.
+
+    Raises:
+        UsageError: Nothing varies, an option varies twice, there are more than `most` combinations, or one of them
+            is not possible.
+    """
+    axes: tuple[Axis, ...] = tuple(values.pop("vary"))
+    if not axes:
+        raise UsageError("--vary is missing; allowed: --vary NAME=A,B")
+    flags = [axis.flag for axis in axes]
+    if len(set(flags)) < len(flags):
+        twice = next(flag for flag in flags if flags.count(flag) > 1)
+        raise UsageError(f"--vary {twice.removeprefix('--')} is given twice; give all its values at once")
+    count = 1
+    for axis in axes:
+        count *= len(axis.values)
+    if count > most:
+        raise UsageError(f"--vary makes {count:,} configurations; allowed: at most {most:,}")
+    return axes, tuple(_variant(values, axes, chosen) for chosen in product(*(axis.values for axis in axes)))
+
+
+def _variant(values: dict[str, Any], axes: Sequence[Axis], chosen: tuple[str, ...]) -> Variant:
+    changed = dict(values)
+    for axis, text in zip(axes, chosen, strict=True):
+        option = OPTIONS[axis.flag]
+        if option.kind is not None:
+            changed[option.argument] = option.read(text)
+        elif text not in ON_OFF:
+            raise UsageError(f"{axis.flag} {text!r} is not allowed with --vary; allowed: on, off")
+        else:
+            changed[option.argument] = option.constant if ON_OFF[text] else not option.constant
+    return Variant(chosen, read_setup(changed))
