@@ -1,0 +1,72 @@
+"""What the charts of several acts share: named rows, colors with one meaning each, and text that a phone can show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+
+SIZE = 13
+"""Of all text, so that it is still readable when a phone shows the chart at four fifths."""
+WIDTH = 352
+"""Of the plot: what a bench shows without scaling."""
+PARTS = {
+    "data": "var(--il-data)",
+    "transfer": "var(--il-memory)",
+    "compute": "var(--il-compute)",
+    "recompute": "var(--il-compute)",
+    "failed": "var(--il-limit)",
+    "hidden": "var(--il-control)",
+}
+"""Parts of an iteration. Recompute has the color of compute under a hatching."""
+INK, MUTED, LIMIT, SURFACE = "var(--il-fg)", "var(--il-muted)", "var(--il-limit)", "var(--il-surface)"
+FIT = alt.AutoSizeParams(type="fit", contains="padding")
+"""The chart with its labels always has the same size, so that the page keeps still when its rows change."""
+HATCH = "url(#il-hatch)"
+"""The page's pattern: the reader's own prediction, and whatever repeats."""
+
+
+def rows(name: str) -> alt.Chart:
+    """A chart over a named data set that the act fills."""
+    return alt.Chart(alt.InlineData(name=name, values=[]))
+
+
+def color(field: str, colors: dict[str, str]) -> Any:
+    """A fill by name, without a legend: labels name what they stand beside."""
+    scale = alt.Scale(domain=list(colors), range=list(colors.values()))
+    return alt.Color(f"{field}:N", scale=scale, legend=None)
+
+
+def place(at: float, channel: type[alt.X] | type[alt.Y], top: float = 100) -> Any:
+    """A fixed place on a stage that is `top` wide and has no axis."""
+    return channel(datum=at, type="quantitative", axis=None, scale=alt.Scale(domain=[0, top], nice=False))
+
+
+def stage(field: str, channel: type[alt.X] | type[alt.Y], top: float = 100, *, reverse: bool = False) -> Any:
+    """A field on such a stage."""
+    return channel(field, type="quantitative", axis=None, scale=alt.Scale(domain=[0, top], nice=False, reverse=reverse))
+
+
+def config() -> alt.Config:
+    """Quiet axes, the page's font."""
+    axis = alt.AxisConfig(
+        labelFontSize=SIZE,
+        titleFontSize=SIZE,
+        labelColor=MUTED,
+        titleColor=MUTED,
+        gridOpacity=0.6,
+        domain=False,
+        ticks=False,
+    )
+    return alt.Config(font="inherit", axis=axis)
+
+
+def finish(chart: Any, **properties: Any) -> Any:
+    """The chart with its size, room around it and the quiet look."""
+    padding = {"left": 2, "right": 2, "top": 6, "bottom": 6}
+    return chart.properties(**{"padding": padding, **properties}).configure(**_plain(config()))
+
+
+def _plain(settings: alt.Config) -> dict[str, Any]:
+    plain: dict[str, Any] = settings.to_dict()
+    return plain
