@@ -48,6 +48,8 @@ def _sentences(c: Setup) -> Iterator[str]:
     if c.recipe.optimizer_in_backward:
         yield "Updating in the backward pass excludes clipping by the global norm of the gradients."
     yield _rate(c)
+    if c.precision.compute.name == "fp32":
+        yield "fp32 products keep all their bits: TF32 is off, as it is by default."
     yield "The input pipeline never makes the device wait, and nothing runs beside the job."
     yield (
         "MFU and HFU count the matrix products of the operation list, attention in full, against the dense "

@@ -18,7 +18,7 @@ from engine.cost import dollars_per_billion_tokens, joules_per_token
 from engine.layout import Stage, stages
 from engine.memory import training_memory
 from engine.operations import operation_sizes
-from engine.parallelism.plan import Job, job_time
+from engine.parallelism.plan import Job, JobTime, job_time
 from engine.recipe_time import head_again, head_flops, offload_seconds, recipe_plan, update_difference
 from engine.setup import Setup, setup
 from engine.sizes import Size
@@ -259,6 +259,13 @@ def memory_bytes(c: Setup, account: MemoryLedger) -> MemoryBytes:
     )
 
 
+def stage_times(c: Setup) -> tuple[StepTime, JobTime | None]:
+    """The parts of a step's time: of one device working alone, and of the whole job when there are several."""
+    stage, *_ = stages(c.model, c.layout)
+    alone = recipe_plan(_plan_of(c, stage), c, stage)(c.batch, c.sequence, c.micro_batches)
+    return alone, None if c.cluster is None else job_time(_job(c), c.layout, c.cluster, c.batch)
+
+
 def _plan_of(c: Setup, stage: Stage) -> StepPlan:
     return stage_plan(
         stage,
@@ -296,17 +303,7 @@ def _many_devices(c: Setup) -> Callable[[Count, Count], tuple[Seconds, str]]:
     plans = [_plan_of(c, stage) for stage in ends]
     difference = max(update_difference(plan, c, stage) for plan, stage in zip(plans, ends, strict=True))
     again = head_again(c, ends[-1], plans[-1])
-    work = Job(
-        c.model,
-        c.sequence,
-        c.precision,
-        c.optimizer,
-        c.attention,
-        c.recipe.checkpointing,
-        c.framework,
-        c.fused,
-        c.dropout,
-    )
+    work = _job(c)
 
     def step(batch: Count, sequence: Count) -> tuple[Seconds, str]:
         time = job_time(replace(work, sequence=sequence), c.layout, cluster, batch)
@@ -318,6 +315,20 @@ def _many_devices(c: Setup) -> Callable[[Count, Count], tuple[Seconds, str]]:
         return _with_host(c, ends[0], alone, total, bound_by)
 
     return step
+
+
+def _job(c: Setup) -> Job:
+    return Job(
+        c.model,
+        c.sequence,
+        c.precision,
+        c.optimizer,
+        c.attention,
+        c.recipe.checkpointing,
+        c.framework,
+        c.fused,
+        c.dropout,
+    )
 
 
 def _with_host(c: Setup, stage: Stage, time: StepTime, total: Seconds, bound_by: str) -> tuple[Seconds, str]:

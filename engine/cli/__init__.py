@@ -28,7 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code: 0, 1 when `fit` finds nothing that fits, 2 for bad input."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        return _run(words)
+        code = _run(words)
+        sys.stdout.flush()
+        return code
     except (UsageError, EngineError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from engine.cli.estimate import ALWAYS, SUMS, title
 from engine.cli.options import output_is_json, print_json
 from engine.cli.tables import Cell, Row, gigabytes, heading, number, table
-from engine.cli.vary import Variant, variants, varied_parser
+from engine.cli.vary import Axis, Variant, variants, varied_parser
 
 if TYPE_CHECKING:
     from engine.estimate import Estimate
@@ -29,20 +29,20 @@ LINES: tuple[tuple[str, Callable[[Estimate], float | None]], ...] = (
 def run(words: Sequence[str]) -> int:
     """Compare and print."""
     values = varied_parser("compare", __doc__ or "").parse(words)
-    _, compared = variants(values, MOST)
+    axes, compared = variants(values, MOST)
     from engine.estimate import prepare
 
     found = [prepare(one.setup)() for one in compared]
     if output_is_json(values):
         print_json({one.name: estimate.as_dict() for one, estimate in zip(compared, found, strict=True)})
     else:
-        print("\n".join(render(compared, found)))
+        print("\n".join(render(axes, compared, found)))
     return 0
 
 
-def render(compared: Sequence[Variant], found: Sequence[Estimate]) -> Iterator[str]:
+def render(axes: Sequence[Axis], compared: Sequence[Variant], found: Sequence[Estimate]) -> Iterator[str]:
     """The estimates as columns, with the last relative to the first."""
-    yield heading(title(compared[0].setup))
+    yield heading(title(compared[0].setup, [axis.flag for axis in axes]))
     header = ("", *(one.name for one in compared), "last/first" if len(found) > 1 else "")
     yield table([*_rows(found)], header, right=range(1, len(found) + 2))
 

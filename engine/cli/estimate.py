@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from engine.cli.options import configuration_parser, output_is_json, print_json, read_setup
@@ -41,15 +41,19 @@ def run(words: Sequence[str]) -> int:
     return 0
 
 
-def title(asked: Setup) -> str:
-    """The configuration in one line."""
+def title(asked: Setup, varied: Collection[str] = ()) -> str:
+    """The configuration in one line, without the options that vary."""
     devices = asked.layout.devices
-    of = f"{devices} x {asked.chip.title}" if devices > 1 else asked.chip.title
-    sequences = "sequence" if asked.batch == 1 else "sequences"
-    return (
-        f"{asked.model.name}, {asked.optimizer.name}, {asked.precision.name}, "
-        f"{asked.batch} {sequences} of {asked.sequence:,} tokens, on {of}"
-    )
+    sequences = "1 sequence" if asked.batch == 1 else f"{asked.batch:,} sequences"
+    parts = {
+        "--model": asked.model.name,
+        "--optimizer": asked.optimizer.name,
+        "--precision": asked.precision.name,
+        "--batch": sequences,
+        "--seq": f"{asked.sequence:,} tokens",
+        "--gpu": f"{devices} x {asked.chip.title}" if devices > 1 else asked.chip.title,
+    }
+    return ", ".join(text for flag, text in parts.items() if flag not in varied)
 
 
 def render(asked: Setup, found: Estimate) -> Iterator[str]:

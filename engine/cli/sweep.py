@@ -41,7 +41,7 @@ def run(words: Sequence[str]) -> int:
 
 def render(axes: Sequence[Axis], swept: Sequence[Variant], found: Sequence[Estimate]) -> Iterator[str]:
     """A table with the varied options first."""
-    yield heading(title(swept[0].setup))
+    yield heading(title(swept[0].setup, [axis.flag for axis in axes]))
     rows = [_row(one, estimate) for one, estimate in zip(swept, found, strict=True)]
     count = len(axes)
     right = (*range(count, count + 2), *range(count + 3, count + 6))

@@ -79,10 +79,11 @@ def gigabytes(size: float) -> str:
 
 
 def number(value: float) -> str:
-    """A number with four digits that matter, and separators where it is long."""
+    """A number with about four digits that matter, and separators where it is long."""
+    size = abs(value)
     if value == 0:
         return "0"
-    if abs(value) >= 1e15 or abs(value) < 1e-3:
+    if size >= 1e15 or size < 1e-3:
         return f"{value:.3e}"
-    digits = max(0, 3 - len(str(int(abs(value)))) + (abs(value) >= 1))
+    digits = 4 if size < 1 else max(0, 4 - len(str(int(size))))
     return f"{value:,.{digits}f}"
