@@ -3,10 +3,13 @@
 import assert from "node:assert/strict";
 import { chooseScheme } from "../harness/scheme.mjs";
 import { fact } from "../harness/world.mjs";
-import { actReady, chartSays, instrumentsOpen, openAct, predict, set } from "./act_page.mjs";
+import { actReady, chartSays, instrumentsOpen, openAct, position, predict, set } from "./act_page.mjs";
 import { Snippet } from "./snippet_page.mjs";
 
 const PHONE_PX = 360;
+const PHONE_HIGH_PX = 740;
+/** Stops of the keyboard from the first instrument to the reveal. */
+const INSTRUMENTS = 9;
 
 /** @param {() => import("../harness/world.mjs").World} world */
 export function pageTests(world) {
@@ -58,12 +61,36 @@ export function pageTests(world) {
   });
 
   fact(world, "pages: no page is wider than a phone of 360 px", async (all) => {
-    const { browser, server, pages } = all;
+    const { server, pages } = all;
     for (const page of pages) {
       const wide = await overflowAt(all, server.base + page, PHONE_PX);
       assert.deepEqual(wide, [], `${page || "home"} scrolls sideways at ${PHONE_PX} px`);
     }
-    assert.ok(browser);
+  });
+
+  fact(world, "pages: on a phone, the chart that stays in view never covers what has the keyboard's focus", async (all) => {
+    const { browser } = all;
+    await openAct(all);
+    await browser.resize(PHONE_PX, PHONE_HIGH_PX);
+    await predict(browser, "About 3 GB");
+    await browser.focus(position("Context", "Training node"));
+    /** @type {string[]} */
+    const covered = [];
+    // Forwards through the instruments to the reveal, and back: the browser scrolls to what gets the focus.
+    for (const key of [...Array(INSTRUMENTS).fill("Tab"), ...Array(INSTRUMENTS).fill("Shift+Tab")]) {
+      await browser.press(key);
+      const name = await browser.eval(async () => {
+        // Browser and page scroll in answer to the focus, WebKit some frames later.
+        await new Promise((done) => setTimeout(done, 150));
+        const focused = /** @type {HTMLInputElement} */ (document.activeElement);
+        const seen = focused.labels?.[0] ?? focused;
+        const box = seen.getBoundingClientRect();
+        const top = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+        return top !== null && (seen.contains(top) || top.contains(seen)) ? "" : (seen.textContent ?? "");
+      });
+      if (name) covered.push(name);
+    }
+    assert.deepEqual(covered, []);
   });
 }
 

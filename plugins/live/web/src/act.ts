@@ -3,6 +3,7 @@ import { Chart } from "./chart";
 import { ActProblem, type Status } from "./client";
 import { all, containKeys, find, h, setText, slot } from "./dom";
 import type { Part } from "./element";
+import { keepFocusVisible } from "./focus";
 import { blanks, readBlanks, readInstruments, resetInstruments, writeBlanks, writeInstruments } from "./form";
 import { memoryKey, parseMemory, type Memory } from "./memory";
 import { Question } from "./question";
@@ -82,6 +83,7 @@ class ActPart implements Part {
 
   #listen(signal: AbortSignal): void {
     containKeys(this.#host, signal);
+    keepFocusVisible(find(this.#host, '[data-part="explore"]'), slot(this.#host, "stage"), signal);
     this.#question.onLock((prediction) => this.#lock(prediction), signal);
     this.#controls.addEventListener("change", () => this.#instrumentsMoved(), { signal });
     this.#action("reveal").addEventListener("click", () => this.#reveal(), { signal });
