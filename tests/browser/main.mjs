@@ -6,11 +6,13 @@
 // ENGINES=chromium,firefox,webkit  which engines; all when empty
 // SITE_DIR=site                    a built site to test instead of building one
 // --test-name-pattern=stop         before the file's name: only facts that match
+import { rmSync } from "node:fs";
 import { after, before, describe } from "node:test";
 import { findPrograms, launch, wantedEngines } from "./harness/launch.mjs";
 import { refuseForeign } from "./harness/proxy.mjs";
 import { serveSite } from "./harness/server.mjs";
 import { builtSite, pagesOf } from "./harness/site.mjs";
+import { EVIDENCE } from "./harness/world.mjs";
 import { accessTests } from "./suites/access.mjs";
 import { actTests } from "./suites/act.mjs";
 import { harnessTests } from "./suites/harness.mjs";
@@ -20,10 +22,14 @@ import { snippetTests } from "./suites/snippets.mjs";
 
 /** @typedef {import("./harness/world.mjs").World} World */
 
+// The browsers end with this process, however it ends.
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+
 const engines = wantedEngines();
 const programs = findPrograms(engines);
 const site = builtSite();
 const pages = pagesOf(site);
+rmSync(EVIDENCE, { recursive: true, force: true });
 
 for (const engine of engines) {
   describe(engine, () => {

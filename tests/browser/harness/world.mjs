@@ -9,6 +9,8 @@ import { askedByTheSite } from "./foreign.mjs";
 import { BLANK_PATH } from "./server.mjs";
 import { RESULTS } from "./site.mjs";
 
+/** Where a failed test leaves its picture. */
+export const EVIDENCE = join(RESULTS, "browser");
 /** Generous: a machine that is busy with something else must not look like a defect. */
 const TEST_LIMIT_MS = 180_000;
 
@@ -63,9 +65,8 @@ export function fact(world, fact, body, expected = {}) {
 
 /** @param {import("./browser.mjs").Browser} browser @param {string} fact */
 async function keepEvidence(browser, fact) {
-  const folder = join(RESULTS, "browser");
-  mkdirSync(folder, { recursive: true });
-  const stem = join(folder, `${browser.engine}-${fact.toLowerCase().replace(/[^a-z0-9]+/g, "-").slice(0, 80)}`);
+  mkdirSync(EVIDENCE, { recursive: true });
+  const stem = join(EVIDENCE, `${browser.engine}-${fact.toLowerCase().replace(/[^a-z0-9]+/g, "-").slice(0, 80)}`);
   try {
     await browser.screenshot(`${stem}.png`);
     const text = await browser.eval(() => `${location.href}\n\n${document.body.innerText}`);
