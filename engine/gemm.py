@@ -1,7 +1,7 @@
 """Matrix products: how fast a shape can run, from tiles, waves of tiles, and the depth of the sum.
 
 A product is cut into tiles of the result; each multiprocessor works on one tile at a time. Three things keep a shape
-below the chip's measured ceiling. Tile quantization: tiles that stick out over the edge compute nothing useful. Wave
+below what the chip keeps up. Tile quantization: tiles that stick out over the edge compute nothing useful. Wave
 quantization: the last wave of tiles leaves multiprocessors idle. Depth: every tile fills and drains a pipeline, which
 a short sum does not pay back. A batch of 33 is slower than 32 only when it starts a new tile or a new wave: warps of
 32 threads have nothing to do with the batch.
@@ -24,6 +24,9 @@ TYPICAL_CEILING: Ratio = 0.83
 
 The mean of what was: A100 SXM 0.869 and PCIe 0.811, GH200 0.838, H100 0.803 (the records' `ceilings`).
 """
+
+SIXTEEN_BIT = ("bf16", "fp16")
+"""Formats whose products run in the same units at the same rate."""
 
 PIPELINE_DEPTH: Count = 128
 """Elements of the sum that filling and draining a tile's pipeline is worth: four stages of 32. An assumption."""
@@ -60,8 +63,33 @@ def ceiling(chip: Accelerator, dtype: str) -> FlopsPerSecond:
     Raises:
         EngineError: The chip has no such mode.
     """
-    measured = chip.ceiling(dtype)
-    return measured.flops_per_second if measured else TYPICAL_CEILING * chip.peak(dtype)
+    measured, peak = chip.ceiling(dtype), chip.peak(dtype)
+    if measured is None and dtype in SIXTEEN_BIT:
+        measured = next((entry for entry in chip.ceilings if entry.dtype in SIXTEEN_BIT), None)
+    return min(measured.flops_per_second, peak) if measured else TYPICAL_CEILING * peak
+
+
+def sustained(chip: Accelerator, dtype: str) -> FlopsPerSecond:
+    """FLOPs per second that a product without quantization keeps up on real data at the power limit.
+
+    The published product's rate over this model's own efficiency at its shape, so that tiles, waves and depth are not
+    counted twice; never above the ceiling, and the ceiling where no such product is published.
+
+    Args:
+        chip: The accelerator.
+        dtype: Operand format. The 16-bit formats share tensor cores and so a record.
+
+    Raises:
+        EngineError: The chip has no such mode.
+    """
+    best = ceiling(chip, dtype)
+    alike = SIXTEEN_BIT if dtype in SIXTEEN_BIT else (dtype,)
+    found = next((entry for entry in chip.sustained if entry.dtype in alike), None)
+    if found is None:
+        return best
+    m, n, k = found.sizes
+    efficiency = 2 * m * n * k / gemm_seconds(m, n, k, 1.0, chip.multiprocessors)
+    return min(best, found.flops_per_second / efficiency)
 
 
 def tile_quantization(m: Count, n: Count, tile: Tile) -> Ratio:
@@ -94,7 +122,7 @@ def gemm_seconds(
         m: Rows of the result.
         n: Columns of the result.
         k: Depth of the sum.
-        rate: FLOPs per second of the best product on the chip (`ceiling`).
+        rate: FLOPs per second of the best product on the chip (`sustained`).
         multiprocessors: Units that share the tiles; 0 for a chip without such units: nothing is quantized.
         count: Independent products in one launch.
         tiles: Tiles to choose from.
@@ -124,7 +152,7 @@ def gemm_rate(m: Count, n: Count, k: Count, chip: Accelerator, dtype: str, count
     """Achievable FLOPs per second of a shape on a chip, arithmetic alone (see `engine.roofline` for traffic)."""
     for what, value in (("m", m), ("n", n), ("k", k), ("count", count)):
         require_at_least(what, value, 1)
-    seconds = gemm_seconds(m, n, k, ceiling(chip, dtype), chip.multiprocessors, count)
+    seconds = gemm_seconds(m, n, k, sustained(chip, dtype), chip.multiprocessors, count)
     return 2 * count * m * n * k / seconds
 
 

@@ -13,17 +13,17 @@ from dataclasses import dataclass, field
 from engine.accelerators import Accelerator
 from engine.arrays import Numbers
 from engine.blocks import Matmul
-from engine.gemm import DeepProduct, RowProduct, ceiling, deep_product, gemm_seconds, row_product
-from engine.kernels import Kernel
+from engine.gemm import SIXTEEN_BIT, DeepProduct, RowProduct, deep_product, gemm_seconds, row_product, sustained
+from engine.kernels import Kernel, Phase
 from engine.polynomial import Polynomial, polynomial
 from engine.roofline import STREAM_EFFICIENCY
 from engine.sizes import NOTHING, TOKENS, Size, as_size
 from engine.units import BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds
 
-ATTENTION_SHARE: Ratio = 0.7
-"""Share of the dense peak that fused attention reaches at head size 128 where nothing was published.
+ATTENTION_SHARES: tuple[Ratio, Ratio] = (0.73, 0.63)
+"""Shares of the dense peak that fused attention reaches forward and backward at head size 128, if none is on record.
 
-FlashAttention-2 on an A100: 230 of 312 (arXiv 2307.08691); Hopper's is on record and lower, 335 of 989.
+FlashAttention-2's best on an A100 (arXiv 2307.08691); Hopper's are on record and lower, 335 and 322 of 989 TFLOP/s.
 """
 
 
@@ -101,11 +101,14 @@ class Preparation:
         """The format in which products of `dtype` run."""
         return "tf32" if dtype == "fp32" and self.tf32 else dtype
 
-    def attention_rate(self, dtype: str) -> FlopsPerSecond:
+    def attention_rate(self, dtype: str, phase: Phase) -> FlopsPerSecond:
         """FLOPs per second of fused attention. A smaller head leaves more exponentials per product."""
         peak = self.chip.peak(dtype)
-        measured = self.chip.attention
-        full = measured.flops_per_second if measured and dtype in ("bf16", "fp16") else ATTENTION_SHARE * peak
+        measured = self.chip.attention if dtype in SIXTEEN_BIT else None
+        forward, backward = (peak * share for share in ATTENTION_SHARES)
+        if measured:
+            forward, backward = measured.forward, measured.backward
+        full = backward if phase == "backward" else forward
         # One exponential per score takes about a third of the time of its products at head size 128.
         rate = full * (1 + 1 / 3) / (1 + 128 / (3 * self.head_size)) if self.head_size < 128 else full
         return min(rate, peak)
@@ -123,11 +126,11 @@ class Preparation:
             dtype = self.name(kernel.dtype.name) if kernel.dtype else ""
             traffic = polynomial(kernel.bytes, 1 / streaming)
             if kernel.product is not None:
-                rate = ceiling(self.chip, dtype)
+                rate = sustained(self.chip, dtype)
                 product = Product(self.shape(kernel.product, rate), rate, traffic)
                 products[self.products.setdefault(product, len(self.products))] += kernel.count
             elif kernel.kind == "attention":
-                seconds = polynomial(kernel.flops, 1 / self.attention_rate(dtype))
+                seconds = polynomial(kernel.flops, 1 / self.attention_rate(dtype, kernel.phase))
                 attention.append(FusedAttention(seconds, traffic, kernel.count))
             elif kernel.flops(1, 1024) * streaming > kernel.bytes(1, 1024) * vector_rate:
                 arithmetic = arithmetic + kernel.flops * kernel.count

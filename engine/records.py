@@ -12,14 +12,30 @@ from typing import Any
 
 from engine.errors import EngineError, one_of
 
+VERIFIED = ("", "opened", "memory")
+"""How a source's figure was obtained; see `Source.verified`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a record's figures come from: address and ISO date on which it was read, with an optional remark."""
+    """Where a record's figures come from.
+
+    Attributes:
+        url: Address of the page.
+        date: ISO date of the record: when the page was read, or when the figure was written down from memory.
+        note: A remark.
+        verified: `"opened"` when the figure was read on the page or a stored copy of it, `"memory"` when it is
+            remembered from there, or empty where nobody noted which.
+    """
 
     url: str
     date: str
     note: str = ""
+    verified: str = ""
+
+    def __post_init__(self) -> None:
+        if self.verified not in VERIFIED:
+            raise one_of("verified", self.verified, VERIFIED)
 
 
 @cache

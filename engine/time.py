@@ -1,8 +1,8 @@
 """The time of a training step on one device: every kernel at the slower of arithmetic and memory, plus launching.
 
-Nothing here is fitted to a whole training run. Matrix products run at the rate of their shape (`engine.gemm`) below a
-published ceiling, fused attention at a published rate, everything else at the memory's streaming rate. A kernel's time
-is never below FLOPs over the dense peak nor bytes over the bandwidth.
+Nothing here is fitted to a whole training run. Matrix products run at the rate of their shape (`engine.gemm`) below
+what the chip keeps up on real data, fused attention at a published rate, everything else at the memory's streaming
+rate. A kernel's time is never below FLOPs over the dense peak nor bytes over the bandwidth.
 """
 
 from __future__ import annotations

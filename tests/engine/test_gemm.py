@@ -20,6 +20,7 @@ from engine.gemm import (
     gemm_seconds,
     row_product,
     row_tiles,
+    sustained,
     tile_quantization,
     wave_quantization,
 )
@@ -43,6 +44,23 @@ def test_the_published_best_shape_comes_near_its_published_rate(name: str) -> No
     assert best is not None
     m, n, k = (int(size) for size in best.shape.split("x"))
     assert 0.85 * best.flops_per_second < gemm_rate(m, n, k, chip, "bf16") <= best.flops_per_second
+
+
+@pytest.mark.parametrize("name", ["a100-80", "h100-sxm", "v100-16"])
+def test_a_product_of_random_data_takes_as_long_as_published_neither_quantized_twice_nor_above_the_ceiling(
+    name: str,
+) -> None:
+    chip = accelerator(name)
+    (measured,) = chip.sustained
+    assert gemm_rate(*measured.sizes, chip, measured.dtype) == pytest.approx(measured.flops_per_second)
+    assert measured.flops_per_second < sustained(chip, measured.dtype) <= ceiling(chip, measured.dtype)
+
+
+def test_16_bit_formats_share_their_tensor_cores_records() -> None:
+    a100 = accelerator("a100-80")
+    assert a100.ceiling("fp16") is None
+    assert ceiling(a100, "fp16") == ceiling(a100, "bf16")
+    assert sustained(a100, "fp16") == sustained(a100, "bf16")
 
 
 def test_one_row_more_than_a_tile_costs_a_whole_tile() -> None:

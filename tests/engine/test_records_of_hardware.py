@@ -8,6 +8,7 @@ from importlib.resources import files
 import pytest
 
 from engine.accelerators import Accelerator, accelerator, list_accelerators
+from engine.errors import EngineError
 from engine.links import Link, link, list_links
 from engine.records import Source
 from engine.storage import Storage, list_storage, storage
@@ -26,7 +27,8 @@ GEFORCE_RATIOS = {"tf32": 0.5, "fp8": 2.0, "int8": 4.0}
 def every_source() -> list[tuple[str, Source]]:
     found = [(entry.name, source) for entry in RECORDS for source in entry.sources]
     for entry in ACCELERATORS:
-        found += [(entry.name, ceiling.source) for ceiling in entry.ceilings]
+        found += [(entry.name, product.source) for product in (*entry.ceilings, *entry.sustained)]
+        found += [(entry.name, entry.attention.source)] if entry.attention else []
         found += [(entry.name, price.source) for price in (entry.rent, entry.purchase) if price]
         found += [(entry.name, entry.memory_source)] if entry.memory_source else []
     return found + [(entry.name, entry.measured.source) for entry in LINKS if entry.measured]
@@ -94,7 +96,28 @@ def test_published_gemm_ceilings() -> None:
     assert h100 is not None
     assert a100.flops_per_second == 271.2e12
     assert h100.flops_per_second == 794.5e12
-    assert accelerator("v100-16").ceiling("fp16") is None
+    assert accelerator("b200").ceiling("fp16") is None
+
+
+def test_what_a_chip_keeps_up_on_random_data_is_below_its_best_product() -> None:
+    measured = [(chip, entry) for chip in ACCELERATORS for entry in chip.sustained]
+    assert len(measured) >= 5
+    for chip, entry in measured:
+        assert entry.flops_per_second < chip.peak(entry.dtype)
+        best = chip.ceiling(entry.dtype)
+        if best:
+            assert entry.flops_per_second < best.flops_per_second
+
+
+def test_fused_attention_is_slower_backward_than_forward() -> None:
+    measured = [chip.attention for chip in ACCELERATORS if chip.attention]
+    assert measured
+    assert all(entry.backward < entry.forward for entry in measured)
+
+
+def test_a_source_says_whether_it_was_opened_or_remembered() -> None:
+    with pytest.raises(EngineError, match="verified 'maybe' is unknown"):
+        Source("https://example.org", "2026-01-01", verified="maybe")
 
 
 def test_a_link_is_never_faster_than_its_wire() -> None:

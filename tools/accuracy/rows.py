@@ -6,6 +6,7 @@ all its tables. A column named in `MEASURES` is a published result, any other a 
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -99,6 +100,15 @@ class Row:
     measures: Mapping[str, float]
     source: Source
     shape: Transformer | None
+
+    @property
+    def held_out(self) -> bool:
+        """Whether the row belongs to the half that no decision may be taken on: the last bit of a hash of the run.
+
+        The rule looks at what was run, never at the result.
+        """
+        run = f"{self.source.title} {self.source.where} {sorted(self.settings.items())}"
+        return hashlib.sha256(run.encode()).digest()[-1] % 2 == 1
 
     def get(self, key: str, default: Any = None) -> Any:
         """A setting, or `default` where the source says nothing."""

@@ -110,8 +110,10 @@ def _chip(row: Row) -> Accelerator:
     chip = accelerator(row.get("gpu"))
     if row.get("attention_generation") != 1 or chip.attention is None:
         return chip
-    rate = chip.attention.flops_per_second / ATTENTION_GENERATION_SPEEDUP
-    return replace(chip, attention=replace(chip.attention, flops_per_second=rate))
+    forward, backward = (
+        rate / ATTENTION_GENERATION_SPEEDUP for rate in (chip.attention.forward, chip.attention.backward)
+    )
+    return replace(chip, attention=replace(chip.attention, forward=forward, backward=backward))
 
 
 def _seconds(plan: StepPlan, row: Row) -> tuple[float, float]:
