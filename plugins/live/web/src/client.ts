@@ -204,11 +204,10 @@ export class PythonClient {
     switch (reply.kind) {
       case "progress": {
         if (this.#status.phase === "stopped") return;
-        const arriving = reply.loaded < reply.total;
-        const percent = arriving ? Math.floor((100 * reply.loaded) / reply.total) : null;
-        // When every byte is here Python still has to start: a bar that stands at 100 % would look stuck.
-        const label = reply.total > 0 && !arriving ? "Python starts" : reply.label;
-        this.#publish({ ...this.#status, label, percent });
+        const percent = reply.total > 0 ? Math.floor((100 * reply.loaded) / reply.total) : null;
+        // The last bytes are our small wheels, which are fetched when Python has started: a bar at 99 % would look stuck.
+        if (percent !== null && percent >= 99) this.#publish({ ...this.#status, label: "Python starts", percent: null });
+        else this.#publish({ ...this.#status, label: reply.label, percent });
         return;
       }
       case "ready":
