@@ -26,7 +26,8 @@ HELP = ("-h", "--help")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code: 0, 1 when `fit` finds nothing that fits, 2 for bad input."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    # Importing the command `list` binds its module to that name in this package, so the built-in is not used here.
+    words = [*(sys.argv[1:] if arguments is None else arguments)]
     try:
         code = _run(words)
         sys.stdout.flush()

@@ -7,18 +7,11 @@ from collections.abc import Iterable
 
 from engine.errors import EngineError
 
-FLAGS = {
-    "accelerator": "--gpu",
-    "data": "--dp",
-    "layers": "--layers",
-    "node": "--node-size",
-    "pipeline": "--pp",
-    "sequence": "--seq",
-    "tensor": "--tp",
-}
-"""What the engine's messages begin with, where it is not the option's own name."""
+FLAGS = {"data": "--dp", "node": "--node-size", "pipeline": "--pp", "sequence": "--seq", "tensor": "--tp"}
+"""What the engine's messages call an option, where it is not the option's own name."""
 
-_UNKNOWN = re.compile(r"^(\S+) '(.*)' is unknown; allowed: (.*)$")
+_GROUPS = re.compile(r"\b(data|pipeline|tensor)(?= (?:\d|of|above))")
+_ARGUMENTS = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
 
 
 class UsageError(Exception):
@@ -29,23 +22,16 @@ def closest(name: str, known: Iterable[str]) -> str:
     """`", did you mean x?"` for the most similar known name, or nothing when none is similar."""
     from difflib import get_close_matches
 
-    found = get_close_matches(name.lower(), list(known), n=1, cutoff=0.5)
+    names = list(known)
+    longer = [known for known in names if len(name) > 2 and known.startswith(name.lower())]
+    found = longer[:1] or get_close_matches(name.lower(), names, n=1, cutoff=0.5)
     return f", did you mean {found[0]}?" if found else ""
 
 
 def from_engine(error: EngineError, options: Iterable[str]) -> UsageError:
     """The engine's message in the words of the command line: options instead of arguments."""
-    message = str(error)
     flags = {flag.removeprefix("--").replace("-", "_"): flag for flag in options} | FLAGS
-    if found := _UNKNOWN.match(message):
-        what, value, allowed = found.groups()
-        names = allowed.split(", ")
-        message = f"{what} {value!r} is unknown{closest(value, names)}; allowed: {allowed}"
-    first, _, rest = message.partition(" ")
-    words = [flags.get(first, first), *(_option_name(word, flags) for word in rest.split(" "))]
-    return UsageError(" ".join(words))
-
-
-def _option_name(word: str, flags: dict[str, str]) -> str:
-    """Names with an underscore can only be arguments; others are also English."""
-    return flags.get(word, word) if "_" in word else word
+    first, space, rest = str(error).replace(" True ", " ", 1).partition(" ")
+    rest = _GROUPS.sub(lambda found: flags[found[0]], rest)
+    rest = _ARGUMENTS.sub(lambda found: flags.get(found[0], found[0]), rest)
+    return UsageError(flags.get(first, first) + space + rest)

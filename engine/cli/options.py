@@ -21,11 +21,17 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of value: how it is read, and what is allowed in words. `read` raises `ValueError` for anything else."""
+    """A kind of value.
+
+    Attributes:
+        read: The value of a text; raises `ValueError` for anything that is not allowed.
+        allowed: What is allowed, in words.
+        names: Names to propose when a text is not allowed.
+    """
 
     read: Callable[[str], Any]
     allowed: str
-    names: tuple[str, ...] = ()
+    names: Callable[[], tuple[str, ...]] = tuple
 
 
 def whole(lowest: int, highest: int) -> Kind:
@@ -41,13 +47,21 @@ def whole(lowest: int, highest: int) -> Kind:
 
 def one_of(*names: str) -> Kind:
     """One of a few names."""
+    return Kind(_known(lambda: names), ", ".join(names), lambda: names)
 
+
+def named(what: str, names: Callable[[], tuple[str, ...]]) -> Kind:
+    """A name from one of the engine's lists, which are too long to print."""
+    return Kind(_known(names), f"a name that `python -m engine list {what}` prints", names)
+
+
+def _known(names: Callable[[], tuple[str, ...]]) -> Callable[[str], str]:
     def read(text: str) -> str:
-        if text not in names:
+        if text not in names():
             raise ValueError(text)
         return text
 
-    return Kind(read, ", ".join(names), names)
+    return read
 
 
 def counted(word: str, *names: str) -> Kind:
@@ -62,7 +76,25 @@ def counted(word: str, *names: str) -> Kind:
             number.read(rest)
         return text
 
-    return Kind(read, f"{', '.join(names)}, {word}:K with K {number.allowed}", (*names, f"{word}:8"))
+    return Kind(read, f"{', '.join(names)}, {word}:K with K {number.allowed}", lambda: (*names, f"{word}:8"))
+
+
+def _models() -> tuple[str, ...]:
+    from engine.models import list_models
+
+    return list_models()
+
+
+def _gpus() -> tuple[str, ...]:
+    from engine.accelerators import list_accelerators
+
+    return list_accelerators()
+
+
+def _links() -> tuple[str, ...]:
+    from engine.links import list_links
+
+    return list_links()
 
 
 def _probability(text: str) -> float:
@@ -73,18 +105,6 @@ def _probability(text: str) -> float:
 
 
 PROBABILITY = Kind(_probability, "a number of at least 0 and below 1")
-
-
-def _named(text: str) -> str:
-    """A name whose existence the engine checks, which knows the list."""
-    if not text or not text.isprintable():
-        raise ValueError(text)
-    return text
-
-
-def named(what: str) -> Kind:
-    """A name from one of the engine's lists."""
-    return Kind(_named, f"a name; `python -m engine list {what}` prints all")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +132,7 @@ class Option:
             return self.kind.read(text)
         except ValueError:
             raise UsageError(
-                f"{self.flag} {text!r} is not allowed{closest(text, self.kind.names)}; allowed: {self.kind.allowed}"
+                f"{self.flag} {text!r} is not allowed{closest(text, self.kind.names())}; allowed: {self.kind.allowed}"
             ) from None
 
 
@@ -170,11 +190,11 @@ PARALLEL = (
     Option("--micro-batches", "micro_batches", whole(1, 1_000_000), "micro-batches per pass of the pipeline (1)"),
     Option("--interleave", "interleave", whole(1, 10_000), "model chunks per pipeline stage (1)"),
     Option("--node-size", "node_size", whole(1, 100_000), "devices per node (8)"),
-    Option("--link", "link", named("links"), "link inside a node (the GPU's fastest)"),
-    Option("--network", "network", named("links"), "link between nodes (infiniband-ndr)"),
+    Option("--link", "link", named("links", _links), "link inside a node (the GPU's fastest)"),
+    Option("--network", "network", named("links", _links), "link between nodes (infiniband-ndr)"),
 )
-MODEL = Option("--model", "model", named("models"), "a model by name")
-GPU = Option("--gpu", "gpu", named("gpus"), "an accelerator by name (h100-sxm)")
+MODEL = Option("--model", "model", named("models", _models), "a model by name")
+GPU = Option("--gpu", "gpu", named("gpus", _gpus), "an accelerator by name (h100-sxm)")
 GROUPS = {"model": (MODEL, *SHAPE), "step": STEP, "parallelism": PARALLEL, "device": (GPU,)}
 OPTIONS = {option.flag: option for group in GROUPS.values() for option in group}
 DEFAULT_GPU = "h100-sxm"
