@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,9 @@ from gpu_bench import BENCHMARK_VERSION, provenance, records
 from gpu_bench.cases import Case
 from gpu_bench.progress import Progress, duration
 from gpu_bench.quiet import QUIET_SHARE, await_quiet
+
+if sys.platform != "win32":
+    import fcntl
 
 _PROBE_LIMIT_S = 120.0
 _GUESS_S = 30.0
@@ -93,8 +96,13 @@ def run(cases: Sequence[tuple[str, Case]], settings: Settings) -> int:
         0 when every case that could be run has a finished record, 1 when one failed or time ran out.
 
     Raises:
-        RunError: When the device is missing or none of the cases fits it.
+        RunError: When the device is missing, none of the cases fits it, or another run writes to the same folder.
     """
+    with _only_run(settings.out):
+        return _run(cases, settings)
+
+
+def _run(cases: Sequence[tuple[str, Case]], settings: Settings) -> int:
     began = time.monotonic()
     context = probe(settings.device)
     jobs, notes = _plan(cases, settings, context)
@@ -139,6 +147,19 @@ def run(cases: Sequence[tuple[str, Case]], settings: Settings) -> int:
     finally:
         progress.close()
     return 1 if failures else 0
+
+
+@contextlib.contextmanager
+def _only_run(out: Path) -> Iterator[None]:
+    """Hold the folder of records: two runs at once would measure each other. The lock ends with its process."""
+    out.mkdir(parents=True, exist_ok=True)
+    with (out / ".lock").open("w") as lock:
+        if sys.platform != "win32":
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise RunError(f"another run writes to '{out}'; wait for it, or give another --out") from error
+        yield
 
 
 def _plan(

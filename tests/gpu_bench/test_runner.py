@@ -131,6 +131,20 @@ def test_an_interrupted_run_goes_on_with_the_repeats_it_has(tmp_path: Path) -> N
     assert not (tmp_path / ".parts").exists()
 
 
+def test_two_runs_do_not_write_to_the_same_folder(tmp_path: Path) -> None:
+    refused: list[str] = []
+
+    def second_run(case: Case, pid: int) -> None:
+        with pytest.raises(runner.RunError, match="another run writes to") as failure:
+            runner.run([("trial", tiny_case("second"))], Settings("cpu", tmp_path))
+        refused.append(str(failure.value))
+        os.kill(pid, signal.SIGKILL)
+
+    runner.run([("trial", tiny_case("first"))], Settings("cpu", tmp_path, on_start=second_run))
+    assert len(refused) == 1
+    assert set(_records(tmp_path)) == {"first"}
+
+
 def test_repeats_of_different_cases_take_turns(tmp_path: Path) -> None:
     started: list[str] = []
     cases = [("trial", tiny_case("one", repeats=2)), ("trial", tiny_case("two", repeats=2))]
