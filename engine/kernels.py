@@ -1,9 +1,10 @@
 """From operations to kernels: what each launch of a training step computes, reads and writes.
 
-Eager mode runs one kernel per operation. A compiled or hand-fused model runs a chain of operations that are not matrix
-products as one kernel: what only travels inside the chain never touches memory. The backward pass follows from the
-forward list: a matrix product gives two, everything else reads the result's gradient and what was saved, and writes
-the gradients of its inputs.
+Eager mode runs one kernel per operation. A compiled model runs a chain of operations that are not matrix products as
+one kernel: what only travels inside the chain never touches memory. Hand-fused code does so for chains of pointwise
+operations, and runs norms, softmax and loss by themselves. The backward pass follows from the forward list: a matrix
+product gives two, everything else reads the result's gradient and what was saved, and writes the gradients of its
+inputs.
 """
 
 from __future__ import annotations
@@ -42,6 +43,13 @@ A conditional, an exponential or a root counts as one. These decide nothing on a
 memory traffic is what such operations cost.
 """
 
+KERNELS_BY_HAND = ("norm", "softmax", "loss", "reduce")
+"""Kinds that hand-fused code runs as kernels of their own.
+
+Megatron-LM fuses bias + GELU, bias + dropout + addition, and scale + mask + softmax, one kernel each.
+Source: Narayanan et al. 2021, arXiv 2104.04473, section 4.2.
+"""
+
 ATTENTION_BACKWARD_PRODUCTS = 2.5
 """Products of a fused attention's backward over its forward: five against two, the scores being computed again.
 
@@ -74,20 +82,23 @@ class Kernel:
     count: Count = 1
 
 
-def forward_kernels(section: Section, *, fused: bool, phase: Phase = "forward") -> tuple[Kernel, ...]:
+def forward_kernels(
+    section: Section, *, fused: bool, by_hand: bool = False, phase: Phase = "forward"
+) -> tuple[Kernel, ...]:
     """The kernels of a section's forward pass, for all its occurrences.
 
     Args:
         section: Operations from `engine.activations.sections`.
         fused: Whether chains of operations without products run as one kernel.
+        by_hand: Whether only pointwise operations join a chain (`KERNELS_BY_HAND`).
         phase: `"recompute"` when checkpointing runs it again.
     """
-    return tuple(_forward(section.ops, section, fused, phase))
+    return tuple(_forward(section.ops, section, fused, by_hand, phase))
 
 
-def backward_kernels(section: Section, *, fused: bool) -> tuple[Kernel, ...]:
+def backward_kernels(section: Section, *, fused: bool, by_hand: bool = False) -> tuple[Kernel, ...]:
     """The kernels of a section's backward pass, for all its occurrences, without gradient accumulation buffers."""
-    return tuple(_backward(section, fused))
+    return tuple(_backward(section, fused, by_hand))
 
 
 def recomputed(section: Section, segment_ends: bool = True) -> tuple[Op, ...]:
@@ -106,20 +117,22 @@ def recomputed(section: Section, segment_ends: bool = True) -> tuple[Op, ...]:
     return section.ops[: last + 1] if keeps_result else section.ops[:last]
 
 
-def recompute_kernels(section: Section, ops: Sequence[Op], *, fused: bool, count: Count) -> tuple[Kernel, ...]:
+def recompute_kernels(
+    section: Section, ops: Sequence[Op], *, fused: bool, by_hand: bool = False, count: Count
+) -> tuple[Kernel, ...]:
     """Kernels of `ops` run a second time, `count` times."""
     part = Section(section.name, tuple(ops), section.input, count)
-    return tuple(_forward(part.ops, part, fused, "recompute"))
+    return tuple(_forward(part.ops, part, fused, by_hand, "recompute"))
 
 
-def _forward(ops: Iterable[Op], section: Section, fused: bool, phase: Phase) -> Iterator[Kernel]:
+def _forward(ops: Iterable[Op], section: Section, fused: bool, by_hand: bool, phase: Phase) -> Iterator[Kernel]:
     for op in ops:
         if op.kind in PRODUCTS:
             yield from _products_forward(op, section.count, phase)
         elif not fused and op.kind != "view":
             yield Kernel(op.name, phase, "memory", _arithmetic(op), _forward_bytes(op), count=section.count)
     if fused:
-        for chain in _chains(section):
+        for chain in _chains(section, by_hand):
             traffic = _sum(v.byte_size for v in chain.reads) + _sum(v.byte_size for v in chain.writes) + chain.extra
             yield Kernel(chain.name, phase, "memory", chain.flops, traffic, count=section.count)
 
@@ -153,7 +166,7 @@ def _arithmetic(op: Op) -> Size:
     return op.outputs[0].size * FLOPS_PER_ELEMENT[op.kind]
 
 
-def _backward(section: Section, fused: bool) -> Iterator[Kernel]:
+def _backward(section: Section, fused: bool, by_hand: bool) -> Iterator[Kernel]:
     count = section.count
     for op in reversed(section.ops):
         if op.kind == "attention":
@@ -165,7 +178,7 @@ def _backward(section: Section, fused: bool) -> Iterator[Kernel]:
         elif not fused:
             yield from _pointwise_backward(op, count)
     if fused:
-        for chain in reversed(tuple(_chains(section))):
+        for chain in reversed(tuple(_chains(section, by_hand))):
             yield _chain_backward(chain, count)
     else:
         yield from _gradient_sums(section)
@@ -214,10 +227,41 @@ def _pointwise_backward(op: Op, count: Count) -> Iterator[Kernel]:
     elif op.kind in ("copy", "cast"):
         source = op.inputs[0].dtype.bits // 8
         traffic = result + op.outputs[0].size * source
+    elif len(op.inputs) == 2 and all(v.needs_gradient and v in op.saved for v in op.inputs):
+        yield from _factor_gradients(op, count)
+        return
     else:
         saved = _sum(v.byte_size for v in op.saved)
         traffic = result + saved + _sum(v.byte_size for v in op.inputs if v.needs_gradient)
+        if op.trains:
+            yield from _parameter_gradient(op, result + saved, count)
     yield Kernel(f"{op.name}.gradient", "backward", "memory", 2 * _arithmetic(op), traffic, count=count)
+
+
+def _factor_gradients(op: Op, count: Count) -> Iterator[Kernel]:
+    """A product of two tensors: a kernel for each factor's gradient, and a sum where it was broadcast."""
+    result = op.outputs[0]
+    for factor, other in (op.inputs, op.inputs[::-1]):
+        name = f"{op.name}.{factor.name}.gradient"
+        moved = 2 * result.byte_size + other.byte_size
+        yield Kernel(name, "backward", "memory", result.size, moved, count=count)
+        if factor.size != result.size:
+            moved = result.byte_size + factor.byte_size
+            yield Kernel(f"{name}_sum", "backward", "memory", result.size, moved, count=count)
+
+
+def _parameter_gradient(op: Op, reads: Size, count: Count) -> Iterator[Kernel]:
+    """The gradient of a norm's or a scale's parameters: a second pass over the result's gradient and the input.
+
+    A norm sums within its kernel. A broadcast product writes the products out and sums them in another kernel.
+    """
+    name = f"{op.name}.weight_gradient"
+    if op.kind == "norm":
+        yield Kernel(name, "backward", "memory", _arithmetic(op), reads, count=count)
+        return
+    products = op.outputs[0]
+    yield Kernel(name, "backward", "memory", products.size, reads + products.byte_size, count=count)
+    yield Kernel(f"{name}_sum", "backward", "memory", products.size, products.byte_size, count=count)
 
 
 def _gradient_sums(section: Section) -> Iterator[Kernel]:
@@ -240,12 +284,18 @@ class _Chain:
     extra: Size
 
 
-def _chains(section: Section) -> Iterator[_Chain]:
+def _chains(section: Section, by_hand: bool) -> Iterator[_Chain]:
     working = [op for op in section.ops if op.kind != "view"]
-    for products, group in groupby(working, lambda op: op.kind in PRODUCTS):
-        if products:
+    alone = (*PRODUCTS, *KERNELS_BY_HAND) if by_hand else PRODUCTS
+    # Operations that stand alone are groups of one; the rest are as long as they can be.
+    groups = (
+        group
+        for apart, neighbors in groupby(working, lambda op: op.kind in alone)
+        for group in ([[op] for op in neighbors] if apart else [list(neighbors)])
+    )
+    for ops in groups:
+        if ops[0].kind in PRODUCTS:
             continue
-        ops = list(group)
         made = {value for op in ops for value in op.outputs}
         wanted = {value.storage for op in working if op not in ops for value in op.inputs} | {section.output}
         reads = dict.fromkeys(v for op in ops for v in op.inputs if v.storage not in made)

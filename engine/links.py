@@ -6,12 +6,14 @@ NVLink 4); a collective sends in one direction at a time, so the figure that cou
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cache
+from math import log
 from typing import Literal
 
 from engine.records import Source, read_record, record_names, take_sources
-from engine.units import BytesPerSecond, Ratio, Seconds
+from engine.units import Bytes, BytesPerSecond, Ratio, Seconds
 
 Scope = Literal["node", "host", "network"]
 
@@ -31,6 +33,32 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
+class Sweep:
+    """Bus bandwidth of a collective by the size of its buffer, latency included: small messages are slow.
+
+    Attributes:
+        sizes: Bytes of the buffer, ascending.
+        rates: Bytes per second of one device in one direction at those sizes.
+        source: Who measured.
+    """
+
+    sizes: tuple[Bytes, ...]
+    rates: tuple[BytesPerSecond, ...]
+    source: Source
+
+    def rate(self, size: float) -> BytesPerSecond:
+        """Bus bandwidth at a size: straight lines between the logarithms, in proportion to the size below the first."""
+        sizes, rates = self.sizes, self.rates
+        if size <= sizes[0]:
+            return rates[0] * size / sizes[0]
+        if size >= sizes[-1]:
+            return rates[-1]
+        above = bisect_right(sizes, size)
+        share = log(size / sizes[above - 1]) / log(sizes[above] / sizes[above - 1])
+        return float(rates[above - 1] * (rates[above] / rates[above - 1]) ** share)
+
+
+@dataclass(frozen=True, slots=True)
 class Link:
     """One kind of link.
 
@@ -41,6 +69,7 @@ class Link:
         bandwidth: Specified bytes per second of one device in one direction.
         latency: Seconds per hop of a collective.
         measured: A published measurement, or None.
+        collective: Published collectives by size, or None.
         sources: Where the figures come from.
     """
 
@@ -50,6 +79,7 @@ class Link:
     bandwidth: BytesPerSecond
     latency: Seconds
     measured: Measured | None
+    collective: Sweep | None
     sources: tuple[Source, ...]
 
     @property
@@ -67,6 +97,11 @@ def link(name: str) -> Link:
     if "measured" in record:
         entry = dict(record["measured"])
         measured = Measured(float(entry.pop("bandwidth_bytes_per_second")), Source(**entry))
+    collective = None
+    if "collective" in record:
+        entry = dict(record["collective"])
+        sizes, rates = tuple(entry.pop("bytes")), tuple(map(float, entry.pop("bandwidth_bytes_per_second")))
+        collective = Sweep(sizes, rates, Source(**entry))
     return Link(
         name=name,
         title=record["title"],
@@ -74,6 +109,7 @@ def link(name: str) -> Link:
         bandwidth=float(record["bandwidth_bytes_per_second"]),
         latency=float(record["latency_seconds"]),
         measured=measured,
+        collective=collective,
         sources=sources,
     )
 

@@ -239,7 +239,8 @@ def step_plan(
         policy: Activation checkpointing.
         dropout: Probability of dropout.
         fused: Compiled or hand-fused code: chains of operations without products are one kernel, and so is the
-            optimizer; otherwise eager PyTorch with its `foreach` optimizer.
+            optimizer; otherwise eager PyTorch with its `foreach` optimizer. Megatron's norms, softmax and loss stay
+            kernels of their own.
         tf32: Whether fp32 products may round their operands to TF32 (PyTorch does not by default).
         framework: Whose operation list, `"torch"` or `"megatron"`.
 
@@ -284,11 +285,15 @@ def stage_plan(
         replace(part, count=stage.blocks) if part.name == "block" else part for part in every if holds(stage, part)
     )
     preparation = Preparation(chip, tf32, model.head_size)
+    by_hand = framework == "megatron"
     work: list[tuple[Phase, PhaseWork]] = [
-        ("forward", preparation.gather(k for part in parts for k in forward_kernels(part, fused=fused))),
-        ("backward", preparation.gather(_all_backward(stage, mode, parts, fused))),
+        (
+            "forward",
+            preparation.gather(k for part in parts for k in forward_kernels(part, fused=fused, by_hand=by_hand)),
+        ),
+        ("backward", preparation.gather(_all_backward(stage, mode, parts, fused, by_hand))),
     ]
-    again = tuple(_all_recompute(parts, policy, fused))
+    again = tuple(_all_recompute(parts, policy, fused, by_hand))
     if again:
         work.append(("recompute", preparation.gather(again)))
     streaming = preparation.streaming
@@ -352,9 +357,11 @@ def batch_curve(plan: StepPlan, batches: Iterable[Count], sequence: Count | None
     return tuple(plan(batch, sequence) for batch in batches)
 
 
-def _all_backward(stage: Stage, mode: Precision, parts: tuple[Section, ...], fused: bool) -> Iterable[Kernel]:
+def _all_backward(
+    stage: Stage, mode: Precision, parts: tuple[Section, ...], fused: bool, by_hand: bool
+) -> Iterable[Kernel]:
     for part in reversed(parts):
-        yield from backward_kernels(part, fused=fused)
+        yield from backward_kernels(part, fused=fused, by_hand=by_hand)
     # The gradient of a looked-up table is a whole table: zeroed, then rows are added. A tied one joins the head's.
     for table in (p for p in stage_parameters(stage) if p.role == "embedding"):
         passes = 4 if stage.model.tied and stage.last and table.name == "wte.weight" else 1
@@ -362,8 +369,8 @@ def _all_backward(stage: Stage, mode: Precision, parts: tuple[Section, ...], fus
         yield Kernel(f"{table.name}.gradient", "backward", "memory", NOTHING, moved)
 
 
-def _all_recompute(parts: tuple[Section, ...], policy: Checkpointing, fused: bool) -> Iterable[Kernel]:
+def _all_recompute(parts: tuple[Section, ...], policy: Checkpointing, fused: bool, by_hand: bool) -> Iterable[Kernel]:
     for part in parts:
         for ops, count in recomputation(part, policy):
             if ops and count:
-                yield from recompute_kernels(part, ops, fused=fused, count=count)
+                yield from recompute_kernels(part, ops, fused=fused, by_hand=by_hand, count=count)

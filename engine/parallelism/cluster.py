@@ -38,6 +38,15 @@ class Cluster:
         """One-way bytes per second that a device reaches."""
         return self.inside.achievable if within_node else self.network.achievable * self.network_ports
 
+    def collective(self, size: float, *, within_node: bool) -> tuple[BytesPerSecond, Seconds]:
+        """Bandwidth and latency a hop of a collective over a buffer of `size` bytes.
+
+        Where collectives were measured by size, the measured bandwidth, which contains the latency.
+        """
+        if within_node and self.inside.collective:
+            return self.inside.collective.rate(max(size, 1.0)), 0.0
+        return self.bandwidth(within_node=within_node), self.latency(within_node=within_node)
+
     def latency(self, *, within_node: bool) -> Seconds:
         """Seconds per hop."""
         return self.inside.latency if within_node else self.network.latency

@@ -137,3 +137,25 @@ def test_small_random_reads_get_a_small_part_of_a_disk() -> None:
     assert disk.read_rate(2**30) == pytest.approx(disk.sequential, rel=0.01)
     assert disk.read_rate(4096, 8) == pytest.approx(8 * disk.read_rate(4096))
     assert disk.read_rate(4096, 10_000) == disk.random_reads * 4096
+
+
+def test_small_collectives_reach_a_small_part_of_a_link() -> None:
+    sweep = link("nvlink-3").collective
+    assert sweep is not None
+    for size, rate in zip(sweep.sizes, sweep.rates, strict=True):
+        assert sweep.rate(size) == pytest.approx(rate)
+    assert sweep.rate(64 * 2**20) < 0.75 * sweep.rate(2**33)
+    assert sweep.rate(1024) == pytest.approx(sweep.rates[0] * 1024 / sweep.sizes[0])
+    assert sweep.rate(2**40) == sweep.rates[-1]
+    assert sweep.rates[10] < sweep.rate(48 * 2**20) < sweep.rates[11]
+
+
+@pytest.mark.parametrize("entry", [entry for entry in LINKS if entry.collective], ids=lambda entry: entry.name)
+def test_measured_collectives_never_take_less_time_for_more_bytes_nor_beat_the_wire(entry: Link) -> None:
+    sweep = entry.collective
+    assert sweep is not None
+    assert len(sweep.sizes) == len(sweep.rates)
+    assert sorted(set(sweep.sizes)) == list(sweep.sizes)
+    assert max(sweep.rates) <= entry.achievable * 1.001
+    seconds = [sweep.sizes[0] * 2**i / 8 / sweep.rate(sweep.sizes[0] * 2**i / 8) for i in range(30)]
+    assert all(later >= 0.99 * earlier for earlier, later in zip(seconds, seconds[1:], strict=False))

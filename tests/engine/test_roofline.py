@@ -139,3 +139,24 @@ def test_bad_input_is_one_line() -> None:
         attention_io.flash_elements(1024, 64, 100)
     with pytest.raises(EngineError, match="bytes moved 0 is not allowed"):
         intensity(1.0, 0)
+
+
+def test_a_layer_norm_reads_its_input_and_its_gradient_twice_in_backward() -> None:
+    # Once for the input's gradient and once for the weight's and bias's, in eager PyTorch.
+    block = next(part for part in sections(model("gpt2"), precision("bf16")) if part.name == "block")
+    kernels = {k.name: k for k in backward_kernels(block, fused=False)}
+    hidden = 2 * 1024 * 768 * 2
+    assert kernels["ln_1.weight_gradient"].bytes(2, 1024) == pytest.approx(2 * hidden, rel=0.01)
+    assert kernels["ln_1.gradient"].bytes(2, 1024) == pytest.approx(3 * hidden, rel=0.01)
+
+
+def test_megatron_runs_norms_by_themselves_where_a_compiler_joins_them_to_the_sum_before() -> None:
+    block = next(
+        part
+        for part in sections(model("gpt3-1.3b"), precision("megatron"), "standard", 0.1, framework="megatron")
+        if part.name == "block"
+    )
+    by_hand = forward_kernels(block, fused=True, by_hand=True)
+    compiled = forward_kernels(block, fused=True)
+    assert sum(k.bytes(1, 2048) for k in by_hand) > sum(k.bytes(1, 2048) for k in compiled)
+    assert {"ln_2", "attn.core.softmax", "attn.dropout+residual_1"} <= {k.name for k in by_hand}
