@@ -52,7 +52,8 @@ class ActPart implements Part {
 
     resetInstruments(this.#controls);
     this.#memory = this.#fresh();
-    this.#shown = this.#wanted();
+    // An element that is shown again may still stand in a later state than the baked one.
+    this.#shown = host.dataset.live === "true" ? "" : this.#wanted();
     const kept = parseMemory(this.#keep.read(memoryKey(this.#name)));
     if (kept && (kept.prediction === null || this.#question.offers(kept.prediction))) this.#memory = kept;
     this.#apply();
@@ -254,6 +255,7 @@ class ActPart implements Part {
   }
 
   async #showView(view: View): Promise<void> {
+    this.#host.dataset.live = "true";
     const { label, value, unit } = view.headline;
     setText(slot(this.#host, "headline-label"), label);
     setText(slot(this.#host, "headline-value"), value);

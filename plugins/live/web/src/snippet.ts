@@ -64,17 +64,21 @@ class SnippetPart implements Part {
     this.#unsubscribe();
     this.#run?.stop();
     pageSnippets.delete(this.#host);
-    void this.#editor?.then((editor) => editor?.destroy());
+    // The element may be shown again later: it goes back to the baked code, from which a new editor is made.
+    void this.#editor?.then((editor) => {
+      editor?.destroy();
+      for (const node of all(this.#code, ".il-editor, .il-vh")) node.remove();
+      delete this.#code.dataset.editing;
+    });
     this.#editor = null;
   }
 
   #enhanceCode(signal: AbortSignal): void {
-    const baked = find(this.#code, "pre");
-    baked.tabIndex = 0;
-    baked.setAttribute("role", "textbox");
-    baked.setAttribute("aria-multiline", "true");
-    baked.setAttribute("aria-label", this.#label);
-    baked.addEventListener(
+    const code = this.#code;
+    code.setAttribute("role", "textbox");
+    code.setAttribute("aria-multiline", "true");
+    code.setAttribute("aria-label", this.#label);
+    code.addEventListener(
       "click",
       (event) => {
         // A reader who selects text to copy it is not asking for an editor.
@@ -83,8 +87,8 @@ class SnippetPart implements Part {
       { signal },
     );
     let pointer = false;
-    baked.addEventListener("pointerdown", () => (pointer = true), { signal });
-    baked.addEventListener(
+    code.addEventListener("pointerdown", () => (pointer = true), { signal });
+    code.addEventListener(
       "focus",
       () => {
         if (!pointer) this.#edit();
@@ -95,6 +99,7 @@ class SnippetPart implements Part {
   }
 
   #edit(point?: { x: number; y: number }): void {
+    if (this.#code.dataset.editing) return;
     this.#python.start();
     void this.#open().then((editor) => editor?.focus(point));
   }
@@ -131,6 +136,7 @@ class SnippetPart implements Part {
       metrics,
     );
     this.#code.dataset.editing = "true";
+    for (const name of ["role", "aria-multiline", "aria-label", "tabindex"]) this.#code.removeAttribute(name);
     this.#showButtons();
     return editor;
   }
