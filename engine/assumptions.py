@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.accelerators import Accelerator
-from engine.gemm import ceiling
+from engine.gemm import SIXTEEN_BIT, sustained
 from engine.memory import CUDA_CONTEXT
 from engine.recipe_time import HOST_MEMORY
 from engine.setup import Setup
@@ -82,11 +82,15 @@ def _count(number: int, one: str, many: str) -> str:
 
 def _rate(c: Setup) -> str:
     name = c.precision.compute.name
-    rate = f"{ceiling(c.chip, name) / 1e12:.3g} TFLOP/s"
-    published = c.chip.ceiling(name)
-    if published is None:
-        return f"No {name} matrix product of this chip is published; the ceiling is taken as {rate}."
-    return f"Matrix products run below {rate}, the best published for this chip ({published.source.url})."
+    rate = f"{sustained(c.chip, name) / 1e12:.3g} TFLOP/s"
+    alike = SIXTEEN_BIT if name in SIXTEEN_BIT else (name,)
+    kept = next((entry for entry in c.chip.sustained if entry.dtype in alike), None)
+    if kept:
+        return f"Large matrix products run at {rate}, which the chip keeps up on random data ({kept.source.url})."
+    best = next((entry for entry in c.chip.ceilings if entry.dtype in alike), None)
+    if best:
+        return f"Matrix products run below {rate}, the best published for this chip ({best.source.url})."
+    return f"No {name} matrix product of this chip is published; they are taken to run below {rate}."
 
 
 def _money(chip: Accelerator) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from engine.accelerators import Ceiling, Sustained
 from engine.activations import sections
 from engine.estimate import ledger, prepare, stage_times
-from engine.gemm import ceiling
+from engine.gemm import sustained
 from engine.models import Transformer
 from engine.operations import product_flops, recomputation
 from engine.parallelism.plan import JobTime
@@ -134,10 +135,10 @@ def _flops(c: Setup) -> Iterator[Line]:
 def _time(c: Setup) -> Iterator[Line]:
     alone, job = stage_times(c)
     total, bound_by = prepare(c).step(c.batch, c.sequence)
-    rate = ceiling(c.chip, c.precision.compute.name)
+    rate = sustained(c.chip, c.precision.compute.name)
     if job is None:
         yield Line(
-            "arithmetic", f"kernels bound by arithmetic; products below {rate / 1e12:.3g} TFLOP/s", alone.compute
+            "arithmetic", f"kernels bound by arithmetic; products at most at {rate / 1e12:.3g} TFLOP/s", alone.compute
         )
         yield Line("traffic", f"kernels bound by traffic at {c.chip.bandwidth / GB:,.0f} GB/s x 0.9", alone.memory)
         yield Line("launching", "gaps between kernels, or waiting for the host", alone.launch)
@@ -164,9 +165,10 @@ def _sources(c: Setup) -> Iterator[str]:
         yield f"{source.url} ({source.date})"
     if c.chip.memory_source:
         yield f"{c.chip.memory_source.url} ({c.chip.memory_source.note})"
-    published = c.chip.ceiling(c.precision.compute.name)
-    if published:
-        yield f"{published.source.url} (fastest matrix product, {published.shape})"
+    products: tuple[Ceiling | Sustained, ...] = (*c.chip.ceilings, *c.chip.sustained)
+    for published in products:
+        if published.dtype == c.precision.compute.name:
+            yield f"{published.source.url} (matrix product {published.shape}, {published.dtype})"
     yield f"{c.optimizer.title}: {c.optimizer.source}"
     yield "Activations: operation lists checked against PyTorch's saved tensors; Korthikanti et al., arXiv 2205.05198"
     yield "Utilization: Chowdhery et al., PaLM, arXiv 2204.02311, appendix B"

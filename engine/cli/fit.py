@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from math import prod
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 from engine.cli.estimate import title
@@ -40,6 +42,7 @@ def as_dict(answer: Fit) -> dict[str, Any]:
 
 def render(asked: Setup, answer: Fit) -> Iterator[str]:
     """The answer as text."""
+    notes = _notes(answer)
     yield heading(title(asked))
     need, has = gigabytes(answer.device_total), gigabytes(answer.capacity)
     if answer.fits:
@@ -48,48 +51,55 @@ def render(asked: Setup, answer: Fit) -> Iterator[str]:
     else:
         yield paint(f"It does not fit: {need} of {has} GB.", "over")
         yield ""
-        yield from _cheapest(asked, answer)
+        yield from _cheapest(answer, notes)
     if answer.single:
         yield ""
         yield heading("Each change alone")
-        yield _table(answer.single)
+        yield _table(answer.single, notes)
+    if notes:
+        yield ""
+        yield from (f"  {letter} {text}" for text, letter in notes.items())
 
 
-def _cheapest(asked: Setup, answer: Fit) -> Iterator[str]:
+def _notes(answer: Fit) -> dict[str, str]:
+    """What changes give up, each with a letter that stands beside them."""
+    tried = (*answer.cheapest, *answer.risky, *([answer.devices] if answer.devices else []), *answer.single)
+    texts = dict.fromkeys(one.gives_up for one in tried if one.gives_up)
+    return {text: f"[{letter}]" for text, letter in zip(texts, ascii_lowercase, strict=False)}
+
+
+def _cheapest(answer: Fit, notes: dict[str, str]) -> Iterator[str]:
     if answer.cheapest:
-        several = len(answer.cheapest) > 1
-        yield heading("Cheapest changes, together" if several else "Cheapest change")
-        yield _table(answer.cheapest, several=several)
+        yield heading("Cheapest changes, together" if len(answer.cheapest) > 1 else "Cheapest change")
+        yield _table(answer.cheapest, notes, together=True)
     else:
         yield paint("Nothing that leaves training as it is makes it fit on as many devices.", "over")
     if answer.risky:
         yield ""
         yield heading("Cheaper, but it may harm training")
-        yield _table(answer.risky, several=len(answer.risky) > 1)
+        yield _table(answer.risky, notes, together=True)
     if answer.devices:
         yield ""
         yield heading("On more devices")
-        yield _table((answer.devices,))
+        yield _table((answer.devices,), notes)
     if answer.largest_batch:
         yield ""
         yield f"Or train on fewer sequences: the largest micro-batch that fits is {answer.largest_batch:,}."
 
 
-def _table(tried: Sequence[Tried], *, several: bool = False) -> str:
+def _table(tried: Sequence[Tried], notes: dict[str, str], *, together: bool = False) -> str:
     rows: list[Row] = [
         (
-            one.option,
+            f"{one.option} {notes.get(one.gives_up, '')}".strip(),
             gigabytes(one.saves),
             f"x {one.slowdown:.2f}",
             Cell(gigabytes(one.device_total), "good" if one.fits else ""),
-            ", ".join(filter(None, ("fits" if one.fits else "", one.gives_up))),
+            "fits" if one.fits else "",
         )
         for one in tried
     ]
-    if several:
-        slowdown = 1.0
-        for one in tried:
-            slowdown *= one.slowdown
+    if together and len(tried) > 1:
+        slowdown = prod(one.slowdown for one in tried)
         saved = sum(one.saves for one in tried)
         total = gigabytes(tried[-1].device_total)
         rows.append(("together", gigabytes(saved), f"x {slowdown:.2f}", Cell(total, "good"), "fits"))
