@@ -40,11 +40,7 @@ def _sentences(c: Setup) -> Iterator[str]:
         if c.framework == "megatron"
         else f"Tensors and kernels are those of eager PyTorch 2.13, the optimizer's update is {c.recipe.update}."
     )
-    total, reserve = c.chip.memory_bytes, c.chip.memory_bytes - c.chip.usable_bytes
-    yield (
-        f"The driver reports {gigabytes(total)} of memory, sold as {c.chip.nominal_gb:g} GB, and is taken to keep "
-        f"{gigabytes(reserve)} for itself and {gigabytes(CUDA_CONTEXT)} for the process; fragmentation comes on top."
-    )
+    yield memory_sentence(c.chip)
     if c.recipe.optimizer_in_backward:
         yield "Updating in the backward pass excludes clipping by the global norm of the gradients."
     yield _rate(c)
@@ -68,7 +64,7 @@ def _sentences(c: Setup) -> Iterator[str]:
     if not c.chip.title.startswith("NVIDIA"):
         yield f"{c.chip.title} is taken to run CUDA's kernels with CUDA's workspace, which it does not."
     yield f"Every device draws its {c.chip.tdp:g} W all the time; the host, the node and the building are not counted."
-    yield _money(c.chip)
+    yield money_sentence(c.chip)
 
 
 def gigabytes(size: Bytes) -> str:
@@ -93,7 +89,17 @@ def _rate(c: Setup) -> str:
     return f"No {name} matrix product of this chip is published; they are taken to run below {rate}."
 
 
-def _money(chip: Accelerator) -> str:
+def memory_sentence(chip: Accelerator) -> str:
+    """What of a device's memory is taken to be there for tensors."""
+    total, reserve = chip.memory_bytes, chip.memory_bytes - chip.usable_bytes
+    return (
+        f"The driver reports {gigabytes(total)} of memory, sold as {chip.nominal_gb:g} GB, and is taken to keep "
+        f"{gigabytes(reserve)} for itself and {gigabytes(CUDA_CONTEXT)} for the process; fragmentation comes on top."
+    )
+
+
+def money_sentence(chip: Accelerator) -> str:
+    """What an hour of a device is taken to cost, and who says so."""
     if chip.rent:
         return f"A device costs ${chip.rent.dollars:.2f} an hour ({chip.rent.source.url}, {chip.rent.source.date})."
     if chip.purchase:

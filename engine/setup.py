@@ -143,8 +143,8 @@ def setup(
     for what, value in (("batch", batch), ("accumulate", accumulate), ("micro_batches", micro_batches)):
         require_positive(what, value)
     sequence = _sequence(transformer, sequence)
-    mode = precision_by_name(precision or _default_precision(chip))
-    _require_formats(chip, mode)
+    mode = precision_by_name(precision or default_precision(chip))
+    require_formats(chip, mode)
     layout = Layout(dp, tp, pp, sequence_parallel, zero, micro_batches * accumulate, interleave)
     stages(transformer, layout)
     require_positive("node_size", node_size)
@@ -183,12 +183,13 @@ def _sequence(model: Transformer, sequence: Count | None) -> Count:
     return sequence
 
 
-def _default_precision(chip: Accelerator) -> str:
+def default_precision(chip: Accelerator) -> str:
+    """Autocast in the chip's 16-bit format, bf16 if it has both, or fp32 if it has none."""
     formats = {peak.dtype for peak in chip.peaks}
     return next((f"amp-{name}" for name in ("bf16", "fp16") if name in formats), "fp32")
 
 
-def _require_formats(chip: Accelerator, mode: Precision) -> None:
+def require_formats(chip: Accelerator, mode: Precision) -> None:
     """Refuse a chip that lacks the format of the products, or the fp32 in which everything else is computed."""
     formats = {peak.dtype for peak in chip.peaks if peak.accumulate == "fp32"}
     if "fp32" not in formats:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from engine.cli.estimate import ALWAYS, SUMS, title
-from engine.cli.options import output_is_json, print_json
+from engine.cli.options import answer, output_is_json, print_json
 from engine.cli.tables import Cell, Row, gigabytes, heading, number, table
 from engine.cli.vary import Axis, Variant, variants, varied_parser
 
@@ -30,9 +30,7 @@ def run(words: Sequence[str]) -> int:
     """Compare and print."""
     values = varied_parser("compare", __doc__ or "").parse(words)
     axes, compared = variants(values, MOST)
-    from engine.estimate import prepare
-
-    found = [prepare(one.setup)() for one in compared]
+    found = [answer(one.setup) for one in compared]
     if output_is_json(values):
         print_json({one.name: estimate.as_dict() for one, estimate in zip(compared, found, strict=True)})
     else:

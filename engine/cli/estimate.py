@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from engine.cli.options import configuration_parser, output_is_json, print_json, read_setup
+from engine.cli.options import answer, configuration_parser, output_is_json, print_json, read_any
 from engine.cli.tables import Cell, gigabytes, heading, number, table
 
 if TYPE_CHECKING:
     from engine.estimate import Estimate, MemoryBytes
+    from engine.estimate_images import ImageSetup
     from engine.setup import Setup
 
 MEANINGS = {"optimizer": "optimizer", "allocated_peak": "strong", "device_total": "strong"}
@@ -30,10 +31,8 @@ SUMS = ("parameters", "master", "gradients", "optimizer", "buckets", "gathered",
 def run(words: Sequence[str]) -> int:
     """Estimate and print."""
     values = configuration_parser("estimate", __doc__ or "").parse(words)
-    asked = read_setup(values)
-    from engine.estimate import prepare
-
-    found = prepare(asked)()
+    asked = read_any(values)
+    found = answer(asked)
     if output_is_json(values):
         print_json(found.as_dict())
     else:
@@ -41,22 +40,23 @@ def run(words: Sequence[str]) -> int:
     return 0
 
 
-def title(asked: Setup, varied: Collection[str] = ()) -> str:
+def title(asked: Setup | ImageSetup, varied: Collection[str] = ()) -> str:
     """The configuration in one line, without the options that vary."""
     devices = asked.layout.devices
-    sequences = "1 sequence" if asked.batch == 1 else f"{asked.batch:,} sequences"
+    sequence = getattr(asked, "sequence", None)
+    what = "image" if sequence is None else "sequence"
     parts = {
         "--model": asked.model.name,
         "--optimizer": asked.optimizer.name,
         "--precision": asked.precision.name,
-        "--batch": sequences,
-        "--seq": f"{asked.sequence:,} tokens",
+        "--batch": f"{asked.batch:,} {what}{'s' * (asked.batch > 1)}",
+        "--seq": f"{sequence:,} tokens" if sequence else "",
         "--gpu": f"{devices} x {asked.chip.title}" if devices > 1 else asked.chip.title,
     }
-    return ", ".join(text for flag, text in parts.items() if flag not in varied)
+    return ", ".join(text for flag, text in parts.items() if text and flag not in varied)
 
 
-def render(asked: Setup, found: Estimate) -> Iterator[str]:
+def render(asked: Setup | ImageSetup, found: Estimate) -> Iterator[str]:
     """The answer as text."""
     yield heading(title(asked))
     yield f"{found.parameters:,} parameters"

@@ -32,12 +32,14 @@ Lister = Callable[[], Listing]
 
 
 def _models() -> Listing:
+    from engine.convnets import resnet50
     from engine.models import list_models, model
 
     def rows() -> Iterator[Row]:
         for name in list_models():
             m = model(name)
             yield name, f"{m.parameters / 1e9:,.3f}", str(m.layers), str(m.hidden), str(m.heads), str(m.max_seq)
+        yield "resnet50", f"{resnet50().parameters / 1e9:,.3f}", "-", "-", "-", "-"
 
     return ("model", "1e9 parameters", "layers", "hidden", "heads", "longest"), (1, 2, 3, 4, 5), [*rows()]
 

@@ -13,10 +13,15 @@ from engine.cli.errors import UsageError, closest, from_engine
 from engine.errors import EngineError
 
 if TYPE_CHECKING:
+    from engine.estimate import Estimate
+    from engine.estimate_images import ImageSetup
     from engine.models import Transformer
     from engine.setup import Setup
 
 Values = Mapping[str, Any]
+
+NETWORKS = ("resnet50",)
+"""Models that are no transformers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +87,7 @@ def counted(word: str, *names: str) -> Kind:
 def _models() -> tuple[str, ...]:
     from engine.models import list_models
 
-    return list_models()
+    return (*list_models(), *NETWORKS)
 
 
 def _gpus() -> tuple[str, ...]:
@@ -198,6 +203,8 @@ GPU = Option("--gpu", "gpu", named("gpus", _gpus), "an accelerator by name (h100
 GROUPS = {"model": (MODEL, *SHAPE), "step": STEP, "parallelism": PARALLEL, "device": (GPU,)}
 OPTIONS = {option.flag: option for group in GROUPS.values() for option in group}
 DEFAULT_GPU = "h100-sxm"
+_OF_IMAGES = ("batch", "precision", "optimizer", "accumulate", "dp", "zero", "node_size", "link", "network")
+"""Options that mean something for a convolutional network."""
 _SHAPE_DEFAULTS = {"vocab": 50257, "max_seq": 1024}
 
 
@@ -292,8 +299,31 @@ def configuration_parser(command: str, text: str) -> Parser:
     return parser
 
 
+def read_any(values: Values) -> Setup | ImageSetup:
+    """The configuration that parsed options describe, of a transformer or of a convolutional network.
+
+    Raises:
+        UsageError: Options that exclude each other, or that the engine refuses.
+    """
+    name = values.get("model")
+    if name not in NETWORKS:
+        return read_setup(values)
+    from engine.estimate_images import image_setup
+
+    given = [option for option in OPTIONS.values() if option.argument in values]
+    for option in given:
+        if option.argument not in ("model", "gpu", *_OF_IMAGES):
+            flags = ", ".join(option.flag for option in OPTIONS.values() if option.argument in _OF_IMAGES)
+            raise UsageError(f"{option.flag} is not allowed with --model {name}; allowed: {flags}")
+    arguments = {argument: values[argument] for argument in _OF_IMAGES if argument in values}
+    try:
+        return image_setup(name, values.get("gpu", DEFAULT_GPU), **arguments)
+    except EngineError as error:
+        raise from_engine(error, OPTIONS) from None
+
+
 def read_setup(values: Values) -> Setup:
-    """The configuration that parsed options describe.
+    """The configuration of a transformer that parsed options describe.
 
     Raises:
         UsageError: Options that exclude each other, or that the engine refuses.
@@ -320,6 +350,8 @@ def read_model(values: Values) -> Transformer:
         if shape:
             flag = next(option.flag for option in SHAPE if option.argument in shape)
             raise UsageError(f"{flag} is not allowed with --model {values['model']}; give a name or a shape")
+        if values["model"] in NETWORKS:
+            raise UsageError(f"--model {values['model']} is not allowed here; allowed: a transformer")
         return model(values["model"])
     missing = [option.flag for option in SHAPE[:3] if option.argument not in shape]
     if missing:
@@ -338,3 +370,16 @@ def print_json(data: Any) -> None:
 
     json.dump(data, sys.stdout, indent=2, allow_nan=False)
     print()
+
+
+def answer(asked: Setup | ImageSetup) -> Estimate:
+    """The estimate of a configuration."""
+    from engine.setup import Setup
+
+    if isinstance(asked, Setup):
+        from engine.estimate import prepare
+
+        return prepare(asked)()
+    from engine.estimate_images import estimate_images
+
+    return estimate_images(asked)

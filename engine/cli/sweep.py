@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.cli.errors import UsageError
 from engine.cli.estimate import title
-from engine.cli.options import output_is_json, print_json
+from engine.cli.options import answer, output_is_json, print_json
 from engine.cli.tables import Cell, Row, gigabytes, heading, number, table
 from engine.cli.vary import Axis, Variant, variants, varied_parser
 
@@ -27,9 +27,7 @@ def run(words: Sequence[str]) -> int:
     if values["csv"] and output_is_json(values):
         raise UsageError("--csv is not allowed with --json; allowed: one of them")
     axes, swept = variants(values, MOST)
-    from engine.estimate import prepare
-
-    found = [prepare(one.setup)() for one in swept]
+    found = [answer(one.setup) for one in swept]
     if output_is_json(values):
         print_json([_record(axes, one, estimate) for one, estimate in zip(swept, found, strict=True)])
     elif values["csv"]:

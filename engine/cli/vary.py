@@ -8,9 +8,10 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from engine.cli.errors import UsageError, closest
-from engine.cli.options import GROUPS, OPTIONS, Parser, read_setup
+from engine.cli.options import GROUPS, OPTIONS, Parser, read_any
 
 if TYPE_CHECKING:
+    from engine.estimate_images import ImageSetup
     from engine.setup import Setup
 
 ON_OFF = {"on": True, "off": False}
@@ -34,7 +35,7 @@ class Variant:
     """One combination of values, as written, and its configuration."""
 
     values: tuple[str, ...]
-    setup: Setup
+    setup: Setup | ImageSetup
 
     @property
     def name(self) -> str:
@@ -96,4 +97,4 @@ def _variant(values: dict[str, Any], axes: Sequence[Axis], chosen: tuple[str, ..
             raise UsageError(f"{axis.flag} {text!r} is not allowed with --vary; allowed: on, off")
         else:
             changed[option.argument] = option.constant if ON_OFF[text] else not option.constant
-    return Variant(chosen, read_setup(changed))
+    return Variant(chosen, read_any(changed))
