@@ -18,6 +18,7 @@ import { actTests } from "./suites/act.mjs";
 import { harnessTests } from "./suites/harness.mjs";
 import { loadingTests } from "./suites/loading.mjs";
 import { pageTests } from "./suites/pages.mjs";
+import { setupTests } from "./suites/setup.mjs";
 import { snippetTests } from "./suites/snippets.mjs";
 
 /** @typedef {import("./harness/world.mjs").World} World */
@@ -31,6 +32,7 @@ const site = builtSite();
 const pages = pagesOf(site);
 rmSync(EVIDENCE, { recursive: true, force: true });
 
+setupTests();
 for (const engine of engines) {
   describe(engine, () => {
     /** @type {World | undefined} */

@@ -10,7 +10,8 @@ import { startWebKit } from "./webkit.mjs";
 
 /** @type {Engine[]} */
 export const ALL_ENGINES = ["chromium", "firefox", "webkit"];
-const SETUP = fileURLToPath(new URL("../../../tools/setup_browsers.sh", import.meta.url));
+/** The script that finds the browsers. */
+export const SETUP = fileURLToPath(new URL("../../../tools/setup_browsers.sh", import.meta.url));
 
 /** The engines named in the variable ENGINES, all when it is empty. Ends the process with 2 on an unknown name. */
 export function wantedEngines(names = process.env["ENGINES"] ?? "") {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { askedByTheSite } from "../harness/foreign.mjs";
 import { fact } from "../harness/world.mjs";
 import { ACT } from "./act_page.mjs";
 import { Snippet } from "./snippet_page.mjs";
@@ -135,6 +136,8 @@ export function snippetTests(world) {
       const { first } = await openTwo(all);
       await first.write("import numpy");
       assert.match(await first.run(), /NumPy could not be downloaded/);
+      const hosts = new Set(askedByTheSite(all.proxy.asked()).map((address) => new URL(address).hostname));
+      assert.deepEqual([...hosts], ["cdn.jsdelivr.net"], "only Pyodide's own distribution was asked");
       await first.write("print('Python lives on')");
       assert.equal(await first.run(), "Python lives on");
     },
