@@ -21,7 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from engine.estimate import prepare
 from engine.memory import training_memory
+from engine.setup import setup
 from engine.time import StepPlan, stage_plan, step_plan
 
 MODELS = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
@@ -76,6 +78,13 @@ def scalar_estimates(seconds: float) -> float:
     return per_second(lambda: next(prepared)(next(batches), 1024), seconds)
 
 
+def full_estimates(seconds: float) -> float:
+    """Whole estimates per second: memory by component, peak, FLOPs, time, energy and money of a prepared setup."""
+    plan = prepare(setup("gpt2-xl", "h200"))
+    batches = cycle(range(1, 257))
+    return per_second(lambda: plan(next(batches), 1024), seconds)
+
+
 def swept_estimates(seconds: float) -> float:
     """Estimates per second when a whole array of batch sizes is asked at once, on one core."""
     plan = step_plan("gpt2-xl", "h100-sxm", fused=True)
@@ -119,6 +128,7 @@ def measure(seconds: float) -> list[Line]:
         Line("import engine, beyond python's start-up", process_milliseconds("-c", "import engine") - empty, "ms", 40),
         Line("python -m engine estimate, start-up included", process_milliseconds(*estimate), "ms", 150),
         Line("scalar estimates", scalar_estimates(seconds), "/s", 20_000, at_least=True),
+        Line("full estimates, as the command line prints", full_estimates(seconds), "/s", 20_000, at_least=True),
         Line(f"swept estimates (NumPy, {SWEEP} at once)", swept_estimates(seconds), "/s", 5e6, at_least=True),
         Line("memory ledgers", memory_ledgers(seconds), "/s"),
         Line("plans prepared", prepared_plans(seconds), "/s"),
