@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.activations import sections
 from engine.assumptions import assumptions, hourly_price
@@ -18,13 +18,15 @@ from engine.cost import dollars_per_billion_tokens, joules_per_token
 from engine.layout import Stage, stages
 from engine.memory import training_memory
 from engine.operations import operation_sizes
-from engine.parallelism.plan import Job, JobTime, job_time
 from engine.recipe_time import head_again, head_flops, offload_seconds, recipe_plan, update_difference
 from engine.setup import Setup, setup
 from engine.sizes import Size
 from engine.tensors import MemoryLedger
 from engine.time import StepPlan, StepTime, stage_plan
 from engine.units import Bytes, Count, Dollars, Flops, FlopsPerSecond, Joules, PerSecond, Ratio, Seconds, Watts
+
+if TYPE_CHECKING:  # A single device needs none of it, and starts sooner without.
+    from engine.parallelism.plan import Job, JobTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +265,11 @@ def stage_times(c: Setup) -> tuple[StepTime, JobTime | None]:
     """The parts of a step's time: of one device working alone, and of the whole job when there are several."""
     stage, *_ = stages(c.model, c.layout)
     alone = recipe_plan(_plan_of(c, stage), c, stage)(c.batch, c.sequence, c.micro_batches)
-    return alone, None if c.cluster is None else job_time(_job(c), c.layout, c.cluster, c.batch)
+    if c.cluster is None:
+        return alone, None
+    from engine.parallelism.plan import job_time
+
+    return alone, job_time(_job(c), c.layout, c.cluster, c.batch)
 
 
 def _plan_of(c: Setup, stage: Stage) -> StepPlan:
@@ -298,6 +304,8 @@ def _one_device(c: Setup) -> Callable[[Count, Count], tuple[Seconds, str]]:
 
 
 def _many_devices(c: Setup) -> Callable[[Count, Count], tuple[Seconds, str]]:
+    from engine.parallelism.plan import job_time
+
     assert c.cluster is not None
     cluster, ends = c.cluster, stages(c.model, c.layout)
     plans = [_plan_of(c, stage) for stage in ends]
@@ -318,6 +326,8 @@ def _many_devices(c: Setup) -> Callable[[Count, Count], tuple[Seconds, str]]:
 
 
 def _job(c: Setup) -> Job:
+    from engine.parallelism.plan import Job
+
     return Job(
         c.model,
         c.sequence,

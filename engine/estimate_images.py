@@ -24,12 +24,11 @@ from engine.models import Parameter
 from engine.optimizers import Optimizer
 from engine.optimizers import optimizer as optimizer_by_name
 from engine.parallelism.cluster import Cluster
-from engine.parallelism.cluster import cluster as cluster_of
 from engine.parallelism.data_parallel import data_parallel_step
 from engine.precision import Precision
 from engine.precision import precision as precision_by_name
 from engine.roofline import STREAM_EFFICIENCY
-from engine.setup import default_precision, require_formats
+from engine.setup import default_precision, joined, require_formats
 from engine.time import HOST_EAGER, KERNEL_GAP
 from engine.units import Count, Seconds
 from engine.update import FOREACH_LAUNCHES, FOREACH_PASSES
@@ -103,8 +102,8 @@ def image_setup(
     layout = Layout(data=dp, zero=zero, micro_batches=accumulate)
     if layout.zero > 1:
         raise EngineError(f"zero {zero} is not allowed with {model.name}; allowed: 0, 1")
-    joined = cluster_of(chip, node_size=node_size, inside=link, network=network) if dp > 1 else None
-    return ImageSetup(model, chip, batch, mode, optimizer_by_name(optimizer), accumulate, layout, joined)
+    cluster = joined(chip, node_size, link, network) if dp > 1 else None
+    return ImageSetup(model, chip, batch, mode, optimizer_by_name(optimizer), accumulate, layout, cluster)
 
 
 def estimate_images(c: ImageSetup) -> Estimate:

@@ -6,11 +6,15 @@ was taken from and the date it was read. Reading is lazy so that importing the e
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from engine.errors import EngineError, one_of
+
+DATA = os.path.join(os.path.dirname(__file__), "data")  # noqa: PTH118, PTH120
+"""Where the records lie. `pathlib` and `importlib.resources` would take longer to import than a record to read."""
 
 VERIFIED = ("", "opened", "memory")
 """How a source's figure was obtained; see `Source.verified`."""
@@ -41,19 +45,17 @@ class Source:
 @cache
 def record_names(kind: str) -> tuple[str, ...]:
     """Names of all records of a kind (`"models"`, `"accelerators"`), sorted."""
-    from importlib.resources import files
-
     suffix = ".toml"
-    names = (entry.name for entry in files("engine").joinpath("data", kind).iterdir())
+    names = os.listdir(os.path.join(DATA, kind))  # noqa: PTH118, PTH208
     return tuple(sorted(name.removesuffix(suffix) for name in names if name.endswith(suffix)))
 
 
 @cache
 def _read(kind: str, name: str) -> dict[str, Any]:
     import tomllib
-    from importlib.resources import files
 
-    return tomllib.loads(files("engine").joinpath("data", kind, f"{name}.toml").read_text(encoding="utf-8"))
+    with open(os.path.join(DATA, kind, f"{name}.toml"), "rb") as file:  # noqa: PTH118, PTH123
+        return tomllib.load(file)
 
 
 def read_record(kind: str, name: str) -> dict[str, Any]:

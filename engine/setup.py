@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.accelerators import Accelerator
 from engine.accelerators import accelerator as accelerator_by_name
 from engine.activations import Attention, Framework
 from engine.errors import EngineError, require_positive
 from engine.layout import Layout, stages
-from engine.links import Link
-from engine.links import link as link_by_name
 from engine.models import Transformer
 from engine.models import model as model_by_name
 from engine.optimizers import Optimizer
 from engine.optimizers import optimizer as optimizer_by_name
-from engine.parallelism.cluster import Cluster
-from engine.parallelism.cluster import cluster as cluster_of
 from engine.precision import Precision
 from engine.precision import precision as precision_by_name
 from engine.recipe import Recipe, recipe
 from engine.units import Count, Ratio
+
+if TYPE_CHECKING:  # A single device needs neither, and starts sooner without.
+    from engine.links import Link
+    from engine.parallelism.cluster import Cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,9 @@ class Setup:
     @property
     def host_link(self) -> Link | None:
         """The link between a device and its host's memory, or None for a chip that shares it or has none on record."""
-        return next((entry for name in self.chip.links if (entry := link_by_name(name)).scope == "host"), None)
+        from engine.links import link
+
+        return next((entry for name in self.chip.links if (entry := link(name)).scope == "host"), None)
 
 
 def setup(
@@ -167,11 +169,18 @@ def setup(
         ),
         framework=framework,
         layout=layout,
-        cluster=cluster_of(chip, node_size=node_size, inside=link, network=network) if layout.devices > 1 else None,
+        cluster=joined(chip, node_size, link, network) if layout.devices > 1 else None,
     )
     if made.recipe.offload != "none" and made.host_link is None:
         raise EngineError(f"offload {offload!r} is not allowed on {chip.name}, which has no link to a host on record")
     return made
+
+
+def joined(chip: Accelerator, node_size: Count, link: str | None, network: str) -> Cluster:
+    """Nodes of a chip, joined by links given by name. Raises `EngineError` for an unknown one."""
+    from engine.parallelism.cluster import cluster
+
+    return cluster(chip, node_size=node_size, inside=link, network=network)
 
 
 def _sequence(model: Transformer, sequence: Count | None) -> Count:
