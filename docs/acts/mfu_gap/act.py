@@ -77,7 +77,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f}"
 
 
-CLOCK_TOPS = (4000, 8000, 16000, 32000)
+CLOCK_TOPS = (4000, 6000, 8000, 12000, 16000, 24000, 32000)
 """Where the timeline may end, in ms."""
 
 
