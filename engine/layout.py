@@ -27,6 +27,7 @@ class Layout:
         micro_batches: Micro-batches a stage works through per step, m.
         interleave: Model chunks per stage, v.
         schedule: Order of the pipeline's work, `"1f1b"` or `"gpipe"`.
+        balanced: Whether embedding and head count as a block each when a pipeline divides the model.
     """
 
     data: Count = 1
@@ -37,6 +38,7 @@ class Layout:
     micro_batches: Count = 1
     interleave: Count = 1
     schedule: str = "1f1b"
+    balanced: bool = False
 
     def __post_init__(self) -> None:
         for field in ("data", "tensor", "pipeline", "micro_batches", "interleave"):
@@ -119,15 +121,19 @@ def stages(model: Transformer, layout: Layout) -> tuple[Stage, ...]:
         EngineError: When there are more stages than blocks.
     """
     shard, p, m = tensor_shard(model, layout.tensor), layout.pipeline, layout.micro_batches
-    if p * layout.interleave > model.layers:
+    # Balanced stages have as many slots each; the first and the last fill one with what is not a block.
+    slots = model.layers + 2 * layout.balanced
+    if p * layout.interleave > slots:
         raise EngineError(f"pipeline {p * layout.interleave} is not allowed; {model.name} has {model.layers} blocks")
     if p == 1:
         return (Stage(shard, model.layers, model.layers, 1, first=True, last=True),)
-    blocks = -(-model.layers // p)
+    blocks = -(-slots // p) - layout.balanced
+    if blocks < 1:
+        raise EngineError(f"pipeline {p} is not allowed; balanced stages of {model.name} would hold no block")
     flights = (m, m) if layout.schedule == "gpipe" else (min(p, m), 1)
     kept = [blocks * flight for flight in flights]
     if layout.interleave > 1:
-        chunks, size = p * layout.interleave + p - 1, -(-model.layers // (p * layout.interleave))
+        chunks, size = p * layout.interleave + p - 1, -(-slots // (p * layout.interleave))
         kept[0] = min(chunks * size, blocks * m)
         kept[1] = min(p * layout.interleave * size, blocks * m)
     return (

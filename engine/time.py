@@ -298,6 +298,8 @@ def stage_plan(
         work.append(("recompute", preparation.gather(again)))
     streaming = preparation.streaming
     gradients = mode.gradients.bytes(sum(p.elements * p.count for p in stage_parameters(stage)))
+    # Devices that divide gradients add up only their share.
+    shares = layout.data if layout.zero >= 2 and layout.pipeline == 1 else 1
     model_flops, hardware_flops = operation_sizes(parts, policy)
     return StepPlan(
         model=model,
@@ -306,7 +308,7 @@ def stage_plan(
         products=tuple(preparation.products),
         update=update_bytes(stage, layout, rule, mode, fused=fused) / streaming,
         update_launches=1 if fused else FOREACH_LAUNCHES,
-        accumulation=3 * gradients / streaming,
+        accumulation=3 * gradients / shares / streaming,
         host_per_kernel=HOST_COMPILED if fused else HOST_EAGER,
         peak=chip.peak(preparation.name(mode.compute.name)),
         model_flops=polynomial(model_flops),

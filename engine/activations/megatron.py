@@ -48,8 +48,10 @@ def _block(m: Transformer, tape: Tape, attention: str, dropout: Ratio) -> Sectio
     qkv = tape.linear("attn.qkv", tape.gather("attn", normed), m.hidden, width, bias=bias, shard=normed)
     parts = (("q", heads.query_elements), ("k", heads.kv_elements), ("v", heads.kv_elements))
     q, k, v = tape.split("attn.split", qkv, parts)
-    core = fused if attention == "flash" else _core
-    y = core(tape, "attn.core", q, k, v, heads, dropout)
+    if attention == "flash":
+        y = fused(tape, "attn.core", q, k, v, heads, dropout)
+    else:
+        y = _core(tape, "attn.core", q, k, v, heads, dropout, biased=m.position == "alibi")
     y = tape.scatter("attn", tape.linear("attn.proj", y, m.query_width, m.hidden, bias=m.bias))
     x = tape.add("residual_1", x, tape.dropout("attn.dropout", y, dropout))
     if not m.parallel:
@@ -84,10 +86,16 @@ def _norm(tape: Tape, name: str, x: Value, m: Transformer) -> Value:
     return tape.record(Op(name, "norm", (x,), (out,), (x,), weights=weights, weight_dtype=dtype, trains=weights))
 
 
-def _core(tape: Tape, name: str, q: Value, k: Value, v: Value, heads: Heads, dropout: Ratio) -> Value:
-    """Scores, one kernel for scale, mask and softmax, dropout, output."""
+def _core(tape: Tape, name: str, q: Value, k: Value, v: Value, heads: Heads, dropout: Ratio, *, biased: bool) -> Value:
+    """Scores, one kernel for scale, mask and softmax, dropout, output.
+
+    A bias by distance (ALiBi) is written out for every pair before the product adds to it: `torch.baddbmm`.
+    """
     pairs = PAIRS * heads.query
     with tape.region("attention"):
+        if biased:
+            bias = tape.value(f"{name}.alibi", pairs, q.dtype, needs_gradient=False)
+            tape.record(Op(f"{name}.bias", "copy", (bias,), (tape.value(f"{name}.bias", pairs, q.dtype),)))
         scores = _product(tape, f"{name}.scores", q, k, pairs, heads.products[0])
         weights = tape.operation(f"{name}.softmax", "softmax", (scores,), pairs, scores.dtype, saves_result=True)
         weights = tape.dropout(f"{name}.dropout", weights, dropout)

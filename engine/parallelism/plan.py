@@ -2,7 +2,8 @@
 
 Devices are numbered as Megatron-LM does: tensor parallelism inside a node first, then data, then pipeline. What is
 hidden: data parallelism's gradients under the last backward pass, ZeRO-3's parameters under forward and backward.
-What is not: tensor parallelism's collectives and the sends between stages, which the next kernel waits for.
+What is not, unless a job says so: tensor parallelism's collectives and the sends between stages, which the next kernel
+waits for.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from engine.parallelism import collectives, pipeline_parallel, tensor_parallel
 from engine.parallelism.cluster import Cluster
 from engine.parallelism.data_parallel import BUCKET_BYTES
 from engine.precision import Precision, precision
+from engine.roofline import STREAM_EFFICIENCY
 from engine.static import stage_parameters
 from engine.time import StepTime, stage_plan
-from engine.units import Bytes, Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds
+from engine.units import Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,10 @@ class Job:
         framework: `"torch"` or `"megatron"`.
         fused: Compiled or hand-fused kernels.
         dropout: Probability of dropout.
+        overlap: Whether data parallelism's and ZeRO's collectives run beside the work.
+        overlap_tensor: Whether tensor parallelism's collectives are cut into pieces that run beside the products.
+        whole_boundaries: Whether every device of a tensor group sends the whole hidden state to the next stage, as
+            DeepSpeed's pipeline does, where Megatron-LM sends a tensor-th.
     """
 
     model: Transformer
@@ -51,6 +57,9 @@ class Job:
     framework: Framework = "megatron"
     fused: bool = True
     dropout: Ratio = 0.0
+    overlap: bool = True
+    overlap_tensor: bool = False
+    whole_boundaries: bool = False
 
 
 def job(
@@ -64,12 +73,28 @@ def job(
     framework: Framework = "megatron",
     fused: bool = True,
     dropout: Ratio = 0.0,
+    overlap: bool = True,
+    overlap_tensor: bool = False,
+    whole_boundaries: bool = False,
 ) -> Job:
     """A `Job` from names. Raises `EngineError` for an unknown one."""
     sequence = model.max_seq if sequence is None else sequence
     require_positive("sequence", sequence)
     policy = checkpointing(policy)
-    return Job(model, sequence, precision(mode), optimizer(rule), attention, policy, framework, fused, dropout)
+    return Job(
+        model,
+        sequence,
+        precision(mode),
+        optimizer(rule),
+        attention,
+        policy,
+        framework,
+        fused,
+        dropout,
+        overlap,
+        overlap_tensor,
+        whole_boundaries,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +103,12 @@ class JobTime:
 
     Attributes:
         compute: The slowest stage's forward, backward and recompute, over all its micro-batches.
-        update: Its optimizer step.
+        update: Its optimizer step, and adding up the gradients of its micro-batches.
         bubble: Waiting for the pipeline to fill and drain.
         tensor: Tensor parallelism's collectives.
         pipeline: Sends between stages.
-        data: Data parallelism's and ZeRO's collectives that nothing hides, and what hidden ones cost the work.
+        data: Data parallelism's and ZeRO's collectives that nothing hides, the copies into and out of their buffers,
+            and what hidden collectives cost the work.
         hidden: Communication that runs beside compute (not part of the total).
         tokens: Tokens of the step, all devices together.
         devices: Devices of the job.
@@ -166,20 +192,22 @@ def job_time(work: Job, layout: Layout, cluster: Cluster, micro_batch: Count) ->
     m, p, v = layout.micro_batches, layout.pipeline, layout.interleave
     ends = stages(work.model, layout)
     steps = [_stage_step(work, stage, layout, cluster, micro_batch) for stage in ends]
-    slowest = max(range(len(ends)), key=lambda i: _busy(steps[i]))
+    slowest = max(range(len(ends)), key=lambda i: _busy(steps[i], layout))
     stage, step = ends[slowest], steps[slowest]
-    busy = _busy(step)
+    busy = _busy(step, layout)
     # The slowest stage works on m micro-batches; before its first and after its last it waits for the p - 1 others.
-    others = sum(_busy(steps[i]) for i in range(len(ends)) if i != slowest)
+    others = sum(_busy(steps[i], layout) for i in range(len(ends)) if i != slowest)
     middle = max(p - len(ends), 0) * _middle(work, layout, cluster, micro_batch, ends)
     bubble = (others + middle) / v
-    tensor = m * _tensor_seconds(work, stage, layout, cluster, micro_batch)
+    units = cluster.chip.multiprocessors
+    sent_tensor, exposed = _tensor_seconds(work, stage, layout, cluster, micro_batch, busy)
+    # A hidden collective is not free: its kernels take multiprocessors from the work they hide under.
+    tensor = m * (exposed + collectives.contention(sent_tensor - exposed, units))
     bubble = bubble + tensor / m * (p - 1) / v
     pipeline = _pipeline_seconds(work, layout, cluster, micro_batch)
     sent, exposed = _data_seconds(work, stage, layout, cluster, step, busy)
     hidden = sent - exposed
-    # A hidden collective is not free: its kernels take multiprocessors from the work they hide under.
-    exposed = exposed + collectives.contention(hidden, cluster.chip.multiprocessors)
+    exposed = exposed + collectives.contention(hidden, units) + _copies(work, stage, layout, cluster)
     tokens = micro_batch * work.sequence * m * layout.data
     convention = flops_per_token(work.model, work.sequence) * tokens
     return JobTime(
@@ -212,12 +240,12 @@ def _stage_step(work: Job, stage: Stage, layout: Layout, cluster: Cluster, micro
         False,
         work.framework,
     )
-    return plan(micro_batch, work.sequence)
+    return plan(micro_batch, work.sequence, layout.micro_batches)
 
 
-def _busy(step: StepTime) -> Seconds:
+def _busy(step: StepTime, layout: Layout) -> Seconds:
     """Seconds of one micro-batch: the device's, unless the host cannot keep up."""
-    return maximum(step.forward + step.backward + step.recompute, step.host)
+    return maximum(step.forward + step.backward + step.recompute, step.host) / layout.micro_batches
 
 
 def _middle(work: Job, layout: Layout, cluster: Cluster, micro_batch: Count, ends: tuple[Stage, ...]) -> Seconds:
@@ -225,33 +253,40 @@ def _middle(work: Job, layout: Layout, cluster: Cluster, micro_batch: Count, end
     if len(ends) == 1:
         return 0.0
     first = ends[0]
-    stage = Stage(first.model, first.blocks, first.kept_blocks, first.in_flight, first=False, last=False)
-    return _busy(_stage_step(work, stage, layout, cluster, micro_batch))
+    blocks = first.blocks + layout.balanced
+    stage = Stage(first.model, blocks, first.kept_blocks, first.in_flight, first=False, last=False)
+    return _busy(_stage_step(work, stage, layout, cluster, micro_batch), layout)
 
 
-def _tensor_seconds(work: Job, stage: Stage, layout: Layout, cluster: Cluster, micro_batch: Count) -> Seconds:
-    """Collectives of one micro-batch on one stage: two per block forward, two backward, two when blocks run again."""
+def _tensor_seconds(
+    work: Job, stage: Stage, layout: Layout, cluster: Cluster, micro_batch: Count, busy: Seconds
+) -> tuple[Seconds, Seconds]:
+    """Collectives of one micro-batch on one stage, and the part nothing hides.
+
+    Two per block forward, two backward, two when blocks run again; one for the embedding and one for the head.
+    """
     t = layout.tensor
     if t == 1:
-        return 0.0
-    within = t <= cluster.node_size
+        return 0.0, 0.0
     size = micro_batch * work.sequence * work.model.hidden * (work.mode.compute.bits // 8)
-    each = collectives.all_reduce(size, t, cluster.bandwidth(within_node=within), cluster.latency(within_node=within))
+    each = collectives.all_reduce(size, t, *cluster.collective(size, within_node=t <= cluster.node_size))
     again = work.policy.kind == "full"
-    # The embedding and the head need one each, where they are.
     extra = 2 * (stage.first + stage.last)
-    return (tensor_parallel.all_reduces_per_layer(again) * stage.blocks + extra) * each
+    sent = (tensor_parallel.all_reduces_per_layer(again) * stage.blocks + extra) * each
+    # Cut into t pieces, the first cannot hide: nothing has been computed that it could send, or it is waited for.
+    return sent, max(sent - busy, sent / t) if work.overlap_tensor else sent
 
 
 def _pipeline_seconds(work: Job, layout: Layout, cluster: Cluster, micro_batch: Count) -> Seconds:
-    """Sends of one stage over the step. With tensor parallelism each device sends its share of the hidden state."""
+    """Sends of one stage over the step. With tensor parallelism each device sends its share, unless all send all."""
     p = layout.pipeline
     if p == 1:
         return 0.0
     within = layout.devices <= cluster.node_size
     size = pipeline_parallel.boundary_bytes(micro_batch, work.sequence, work.model.hidden, work.mode.compute.bits // 8)
+    share = 1 if work.whole_boundaries else layout.tensor
     each = collectives.point_to_point(
-        size / layout.tensor, cluster.bandwidth(within_node=within), cluster.latency(within_node=within)
+        size / share, cluster.bandwidth(within_node=within), cluster.latency(within_node=within)
     )
     return pipeline_parallel.boundary_crossings(p, layout.micro_batches, layout.interleave) * each
 
@@ -260,40 +295,73 @@ def _data_seconds(
     work: Job, stage: Stage, layout: Layout, cluster: Cluster, step: StepTime, busy: Seconds
 ) -> tuple[Seconds, Seconds]:
     """Seconds of the data group's collectives per step, and the part nothing hides."""
-    n = layout.data
+    n, m = layout.data, layout.micro_batches
     if n == 1:
         return 0.0, 0.0
     elements = sum(p.elements * p.count for p in stage_parameters(stage))
     gradients, weights = work.mode.gradients.bytes(elements), work.mode.weights.bytes(elements)
-    reduce, gather = (_group(size, layout, cluster) for size in (gradients, weights))
-    last_backward = busy * step.backward / max(step.forward + step.backward + step.recompute, 1e-30)
-    if layout.zero < 3:
-        # An all-reduce of gradients, or a reduce-scatter of gradients and an all-gather of updated weights.
-        sent = 2 * reduce if layout.zero == 0 else reduce + gather
-        buckets = max(gradients / BUCKET_BYTES, 1.0)
-        reducing = 2 * reduce if layout.zero == 0 else reduce
-        exposed = max(reducing - last_backward * (1 - 1 / buckets), reducing / buckets)
-        return sent, exposed + (sent - reducing)
-    # Parameters are gathered for forward and backward of every micro-batch, gradients scattered after each.
-    per_micro_batch = 2 * gather + reduce
-    first_layer = gather / max(stage.blocks, 1)
-    exposed = max(per_micro_batch - busy, first_layer)
-    return layout.micro_batches * per_micro_batch, layout.micro_batches * exposed
+    if layout.zero == 3:
+        # Parameters are gathered for forward and backward of every micro-batch, gradients scattered after each, a
+        # block at a time.
+        gather, reduce = (_group(size, size / max(stage.blocks, 1), layout, cluster) for size in (weights, gradients))
+        sent = 2 * gather + reduce
+        exposed = max(sent - busy, (gather + reduce) / max(stage.blocks, 1)) if work.overlap else sent
+        return m * sent, m * exposed
+    # An all-reduce of gradients, or a reduce-scatter of gradients and an all-gather of updated weights. ZeRO-2 keeps
+    # only its share of gradients, so it scatters those of every micro-batch; pipelines add them up first.
+    bucket = BUCKET_BYTES if work.framework == "torch" else gradients
+    reduce, gather = _group(gradients, bucket, layout, cluster), _group(weights, weights, layout, cluster)
+    reducing = 2 * reduce if layout.zero == 0 else reduce
+    times = _scatters(layout)
+    gathering = 0.0 if layout.zero == 0 else gather
+    sent = times * reducing + gathering
+    if not work.overlap:
+        return sent, sent
+    passes = max(step.forward + step.backward + step.recompute, 1e-30)
+    buckets = max(gradients / BUCKET_BYTES, 1.0)
+    under = busy * (step.backward + step.recompute) / passes * (1 - 1 / buckets)
+    # Weights are gathered block by block ahead of the next forward pass.
+    ahead = max(gathering - busy * step.forward / passes, gathering / max(stage.blocks, 1))
+    return sent, times * max(reducing - under, reducing / buckets) + ahead
 
 
-def _group(size: Bytes, layout: Layout, cluster: Cluster) -> Seconds:
-    """Seconds to scatter or gather `size` bytes in the data group, first inside nodes, then between them."""
+def _scatters(layout: Layout) -> Count:
+    """Times per step that gradients are summed over the replicas."""
+    return layout.micro_batches if layout.zero >= 2 and layout.pipeline == 1 else 1
+
+
+COPY_PASSES: Count = 4
+"""Times that a ZeRO-2 or ZeRO-3 micro-batch passes over its parameters' gradients besides sending them.
+
+They are copied into one flat buffer and divided by the number of devices, each a read and a write (PyTorch,
+`torch/distributed/fsdp/_runtime_utils.py`; DeepSpeed's buckets do the same).
+"""
+
+
+def _copies(work: Job, stage: Stage, layout: Layout, cluster: Cluster) -> Seconds:
+    """Seconds per step of the copies that dividing gradients needs."""
+    if layout.data == 1 or layout.zero < 2:
+        return 0.0
+    elements = sum(p.elements * p.count for p in stage_parameters(stage))
+    moved = COPY_PASSES * work.mode.gradients.bytes(elements) * _scatters(layout)
+    return moved / (STREAM_EFFICIENCY * cluster.chip.bandwidth)
+
+
+def _group(size: float, message: float, layout: Layout, cluster: Cluster) -> Seconds:
+    """Seconds to scatter or gather `size` bytes in the data group, `message` bytes at a time.
+
+    Links inside nodes and between them carry the same stream at the same time, so the slower of them sets the pace.
+    """
     inside = max(min(layout.data, cluster.node_size // min(layout.tensor, cluster.node_size)), 1)
     if layout.data % inside:
         inside = 1
     nodes = layout.data // inside
-    seconds = collectives.all_gather(
-        size, inside, cluster.bandwidth(within_node=True), cluster.latency(within_node=True)
-    )
+    message = min(message, size)
+    seconds = collectives.all_gather(size, inside, *cluster.collective(message, within_node=True))
     if nodes > 1:
-        seconds = seconds + collectives.all_gather(
-            size / inside, nodes, cluster.bandwidth(within_node=False), cluster.latency(within_node=False)
-        )
+        bandwidth, latency = cluster.collective(message, within_node=False)
+        steps = latency * max(size / message, 1.0)
+        seconds = max(seconds, collectives.all_gather(size / inside, nodes, bandwidth, steps))
     return seconds
 
 

@@ -124,7 +124,7 @@ def test_dividing_states_or_tensors_further_never_needs_more_memory(layout: Layo
 def test_a_network_ten_times_slower_saturates_and_halves_efficiency() -> None:
     fast, slow = (cluster(accelerator("h100-sxm"), network=name) for name in ("infiniband-ndr", "ethernet-10"))
     work = job(model("gpt2-xl"), framework="torch", mode="amp-bf16")
-    assert job_time(work, Layout(data=64), fast, 4).scaling_efficiency > 0.9
+    assert job_time(work, Layout(data=64), fast, 4).scaling_efficiency > 0.8
     starved = job_time(work, Layout(data=64), slow, 4)
     assert starved.scaling_efficiency < 0.5
     assert starved.network_saturation > 0.9
