@@ -34,6 +34,12 @@ class Progress:
         else:
             print(text, flush=True)
 
+    def add(self, count: int) -> None:
+        """Take in more work than was known at the beginning."""
+        self._total += count
+        if self._bar is not None:
+            self._bar.total = self._total
+
     def finish(self, text: str, remaining_s: float) -> None:
         """Print what was finished, and about how long the rest takes."""
         self._done += 1

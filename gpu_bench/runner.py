@@ -1,42 +1,36 @@
 """The runner: each repeat in a fresh process with a time limit, interleaved, resumable, never losing finished work.
 
-It does not import PyTorch, so that it holds no GPU memory and no crash of a case can reach it.
+It does not import PyTorch, so that it holds no GPU memory and no crash of a case can reach it. What runs, and what
+becomes of it, is decided here; where it runs is an executor's business.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
-import os
-import signal
+import itertools
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from gpu_bench import BENCHMARK_VERSION, provenance, records
 from gpu_bench.cases import Case
-from gpu_bench.progress import Progress, duration
+from gpu_bench.executors import Executor, Place, RunError
+from gpu_bench.executors.local import LocalExecutor
+from gpu_bench.progress import Progress
 from gpu_bench.quiet import QUIET_SHARE, await_quiet
 
 if sys.platform != "win32":
     import fcntl
 
-_PROBE_LIMIT_S = 120.0
+__all__ = ["RunError", "Settings", "run"]
+
 _GUESS_S = 30.0
 """What a repeat is assumed to take before any has been seen."""
-_TAIL_LINES = 6
-"""How much of a dead worker's last words goes into the record."""
-
-
-class RunError(Exception):
-    """The run cannot start; the message is one line for the person who asked."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +43,11 @@ class Settings:
         again: Measure even what has a finished record.
         budget_s: No repeat starts that would likely end later than this many seconds from now; None is no budget.
         patience_s: How long, in all, to wait for a quiet machine before repeats, and to spend on repeats that others
-        spoiled and that are therefore measured again.
-    command: What was typed, for the records.
-        on_start: Called with the case and the process id of each worker.
+            spoiled and that are therefore measured again. Only on this machine.
+        command: What was typed, for the records.
+        on_start: Called with the case and the process id of each worker on this machine.
+        executor: `local` or `ray`.
+        retries: How often a repeat is begun again whose process or machine was taken away from outside.
     """
 
     device: str
@@ -61,32 +57,29 @@ class Settings:
     patience_s: float = 0.0
     command: str = "python -m gpu_bench run"
     on_start: Callable[[Case, int], None] = lambda case, pid: None
+    executor: str = "local"
+    retries: int = 0
 
 
 @dataclass
 class _Job:
-    """A case under way: its reports so far, and what is known of it."""
+    """A case under way on one kind of device: its reports so far, and where they were made."""
 
     suite: str
     case: Case
     path: Path
+    slug: str
+    place: Place | None = None
+    """Where its repeats so far were made: one record tells of one machine."""
     parts: list[dict[str, Any]] = field(default_factory=list)
+    lost: int = 0
+    """How often its process or machine was taken away."""
 
     @property
     def over(self) -> bool:
         """Whether nothing is left to run: all repeats are there, or one failed."""
         failed = any(part["status"] not in ("ok", "throttled") for part in self.parts)
         return failed or len(self.parts) >= self.case.repeats
-
-
-def probe(device: str) -> dict[str, Any]:
-    """What the machine is, found by a short-lived process. Raises `RunError` when the device is not there."""
-    report = _work({"task": "probe", "device": device}, _PROBE_LIMIT_S, lambda pid: None)
-    if "unavailable" in report:
-        raise RunError(report["unavailable"])
-    if "device" not in report:
-        raise RunError(f"the machine could not be examined: {report['message']}")
-    return report
 
 
 def run(cases: Sequence[tuple[str, Case]], settings: Settings) -> int:
@@ -99,54 +92,164 @@ def run(cases: Sequence[tuple[str, Case]], settings: Settings) -> int:
         RunError: When the device is missing, none of the cases fits it, or another run writes to the same folder.
     """
     with _only_run(settings.out):
-        return _run(cases, settings)
+        began = time.monotonic()
+        sweep = _Sweep(settings, began)
+        try:
+            return sweep.run(cases)
+        finally:
+            sweep.close()
 
 
-def _run(cases: Sequence[tuple[str, Case]], settings: Settings) -> int:
-    began = time.monotonic()
-    context = probe(settings.device)
-    jobs, notes = _plan(cases, settings, context)
-    progress = Progress(sum(job.case.repeats - len(job.parts) for job in jobs))
-    for note in notes:
-        progress.say(note)
-    times: dict[str, float] = {}
-    failures = 0
-    patience = settings.patience_s
-    # One repeat of each case in turn, so that a slow drift of the machine spreads over all of them.
-    queue = deque(jobs)
-    try:
-        while queue:
-            job = queue.popleft()
-            patience -= _wait(patience, settings.budget_s, began)
-            left = None if settings.budget_s is None else settings.budget_s - (time.monotonic() - began)
-            expected = _expected(job, times)
-            if left is not None and left < expected:
-                progress.say(_budget_spent(job, queue))
-                return 1
-            start = time.monotonic()
-            limit = job.case.time_limit_s if left is None else min(job.case.time_limit_s, left)
-            part = _repeat(job, context, limit, settings)
-            if part["status"] == "timeout" and limit < job.case.time_limit_s:
-                # The budget ended this repeat, not its own limit: that says nothing about the case.
-                progress.say(_budget_spent(job, queue))
-                return 1
-            times[job.case.name] = time.monotonic() - start
-            if patience > 0 and _spoiled(part):
-                patience -= times[job.case.name]
-                progress.say(f"{job.case.name}: others took {_spoiled(part):.0%} of the processors; measured again")
-                queue.append(job)
-                continue
-            job.parts.append(part)
-            if job.over:
-                failures += not _finish(job, context, settings, progress)
-            else:
-                records.write_json(_part_path(job), {"context": _key(job.case, context), "parts": job.parts})
-                queue.append(job)
-            remaining = sum(_expected(other, times) * (other.case.repeats - len(other.parts)) for other in queue)
-            progress.finish(_line(job, part), remaining)
-    finally:
-        progress.close()
-    return 1 if failures else 0
+class _Sweep:
+    """One call of `run`: the jobs that wait, those that run, and what is known of the time they take."""
+
+    def __init__(self, settings: Settings, began: float) -> None:
+        self._settings = settings
+        self._began = began
+        self._tickets = itertools.count()
+        self._running: dict[int, _Started] = {}
+        self._queue: deque[_Job] = deque()
+        self._times: dict[str, float] = {}
+        self._failures = 0
+        self._patience = settings.patience_s
+        self._out_of_time = False
+        self._executor = self._make_executor()
+        self._progress = Progress(0)
+
+    def _make_executor(self) -> Executor:
+        if self._settings.executor == "ray":
+            # Only a sweep over a cluster needs Ray.
+            from gpu_bench.executors.ray_cluster import RayExecutor
+
+            return RayExecutor(self._settings.device)
+        return LocalExecutor(
+            self._settings.device,
+            lambda ticket, pid: self._settings.on_start(self._running[ticket].job.case, pid),
+        )
+
+    def close(self) -> None:
+        """End what runs; what is finished has been written."""
+        self._progress.close()
+        self._executor.close()
+
+    def run(self, cases: Sequence[tuple[str, Case]]) -> int:
+        """Work until nothing waits and nothing runs."""
+        jobs, notes = _plan(cases, self._settings, self._executor.places())
+        self._queue.extend(jobs)
+        self._progress = Progress(sum(job.case.repeats - len(job.parts) for job in jobs))
+        for note in notes:
+            self._progress.say(note)
+        while self._queue or self._running:
+            # One repeat of each case in turn, so that a slow drift of the machine spreads over all of them.
+            while not self._out_of_time and (found := self._next_start()) is not None:
+                self._start(*found)
+            if not self._running:
+                break
+            for ticket, report in self._executor.collect():
+                self._take(self._running.pop(ticket), report)
+        if self._queue:
+            waiting = ", ".join(job.case.name for job in self._queue)
+            why = "budget spent" if self._out_of_time else "no machine is left for the rest"
+            self._progress.say(f"{why}; the same command goes on with {waiting}")
+            return 1
+        return 1 if self._failures else 0
+
+    def _next_start(self) -> tuple[_Job, Place] | None:
+        """The first waiting job that a free place can take now."""
+        places = self._executor.places()
+        alive = {place.name for place in places}
+        for job in self._queue:
+            if job.place is not None and job.place.name not in alive:
+                self._move_on(job)
+            for place in places:
+                if place.context["device"]["slug"] != job.slug or (job.place or place).name != place.name:
+                    continue
+                if _devices(job.case) <= place.slots - self._occupied(place):
+                    return job, place
+        return None
+
+    def _occupied(self, place: Place) -> int:
+        return sum(_devices(one.job.case) for one in self._running.values() if one.place.name == place.name)
+
+    def _move_on(self, job: _Job) -> None:
+        """Free a job from a machine that is gone. Its repeats go too: one record tells of one machine."""
+        if job.parts:
+            self._progress.say(f"{job.case.name}: its machine is gone; begun again elsewhere")
+            self._progress.add(len(job.parts))
+        job.place, job.parts = None, []
+
+    def _start(self, job: _Job, place: Place) -> None:
+        """Begin the job's next repeat, unless too little time is left for it."""
+        self._patience -= _wait(self._patience, self._settings.budget_s, self._began)
+        left = self._left()
+        if left is not None and left < _expected(job, self._times):
+            self._out_of_time = True
+            return
+        self._queue.remove(job)
+        limit = job.case.time_limit_s if left is None else min(job.case.time_limit_s, left)
+        ticket = next(self._tickets)
+        self._running[ticket] = _Started(job, place, limit, time.monotonic(), provenance.utc_now())
+        order = {
+            "task": "train",
+            "case": job.case.as_dict(),
+            "device": place.context["device"]["type"],
+            "repeat": len(job.parts),
+        }
+        self._executor.submit(ticket, place, order, limit, _devices(job.case))
+
+    def _left(self) -> float | None:
+        """Seconds of the budget that are left; None without a budget."""
+        budget = self._settings.budget_s
+        return None if budget is None else budget - (time.monotonic() - self._began)
+
+    def _take(self, started: _Started, report: Mapping[str, Any]) -> None:
+        """Take in what a repeat reported."""
+        job = started.job
+        if report["status"] == "timeout" and started.limit_s < job.case.time_limit_s:
+            # The budget ended this repeat, not its own limit: that says nothing about the case.
+            self._out_of_time = True
+            self._queue.appendleft(job)
+            return
+        if report.get("lost") and job.lost < self._settings.retries:
+            job.lost += 1
+            told = report["message"].splitlines()[0]
+            self._progress.say(f"{job.case.name}: {told}; attempt {job.lost + 1} of {self._settings.retries + 1}")
+            self._queue.append(job)
+            return
+        part = {"started": started.at, "finished": provenance.utc_now(), **report}
+        self._times[job.case.name] = time.monotonic() - started.began
+        if self._patience > 0 and _spoiled(part):
+            self._patience -= self._times[job.case.name]
+            share = _spoiled(part)
+            self._progress.say(f"{job.case.name}: others took {share:.0%} of the processors; measured again")
+            self._queue.append(job)
+            return
+        job.place = started.place
+        job.parts.append(part)
+        if job.over:
+            self._failures += not _finish(job, started.place.context, self._settings, self._progress)
+        else:
+            saved = {"context": _key(job.case, started.place.context), "parts": job.parts}
+            records.write_json(_part_path(job), saved)
+            self._queue.append(job)
+        self._progress.finish(_line(job, part), self._remaining())
+
+    def _remaining(self) -> float:
+        """Seconds that the rest will take, if every place stays busy."""
+        waiting = [*self._queue, *(one.job for one in self._running.values())]
+        work = sum(_expected(job, self._times) * (job.case.repeats - len(job.parts)) for job in waiting)
+        return work / max(1, sum(place.slots for place in self._executor.places()))
+
+
+@dataclass(frozen=True)
+class _Started:
+    """A repeat that runs: whose, where, under which limit, since when."""
+
+    job: _Job
+    place: Place
+    limit_s: float
+    began: float
+    at: str
 
 
 @contextlib.contextmanager
@@ -163,35 +266,44 @@ def _only_run(out: Path) -> Iterator[None]:
 
 
 def _plan(
-    cases: Sequence[tuple[str, Case]], settings: Settings, context: Mapping[str, Any]
+    cases: Sequence[tuple[str, Case]], settings: Settings, places: Sequence[Place]
 ) -> tuple[list[_Job], list[str]]:
-    """The jobs to do, and a line for every case that is not: it does not fit the device or has its record."""
-    device = context["device"]
+    """The jobs to do on every kind of device, and a line for every case that is not: unfit, or it has its record."""
     jobs: list[_Job] = []
     notes: list[str] = []
     unfit: list[str] = []
-    for suite, case in cases:
-        reason = _unfit(case, device)
-        if reason:
-            unfit.append(f"{case.name} {reason}")
-            continue
-        path = records.record_path(settings.out, suite, case.name, device["slug"])
-        if not settings.again and records.answers(records.read_json(path), case):
-            notes.append(f"kept {suite}/{path.stem}: has a finished record; --again measures it again")
-            continue
-        job = _Job(suite, case, path)
-        saved = records.read_json(_part_path(job)) or {}
-        if saved.get("context") == _key(case, context) and not settings.again:
-            job.parts = saved["parts"]
-            notes.append(f"resumed {case.name} after {len(job.parts)} of {case.repeats} repeats")
-        jobs.append(job)
-    if unfit and len(unfit) == len(cases):
-        raise RunError(f"no case fits this device ({device['slug']}): {unfit[0]}")
+    slugs = list(dict.fromkeys(place.context["device"]["slug"] for place in places))
+    for slug in slugs:
+        alike = [place for place in places if place.context["device"]["slug"] == slug]
+        for suite, case in cases:
+            reasons = [_unfit(case, place) for place in alike]
+            if all(reasons):
+                unfit.append(f"{case.name} {reasons[0]}")
+                continue
+            path = records.record_path(settings.out, suite, case.name, slug)
+            if not settings.again and records.answers(records.read_json(path), case):
+                notes.append(f"kept {suite}/{path.stem}: has a finished record; --again measures it again")
+                continue
+            job = _Job(suite, case, path, slug)
+            saved = {} if settings.again else records.read_json(_part_path(job)) or {}
+            job.place = next((place for place in alike if saved.get("context") == _key(case, place.context)), None)
+            if job.place is not None:
+                job.parts = saved["parts"]
+                notes.append(f"resumed {case.name} after {len(job.parts)} of {case.repeats} repeats")
+            jobs.append(job)
+    if unfit and len(unfit) == len(cases) * len(slugs):
+        raise RunError(f"no case fits this device ({slugs[0]}): {unfit[0]}")
     return jobs, [f"skipped {line}" for line in unfit] + notes
 
 
-def _unfit(case: Case, device: Mapping[str, Any]) -> str | None:
-    """Why the case cannot run on the device, or None."""
+def _devices(case: Case) -> int:
+    """How many devices a repeat of the case occupies."""
+    return 1
+
+
+def _unfit(case: Case, place: Place) -> str | None:
+    """Why the case cannot run on the place, or None."""
+    device = place.context["device"]
     if case.device == "cuda" and device["type"] != "cuda":
         return "needs a CUDA GPU"
     if device["memory"] is not None and device["memory"] < case.minimum_memory:
@@ -212,83 +324,6 @@ def _part_path(job: _Job) -> Path:
 def _expected(job: _Job, times: Mapping[str, float]) -> float:
     """Seconds that the next repeat will take: as long as its last one, or as the others on average."""
     return times.get(job.case.name) or (statistics.fmean(times.values()) if times else _GUESS_S)
-
-
-def _repeat(job: _Job, context: Mapping[str, Any], limit_s: float, settings: Settings) -> dict[str, Any]:
-    """One repeat in a worker. A worker that dies or hangs yields a failure report, not an exception."""
-    started = provenance.utc_now()
-    order = {
-        "task": "train",
-        "case": job.case.as_dict(),
-        "device": context["device"]["type"],
-        "repeat": len(job.parts),
-    }
-    report = _work(order, limit_s, lambda pid: settings.on_start(job.case, pid))
-    return {"started": started, "finished": provenance.utc_now(), **report}
-
-
-def _work(order: Mapping[str, Any], limit_s: float, on_start: Callable[[int], None]) -> dict[str, Any]:
-    """Start a worker, give it the order, wait at most `limit_s` seconds, return its report or the failure."""
-    with tempfile.TemporaryDirectory(prefix="gpu_bench-") as name:
-        folder = Path(name)
-        report_path = folder / "report.json"
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(_import_path())}
-        with (folder / "stderr").open("w+b") as stderr:
-            worker = subprocess.Popen(
-                [sys.executable, "-m", "gpu_bench.worker"],
-                stdin=subprocess.PIPE,
-                stdout=stderr,
-                stderr=stderr,
-                env=environment,
-                start_new_session=True,
-            )
-            assert worker.stdin is not None
-            try:
-                on_start(worker.pid)
-                # A broken pipe means that it died at once; its exit status says how.
-                with contextlib.suppress(BrokenPipeError):
-                    worker.stdin.write(json.dumps({**order, "report": str(report_path)}).encode() + b"\n")
-                    worker.stdin.flush()
-                code = worker.wait(limit_s)
-            except subprocess.TimeoutExpired:
-                return {"status": "timeout", "message": f"no result within the limit of {duration(limit_s)}; ended"}
-            finally:
-                _end(worker)
-            report = records.read_json(report_path)
-            if code == 0 and report is not None:
-                return report
-            stderr.seek(0)
-            return {"status": "error", "message": _last_words(code, stderr.read().decode("utf-8", "replace"))}
-
-
-def _import_path() -> list[str]:
-    """The checkout first, then what the caller had."""
-    return [str(provenance.ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-
-
-def _end(worker: subprocess.Popen[bytes]) -> None:
-    """End the worker and whatever it started, and collect it."""
-    if worker.stdin is not None and not worker.stdin.closed:
-        with contextlib.suppress(BrokenPipeError):
-            worker.stdin.close()
-    if worker.poll() is None:
-        if hasattr(os, "killpg"):
-            os.killpg(worker.pid, signal.SIGKILL)
-        else:
-            worker.kill()
-    worker.wait()
-
-
-def _last_words(code: int, stderr: str) -> str:
-    """How a worker ended, and the end of what it printed, without absolute paths."""
-    if code < 0:
-        ended = f"the worker was killed by {signal.Signals(-code).name}"
-        if -code == signal.SIGKILL:
-            ended += "; the system's out-of-memory killer ends processes this way"
-    else:
-        ended = f"the worker exited with status {code} and left no report"
-    lines = [line for line in stderr.splitlines() if line.strip()][-_TAIL_LINES:]
-    return provenance.redact("\n".join([ended, *lines]))
 
 
 def _wait(patience_s: float, budget_s: float | None, began: float) -> float:
@@ -322,11 +357,6 @@ def _finish(job: _Job, context: Mapping[str, Any], settings: Settings, progress:
         with contextlib.suppress(OSError):
             folder.rmdir()
     return good
-
-
-def _budget_spent(job: _Job, queue: Iterable[_Job]) -> str:
-    waiting = ", ".join(other.case.name for other in (job, *queue))
-    return f"budget spent; the same command goes on with {waiting}"
 
 
 def _line(job: _Job, part: Mapping[str, Any]) -> str:

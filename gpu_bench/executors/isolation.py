@@ -1,0 +1,102 @@
+"""A fresh process for each piece of work: with a time limit, with its last words kept, with nothing left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from gpu_bench import provenance, records
+from gpu_bench.executors import RunError
+from gpu_bench.progress import duration
+
+_PROBE_LIMIT_S = 120.0
+_TAIL_LINES = 6
+"""How much of a dead worker's last words goes into the record."""
+
+
+def probe(device: str) -> dict[str, Any]:
+    """What the machine is, found by a short-lived process. Raises `RunError` when the device is not there."""
+    report = work({"task": "probe", "device": device}, _PROBE_LIMIT_S)
+    if "unavailable" in report:
+        raise RunError(report["unavailable"])
+    if "device" not in report:
+        raise RunError(f"the machine could not be examined: {report['message']}")
+    return report
+
+
+def work(
+    order: Mapping[str, Any], limit_s: float, on_start: Callable[[int], None] = lambda pid: None
+) -> dict[str, Any]:
+    """Start a worker, give it the order, wait at most `limit_s` seconds, return its report or the failure.
+
+    A worker that was killed from outside yields a report with `lost`; one that failed by itself, without.
+    """
+    with tempfile.TemporaryDirectory(prefix="gpu_bench-") as name:
+        folder = Path(name)
+        report_path = folder / "report.json"
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(_import_path())}
+        with (folder / "stderr").open("w+b") as stderr:
+            worker = subprocess.Popen(
+                [sys.executable, "-m", "gpu_bench.worker"],
+                stdin=subprocess.PIPE,
+                stdout=stderr,
+                stderr=stderr,
+                env=environment,
+                start_new_session=True,
+            )
+            assert worker.stdin is not None
+            try:
+                on_start(worker.pid)
+                # A broken pipe means that it died at once; its exit status says how.
+                with contextlib.suppress(BrokenPipeError):
+                    worker.stdin.write(json.dumps({**order, "report": str(report_path)}).encode() + b"\n")
+                    worker.stdin.flush()
+                code = worker.wait(limit_s)
+            except subprocess.TimeoutExpired:
+                return {"status": "timeout", "message": f"no result within the limit of {duration(limit_s)}; ended"}
+            finally:
+                _end(worker)
+            report = records.read_json(report_path)
+            if code == 0 and report is not None:
+                return report
+            stderr.seek(0)
+            message = _last_words(code, stderr.read().decode("utf-8", "replace"))
+            return {"status": "error", "message": message, "lost": code < 0}
+
+
+def _import_path() -> list[str]:
+    """The checkout first, then what the caller had."""
+    return [str(provenance.ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+
+
+def _end(worker: subprocess.Popen[bytes]) -> None:
+    """End the worker and whatever it started, and collect it."""
+    if worker.stdin is not None and not worker.stdin.closed:
+        with contextlib.suppress(BrokenPipeError):
+            worker.stdin.close()
+    if worker.poll() is None:
+        if hasattr(os, "killpg"):
+            os.killpg(worker.pid, signal.SIGKILL)
+        else:
+            worker.kill()
+    worker.wait()
+
+
+def _last_words(code: int, stderr: str) -> str:
+    """How a worker ended, and the end of what it printed, without absolute paths."""
+    if code < 0:
+        ended = f"the worker was killed by {signal.Signals(-code).name}"
+        if -code == signal.SIGKILL:
+            ended += "; the system's out-of-memory killer ends processes this way"
+    else:
+        ended = f"the worker exited with status {code} and left no report"
+    lines = [line for line in stderr.splitlines() if line.strip()][-_TAIL_LINES:]
+    return provenance.redact("\n".join([ended, *lines]))
