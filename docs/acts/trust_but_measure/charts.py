@@ -56,7 +56,7 @@ def count() -> Any:
 
 
 def tensors() -> Any:
-    """A bar per kind of tensor with its name above; what the textbook counts is grey."""
+    """A bar per kind of tensor with its name above; what the textbook counts is gray."""
     order = alt.EncodingSortField("share", order="descending")
     y = alt.Y("kind:N", sort=order, axis=None, scale=alt.Scale(domain=list(KINDS), paddingInner=0.2))
     x = alt.X("share:Q", axis=None, scale=alt.Scale(domain=[0, 100]))

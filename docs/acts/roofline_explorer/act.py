@@ -1,0 +1,200 @@
+"""The roofline explorer: the operations of one GPT-2 layer under the two roofs of an accelerator. An instrument."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from engine import accelerator, model
+from engine.roofline import RooflinePoint, attainable, least_seconds, ridge_point, step_points
+from plugins import live
+
+GPT2_XL = model("gpt2-xl")
+GPUS = {"v100-32": "V100", "a100-80": "A100", "h100-sxm": "H100", "b200": "B200", "rtx-4090": "RTX 4090"}
+BATCHES = (1, 4, 16, 64)
+SEQUENCES = (64, 256, 1024)
+GROUPS = (
+    ("ln_", "Norms"),
+    ("attn.c_attn", "Query, key, value"),
+    ("attn.core.softmax", "Softmax"),
+    ("attn.core.drop", "Softmax"),
+    ("attn.core", "Attention"),
+    ("attn.c_proj", "Projection"),
+    ("residual", "Residual sums"),
+    ("mlp.c_", "MLP products"),
+    ("mlp.gelu", "GELU"),
+)
+"""How a kernel's name begins, and what it is called here; the first match counts."""
+FRAME = {"left": 0.04, "right": 6000.0, "bottom": 0.05, "top": 200000.0}
+"""Ends of both logarithmic axes, in FLOP/byte and TFLOP/s: wide enough for every setting."""
+GAP = 0.3
+"""Decades of rate that one line of text needs."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One kind of operation of a layer's forward pass, all its launches together."""
+
+    name: str
+    flops: float
+    bytes: float
+    seconds: float
+    ridge: float
+
+    @property
+    def intensity(self) -> float:
+        """FLOPs per byte moved."""
+        return self.flops / self.bytes
+
+    @property
+    def rate(self) -> float:
+        """TFLOP/s that no implementation can beat."""
+        return self.flops / self.seconds / 1e12
+
+    @property
+    def bound(self) -> str:
+        """Which roof it meets."""
+        return "compute" if self.intensity >= self.ridge else "memory"
+
+
+def operations(state: live.State) -> tuple[Operation, ...]:
+    """The layer's operations in a state, each at its least time on the chip."""
+    at = state.controls
+    chip = accelerator(str(at["gpu"]))
+    points = step_points(
+        GPT2_XL,
+        chip,
+        int(at["batch"]),
+        int(at["sequence"]),
+        mode=form(str(at["gpu"])),
+        attention="flash" if at["attention"] == "flash" else "standard",
+        fused=bool(at["fused"]),
+    )
+    found: dict[str, list[RooflinePoint]] = {}
+    for point in points:
+        if point.phase == "forward" and point.count == GPT2_XL.layers:
+            found.setdefault(name_of(point.name), []).append(point)
+    return tuple(
+        Operation(
+            name,
+            sum(one.flops for one in group),
+            sum(one.bytes for one in group),
+            sum(least_seconds(one.flops, one.bytes, one.ridge * chip.bandwidth, chip.bandwidth) for one in group),
+            max(one.ridge for one in group),
+        )
+        for name, group in found.items()
+    )
+
+
+def form(gpu: str) -> str:
+    """The 16-bit format of a chip: a V100 has no BF16."""
+    return "fp16" if gpu.startswith("v100") else "bf16"
+
+
+def name_of(kernel: str) -> str:
+    """What a kernel, or a chain of them, is called here. A chain is named after what it writes last."""
+    last = kernel.rpartition("+")[2]
+    return next(name for start, name in GROUPS if last.startswith(start))
+
+
+def compute(state: live.State) -> live.View:
+    """What the instrument shows."""
+    chip = accelerator(str(state.controls["gpu"]))
+    peak = chip.peak(form(str(state.controls["gpu"])))
+    ridge = ridge_point(peak, chip.bandwidth)
+    found = operations(state)
+    total = sum(one.seconds for one in found)
+    waiting = sum(one.seconds for one in found if one.bound == "memory") / total
+    roof = [(x, attainable(x, peak, chip.bandwidth) / 1e12) for x in (FRAME["left"], ridge, FRAME["right"])]
+    return live.View(
+        data={
+            "roof": tuple({"x": x, "y": max(y, FRAME["bottom"])} for x, y in roof),
+            "points": tuple(
+                {"x": one.intensity, "y": one.rate, "bound": one.bound, "share": one.seconds / total} for one in found
+            ),
+            "labels": tuple(labels(found, peak / 1e12)),
+            "ridge": ({"text": f"{peak / 1e12:,.0f} TFLOP/s, {chip.bandwidth / 1e12:.2f} TB/s: ridge at {ridge:.0f}"},),
+        },
+        headline=live.Figure("Least time spent under the memory roof", f"{100 * waiting:.0f}", "%"),
+        summary=f"One layer of GPT-2 XL on {chip.title}, batch {state.controls['batch']} with "
+        f"{state.controls['sequence']} tokens: "
+        + ", ".join(f"{one.name} {one.intensity:.1f} FLOP per byte, {one.bound}-bound" for one in found)
+        + f". The ridge lies at {ridge:.0f}.",
+        tables={"roofline": table(found, total)},
+    )
+
+
+def labels(found: tuple[Operation, ...], peak: float) -> Iterator[live.Row]:
+    """A name for every point: right of the slope, and above the flat roof; pushed away where two would overlap."""
+    # Close to the ridge a name would stand in the circles on the flat roof.
+    edge = math.log10(peak) - 1.4 * GAP
+    for one in sorted((one for one in found if one.bound == "memory"), key=lambda one: (-one.rate, -one.intensity)):
+        at = min(math.log10(one.rate), edge)
+        edge = at - GAP
+        yield {"x": one.intensity, "y": one.rate, "at": 10**at, "bound": one.bound, "text": one.name}
+    edge = -math.inf
+    for one in sorted((one for one in found if one.bound == "compute"), key=lambda one: one.intensity):
+        at = max(math.log10(one.rate) + 1.4 * GAP, edge)
+        edge = at + GAP
+        yield {"x": one.intensity, "y": one.rate, "at": 10**at, "bound": one.bound, "text": one.name}
+
+
+def table(found: tuple[Operation, ...], total: float) -> live.Table:
+    """The points' numbers."""
+    rows = [
+        {
+            "a": one.name,
+            "b": f"{one.flops / 1e9:,.2f}",
+            "c": f"{one.bytes / 1e6:,.1f}",
+            "d": f"{one.intensity:,.1f}",
+            "e": one.bound,
+            "f": f"{one.seconds * 1e6:,.1f}",
+            "g": f"{100 * one.seconds / total:.1f}",
+        }
+        for one in found
+    ]
+    whole = {"a": "Layer", "b": f"{sum(one.flops for one in found) / 1e9:,.2f}", "d": "–", "e": "–", "g": "100.0"}
+    whole |= {"c": f"{sum(one.bytes for one in found) / 1e6:,.1f}", "f": f"{total * 1e6:,.1f}"}
+    return live.Table(
+        "Forward pass of one layer of GPT-2 XL: the least time that arithmetic and memory allow",
+        (
+            live.Column("a", "Operation"),
+            live.Column("b", "Work", "GFLOP", numeric=True),
+            live.Column("c", "Traffic", "MB", numeric=True),
+            live.Column("d", "Intensity", "FLOP/B", numeric=True),
+            live.Column("e", "Bound by"),
+            live.Column("f", "Least time", "µs", numeric=True),
+            live.Column("g", "Share", "%", numeric=True),
+        ),
+        [*rows, whole],
+    )
+
+
+ACT = live.Act(
+    name="roofline-explorer",
+    title="Roofline explorer",
+    minutes=5,
+    situation="Every operation of a layer is limited by arithmetic or by memory. Move the batch, the sequence and the "
+    "chip, and watch which operations change roofs.",
+    contexts=(live.Context("layer", "One layer", "Forward pass of one layer of GPT-2 XL in 16 bits."),),
+    question=None,
+    controls=(
+        live.Choice("gpu", "Accelerator", tuple(live.ControlOption(*one) for one in GPUS.items()), "a100-80"),
+        live.Choice("batch", "Batch size", tuple(live.ControlOption(size, str(size)) for size in BATCHES), 4),
+        live.Choice(
+            "sequence", "Sequence", tuple(live.ControlOption(size, f"{size:,}") for size in SEQUENCES), 1024, "Tokens."
+        ),
+        live.Choice(
+            "attention",
+            "Attention",
+            (live.ControlOption("standard", "Written out"), live.ControlOption("flash", "Fused")),
+            "flash",
+            "Fused attention never writes the scores to memory.",
+        ),
+        live.Toggle("fused", "Fuse chains of small operations", False, help="What a compiler does with what is left."),
+    ),
+    compute=compute,
+    reveal=None,
+    charts={"roofline": "One layer under the roofline"},
+)

@@ -1,0 +1,44 @@
+"""The roofline, drawn by Altair while the site is built. The rows come from act.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+
+from docs.acts.drawing import FIT, INK, MUTED, SIZE, SURFACE, WIDTH, finish, rows
+
+BOUNDS = {"compute": "var(--il-compute)", "memory": "var(--il-memory)"}
+
+
+def roofline() -> Any:
+    """Rate against intensity, both logarithmic; circles as large as their share of the time, names under the roof."""
+    axes: dict[str, Any] = {"gridOpacity": 0.35, "format": "~g"}
+    x_scale = alt.Scale(type="log", domain=[0.04, 6000], nice=False)
+    y_scale = alt.Scale(type="log", domain=[0.05, 200000], nice=False)
+    x_axis = alt.Axis(title="FLOP per byte moved", values=[0.1, 1, 10, 100, 1000], **axes)
+    y_axis = alt.Axis(title="TFLOP/s", titleAngle=0, titleAlign="left", titleX=-34, titleY=-6, **axes)
+    y_axis.values = [0.1, 1, 10, 100, 1000]
+
+    def y(field: str) -> alt.Y:
+        return alt.Y(f"{field}:Q", scale=y_scale, axis=y_axis)
+
+    x = alt.X("x:Q", scale=x_scale, axis=x_axis)
+    hue = alt.Color("bound:N", scale=alt.Scale(domain=list(BOUNDS), range=list(BOUNDS.values())), legend=None)
+    size = alt.Size("share:Q", scale=alt.Scale(domain=[0, 1], range=[40, 1200]), legend=None)
+    points = rows("points").mark_circle(opacity=0.9, stroke=SURFACE, strokeWidth=1)
+    right, left = (rows("labels").transform_filter(f"datum.bound == '{bound}'") for bound in ("memory", "compute"))
+    text: dict[str, Any] = {"fontSize": SIZE, "fill": INK, "baseline": "middle"}
+    return finish(
+        alt.layer(
+            rows("roof").mark_line(stroke=MUTED, strokeWidth=2).encode(x=x, y=y("y")),
+            rows("labels").mark_rule(strokeWidth=1, stroke="var(--il-control)").encode(x=x, y=y("y"), y2="at"),
+            points.encode(x=x, y=y("y"), fill=hue, size=size),
+            right.mark_text(align="left", dx=9, **text).encode(x=x, y=y("at"), text="text:N"),
+            left.mark_text(align="right", dx=-4, **text).encode(x=x, y=y("at"), text="text:N"),
+            rows("ridge").mark_text(align="left", x=4, y=8, fontSize=SIZE, fill=MUTED).encode(text="text:N"),
+        ),
+        width=WIDTH,
+        height=370,
+        autosize=FIT,
+    )
