@@ -13,7 +13,7 @@ def public_modules(init: Path) -> list[str]:
     """The modules that a package's `__init__.py` takes its public names from, in its order."""
     tree = ast.parse(init.read_text(encoding="utf-8"))
     package = init.parent.name
-    imports = (node.module for node in tree.body if isinstance(node, ast.ImportFrom) and node.module)
+    imports = (node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module)
     return list(dict.fromkeys(module for module in imports if module.partition(".")[0] == package))
 
 
