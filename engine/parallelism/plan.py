@@ -44,8 +44,8 @@ class Job:
         dropout: Probability of dropout.
         overlap: Whether data parallelism's and ZeRO's collectives run beside the work.
         overlap_tensor: Whether tensor parallelism's collectives are cut into pieces that run beside the products.
-        whole_boundaries: Whether every device of a tensor group sends the whole hidden state to the next stage, as
-            DeepSpeed's pipeline does, where Megatron-LM sends a tensor-th.
+        paired_sends: Whether a stage sends and receives at the same time, as Megatron-LM's does. DeepSpeed's sends,
+            receives, and gathers the hidden state in the tensor group one after another.
     """
 
     model: Transformer
@@ -59,7 +59,7 @@ class Job:
     dropout: Ratio = 0.0
     overlap: bool = True
     overlap_tensor: bool = False
-    whole_boundaries: bool = False
+    paired_sends: bool = True
 
 
 def job(
@@ -75,7 +75,7 @@ def job(
     dropout: Ratio = 0.0,
     overlap: bool = True,
     overlap_tensor: bool = False,
-    whole_boundaries: bool = False,
+    paired_sends: bool = True,
 ) -> Job:
     """A `Job` from names. Raises `EngineError` for an unknown one."""
     sequence = model.max_seq if sequence is None else sequence
@@ -93,7 +93,7 @@ def job(
         dropout,
         overlap,
         overlap_tensor,
-        whole_boundaries,
+        paired_sends,
     )
 
 
@@ -278,16 +278,22 @@ def _tensor_seconds(
 
 
 def _pipeline_seconds(work: Job, layout: Layout, cluster: Cluster, micro_batch: Count) -> Seconds:
-    """Sends of one stage over the step. With tensor parallelism each device sends its share, unless all send all."""
+    """Sends of one stage over the step. With tensor parallelism each device sends its share of the hidden state.
+
+    Source for DeepSpeed: its repository in March 2022, `runtime/pipe/schedule.py` and `runtime/pipe/engine.py`.
+    """
     p = layout.pipeline
     if p == 1:
         return 0.0
     within = layout.devices <= cluster.node_size
     size = pipeline_parallel.boundary_bytes(micro_batch, work.sequence, work.model.hidden, work.mode.compute.bits // 8)
-    share = 1 if work.whole_boundaries else layout.tensor
     each = collectives.point_to_point(
-        size / share, cluster.bandwidth(within_node=within), cluster.latency(within_node=within)
+        size / layout.tensor, cluster.bandwidth(within_node=within), cluster.latency(within_node=within)
     )
+    if not work.paired_sends:
+        inside = layout.tensor <= cluster.node_size
+        gathered = collectives.all_gather(size, layout.tensor, *cluster.collective(size, within_node=inside))
+        each = 2 * each + gathered
     return pipeline_parallel.boundary_crossings(p, layout.micro_batches, layout.interleave) * each
 
 

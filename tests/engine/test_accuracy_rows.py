@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,19 @@ def test_the_worst_rows_each_have_a_written_reason() -> None:
     for group in TARGETS:
         for comparison in report().worst(group):
             assert len(reason(comparison)) > 40
+
+
+def test_the_half_of_a_row_depends_on_the_run_and_not_on_its_result() -> None:
+    mpt = row("llm-foundry", "7b, 8 x a100-80, batch 6 x 2048")
+    assert replace(mpt, measures={"tokens_per_s_per_gpu": 1.0}).held_out == mpt.held_out
+    assert replace(mpt, settings={**mpt.settings, "precision": "fp32"}).held_out == mpt.held_out
+    assert 0.4 < sum(r.held_out for r in ROWS) / len(ROWS) < 0.6
+
+
+def test_both_halves_together_are_the_group() -> None:
+    made = report()
+    for group in ("time", "device memory"):
+        assert sum(s.count for _, s in made.halves if s.group == group) == len(made.of(group))
 
 
 def test_percentile_is_linear_between_ranks() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from engine.accelerators import accelerator
 from engine.errors import EngineError
-from engine.layout import Layout
+from engine.layout import Layout, stages
 from engine.models import Transformer, model
 from engine.operations import megatron_flops
 from engine.parallelism.cluster import Cluster, cluster
@@ -156,6 +157,53 @@ def test_more_micro_batches_shrink_the_bubble_and_interleaving_too() -> None:
 
     assert bubble(64) < bubble(16) <= 7 / 16
     assert bubble(16, 4) == pytest.approx(bubble(16) / 4)
+
+
+def test_sending_and_receiving_in_turn_takes_twice_as_long_and_a_gather() -> None:
+    layout = Layout(tensor=8, pipeline=8, micro_batches=16)
+    paired, in_turn = (
+        job_time(job(megatron_gpt(96, 12288, 96), policy="full", paired_sends=paired), layout, SELENE, 1)
+        for paired in (True, False)
+    )
+    assert in_turn.pipeline > 2 * paired.pipeline
+    assert in_turn.compute == paired.compute
+
+
+def test_tensor_collectives_cut_into_pieces_hide_all_but_one_piece_at_a_cost() -> None:
+    layout = Layout(tensor=8, sequence_parallel=True, micro_batches=4)
+    exposed, hidden = (
+        job_time(job(megatron_gpt(24, 12288, 96), overlap_tensor=overlap), layout, SELENE, 4).tensor
+        for overlap in (False, True)
+    )
+    # An eighth is waited for; the rest takes 16 of 108 multiprocessors.
+    assert hidden == pytest.approx(exposed * (1 / 8 + 7 / 8 * 16 / 108))
+
+
+def test_embedding_and_head_count_as_blocks_when_stages_are_balanced() -> None:
+    gpt = megatron_gpt(94, 12288, 96)
+    even = Layout(tensor=8, pipeline=8, micro_batches=64)
+    balanced = Layout(tensor=8, pipeline=8, micro_batches=64, balanced=True)
+    assert [stage.blocks for stage in stages(gpt, balanced)] == [11, 11]
+    assert [stage.blocks for stage in stages(gpt, even)] == [12, 12]
+    with pytest.raises(EngineError, match="balanced stages of gpt would hold no block"):
+        stages(megatron_gpt(2, 1024, 16), Layout(pipeline=4, balanced=True))
+
+
+def test_every_further_micro_batch_reads_and_writes_the_gradients_once_more() -> None:
+    work = job(megatron_gpt(24, 2304, 24))
+    one, nine = (job_time(work, Layout(micro_batches=m), SELENE, 1) for m in (1, 9))
+    gradients = 4 * work.model.parameters
+    streaming = 0.9 * SELENE.chip.bandwidth
+    assert nine.update - one.update == pytest.approx(8 * 3 * gradients / streaming, rel=1e-3)
+    assert nine.compute == pytest.approx(9 * one.compute)
+
+
+def test_sharded_gradients_are_copied_and_divided_before_they_are_sent() -> None:
+    work = job(megatron_gpt(24, 2304, 24), framework="torch", mode="bf16")
+    idle = Cluster(replace(SELENE.chip, multiprocessors=0), 8, SELENE.inside, SELENE.network)
+    step = job_time(work, Layout(data=8, zero=3), idle, 4)
+    copied = 4 * 2 * work.model.parameters / (0.9 * SELENE.chip.bandwidth)
+    assert copied < step.data < 2.5 * copied
 
 
 def test_tensor_parallelism_between_nodes_is_a_bad_idea() -> None:

@@ -33,14 +33,17 @@ def _lines(made: Report, *, rows: bool, color: bool) -> list[str]:
     def paint(text: str, code: int) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if color else text
 
-    lines = [paint(f"{'group':<28}{'rows':>6}{'median':>9}{'p90':>9}{'signed':>9}   target", 1)]
+    lines = [paint(f"{'group':<52}{'rows':>6}{'median':>9}{'p90':>9}{'signed':>9}   target", 1)]
     for summary in made.groups:
         target, met = TARGETS.get(summary.group), summary.met
         goal = "" if target is None else f"{target.median:.0%} / {target.p90:.0%} {'met' if met else 'missed'}"
         figures = f"{summary.count:>6}{summary.median:>9.1%}{summary.p90:>9.1%}{summary.signed:>+9.1%}"
         lines.append(
-            f"{GROUPS[summary.group]:<28}{figures}   {goal if met is None else paint(goal, 32 if met else 31)}"
+            f"{GROUPS[summary.group]:<52}{figures}   {goal if met is None else paint(goal, 32 if met else 31)}"
         )
+    for name, summary in made.halves:
+        figures = f"{summary.count:>6}{summary.median:>9.1%}{summary.p90:>9.1%}{summary.signed:>+9.1%}"
+        lines.append(f"{f'{GROUPS[summary.group]}, {name}':<52}{figures}")
     lines += ["", paint(f"{'source':<64}{'group':<15}{'rows':>5}{'median':>9}{'signed':>9}", 1)]
     for title, summary in made.sources:
         figures = f"{summary.group:<15}{summary.count:>5}{summary.median:>9.1%}{summary.signed:>+9.1%}"

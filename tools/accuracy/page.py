@@ -35,6 +35,13 @@ def groups() -> Element:
     return _table("Error of the engine's predictions", header, rows, numbers=range(1, 5))
 
 
+def halves() -> Element:
+    """The same for the half of the rows that later decisions may look at, and the half that they may not."""
+    rows: list[list[Cell]] = [[GROUPS[s.group], name, f"{s.count}", *_errors(s)] for name, s in report().halves]
+    header = ["Group", "Half", "Rows", "Median %", "90th percentile %", "Signed median %"]
+    return _table("Error of the two halves", header, rows, numbers=range(2, 6))
+
+
 def sources() -> Element:
     """The same by source."""
     made = report()
@@ -131,6 +138,7 @@ def rows() -> Element:
 
 PARTS: dict[str, Callable[[], Element]] = {
     "groups": groups,
+    "halves": halves,
     "sources": sources,
     "worst": worst,
     "constants": constants,

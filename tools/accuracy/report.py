@@ -40,6 +40,9 @@ GROUPS = {
 EXACT = ("parameters",)
 """Groups in which anything but equality is a defect."""
 
+HALVED = ("time", "device memory")
+"""Groups with enough rows to hold half of them out (`Row.held_out`)."""
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -74,6 +77,7 @@ class Report:
 
     comparisons: tuple[Comparison, ...]
     groups: tuple[Summary, ...]
+    halves: tuple[tuple[str, Summary], ...]
     sources: tuple[tuple[str, Summary], ...]
     constants: tuple[Constant, ...]
 
@@ -91,12 +95,17 @@ def report() -> Report:
     """Predict every row. The result is kept, because a page asks several times."""
     comparisons = tuple(c for row in load() for c in compare(row))
     groups = tuple(summarize(group, (c for c in comparisons if c.group == group)) for group in GROUPS)
+    halves = tuple(
+        (name, summarize(group, (c for c in comparisons if (c.group, c.row.held_out) == (group, held_out))))
+        for group in HALVED
+        for name, held_out in (("open half", False), ("half held out from now on", True))
+    )
     titles = dict.fromkeys((c.group, c.row.source.title) for c in comparisons)
     sources = tuple(
         (title, summarize(group, (c for c in comparisons if (c.group, c.row.source.title) == (group, title))))
         for group, title in titles
     )
-    return Report(comparisons, groups, sources, constants())
+    return Report(comparisons, groups, halves, sources, constants())
 
 
 def summarize(group: str, comparisons: Iterable[Comparison]) -> Summary:
@@ -149,6 +158,7 @@ def plain(made: Report) -> dict[str, Any]:
     return {
         "targets": {group: asdict(target) for group, target in TARGETS.items()},
         "groups": [{**asdict(summary), "met": summary.met} for summary in made.groups],
+        "halves": [{"half": name, **asdict(summary)} for name, summary in made.halves],
         "sources": [{"title": title, **asdict(summary)} for title, summary in made.sources],
         "constants": [asdict(constant) for constant in made.constants],
         "worst": {
@@ -164,6 +174,7 @@ def plain(made: Report) -> dict[str, Any]:
                 "predicted": c.predicted,
                 "unit": c.unit,
                 "error": c.error,
+                "held_out": c.row.held_out,
                 "source": asdict(c.row.source),
             }
             for c in made.comparisons

@@ -69,7 +69,7 @@ _SETTINGS = frozenset(
         "device_hours",
         "watts",
         "attention_generation",
-        "whole_boundaries",
+        "paired_sends",
         "overlap_tensor",
     }
 ).union(_SHAPE)
@@ -104,7 +104,7 @@ class Row:
 
     @property
     def held_out(self) -> bool:
-        """Whether the row belongs to the half that no decision may be taken on: the last bit of a hash of the run.
+        """Whether the row belongs to the half that later decisions may not look at: the last bit of a hash of the run.
 
         The rule looks at what was run, neither at the result nor at what is assumed of the run.
         """

@@ -75,7 +75,7 @@ def step_seconds(row: Row) -> float:
         dropout=row.get("dropout", 0.0),
         overlap=row.get("overlap", False),
         overlap_tensor=row.get("overlap_tensor", False),
-        whole_boundaries=row.get("whole_boundaries", False),
+        paired_sends=row.get("paired_sends", True),
     )
     return float(job_time(work, layout_of(row), _cluster(row), row.get("batch")).total)
 
