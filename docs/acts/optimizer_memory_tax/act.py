@@ -84,6 +84,15 @@ def total(setting: Setting) -> int:
     return ledger(setting).total_bytes
 
 
+@cache
+def needed(setting: Setting) -> int:
+    """Bytes a device must have: the step's peak with the driver's context.
+
+    Less than the total where gradients arrive while activations leave, more where the update needs temporary tensors.
+    """
+    return ledger(setting).device_total
+
+
 def parts(setting: Setting) -> tuple[Part, ...]:
     """The segments from bottom to top. Optimizer state comes last: what it adds sits on top of all the rest."""
     account = ledger(setting)
@@ -119,7 +128,7 @@ def compute(state: live.State) -> live.View:
     setting, capacity = setting_of(state), DEVICES[state.context].memory_bytes
     everything = parts(setting)
     shown = tuple(part for part in everything if state.controls[part.component])
-    over = total(setting) > capacity
+    over = needed(setting) > DEVICES[state.context].usable_bytes
     size = sum(part.size for part in shown)
     outline = prediction_outline(state, shown)
     highest = max([size / GB, *(float(row["to"] or 0) for row in outline)])
@@ -134,10 +143,11 @@ def compute(state: live.State) -> live.View:
             "total": ({"gb": size / GB, "text": f"{gb(size)} GB"},),
             "prediction": outline,
         },
-        headline=headline(everything, shown),
+        headline=headline(everything, shown, fits_above_the_line=not over and total(setting) > capacity),
         summary=f"GPT-2 XL with {setting.words}: "
         + ", ".join(f"{part.label} {gb(part.size)} GB" for part in everything)
-        + f". Together {gb(total(setting))} GB, against {capacity / GB:.1f} GB on the {DEVICE_NAMES[state.context]}.",
+        + f". Together {gb(total(setting))} GB. At its peak the step needs {gb(needed(setting))} GB of the "
+        f"{capacity / GB:.1f} GB on the {DEVICE_NAMES[state.context]}.",
         tables={"ledger": ledger_table(setting, everything, shown)},
         failure=out_of_memory(setting, state.context) if over else None,
     )
@@ -176,13 +186,15 @@ def prediction_outline(state: live.State, shown: Sequence[Part]) -> tuple[live.R
     return ({"from": base, "to": base + predicted, "text": f"you: +{predicted:g} GB"},)
 
 
-def headline(everything: Sequence[Part], shown: Sequence[Part]) -> live.Figure:
+def headline(everything: Sequence[Part], shown: Sequence[Part], *, fits_above_the_line: bool) -> live.Figure:
     """The sum of what is shown. Hiding a component frees no memory, so the label says what is counted."""
     complete = gb(sum(part.size for part in everything))
-    if len(shown) == len(everything):
-        return live.Figure("Memory for training", complete, "GB")
-    counted = " + ".join(part.label.lower().replace("adam", "Adam") for part in shown) or "nothing"
-    return live.Figure(f"Counted: {counted} (all: {complete} GB)", gb(sum(part.size for part in shown)), "GB")
+    if len(shown) < len(everything):
+        counted = " + ".join(part.label.lower().replace("adam", "Adam") for part in shown) or "nothing"
+        return live.Figure(f"Counted: {counted} (all: {complete} GB)", gb(sum(part.size for part in shown)), "GB")
+    if fits_above_the_line:
+        return live.Figure("Above the line, and yet it fits: not all of it is alive at once", complete, "GB")
+    return live.Figure("Memory for training", complete, "GB")
 
 
 def ledger_table(setting: Setting, everything: Sequence[Part], shown: Sequence[Part]) -> live.Table:
@@ -204,7 +216,11 @@ def ledger_table(setting: Setting, everything: Sequence[Part], shown: Sequence[P
             live.Column("each", "Per parameter", "bytes", numeric=True),
             live.Column("shown", "In the chart"),
         ),
-        [*rows, {"component": "Total", "size": gb(total(setting)), "each": "–", "shown": ""}],
+        [
+            *rows,
+            {"component": "Total", "size": gb(total(setting)), "each": "–", "shown": ""},
+            {"component": "Needed at the peak", "size": gb(needed(setting)), "each": "–", "shown": ""},
+        ],
     )
 
 
@@ -213,12 +229,13 @@ def ledger_table(setting: Setting, everything: Sequence[Part], shown: Sequence[P
 
 def out_of_memory(setting: Setting, context: str) -> live.Failure:
     """The failure of a setting that does not fit the context's device."""
-    capacity, name, need = DEVICES[context].memory_bytes, DEVICE_NAMES[context], total(setting)
+    room, name, need = DEVICES[context].usable_bytes, DEVICE_NAMES[context], needed(setting)
     return live.Failure(
         title="Out of memory",
         what=culprit(setting, context),
-        excess=f"{gb(need)} GB are needed and the {name} has {gb(capacity)} GB: {gb(need - capacity)} GB too much.",
-        remedy=remedy(setting, capacity),
+        excess=f"At its peak the step needs {gb(need)} GB and the {name} can give {gb(room)} GB: "
+        f"{gb(need - room)} GB too much.",
+        remedy=remedy(setting, room),
     )
 
 
@@ -242,38 +259,21 @@ def culprit(setting: Setting, context: str) -> str:
 
 
 # --8<-- [start:remedy]
-def remedy(setting: Setting, capacity: int) -> str:
+def remedy(setting: Setting, room: int) -> str:
     """The fewest changes that make it fit, found by asking the engine about every setting the controls offer."""
-    fitting = sorted((other for other in SETTINGS if total(other) <= capacity), key=total)
-    if not fitting:
-        return no_remedy(capacity)
+    fitting = sorted((other for other in SETTINGS if needed(other) <= room), key=needed)
     fewest = min(len(setting.changes_to(other)) for other in fitting)
     nearest = [other for other in fitting if len(setting.changes_to(other)) == fewest]
     if fewest > 1:
         change = " with ".join(setting.changes_to(nearest[-1]).values())
-        return f"No single change is enough; {change} would fit ({gb(total(nearest[-1]))} GB)."
+        return f"No single change is enough; {change} would fit ({gb(needed(nearest[-1]))} GB at the peak)."
     # Sorted by size: of several steps on one control the last wins, which gives up the least.
     best = {next(iter(setting.changes_to(other))): other for other in nearest}
-    offers = [f"{setting.changes_to(other)[control]} ({gb(total(other))} GB)" for control, other in best.items()]
+    offers = [f"{setting.changes_to(other)[control]} ({gb(needed(other))} GB)" for control, other in best.items()]
     return f"One change is enough: {', or '.join(offers)}."
 
 
 # --8<-- [end:remedy]
-
-
-def no_remedy(capacity: int) -> str:
-    """What to say when no setting fits: the smallest one, and how far its sequences must be halved."""
-    smallest = min(SETTINGS, key=total)
-    message = f"Nothing offered here fits: even {smallest.words} needs {gb(total(smallest))} GB."
-    sequence, size = GPT2_XL.max_seq, total(smallest)
-    while size > capacity and sequence > 1:
-        sequence //= 2
-        size = training_memory(
-            GPT2_XL, optimizer=smallest.optimizer, precision=smallest.precision, batch=smallest.batch, sequence=sequence
-        ).total_bytes
-    if size > capacity:
-        return message
-    return f"{message} With sequences of {sequence} tokens instead of {GPT2_XL.max_seq:,} it would: {gb(size)} GB."
 
 
 # ---- the reveal: the gap, two vectors, what "3x" counts, and what the memory buys ----
