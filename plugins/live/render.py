@@ -41,7 +41,6 @@ def act(baked: BakedAct, act_url: str, spec_urls: Mapping[str, str], math_html: 
         charts=charts,
         act_url=act_url,
         math_html=math_html,
-        noscript_html="",
         prefix=f"act-{baked.name}",
     )
 
