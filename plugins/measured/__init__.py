@@ -8,6 +8,9 @@ What an author writes and what it becomes is described in `docs/authoring/`. The
 | `records`, `evidence` | the committed records: checked, read by path, put in words |
 | `expressions`, `child`, `computed` | engine expressions: evaluated in a child process, cached |
 | `inline`, `options`, `cells`, `table`, `markup` | what an author writes, and the number or table it becomes |
+| `claims_data`, `claims_accounting` | the claim files: read, checked, their accountings |
+| `claims`, `claims_verdict`, `claims_page` | claims: evaluated in one request, judged, listed with a filter |
+| `claims_places` | compares the places that claims name with the documents themselves |
 | `extension` | the Markdown extension that ties these to a page |
 | `plugin`, `config` | the thin MkDocs shell |
 """

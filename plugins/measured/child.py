@@ -1,6 +1,6 @@
 """The build's child process: imports the engine and evaluates the expressions of a page, JSON lines in and out.
 
-    {"engine": "/folder/engine", "expressions": ["model('gpt2').parameters"]}
+    {"engine": "/folder/engine", "expressions": ["model('gpt2').parameters"], "from_engine": true}
     {"ok": [{"magnitude": 124439808, "unit": "1", "origin": "engine.models.Transformer.parameters"}]}
 
 An expression that is wrong is answered by `{"what": …, "fix": …}` in its place, an engine that cannot be imported by
@@ -42,7 +42,7 @@ def respond(request: dict[str, Any]) -> dict[str, Any]:
     answers: list[dict[str, Any]] = []
     for text in request["expressions"]:
         try:
-            answers.append(asdict(evaluate(text)))
+            answers.append(asdict(evaluate(text, from_engine=request["from_engine"])))
         except MeasuredError as error:
             answers.append({"what": error.what, "fix": error.fix})
     return {"ok": answers}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -33,39 +33,45 @@ class Computed:
         self._version = fingerprint((engine, *_EVALUATED_BY))
         self._child = Child("plugins.measured.child", TIME_LIMIT_S, scratch)
 
-    def values(self, expressions: Iterable[str]) -> Mapping[str, Outcome | MeasuredError]:
-        """The outcome of every expression, or what is wrong with it. Only what is not cached is computed."""
+    def values(self, expressions: Iterable[str], *, from_engine: bool = True) -> dict[str, Outcome | MeasuredError]:
+        """The outcome of every expression, or what is wrong with it. Only what is not cached is computed.
+
+        Args:
+            expressions: What to evaluate.
+            from_engine: Whether every value must come from the engine; if not, none may.
+        """
         outcomes: dict[str, Outcome | MeasuredError] = {}
         missing: list[str] = []
         for expression in dict.fromkeys(expressions):
-            if (cached := self._cache.get(self._key(expression))) is not None:
+            if (cached := self._cache.get(self._key(expression, from_engine))) is not None:
                 outcomes[expression] = Outcome(**cached)
             else:
                 missing.append(expression)
-        for expression, answer in zip(missing, self._ask(missing), strict=True):
+        for expression, answer in zip(missing, self._ask(missing, from_engine), strict=True):
             if "what" in answer:
                 outcomes[expression] = MeasuredError(answer["what"], answer["fix"])
             else:
                 outcomes[expression] = Outcome(**answer)
-                self._cache.put(self._key(expression), answer)
+                self._cache.put(self._key(expression, from_engine), answer)
         return outcomes
 
     def close(self) -> None:
         """End the child process; a later request starts it again."""
         self._child.close()
 
-    def _key(self, expression: str) -> str:
-        return digest("computed", self._version, expression)
+    def _key(self, expression: str, from_engine: bool) -> str:
+        return digest("computed" if from_engine else "arithmetic", self._version, expression)
 
-    def _ask(self, expressions: list[str]) -> list[dict[str, Any]]:
+    def _ask(self, expressions: list[str], from_engine: bool) -> list[dict[str, Any]]:
         if not expressions:
             return []
+        request = {"engine": str(self._engine), "expressions": expressions, "from_engine": from_engine}
         try:
-            answer = self._child.request({"engine": str(self._engine), "expressions": expressions})
+            answer = self._child.request(request)
         except ChildError as error:
             if len(expressions) > 1:
                 # One of them ended the child: asked one by one, the culprit is found and the others get their value.
-                return [answer for expression in expressions for answer in self._ask([expression])]
+                return [answer for expression in expressions for answer in self._ask([expression], from_engine)]
             return [{"what": f"'{expressions[0]}' has no value", "fix": f"{error}"}]
         if "error" in answer:
             return [{"what": answer["error"], "fix": f"repair {self._name()}"}] * len(expressions)

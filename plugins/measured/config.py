@@ -15,6 +15,8 @@ class MeasuredConfig(Config):  # type: ignore[no-untyped-call]
     schema: the JSON Schema of a record.
     reference: the page of the engine's reference, relative to the docs folder; empty for numbers without links.
     published: the folder of the site in which copies of the records are published.
+    claims: the folder of the claim files.
+    claims_page: the page that lists the claims, relative to the docs folder.
     cache: whether computed values are kept between builds.
     cache_dir: where they are kept.
     """
@@ -25,5 +27,7 @@ class MeasuredConfig(Config):  # type: ignore[no-untyped-call]
     schema = c.Type(str, default="gpu_bench/schema/record.json")
     reference = c.Type(str, default="reference/engine.md")
     published = c.Type(str, default="measured/records")
+    claims = c.Type(str, default="docs/claims")
+    claims_page = c.Type(str, default="claims/index.md")
     cache = c.Type(bool, default=True)
     cache_dir = c.Type(str, default=".cache/measured")

@@ -58,6 +58,7 @@ _BUILTINS: Mapping[str, Callable[..., Any]] = {
     "int": int,
     "float": float,
     "abs": abs,
+    "quantity": quantity,
 }
 
 
@@ -91,15 +92,22 @@ class Evaluator:
         self.public = frozenset(package.__all__)
         self.unit_of: Callable[[Any], str | None] = package.unit_of
 
-    def evaluate(self, text: str) -> Outcome:
-        """The number that `text` stands for. Raises `MeasuredError` with the fix for anything it cannot be."""
+    def evaluate(self, text: str, *, from_engine: bool = True) -> Outcome:
+        """The number that `text` stands for. Raises `MeasuredError` with the fix for anything it cannot be.
+
+        Args:
+            text: The expression.
+            from_engine: Whether the value must come from the engine. If not, it must be arithmetic on typed numbers.
+        """
         try:
             tree = ast.parse(text.strip(), mode="eval")
         except SyntaxError as error:
             raise MeasuredError(f"'{text}' is not an expression: {error.msg}") from error
         result = self._visit(tree.body, {})
         value = result.value
-        if not result.origin:
+        if from_engine is not bool(result.origin):
+            if result.origin:
+                raise MeasuredError(f"'{text}' takes something from the engine", "write it as 'engine'")
             raise MeasuredError(f"'{text}' takes nothing from the engine", "an inline number must be computed by it")
         if isinstance(value, int | float) and not isinstance(value, bool):
             value = quantity(value, "1")

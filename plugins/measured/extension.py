@@ -1,4 +1,4 @@
-"""The Markdown extension: finds inline numbers and measured tables in a page and writes their values into it.
+"""The Markdown extension: finds inline numbers, measured tables and claims in a page and writes their values into it.
 
 While a page is parsed only placeholders are made. When the whole page is there, one step fills them all, so that all
 expressions of a page are evaluated together, and so that headings have their numbers before the table of contents is
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
@@ -20,6 +20,8 @@ from markdown.util import STX
 from pymdownx.blocks import BlocksExtension, BlocksProcessor  # type: ignore[import-untyped]
 from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
 
+from plugins.measured import claims_page
+from plugins.measured.claims import Claims
 from plugins.measured.computed import Computed
 from plugins.measured.errors import MeasuredError
 from plugins.measured.expressions import Outcome
@@ -33,7 +35,7 @@ from plugins.shared.locate import unstamp
 _KIND, _LINE, _TEXT = "data-il-kind", "data-il-line", "data-il-text"
 _CODE_SPAN = r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)"
 """Any code span. Those that are not ours are passed over whole, so an example in a longer span stays an example."""
-_OURS = re.compile(r"\{(engine|record)\}(.*)", re.DOTALL)
+_OURS = re.compile(r"\{(engine|record|claims?)\}(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -41,23 +43,29 @@ class Sources:
     """What numbers come from, the same for all pages of a build.
 
     plan: suite -> its cases, as the benchmark defines them.
+    claims: what the source documents say.
     """
 
     computed: Computed
     records: Records
     plan: Mapping[str, Sequence[str]]
+    claims: Claims
 
 
 @dataclass(frozen=True)
 class PageContext:
-    """Where the page stands: how its numbers link to their origin, and who is told about a mistake in which line."""
+    """Where the page stands: how its numbers link to their origin, and who is told about a mistake in which line.
+
+    mentions: which pages speak of which claim.
+    """
 
     links: Links
     report: Callable[[int | None, MeasuredError], None]
+    mentions: claims_page.Mentions = field(default_factory=dict)
 
 
 class MeasuredExtension(BlocksExtension):  # type: ignore[misc]
-    """Inline numbers and measured tables. Set `page` before each page is converted."""
+    """Inline numbers, measured tables and claims. Set `page` before each page is converted."""
 
     def __init__(self, sources: Sources, page: PageContext, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -73,10 +81,11 @@ class MeasuredExtension(BlocksExtension):  # type: ignore[misc]
     def extendMarkdownBlocks(self, md: Markdown, block_mgr: BlocksProcessor) -> None:  # noqa: N802
         """Register the block."""
         block_mgr.register(_MeasuredBlock, {})
+        block_mgr.register(_ClaimsBlock, {})
 
 
 class _InlineNumber(InlineProcessor):
-    """Turns a code span that starts with `{engine}` or `{record}` into a placeholder."""
+    """Turns a code span that starts with `{engine}`, `{record}`, `{claim}` or `{claims}` into a placeholder."""
 
     def handleMatch(  # type: ignore[override] # noqa: N802
         self, m: re.Match[str], data: str
@@ -93,15 +102,23 @@ class _MeasuredBlock(Block):  # type: ignore[misc]
 
     NAME = "measured"
     ARGUMENT = None
+    KIND = "table"
 
     def on_markdown(self) -> str:
         return "raw"
 
     def on_create(self, parent: Element) -> Element:
-        suite, line = unstamp(self.argument or "")
+        name, line = unstamp(self.argument or "")
         made = SubElement(parent, "div")
-        made.attrib.update(_placeholder("table", suite.strip(), line).attrib)
+        made.attrib.update(_placeholder(self.KIND, name.strip(), line).attrib)
         return made
+
+
+class _ClaimsBlock(_MeasuredBlock):
+    """`/// claims | list`, without content."""
+
+    NAME = "claims"
+    KIND = "claims list"
 
 
 class _Filler(Treeprocessor):
@@ -118,10 +135,7 @@ class _Filler(Treeprocessor):
         for place, inside_link in found:
             line = int(place.attrib[_LINE]) if place.attrib[_LINE] else None
             try:
-                if place.attrib[_KIND] == "table":
-                    made = _table(place, sources, page.links)
-                else:
-                    made = _number(place, sources, outcomes, page.links).element(inside_link=inside_link)
+                made = _made(place, sources, outcomes, page, inside_link)
             except MeasuredError as error:
                 offset = error.offset if isinstance(error, OptionError) and line is not None else 0
                 page.report(None if line is None else line + offset, error)
@@ -151,6 +165,26 @@ def _expressions(places: Iterator[Element]) -> Iterator[str]:
             expression, bar, _ = place.attrib[_TEXT].rpartition("|")
             if bar:
                 yield expression.strip()
+
+
+def _made(
+    place: Element,
+    sources: Sources,
+    outcomes: Mapping[str, Outcome | MeasuredError],
+    page: PageContext,
+    inside_link: bool,
+) -> Element:
+    """What a placeholder stands for."""
+    kind, text = place.attrib[_KIND], place.attrib[_TEXT]
+    if kind == "table":
+        return _table(place, sources, page.links)
+    if kind == "claims list":
+        return claims_page.block(text, sources.claims, page.mentions, page.links)
+    if kind == "claim":
+        return claims_page.badge(text, sources.claims, page.links, inside_link=inside_link)
+    if kind == "claims":
+        return claims_page.count(text, sources.claims, page.links, inside_link=inside_link)
+    return _number(place, sources, outcomes, page.links).element(inside_link=inside_link)
 
 
 def _number(place: Element, sources: Sources, outcomes: Mapping[str, Outcome | MeasuredError], links: Links) -> Number:

@@ -47,11 +47,13 @@ class Links:
     page: the page that the links stand on.
     reference: the page of the engine's reference, or empty for no links.
     records: the folder under which the raw records are published.
+    claims: the claims page, or empty when there is none.
     """
 
     page: str
     reference: str
     records: str
+    claims: str = ""
 
     def to_reference(self, origin: str) -> str:
         """The link to a public name of the engine; empty when the site has no reference."""
@@ -60,6 +62,14 @@ class Links:
     def to_record(self, file: str) -> str:
         """The link to the published copy of a record."""
         return self._relative(posixpath.join(self.records, file))
+
+    def to_claim(self, name: str) -> str:
+        """The link to a claim, or to the list of all for an empty name; empty when the site has no claims page."""
+        return f"{self._relative(self.claims)}#{name or 'claims-list'}" if self.claims else ""
+
+    def to_page(self, page: str) -> str:
+        """The link to another page."""
+        return self._relative(page)
 
     def _relative(self, target: str) -> str:
         return posixpath.relpath(target, posixpath.dirname(self.page) or ".")

@@ -6,6 +6,7 @@ import posixpath
 from pathlib import Path
 from typing import Any
 
+from mkdocs.config.config_options import ExtraScriptValue
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
@@ -14,7 +15,10 @@ from mkdocs.structure.pages import Page
 
 from gpu_bench.cases import SUITES
 from gpu_bench.records import inconsistencies
-from plugins.measured import records
+from plugins.measured import claims_data, records
+from plugins.measured.claims import Claims
+from plugins.measured.claims_mentions import mentions
+from plugins.measured.claims_page import Mention
 from plugins.measured.computed import Computed
 from plugins.measured.config import MeasuredConfig
 from plugins.measured.errors import MeasuredError
@@ -25,17 +29,21 @@ from plugins.shared.cache import Cache
 
 log = get_plugin_logger("measured")
 
-STYLESHEET = "assets/measured/measured.css"
+STYLESHEETS = ("measured.css", "claims.css")
+SCRIPT = "claims.js"
+ASSETS = "assets/measured"
 
 
 class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-call]
-    """Inline numbers and measured tables for MkDocs."""
+    """Inline numbers, measured tables and claims for MkDocs."""
 
     def __init__(self) -> None:
         self._extension: MeasuredExtension | None = None
         self._locate = locate.LocateExtension()
         self._schema = Path()
         self._reference = ""
+        self._claims_page = ""
+        self._mentions: dict[str, list[Mention]] = {}
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig | None:
         """Read the records, prepare the engine, and add the Markdown extension. Runs again before every rebuild."""
@@ -55,22 +63,37 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
         computed = Computed(engine, Cache(cache / "values" if self.config.cache else None), cache / "bytecode")
         self._locate = locate.install(config)
         self._reference = self.config.reference
+        self._claims_page = self.config.claims_page
+        claim_files = claims_data.load(root / self.config.claims, root)
+        for defect in claim_files.defects:
+            log.warning("%s", defect)
         plan = {suite: tuple(case.name for case in cases) for suite, cases in SUITES.items()}
-        self._extension = MeasuredExtension(Sources(computed, loaded, plan), self._context("index.md"))
+        claims = Claims(claim_files, computed, loaded, plan)
+        self._extension = MeasuredExtension(Sources(computed, loaded, plan, claims), self._context("index.md"))
         extensions: list[Any] = config.markdown_extensions
         extensions.append(self._extension)
-        config.extra_css.append(STYLESHEET)
-        config.watch += [str(path) for path in (engine, folder, self._schema) if path.exists()]
+        config.extra_css += [posixpath.join(ASSETS, name) for name in STYLESHEETS]
+        if claim_files.claims:
+            script = ExtraScriptValue(posixpath.join(ASSETS, SCRIPT))
+            script.defer = True
+            config.extra_javascript.append(script)
+        watched = (engine, folder, self._schema, root / self.config.claims)
+        config.watch += [str(path) for path in watched if path.exists()]
         return config
 
     # Late, so that a reference page that another plugin generates is already among the files.
     @event_priority(-50)
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
-        """Publish the stylesheet, the raw records and their schema."""
+        """Publish the assets, the raw records and the schemas; find the pages that speak of claims."""
         if self._extension is None:
             return files
-        loaded = self._extension.sources.records
-        published: list[tuple[str, Path]] = [(STYLESHEET, Path(__file__).with_name("measured.css"))]
+        sources = self._extension.sources
+        loaded = sources.records
+        own = Path(__file__).parent
+        published = [(posixpath.join(ASSETS, name), own / name) for name in STYLESHEETS]
+        if sources.claims.files.claims:
+            published.append((posixpath.join(ASSETS, SCRIPT), own / SCRIPT))
+            published.append((posixpath.join(posixpath.dirname(self._claims_page), "schema.json"), claims_data.SCHEMA))
         if self._schema.is_file():
             published.append((posixpath.join(self.config.published, "schema.json"), self._schema))
         for record in loaded.records:
@@ -80,6 +103,12 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
         if self._reference and files.get_file_from_path(self._reference) is None:
             log.warning("option 'reference': there is no page '%s'; numbers get no link to it", self._reference)
             self._reference = ""
+        if files.get_file_from_path(self._claims_page) is None:
+            self._claims_page = ""
+        pages = ((file.src_uri, file.content_string) for file in files.documentation_pages())
+        self._mentions = mentions(pages, self._claims_page)
+        for defect in sources.claims.defects:
+            log.warning("%s", defect)
         return files
 
     def on_page_markdown(self, markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> None:
@@ -97,7 +126,8 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
         self._close()
 
     def _context(self, src_uri: str) -> PageContext:
-        return PageContext(Links(src_uri, self._reference, self.config.published), self._report)
+        links = Links(src_uri, self._reference, self.config.published, self._claims_page)
+        return PageContext(links, self._report, self._mentions)
 
     def _report(self, line: int | None, error: MeasuredError) -> None:
         """A mistake of an author: a warning, which fails the strict build."""
