@@ -46,6 +46,8 @@ class Job:
         overlap_tensor: Whether tensor parallelism's collectives are cut into pieces that run beside the products.
         paired_sends: Whether a stage sends and receives at the same time, as Megatron-LM's does. DeepSpeed's sends,
             receives, and gathers the hidden state in the tensor group one after another.
+        metrics: Cross-entropies that the training loop computes from the logits besides the loss, in FP32 and without
+            gradient. Composer computes two by default, of which one is the loss again and the other its exponential.
     """
 
     model: Transformer
@@ -60,6 +62,7 @@ class Job:
     overlap: bool = True
     overlap_tensor: bool = False
     paired_sends: bool = True
+    metrics: Count = 0
 
 
 def job(
@@ -76,6 +79,7 @@ def job(
     overlap: bool = True,
     overlap_tensor: bool = False,
     paired_sends: bool = True,
+    metrics: Count = 0,
 ) -> Job:
     """A `Job` from names. Raises `EngineError` for an unknown one."""
     sequence = model.max_seq if sequence is None else sequence
@@ -94,6 +98,7 @@ def job(
         overlap,
         overlap_tensor,
         paired_sends,
+        metrics,
     )
 
 
@@ -192,11 +197,12 @@ def job_time(work: Job, layout: Layout, cluster: Cluster, micro_batch: Count) ->
     m, p, v = layout.micro_batches, layout.pipeline, layout.interleave
     ends = stages(work.model, layout)
     steps = [_stage_step(work, stage, layout, cluster, micro_batch) for stage in ends]
-    slowest = max(range(len(ends)), key=lambda i: _busy(steps[i], layout))
+    times = [_busy(work, stage, layout, cluster, micro_batch, step) for stage, step in zip(ends, steps, strict=True)]
+    busy = max(times)
+    slowest = times.index(busy)
     stage, step = ends[slowest], steps[slowest]
-    busy = _busy(step, layout)
     # The slowest stage works on m micro-batches; before its first and after its last it waits for the p - 1 others.
-    others = sum(_busy(steps[i], layout) for i in range(len(ends)) if i != slowest)
+    others = sum(times) - busy
     middle = max(p - len(ends), 0) * _middle(work, layout, cluster, micro_batch, ends)
     bubble = (others + middle) / v
     units = cluster.chip.multiprocessors
@@ -243,9 +249,19 @@ def _stage_step(work: Job, stage: Stage, layout: Layout, cluster: Cluster, micro
     return plan(micro_batch, work.sequence, layout.micro_batches)
 
 
-def _busy(step: StepTime, layout: Layout) -> Seconds:
+def _busy(work: Job, stage: Stage, layout: Layout, cluster: Cluster, micro_batch: Count, step: StepTime) -> Seconds:
     """Seconds of one micro-batch: the device's, unless the host cannot keep up."""
-    return maximum(step.forward + step.backward + step.recompute, step.host) / layout.micro_batches
+    device = step.forward + step.backward + step.recompute
+    return maximum(device, step.host) / layout.micro_batches + _metrics(work, stage, cluster, micro_batch)
+
+
+def _metrics(work: Job, stage: Stage, cluster: Cluster, micro_batch: Count) -> Seconds:
+    """Seconds per micro-batch of cross-entropies for metrics: cast to fp32, then log-softmax, both in memory."""
+    if not stage.last:
+        return 0.0
+    logits = micro_batch * work.sequence * stage.model.vocab
+    moved = logits * (work.mode.compute.bits // 8 + 3 * 4)
+    return work.metrics * moved / (STREAM_EFFICIENCY * cluster.chip.bandwidth)
 
 
 def _middle(work: Job, layout: Layout, cluster: Cluster, micro_batch: Count, ends: tuple[Stage, ...]) -> Seconds:
@@ -255,7 +271,8 @@ def _middle(work: Job, layout: Layout, cluster: Cluster, micro_batch: Count, end
     first = ends[0]
     blocks = first.blocks + layout.balanced
     stage = Stage(first.model, blocks, first.kept_blocks, first.in_flight, first=False, last=False)
-    return _busy(_stage_step(work, stage, layout, cluster, micro_batch), layout)
+    step = _stage_step(work, stage, layout, cluster, micro_batch)
+    return _busy(work, stage, layout, cluster, micro_batch, step)
 
 
 def _tensor_seconds(

@@ -70,6 +70,7 @@ _SETTINGS = frozenset(
         "watts",
         "attention_generation",
         "paired_sends",
+        "metrics",
         "overlap_tensor",
     }
 ).union(_SHAPE)

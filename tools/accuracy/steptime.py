@@ -76,6 +76,7 @@ def step_seconds(row: Row) -> float:
         overlap=row.get("overlap", False),
         overlap_tensor=row.get("overlap_tensor", False),
         paired_sends=row.get("paired_sends", True),
+        metrics=row.get("metrics", 0),
     )
     return float(job_time(work, layout_of(row), _cluster(row), row.get("batch")).total)
 
