@@ -12,6 +12,9 @@ from gpu_bench import BENCHMARK_VERSION, provenance, runner, validation
 from gpu_bench.cases import SUITES, find_cases
 from gpu_bench.records import RESULTS
 
+_RETRIES = {"local": 0, "ray": 2}
+"""On one machine a killed worker is mostly the case's own fault; among many machines some die."""
+
 
 class _Parser(argparse.ArgumentParser):
     """Bad input is one line and exit status 2."""
@@ -29,6 +32,12 @@ def _seconds(text: str) -> float:
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds; allowed: more than 0")
     return value
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a count; allowed: 0, 1, 2, ...")
+    return int(text)
 
 
 def _parser() -> _Parser:
@@ -49,6 +58,18 @@ def _parser() -> _Parser:
         default=0.0,
         metavar="SECONDS",
         help="patience for a quiet machine: wait before repeats, and measure spoiled ones again",
+    )
+    run.add_argument(
+        "--executor",
+        choices=("local", "ray"),
+        default="local",
+        help="local: this machine, one case at a time; ray: a Ray cluster (RAY_ADDRESS, or this machine), one per GPU",
+    )
+    run.add_argument(
+        "--retries",
+        type=_count,
+        metavar="N",
+        help="begin a repeat again, up to N times, whose process or machine was taken away (local: 0, ray: 2)",
     )
     validate = commands.add_parser("validate", help="check records", allow_abbrev=False)
     validate.add_argument("paths", nargs="*", type=Path, default=[RESULTS], help="records or folders of them")
@@ -71,6 +92,9 @@ def _run(options: argparse.Namespace, arguments: Sequence[str]) -> int:
         raise ValueError(f"nothing to run: give --suite or --case; suites: {', '.join(SUITES)}")
     if options.out.exists() and not options.out.is_dir():
         raise ValueError(f"--out '{options.out}' is a file; allowed: a folder")
+    if options.executor == "ray" and options.wait_for_quiet:
+        raise ValueError("--wait-for-quiet looks at this machine only; allowed with --executor local")
+    retries = _RETRIES[options.executor] if options.retries is None else options.retries
     cases = find_cases(options.suite, tuple(options.case))
     settings = runner.Settings(
         device=options.device,
@@ -79,6 +103,8 @@ def _run(options: argparse.Namespace, arguments: Sequence[str]) -> int:
         budget_s=options.budget_seconds,
         patience_s=options.wait_for_quiet,
         command=provenance.recorded_command(arguments),
+        executor=options.executor,
+        retries=retries,
     )
     return runner.run(cases, settings)
 

@@ -17,14 +17,15 @@ from gpu_bench import provenance, records
 from gpu_bench.executors import RunError
 from gpu_bench.progress import duration
 
-_PROBE_LIMIT_S = 120.0
+PROBE_LIMIT_S = 120.0
+"""What finding out what a machine is may take: PyTorch is imported, possibly from a slow disk."""
 _TAIL_LINES = 6
 """How much of a dead worker's last words goes into the record."""
 
 
 def probe(device: str) -> dict[str, Any]:
     """What the machine is, found by a short-lived process. Raises `RunError` when the device is not there."""
-    report = work({"task": "probe", "device": device}, _PROBE_LIMIT_S)
+    report = work({"task": "probe", "device": device}, PROBE_LIMIT_S)
     if "unavailable" in report:
         raise RunError(report["unavailable"])
     if "device" not in report:

@@ -34,6 +34,7 @@ def required(extra: str) -> set[str]:
     [
         ("Building the site (Python, extra `site`)", "site"),
         ("Measuring (Python, extra `bench`)", "bench"),
+        ("Measuring on a cluster (Python, extra `ray`)", "ray"),
         ("Developing (Python, extra `dev`)", "dev"),
     ],
 )

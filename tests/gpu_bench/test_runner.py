@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ import pytest
 from gpu_bench import runner, validation
 from gpu_bench.cases import Case
 from gpu_bench.runner import Settings
+from tests.gpu_bench.processes import alive, within
 from tests.gpu_bench.tiny import tiny_case
 
 
@@ -178,27 +178,9 @@ runner.run([("trial", tiny_case(steps=100_000))], runner.Settings("cpu", Path(sy
 def test_no_worker_outlives_its_runner(tmp_path: Path) -> None:
     parent = subprocess.Popen([sys.executable, "-c", _RUNNER, str(tmp_path)], cwd=Path(__file__).parents[2])
     try:
-        assert _within(60, (tmp_path / "pid").exists)
+        assert within(60, (tmp_path / "pid").exists)
     finally:
         parent.kill()
         parent.wait()
     worker = int((tmp_path / "pid").read_text(encoding="ascii"))
-    assert _within(60, lambda: not _alive(worker))
-
-
-def _within(seconds: float, holds: Callable[[], bool]) -> bool:
-    """Whether something becomes true in time."""
-    end = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.1)
-    return True
-
-
-def _alive(pid: int) -> bool:
-    """Whether the process runs; one that ended and waits to be collected does not."""
-    try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-    except OSError:
-        return False
+    assert within(60, lambda: not alive(worker))
