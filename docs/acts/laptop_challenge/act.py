@@ -217,7 +217,7 @@ def compute(state: live.State) -> live.View:
             "memory": memory_table(setting),
             "floors": floors_table() if open_ else CLOSED,
             "weight": weight_table() if open_ else CLOSED,
-            **({"levers": levers_table(setting)} if open_ else {}),
+            "levers": levers_table(setting) if open_ else CLOSED,
         },
         failure=problem,
     )

@@ -223,7 +223,6 @@ def compute(state: live.State) -> live.View:
             "batch": batch_table(setting),
             "overlap": overlap_table(setting),
             "levers": levers_table(setting),
-            "walkthrough": walkthrough_table(),
         },
         failure=None if runs else out_of_memory(setting),
     )
@@ -249,7 +248,7 @@ def covered() -> live.View:
         "spans": (),
     }
     summary = "One iteration of training, not yet divided into its parts."
-    return live.View(rows, live.Figure("GPU utilization", "?", "%"), summary, dict.fromkeys(charts, hidden))
+    return live.View(rows, live.Figure("GPU utilization", "?", "%"), summary, dict.fromkeys((*charts, "levers"), hidden))
 
 
 def lanes(setting: Setting, runs: bool) -> Iterator[live.Row]:

@@ -1,0 +1,74 @@
+"""What the tests of acts share: an act as the build loads it, its charts as the build draws them, numbers in texts."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from plugins.live.bake import _chart, _load, draw
+from plugins.live.runtime.acts import LoadedAct, load
+
+ACTS = Path(__file__).parents[2] / "docs/acts"
+
+
+def loaded(name: str, records: str = "") -> LoadedAct:
+    """An act by name, with the line of records that the build would append."""
+    path = ACTS / name.replace("-", "_") / "act.py"
+    return load(name, path.read_text(encoding="utf-8") + records, str(path))
+
+
+def state_of(act: LoadedAct, prediction: float | None = None, **controls: Any) -> dict[str, Any]:
+    """The default state with some controls moved."""
+    described: Any = act.describe()
+    unknown = set(controls) - set(described["state"]["controls"])
+    assert not unknown, unknown
+    return {
+        "context": described["state"]["context"],
+        "controls": described["state"]["controls"] | controls,
+        "prediction": prediction,
+    }
+
+
+def drawn(name: str, chart: str, data: dict[str, Any]) -> str:
+    """The SVG of a chart with these rows."""
+    path = ACTS / name.replace("-", "_") / "charts.py"
+    module = _load(path.read_text(encoding="utf-8"), str(path))
+    svg: str = draw(_chart(module, chart), data, "test")["svg"]
+    return svg
+
+
+def fixed_colors(svg: str) -> list[str]:
+    """Colors of an SVG that do not follow the page's scheme."""
+    return re.findall(r'(?:fill|stroke)="(#[0-9a-fA-F]{3,8}|black|white|red|blue|green|gr[ae]y|steelblue)"', svg)
+
+
+def view_box(svg: str) -> str:
+    """Width and height of an SVG."""
+    found = re.search(r'viewBox="([^"]+)"', svg)
+    assert found
+    return found[1]
+
+
+def hidden_texts(act: LoadedAct) -> list[str]:
+    """Every sentence that explains an answer."""
+    options = [o for r in act.act.reflections for b in r.blanks for o in b.options]
+    options += getattr(act.act.question, "options", [])
+    return [option.why for option in options]
+
+
+def public_text(act: LoadedAct) -> str:
+    """Everything that is known before the commit."""
+    described: Any = act.describe()
+    return json.dumps([described, act.compute(described["state"])], ensure_ascii=False)
+
+
+def number(text: str) -> float:
+    """A number as a table shows it."""
+    return float(text.replace(",", "").replace("−", "-"))
+
+
+def numbers(text: str, unit: str) -> list[float]:
+    """All numbers before a unit in a sentence."""
+    return [number(found) for found in re.findall(rf"([\d,]+(?:\.\d+)?) {re.escape(unit)}", text)]

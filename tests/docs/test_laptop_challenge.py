@@ -1,0 +1,304 @@
+"""The laptop challenge: the engine says what fits, the number format what trains, a search what the floors are."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine import GB, Layout, training_memory
+from engine.formats import FP16, FP32
+from plugins.live.runtime.acts import LoadedAct
+from tests.docs.acts import drawn, fixed_colors, hidden_texts, loaded, numbers, public_text, state_of, view_box
+
+NAME = "laptop-challenge"
+PRECISIONS = ("fp32", "mixed", "fp16")
+OPTIMIZERS = ("adam", "momentum", "sgd")
+BATCHES = (32, 16, 8, 4, 2, 1)
+BOOK = tuple(product(PRECISIONS, OPTIMIZERS, (False, True), (False, True), BATCHES))
+EPILOGUE = tuple(product((False, True), (False, True), ("none", "optimizer", "gradients"), (1, 2, 4, 8)))
+BUDGET = 8 * GB
+PREDICTIONS = (1, 6, 12, 13.36, 14.8, 24, 100)
+
+
+@pytest.fixture(scope="module")
+def act() -> LoadedAct:
+    return shared()
+
+
+@cache
+def shared() -> LoadedAct:
+    return loaded(NAME)
+
+
+def state(
+    act: LoadedAct,
+    book: tuple[str, str, bool, bool, int],
+    epilogue: tuple[bool, bool, str, int] = (False, False, "none", 1),
+    prediction: float | None = 8,
+) -> dict[str, Any]:
+    names = ("precision", "optimizer", "checkpointing", "chunked", "batch")
+    later = ("in_backward", "eight_bit", "offload", "laptops")
+    return state_of(act, prediction, **dict(zip(names, book, strict=True)), **dict(zip(later, epilogue, strict=True)))
+
+
+def need(
+    book: tuple[str, str, bool, bool, int], epilogue: tuple[bool, bool, str, int] = (False, False, "none", 1)
+) -> int:
+    """The engine's memory, asked directly."""
+    precision, optimizer, checkpointing, chunked, batch = book
+    in_backward, eight_bit, offload, laptops = epilogue
+    return training_memory(
+        "gpt2-xl",
+        optimizer="adamw-8bit" if eight_bit and optimizer == "adam" else optimizer,
+        precision=precision,
+        batch=batch,
+        checkpointing="full" if checkpointing else "none",
+        loss="chunked:16" if chunked else "full",
+        optimizer_in_backward=in_backward,
+        offload="optimizer" if in_backward and offload == "gradients" else offload,
+        update="fused",
+        layout=Layout(data=laptops, zero=3 if laptops > 1 else 0),
+    ).device_total
+
+
+STABLE = min(need(book) for book in BOOK if book[0] != "fp16")
+
+
+def verdict_of(shown: Any) -> str:
+    """What the view says of a setting."""
+    return str(shown["failure"]["title"]) if shown["failure"] else "fits and trains"
+
+
+# ---- the question ----
+
+
+def test_the_answer_is_the_least_that_any_offered_setting_needs_that_trains(act: LoadedAct) -> None:
+    question = act.act.question
+    assert question
+    assert question.answer() * GB == pytest.approx(STABLE)
+
+
+@pytest.mark.parametrize("prediction", PREDICTIONS)
+def test_a_prediction_within_a_gigabyte_and_a_half_is_right(act: LoadedAct, prediction: float) -> None:
+    verdict: Any = act.reveal(state(act, BOOK[0], prediction=prediction))
+    distance = abs(prediction - STABLE / GB)
+    assert verdict["correct"] == (distance <= 1.5)
+    assert f"{STABLE / GB:.2f} GB" in verdict["headline"]
+    if not verdict["correct"]:
+        factor = max(prediction / (STABLE / GB), STABLE / GB / prediction)
+        assert f"{factor:.1f} times" in verdict["headline"]
+        assert f"{distance:.1f} GB off" in verdict["headline"]
+
+
+def test_nothing_tells_the_floors_before_the_commit(act: LoadedAct) -> None:
+    known = public_text(act)
+    assert not [why for why in hidden_texts(act) if why in known]
+    assert f"{STABLE / GB:.2f}" not in known
+    assert "Arithmetic" not in known
+    closed: Any = act.compute(state(act, BOOK[0], prediction=None))
+    assert closed["failure"] is None
+    assert closed["data"]["floors"] == []
+
+
+# ---- every setting of the book's levers ----
+
+
+@pytest.mark.parametrize("book", BOOK)
+def test_a_setting_is_judged_by_the_engine_and_by_the_format_of_its_weights(
+    act: LoadedAct, book: tuple[str, str, bool, bool, int]
+) -> None:
+    shown: Any = act.compute(state(act, book))
+    needed = need(book)
+    assert shown["headline"]["value"] == f"{needed / GB:,.2f}"
+    assert shown["data"]["need"][0]["over"] == (needed > BUDGET)
+    if needed > BUDGET:
+        assert verdict_of(shown) == ("Physical limit" if book[0] != "fp16" and needed == STABLE else "Out of memory")
+        assert numbers(shown["failure"]["what"], "GB")[0] == round(needed / GB, 2)
+        has, excess = numbers(shown["failure"]["excess"], "GB")
+        assert has + excess == pytest.approx(needed / GB, abs=0.011)
+    else:
+        assert book[0] == "fp16"
+        assert verdict_of(shown) == "It fits, and it does not train"
+
+
+@pytest.mark.parametrize("book", BOOK)
+def test_bar_and_table_sum_to_the_engines_tensors(act: LoadedAct, book: tuple[str, str, bool, bool, int]) -> None:
+    shown: Any = act.compute(state(act, book))
+    total = training_memory(
+        "gpt2-xl",
+        precision=book[0],
+        optimizer=book[1],
+        checkpointing="full" if book[2] else "none",
+        loss="chunked:16" if book[3] else "full",
+        batch=book[4],
+    ).total_bytes
+    assert shown["data"]["stack"][-1]["to"] == pytest.approx(total / GB)
+    rows = {row["a"]: row["b"] for row in shown["tables"]["memory"]["rows"]}
+    assert rows["All, each at its fullest"] == f"{total / GB:,.2f}"
+    assert max(row["to"] for row in shown["data"]["stack"]) <= shown["data"]["frame"][1]["gb"]
+    assert shown["data"]["textbook"][0]["to"] <= shown["data"]["frame"][1]["gb"]
+
+
+@pytest.mark.parametrize("book", [book for book in BOOK if need(book) > BUDGET])
+def test_the_advice_never_makes_it_worse(act: LoadedAct, book: tuple[str, str, bool, bool, int]) -> None:
+    shown: Any = act.compute(state(act, book))
+    found = re.search(r"down to ([\d,.]+) GB", shown["failure"]["remedy"])
+    if found:
+        assert float(found[1].replace(",", "").rstrip(".")) * GB < need(book)
+    else:
+        assert "settings on offer" in shown["failure"]["remedy"]
+
+
+def test_the_count_of_fitting_settings_comes_from_a_search(act: LoadedAct) -> None:
+    fitting = [book for book in BOOK if need(book) <= BUDGET]
+    verdict: Any = act.reveal(state(act, BOOK[0]))
+    text = " ".join(verdict["paragraphs"])
+    assert f"Of the {len(BOOK)} settings on offer {len(fitting)} fit" in text
+    assert {(book[0], book[1]) for book in fitting} == {("fp16", "sgd")}
+    assert "all of them SGD in pure FP16, and none of them trains" in text
+
+
+def test_memory_never_grows_when_a_lever_is_pulled_towards_saving() -> None:
+    for precision, optimizer, checkpointing, chunked in product(PRECISIONS, OPTIMIZERS, (False, True), (False, True)):
+        sizes = [need((precision, optimizer, checkpointing, chunked, batch)) for batch in BATCHES]
+        assert sizes == sorted(sizes, reverse=True)
+
+
+def test_the_textbooks_count_is_89_gb_at_first_and_32_gb_optimized(act: LoadedAct) -> None:
+    first: Any = act.compute(state(act, ("fp32", "adam", False, False, 32)))
+    optimized: Any = act.compute(state(act, ("mixed", "adam", True, False, 32)))
+    assert first["data"]["textbook"][0]["to"] == pytest.approx(89)
+    assert optimized["data"]["textbook"][0]["to"] == pytest.approx(32, abs=0.2)
+
+
+# ---- the epilogue ----
+
+
+@pytest.mark.parametrize("epilogue", EPILOGUE)
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_every_lever_of_the_epilogue_is_judged_by_the_engine(
+    act: LoadedAct, precision: str, optimizer: str, epilogue: tuple[bool, bool, str, int]
+) -> None:
+    book = (precision, optimizer, True, True, 1)
+    shown: Any = act.compute(state(act, book, epilogue))
+    needed = need(book, epilogue)
+    assert shown["headline"]["value"] == f"{needed / GB:,.2f}"
+    if needed > BUDGET:
+        assert verdict_of(shown) in ("Out of memory", "Physical limit")
+        assert shown["failure"]["remedy"]
+    else:
+        assert verdict_of(shown) == ("It fits, and it does not train" if precision == "fp16" else "fits and trains")
+        assert ("it trains" in shown["headline"]["label"]) == (precision != "fp16")
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(BOOK), st.sampled_from(EPILOGUE), st.sampled_from((None, *PREDICTIONS)))
+def test_any_position_of_all_levers_computes(
+    book: tuple[str, str, bool, bool, int], epilogue: tuple[bool, bool, str, int], prediction: float | None
+) -> None:
+    act = shared()
+    shown: Any = act.compute(state(act, book, epilogue, prediction))
+    assert shown["headline"]["value"] == f"{need(book, epilogue) / GB:,.2f}"
+    if prediction is not None:
+        for reflection in act.act.reflections:
+            for blank in reflection.blanks:
+                right = 0
+                for option in blank.options:
+                    at = state(act, book, epilogue, prediction)
+                    feedback: Any = act.check(reflection.name, {blank.name: option.value}, at)
+                    right += feedback[blank.name]["correct"]
+                assert right == 1
+
+
+def test_the_challenge_can_be_won_after_the_reveal_and_not_before() -> None:
+    assert not [book for book in BOOK if need(book) <= BUDGET and book[0] != "fp16"]
+    assert need(("fp32", "sgd", True, True, 1), (True, False, "none", 1)) <= BUDGET
+    assert need(("mixed", "adam", True, True, 1), (False, False, "optimizer", 1)) <= BUDGET
+    later = [control.name for control in shared().act.controls if control.after_reveal]
+    assert later == ["in_backward", "eight_bit", "offload", "laptops"]
+
+
+def test_the_reveal_says_of_each_new_lever_what_it_buys(act: LoadedAct) -> None:
+    verdict: Any = act.reveal(state(act, BOOK[0]))
+    rows = {row["a"]: (row["c"], row["d"]) for row in verdict["tables"]["beyond"]["rows"]}
+    expected = {
+        "Update during backward": need(("fp32", "sgd", True, True, 1), (True, False, "none", 1)),
+        "8-bit Adam": need(("mixed", "adam", True, True, 1), (False, True, "none", 1)),
+        "Offloading states": need(("mixed", "adam", True, True, 1), (False, False, "optimizer", 1)),
+        "8 laptops": need(("mixed", "adam", True, True, 1), (False, False, "none", 8)),
+    }
+    assert rows == {
+        name: (f"{size / GB:.2f}", "fits" if size <= BUDGET else "too large") for name, size in expected.items()
+    }
+
+
+# ---- the vanishing update ----
+
+
+def test_a_thousand_updates_leave_an_fp16_weight_where_it_was_and_move_an_fp32_weight(act: LoadedAct) -> None:
+    shown: Any = act.compute(state(act, BOOK[0]))
+    lines = {
+        form: [row["weight"] for row in shown["data"]["weight"] if row["format"] == form] for form in ("FP16", "FP32")
+    }
+    assert set(lines["FP16"]) == {FP16.round(0.02)}
+    assert lines["FP32"] == sorted(lines["FP32"], reverse=True)
+    moved = 1000 * 0.01 / 1_557_611_200**0.5
+    assert lines["FP32"][0] - lines["FP32"][-1] == pytest.approx(moved, rel=0.01)
+
+
+def test_the_table_of_updates_agrees_with_the_formats(act: LoadedAct) -> None:
+    shown: Any = act.compute(state(act, BOOK[0]))
+    for row in shown["tables"]["weight"]["rows"]:
+        update = float(row["b"])
+        assert row["c"] == ("lost" if FP16.update_vanishes(0.02, -update) else "kept")
+        assert row["d"] == ("lost" if FP32.update_vanishes(0.02, -update) else "kept")
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "epilogue"), [("sgd", (False, False, "none", 1)), ("momentum", (True, False, "none", 1))]
+)
+def test_the_numbers_of_the_stall_are_true(
+    act: LoadedAct, optimizer: str, epilogue: tuple[bool, bool, str, int]
+) -> None:
+    shown: Any = act.compute(state(act, ("fp16", optimizer, True, True, 1), epilogue))
+    assert verdict_of(shown) == "It fits, and it does not train"
+    update, half = (float(re.findall(r"\d\.\de-\d+", shown["failure"][part])[-1]) for part in ("what", "excess"))
+    assert update < half
+    assert half == pytest.approx(FP16.vanishing_threshold(0.02), rel=0.05)
+
+
+def test_adam_in_fp16_loses_v_and_epsilon(act: LoadedAct) -> None:
+    shown: Any = act.compute(state(act, ("fp16", "adam", True, True, 1), (False, False, "optimizer", 1)))
+    assert "v is stored as 0" in shown["failure"]["excess"]
+    assert FP16.underflows(1 / 1_557_611_200)
+    assert FP16.underflows(1e-8)
+
+
+# ---- the reflections and the charts ----
+
+
+@pytest.mark.parametrize("book", BOOK)
+def test_the_reflection_names_the_largest_part_of_the_readers_own_bar(
+    act: LoadedAct, book: tuple[str, str, bool, bool, int]
+) -> None:
+    shown: Any = act.compute(state(act, book))
+    largest = max(shown["data"]["stack"], key=lambda row: row["to"] - row["from"])["part"]
+    feedback: Any = act.check("largest", {"part": largest}, state(act, book))
+    assert feedback["part"]["correct"]
+
+
+@pytest.mark.parametrize("chart", ["memory", "floors", "weight"])
+def test_charts_use_the_pages_colors_and_keep_their_size(act: LoadedAct, chart: str) -> None:
+    views: list[Any] = [act.compute(state(act, BOOK[0], prediction=None))]
+    views += [act.compute(state(act, book, prediction=100)) for book in (BOOK[0], BOOK[-1], BOOK[100])]
+    views.append(act.compute(state(act, BOOK[-1], (True, False, "none", 8))))
+    drawings = [drawn(NAME, chart, view["data"]) for view in views]
+    assert not [color for svg in drawings for color in fixed_colors(svg)]
+    assert len({view_box(svg) for svg in drawings}) == 1
