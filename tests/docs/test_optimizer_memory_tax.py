@@ -64,6 +64,7 @@ def numbers(text: str) -> list[float]:
 
 def test_adam_adds_two_fp32_vectors_to_sgd(act: LoadedAct) -> None:
     question = act.act.question
+    assert question
     assert question.answer() * GB == pytest.approx(2 * 4 * 1_557_611_200)
     assert question.answer() * GB == pytest.approx(total("adam", "fp32", 1) - total("sgd", "fp32", 1))
 
