@@ -20,8 +20,6 @@ PARTS = {
 }
 """Parts of an iteration. Recompute has the color of compute under a hatching."""
 INK, MUTED, LIMIT, SURFACE = "var(--il-fg)", "var(--il-muted)", "var(--il-limit)", "var(--il-surface)"
-FIT = alt.AutoSizeParams(type="fit", contains="padding")
-"""The chart with its labels always has the same size, so that the page keeps still when its rows change."""
 HATCH = "url(#il-hatch)"
 """The page's pattern: the reader's own prediction, and whatever repeats."""
 
@@ -62,9 +60,29 @@ def config() -> alt.Config:
 
 
 def finish(chart: Any, **properties: Any) -> Any:
-    """The chart with its size, room around it and the quiet look."""
+    """The chart with its size, a little room around it and the quiet look. For charts made of several views."""
     padding = {"left": 2, "right": 2, "top": 6, "bottom": 6}
     return chart.properties(**{"padding": padding, **properties}).configure(**_plain(config()))
+
+
+def framed(chart: Any, height: int, *, left: int = 4, right: int = 4, top: int = 8, bottom: int = 8) -> Any:
+    """A single view in a frame that never changes, whatever its rows and however wide the page's font runs.
+
+    Args:
+        chart: A chart without sizes.
+        height: Pixels of the whole, as `WIDTH` is its width.
+        left: Pixels for what stands left of the plot.
+        right: Right of it.
+        top: Above it.
+        bottom: Below it.
+    """
+    return finish(
+        chart,
+        width=WIDTH - left - right,
+        height=height - top - bottom,
+        padding={"left": left, "right": right, "top": top, "bottom": bottom},
+        autosize=alt.AutoSizeParams(type="none"),
+    )
 
 
 def _plain(settings: alt.Config) -> dict[str, Any]:

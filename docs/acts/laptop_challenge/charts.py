@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import altair as alt
 
-from docs.acts.drawing import FIT, HATCH, INK, LIMIT, MUTED, SIZE, SURFACE, WIDTH, color, finish, rows
+from docs.acts.drawing import HATCH, INK, LIMIT, MUTED, SIZE, SURFACE, WIDTH, color, finish, framed, rows
 
 COLORS = {
     "parameters": "var(--il-memory)",
@@ -28,7 +28,7 @@ def memory() -> Any:
     axis = alt.Axis(title="GB", tickCount=5, titleAlign="right", titleAnchor="end", titlePadding=0)
     scale = alt.Scale(zero=True, nice=False)
     lanes = alt.Scale(domain=list(LANES.values()), paddingInner=0.35, paddingOuter=0.15)
-    labels = alt.Axis(title=None, grid=False, labelColor=INK)
+    labels = alt.Axis(title=None, grid=False, labelColor=INK, minExtent=54)
 
     def x(field: str) -> alt.X:
         return alt.X(f"{field}:Q", axis=axis, scale=scale)
@@ -81,7 +81,9 @@ def _legend() -> Any:
 def floors() -> Any:
     """Static memory of each floor as a bar, what it needs as a line, against the laptop."""
     x = alt.X("static:Q", axis=alt.Axis(title="GB", tickCount=4), scale=alt.Scale(domain=[0, 42], nice=False))
-    y = alt.Y("floor:N", sort=FLOORS, scale=alt.Scale(domain=FLOORS), axis=alt.Axis(title=None, grid=False))
+    y = alt.Y(
+        "floor:N", sort=FLOORS, scale=alt.Scale(domain=FLOORS), axis=alt.Axis(title=None, grid=False, minExtent=108)
+    )
     bar = rows("floors").mark_bar(height=16, fill="var(--il-memory)")
     over = alt.condition("datum.over", alt.value(LIMIT), alt.value(INK))
     tick = rows("floors").mark_tick(thickness=2.5, size=26)
@@ -93,7 +95,7 @@ def floors() -> Any:
         tick.encode(x="need:Q", y=y, fill=over),
         text.encode(x="need:Q", y=y, text="text:N"),
     )
-    return finish(layered, width=WIDTH, height=190, autosize=FIT)
+    return framed(layered, 200, left=112, bottom=44)
 
 
 def weight() -> Any:
@@ -101,7 +103,7 @@ def weight() -> Any:
     x = alt.X("step:Q", axis=alt.Axis(title="update", tickCount=5, grid=False), scale=alt.Scale(domain=[0, 1000]))
     y = alt.Y(
         "weight:Q",
-        axis=alt.Axis(title=None, format=".5f", tickCount=4),
+        axis=alt.Axis(title=None, format=".5f", tickCount=4, minExtent=62),
         scale=alt.Scale(domain=[0.0197, 0.0201], nice=False),
     )
     hue = alt.Color("format:N", scale=alt.Scale(domain=list(FORMATS), range=list(FORMATS.values())), legend=None)
@@ -110,4 +112,4 @@ def weight() -> Any:
     text = ends.mark_text(align="left", dx=4, dy=-11, fontSize=SIZE, fontWeight=600).encode(
         x=x, y=y, text="format:N", fill=hue
     )
-    return finish(alt.layer(line, text), width=WIDTH, height=180, autosize=FIT)
+    return framed(alt.layer(line, text), 190, left=64, right=18, bottom=44)

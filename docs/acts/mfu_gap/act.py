@@ -248,7 +248,9 @@ def covered() -> live.View:
         "spans": (),
     }
     summary = "One iteration of training, not yet divided into its parts."
-    return live.View(rows, live.Figure("GPU utilization", "?", "%"), summary, dict.fromkeys((*charts, "levers"), hidden))
+    return live.View(
+        rows, live.Figure("GPU utilization", "?", "%"), summary, dict.fromkeys((*charts, "levers"), hidden)
+    )
 
 
 def lanes(setting: Setting, runs: bool) -> Iterator[live.Row]:

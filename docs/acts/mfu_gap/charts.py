@@ -8,7 +8,6 @@ from typing import Any
 import altair as alt
 
 from docs.acts.drawing import (
-    FIT,
     HATCH,
     INK,
     LIMIT,
@@ -19,6 +18,7 @@ from docs.acts.drawing import (
     WIDTH,
     color,
     finish,
+    framed,
     place,
     rows,
     stage,
@@ -53,7 +53,7 @@ def iteration() -> Any:
         said.encode(x=stage("from", alt.X), y=place(100 - 8, alt.Y), text="text:N"),
         note.encode(x=place(0, alt.X), y=place(100 - 43.5, alt.Y), text="text:N"),
     ]
-    return finish(alt.layer(*layers, *_legend()), width=WIDTH, height=250, autosize=FIT)
+    return framed(alt.layer(*layers, *_legend()), 262)
 
 
 def _legend() -> list[Any]:
@@ -110,7 +110,11 @@ def batch() -> Any:
     """Utilization, MFU and the source's rule over the batch; hollow where the step does not fit."""
     sizes = alt.Scale(domain=["16", "32", "64", "128", "256"])
     x = alt.X("batch:N", sort=None, scale=sizes, axis=alt.Axis(title="batch size", labelAngle=0, grid=False))
-    y = alt.Y("share:Q", scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(title=None, labelExpr="datum.label + ' %'"))
+    y = alt.Y(
+        "share:Q",
+        scale=alt.Scale(domain=[0, 100]),
+        axis=alt.Axis(title=None, labelExpr="datum.label + ' %'", minExtent=52),
+    )
     hue = alt.Color("gauge:N", scale=alt.Scale(domain=list(CURVES), range=list(CURVES.values())), legend=None)
     line = rows("curve").mark_line(strokeWidth=2).encode(x=x, y=y, stroke=hue)
     dot = rows("curve").transform_filter("datum.gauge != 'fed'").mark_point(size=60, strokeWidth=2, opacity=1)
@@ -123,7 +127,7 @@ def batch() -> Any:
     )
     claim = rows("claims").mark_point(shape="diamond", size=90, strokeWidth=2, stroke=INK, fill="transparent")
     goal = _constant({"share": TARGET, "text": f"target {TARGET} %"})
-    return finish(
+    return framed(
         alt.layer(
             goal.mark_rule(stroke=INK, strokeDash=[2, 3]).encode(y=y),
             goal.mark_text(align="left", baseline="bottom", fontSize=SIZE - 1, fill=MUTED, x=2, dy=-2).encode(
@@ -135,9 +139,10 @@ def batch() -> Any:
             claim.encode(x=x, y=y),
             rows("names").mark_text(align="left", dx=10, fontSize=SIZE - 1, fill=INK).encode(x=x, y=y, text="text:N"),
         ),
-        width=WIDTH,
-        height=240,
-        autosize=FIT,
+        250,
+        left=52,
+        right=86,
+        bottom=44,
     )
 
 
@@ -150,7 +155,12 @@ def overlap() -> Any:
         axis = alt.Axis(title="ms" if way == "overlapped" else None, labels=way == "overlapped", tickCount=4)
         x = alt.X("from:Q", axis=axis, scale=alt.Scale(zero=True, nice=False))
         frame = rows("clock").mark_point(stroke="transparent").encode(x=x)
-        y = alt.Y("lane:N", sort=list(ROWS.values()), scale=alt.Scale(domain=list(ROWS.values())), title=None)
+        y = alt.Y(
+            "lane:N",
+            sort=list(ROWS.values()),
+            scale=alt.Scale(domain=list(ROWS.values())),
+            axis=alt.Axis(title=None, minExtent=64),
+        )
         box = spans.mark_bar(height=20, stroke=SURFACE, strokeWidth=1)
         again = spans.transform_filter("datum.part == 'recompute'").mark_bar(height=20, fill=HATCH)
         panels.append(

@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from docs.acts.drawing import FIT, INK, MUTED, SIZE, SURFACE, WIDTH, finish, rows
+from docs.acts.drawing import INK, MUTED, SIZE, SURFACE, framed, rows
 
 BOUNDS = {"compute": "var(--il-compute)", "memory": "var(--il-memory)"}
 
@@ -17,7 +17,7 @@ def roofline() -> Any:
     x_scale = alt.Scale(type="log", domain=[0.04, 6000], nice=False)
     y_scale = alt.Scale(type="log", domain=[0.05, 200000], nice=False)
     x_axis = alt.Axis(title="FLOP per byte moved", values=[0.1, 1, 10, 100, 1000], **axes)
-    y_axis = alt.Axis(title="TFLOP/s", titleAngle=0, titleAlign="left", titleX=-34, titleY=-6, **axes)
+    y_axis = alt.Axis(title="TFLOP/s", titleAngle=0, titleAlign="left", titleX=-34, titleY=-6, minExtent=50, **axes)
     y_axis.values = [0.1, 1, 10, 100, 1000]
 
     def y(field: str) -> alt.Y:
@@ -29,7 +29,7 @@ def roofline() -> Any:
     points = rows("points").mark_circle(opacity=0.9, stroke=SURFACE, strokeWidth=1)
     right, left = (rows("labels").transform_filter(f"datum.bound == '{bound}'") for bound in ("memory", "compute"))
     text: dict[str, Any] = {"fontSize": SIZE, "fill": INK, "baseline": "middle"}
-    return finish(
+    return framed(
         alt.layer(
             rows("roof").mark_line(stroke=MUTED, strokeWidth=2).encode(x=x, y=y("y")),
             rows("labels").mark_rule(strokeWidth=1, stroke="var(--il-control)").encode(x=x, y=y("y"), y2="at"),
@@ -38,7 +38,9 @@ def roofline() -> Any:
             left.mark_text(align="right", dx=-4, **text).encode(x=x, y=y("at"), text="text:N"),
             rows("ridge").mark_text(align="left", x=4, y=8, fontSize=SIZE, fill=MUTED).encode(text="text:N"),
         ),
-        width=WIDTH,
-        height=370,
-        autosize=FIT,
+        380,
+        left=48,
+        right=8,
+        top=26,
+        bottom=44,
     )

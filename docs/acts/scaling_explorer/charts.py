@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from docs.acts.drawing import FIT, INK, PARTS, SURFACE, WIDTH, color, finish, rows
+from docs.acts.drawing import INK, PARTS, SURFACE, color, framed, rows
 
 COUNTS = ["1", "2", "4", "8", "16", "32", "64", "128", "256", "512", "1024"]
 
@@ -19,7 +19,7 @@ def _x() -> alt.X:
 
 def efficiency() -> Any:
     """Throughput per GPU relative to a GPU alone."""
-    axis = alt.Axis(title=None, labelExpr="datum.label + ' %'", tickCount=5)
+    axis = alt.Axis(title=None, labelExpr="datum.label + ' %'", minExtent=52, tickCount=5)
     y = alt.Y("efficiency:Q", scale=alt.Scale(domain=[0, 100]), axis=axis)
     curve = rows("curve").mark_line(stroke="var(--il-compute)", strokeWidth=2.5)
     dots = rows("curve").mark_point(
@@ -27,12 +27,15 @@ def efficiency() -> Any:
     )
     here = rows("curve").transform_filter("datum.current").mark_point(size=240, strokeWidth=1.5, stroke=INK)
     layers = (mark.encode(x=_x(), y=y) for mark in (curve, dots, here))
-    return finish(alt.layer(*layers), width=WIDTH, height=230, autosize=FIT)
+    return framed(alt.layer(*layers), 240, left=52, right=16, bottom=44)
 
 
 def step() -> Any:
     """Communication in ms: gray runs beside the backward pass, blue is what the step waits for."""
-    axis = alt.Axis(title="ms", titleAngle=0, titleAlign="left", titleX=-30, titleY=-6, tickCount=4, format=",d")
+    axis = alt.Axis(
+        title="ms", titleAngle=0, titleAlign="left", titleX=-30, titleY=-6, tickCount=4, format=",d", minExtent=52
+    )
     y = alt.Y("from:Q", axis=axis)
     bars = rows("bars").mark_bar(stroke=SURFACE, strokeWidth=1)
-    return finish(bars.encode(x=_x(), y=y, y2="to:Q", fill=color("part", PARTS)), width=WIDTH, height=200, autosize=FIT)
+    drawn = bars.encode(x=_x(), y=y, y2="to:Q", fill=color("part", PARTS))
+    return framed(drawn, 220, left=52, right=16, top=26, bottom=44)

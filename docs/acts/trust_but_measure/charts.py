@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from docs.acts.drawing import FIT, HATCH, INK, MUTED, SIZE, SURFACE, WIDTH, color, finish, place, rows, stage
+from docs.acts.drawing import HATCH, INK, MUTED, SIZE, SURFACE, color, framed, place, rows, stage
 
 KINDS = {
     "counted": MUTED,
@@ -52,7 +52,7 @@ def count() -> Any:
             x=place(0, alt.X), y=stage("y", alt.Y, height), text="text:N"
         ),
     ]
-    return finish(alt.layer(*layers), width=WIDTH, height=height, autosize=FIT)
+    return framed(alt.layer(*layers), height + 8)
 
 
 def tensors() -> Any:
@@ -63,13 +63,11 @@ def tensors() -> Any:
     bar = rows("kinds").mark_bar(size=12, yOffset=8)
     name = rows("kinds").mark_text(align="left", baseline="middle", dy=-7, fontSize=SIZE, fill=INK, x=0)
     amount = rows("kinds").mark_text(align="left", baseline="middle", dy=9, dx=6, fontSize=SIZE, fill=INK)
-    return finish(
+    return framed(
         alt.layer(
             bar.encode(x=x, y=y, fill=color("kind", KINDS)),
             name.encode(y=y, text="title:N"),
             amount.encode(x=x, y=y, text="text:N"),
         ),
-        width=WIDTH,
-        height=290,
-        autosize=FIT,
+        300,
     )
