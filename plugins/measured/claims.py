@@ -174,7 +174,8 @@ class Claims:
 
 def shown(value: float, form: Format) -> str:
     """A computed value with its unit, in the format of the claim; very large and small ones with an exponent."""
-    spec = form.spec or (".4g" if value and not 1e-3 <= abs(value) < 1e7 else "")
+    plain = ",d" if form.unit == "count" else ""
+    spec = form.spec or plain or (".4g" if value and not 1e-3 <= abs(value) < 1e7 else "")
     unit = unit_text(form.unit)
     return format_number(value, spec) + (unit if unit in ("", "×") else f"\u00a0{unit}")
 

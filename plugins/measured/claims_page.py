@@ -207,7 +207,7 @@ def _row(item: Judged, mentions: Sequence[Mention], links: Links) -> Element:
 
 def _said(item: Judged) -> str:
     unit = unit_text(item.claim.format.unit)
-    return item.claim.stated.text + (unit if unit in ("", "×", "%") else f"\u00a0{unit}")
+    return item.claim.stated.text + (unit if unit in ("", "×") else f"\u00a0{unit}")
 
 
 def _given(item: Judged, links: Links) -> Element | str:
