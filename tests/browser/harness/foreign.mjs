@@ -4,11 +4,13 @@
 /** Services that Chromium and Firefox call on their own account, whatever page is open and whatever flags are set. */
 const BROWSERS_OWN = [
   "accounts.google.com",
+  "android.clients.google.com",
   "clients2.google.com",
   "content-autofill.googleapis.com",
   "optimizationguide-pa.googleapis.com",
   "redirector.gvt1.com",
   "update.googleapis.com",
+  "www.google.com",
   "aus5.mozilla.org",
   "content-signature-2.cdn.mozilla.net",
   "firefox-settings-attachments.cdn.mozilla.net",

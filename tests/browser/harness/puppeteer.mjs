@@ -83,6 +83,12 @@ export async function startPuppeteer(engine, program, proxyPort) {
   page.on("pageerror", (error) => errors.push(error instanceof Error ? (error.stack ?? error.message) : String(error)));
   page.on("dialog", (dialog) => void dialog.accept());
 
+  // After a crash no call on the page is ever answered.
+  const crash = new Promise((_, fail) => page.on("error", fail));
+  crash.catch(() => {});
+  /** @template R @param {Promise<R>} answer @returns {Promise<R>} */
+  const unlessCrashed = (answer) => Promise.race([answer, /** @type {Promise<never>} */ (crash)]);
+
   return {
     version: await browser.version(),
     exactViewport: true,
@@ -92,7 +98,7 @@ export async function startPuppeteer(engine, program, proxyPort) {
     async reload() {
       await page.reload({ waitUntil: "load" });
     },
-    evaluate: (expression) => page.evaluate(expression),
+    evaluate: (expression) => unlessCrashed(page.evaluate(expression)),
     async click(expression) {
       const handle = await page.evaluateHandle(expression);
       const element = handle.asElement();
