@@ -13,7 +13,8 @@ class MeasuredConfig(Config):  # type: ignore[no-untyped-call]
     engine: the folder of the engine's package.
     records: the folder of the records, `<suite>/<case>--<device>.json`.
     schema: the JSON Schema of a record.
-    reference: the page of the engine's reference, relative to the docs folder; empty for numbers without links.
+    reference: the folder of the engine's reference, relative to the docs folder; empty for numbers without links. A
+            module is documented on the page that says `::: module`.
     published: the folder of the site in which copies of the records are published.
     claims: the folder of the claim files.
     claims_page: the page that lists the claims, relative to the docs folder.
@@ -25,7 +26,7 @@ class MeasuredConfig(Config):  # type: ignore[no-untyped-call]
     engine = c.Type(str, default="engine")
     records = c.Type(str, default="gpu_bench/results")
     schema = c.Type(str, default="gpu_bench/schema/record.json")
-    reference = c.Type(str, default="reference/engine.md")
+    reference = c.Type(str, default="reference/engine")
     published = c.Type(str, default="measured/records")
     claims = c.Type(str, default="docs/claims")
     claims_page = c.Type(str, default="claims/index.md")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Mapping
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
@@ -45,19 +46,22 @@ class Links:
     """Where numbers link to, as source paths in the docs folder; MkDocs turns them into URLs and checks them.
 
     page: the page that the links stand on.
-    reference: the page of the engine's reference, or empty for no links.
+    reference: module of the engine -> the page that documents it; empty for no links.
     records: the folder under which the raw records are published.
     claims: the claims page, or empty when there is none.
     """
 
     page: str
-    reference: str
+    reference: Mapping[str, str]
     records: str
     claims: str = ""
 
     def to_reference(self, origin: str) -> str:
-        """The link to a public name of the engine; empty when the site has no reference."""
-        return f"{self._relative(self.reference)}#{origin}" if self.reference else ""
+        """The link to a public name of the engine; empty when no page documents its module."""
+        module = origin
+        while module and module not in self.reference:
+            module = module.rpartition(".")[0]
+        return f"{self._relative(self.reference[module])}#{origin}" if module else ""
 
     def to_record(self, file: str) -> str:
         """The link to the published copy of a record."""

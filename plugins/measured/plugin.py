@@ -24,6 +24,7 @@ from plugins.measured.config import MeasuredConfig
 from plugins.measured.errors import MeasuredError
 from plugins.measured.extension import MeasuredExtension, PageContext, Sources
 from plugins.measured.markup import Links
+from plugins.measured.reference import documented_modules
 from plugins.shared import locate
 from plugins.shared.cache import Cache
 
@@ -41,7 +42,7 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
         self._extension: MeasuredExtension | None = None
         self._locate = locate.LocateExtension()
         self._schema = Path()
-        self._reference = ""
+        self._reference: dict[str, str] = {}
         self._claims_page = ""
         self._mentions: dict[str, list[Mention]] = {}
 
@@ -62,7 +63,7 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
         cache = root / self.config.cache_dir
         computed = Computed(engine, Cache(cache / "values" if self.config.cache else None), cache / "bytecode")
         self._locate = locate.install(config)
-        self._reference = self.config.reference
+        self._reference = {}
         self._claims_page = self.config.claims_page
         claim_files = claims_data.load(root / self.config.claims, root)
         for defect in claim_files.defects:
@@ -100,9 +101,10 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
             published.append((posixpath.join(self.config.published, str(record.file)), loaded.folder / record.file))
         for uri, path in published:
             files.append(File.generated(config, uri, abs_src_path=str(path)))
-        if self._reference and files.get_file_from_path(self._reference) is None:
-            log.warning("option 'reference': there is no page '%s'; numbers get no link to it", self._reference)
-            self._reference = ""
+        if self.config.reference:
+            self._reference = documented_modules(files, self.config.reference)
+            if not self._reference:
+                log.warning("option 'reference': no page in '%s' documents a module", self.config.reference)
         if files.get_file_from_path(self._claims_page) is None:
             self._claims_page = ""
         pages = ((file.src_uri, file.content_string) for file in files.documentation_pages())

@@ -1,4 +1,4 @@
-"""MkDocs hooks of the theme: complete the reference, and tell the formula extension which page it is converting."""
+"""MkDocs hook of the theme: tell the formula extension which page it is converting."""
 
 from __future__ import annotations
 
@@ -8,13 +8,9 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
 
-from plugins.theme import reference
 
-ENGINE = Path(__file__).parents[2] / "engine" / "__init__.py"
-
-
-def on_page_markdown(markdown: str, /, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Complete the reference page; name the page, so that a broken formula is reported with file and line.
+def on_page_markdown(markdown: str, /, *, page: Page, config: MkDocsConfig, files: Files) -> None:
+    """Name the page, so that a broken formula is reported with file and line.
 
     MkDocs makes one Markdown converter per page from `mdx_configs`, which is how an extension learns of its page.
     """
@@ -28,4 +24,3 @@ def on_page_markdown(markdown: str, /, *, page: Page, config: MkDocsConfig, file
             "text": path.read_text(encoding="utf-8-sig"),
         }
     config.mdx_configs["plugins.theme.mathml"] = options
-    return reference.complete(markdown, ENGINE)

@@ -51,11 +51,13 @@ def test_adam_state_of_gpt2_xl_stands_in_a_page_with_its_origin(site: Site) -> N
 
 
 def test_a_computed_number_links_to_the_reference(site: Site) -> None:
-    site.options = "reference: reference/engine.md"
-    site.page("# Reference\n\n## Ledger {#engine.tensors.MemoryLedger.component}\n", "reference/engine.md")
+    site.options = "reference: reference"
+    site.page("# Reference\n\n::: engine.units\n", "reference/units.md")
+    page = "# Reference\n\n::: engine.tensors\n\n## Ledger {#engine.tensors.MemoryLedger.component}\n"
+    site.page(page, "reference/memory.md")
     site.page(f"It is {ENGINE}.\n")
     html = site.build(["attr_list"])
-    assert 'href="reference/engine/#engine.tensors.MemoryLedger.component"' in html
+    assert 'href="reference/memory/#engine.tensors.MemoryLedger.component"' in html
     assert 'aria-label="12.46\u00a0GB, computed by the engine"' in html
 
 
@@ -107,8 +109,9 @@ def test_an_example_in_code_stays_an_example(site: Site, markdown: str) -> None:
 
 
 def test_no_link_stands_inside_a_link(site: Site) -> None:
-    site.options = "reference: index.md"
-    site.page(f"# T {{#engine.tensors.MemoryLedger.component}}\n\n[see {ENGINE}](index.md)\n")
+    site.options = "reference: reference"
+    site.page("::: engine.tensors\n\n# T {#engine.tensors.MemoryLedger.component}\n", "reference/memory.md")
+    site.page(f"[see {ENGINE}](index.md)\n")
     html = site.build(["attr_list"])
     assert re.search(r'<a href="[^"]*">see <span class="il-number il-computed"', html)
 
