@@ -68,6 +68,7 @@ def _python(pyodide: Path) -> Iterator[Asset]:
     sizes[lock_uri.rpartition("/")[2]] = len(lock_file)
     sizes |= {wheel.filename: len(wheel.data) for wheel in wheels}
     manifest = {
+        "engineVersion": wheels[0].version,
         "pyodideVersion": pyodide_version(pyodide),
         "indexURL": f"{core}/",
         "lockFileURL": lock_uri,

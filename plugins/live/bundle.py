@@ -18,12 +18,13 @@ from hatchling.builders.wheel import WheelBuilder
 from hatchling.metadata.core import ProjectMetadata
 from pyodide_lock import PackageSpec
 
+import engine
 from plugins.shared.child import ROOT
 
 ON_DEMAND = ("numpy",)
 """Packages that are fetched from Pyodide's distribution when a snippet imports them."""
-VERSION = "0.1.0"
-"""What the wheels call themselves. Nothing depends on it: they are addressed by hash."""
+VERSION = engine.__version__
+"""What the wheels call themselves. The reader's ledger shows it; the wheels are addressed by hash."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,11 @@ class Wheel:
     def sha256(self) -> str:
         """The hash under which the lock file lists it."""
         return hashlib.sha256(self.data).hexdigest()
+
+    @property
+    def version(self) -> str:
+        """The version with a fingerprint of the content: what a reader's ledger names as its engine."""
+        return f"{VERSION}+{self.sha256[:8]}"
 
     @property
     def path(self) -> str:

@@ -53,6 +53,7 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         )
         self._located = locate.install(config)
         self._published: dict[str, Asset] = {}
+        self._questions: dict[str, list[str]] = {}
         extensions: list[Any] = config.markdown_extensions
         extensions.append(LiveExtension(self))
         script = ExtraScriptValue(f"{BASE}/live.js")
@@ -86,7 +87,9 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         if self._runner is None:
             return
         self._runner.close()
-        for asset in self._published.values():
+        # The navigation shows how far the reader is with these: live.js looks the pages up here.
+        listed = Asset(f"{BASE}/questions.json", json_text(self._questions).encode())
+        for asset in (*self._published.values(), listed):
             files.append(_file(asset, config))
 
     def on_build_error(self, *, error: Exception) -> None:
@@ -135,12 +138,16 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
             return self._defect(reference.line, f"there is no act {name!r}", f"Acts: {known}")
         except ActDefect as error:
             return self._warn(error.defect)
+        if baked.description["question"] is not None:
+            self._questions.setdefault(self._page.url, []).append(name)
         source_url = self._publish("acts", name, "py", baked.source)
         spec_urls = {
             chart: self._publish("charts", f"{name}-{chart}", "json", json_text(drawn["spec"]))
             for chart, drawn in baked.charts.items()
         }
-        return render.act(baked, source_url, spec_urls, math_html)
+        first = "first act" not in self._names
+        self._names.add("first act")
+        return render.act(baked, source_url, spec_urls, math_html, first=first)
 
     def _publish(self, folder: str, name: str, suffix: str, content: str) -> str:
         """Add a file, named by its content, and return its URL relative to the current page."""

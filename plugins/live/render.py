@@ -31,8 +31,8 @@ def snippet(page: str, name: str, source: str, outcome: Outcome) -> str:
     )
 
 
-def act(baked: BakedAct, act_url: str, spec_urls: Mapping[str, str], math_html: str) -> str:
-    """An act in its default state. URLs are relative to the page."""
+def act(baked: BakedAct, act_url: str, spec_urls: Mapping[str, str], math_html: str, *, first: bool) -> str:
+    """An act in its default state. URLs are relative to the page; `first` says that no act stands before it there."""
     charts = {name: {"svg": chart["svg"], "spec_url": spec_urls[name]} for name, chart in baked.charts.items()}
     return _render(
         "act.html.j2",
@@ -42,6 +42,7 @@ def act(baked: BakedAct, act_url: str, spec_urls: Mapping[str, str], math_html: 
         act_url=act_url,
         math_html=math_html,
         prefix=f"act-{baked.name}",
+        first=first,
     )
 
 

@@ -643,6 +643,19 @@ REFLECTIONS = (
 
 # ---- the scene ----
 
+
+def decisions(state: live.State) -> dict[str, live.Value]:
+    """What the reader's ledger keeps of this act."""
+    setting = setting_of(state)
+    return {
+        "optimizer_chosen": setting.optimizer,
+        "precision_chosen": setting.precision,
+        "gradient_checkpointing": setting.checkpointing,
+        "laptop_fit_achieved": fits(setting) and setting.trains,
+        "laptop_minimum_memory_gb": stable_floor(),
+    }
+
+
 ACT = live.Act(
     name="laptop-challenge",
     title="The Laptop Challenge",
@@ -704,4 +717,7 @@ ACT = live.Act(
         "weight": f"One weight under {UPDATES:,} equal updates",
     },
     reflections=REFLECTIONS,
+    can_fail=True,
+    moves=True,
+    ledger=decisions,
 )

@@ -762,6 +762,18 @@ REFLECTIONS = (
 
 # ---- the scene ----
 
+
+def decisions(state: live.State) -> dict[str, live.Value]:
+    """What the reader's ledger keeps of this act. The optimizer is Adam here whatever the reader does: no choice."""
+    setting = setting_of(state)
+    return {
+        "precision_chosen": setting.precision,
+        "gradient_checkpointing": setting.checkpointing,
+        "final_mfu_pct": 100 * mfu(setting) if fits(setting) else 0.0,
+        **({} if state.prediction is None else {"baseline_mfu_estimate_pct": float(state.prediction)}),
+    }
+
+
 ACT = live.Act(
     name="mfu-gap",
     title="The MFU Gap",
@@ -816,4 +828,6 @@ ACT = live.Act(
         "overlap": "Three steps on the clock",
     },
     reflections=REFLECTIONS,
+    can_fail=True,
+    ledger=decisions,
 )

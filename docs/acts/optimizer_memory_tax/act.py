@@ -457,6 +457,13 @@ _TOGGLES = {
     "optimizer_state": "Optimizer state",
 }
 
+
+def decisions(state: live.State) -> dict[str, live.Value]:
+    """What the reader's ledger keeps of this act."""
+    setting = setting_of(state)
+    return {"optimizer_chosen": setting.optimizer, "precision_chosen": setting.precision}
+
+
 ACT = live.Act(
     name="optimizer-memory-tax",
     title="The Optimizer Memory Tax",
@@ -495,4 +502,6 @@ ACT = live.Act(
     reveal=reveal,
     charts={"ledger": "Training memory ledger of GPT-2 XL"},
     reflections=(REFLECTION,),
+    can_fail=True,
+    ledger=decisions,
 )

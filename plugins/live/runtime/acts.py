@@ -19,6 +19,7 @@ from plugins.live.runtime.validation import (
     check_view,
     chosen,
     correct_blanks,
+    ledger_fields,
     same,
 )
 
@@ -63,21 +64,32 @@ class LoadedAct:
                 }
                 for reflection in act.reflections
             ],
+            "can_fail": act.can_fail,
+            "moves": act.moves,
             "state": plain(act.default_state(), "state"),
         }
 
     def compute(self, state: Mapping[str, Any]) -> Plain:
-        """The view of a state. Raises `ActError` for a state that does not exist or a function that fails."""
+        """The view of a state, and under `ledger` what the act writes into the reader's ledger there.
+
+        Raises `ActError` for a state that does not exist or a function that fails.
+        """
         current = self._state(state)
-        return self._guard("compute", lambda: plain(check_view(self.act, self.act.compute(current)), "View"))
+        view = self._guard("compute", lambda: plain(check_view(self.act, self.act.compute(current)), "View"))
+        fields = self._guard("ledger", lambda: plain(ledger_fields(self.act, current), "ledger"))
+        return {**_mapping(view), "ledger": fields}
 
     def reveal(self, state: Mapping[str, Any]) -> Plain:
-        """The verdict on the state's prediction. Raises `ActError` as `compute`, and when nothing was predicted."""
+        """The verdict on the state's prediction, and under `gap` its distance from the answer in numbers.
+
+        Raises `ActError` as `compute`, and when nothing was predicted.
+        """
         current = self._state(state)
-        prediction, reveal = current.prediction, self.act.reveal
-        if prediction is None or reveal is None:
+        prediction, reveal, question = current.prediction, self.act.reveal, self.act.question
+        if prediction is None or reveal is None or question is None:
             raise ActError("there is nothing to reveal: no prediction was made")
-        return self._guard("reveal", lambda: plain(_check_verdict(reveal(prediction, current)), "Verdict"))
+        verdict = self._guard("reveal", lambda: plain(_check_verdict(reveal(prediction, current)), "Verdict"))
+        return {**_mapping(verdict), "gap": _gap(float(prediction), float(question.answer()))}
 
     def check(self, reflection: str, answers: Mapping[str, Value], state: Mapping[str, Any]) -> Plain:
         """For each answered blank: whether the answer is right in this state, and why it is right or wrong."""
@@ -100,10 +112,11 @@ class LoadedAct:
         return feedback
 
     def rehearse(self) -> None:
-        """Reveal every answer a reader could give in the default state. For the build: it finds what a reader would.
+        """Lock in and reveal every answer a reader could give in the default state, to find what a reader would.
 
         Raises:
-            ActError: `reveal` fails for an answer, or calls an option right that is not the nearest to the engine's.
+            ActError: `compute`, `ledger` or `reveal` fails for an answer, or `reveal` calls an option right that is not
+                the nearest to the engine's.
         """
         question = self.act.question
         state = _mapping(plain(self.act.default_state(), "state"))
@@ -111,9 +124,11 @@ class LoadedAct:
             return
         if not isinstance(question, ChoiceQuestion):
             for number in (question.minimum, question.maximum):
+                self.compute({**state, "prediction": number})
                 self.reveal({**state, "prediction": number})
             return
         for option in question.options:
+            self.compute({**state, "prediction": option.value})
             correct = _mapping(self.reveal({**state, "prediction": option.value}))["correct"]
             if correct != same(option.value, question.correct.value):
                 said = "right" if correct else "wrong"
@@ -195,6 +210,16 @@ def _describe_question(act: Act) -> Plain:
 def _describe_control(control: Any) -> Plain:
     kind = "toggle" if isinstance(control, Toggle) else "choice"
     return {"kind": kind, **_mapping(plain(control, f"control {control.name!r}"))}
+
+
+def _gap(predicted: float, answer: float) -> Plain:
+    """How far a prediction is off: the answer, the signed distance to it in the unit, and the factor between the two.
+
+    The factor is at least 1; it is None where a ratio says nothing, because a value is not positive.
+    """
+    positive = predicted > 0 and answer > 0
+    factor = max(predicted / answer, answer / predicted) if positive else None
+    return {"answer": answer, "difference": answer - predicted, "factor": factor}
 
 
 def _mapping(value: Plain) -> dict[str, Plain]:

@@ -15,6 +15,17 @@ Value = str | float | int | bool
 Row = Mapping[str, Value | None]
 """One row of a chart's data set or of a table."""
 
+LEDGER_FIELDS: Mapping[str, type | tuple[str, ...]] = {
+    "optimizer_chosen": ("adam", "momentum", "sgd"),
+    "precision_chosen": ("fp32", "mixed", "fp16"),
+    "gradient_checkpointing": bool,
+    "final_mfu_pct": float,
+    "baseline_mfu_estimate_pct": float,
+    "laptop_fit_achieved": bool,
+    "laptop_minimum_memory_gb": float,
+}
+"""What acts may write into the reader's design ledger: the name, and its type or the texts allowed."""
+
 
 @dataclass(frozen=True)
 class Option:
@@ -226,6 +237,13 @@ class Act:
     charts: Mapping[str, str]
     """Chart name -> title of the chart. `charts.py` defines a function of the same name for each."""
     reflections: tuple[Reflection, ...] = ()
+    can_fail: bool = False
+    """Whether a setting can exceed a limit: then the page keeps a place for the failure, so that nothing jumps."""
+    moves: bool = False
+    """Whether every change of a control is kept as a move, listed under the instruments, that the reader can undo."""
+    ledger: Callable[[State], Mapping[str, Value]] | None = None
+    """What the act writes into the reader's design ledger: some of `LEDGER_FIELDS`, by name. It is asked for states
+    with a prediction, and what it says enters the ledger at the reveal; for an instrument, with the first move."""
 
     def default_state(self) -> State:
         """The state in which the act is baked: first context, default controls, nothing predicted."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from string import Formatter
 
 from plugins.live.runtime.contract import (
+    LEDGER_FIELDS,
     Act,
     ChoiceQuestion,
     Control,
@@ -56,6 +57,8 @@ def check_definition(act: object, name: str) -> Act:
         raise ValueError("an instrument, which asks no question, has no reflections")
     elif any(control.after_reveal for control in act.controls):
         raise ValueError("an instrument reveals nothing, so no control can wait for it")
+    if act.moves and len(act.contexts) > 1:
+        raise ValueError("an act that records moves has one context: a move is a change of a control")
     for reflection in act.reflections:
         _check_reflection(reflection, act.default_state())
     return act
@@ -119,7 +122,34 @@ def check_view(act: Act, view: object) -> View:
     for chart in act.charts:
         if chart not in view.tables:
             raise ValueError(f"chart {chart!r} has no data table; View.tables needs one under that name")
+    if view.failure is not None and not act.can_fail:
+        raise ValueError(
+            "the view has a failure, but the act does not say can_fail=True: the page keeps no place for it"
+        )
     return view
+
+
+def ledger_fields(act: Act, state: State) -> Mapping[str, Value]:
+    """What the act writes into the ledger in this state; nothing while a question is open.
+
+    Raises:
+        ValueError: a field that ledgers do not have, or a value of another kind than the field's.
+    """
+    if act.ledger is None or (act.question is not None and state.prediction is None):
+        return {}
+    fields = act.ledger(state)
+    for name, value in fields.items():
+        if name not in LEDGER_FIELDS:
+            raise ValueError(f"ledger has no field {name!r}; allowed: {_listed(LEDGER_FIELDS)}")
+        kind = LEDGER_FIELDS[name]
+        if isinstance(kind, tuple):
+            if value not in kind:
+                raise ValueError(f"ledger field {name!r} cannot be {value!r}; allowed: {_listed(kind)}")
+        elif kind is bool and not isinstance(value, bool):
+            raise ValueError(f"ledger field {name!r} cannot be {value!r}; allowed: True, False")
+        elif kind is float and (isinstance(value, bool) or not isinstance(value, int | float)):
+            raise ValueError(f"ledger field {name!r} cannot be {value!r}; allowed: a number")
+    return fields
 
 
 def check_table(name: str, table: Table) -> None:

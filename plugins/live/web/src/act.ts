@@ -1,18 +1,20 @@
 // <live-act>: prediction, instruments, reveal and reflection on the baked markup. Python computes, this shows.
+import { accountOf, NO_RESULTS, type Results } from "./account";
 import { Chart } from "./chart";
 import { ActProblem, type Status } from "./client";
 import { all, containKeys, find, h, setText, slot } from "./dom";
 import type { Part } from "./element";
 import { keepFocusVisible } from "./focus";
-import { blanks, readBlanks, readInstruments, resetInstruments, writeBlanks, writeInstruments } from "./form";
-import { memoryKey, parseMemory, type Memory } from "./memory";
+import { blanks, readBlanks, readInstruments, resetInstruments, words, writeBlanks, writeInstruments } from "./form";
+import { MoveHistory } from "./history";
+import { stageOf, type Memory } from "./memory";
+import { changes, missing, undo, withAmount, type Amount } from "./moves";
 import { Question } from "./question";
 import { renderFailure, renderFeedback, renderTable, renderVerdict } from "./render";
 import { confirmInline } from "./confirm";
-import type { Feedback, State, View } from "./protocol";
-import { documentPython } from "./shared";
+import type { State, View } from "./protocol";
+import { documentLedger, documentPython, sitePath } from "./shared";
 import { showChip } from "./status";
-import { openKeep } from "./storage";
 
 /** A computation that takes longer than this dims what it will replace. */
 const STALE_MS = 250;
@@ -25,14 +27,22 @@ class ActPart implements Part {
   readonly #host: HTMLElement;
   readonly #name: string;
   readonly #url: string;
+  readonly #page = sitePath(location.href) ?? "";
   readonly #python = documentPython();
-  readonly #keep = openKeep(() => localStorage);
+  readonly #ledger = documentLedger();
   readonly #gone = new AbortController();
-  readonly #question: Question;
+  /** Null for an instrument, which asks nothing and is open from the start. */
+  readonly #question: Question | null;
+  /** Null for an act that does not list its moves. */
+  readonly #history: MoveHistory | null;
   readonly #controls: HTMLFieldSetElement;
   readonly #charts: Chart[];
-  readonly #unsubscribe: () => void;
+  readonly #unsubscribe: (() => void)[];
+  /** State -> the number that matters there, as far as it was computed on this page. */
+  readonly #amounts = new Map<string, Amount>();
   #memory: Memory;
+  /** What Python said of the state on the page. */
+  #results: Results = NO_RESULTS;
   #failing: boolean;
   /** What is on the page now, as `#wanted` puts it; at first the baked default. */
   #shown: string;
@@ -46,7 +56,10 @@ class ActPart implements Part {
     this.#name = host.dataset.name ?? "";
     this.#url = new URL(host.dataset.actUrl ?? "", document.baseURI).href;
     this.#controls = slot(host, "controls") as HTMLFieldSetElement;
-    this.#question = new Question(find<HTMLFormElement>(host, '[data-part="predict"]'));
+    const form = host.querySelector<HTMLFormElement>('[data-part="predict"]');
+    this.#question = form && new Question(form);
+    const moves = host.querySelector<HTMLElement>('[data-slot="moves"]');
+    this.#history = moves && new MoveHistory(host, moves, () => this.#undo(), this.#gone.signal);
     this.#charts = all(host, "[data-chart]").map((figure) => new Chart(figure));
     this.#failing = slot(host, "headline").dataset.failed === "true";
 
@@ -54,13 +67,15 @@ class ActPart implements Part {
     this.#memory = this.#fresh();
     // An element that is shown again may still stand in a later state than the baked one.
     this.#shown = host.dataset.live === "true" ? "" : this.#wanted();
-    const kept = parseMemory(this.#keep.read(memoryKey(this.#name)));
-    if (kept && (kept.prediction === null || this.#question.offers(kept.prediction))) this.#memory = kept;
+    this.#memory = this.#kept() ?? this.#memory;
     this.#apply();
 
     this.#listen(this.#gone.signal);
-    this.#unsubscribe = this.#python.subscribe((status) => this.#showStatus(status));
-    slot(host, "unsaved").hidden = this.#keep.lasting;
+    this.#unsubscribe = [
+      this.#python.subscribe((status) => this.#showStatus(status)),
+      this.#ledger.subscribe((act, elsewhere) => this.#ledgerChanged(act === this.#name && elsewhere)),
+    ];
+    this.#ledgerChanged(false);
   }
 
   onscreen(): void {
@@ -76,7 +91,7 @@ class ActPart implements Part {
 
   gone(): void {
     this.#gone.abort();
-    this.#unsubscribe();
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
     clearTimeout(this.#staleTimer);
     clearTimeout(this.#summaryTimer);
     for (const chart of this.#charts) chart.gone();
@@ -85,10 +100,13 @@ class ActPart implements Part {
   #listen(signal: AbortSignal): void {
     containKeys(this.#host, signal);
     keepFocusVisible(find(this.#host, '[data-part="explore"]'), slot(this.#host, "stage"), signal);
-    this.#question.onLock((prediction) => this.#lock(prediction), signal);
+    this.#question?.onLock((prediction) => this.#lock(prediction), signal);
     this.#controls.addEventListener("change", () => this.#instrumentsMoved(), { signal });
-    this.#action("reveal").addEventListener("click", () => this.#reveal(), { signal });
-    confirmInline(slot(this.#host, "reset"), "Your prediction and answers here will be gone.", () => this.#reset(), signal);
+    this.#host.querySelector('[data-action="reveal"]')?.addEventListener("click", () => this.#reveal(), { signal });
+    const warning = this.#question
+      ? "Your prediction and answers here will be gone."
+      : "The instruments go back to where they started.";
+    confirmInline(slot(this.#host, "reset"), warning, () => this.#reset(), signal);
     for (const form of this.#reflections) {
       form.addEventListener("submit", (event) => this.#check(event, form), { signal });
       form.addEventListener("change", () => this.#answered(form), { signal });
@@ -99,18 +117,29 @@ class ActPart implements Part {
 
   #lock(prediction: Memory["prediction"]): void {
     this.#remember({ prediction });
-    slot(this.#host, "announce").textContent = "Locked in. The instruments are open.";
+    this.#announce("Locked in. The instruments are open.");
     const heading = find(this.#host, '[data-part="explore"] .il-act__label');
     heading.tabIndex = -1;
     heading.focus({ preventScroll: true });
   }
 
   #instrumentsMoved(): void {
-    this.#remember({ ...this.#instruments(), explored: true });
+    const instruments = this.#instruments();
+    const moves = this.#history ? [...this.#memory.moves, ...changes(this.#memory.controls, instruments.controls)] : [];
+    this.#remember({ ...instruments, explored: true, moves });
+  }
+
+  #undo(): void {
+    const last = this.#memory.moves.at(-1);
+    if (!last) return;
+    this.#announce(`Undone: ${this.#history?.text(last) ?? ""}`);
+    this.#remember(undo(this.#memory.controls, this.#memory.moves));
   }
 
   #reveal(): void {
     this.#remember({ revealed: true });
+    const late = this.#late.map((control) => words(control.querySelector("legend, label")));
+    if (late.length) this.#announce(`New among the instruments: ${late.join(", ")}.`);
     const verdict = slot(this.#host, "verdict");
     if (this.#python.status.phase !== "ready") verdict.replaceChildren(h("p", {}, "The answer follows when Python is ready."));
     verdict.tabIndex = -1;
@@ -138,54 +167,98 @@ class ActPart implements Part {
   }
 
   #reset(): void {
-    this.#keep.remove(memoryKey(this.#name));
+    this.#ledger.reset(this.#name);
+    this.#startAgain();
+    this.#announce("The act starts again.");
+    if (this.#question) this.#question.focus();
+    else this.#controls.querySelector<HTMLElement>("input:checked, input")?.focus();
+  }
+
+  #startAgain(): void {
     resetInstruments(this.#controls);
     this.#memory = this.#fresh();
-    this.#question.clear();
-    for (const form of this.#reflections) slot(form, "feedback").replaceChildren();
-    slot(this.#host, "verdict").replaceChildren();
-    slot(this.#host, "announce").textContent = "The act starts again.";
+    this.#question?.clear();
     this.#apply();
     this.#refreshIfNeeded();
-    this.#question.focus();
   }
 
   // What the act remembers, and the page in agreement with it
 
   #fresh(): Memory {
     const { context, controls } = this.#instruments();
-    return { prediction: null, context, controls, explored: false, revealed: false, answers: {}, checked: [] };
+    return { prediction: null, context, controls, explored: false, revealed: false, answers: {}, checked: [], moves: [] };
+  }
+
+  /** What the ledger holds of this act, if its prediction is still one of the answers. */
+  #kept(): Memory | null {
+    const memory = this.#ledger.entry(this.#name)?.memory ?? null;
+    const fits = !memory || memory.prediction === null || this.#question?.offers(memory.prediction);
+    return memory && fits ? structuredClone(memory) : null;
+  }
+
+  /** `mine`: this act was played or reset elsewhere, in another tab or by an import. */
+  #ledgerChanged(mine: boolean): void {
+    slot(this.#host, "unsaved").hidden = this.#ledger.lasting;
+    if (!mine) return;
+    const kept = this.#kept();
+    if (JSON.stringify(kept ?? this.#fresh()) === JSON.stringify(this.#memory)) return;
+    this.#announce("This act changed in another tab.");
+    if (!kept) return this.#startAgain();
+    this.#memory = kept;
+    this.#apply();
+    this.#refreshIfNeeded();
   }
 
   #remember(change: Partial<Memory>): void {
     this.#memory = { ...this.#memory, ...change };
     // Who operates the act has it in view, even where the observer has not come round to say so.
     this.#visible = true;
-    this.#keep.write(memoryKey(this.#name), this.#memory);
     this.#apply();
+    this.#ledger.write(this.#name, this.#stage, structuredClone(this.#memory), this.#account());
     this.#refreshIfNeeded();
+  }
+
+  /** Adds to the ledger what Python has said since. */
+  #annotate(): void {
+    if (this.#ledger.entry(this.#name)?.memory) this.#ledger.annotate(this.#name, structuredClone(this.#memory), this.#account());
+  }
+
+  #account(): ReturnType<typeof accountOf> {
+    const results = this.#wanted() === this.#shown ? this.#results : NO_RESULTS;
+    return accountOf(this.#host, this.#page, this.#question, this.#memory, results);
+  }
+
+  get #stage(): ReturnType<typeof stageOf> {
+    const reflections = this.#reflections.map((form) => form.dataset.reflection ?? "");
+    return stageOf(this.#memory, this.#question !== null, reflections);
   }
 
   /** Sets every control of the page from the memory. */
   #apply(): void {
     const { prediction, revealed, answers, checked } = this.#memory;
-    const locked = prediction !== null;
+    const locked = this.#question !== null && prediction === null;
     writeInstruments(this.#controls, this.#memory);
     // A remembered value that is offered no more has become the default: the memory follows the page.
     Object.assign(this.#memory, this.#instruments());
-    this.#controls.disabled = !locked;
-    this.#question.show(prediction);
-    setText(
-      slot(this.#host, "locked-note"),
-      locked ? "The instruments are open: move them." : "The instruments unlock when you lock in a prediction.",
-    );
+    // Moves that the act could not name any more would not lead back to where they began.
+    if (this.#memory.moves.some((move) => !this.#history?.text(move))) this.#memory.moves = [];
+    this.#history?.show(this.#memory.moves);
+    this.#controls.disabled = locked;
+    if (this.#question) {
+      this.#question.show(prediction);
+      const note = locked ? "The instruments unlock when you lock in a prediction." : "The instruments are open: move them.";
+      setText(slot(this.#host, "locked-note"), note);
+      this.#action("reveal").disabled = locked;
+      slot(this.#host, "reveal-ask").hidden = revealed;
+      if (!revealed) slot(this.#host, "verdict").replaceChildren();
+    }
+    for (const control of this.#late) control.hidden = !revealed;
     for (const detail of all(this.#host, "[data-detail]")) detail.hidden = detail.dataset.detail !== this.#memory.context;
-    this.#action("reveal").disabled = !locked;
-    slot(this.#host, "reveal-ask").hidden = revealed;
     for (const note of all(this.#host, '[data-slot="reflect-note"]')) note.hidden = revealed;
     for (const form of this.#reflections) {
       (slot(form, "blanks") as HTMLFieldSetElement).disabled = !revealed;
       writeBlanks(form, answers[form.dataset.reflection ?? ""] ?? {});
+      if (!checked.includes(form.dataset.reflection ?? "")) slot(form, "feedback").replaceChildren();
     }
     this.#memory.checked = checked.filter((name) => this.#reflections.some((one) => one.dataset.reflection === name && isComplete(one)));
     this.#showSteps();
@@ -239,13 +312,18 @@ class ActPart implements Part {
     try {
       const view = await this.#python.compute(this.#name, this.#url, state);
       if (!view || this.#gone.signal.aborted || wanted !== this.#wanted()) return;
+      const results: Results = { view, verdict: null, feedback: new Map(), engine: this.#python.engine };
       await this.#showView(view);
-      if (this.#memory.revealed) await this.#showVerdict(state);
-      for (const form of this.#reflections) await this.#showFeedback(form, state);
+      this.#amounts.set(JSON.stringify(state), amountOf(view));
+      if (this.#memory.revealed) await this.#showVerdict(state, results);
+      for (const form of this.#reflections) await this.#showFeedback(form, state, results);
       if (wanted !== this.#wanted()) return;
       this.#shown = wanted;
+      this.#results = results;
       this.#markCurrent();
       this.#trouble(null);
+      await this.#completeMoves();
+      this.#annotate();
     } catch (error) {
       if (!(error instanceof Error)) throw error;
       this.#trouble(error instanceof ActProblem ? error.message : `The page could not show the result: ${error.message}`);
@@ -274,19 +352,49 @@ class ActPart implements Part {
     await Promise.all(this.#charts.map((chart) => chart.update(view.data, view.summary)));
   }
 
-  async #showVerdict(state: State): Promise<void> {
+  async #showVerdict(state: State, results: Results): Promise<void> {
     const verdict = await this.#python.reveal(this.#name, this.#url, state);
-    if (verdict && this.#memory.revealed) slot(this.#host, "verdict").replaceChildren(...renderVerdict(verdict));
+    if (!verdict || !this.#memory.revealed) return;
+    results.verdict = verdict;
+    slot(this.#host, "verdict").replaceChildren(...renderVerdict(verdict));
   }
 
-  async #showFeedback(form: HTMLFormElement, state: State): Promise<void> {
+  async #showFeedback(form: HTMLFormElement, state: State, results: Results): Promise<void> {
     const name = form.dataset.reflection ?? "";
     if (!this.#memory.checked.includes(name)) return;
     const answers = readBlanks(form);
-    const feedback: Feedback | null = await this.#python.check(this.#name, this.#url, name, answers, state);
+    const feedback = await this.#python.check(this.#name, this.#url, name, answers, state);
     if (!feedback || !this.#memory.checked.includes(name)) return;
-    const words = new Map(blanks(form).map((one) => [one.dataset.blank ?? "", one.selectedOptions[0]?.text ?? ""]));
-    slot(form, "feedback").replaceChildren(...renderFeedback(feedback, words));
+    results.feedback.set(name, feedback);
+    const chosen = new Map(blanks(form).map((one) => [one.dataset.blank ?? "", one.selectedOptions[0]?.text ?? ""]));
+    slot(form, "feedback").replaceChildren(...renderFeedback(feedback, chosen));
+  }
+
+  /** Computes what the states between moves came to, for a reader who moved faster than Python. */
+  async #completeMoves(): Promise<void> {
+    for (let next = this.#missing(); next; next = this.#missing()) {
+      const { index, side, controls } = next;
+      const state: State = { ...this.#state(), controls };
+      let amount = this.#amounts.get(JSON.stringify(state));
+      if (!amount) {
+        const view = await this.#python.compute(this.#name, this.#url, state);
+        // Newer moves are completed after their own view.
+        if (!view || this.#gone.signal.aborted) return;
+        amount = amountOf(view);
+        this.#amounts.set(JSON.stringify(state), amount);
+        if (JSON.stringify(this.#missing()) !== JSON.stringify(next)) continue;
+      }
+      this.#memory.moves = withAmount(this.#memory.moves, index, side, amount);
+    }
+    this.#history?.show(this.#memory.moves);
+  }
+
+  #missing(): ReturnType<typeof missing> {
+    return missing(this.#memory.controls, this.#memory.moves);
+  }
+
+  #announce(text: string): void {
+    slot(this.#host, "announce").textContent = text;
   }
 
   #markStale(): void {
@@ -324,6 +432,11 @@ class ActPart implements Part {
     place.replaceChildren(h("p", {}, message), retry);
   }
 
+  /** The controls that appear with the reveal. */
+  get #late(): HTMLElement[] {
+    return all(this.#host, "[data-after-reveal]");
+  }
+
   get #reflections(): HTMLFormElement[] {
     return all<HTMLFormElement>(this.#host, "form[data-reflection]");
   }
@@ -331,6 +444,10 @@ class ActPart implements Part {
   #action(name: string): HTMLButtonElement {
     return find<HTMLButtonElement>(this.#host, `[data-action="${name}"]`);
   }
+}
+
+function amountOf(view: View): Amount {
+  return { value: view.headline.value, unit: view.headline.unit };
 }
 
 function isComplete(form: HTMLFormElement): boolean {

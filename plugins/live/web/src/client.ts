@@ -58,6 +58,7 @@ export class PythonClient {
   readonly #listeners = new Set<(status: Status) => void>();
   #worker: WorkerLike | null = null;
   #ready = false;
+  #engine = "";
   #status: Status = { phase: "static", label: "", percent: null };
   #queue: Job[] = [];
   #current: Job | null = null;
@@ -76,6 +77,11 @@ export class PythonClient {
 
   get status(): Status {
     return this.#status;
+  }
+
+  /** The version of the engine that computes here; "" before the first start. */
+  get engine(): string {
+    return this.#engine;
   }
 
   /** Calls the listener at once and at every change. Returns the way to stop that. */
@@ -212,6 +218,7 @@ export class PythonClient {
       }
       case "ready":
         this.#ready = true;
+        this.#engine = reply.engine;
         this.#pump();
         return;
       case "failed":

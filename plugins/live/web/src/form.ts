@@ -39,6 +39,38 @@ export function resetInstruments(root: ParentNode): void {
   writeInstruments(root, { context: "", controls: {} });
 }
 
+/** How a control and one of its positions are called on the page; null for what it does not offer. */
+export function controlWords(root: ParentNode, control: string, value: Value): { label: string; value: string } | null {
+  for (const group of all(root, "[data-choice]")) {
+    if (group.dataset.choice !== control) continue;
+    const radio = radios(group).find((one) => valueOf(one) === value);
+    return radio ? { label: words(group.querySelector("legend")), value: words(radio.labels?.[0]) } : null;
+  }
+  const box = toggles(root).find((one) => one.dataset.toggle === control);
+  if (!box || typeof value !== "boolean") return null;
+  return { label: words(box.labels?.[0]), value: value ? "on" : "off" };
+}
+
+/** The controls that still wait for the reveal. */
+export function waiting(root: ParentNode): Set<string> {
+  const late = all(root, "[data-after-reveal][hidden]");
+  const boxes = late.flatMap((place) => toggles(place).map((box) => box.dataset.toggle ?? ""));
+  return new Set([...late.map((place) => place.dataset.choice ?? ""), ...boxes]);
+}
+
+/** How the chosen context is called; "" for an act with one context. */
+export function contextWords(root: ParentNode): string {
+  return words(contextRadios(root).find((radio) => radio.checked)?.labels?.[0]);
+}
+
+/** The sentence of a reflection with the chosen answers in it. */
+export function sentence(form: ParentNode): string {
+  const parts = [...(form.querySelector(".il-reflection__text")?.childNodes ?? [])].map((node) =>
+    node instanceof HTMLSelectElement ? `“${node.value ? (node.selectedOptions[0]?.text ?? "") : "…"}”` : (node.textContent ?? ""),
+  );
+  return tidy(parts.join(""));
+}
+
 /** The chosen answers of a reflection's blanks; blanks without an answer are left out. */
 export function readBlanks(form: ParentNode): Record<string, Value> {
   const answers: Record<string, Value> = {};
@@ -64,6 +96,12 @@ export function blanks(form: ParentNode): HTMLSelectElement[] {
 export function radios(root: ParentNode): HTMLInputElement[] {
   return all<HTMLInputElement>(root, 'input[type="radio"]');
 }
+
+export function words(element: Element | null | undefined): string {
+  return tidy(element?.textContent ?? "");
+}
+
+const tidy = (text: string): string => text.replace(/\s+/g, " ").trim();
 
 function contextRadios(root: ParentNode): HTMLInputElement[] {
   return all<HTMLInputElement>(root, '[data-context] input[type="radio"]');

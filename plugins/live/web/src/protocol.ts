@@ -38,12 +38,21 @@ export interface View {
   summary: string;
   tables: Record<string, Table>;
   failure: Failure | null;
+  /** What the act writes into the design ledger in this state. */
+  ledger: Record<string, Value>;
+}
+/** How far a prediction is off: `difference` is answer - prediction; `factor` >= 1, null where a ratio says nothing. */
+export interface Gap {
+  answer: number;
+  difference: number;
+  factor: number | null;
 }
 export interface Verdict {
   correct: boolean;
   headline: string;
   paragraphs: string[];
   tables: Record<string, Table>;
+  gap: Gap;
 }
 /** Per blank: is the reader's choice right, and the sentence that says why. */
 export type Feedback = Record<string, { correct: boolean; why: string }>;
@@ -76,6 +85,8 @@ export type Response =
 
 /** `assets/live/runtime.json`, written by the build: what the worker loads, with exact sizes for the progress bar. */
 export interface RuntimeManifest {
+  /** The engine's version with a fingerprint of its content. */
+  engineVersion: string;
   pyodideVersion: string;
   /** Relative to the manifest: folder of the Pyodide core. */
   indexURL: string;

@@ -167,7 +167,7 @@ export async function startPython(base: string, send: Send): Promise<Python> {
 
   const pyodide = await Promise.race([load(), failed]);
   const bridge = pyodide.pyimport("plugins.live.runtime.bridge") as Bridge;
-  send({ kind: "ready", python: pyodide.version, engine: manifest.packages.join(", ") });
+  send({ kind: "ready", python: pyodide.version, engine: manifest.engineVersion });
   return new Python(pyodide, bridge, send, readText);
 }
 

@@ -1,6 +1,6 @@
 // The locked prediction: one choice or one number, no Python needed.
 import { find, setText, slot } from "./dom";
-import { radios, valueOf } from "./form";
+import { radios, valueOf, words } from "./form";
 import type { Value } from "./protocol";
 
 export class Question {
@@ -18,8 +18,17 @@ export class Question {
       (event) => {
         event.preventDefault();
         const answer = this.#read();
-        setText(slot(this.#form, "lock-note"), answer.problem);
+        this.#complain(answer.problem);
         if (answer.value !== null) lock(answer.value);
+        else if (answer.problem) this.focus();
+      },
+      { signal },
+    );
+    // Once something was wrong with it, the number is judged as it is typed.
+    this.#input?.addEventListener(
+      "input",
+      () => {
+        if (this.#input?.getAttribute("aria-invalid") === "true") this.#complain(this.#read().problem);
       },
       { signal },
     );
@@ -48,13 +57,22 @@ export class Question {
   /** The prediction in the words of its option, or with its unit. */
   words(prediction: Value): string {
     const radio = radios(this.#fieldset).find((one) => valueOf(one) === prediction);
-    return radio?.dataset.label ?? `${String(prediction)} ${this.#fieldset.dataset.unit ?? ""}`.trim();
+    return radio?.dataset.label ?? `${String(prediction)} ${this.unit}`.trim();
   }
 
   clear(): void {
     for (const radio of radios(this.#fieldset)) radio.checked = false;
     if (this.#input) this.#input.value = "";
-    setText(slot(this.#form, "lock-note"), "");
+    this.#complain("");
+  }
+
+  /** The prompt as it is asked. */
+  get prompt(): string {
+    return words(this.#form.querySelector("legend"));
+  }
+
+  get unit(): string {
+    return this.#fieldset.dataset.unit ?? "";
   }
 
   focus(): void {
@@ -67,9 +85,23 @@ export class Question {
       const chosen = radios(this.#fieldset).find((radio) => radio.checked);
       return chosen ? { value: valueOf(chosen), problem: "" } : { value: null, problem: "Choose an answer first." };
     }
-    const value = input.value.trim() === "" ? Number.NaN : Number(input.value);
+    // A browser gives "" for what is no number; only its validity tells that from an empty field.
+    const empty = input.value.trim() === "" && !input.validity?.badInput;
+    const value = empty || input.validity?.badInput ? Number.NaN : Number(input.value);
     if (Number.isFinite(value) && inRange(input, value)) return { value, problem: "" };
-    return { value: null, problem: `Type a number from ${input.min} to ${input.max}.` };
+    const range = `from ${input.min} to ${input.max}`;
+    if (empty) return { value: null, problem: `Type a number ${range} first.` };
+    if (!Number.isFinite(value)) return { value: null, problem: `That is not a number. Type one ${range}.` };
+    return { value: null, problem: `${this.words(value)} is out of range. Type a number ${range}.` };
+  }
+
+  /** Says what is wrong, beside the number where there is one; "" takes it back. */
+  #complain(problem: string): void {
+    const input = this.#input;
+    setText(slot(this.#form, input ? "problem" : "lock-note"), problem);
+    if (input) setText(slot(this.#form, "lock-note"), "");
+    if (input && problem) input.setAttribute("aria-invalid", "true");
+    else input?.removeAttribute("aria-invalid");
   }
 
   get #input(): HTMLInputElement | null {

@@ -1,9 +1,13 @@
-// The document's one Python. It outlives instant navigation, because the module does.
+// What the document has one of: its Python and its ledger. They outlive instant navigation, because the module does.
 import { PythonClient, type WorkerLike } from "./client";
+import { openShelf } from "./shelf";
+import { attempt, openKeep } from "./storage";
+import { LedgerStore, type Channel } from "./store";
 
 declare const WORKER_FILE: string;
 
 let client: PythonClient | undefined;
+let ledger: LedgerStore | undefined;
 
 /** The client of this document; no worker exists before its first `start()`. */
 export function documentPython(): PythonClient {
@@ -14,7 +18,31 @@ export function documentPython(): PythonClient {
   return client;
 }
 
+/** The ledger of this browser, as this document sees it. */
+export function documentLedger(): LedgerStore {
+  if (ledger) return ledger;
+  const channel = attempt(() => new BroadcastChannel("iron-law/ledger") as unknown as Channel) ?? null;
+  const opened = new LedgerStore(openShelf, openKeep(() => localStorage), channel);
+  ledger = opened;
+  // A tab that slept may have missed what another one said.
+  addEventListener("focus", () => void opened.reread());
+  addEventListener("pageshow", () => void opened.reread());
+  return ledger;
+}
+
 /** The URL of a file beside this module: the site may be served under any path. */
 export function assetUrl(file: string): string {
   return new URL(file, import.meta.url).href;
+}
+
+/** An address relative to the site's root, without query and fragment; null outside of the site. */
+export function sitePath(url: string): string | null {
+  const root = new URL("../../", import.meta.url).href;
+  const address = url.replace(/[?#].*$/, "");
+  return address.startsWith(root) ? address.slice(root.length) : null;
+}
+
+/** The address of a page of the site. */
+export function siteUrl(page: string): string {
+  return new URL(page, new URL("../../", import.meta.url)).href;
 }

@@ -5,8 +5,10 @@ export interface Keep {
   readonly lasting: boolean;
   /** The stored JSON value, or null when there is none or it is not JSON. */
   read(key: string): unknown;
-  write(key: string, value: unknown): void;
+  /** Returns whether the value will be there at the next visit. */
+  write(key: string, value: unknown): boolean;
   remove(key: string): void;
+  keys(): string[];
 }
 
 /** Opens a storage area. `area` may throw, as `window.localStorage` does where site data is blocked. */
@@ -23,13 +25,16 @@ export function openKeep(area: () => Storage): Keep {
     write(key, value) {
       const text = JSON.stringify(value);
       // A full storage keeps the value for this page at least.
-      if (attempt(() => storage?.setItem(key, text) ?? true) === undefined || storage === null) memory.set(key, text);
-      else memory.delete(key);
+      const written = attempt(() => storage?.setItem(key, text) ?? true) !== undefined && storage !== null;
+      if (written) memory.delete(key);
+      else memory.set(key, text);
+      return written;
     },
     remove(key) {
       memory.delete(key);
       attempt(() => storage?.removeItem(key));
     },
+    keys: () => [...new Set([...(attempt(() => Object.keys(storage ?? {})) ?? []), ...memory.keys()])],
   };
 }
 
@@ -54,7 +59,7 @@ function probe(area: () => Storage): Storage | null {
   );
 }
 
-function attempt<T>(action: () => T): T | undefined {
+export function attempt<T>(action: () => T): T | undefined {
   try {
     return action();
   } catch {

@@ -72,6 +72,7 @@ export const view = (value: string): View => ({
   summary: value,
   tables: {},
   failure: null,
+  ledger: {},
 });
 
 /** Lets settled promises run their continuations. */

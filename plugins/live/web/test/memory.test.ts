@@ -1,6 +1,6 @@
 // What an act remembers is taken back only when it is whole.
 import { describe, expect, test } from "vitest";
-import { memoryKey, parseMemory, type Memory } from "../src/memory";
+import { parseMemory, parseVersion1, stageOf, VERSION_1, type Memory } from "../src/memory";
 
 const whole: Memory = {
   prediction: 3,
@@ -10,6 +10,7 @@ const whole: Memory = {
   revealed: true,
   answers: { saving: { factor: 1.5 } },
   checked: ["saving"],
+  moves: [{ control: "batch", from: 1, to: 8, before: null, after: { value: "30.1", unit: "GB" } }],
 };
 
 describe("memory", () => {
@@ -24,6 +25,7 @@ describe("memory", () => {
     ["a control that is no value", { ...whole, controls: { batch: { evil: 1 } } }],
     ["answers of the wrong shape", { ...whole, answers: { saving: 2 } }],
     ["a prediction that is no value", { ...whole, prediction: {} }],
+    ["a move without its control", { ...whole, moves: [{ from: 1, to: 8, before: null, after: null }] }],
   ])("refuses %s", (_, stored) => {
     expect(parseMemory(stored)).toBeNull();
   });
@@ -32,7 +34,23 @@ describe("memory", () => {
     expect(parseMemory({ ...whole, prediction: null })?.revealed).toBe(false);
   });
 
-  test("the key carries the act and a version", () => {
-    expect(memoryKey("optimizer-memory-tax")).toBe("iron-law/act/optimizer-memory-tax/1");
+  test("version 1 knew no moves, and its keys name the act", () => {
+    const { moves: _, ...old } = whole;
+    expect(parseVersion1(old)).toEqual({ ...old, moves: [] });
+    expect(parseMemory(old)).toBeNull();
+    expect(VERSION_1.exec("iron-law/act/optimizer-memory-tax/1")?.[1]).toBe("optimizer-memory-tax");
+    expect(VERSION_1.test("iron-law/ledger/mfu-gap/x")).toBe(false);
+  });
+
+  test("an act is done when every reflection was checked, an instrument when it was moved", () => {
+    const stages = [
+      stageOf({ ...whole, prediction: null, revealed: false }, true, ["saving"]),
+      stageOf({ ...whole, revealed: false }, true, ["saving"]),
+      stageOf({ ...whole, checked: [] }, true, ["saving"]),
+      stageOf(whole, true, ["saving"]),
+      stageOf({ ...whole, explored: false }, false, []),
+      stageOf(whole, false, []),
+    ];
+    expect(stages).toEqual(["none", "predicted", "revealed", "done", "none", "done"]);
   });
 });

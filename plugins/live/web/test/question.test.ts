@@ -5,7 +5,7 @@ import type { Value } from "../src/protocol";
 
 const CHOICE = `<div><label><input type="radio" name="q" data-value="0" data-label="About 0 GB"></label>
   <label><input type="radio" name="q" data-value="12" data-label="About 12 GB"></label></div>`;
-const NUMBER = `<input type="number" data-prediction min="0" max="100">`;
+const NUMBER = `<input type="number" data-prediction min="0" max="100"><p data-slot="problem"></p>`;
 
 let locked: Value[];
 
@@ -21,6 +21,8 @@ function question(answers: string): { form: HTMLFormElement; asked: Question } {
 
 const submit = (form: HTMLFormElement) => form.dispatchEvent(new Event("submit", { cancelable: true }));
 const note = () => document.querySelector('[data-slot="lock-note"]')?.textContent;
+
+const problem = () => document.querySelector('[data-slot="problem"]')?.textContent;
 
 beforeEach(() => {
   locked = [];
@@ -45,12 +47,27 @@ describe("question", () => {
     expect(locked).toEqual([12]);
   });
 
-  test.each([["", false], ["101", false], ["-1", false], ["35.5", true]])("the number %j is accepted: %j", (typed, accepted) => {
+  test.each([
+    ["", "Type a number from 0 to 100 first."],
+    ["101", "101 % is out of range. Type a number from 0 to 100."],
+    ["-1", "-1 % is out of range. Type a number from 0 to 100."],
+  ])("the number %j is not locked, and beside it stands why", (typed, why) => {
     const { form } = question(NUMBER);
-    (form.querySelector("input") as HTMLInputElement).value = typed;
+    const input = form.querySelector("input") as HTMLInputElement;
+    input.value = typed;
     submit(form);
-    expect(locked).toEqual(accepted ? [35.5] : []);
-    expect(note()).toBe(accepted ? "" : "Type a number from 0 to 100.");
+    expect([locked, problem(), input.getAttribute("aria-invalid")]).toEqual([[], why, "true"]);
+  });
+
+  test("a number that was wrong is judged as it is corrected, and then locked", () => {
+    const { form } = question(NUMBER);
+    const input = form.querySelector("input") as HTMLInputElement;
+    submit(form);
+    input.value = "35.5";
+    input.dispatchEvent(new Event("input"));
+    expect([problem(), input.hasAttribute("aria-invalid")]).toEqual(["", false]);
+    submit(form);
+    expect(locked).toEqual([35.5]);
   });
 
   test("a locked prediction cannot be changed and stays visible in its own words", () => {

@@ -59,8 +59,9 @@ describe("failure", () => {
 });
 
 describe("reveal and reflection", () => {
+  const gap = { answer: 12.46, difference: 9.46, factor: 4.2 };
   test("a verdict is its headline, its paragraphs and its tables", () => {
-    const nodes = renderVerdict({ correct: false, headline: "Off by 4.2", paragraphs: ["Why."], tables: { memory: table } });
+    const nodes = renderVerdict({ correct: false, headline: "Off by 4.2", paragraphs: ["Why."], tables: { memory: table }, gap });
     expect(nodes.map((node) => node.nodeName)).toEqual(["P", "P", "DIV"]);
     expect((nodes[0] as HTMLElement).dataset.correct).toBe("false");
   });

@@ -1,0 +1,173 @@
+// <live-ledger>: everything the reader did in the acts, readable and printable, and the ways to take it along.
+import { confirmInline } from "./confirm";
+import { documentOf, FRAGMENT, linkTo } from "./document";
+import { h, setText } from "./dom";
+import type { Part } from "./element";
+import type { Entry } from "./entry";
+import { documentLedger, siteUrl } from "./shared";
+import type { Merged } from "./store";
+import { summaryOf } from "./summary";
+
+const FILE = "iron-law-ledger.json";
+
+export const mount = (host: HTMLElement): Part => new LedgerPart(host);
+
+class LedgerPart implements Part {
+  readonly #ledger = documentLedger();
+  readonly #gone = new AbortController();
+  readonly #unsubscribe: () => void;
+  readonly #trouble = h("p", { class: "il-trouble", role: "alert" });
+  readonly #status = h("p", { class: "il-ledger__status", role: "status" });
+  readonly #offer = h("div", { class: "il-ledger__offer" });
+  readonly #storage = h("p", { class: "il-help il-ledger__storage" });
+  readonly #download = h("a", { class: "il-button il-button--primary", download: FILE }, "Download");
+  readonly #link = h("input", { type: "text", readonly: true, class: "il-ledger__link", "aria-label": "Link with your ledger", hidden: true });
+  readonly #file = h("input", { type: "file", accept: "application/json,.json", class: "il-vh", id: "il-ledger-file" });
+  readonly #acts = h("div", { class: "il-ledger__acts" });
+  readonly #reset = h("span", { "data-slot": "reset" }, h("button", { type: "button", class: "il-button il-button--quiet", "data-action": "reset" }, "Reset"));
+
+  constructor(host: HTMLElement) {
+    const { signal } = this.#gone;
+    const copy = h("button", { type: "button", class: "il-button", "data-action": "copy" }, "Copy link");
+    copy.addEventListener("click", () => void this.#copy(), { signal });
+    const print = h("button", { type: "button", class: "il-button", "data-action": "print" }, "Print");
+    print.addEventListener("click", () => window.print(), { signal });
+    this.#file.addEventListener("change", () => void this.#import(), { signal });
+    const choose = h("label", { class: "il-button il-ledger__import", for: this.#file.id }, "Import");
+    confirmInline(this.#reset, "Every prediction, answer and move in every act will be gone.", () => this.#resetAll(), signal);
+    host.replaceChildren(
+      this.#offer,
+      h("div", { class: "il-ledger__bar" }, this.#download, h("span", { class: "il-ledger__file" }, this.#file, choose), copy, print, this.#reset),
+      this.#link,
+      this.#trouble,
+      this.#status,
+      this.#storage,
+      this.#acts,
+    );
+    this.#unsubscribe = this.#ledger.subscribe(() => this.#show());
+    window.addEventListener("hashchange", () => void this.#openLink(), { signal });
+    this.#show();
+    void this.#openLink();
+  }
+
+  onscreen(): void {
+    void this.#ledger.reread();
+  }
+
+  offscreen(): void {}
+
+  gone(): void {
+    this.#gone.abort();
+    this.#unsubscribe();
+    URL.revokeObjectURL(this.#download.href);
+  }
+
+  #show(): void {
+    const entries = this.#ledger.entries();
+    this.#acts.replaceChildren(...summaryOf(documentOf(entries), entries, siteUrl));
+    const text = `${JSON.stringify(documentOf(entries), null, 2)}\n`;
+    URL.revokeObjectURL(this.#download.href);
+    this.#download.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+    const notes = [
+      this.#ledger.lasting ? "" : "This browser does not let the site keep anything: the ledger is gone when you leave. Download it, or copy the link.",
+      this.#ledger.damaged ? `A part of what this browser had kept was damaged and is left out (${this.#ledger.damaged}).` : "",
+    ];
+    setText(this.#storage, notes.filter(Boolean).join(" "));
+  }
+
+  async #copy(): Promise<void> {
+    const link = await linkTo(location.href, documentOf(this.#ledger.entries()));
+    this.#link.value = link;
+    this.#link.hidden = false;
+    this.#say("");
+    try {
+      await navigator.clipboard.writeText(link);
+      this.#say("Copied. Whoever opens the link is asked before anything is merged.");
+    } catch {
+      this.#link.focus();
+      this.#link.select();
+      this.#say("The link is selected: copy it from here.");
+    }
+  }
+
+  async #import(): Promise<void> {
+    const file = this.#file.files?.[0];
+    if (!file) return;
+    try {
+      const { entriesOf } = await import("./incoming");
+      this.#merge(entriesOf(await file.text()), file.name);
+    } catch (error) {
+      this.#fail(`${file.name} was not imported. ${reasonOf(error)} Nothing was changed.`);
+    } finally {
+      // The same file can be chosen again.
+      this.#file.value = "";
+    }
+  }
+
+  /** A link that carries a ledger: nothing is merged before the reader agrees. */
+  async #openLink(): Promise<void> {
+    const fragment = location.hash;
+    if (!fragment.startsWith(FRAGMENT)) return;
+    let found: Entry[];
+    try {
+      found = await (await import("./incoming")).entriesInLink(fragment);
+    } catch (error) {
+      this.#fail(`The link was not opened. ${reasonOf(error)} Nothing was changed.`);
+      return this.#forgetLink();
+    }
+    if (this.#gone.signal.aborted) return;
+    const merge = h("button", { type: "button", class: "il-button il-button--primary", "data-action": "merge" }, "Merge into mine");
+    const ignore = h("button", { type: "button", class: "il-button", "data-action": "ignore" }, "Ignore");
+    merge.addEventListener("click", () => {
+      this.#forgetLink();
+      this.#merge(found, "The link");
+    });
+    ignore.addEventListener("click", () => {
+      this.#forgetLink();
+      this.#say("The link was ignored. Nothing was changed.");
+    });
+    const names = found.map((entry) => entry.account?.title ?? entry.act).join(", ") || "no acts";
+    this.#offer.replaceChildren(
+      h("p", { role: "alert" }, `This link carries a ledger: ${names}. Where you played an act yourself, the newer version of the two stays.`),
+      h("p", {}, merge, " ", ignore),
+    );
+  }
+
+  #forgetLink(): void {
+    history.replaceState(history.state, "", location.pathname + location.search);
+    this.#offer.replaceChildren();
+  }
+
+  #merge(entries: readonly Entry[], what: string): void {
+    const merged = this.#ledger.merge(entries);
+    this.#trouble.replaceChildren();
+    this.#say(said(merged, what));
+  }
+
+  #resetAll(): void {
+    this.#ledger.resetAll();
+    this.#link.hidden = true;
+    this.#say("The ledger is empty.");
+  }
+
+  #say(text: string): void {
+    setText(this.#status, text);
+    if (text) this.#trouble.replaceChildren();
+  }
+
+  #fail(text: string): void {
+    this.#status.replaceChildren();
+    this.#trouble.replaceChildren(text);
+  }
+}
+
+function said({ taken, kept }: Merged, what: string): string {
+  const acts = (count: number): string => `${count} ${count === 1 ? "act" : "acts"}`;
+  if (!taken.length && !kept.length) return `${what}: the ledger in it is empty.`;
+  const stayed = kept.length ? ` ${acts(kept.length)} stayed as here, because yours is as new or newer; reset it to take the other.` : "";
+  return `${what}: ${acts(taken.length)} taken.${stayed}`;
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error && error.name === "LedgerProblem" ? error.message : `It could not be read (${String(error)}).`;
+}

@@ -1,0 +1,95 @@
+// The design ledger for reading and for paper: the decisions in a table, then each act in the reader's own numbers.
+import type { LedgerDocument } from "./document";
+import { h } from "./dom";
+import type { Account, Entry } from "./entry";
+import type { Gap, Value } from "./protocol";
+
+const DECISIONS: [keyof LedgerDocument & string, string, string][] = [
+  ["optimizer_chosen", "Optimizer chosen", ""],
+  ["precision_chosen", "Precision chosen", ""],
+  ["gradient_checkpointing", "Gradient checkpointing", ""],
+  ["baseline_mfu_estimate_pct", "Your estimate of the baseline", "%"],
+  ["final_mfu_pct", "Final MFU", "%"],
+  ["laptop_fit_achieved", "Fits the laptop, and trains", ""],
+  ["laptop_minimum_memory_gb", "Least memory that trains", "GB"],
+];
+const NAMES: Record<string, string> = { adam: "Adam", momentum: "Momentum", sgd: "SGD", fp32: "FP32", mixed: "Mixed", fp16: "FP16" };
+const STAGES = { none: "Not started", predicted: "Predicted", revealed: "Revealed", done: "Done" };
+
+/** `href` gives the address of a page of the site. */
+export function summaryOf(document: LedgerDocument, entries: readonly Entry[], href: (page: string) => string): Node[] {
+  if (!entries.length) return [h("p", {}, "Your ledger is empty. It fills as you play: lock in a first prediction.")];
+  const engine = document.engine_version ? `, engine ${document.engine_version}` : "";
+  return [
+    h("h2", {}, "Decisions"),
+    table(
+      `Chapter ${document.chapter}, ledger version ${document.schema_version}${engine}`,
+      ["Decision", "Value"],
+      DECISIONS.map(([field, label, unit]) => [label, words(document[field] as Value | null, unit)]),
+    ),
+    ...entries.flatMap((entry) => section(entry, href)),
+  ];
+}
+
+function section(entry: Entry, href: (page: string) => string): Node[] {
+  const { account } = entry;
+  const title = account?.title ?? entry.act;
+  const day = new Date(entry.updated).toLocaleDateString("en-US", { year: "numeric", month: "long", day: "numeric" });
+  const head = [
+    h("h2", {}, account?.page ? h("a", { href: href(account.page) }, title) : title),
+    h("p", { class: "il-help" }, `${STAGES[entry.stage]}, ${day}`),
+  ];
+  if (!account) return [...head, h("p", {}, "Played in an earlier version of this site. Open the act to see it here in full.")];
+  const facts = factsOf(account);
+  return [
+    ...head,
+    ...(account.question ? [h("p", {}, account.question)] : []),
+    h("dl", { class: "il-ledger__facts" }, ...facts.flatMap(([term, text]) => [h("dt", {}, term), h("dd", {}, text)])),
+    ...(account.moves.length ? [h("h3", {}, "Moves"), h("ol", {}, ...account.moves.map((move) => h("li", {}, move)))] : []),
+    ...(account.reflections.length
+      ? [h("h3", {}, "Reflections"), h("ul", {}, ...account.reflections.map(({ text, correct }) => h("li", {}, text, judged(correct))))]
+      : []),
+  ];
+}
+
+function factsOf(account: Account): [string, string][] {
+  const { prediction, verdict, headline, failure, context, controls } = account;
+  const state = [context, ...controls.map(({ label, value }) => `${label} ${value}`)].filter(Boolean).join(", ");
+  const rows: [string, string | null][] = [
+    ["Prediction", prediction],
+    ["Gap", verdict && [verdict.headline, gapWords(verdict.gap)].filter(Boolean).join(" ")],
+    ["Final state", state || null],
+    ["Result", headline && `${headline.label}: ${headline.value} ${headline.unit}${failure ? `. ${failure}` : ""}`],
+  ];
+  return rows.flatMap(([term, text]) => (text ? [[term, text] as [string, string]] : []));
+}
+
+/** The gap in numbers; the sentence before it, which is the act's own, rounds as the act sees fit. */
+function gapWords({ difference, factor }: Gap): string {
+  const signed = `${difference < 0 ? "−" : "+"}${round(Math.abs(difference))}`;
+  return `(${signed}${factor === null ? "" : `, factor ${round(factor)}`})`;
+}
+
+function judged(correct: boolean | null): string {
+  if (correct === null) return " (not checked)";
+  return correct ? " ✓ right" : " ≠ not so";
+}
+
+function words(value: Value | null, unit: string): string {
+  if (value === null) return "not yet";
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "number") return `${round(value)} ${unit}`.trim();
+  return NAMES[value] ?? value;
+}
+
+const round = (value: number): string => value.toLocaleString("en-US", { maximumSignificantDigits: 3 });
+
+function table(caption: string, head: string[], rows: string[][]): HTMLElement {
+  return h(
+    "table",
+    { class: "il-ledger__decisions" },
+    h("caption", {}, caption),
+    h("thead", {}, h("tr", {}, ...head.map((cell) => h("th", { scope: "col" }, cell)))),
+    h("tbody", {}, ...rows.map(([first, ...rest]) => h("tr", {}, h("th", { scope: "row" }, first ?? ""), ...rest.map((cell) => h("td", {}, cell))))),
+  );
+}

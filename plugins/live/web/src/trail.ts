@@ -1,0 +1,59 @@
+// How far the reader is, beside the links of the navigation that lead to acts.
+import { all, h, setText } from "./dom";
+import { STAGES, type Stage } from "./memory";
+import { assetUrl, documentLedger, sitePath } from "./shared";
+
+/** Page, relative to the site's root -> the acts on it that ask a question. */
+export type Questions = Record<string, string[]>;
+
+const WORDS: Record<Stage, string> = {
+  none: "not started",
+  predicted: "predicted",
+  revealed: "revealed",
+  done: "done",
+};
+
+/** A page is done when all of its acts are; until then it is as far as the slowest act that was begun. */
+export function stageOfPage(stages: readonly Stage[]): Stage {
+  if (stages.every((stage) => stage === "done")) return "done";
+  const begun = STAGES.find((stage) => stage !== "none" && stage !== "done" && stages.includes(stage));
+  return begun ?? (stages.includes("done") ? "revealed" : "none");
+}
+
+/** Marks every link of the navigation that leads to acts. `pageOf` gives an address relative to the site's root. */
+export function markLinks(
+  questions: Questions,
+  stageOf: (act: string) => Stage,
+  pageOf: (url: string) => string | null = sitePath,
+): void {
+  for (const link of all<HTMLAnchorElement>(document, "a.md-nav__link[href]")) {
+    const page = pageOf(link.href);
+    const acts = page === null ? undefined : questions[page];
+    if (!acts?.length) continue;
+    const stage = stageOfPage(acts.map(stageOf));
+    let mark = link.querySelector<HTMLElement>(".il-trail");
+    if (!mark) {
+      mark = h("span", { class: "il-trail" }, h("span", { class: "il-vh" }));
+      link.append(mark);
+    }
+    mark.dataset.stage = stage;
+    mark.title = WORDS[stage];
+    setText(mark.firstElementChild as Element, `(${WORDS[stage]})`);
+  }
+}
+
+/** Marks the navigation of this page and, with instant navigation, of every page that replaces it. */
+export async function followProgress(): Promise<void> {
+  const answer = await fetch(assetUrl("questions.json")).catch(() => null);
+  if (!answer?.ok) return;
+  const questions = (await answer.json()) as Questions;
+  if (!Object.keys(questions).length) return;
+  const ledger = documentLedger();
+  await ledger.ready;
+  const mark = (): void => markLinks(questions, (act) => ledger.entry(act)?.stage ?? "none");
+  ledger.subscribe(mark);
+  // Material's stream of documents calls at once and after every instant navigation.
+  const { document$ } = window as { document$?: { subscribe(listener: () => void): unknown } };
+  if (document$) document$.subscribe(mark);
+  else mark();
+}

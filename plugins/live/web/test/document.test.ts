@@ -1,0 +1,84 @@
+// The ledger as a document: what it says, that its schema holds, and that a bad one is refused in one line.
+import { describe, expect, test } from "vitest";
+import schema from "../../../../docs/lab/ledger.schema.json";
+import { documentOf, FRAGMENT, linkTo, SCHEMA_VERSION } from "../src/document";
+import { entriesInLink, entriesOf } from "../src/incoming";
+import { account, entry, memory } from "./ledger-kit";
+
+const challenge = entry({
+  act: "laptop-challenge",
+  updated: 2000,
+  account: { ...account, moves: [], verdict: null, fields: { optimizer_chosen: "sgd", final_mfu_pct: 12 } },
+});
+const text = (change: object = {}): string => JSON.stringify({ ...documentOf([entry()]), ...change });
+const problem = (run: () => unknown): string => {
+  try {
+    run();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return "";
+};
+
+describe("the ledger's document", () => {
+  test("has the fields of the plan, and predictions, gaps and moves by act", () => {
+    const made = documentOf([entry(), challenge]);
+    expect(made).toMatchObject({
+      schema_version: SCHEMA_VERSION,
+      engine_version: "0.1.0+abc",
+      chapter: 8,
+      optimizer_chosen: "sgd",
+      precision_chosen: null,
+      gradient_checkpointing: null,
+      final_mfu_pct: 12,
+      baseline_mfu_estimate_pct: 75,
+      laptop_fit_achieved: null,
+      laptop_minimum_memory_gb: null,
+      predictions: { "mfu-gap": 75, "laptop-challenge": 75 },
+      gaps: { "mfu-gap": { answer: 35, difference: -40 } },
+      moves: { "mfu-gap": ["Prefetching off → on"] },
+    });
+    expect(schema.required.every((field) => field in made)).toBe(true);
+  });
+
+  test("its constants are those of the schema", () => {
+    const { schema_version, chapter } = schema.properties;
+    expect([schema_version.const, chapter.const]).toEqual([documentOf([]).schema_version, documentOf([]).chapter]);
+  });
+
+  test("is read back to the very entries, by file and by link", async () => {
+    const entries = [entry(), challenge, entry({ act: "old", account: null })];
+    const made = documentOf(entries);
+    expect(entriesOf(JSON.stringify(made))).toEqual(entries);
+    const link = await linkTo("https://example.org/lab/ledger/?a=1#top", made);
+    expect(link).toMatch(/^https:\/\/example\.org\/lab\/ledger\/\?a=1#ledger=[\w-]+$/);
+    expect(await entriesInLink(new URL(link).hash)).toEqual(entries);
+  });
+
+  test("an act that was reset is in no document", () => {
+    expect(documentOf([entry({ memory: null })]).acts).toEqual({});
+  });
+
+  test.each<[string, string, RegExp]>([
+    ["no JSON", "<html>", /^This is not JSON/],
+    ["another file", "[1]", /no "schema_version"/],
+    ["the bare plan", JSON.stringify({ chapter: 8 }), /no "schema_version"/],
+    ["a newer version", text({ schema_version: 3 }), /is 3; this site reads 2\. Reload/],
+    ["a foreign version", text({ schema_version: "2" }), /is "2"; this site reads 2\.$/],
+    ["a wrong choice", text({ optimizer_chosen: "lion" }), /optimizer_chosen/],
+    ["a broken act", text({ acts: { a: { ...entry(), memory: { ...memory, controls: { x: [1] } } } } }), /damaged at .*acts/],
+    ["a link in place of a page", text({ acts: { a: { updated: 1, stage: "done", memory, account: { ...account, page: "javascript:1" } } } }), /page/],
+    ["another host's page", text({ acts: { a: { updated: 1, stage: "done", memory, account: { ...account, page: "//evil.example" } } } }), /page/],
+  ])("refuses %s in one line", (_, document, why) => {
+    const said = problem(() => entriesOf(document));
+    expect(said).toMatch(why);
+    expect(said).not.toContain("\n");
+  });
+
+  test("a shortened link is refused in one line", async () => {
+    const link = await linkTo("https://example.org/", documentOf([entry()]));
+    const cut = new URL(link).hash.slice(0, FRAGMENT.length + 40);
+    await expect(entriesInLink(cut)).rejects.toThrow("The link is damaged");
+    await expect(entriesInLink(`${FRAGMENT}%%%`)).rejects.toThrow("The link is damaged");
+  });
+});
