@@ -83,7 +83,7 @@ def _list() -> int:
         print(suite)
         for case in cases:
             needs = f"GPU, {case.minimum_memory / 1e9:.0f} GB" if case.device == "cuda" else "CPU or GPU"
-            print(f"  {case.name:32} batch {case.batch:>3} x {case.sequence} tokens, {needs}")
+            print(f"  {case.name:44} {case.extent}, {needs}")
     return 0
 
 

@@ -6,51 +6,30 @@ Letters in the comments: B batch, T sequence length, C hidden size, H heads, D =
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
-Attention = Literal["flash", "standard"]
+from gpu_bench.case import Activation
+from gpu_bench.sizes import SIZES, GPT2Config
 
+__all__ = ["GPT2", "SIZES", "GPT2Config", "RunBlocks", "RunHead", "one_after_another", "whole_loss"]
 
-@dataclass(frozen=True)
-class GPT2Config:
-    """The shape of a GPT-2, and the two choices that change which tensors are kept for the backward pass."""
-
-    layers: int = 12
-    heads: int = 12
-    hidden: int = 768
-    vocab: int = 50257
-    """50,256 byte pairs and one end-of-text token. 50,304 (a multiple of 64) is faster and adds 47 unused rows."""
-    max_seq: int = 1024
-    dropout: float = 0.0
-    """0.1 in the paper. 0 here: today's pre-training sees each token once, so there is little to regularise."""
-    bias: bool = True
-    """True as published: every Linear and LayerNorm has a bias."""
-    attention: Attention = "flash"
-    """`flash` never stores the T x T scores; `standard` materialises scores, softmax and dropout."""
-    tanh_gelu: bool = True
-    """GPT-2 was trained with the tanh form of GELU, so its published weights expect it. Memory is the same."""
-
-    def __post_init__(self) -> None:
-        if self.hidden % self.heads:
-            raise ValueError(f"hidden {self.hidden} is not a multiple of heads {self.heads}")
-        if self.attention not in ("flash", "standard"):
-            raise ValueError(f"attention is {self.attention!r}; allowed: 'flash', 'standard'")
-        if not 0.0 <= self.dropout < 1.0:
-            raise ValueError(f"dropout is {self.dropout}; allowed: 0 <= dropout < 1")
-
-
-SIZES: dict[str, GPT2Config] = {
-    # Byte-level and small enough for two CPU cores, yet wide enough that optimizer state shows in the memory.
-    "nano": GPT2Config(layers=4, heads=4, hidden=256, vocab=256, max_seq=256),
-    "gpt2": GPT2Config(layers=12, heads=12, hidden=768),
-    "gpt2-medium": GPT2Config(layers=24, heads=16, hidden=1024),
-    "gpt2-large": GPT2Config(layers=36, heads=20, hidden=1280),
-    "gpt2-xl": GPT2Config(layers=48, heads=25, hidden=1600),
+RunBlocks = Callable[[Sequence[nn.Module], Tensor], Tensor]
+"""How the residual stream (B, T, C) passes the blocks."""
+RunHead = Callable[[nn.Module, nn.Linear, Tensor, Tensor], tuple[Tensor | None, Tensor]]
+"""How final norm, head, (B, T, C) and targets (B, T) become logits, unless they are never whole, and the loss."""
+ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
+    "gelu-tanh": partial(functional.gelu, approximate="tanh"),
+    "gelu": functional.gelu,
+    "relu": functional.relu,
+    "silu": functional.silu,
+    "sigmoid": torch.sigmoid,
+    "tanh": torch.tanh,
 }
 
 
@@ -73,33 +52,41 @@ class SelfAttention(nn.Module):
         q = q.view(b, t, h, d).transpose(1, 2)  # (B, H, T, D)
         k = k.view(b, t, h, d).transpose(1, 2)  # (B, H, T, D)
         v = v.view(b, t, h, d).transpose(1, 2)  # (B, H, T, D)
+        if self.config.recompute_attention:
+            y = checkpoint(self.attend, q, k, v, use_reentrant=False)  # (B, T, C)
+        else:
+            y = self.attend(q, k, v)  # (B, T, C)
+        out: Tensor = self.resid_dropout(self.c_proj(y))  # (B, T, C)
+        return out
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        """Mix the values (B, H, T, D) by how well queries match keys; returns the heads side by side, (B, T, C)."""
+        b, h, t, d = q.shape
         if self.config.attention == "flash":
             dropout = self.config.dropout if self.training else 0.0
             y = functional.scaled_dot_product_attention(q, k, v, dropout_p=dropout, is_causal=True)  # (B, H, T, D)
         else:
             scores = (q @ k.transpose(-2, -1)) * (1.0 / math.sqrt(d))  # (B, H, T, T)
-            future = torch.ones(t, t, dtype=torch.bool, device=x.device).triu(1)  # (T, T)
+            future = torch.ones(t, t, dtype=torch.bool, device=q.device).triu(1)  # (T, T)
             scores = scores.masked_fill(future, float("-inf"))  # (B, H, T, T)
             weights = self.attn_dropout(functional.softmax(scores, dim=-1))  # (B, H, T, T)
             y = weights @ v  # (B, H, T, D)
-        y = y.transpose(1, 2).contiguous().view(b, t, c)  # (B, T, C)
-        out: Tensor = self.resid_dropout(self.c_proj(y))  # (B, T, C)
-        return out
+        return y.transpose(1, 2).contiguous().view(b, t, h * d)  # (B, T, C)
 
 
 class MLP(nn.Module):
-    """Two linear layers around a GELU, four times as wide in the middle."""
+    """Two linear layers around an activation function, four times as wide in the middle."""
 
     def __init__(self, config: GPT2Config) -> None:
         super().__init__()
         self.c_fc = nn.Linear(config.hidden, 4 * config.hidden, bias=config.bias)
-        self.gelu = nn.GELU(approximate="tanh" if config.tanh_gelu else "none")
+        self.activation = ACTIVATIONS[config.activation]
         self.c_proj = nn.Linear(4 * config.hidden, config.hidden, bias=config.bias)
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         """Transform each position on its own."""
-        x = self.gelu(self.c_fc(x))  # (B, T, 4C)
+        x = self.activation(self.c_fc(x))  # (B, T, 4C)
         out: Tensor = self.dropout(self.c_proj(x))  # (B, T, C)
         return out
 
@@ -121,12 +108,30 @@ class Block(nn.Module):
         return out
 
 
+def one_after_another(blocks: Sequence[nn.Module], x: Tensor) -> Tensor:
+    """Pass all blocks, each keeping what its backward pass needs."""
+    for block in blocks:
+        x = block(x)  # (B, T, C)
+    return x
+
+
+def whole_loss(norm: nn.Module, head: nn.Linear, x: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """All logits at once, and their mean cross-entropy."""
+    logits = head(norm(x))  # (B, T, V)
+    loss = functional.cross_entropy(logits.view(-1, logits.size(-1)), targets.reshape(-1))  # (B T, V) -> scalar
+    return logits, loss
+
+
 class GPT2(nn.Module):
     """The language model. Input embedding and output head share one V x C matrix."""
 
-    def __init__(self, config: GPT2Config) -> None:
+    def __init__(
+        self, config: GPT2Config, run_blocks: RunBlocks = one_after_another, run_head: RunHead = whole_loss
+    ) -> None:
         super().__init__()
         self.config = config
+        self.run_blocks = run_blocks
+        self.run_head = run_head
         self.wte = nn.Embedding(config.vocab, config.hidden)
         self.wpe = nn.Embedding(config.max_seq, config.hidden)
         self.drop = nn.Dropout(config.dropout)
@@ -140,7 +145,7 @@ class GPT2(nn.Module):
                 # 2 L residual additions: scaled down so that the residual stream keeps unit variance (GPT-2, 2.3).
                 nn.init.normal_(parameter, std=0.02 / math.sqrt(2 * config.layers))
 
-    def forward(self, tokens: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, tokens: Tensor, targets: Tensor) -> tuple[Tensor | None, Tensor]:
         """Score the next token everywhere.
 
         Args:
@@ -148,18 +153,16 @@ class GPT2(nn.Module):
             targets: (B, T), the token that follows each position.
 
         Returns:
-            Logits (B, T, V) and the mean cross-entropy in nats per token.
+            Logits (B, T, V), None when the head never has them all at once, and the mean cross-entropy in nats per
+            token.
         """
         _, t = tokens.shape
         if t > self.config.max_seq:
             raise ValueError(f"sequence length {t} exceeds max_seq {self.config.max_seq}")
         positions = torch.arange(t, device=tokens.device)  # (T,)
         x = self.drop(self.wte(tokens) + self.wpe(positions))  # (B, T, C)
-        for block in self.blocks:
-            x = block(x)  # (B, T, C)
-        logits = self.lm_head(self.ln_f(x))  # (B, T, V)
-        loss = functional.cross_entropy(logits.view(-1, logits.size(-1)), targets.reshape(-1))  # (B T, V) -> scalar
-        return logits, loss
+        x = self.run_blocks(list(self.blocks), x)  # (B, T, C)
+        return self.run_head(self.ln_f, self.lm_head, x, targets)
 
     def parameter_count(self) -> int:
         """Number of parameters; the shared matrix counts once."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.distributed._tools.mem_tracker import MemTracker
 from torch.profiler import ProfilerActivity, profile
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -68,9 +69,10 @@ class _ParameterCasts(TorchDispatchMode):
 
 
 def held_memory(trainer: Trainer, window: Tensor) -> Held:
-    """Count every component exactly, in one forward and backward pass without an optimizer step.
+    """Count every component exactly, in one forward and backward pass over a (B, T + 1) window.
 
-    Call it after at least one training step, so that the optimizer's state exists.
+    No optimizer step is made, unless the backward pass itself makes it. Call it after at least one training step, so
+    that the optimizer's state exists.
     """
     parameters = list(trainer.model.parameters())
     own = {t.untyped_storage()._cdata for t in (*parameters, *trainer.model.buffers(), window)}
@@ -82,25 +84,53 @@ def held_memory(trainer: Trainer, window: Tensor) -> Held:
         return tensor
 
     casts = _ParameterCasts(parameters)
-    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor), casts:
+    # A compiled graph is not run under a mode that looks at single operations; its saved casts count as activations.
+    watching = nullcontext() if trainer.compiled else casts
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor), watching:
         loss = trainer.loss(window)
     cast_ids = {t.untyped_storage()._cdata for t in casts.casts}
     kept = [t for t in saved if t.untyped_storage()._cdata not in own]
     activations = storage_bytes(t for t in kept if t.untyped_storage()._cdata not in cast_ids)
     cast_weights = storage_bytes(t for t in kept if t.untyped_storage()._cdata in cast_ids)
-    trainer.backward(loss)
-    gradients = storage_bytes(p.grad for p in parameters if p.grad is not None)
-    trainer.optimizer.zero_grad(set_to_none=True)
-    return Held(storage_bytes(parameters), gradients, optimizer_vectors(trainer.optimizer), activations, cast_weights)
+    # What is held here must not be held during the backward pass, which frees it bit by bit.
+    for tensors in (saved, kept, casts.casts):
+        tensors.clear()
+    with _most_gradients(parameters) as most:
+        trainer.backward(loss)
+    for parameter in parameters:
+        parameter.grad = None
+    return Held(storage_bytes(parameters), most[0], optimizer_vectors(trainer.optimizers), activations, cast_weights)
 
 
-def optimizer_vectors(optimizer: torch.optim.Optimizer) -> dict[str, int]:
-    """Bytes of every state vector of the optimizer, by its name in PyTorch."""
+@contextmanager
+def _most_gradients(parameters: list[nn.Parameter]) -> Iterator[list[int]]:
+    """Watches how many bytes of gradients are alive at once: all of them at the end, few when each is used at once."""
+    most = [0]
+
+    def look(gradient: Tensor) -> None:
+        # Called just before the gradient becomes a parameter's, and so before an update in the backward pass frees it.
+        alive = storage_bytes(p.grad for p in parameters if p.grad is not None)
+        most[0] = max(most[0], alive + gradient.untyped_storage().nbytes())
+
+    handles = [
+        parameter.register_hook(look)  # type: ignore[no-untyped-call]
+        for parameter in parameters
+    ]
+    try:
+        yield most
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def optimizer_vectors(optimizers: Iterable[torch.optim.Optimizer]) -> dict[str, int]:
+    """Bytes of every state vector of the optimizers, by its name in the implementation."""
     vectors: dict[str, int] = {}
-    for state in optimizer.state.values():
-        for name, value in state.items():
-            if isinstance(value, Tensor):
-                vectors[name] = vectors.get(name, 0) + value.untyped_storage().nbytes()
+    for optimizer in optimizers:
+        for state in optimizer.state.values():
+            for name, value in state.items():
+                if isinstance(value, Tensor):
+                    vectors[name] = vectors.get(name, 0) + value.untyped_storage().nbytes()
     return dict(sorted(vectors.items()))
 
 
@@ -117,13 +147,14 @@ def track_step(trainer: Trainer, window: Tensor) -> Tracked:
 
     Returns:
         Components at the peak: parameters, buffers, gradients, optimizer_state, optimizer_temporaries, activations
-        (tensors of the forward pass still alive), backward_temporaries, inputs.
+        (tensors of the forward pass still alive), backward_temporaries, inputs, inside_compiled (zero here).
     """
     # Its storage counts as input, and the tracker would otherwise not know it.
     tracker = MemTracker()
-    tracker.track_external(trainer.model, trainer.optimizer, window)
+    tracker.track_external(trainer.model, *trainer.optimizers, window)
     with tracker:
-        trainer.step(window)
+        # The tracker allows each module one call until it is told that a backward pass is over.
+        trainer.step(window, tracker.reset_mod_stats)
     device = next(trainer.model.parameters()).device
     # The keys are members of a string enumeration, so a plain string finds them.
     peak = tracker.get_tracker_snapshot("peak")[device]
@@ -140,9 +171,34 @@ def track_step(trainer: Trainer, window: Tensor) -> Tracked:
             "activations": peak["Activation"],
             "backward_temporaries": peak["Temp"],
             "inputs": peak["Other"],
+            "inside_compiled": 0,
         },
         at_rest=rest["Total"],
     )
+
+
+def compiled_components(trainer: Trainer, window: Tensor, peak: int) -> dict[str, int]:
+    """Components at the peak of a compiled step: what is alive all the time by name, and the rest of the peak.
+
+    No tensor inside a compiled graph can be watched, so its activations, gradients and temporaries are one number.
+    """
+    fixed = _resting(trainer, window)
+    none = dict.fromkeys(("gradients", "optimizer_temporaries", "activations", "backward_temporaries"), 0)
+    return {**fixed, **none, "inside_compiled": max(peak - sum(fixed.values()), 0)}
+
+
+def resting_bytes(trainer: Trainer, window: Tensor) -> int:
+    """Bytes alive between steps."""
+    return sum(_resting(trainer, window).values())
+
+
+def _resting(trainer: Trainer, window: Tensor) -> dict[str, int]:
+    return {
+        "parameters": storage_bytes(trainer.model.parameters()),
+        "buffers": storage_bytes(trainer.model.buffers()),
+        "optimizer_state": sum(optimizer_vectors(trainer.optimizers).values()),
+        "inputs": storage_bytes([window]),
+    }
 
 
 def cpu_allocator_peak(step: Callable[[], object], at_rest: int) -> int:

@@ -1,75 +1,58 @@
-"""What the device could do at best: its data sheet's dense peak, and the matrix product it really reaches."""
+"""The matrix product that the device really reaches: a peak that can be reached, measured in the same run."""
 
 from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import Callable
 
 import torch
 
-from engine.accelerators import accelerator
-from engine.errors import EngineError
-from gpu_bench.cases import Precision
+from gpu_bench.techniques.fp8 import E4M3, OLDEST
 
-ENGINE_NAMES = {
-    "NVIDIA A100-PCIE-40GB": "a100-40-pcie",
-    "NVIDIA A100-SXM4-40GB": "a100-40",
-    "NVIDIA A100 80GB PCIe": "a100-80-pcie",
-    "NVIDIA A100-SXM4-80GB": "a100-80",
-    "NVIDIA H100 80GB HBM3": "h100-sxm",
-    "NVIDIA H100 PCIe": "h100-pcie",
-    "NVIDIA H200": "h200",
-    "NVIDIA B200": "b200",
-    "NVIDIA GeForce RTX 4060": "rtx-4060",
-    "NVIDIA GeForce RTX 4060 Laptop GPU": "rtx-4060-laptop",
-    "NVIDIA GeForce RTX 4090": "rtx-4090",
-    "NVIDIA GeForce RTX 5080": "rtx-5080",
-    "NVIDIA GeForce RTX 5090": "rtx-5090",
-    "Tesla V100-SXM2-16GB": "v100-16",
-    "Tesla V100-SXM2-32GB": "v100-32",
-}
-"""Name that the driver gives -> name in the engine. Exact: variants share the words but not the peak."""
-_COMPUTE_FORMAT: dict[Precision, str] = {
-    "fp32": "fp32",
-    "tf32": "tf32",
-    "amp-bf16": "bf16",
-    "amp-fp16": "fp16",
-    "bf16": "bf16",
-}
+_WIDTH = {"cuda": 8192, "cpu": 1024}
+_FEWEST = {"cuda": 20, "cpu": 9}
+_SHORTEST_S = {"cuda": 1.0, "cpu": 0.0}
+"""A GPU is kept busy this long: a shorter product ends before the power limit lowers the clock."""
+_DTYPES = {"fp32": torch.float32, "tf32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
-def specified_peak(device_name: str | None, precision: Precision) -> float | None:
-    """Dense peak in FLOP/s of the data sheet for the format that the matrix products run in; None when unknown."""
-    try:
-        return accelerator(ENGINE_NAMES[device_name or ""]).peak(_COMPUTE_FORMAT[precision])
-    except (KeyError, EngineError):
-        return None
+def matmul_ceiling(device: torch.device, name: str) -> float | None:
+    """FLOP/s of a large square matrix product in a format, the median of several; None where there is no such product.
 
-
-def matmul_ceiling(device: torch.device, precision: Precision) -> float:
-    """FLOP/s of a large square matrix product in the case's format, the median of several: a peak that can be reached.
-
-    On a CPU the matrix is 1,024 wide, on a GPU 8,192.
+    On a CPU the matrix is 1,024 wide, on a GPU 8,192; its numbers are random, since zeros run faster. Whether FP32
+    products use TF32 is what the process has set.
     """
-    width, rounds = (8192, 20) if device.type == "cuda" else (1024, 9)
-    formats = {"bf16": torch.bfloat16, "fp16": torch.float16}
-    dtype = formats.get(_COMPUTE_FORMAT[precision], torch.float32)
-    a = torch.randn(width, width, device=device, dtype=dtype)
-    b = torch.randn(width, width, device=device, dtype=dtype)
-    out = torch.empty_like(a)
+    if name == "fp8" and device.type == "cuda" and torch.cuda.get_device_capability(device) < OLDEST:
+        return None
+    width, kind = _WIDTH[device.type], device.type
+    multiply = _multiplication(device, name, width)
     seconds: list[float] = []
-    for _ in range(rounds):
-        if device.type == "cuda":
-            start = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
-            end = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
-            start.record()
-            torch.matmul(a, b, out=out)
-            end.record()
-            end.synchronize()
-            seconds.append(start.elapsed_time(end) / 1000)
-        else:
-            began = time.perf_counter()
-            torch.matmul(a, b, out=out)
-            seconds.append(time.perf_counter() - began)
+    while len(seconds) < _FEWEST[kind] or sum(seconds) < _SHORTEST_S[kind]:
+        seconds.append(_timed(multiply, device))
     # The first third warms up clocks, caches and the library's choice of kernel.
-    return 2 * width**3 / statistics.median(seconds[rounds // 3 :])
+    return 2 * width**3 / statistics.median(seconds[len(seconds) // 3 :])
+
+
+def _multiplication(device: torch.device, name: str, width: int) -> Callable[[], object]:
+    a, b = (torch.randn(width, width, device=device) for _ in range(2))
+    if name == "fp8":
+        one = torch.ones((), device=device)
+        a8, b8 = a.to(E4M3), b.to(E4M3).t()
+        return lambda: torch._scaled_mm(a8, b8, scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=True)
+    a, b = a.to(_DTYPES[name]), b.to(_DTYPES[name])
+    out = torch.empty_like(a)
+    return lambda: torch.matmul(a, b, out=out)
+
+
+def _timed(multiply: Callable[[], object], device: torch.device) -> float:
+    if device.type != "cuda":
+        began = time.perf_counter()
+        multiply()
+        return time.perf_counter() - began
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
+    start.record()
+    multiply()
+    end.record()
+    end.synchronize()
+    return float(start.elapsed_time(end)) / 1000

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from gpu_bench import BENCHMARK_VERSION, provenance, records
-from gpu_bench.cases import Case
+from gpu_bench.case import Case, TrainingCase
 from gpu_bench.executors import Executor, Place, RunError
 from gpu_bench.executors.local import LocalExecutor
 from gpu_bench.progress import Progress
@@ -298,7 +298,7 @@ def _plan(
 
 def _devices(case: Case) -> int:
     """How many devices a repeat of the case occupies."""
-    return 1
+    return case.devices
 
 
 def _unfit(case: Case, place: Place) -> str | None:
@@ -359,6 +359,18 @@ def _finish(job: _Job, context: Mapping[str, Any], settings: Settings, progress:
     return good
 
 
+def _told(case: Case, part: Mapping[str, Any]) -> str:
+    """What a repeat found, in a few words."""
+    if isinstance(case, TrainingCase):
+        step = statistics.median(part["timing"]["step_s"])
+        return f"{step * 1000:.1f} ms/step, {case.tokens_per_step / step:,.0f} tokens/s"
+    if "fit" in part:
+        found = ((one["policy"], one["largest_batch"] or "none") for one in part["fit"]["policies"])
+        return "largest batches " + ", ".join(f"{policy} {batch}" for policy, batch in found)
+    failed = sum(point.get("status", "ok") != "ok" for point in part.get("points", ()))
+    return f"{len(part.get('points', ()))} points" + (f", {failed} of them not possible" if failed else "")
+
+
 def _line(job: _Job, part: Mapping[str, Any]) -> str:
     """One line about a finished repeat."""
     head = f"{job.case.name}, repeat {len(job.parts)} of {job.case.repeats}: "
@@ -366,8 +378,7 @@ def _line(job: _Job, part: Mapping[str, Any]) -> str:
         # The first line says how it ended, the last one why.
         told = part["message"].splitlines()
         return head + ": ".join(dict.fromkeys([part["status"], told[0], told[-1]]))
-    step = statistics.median(part["timing"]["step_s"])
-    speed = f"{step * 1000:.1f} ms/step, {job.case.tokens_per_step / step:,.0f} tokens/s"
+    speed = _told(job.case, part)
     if others := _spoiled(part):
         speed += f", but others took {others:.0%} of the processors"
     return head + (speed if part["status"] == "ok" else f"{speed}, {part['message']}")

@@ -6,6 +6,7 @@ input closes and the worker ends itself: nothing is left behind holding a GPU.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -16,9 +17,13 @@ from typing import Any
 import torch
 
 from gpu_bench import provenance
-from gpu_bench.cases import case_from_dict
 from gpu_bench.device import describe, resolve_device, software
+from gpu_bench.kinds import KINDS, case_from_dict
 from gpu_bench.records import write_json
+from gpu_bench.unsupported import UnsupportedError
+
+_NO_KERNEL = "No viable backend for scaled_dot_product_attention"
+"""What PyTorch says when none of the attention kernels that may run can."""
 
 
 def _end_with_runner() -> None:
@@ -47,27 +52,35 @@ def probe(wanted: str) -> dict[str, Any]:
     }
 
 
-def train(job: dict[str, Any]) -> dict[str, Any]:
-    """Run one repeat; running out of memory is a result, any other exception ends the process."""
-    # Here, since a probe does not need what training does, and importing that takes a second.
-    from gpu_bench.run_case import run_repeat
-
+def measure(job: dict[str, Any]) -> dict[str, Any]:
+    """Run one repeat. Running out of memory, and a device that cannot do it, are results; other exceptions end here."""
     case = case_from_dict(job["case"])
+    # Here, since a probe does not need what measuring does, and importing that takes a second.
+    module = importlib.import_module(KINDS[case.kind].module)
     started = provenance.utc_now()
     try:
-        return run_repeat(case, resolve_device(job["device"]), job["repeat"])
+        report: dict[str, Any] = module.run_repeat(case, resolve_device(job["device"]), job["repeat"])
+    except UnsupportedError as error:
+        return _failure("unsupported", error, started)
     except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
-        if not _out_of_memory(error):
-            raise
-        message = provenance.redact(str(error).splitlines()[0])
-        return {"status": "oom", "message": message, "started": started, "finished": provenance.utc_now()}
+        if _out_of_memory(error):
+            return _failure("oom", error, started)
+        if _NO_KERNEL in str(error):
+            return _failure("unsupported", error, started)
+        raise
+    return {"started": started, "finished": provenance.utc_now(), **report}
+
+
+def _failure(status: str, error: BaseException, started: str) -> dict[str, Any]:
+    message = provenance.redact(str(error).splitlines()[0])
+    return {"status": status, "message": message, "started": started, "finished": provenance.utc_now()}
 
 
 def main() -> int:
     """Do the job on standard input. The report goes to the file that the job names."""
     job = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_runner, daemon=True).start()
-    report = probe(job["device"]) if job["task"] == "probe" else train(job)
+    report = probe(job["device"]) if job["task"] == "probe" else measure(job)
     write_json(Path(job["report"]), report)
     return 0
 

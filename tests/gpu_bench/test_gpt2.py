@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from gpu_bench.cases import ModelName
+from gpu_bench.case import Attention, ModelName
 from gpu_bench.data import draw_windows, read_corpus
-from gpu_bench.gpt2 import GPT2, SIZES, Attention, GPT2Config
+from gpu_bench.gpt2 import GPT2, SIZES, GPT2Config
 from gpu_bench.training import Trainer
 from tests.gpu_bench.tiny import tiny_case
 

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gpu_bench.assembly import TRAINING_BLOCKS
 from gpu_bench.records import SCHEMA_FILE, answers, inconsistencies, summarize, write_json
 from gpu_bench.validation import file_faults, schema_faults
 from tests.gpu_bench.tiny import tiny_case
@@ -122,9 +123,7 @@ def test_a_remainder_above_the_tolerance_is_refused(record: dict[str, Any]) -> N
 def test_an_ok_record_must_hold_what_was_measured_and_an_error_must_say_why(record: dict[str, Any]) -> None:
     assert _faults({**record, "samples": None})
     assert _faults({**record, "status": "error"})
-    empty = dict.fromkeys(
-        ("model", "data", "samples", "summary", "flops", "utilization", "loss", "memory", "energy"), None
-    )
+    empty = dict.fromkeys(TRAINING_BLOCKS)
     assert _faults({**record, **empty, "status": "error", "message": "it broke"}) == []
     assert _faults({**record, **empty, "status": "error", "message": None})
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpu_bench.cases import Case
+from gpu_bench.case import TrainingCase
 
 
-def tiny_case(name: str = "tiny", **changes: Any) -> Case:
+def tiny_case(name: str = "tiny", **changes: Any) -> TrainingCase:
     fields: dict[str, Any] = {
         "name": name,
-        "model": "nano",
+        "model": "pico",
         "precision": "fp32",
         "optimizer": "adam",
         "learning_rate": 1e-3,
@@ -20,4 +20,4 @@ def tiny_case(name: str = "tiny", **changes: Any) -> Case:
         "steps": 3,
         "repeats": 1,
     }
-    return Case(**{**fields, **changes})
+    return TrainingCase(**{**fields, **changes})

@@ -18,13 +18,14 @@ from mkdocs.config import load_config
 from mkdocs.exceptions import Abort
 
 from gpu_bench import BENCHMARK_VERSION, SCHEMA_VERSION
+from gpu_bench.assembly import TRAINING_BLOCKS
+from gpu_bench.case import TrainingCase
 from gpu_bench.cases import SUITES
 from gpu_bench.records import summarize
 
 ROOT = Path(__file__).resolve().parents[3]
 SCHEMA = ROOT / "gpu_bench/schema/record.json"
-CASES = {case.name: case for cases in SUITES.values() for case in cases}
-MEASURED = ("model", "data", "samples", "summary", "flops", "utilization", "loss", "memory", "energy")
+CASES = {case.name: case for cases in SUITES.values() for case in cases if isinstance(case, TrainingCase)}
 
 
 def document(
@@ -66,7 +67,7 @@ def document(
     memory["at_peak"]["optimizer_state"] = 400 * len(vectors)
     memory["peak"] = sum(memory["at_peak"].values())
     made["provenance"]["repeats"] *= plan.repeats
-    return made if status == "ok" else made | dict.fromkeys(MEASURED)
+    return made if status == "ok" else made | dict.fromkeys(TRAINING_BLOCKS)
 
 
 @dataclass

@@ -1,0 +1,174 @@
+"""What the engine and the chapter's formulas predict for a case: computed when the record is made, without PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import engine
+from engine import EngineError, Transformer, chapter_activation_bytes, count_operations, step_time, training_memory
+from engine.checkpointing import sqrt_placement
+from engine.dtypes import FP16, FP32
+from gpu_bench.case import TrainingCase
+from gpu_bench.chips import chip_of, specified_peak
+from gpu_bench.flops import step_flops
+from gpu_bench.sizes import SIZES
+
+_PRECISIONS = {"fp32": "fp32", "tf32": "fp32", "amp-bf16": "amp-bf16", "amp-fp16": "amp-fp16", "bf16": "bf16",
+               "fp16": "fp16"}  # fmt: skip
+_KEEPS_RESULT = ("relu", "sigmoid", "tanh")
+"""Activation functions whose backward pass needs the result, as ReLU's does; the others need the input, as GELU's."""
+_STATES = {"sgd": 0, "momentum": 1, "rmsprop": 1, "adam": 2, "adamw": 2}
+
+
+def shape_of(case: TrainingCase, *, padded: bool) -> Transformer:
+    """The case's model as the engine describes it, with or without the rows that pad the vocabulary."""
+    size = SIZES[case.model]
+    vocab = -(-size.vocab // case.vocab_multiple) * case.vocab_multiple if padded else size.vocab
+    mlp = "relu" if case.activation in _KEEPS_RESULT else "gelu"
+    longest = max(size.max_seq, case.sequence)
+    return Transformer(case.model, size.layers, size.hidden, size.heads, vocab, longest, mlp=mlp)  # type: ignore[arg-type]
+
+
+def engine_checkpointing(case: TrainingCase) -> str | None:
+    """The engine's name of the case's policy; None for one that it does not describe."""
+    if case.checkpointing == "sqrt":
+        return f"every:{sqrt_placement(SIZES[case.model].layers)}"
+    return None if case.checkpointing == "selective-ops" else case.checkpointing
+
+
+def recomputed_flops(case: TrainingCase) -> int:
+    """Matrix-product FLOPs of a step that checkpointing and a chunked loss run a second time.
+
+    What fused attention computes again inside its own backward pass is not counted: no choice of the case's does that.
+    """
+    model, policy = shape_of(case, padded=False), engine_checkpointing(case) or "none"
+
+    def again(checkpointing: str) -> float:
+        return count_operations(
+            model, case.batch, case.sequence, attention=case.attention, policy=checkpointing
+        ).recompute
+
+    head = 2 * case.batch * case.sequence * model.hidden * model.vocab if case.loss_chunks > 1 else 0
+    return round(again(policy) - again("none") + head) * case.accumulate
+
+
+def predict(case: TrainingCase, device: Mapping[str, Any]) -> dict[str, Any]:
+    """The block `predicted` of a record: memory by component, step time where the chip is known, textbook memory.
+
+    Args:
+        case: What is trained.
+        device: `type` and `name`, as in the record.
+    """
+    memory, memory_notes = _memory(case, "cuda" if device["type"] == "cuda" else "cpu")
+    seconds, time_notes = _seconds(case, device["name"])
+    peak = specified_peak(device["name"], case.precision)
+    return {
+        "engine_version": engine.__version__,
+        "memory": memory,
+        "textbook": _textbook(case),
+        "step_s": seconds,
+        "tokens_per_s": case.tokens_per_step / seconds if seconds else None,
+        "mfu": model_flops(case).full / seconds / peak if seconds and peak else None,
+        "approximations": [*memory_notes, *time_notes],
+    }
+
+
+def model_flops(case: TrainingCase) -> Any:
+    """FLOPs that the mathematics of a step needs, by both conventions, without the rows that pad the vocabulary."""
+    shape = shape_of(case, padded=False)
+    multiplied = shape.parameters - shape.max_seq * shape.hidden
+    return step_flops(multiplied, shape.layers, shape.hidden, case.sequence, case.batch * case.accumulate)
+
+
+def _memory(case: TrainingCase, backend: Any) -> tuple[dict[str, int] | None, list[str]]:
+    policy = engine_checkpointing(case)
+    if case.precision not in _PRECISIONS:
+        return None, [f"the engine has no memory model of precision {case.precision}"]
+    if policy is None:
+        return None, [f"the engine has no memory model of checkpointing {case.checkpointing}"]
+    try:
+        ledger = training_memory(
+            shape_of(case, padded=True),
+            optimizer=case.optimizer,
+            precision=_PRECISIONS[case.precision],
+            batch=case.batch,
+            sequence=case.sequence,
+            attention=case.attention,
+            dropout=case.dropout,
+            checkpointing=policy,
+            loss=case.loss,
+            accumulate=min(case.accumulate, 2),
+            optimizer_in_backward=case.optimizer_in_backward,
+            update=None if case.update == "default" else case.update,
+            backend=backend,
+        )
+    except EngineError as error:
+        return None, [f"memory: {error}"]
+    sums = ledger.bytes_by_component()
+    # The batch of tokens is an input here, and so it is in the measurement.
+    tokens = sum(tensor.bytes for tensor in ledger.tensors if tensor.name == "wte.indices")
+    found = {name: int(sums.get(name, 0)) for name in ("parameters", "gradients", "optimizer")}
+    found |= {
+        "activations": int(sums.get("activations", 0) - tokens),
+        "logits": int(sums.get("logits", 0)),
+        "cast_weights": int(sums.get("casts", 0)),
+        "workspace": int(ledger.workspace_bytes),
+        "peak": int(ledger.allocated_peak),
+    }
+    compiled = ["memory: that of the eager step, a compiled one keeps less"] if case.compile != "none" else []
+    return found, compiled
+
+
+def _seconds(case: TrainingCase, name: str | None) -> tuple[float | None, list[str]]:
+    chip, policy = chip_of(name), engine_checkpointing(case)
+    if chip is None:
+        return None, []
+    if case.precision not in _PRECISIONS:
+        return None, [f"the engine has no step time of precision {case.precision}"]
+    notes: list[str] = []
+    fused = case.compile != "none"
+    if policy is None:
+        notes.append(f"time: checkpointing {case.checkpointing} counted as none")
+    if case.loss_chunks > 1:
+        notes.append("time: the second pass of the chunked head is not counted")
+    if case.update == "fused" and not fused:
+        notes.append("time: the update counted as foreach")
+    try:
+        time = step_time(
+            shape_of(case, padded=True),
+            chip,
+            case.batch,
+            case.sequence,
+            accumulate=case.accumulate,
+            mode=_PRECISIONS[case.precision],
+            rule=case.optimizer,
+            attention=case.attention,
+            policy=policy or "none",
+            dropout=case.dropout,
+            fused=fused,
+            tf32=case.precision == "tf32",
+        )
+    except EngineError as error:
+        return None, [f"time: {error}"]
+    return float(time.total), notes
+
+
+def _textbook(case: TrainingCase) -> dict[str, int] | None:
+    """The chapter's arithmetic: bytes per parameter, and its formula for activations. It knows no technique.
+
+    Mixed precision by the chapter: 16-bit weights and gradients, an FP32 master copy, FP32 state.
+    """
+    if case.precision not in ("fp32", "tf32", "amp-bf16", "amp-fp16") or case.optimizer not in _STATES:
+        return None
+    shape = shape_of(case, padded=False)
+    mixed = case.precision.startswith("amp")
+    width = 2 if mixed else 4
+    parts = {
+        "parameters": width * shape.parameters,
+        "gradients": width * shape.parameters,
+        "master": 4 * shape.parameters if mixed else 0,
+        "optimizer": 4 * _STATES[case.optimizer] * shape.parameters,
+        "activations": int(chapter_activation_bytes(shape, case.batch, case.sequence, FP16 if mixed else FP32)),
+    }
+    return {**parts, "total": sum(parts.values())}

@@ -1,0 +1,1 @@
+"""The suites: cases as data, one file per section of the page of measurements."""
