@@ -1,0 +1,71 @@
+"""Which scaling is measured: cases as data. Nothing here imports PyTorch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from gpu_bench.case import Case, ModelName, Precision
+
+Strategy = Literal["ddp", "fsdp2", "tensor", "pipeline"]
+Scaling = Literal["weak", "strong"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScalingCase(Case):
+    """The same training step on one process, then on more and more, one device each.
+
+    Attributes:
+        model: A size from `sizes.SIZES`.
+        precision: `fp32`, or `amp-bf16`.
+        strategy: What is spread: `ddp` the batch; `fsdp2` the batch and every parameter; `tensor` every matrix;
+            `pipeline` the layers.
+        scaling: `weak`: the batch grows with the processes; `strong`: it stays.
+        batch: Sequences per step on one process.
+        sequence: Tokens per sequence.
+        processes: How many, ascending, from 1 on; those that the machine has no device for are left out.
+        micro_batches: Pieces that a pipeline cuts the batch into.
+        warmup: Training steps before the clock starts.
+        steps: Timed training steps.
+        profiled: Training steps under the profiler after the timed ones: it slows steps down, so they are apart.
+    """
+
+    kind: str = "scaling"
+    model: ModelName
+    precision: Precision
+    strategy: Strategy
+    scaling: Scaling
+    batch: int
+    sequence: int
+    learning_rate: float = 1e-4
+    processes: tuple[int, ...] = (1, 2, 4, 8)
+    micro_batches: int = 1
+    warmup: int = 5
+    steps: int = 20
+    profiled: int = 3
+    time_limit_s: float = 900.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, allowed in (("strategy", get_args(Strategy)), ("scaling", get_args(Scaling))):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; allowed: {', '.join(allowed)}")
+        if self.precision not in ("fp32", "amp-bf16"):
+            raise ValueError(f"precision is {self.precision!r}; allowed here: fp32, amp-bf16")
+        if self.processes[:1] != (1,) or len(self.processes) < 2 or list(self.processes) != sorted({*self.processes}):
+            raise ValueError(f"processes is {self.processes}; allowed: 1 and at least one more, ascending")
+        if self.micro_batches < 1 or self.profiled < 1:
+            raise ValueError("micro_batches and profiled; allowed: 1 or more")
+        if self.strategy == "pipeline" and (self.batch % self.micro_batches or self.micro_batches < self.processes[-1]):
+            raise ValueError(
+                f"micro_batches is {self.micro_batches}; allowed: a divisor of the batch, {self.batch}, and at least "
+                f"the stages, {self.processes[-1]}"
+            )
+
+    def batch_of(self, processes: int) -> int:
+        """Sequences per step of all processes together."""
+        return self.batch * processes if self.scaling == "weak" else self.batch
+
+    def fitting(self, devices: int) -> tuple[int, ...]:
+        """The numbers of processes that a machine with so many devices can run."""
+        return tuple(count for count in self.processes if count <= devices)

@@ -1,0 +1,122 @@
+"""One repeat of a scaling case: `torchrun` with one process, then with more, each time from nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from gpu_bench import provenance, records
+from gpu_bench.case import Case
+from gpu_bench.distributed.case import ScalingCase
+from gpu_bench.distributed.rank import JOB_VARIABLE
+from gpu_bench.flops import step_flops
+from gpu_bench.sizes import SIZES
+
+
+class LaunchError(RuntimeError):
+    """`torchrun` ended without a report; the message ends with the last words of its processes."""
+
+
+def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
+    """Measure every number of processes that the machine has devices for. Returns plain data.
+
+    Raises:
+        LaunchError: When not even one number of processes could be measured.
+    """
+    assert isinstance(case, ScalingCase)
+    load = provenance.load_average()
+    devices = (torch.cuda.device_count() if device.type == "cuda" else provenance.cpu_cores()) or 1
+    points = [_point(case, device.type, count) for count in case.fitting(devices)]
+    if all(point["status"] == "error" for point in points):
+        raise LaunchError(points[0]["message"])
+    return {"status": "ok", "message": None, "points": points, "load_average": load}
+
+
+def _point(case: ScalingCase, device: str, processes: int) -> dict[str, Any]:
+    """Measure the case on so many processes; a failure is told and does not end the others."""
+    batch = case.batch_of(processes)
+    point: dict[str, Any] = {
+        "label": f"{processes} process{'' if processes == 1 else 'es'}",
+        "settings": {"processes": processes, "batch": batch, "strategy": case.strategy, "scaling": case.scaling},
+        "status": "ok",
+        "message": None,
+        "samples_s": [],
+        "work": {"flops": _model_flops(case, batch), "tokens": batch * case.sequence},
+    }
+    try:
+        found = launch(case, device, processes)
+    except LaunchError as error:
+        message = provenance.redact(str(error).splitlines()[0])
+        return point | {"status": "oom" if "OutOfMemoryError" in message else "error", "message": message}
+    everyone = found["communication"]
+    peaks = [peak for peak in found["peak"] if peak is not None]
+    return point | {
+        "samples_s": found["step_s"],
+        "memory_peak": max(peaks, default=None),
+        # The mean over the processes.
+        "shares": {
+            "communication": statistics.fmean(one["busy"] for one in everyone),
+            "communication_exposed": statistics.fmean(one["exposed"] for one in everyone),
+        },
+        "losses": found["losses"],
+    }
+
+
+def _model_flops(case: ScalingCase, batch: int) -> int:
+    """FLOPs that the mathematics of a step needs: 6 N + 12 L h T per token."""
+    size = SIZES[case.model]
+    # 12 h^2 in the matrices of a block, 13 h in its biases and norms, and one V x h matrix; no position table.
+    parameters = size.layers * (12 * size.hidden**2 + 13 * size.hidden) + (size.vocab + 2) * size.hidden
+    return step_flops(parameters, size.layers, size.hidden, case.sequence, batch).full
+
+
+def launch(case: ScalingCase, device: str, processes: int) -> dict[str, Any]:
+    """Run the case on so many processes of this machine under `torchrun`.
+
+    Returns:
+        What `rank.measure` found.
+
+    Raises:
+        LaunchError: When a process failed.
+    """
+    with tempfile.TemporaryDirectory(prefix="gpu_bench-scaling-") as name:
+        job, report = Path(name) / "job.json", Path(name) / "report.json"
+        job.write_text(json.dumps({"case": case.as_dict(), "device": device, "report": str(report)}), encoding="utf-8")
+        torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+        # Its processes watch standard input, which passes through: it closes when the runner dies.
+        done = subprocess.run(
+            [*torchrun, "-m", "gpu_bench.distributed.rank"],
+            stdin=sys.stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, JOB_VARIABLE: str(job), "OMP_NUM_THREADS": _threads(device, processes)},
+        )
+        found = records.read_json(report)
+        if done.returncode or found is None:
+            raise LaunchError(_reason(done.stdout))
+        return found
+
+
+def _threads(device: str, processes: int) -> str:
+    """Threads for each process: the machine's cores are shared, also by a single process that is compared with many."""
+    cores = provenance.cpu_cores() or 1
+    return "1" if device == "cpu" else str(max(1, cores // processes))
+
+
+def _reason(output: str) -> str:
+    """The line in which Python names the error; around it `torchrun` prints much else."""
+    lines = [line.split("]:", 1)[-1].strip() for line in output.splitlines()]
+    names = [(line.partition(":")[0], line) for line in lines]
+    named = [
+        line for name, line in names if name.endswith("Error") and not name.startswith("torch.distributed.elastic")
+    ]
+    return named[0] if named else "\n".join(lines[-5:])

@@ -1,0 +1,94 @@
+"""Which input pipelines are measured: cases as data. Nothing here imports PyTorch."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from gpu_bench.case import Case, ModelName, Precision
+
+Source = Literal["text", "tokens"]
+_LOADER = re.compile(
+    r"(?P<source>text|tokens), (?P<workers>[0-9]+) workers?(, prefetch (?P<prefetch>[1-9][0-9]*))?(?P<pinned>, pinned)?"
+)
+
+
+@dataclass(frozen=True)
+class Loader:
+    """One way to bring batches to the device.
+
+    Attributes:
+        source: `text` is encoded while training runs; `tokens` were encoded before.
+        workers: Processes that make batches; 0 is the training process itself.
+        prefetch: Batches that each worker has ready.
+        pinned: Whether batches lie in memory that the device copies from by itself.
+    """
+
+    source: Source
+    workers: int
+    prefetch: int
+    pinned: bool
+
+
+def loader_of(text: str) -> Loader:
+    """Read `text, 4 workers, prefetch 2, pinned`; without `prefetch` it is PyTorch's 2. Raises `ValueError`."""
+    found = _LOADER.fullmatch(text)
+    if found is None:
+        raise ValueError(f"loader is {text!r}; allowed: 'text, 4 workers, prefetch 2, pinned' or 'tokens, 0 workers'")
+    source: Source = "text" if found["source"] == "text" else "tokens"
+    return Loader(source, int(found["workers"]), int(found["prefetch"] or 2), found["pinned"] is not None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenizeCase(Case):
+    """Real text to GPT-2's tokens, on one process, then on more.
+
+    Attributes:
+        processes: How many encode at the same time; those beyond the machine's cores are left out.
+        chunk: Bytes of text that each encodes in one round.
+        rounds: Timed rounds.
+    """
+
+    kind: str = "tokenize"
+    processes: tuple[int, ...] = (1, 2, 4, 8, 16)
+    chunk: int = 2**18
+    rounds: int = 10
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.processes or min(self.processes) < 1 or self.chunk < 1:
+            raise ValueError(f"processes is {self.processes}, chunk is {self.chunk}; allowed: 1 or more")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoaderCase(Case):
+    """The same training step, fed by one loader after another.
+
+    Attributes:
+        model: A size from `sizes.SIZES`.
+        batch: Sequences per step.
+        sequence: Tokens per sequence.
+        loaders: As `loader_of` reads them; the first is what the others are compared with.
+        warmup: Training steps before the clock starts, for each loader.
+        steps: Timed training steps.
+        profiled: Training steps under the profiler after the timed ones: it slows steps down, so they are apart.
+    """
+
+    kind: str = "loader"
+    model: ModelName
+    precision: Precision
+    batch: int
+    sequence: int
+    loaders: tuple[str, ...]
+    warmup: int = 10
+    steps: int = 30
+    profiled: int = 5
+    time_limit_s: float = 600.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for text in self.loaders:
+            loader_of(text)
+        if self.profiled < 1 or not self.loaders:
+            raise ValueError("profiled and the number of loaders; allowed: 1 or more")

@@ -1,0 +1,87 @@
+"""How many tokens a second real text gives, with GPT-2's encoding in plain Python: one process, then many at once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from typing import Any
+
+import torch
+
+from gpu_bench import provenance
+from gpu_bench.case import Case
+from gpu_bench.data import read_text
+from gpu_bench.input_pipeline.case import TokenizeCase
+
+
+class EncoderProcesses:
+    """Processes that encode texts at the same time, each its own.
+
+    Args:
+        texts: One for each process.
+    """
+
+    def __init__(self, texts: list[bytes]) -> None:
+        command = [sys.executable, "-m", "gpu_bench.input_pipeline.encoder_process"]
+        self._running = [
+            subprocess.Popen(command, cwd=provenance.ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in texts
+        ]
+        for process, text in zip(self._running, texts, strict=True):
+            self._write(process, f"{len(text)}\n".encode() + text)
+
+    def all(self, order: str) -> int:
+        """Give all the same order and wait until the last has finished. Returns the tokens of all together."""
+        for process in self._running:
+            self._write(process, f"{order}\n".encode())
+        return sum(int(process.stdout.readline()) for process in self._running if process.stdout is not None)
+
+    @staticmethod
+    def _write(process: subprocess.Popen[bytes], data: bytes) -> None:
+        assert process.stdin is not None
+        process.stdin.write(data)
+        process.stdin.flush()
+
+    def close(self) -> None:
+        """End them."""
+        for process in self._running:
+            process.communicate()
+
+
+def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
+    """Measure every number of processes that the machine has cores for. Returns plain data."""
+    assert isinstance(case, TokenizeCase)
+    load = provenance.load_average()
+    cores = provenance.cpu_cores() or 1
+    counts = [count for count in case.processes if count <= cores]
+    points = [_point(case, 1, "cold")] + [_point(case, count, "warm") for count in counts]
+    return {"status": "ok", "message": None, "points": points, "load_average": load}
+
+
+def _point(case: TokenizeCase, count: int, order: str) -> dict[str, Any]:
+    """So many processes at once; `cold` ones have never met a word of their text."""
+    text, _ = read_text(case.chunk * max(case.processes))
+    pieces = [text[index * case.chunk : (index + 1) * case.chunk] for index in range(count)]
+    processes = EncoderProcesses(pieces)
+    try:
+        # Starts up, and meets every word once.
+        processes.all("warm")
+        seconds: list[float] = []
+        tokens = 0
+        for _ in range(case.rounds):
+            if order == "cold":
+                processes.all("prepare")
+            began = time.perf_counter()
+            tokens = processes.all(order)
+            seconds.append(round(time.perf_counter() - began, 9))
+    finally:
+        processes.close()
+    words = "words met before" if order == "warm" else "no word met before"
+    return {
+        "label": f"{count} process{'' if count == 1 else 'es'}, {words}",
+        "settings": {"processes": count, "words": order},
+        "status": "ok",
+        "message": None,
+        "samples_s": seconds,
+        "work": {"bytes": sum(map(len, pieces)), "tokens": tokens},
+    }
