@@ -204,6 +204,7 @@ def _point(repeats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "rates": point_rates(work, statistics.median(flat) if flat else None),
         "memory_peak": first.get("memory_peak"),
         "shares": dict(first.get("shares", {})),
+        "losses": first.get("losses"),
     }
 
 

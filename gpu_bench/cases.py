@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from gpu_bench.case import Case
 from gpu_bench.kinds import case_from_dict
-from gpu_bench.suites import smoke
+from gpu_bench.suites import (
+    activations,
+    attention,
+    batch,
+    checkpointing,
+    energy,
+    fit,
+    ladder,
+    memory,
+    optimizers,
+    pipeline,
+    precision,
+    roofline,
+    scaling,
+    smoke,
+)
 from gpu_bench.suites.tiny import tiny
 
 __all__ = ["SUITES", "TINY", "Case", "case_from_dict", "find_cases"]
@@ -12,8 +27,21 @@ __all__ = ["SUITES", "TINY", "Case", "case_from_dict", "find_cases"]
 SUITES: dict[str, tuple[Case, ...]] = {
     "smoke": smoke.SMOKE,
     "gpt2": smoke.GPT2,
+    "ladder": ladder.LADDER,
+    "optimizers": optimizers.OPTIMIZERS,
+    "precision": precision.PRECISION,
+    "checkpointing": checkpointing.CHECKPOINTING,
+    "attention": attention.ATTENTION,
+    "batch": batch.BATCH,
+    "pipeline": pipeline.PIPELINE,
+    "activations": activations.ACTIVATIONS,
+    "roofline": roofline.ROOFLINE,
+    "fit": fit.FIT,
+    "energy": energy.ENERGY,
+    "memory": memory.MEMORY,
+    "scaling": scaling.SCALING,
 }
-"""Suite name -> its cases, the most valuable first: a run that is cut short has measured what matters most."""
+"""Suite name -> its cases, in the order of the page of measurements; `value` says which are run first."""
 
 TINY: dict[str, tuple[Case, ...]] = {f"{suite}-tiny": tiny(cases) for suite, cases in SUITES.items()}
 """The same suites in shapes that two CPU cores train in seconds: for trying everything out, by the same code."""

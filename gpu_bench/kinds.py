@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpu_bench.case import Case, TrainingCase, case_of
+from gpu_bench.distributed.case import ScalingCase
+from gpu_bench.input_pipeline.case import LoaderCase, TokenizeCase
+from gpu_bench.roofline_case import RooflineCase
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,10 @@ class Kind:
 
 KINDS: dict[str, Kind] = {
     "training": Kind(TrainingCase, "gpu_bench.run_case", "training"),
+    "tokenize": Kind(TokenizeCase, "gpu_bench.input_pipeline.tokenize", "points"),
+    "loader": Kind(LoaderCase, "gpu_bench.input_pipeline.loading", "points"),
+    "roofline": Kind(RooflineCase, "gpu_bench.roofline", "points"),
+    "scaling": Kind(ScalingCase, "gpu_bench.distributed.measure", "points"),
 }
 
 

@@ -54,6 +54,13 @@ class RooflineCase(Case):
         if (self.part == "matmul") != bool(self.shapes) or (self.part == "copy") != bool(self.sizes):
             raise ValueError(f"part is {self.part!r}; allowed: shapes with matmul, and sizes with copy, and no others")
 
+    @property
+    def extent(self) -> str:
+        """The number of points, or whose operations they are."""
+        if self.part == "operations":
+            return f"operations of {self.model}"
+        return f"{len(self.formats) * len(self.shapes) or len(self.sizes)} points"
+
     def products(self) -> tuple[tuple[int, int, int], ...]:
         """The shapes as numbers: M, N, K."""
         return tuple((int(m), int(n), int(k)) for m, n, k in (shape.split("x") for shape in self.shapes))

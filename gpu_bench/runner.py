@@ -164,12 +164,12 @@ class _Sweep:
             for place in places:
                 if place.context["device"]["slug"] != job.slug or (job.place or place).name != place.name:
                     continue
-                if _devices(job.case) <= place.slots - self._occupied(place):
+                if _slots(job.case, place) <= place.slots - self._occupied(place):
                     return job, place
         return None
 
     def _occupied(self, place: Place) -> int:
-        return sum(_devices(one.job.case) for one in self._running.values() if one.place.name == place.name)
+        return sum(_slots(one.job.case, place) for one in self._running.values() if one.place.name == place.name)
 
     def _move_on(self, job: _Job) -> None:
         """Free a job from a machine that is gone. Its repeats go too: one record tells of one machine."""
@@ -195,7 +195,7 @@ class _Sweep:
             "device": place.context["device"]["type"],
             "repeat": len(job.parts),
         }
-        self._executor.submit(ticket, place, order, limit, _devices(job.case))
+        self._executor.submit(ticket, place, order, limit, job.case.devices)
 
     def _left(self) -> float | None:
         """Seconds of the budget that are left; None without a budget."""
@@ -296,9 +296,9 @@ def _plan(
     return jobs, [f"skipped {line}" for line in unfit] + notes
 
 
-def _devices(case: Case) -> int:
-    """How many devices a repeat of the case occupies."""
-    return case.devices
+def _slots(case: Case, place: Place) -> int:
+    """How many of the place's slots a repeat of the case takes; a place with one slot gives it all its devices."""
+    return min(case.devices, place.slots)
 
 
 def _unfit(case: Case, place: Place) -> str | None:
@@ -306,6 +306,8 @@ def _unfit(case: Case, place: Place) -> str | None:
     device = place.context["device"]
     if case.device == "cuda" and device["type"] != "cuda":
         return "needs a CUDA GPU"
+    if place.context["device_count"] < case.devices:
+        return f"needs {case.devices} devices, the machine has {place.context['device_count']}"
     if device["memory"] is not None and device["memory"] < case.minimum_memory:
         return f"needs {case.minimum_memory / 1e9:.0f} GB, the device has {device['memory'] / 1e9:.0f} GB"
     return None

@@ -46,6 +46,7 @@ def probe(wanted: str) -> dict[str, Any]:
         return {"unavailable": str(error)}
     return {
         "device": describe(device).as_dict(),
+        "device_count": (torch.cuda.device_count() if device.type == "cuda" else provenance.cpu_cores()) or 1,
         "software": software(device),
         "machine": provenance.machine(),
         "code": provenance.git_state(),

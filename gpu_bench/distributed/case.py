@@ -62,6 +62,11 @@ class ScalingCase(Case):
                 f"the stages, {self.processes[-1]}"
             )
 
+    @property
+    def extent(self) -> str:
+        """How many processes at most."""
+        return f"1 to {self.processes[-1]} processes"
+
     def batch_of(self, processes: int) -> int:
         """Sequences per step of all processes together."""
         return self.batch * processes if self.scaling == "weak" else self.batch

@@ -60,6 +60,11 @@ class TokenizeCase(Case):
         if not self.processes or min(self.processes) < 1 or self.chunk < 1:
             raise ValueError(f"processes is {self.processes}, chunk is {self.chunk}; allowed: 1 or more")
 
+    @property
+    def extent(self) -> str:
+        """How many processes at most."""
+        return f"up to {max(self.processes)} processes"
+
 
 @dataclass(frozen=True, kw_only=True)
 class LoaderCase(Case):
@@ -92,3 +97,8 @@ class LoaderCase(Case):
             loader_of(text)
         if self.profiled < 1 or not self.loaders:
             raise ValueError("profiled and the number of loaders; allowed: 1 or more")
+
+    @property
+    def extent(self) -> str:
+        """The number of loaders."""
+        return f"{len(self.loaders)} loaders"

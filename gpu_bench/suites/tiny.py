@@ -7,6 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from gpu_bench.case import Case, FitCase, OperationsCase, TrainingCase
+from gpu_bench.distributed.case import ScalingCase
+from gpu_bench.input_pipeline.case import LoaderCase, TokenizeCase
+from gpu_bench.roofline_case import RooflineCase
 
 _CPU_FORMATS = ("fp32", "bf16")
 TINY_LIMIT = 24 * 2**20
@@ -44,6 +47,46 @@ def tiny_case(case: Case) -> Case:
         case FitCase():
             return replace(
                 case, **common, model="pico", sequence=64, memory_limit=TINY_LIMIT, batches=(1, 8, 64), steps=2
+            )
+        case TokenizeCase():
+            return replace(case, **common, processes=(1, 2), chunk=2**14, rounds=3)
+        case LoaderCase():
+            return replace(
+                case,
+                **common,
+                model="pico",
+                precision="fp32",
+                batch=2,
+                sequence=64,
+                loaders=(case.loaders[0], case.loaders[-1]),
+                warmup=1,
+                steps=3,
+                profiled=1,
+            )
+        case RooflineCase():
+            return replace(
+                case,
+                **common,
+                model="pico",
+                batch=1,
+                sequence=32,
+                shapes=("64x32x48",) if case.shapes else (),
+                sizes=case.sizes[:2],
+                rounds=3,
+            )
+        case ScalingCase():
+            return replace(
+                case,
+                **common,
+                model="pico",
+                precision="fp32",
+                batch=4,
+                sequence=32,
+                processes=(1, 2),
+                micro_batches=2,
+                warmup=1,
+                steps=3,
+                profiled=1,
             )
         case _:
             return case

@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch import distributed, multiprocessing
 
+from gpu_bench import provenance, runner, validation
 from gpu_bench.case import case_of
 from gpu_bench.distributed import measure, rank
 from gpu_bench.distributed.case import ScalingCase, Strategy
@@ -205,3 +206,24 @@ def test_an_impossible_case_is_refused(changes: dict[str, Any], told: str) -> No
 
 def test_a_case_survives_being_written_down() -> None:
     assert case_of(ScalingCase, json.loads(json.dumps(CASE.as_dict()))) == CASE
+
+
+def test_a_machine_with_too_few_devices_is_told_so(tmp_path: Path) -> None:
+    case = replace(CASE, devices=4096)
+    with pytest.raises(runner.RunError, match="tiny needs 4096 devices, the machine has"):
+        runner.run([("trial", case)], runner.Settings("cpu", tmp_path))
+
+
+def test_torchrun_measures_one_and_two_processes_into_a_valid_record(tmp_path: Path) -> None:
+    if (provenance.cpu_cores() or 1) < 2:
+        pytest.skip("one core: a second process has nowhere to run")
+    assert runner.run([("trial", replace(CASE, repeats=1, devices=2))], runner.Settings("cpu", tmp_path)) == 0
+    (file,) = tmp_path.rglob("*.json")
+    assert validation.file_faults(file) == []
+    record = json.loads(file.read_text(encoding="utf-8"))
+    alone, together = record["points"]
+    assert (alone["settings"]["processes"], together["settings"]["processes"]) == (1, 2)
+    assert together["losses"] == pytest.approx(alone["losses"], abs=2e-5)
+    assert alone["shares"]["communication"] == 0
+    assert 0 < together["shares"]["communication_exposed"] <= together["shares"]["communication"] < 1
+    assert all(len(point["samples_s"][0]) == CASE.steps for point in (alone, together))
