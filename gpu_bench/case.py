@@ -19,6 +19,8 @@ Update = Literal["default", "foreach", "for-loop", "fused"]
 Compile = Literal["none", "default", "max-autotune-no-cudagraphs", "reduce-overhead"]
 Operation = Literal["attention", "activation"]
 Device = Literal["any", "cuda"]
+SHORTEST_ENERGY_S = 30.0
+"""NVML's energy counter is refreshed about ten times a second, and power needs seconds to settle."""
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "model": get_args(ModelName),

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch._dynamo.utils import counters
 
-from gpu_bench.case import TrainingCase
+from gpu_bench.case import SHORTEST_ENERGY_S, TrainingCase
 from gpu_bench.nvml import Gpu
 from gpu_bench.training import Trainer
 
@@ -23,8 +23,6 @@ STEADY = {"cuda": 0.01, "cpu": 0.05}
 LONGEST_WARMUP = 4
 """... or after this many times the case's warm-up steps."""
 _LAST = 5
-SHORTEST_ENERGY_S = 30.0
-"""NVML's energy counter is refreshed about ten times a second, and power needs seconds to settle."""
 
 
 def most_windows(case: TrainingCase) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpu_bench.case import Case, TrainingCase, case_of
+from gpu_bench.case import Case, FitCase, OperationsCase, TrainingCase, case_of
 from gpu_bench.distributed.case import ScalingCase
 from gpu_bench.input_pipeline.case import LoaderCase, TokenizeCase
 from gpu_bench.roofline_case import RooflineCase
@@ -30,6 +30,8 @@ class Kind:
 
 KINDS: dict[str, Kind] = {
     "training": Kind(TrainingCase, "gpu_bench.run_case", "training"),
+    "operations": Kind(OperationsCase, "gpu_bench.operations", "points"),
+    "fit": Kind(FitCase, "gpu_bench.fit", "fit"),
     "tokenize": Kind(TokenizeCase, "gpu_bench.input_pipeline.tokenize", "points"),
     "loader": Kind(LoaderCase, "gpu_bench.input_pipeline.loading", "points"),
     "roofline": Kind(RooflineCase, "gpu_bench.roofline", "points"),

@@ -81,6 +81,12 @@ def model_flops(case: TrainingCase) -> Any:
     return step_flops(multiplied, shape.layers, shape.hidden, case.sequence, case.batch * case.accumulate)
 
 
+def predicted_peak(case: TrainingCase, kind: str) -> int | None:
+    """Bytes that the step allocates at its peak by the engine; None where it has no model of the case."""
+    memory, _ = _memory(case, kind)
+    return memory["peak"] if memory else None
+
+
 def _memory(case: TrainingCase, backend: Any) -> tuple[dict[str, int] | None, list[str]]:
     policy = engine_checkpointing(case)
     if case.precision not in _PRECISIONS:

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from gpu_bench import BENCHMARK_VERSION, SCHEMA_VERSION
-from gpu_bench.assembly import assemble
+from gpu_bench.assembly import MEASURED, assemble
 from gpu_bench.case import Case
 from gpu_bench.consistency import inconsistencies
 from gpu_bench.spread import summarize
 
 __all__ = [
-    "FINISHED", "RESULTS", "SCHEMA_FILE", "answers", "assemble", "inconsistencies", "read_json", "record_path",
-    "summarize", "write_json",
+    "FINISHED", "MEASURED", "RESULTS", "SCHEMA_FILE", "answers", "assemble", "inconsistencies", "read_json",
+    "record_path", "summarize", "write_json",
 ]  # fmt: skip
 
 FINISHED = ("ok", "oom", "throttled", "unsupported")

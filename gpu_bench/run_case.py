@@ -34,8 +34,7 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     """
     assert isinstance(case, TrainingCase)
     started, load = provenance.utc_now(), provenance.load_average()
-    if case.memory_limit and device.type == "cuda":
-        limit_memory(device, case.memory_limit)
+    context = limit_memory(device, case.memory_limit) if case.memory_limit and device.type == "cuda" else None
     trainer = Trainer(case, device)
     config = trainer.model.config
     corpus = read_corpus(vocabulary=config.vocab)
@@ -58,6 +57,9 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
         "load_average": load,
         "started": started,
     }
+    part |= {"context": context, "peak": cuda_memory["allocated_peak"] if cuda_memory else None}
+    if case.memory_limit and device.type == "cpu":
+        part["peak"] = _peak_within(case.memory_limit, trainer, windows[-1])
     reasons = {reason for sample in timing["gpu_samples"] for reason in sample["throttle_reasons"] or ()}
     if ABNORMAL & reasons:
         part |= {"status": "throttled", "message": f"the GPU was throttled: {', '.join(sorted(ABNORMAL & reasons))}"}
@@ -71,6 +73,15 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
         part["peaks"] = measure_peaks(case, device)
     part["finished"] = provenance.utc_now()
     return part
+
+
+def _peak_within(limit: int, trainer: Trainer, window: Tensor) -> int:
+    """The peak of a step on a CPU, in bytes. Raises `MemoryError` when the emulated card does not have so much."""
+    loaded = trainer.load(window)
+    peak = memory.cpu_allocator_peak(lambda: trainer.step(loaded), memory.resting_bytes(trainer, loaded))
+    if peak > limit:
+        raise MemoryError(f"the step needs {peak} B by the allocator's own count; the emulated card has {limit} B")
+    return peak
 
 
 def measure_peaks(case: TrainingCase, device: torch.device) -> dict[str, float | str | None]:

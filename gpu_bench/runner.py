@@ -31,6 +31,8 @@ __all__ = ["RunError", "Settings", "run"]
 
 _GUESS_S = 30.0
 """What a repeat is assumed to take before any has been seen."""
+_IN_TURN = 4
+"""Cases whose repeats take turns. More would spread a drift wider, but a run that is cut short would finish fewer."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,7 @@ class _Sweep:
         self._began = began
         self._tickets = itertools.count()
         self._running: dict[int, _Started] = {}
+        self._later: deque[_Job] = deque()
         self._queue: deque[_Job] = deque()
         self._times: dict[str, float] = {}
         self._failures = 0
@@ -135,24 +138,35 @@ class _Sweep:
     def run(self, cases: Sequence[tuple[str, Case]]) -> int:
         """Work until nothing waits and nothing runs."""
         jobs, notes = _plan(cases, self._settings, self._executor.places())
-        self._queue.extend(jobs)
+        self._later.extend(jobs)
         self._progress = Progress(sum(job.case.repeats - len(job.parts) for job in jobs))
         for note in notes:
             self._progress.say(note)
-        while self._queue or self._running:
-            # One repeat of each case in turn, so that a slow drift of the machine spreads over all of them.
+        while self._later or self._queue or self._running:
+            # One repeat of each case in turn, so that a slow drift of the machine spreads over several of them.
+            self._admit()
             while not self._out_of_time and (found := self._next_start()) is not None:
                 self._start(*found)
-            if not self._running:
+            if not self._running and (self._out_of_time or not self._later):
                 break
+            if not self._running:
+                # The machines of those in turn are gone; others may still find one.
+                self._queue.extend(self._later)
+                self._later.clear()
             for ticket, report in self._executor.collect():
                 self._take(self._running.pop(ticket), report)
-        if self._queue:
-            waiting = ", ".join(job.case.name for job in self._queue)
+        if self._queue or self._later:
+            waiting = ", ".join(job.case.name for job in (*self._queue, *self._later))
             why = "budget spent" if self._out_of_time else "no machine is left for the rest"
             self._progress.say(f"{why}; the same command goes on with {waiting}")
             return 1
         return 1 if self._failures else 0
+
+    def _admit(self) -> None:
+        """Let the next cases in, as many as take turns or as there are places."""
+        slots = sum(place.slots for place in self._executor.places())
+        while self._later and len(self._queue) + len(self._running) < max(_IN_TURN, 2 * slots):
+            self._queue.append(self._later.popleft())
 
     def _next_start(self) -> tuple[_Job, Place] | None:
         """The first waiting job that a free place can take now."""
@@ -236,7 +250,7 @@ class _Sweep:
 
     def _remaining(self) -> float:
         """Seconds that the rest will take, if every place stays busy."""
-        waiting = [*self._queue, *(one.job for one in self._running.values())]
+        waiting = [*self._queue, *self._later, *(one.job for one in self._running.values())]
         work = sum(_expected(job, self._times) * (job.case.repeats - len(job.parts)) for job in waiting)
         return work / max(1, sum(place.slots for place in self._executor.places()))
 

@@ -20,22 +20,13 @@ from gpu_bench import provenance
 from gpu_bench.device import describe, resolve_device, software
 from gpu_bench.kinds import KINDS, case_from_dict
 from gpu_bench.records import write_json
-from gpu_bench.unsupported import UnsupportedError
-
-_NO_KERNEL = "No viable backend for scaled_dot_product_attention"
-"""What PyTorch says when none of the attention kernels that may run can."""
+from gpu_bench.unsupported import UnsupportedError, kind_of
 
 
 def _end_with_runner() -> None:
     # The descriptor itself: a thread waiting inside `sys.stdin` holds a lock that a clean exit needs.
     os.read(0, 1)
     os._exit(1)
-
-
-def _out_of_memory(error: BaseException) -> bool:
-    """CUDA raises its own type; the CPU allocator raises a RuntimeError that only its text tells apart."""
-    own_type = isinstance(error, torch.OutOfMemoryError | MemoryError)
-    return own_type or "DefaultCPUAllocator: can't allocate" in str(error)
 
 
 def probe(wanted: str) -> dict[str, Any]:
@@ -61,20 +52,13 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     started = provenance.utc_now()
     try:
         report: dict[str, Any] = module.run_repeat(case, resolve_device(job["device"]), job["repeat"])
-    except UnsupportedError as error:
-        return _failure("unsupported", error, started)
-    except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
-        if _out_of_memory(error):
-            return _failure("oom", error, started)
-        if _NO_KERNEL in str(error):
-            return _failure("unsupported", error, started)
-        raise
+    except (UnsupportedError, MemoryError, RuntimeError) as error:
+        kind = kind_of(error)
+        if kind is None:
+            raise
+        message = provenance.redact(str(error).splitlines()[0])
+        return {"status": kind, "message": message, "started": started, "finished": provenance.utc_now()}
     return {"started": started, "finished": provenance.utc_now(), **report}
-
-
-def _failure(status: str, error: BaseException, started: str) -> dict[str, Any]:
-    message = provenance.redact(str(error).splitlines()[0])
-    return {"status": status, "message": message, "started": started, "finished": provenance.utc_now()}
 
 
 def main() -> int:

@@ -1,0 +1,63 @@
+"""Suite 8: activation functions, alone and in training, on a CPU and on a GPU."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from gpu_bench.case import Activation, Case, OperationsCase, TrainingCase
+from gpu_bench.suites.base import SIZE_NAMES, on_gpu
+
+FUNCTIONS: tuple[Activation, ...] = get_args(Activation)
+
+
+def _alone(name: str, value: int, reason: str, sizes: tuple[int, ...], **fields: Any) -> OperationsCase:
+    return OperationsCase(
+        name=f"activation-{name}",
+        value=value,
+        reason=reason,
+        operation="activation",
+        variants=FUNCTIONS,
+        sizes=sizes,
+        time_limit_s=300.0,
+        **fields,
+    )
+
+
+def _in_nano(function: Activation) -> TrainingCase:
+    return TrainingCase(
+        name=f"activation-nano-{function}",
+        value=35,
+        reason="on a CPU the transcendental functions cost more than a memory pass",
+        model="nano",
+        precision="fp32",
+        optimizer="adamw",
+        learning_rate=1e-3,
+        batch=8,
+        sequence=128,
+        activation=function,
+    )
+
+
+ACTIVATIONS: tuple[Case, ...] = (
+    _alone("small", 50, "on every machine: what a function costs on a CPU", (2**16, 2**20, 2**22), formats=("fp32",)),
+    _alone(
+        "large",
+        58,
+        "beyond every cache: on a GPU all functions take as long as their bytes",
+        (2**20, 2**24, 2**28),
+        formats=("fp32", "bf16"),
+        device="cuda",
+    ),
+    *(
+        on_gpu(
+            f"activation-{SIZE_NAMES['gpt2']}-{function}",
+            "gpt2",
+            48,
+            "what is left of the difference in a whole step; ReLU keeps its result, the smooth functions their input",
+            batch=16,
+            activation=function,
+        )
+        for function in FUNCTIONS
+    ),
+    *(_in_nano(function) for function in FUNCTIONS),
+)
