@@ -461,6 +461,8 @@ PRICES = {
 def price_of_offloading(setting: Setting) -> str:
     """Host memory, and the time on the bus: gradients go down and updated weights come up, once per step."""
     host = ledger(replace(setting, offload="optimizer", in_backward=False)).host_bytes
+    if not host:
+        return "nothing to move: there are neither states nor a master copy"
     bus = link("pcie-4-x8")
     traffic = 2 * GPT2_XL.parameters * (4 if setting.precision == "fp32" else 2) / bus.achievable
     return f"{gb(host)} GB of host memory, {traffic:.1f} s per step over {bus.title}"
@@ -499,7 +501,8 @@ def beyond_table() -> live.Table:
 def lever(setting: Setting, name: str, cost: str, **change: object) -> dict[str, str]:
     """One row: the memory after the move, and its price."""
     after = replace(setting, **change)  # type: ignore[arg-type]
-    return row(name, "as it is" if after == setting else gb(need(after)), cost)
+    freed = need(setting) - need(after)
+    return row(name, gb(need(after)) if freed else "as it is", cost)
 
 
 # ---- the reveal ----

@@ -52,7 +52,7 @@ def _x(at: float) -> alt.X:
 
 
 def _y(field: str) -> alt.Y:
-    axis = alt.Axis(title="GB", titleAngle=0, titleAlign="left", titleAnchor="end", titleX=-30, titleY=-4, tickCount=5)
+    axis = alt.Axis(title="GB", titleAngle=0, titleAlign="left", titleAnchor="end", titleX=-30, titleY=-14, tickCount=5)
     return alt.Y(field, type="quantitative", axis=axis, scale=alt.Scale(zero=True, nice=False))
 
 

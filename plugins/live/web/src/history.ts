@@ -18,6 +18,7 @@ export class MoveHistory {
     const texts = moves.map((move) => this.text(move) ?? "");
     if (JSON.stringify(texts) !== JSON.stringify([...list.children].map((item) => item.textContent))) {
       list.replaceChildren(...texts.map((text) => h("li", {}, text)));
+      list.scrollTop = list.scrollHeight;
     }
     // A button that had the focus must not vanish under it: the list stays once it was shown.
     if (moves.length) this.#place.hidden = false;

@@ -2,11 +2,12 @@
 import { h } from "./dom";
 import type { Column, Failure, Feedback, Table, Verdict } from "./protocol";
 
-/** What a numeric cell lacks behind its decimal point compared with the widest of its column; shown by the stylesheet. */
+/** What a numeric cell lacks behind its decimal point compared with the widest of its column; shown by the stylesheet. Words
+ * in such a column end at its edge. */
 export function padding(cells: readonly string[]): string[] {
   const fractions = cells.map((text) => /\.\d+$/.exec(text)?.[0] ?? "");
   const widest = fractions.reduce((one, other) => (other.length > one.length ? other : one), "");
-  return fractions.map((fraction) => widest.slice(fraction.length));
+  return fractions.map((fraction, index) => (/[a-z]/i.test(cells[index] ?? "") ? "" : widest.slice(fraction.length)));
 }
 
 export function renderTable(table: Table): HTMLElement {
@@ -64,7 +65,7 @@ export function renderVerdict(verdict: Verdict): Node[] {
   return [
     h(
       "p",
-      { class: "il-verdict__headline", "data-correct": String(verdict.correct) },
+      { class: "il-reveal__headline", "data-correct": String(verdict.correct) },
       h("span", { class: "il-mark", "aria-hidden": "true" }, verdict.correct ? "✓" : "≠"),
       " ",
       verdict.headline,

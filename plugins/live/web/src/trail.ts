@@ -27,14 +27,15 @@ export function markLinks(
   pageOf: (url: string) => string | null = sitePath,
 ): void {
   for (const link of all<HTMLAnchorElement>(document, "a.md-nav__link[href]")) {
-    const page = pageOf(link.href);
+    // A link to a part of a page is none of the navigation, but of the page's own contents.
+    const page = link.hash ? null : pageOf(link.href);
     const acts = page === null ? undefined : questions[page];
     if (!acts?.length) continue;
     const stage = stageOfPage(acts.map(stageOf));
     let mark = link.querySelector<HTMLElement>(".il-trail");
     if (!mark) {
       mark = h("span", { class: "il-trail" }, h("span", { class: "il-vh" }));
-      link.append(mark);
+      (link.querySelector(".md-ellipsis") ?? link).append(" ", mark);
     }
     mark.dataset.stage = stage;
     mark.title = WORDS[stage];

@@ -28,6 +28,10 @@ describe("tables", () => {
     expect(padding(["1.5", "–", "12.25"])).toEqual(["5", ".25", ""]);
   });
 
+  test("words in a column of numbers end at its edge", () => {
+    expect(padding(["12.25", "as it is"])).toEqual(["", ""]);
+  });
+
   test("the unit stands in the header, and the first cell of a row names the row", () => {
     const node = renderTable(table);
     expect(node.querySelectorAll("thead th")[1]?.textContent).toBe("Memory GB");

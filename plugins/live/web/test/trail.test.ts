@@ -6,12 +6,13 @@ describe("the navigation", () => {
   test("a link to an act says in words how far the reader is, once, and changes with it", () => {
     const root = "https://example.org/iron-law/";
     const pageOf = (url: string) => (url.startsWith(root) ? url.slice(root.length) : null);
-    document.body.innerHTML = `<a class="md-nav__link" href="${root}lab/act1/">Act 1</a>
+    document.body.innerHTML = `<a class="md-nav__link" href="${root}lab/act1/"><span class="md-ellipsis">Act 1</span></a>
+      <a class="md-nav__link" href="${root}lab/act1/#try">Try it</a>
       <a class="md-nav__link" href="${root}measured/">Measured</a><a href="${root}lab/act1/">in the text</a>`;
     const questions = { "lab/act1/": ["optimizer-memory-tax"] };
     markLinks(questions, () => "none", pageOf);
     markLinks(questions, () => "revealed", pageOf);
-    expect([...document.querySelectorAll("a")].map((link) => link.textContent)).toEqual(["Act 1(revealed)", "Measured", "in the text"]);
+    expect([...document.querySelectorAll("a")].map((link) => link.textContent)).toEqual(["Act 1 (revealed)", "Try it", "Measured", "in the text"]);
     expect(document.querySelector<HTMLElement>(".il-trail")?.dataset.stage).toBe("revealed");
   });
 
