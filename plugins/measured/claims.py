@@ -177,7 +177,10 @@ def shown(value: float, form: Format) -> str:
     plain = ",d" if form.unit == "count" else ""
     spec = form.spec or plain or (".4g" if value and not 1e-3 <= abs(value) < 1e7 else "")
     unit = unit_text(form.unit)
-    return format_number(value, spec) + (unit if unit in ("", "×") else f"\u00a0{unit}")
+    text = format_number(value, spec)
+    if not re.search("[1-9]", text):
+        text = text.lstrip("\N{MINUS SIGN}-")  # what rounds to zero has no sign
+    return text + (unit if unit in ("", "×") else f"\u00a0{unit}")
 
 
 def _expressions(claims: Sequence[Claim]) -> Iterator[str]:
