@@ -1,59 +1,90 @@
-// The filter of the claims page. Without it every claim is shown.
+// The filter and the folds of the claims page. Without this script every claim is shown.
 class Claims extends HTMLElement {
   connectedCallback() {
     this.form = this.querySelector("form");
     this.output = this.querySelector("output");
+    this.opener = this.querySelector("button[aria-pressed]");
     this.rows = [...this.querySelectorAll("tr[data-verdict]")];
+    this.parts = [...this.querySelectorAll("section[data-section]")];
     this.form.hidden = false;
     this.form.addEventListener("submit", (event) => event.preventDefault());
-    this.form.addEventListener("change", () => this.apply());
+    this.form.addEventListener("change", () => this.changed());
     // A form resets its fields after the event.
-    this.form.addEventListener("reset", () => setTimeout(() => this.apply()));
-    const asked = new URLSearchParams(location.search);
-    this.source = asked.get("source") ?? "";
-    for (const field of this.form.querySelectorAll("select")) field.value = asked.get(field.name) ?? "";
+    this.form.addEventListener("reset", () => setTimeout(() => this.changed()));
+    this.opener.addEventListener("click", () => this.fold(!this.allOpen()));
     this.reveal = () => this.showTarget();
+    this.unfold = () => this.fold(false);
     addEventListener("hashchange", this.reveal);
+    addEventListener("beforeprint", this.unfold);
+    const asked = new URLSearchParams(location.search);
+    for (const field of this.fields()) field.value = asked.get(field.name) ?? "";
     this.apply();
     this.showTarget();
   }
 
   disconnectedCallback() {
     removeEventListener("hashchange", this.reveal);
+    removeEventListener("beforeprint", this.unfold);
+  }
+
+  fields() {
+    return [...this.form.querySelectorAll("select")];
+  }
+
+  /** The reader chose: the address follows, so that the choice can be shared. */
+  changed() {
+    const address = new URL(location.href);
+    for (const { name, value } of this.fields()) {
+      if (value) address.searchParams.set(name, value);
+      else address.searchParams.delete(name);
+    }
+    history.replaceState(history.state, "", address);
+    this.apply();
   }
 
   apply() {
     const { verdict, section, evidence } = Object.fromEntries(new FormData(this.form));
-    if (!verdict && !section && !evidence) this.source = "";
     let shown = 0;
-    for (const row of this.rows) {
-      const part = row.closest("section");
-      const fits =
-        (!verdict || row.dataset.verdict === verdict) &&
-        (!evidence || row.dataset.evidence === evidence) &&
-        (!section || part.dataset.section === section) &&
-        (!this.source || part.dataset.source === this.source);
-      row.hidden = !fits;
-      if (fits) shown += 1;
-    }
-    for (const part of this.querySelectorAll("section")) {
-      part.hidden = !part.querySelector("tr[data-verdict]:not([hidden])");
+    for (const part of this.parts) {
+      const here = !section || [part.dataset.section, part.dataset.source].includes(section);
+      let some = false;
+      for (const row of part.querySelectorAll("tr[data-verdict]")) {
+        const fits =
+          here && (!verdict || row.dataset.verdict === verdict) && (!evidence || row.dataset.evidence === evidence);
+        row.hidden = !fits;
+        some ||= fits;
+        shown += Number(fits);
+      }
+      part.hidden = !some;
     }
     for (const head of this.querySelectorAll(".il-claims__source")) {
-      head.hidden = !this.querySelector(`section[data-source="${head.dataset.source}"]:not([hidden])`);
+      head.hidden = !this.parts.some((part) => !part.hidden && part.dataset.source === head.dataset.source);
     }
+    // Who asked for something sees it; the whole list starts as an overview.
+    this.fold(!(verdict || section || evidence));
     this.output.textContent = `${shown} of ${this.rows.length} claims`;
   }
 
-  // A link to a claim must reach it, whatever the filter says.
+  allOpen() {
+    return this.parts.every((part) => part.hidden || part.querySelector("details").open);
+  }
+
+  fold(folded) {
+    for (const part of this.parts) part.querySelector("details").open = !folded;
+    this.opener.setAttribute("aria-pressed", String(!folded));
+  }
+
+  /** A link to a claim or a section must reach it, whatever is filtered or folded. */
   showTarget() {
-    const row = this.rows.find((one) => `#${one.id}` === location.hash);
-    if (!row) return;
-    if (row.hidden) {
-      for (const field of this.form.querySelectorAll("select")) field.value = "";
-      this.apply();
-      row.scrollIntoView();
+    const target = location.hash.length > 1 && this.querySelector(`#${CSS.escape(location.hash.slice(1))}`);
+    const part = target && target.closest("section[data-section]");
+    if (!part) return;
+    if (part.hidden || target.hidden) {
+      for (const field of this.fields()) field.value = "";
+      this.changed();
     }
+    part.querySelector("details").open = true;
+    target.scrollIntoView();
   }
 }
 

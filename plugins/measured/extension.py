@@ -22,6 +22,7 @@ from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
 
 from plugins.measured import claims_page
 from plugins.measured.claims import Claims
+from plugins.measured.claims_list import Mentions
 from plugins.measured.computed import Computed
 from plugins.measured.errors import MeasuredError
 from plugins.measured.expressions import Outcome
@@ -61,7 +62,7 @@ class PageContext:
 
     links: Links
     report: Callable[[int | None, MeasuredError], None]
-    mentions: claims_page.Mentions = field(default_factory=dict)
+    mentions: Mentions = field(default_factory=dict)
 
 
 class MeasuredExtension(BlocksExtension):  # type: ignore[misc]

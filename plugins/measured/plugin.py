@@ -17,8 +17,8 @@ from gpu_bench.cases import SUITES
 from gpu_bench.records import inconsistencies
 from plugins.measured import claims_data, records
 from plugins.measured.claims import Claims
+from plugins.measured.claims_list import Mention
 from plugins.measured.claims_mentions import mentions
-from plugins.measured.claims_page import Mention
 from plugins.measured.computed import Computed
 from plugins.measured.config import MeasuredConfig
 from plugins.measured.errors import MeasuredError

@@ -1,0 +1,197 @@
+"""The list of claims: the filter, and each section of each document as a table that can be folded."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element
+
+from plugins.measured.claims import Claims, Judged, NoteNumber, shown
+from plugins.measured.claims_accounting import ACCOUNTINGS
+from plugins.measured.claims_data import EVIDENCE, Claim, Evidence, Source, sections
+from plugins.measured.claims_verdict import VERDICTS, Tolerance
+from plugins.measured.markup import Links, element
+from plugins.measured.quantities import unit_text
+
+COLUMNS = ("Claim", "Source says", "Check gives", "Verdict")
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A page that speaks of a claim."""
+
+    page: str
+    title: str
+
+
+Mentions = Mapping[str, Sequence[Mention]]
+
+
+def listed(claims: Claims, mentions: Mentions, links: Links) -> Element:
+    """Every claim, by document and section. Without the script nothing is folded or filtered."""
+    order = {source: position for position, source in enumerate(claims.files.sources)}
+    ordered = sorted(claims.judged, key=lambda item: order[item.claim.source])
+    groups = list(sections([item.claim for item in ordered]))
+    root = element("il-claims", _form(claims, groups), class_="il-claims", id="claims-list")
+    previous = None
+    for source, section, found in groups:
+        if source != previous:
+            heading = element("h2", source.title, id=f"claims-{source.id}")
+            edition = element("p", f"{source.edition} Lines are those of the copy that was read.")
+            edition.set("class", "il-claims__edition")
+            root.append(element("div", heading, edition, class_="il-claims__source", data_source=source.id))
+            previous = source
+        root.append(_section(source, section, [claims.by_id[claim.id] for claim in found], mentions, links))
+    return root
+
+
+def said(item: Judged) -> str:
+    """What the source says, with its unit."""
+    unit = unit_text(item.claim.format.unit)
+    return item.claim.stated.text + (unit if unit in ("", "×") else f"\u00a0{unit}")
+
+
+def within(tolerance: Tolerance) -> str:
+    """`confirmed within the printed digits, refined within a factor of 1.1`."""
+    confirmed = "the printed digits" if tolerance.within is None else f"a factor of {tolerance.within:g}"
+    if tolerance.within == 1:
+        confirmed = "no difference"
+    refined = f", refined within a factor of {tolerance.band:g}" if tolerance.band else ", else contradicted"
+    return f"confirmed within {confirmed}{refined}"
+
+
+def _section(source: Source, name: str, items: Sequence[Judged], mentions: Mentions, links: Links) -> Element:
+    """A section of a document: heading, the verdicts in it, and the table, folded away by the script."""
+    slug = _slug(source, name)
+    rows = [_row(item, mentions.get(item.claim.id, ()), links) for item in items]
+    summary = element("summary", _tally(items))
+    fold = element("details", summary, _table(name, rows), class_="il-claims__fold", open="open")
+    attributes = {"class_": "il-claims__section", "data_section": slug, "data_source": source.id}
+    return element("section", element("h3", name, id=slug), fold, aria_labelledby=slug, **attributes)
+
+
+def _tally(items: Sequence[Judged]) -> str:
+    """`3 claims: 2 confirmed, 1 contradicted`."""
+    found = Counter(item.verdict for item in items)
+    words = ", ".join(f"{found[verdict]} {word}" for verdict, word in VERDICTS.items() if found[verdict])
+    return f"{len(items)} {'claim' if len(items) == 1 else 'claims'}: {words}"
+
+
+def _slug(source: Source, section: str) -> str:
+    return f"claims-{source.id}-" + re.sub(r"[^a-z0-9]+", "-", section.lower()).strip("-")
+
+
+def _form(claims: Claims, groups: Sequence[tuple[Source, str, list[Claim]]]) -> Element:
+    """Three selects, what they show, and a switch for the folds. Hidden until the script can make them work."""
+    counts = claims.counts()
+    kinds = Counter(item.claim.check.evidence for item in claims.judged)
+    verdicts = [_option(verdict, f"{word} ({counts[verdict]})") for verdict, word in VERDICTS.items()]
+    evidence = [_option(kind, f"{word} ({kinds[kind]})") for kind, word in EVIDENCE.items() if kinds[kind]]
+    places = [_option("", "all")]
+    for source in dict.fromkeys(source for source, *_ in groups):
+        mine = [(name, len(found)) for other, name, found in groups if other == source]
+        options = [_option(_slug(source, name), f"{name} ({number})") for name, number in mine]
+        whole = _option(source.id, f"all of {source.title} ({sum(number for _, number in mine)})")
+        places.append(element("optgroup", whole, *options, label=source.title))
+    return element(
+        "form",
+        _select("verdict", "Verdict", [_option("", "all"), *verdicts]),
+        _select("section", "Section", places),
+        _select("evidence", "Evidence", [_option("", "all"), *evidence]),
+        element("button", "Show all", type="reset"),
+        element("button", "Open all sections", type="button", aria_pressed="false"),
+        element("output", f"{len(claims.judged)} of {len(claims.judged)} claims", role="status"),
+        class_="il-claims__filter",
+        aria_label="Filter the claims",
+        hidden="hidden",
+    )
+
+
+def _select(name: str, label: str, options: Sequence[Element]) -> Element:
+    return element("label", element("span", label), element("select", *options, name=name))
+
+
+def _option(value: str, text: str) -> Element:
+    return element("option", text, value=value)
+
+
+def _table(caption: str, rows: Sequence[Element]) -> Element:
+    """A table that becomes a list of cards on a phone; roles keep it a table for those who hear it."""
+    heads = [element("th", text, scope="col", role="columnheader") for text in COLUMNS]
+    head = element("thead", element("tr", *heads, role="row"), role="rowgroup")
+    body = element("tbody", *rows, role="rowgroup")
+    return element("table", head, body, class_="il-table il-claims__table", role="table", aria_label=caption)
+
+
+def _row(item: Judged, mentions: Sequence[Mention], links: Links) -> Element:
+    claim = item.claim
+    lines = ", ".join(map(str, claim.lines))
+    place = f"{'lines' if len(claim.lines) > 1 else 'line'} {lines}"
+    anchor = element("a", place, href=f"#{claim.id}", class_="il-claims__place", title="Link to this claim")
+    first = element("th", element("p", claim.gist, " ", anchor), scope="row", role="rowheader")
+    if item.note:
+        first.append(element("p", *[_part(part, links) for part in item.note], class_="il-claims__note"))
+    if item.reason:
+        first.append(element("p", item.reason, class_="il-claims__note"))
+    if item.answer:
+        first.append(_how(item))
+    if mentions:
+        pages = [element("a", mention.title, href=links.to_page(mention.page)) for mention in mentions]
+        spaced: list[Element | str] = ["Used in "]
+        for position, page in enumerate(pages):
+            spaced += [", ", page] if position else [page]
+        first.append(element("p", *spaced, class_="il-claims__used"))
+    says = element("td", element("span", said(item), class_="il-source"), role="cell", data_label=COLUMNS[1])
+    gives = element("td", _given(item, links), role="cell", data_label=COLUMNS[2])
+    if item.also and claim.also:
+        gives.append(element("small", f"{claim.also[1]}: {shown(item.also.value, claim.format)}"))
+    word = element("span", VERDICTS[item.verdict], class_=f"il-verdict il-verdict--{item.verdict}")
+    verdict = element("td", word, role="cell", data_label=COLUMNS[3])
+    data = {"data_verdict": item.verdict, "data_evidence": claim.check.evidence}
+    return element("tr", first, says, gives, verdict, id=claim.id, role="row", **data)
+
+
+def _given(item: Judged, links: Links) -> Element | str:
+    answer = item.answer
+    if answer is None:
+        return element("span", "—", aria_label="nothing yet")
+    text = shown(answer.value, item.claim.format)
+    if answer.record:
+        return element(
+            "a", text, class_="il-number il-measured", href=links.to_record(answer.record), title=answer.exact
+        )
+    href = links.to_reference(answer.origin) if answer.origin else ""
+    if href:
+        return element("a", text, class_="il-number il-computed", href=href, title=answer.exact)
+    return element("span", text, class_="il-number il-computed", title=answer.exact)
+
+
+def _part(part: str | NoteNumber, links: Links) -> Element | str:
+    if isinstance(part, str):
+        return part
+    href = links.to_reference(part.outcome.origin) if part.outcome.origin else ""
+    attributes = {"class_": "il-number il-computed", "title": f"Computed while the site was built: {part.expression}"}
+    return element("a", part.text, href=href, **attributes) if href else element("span", part.text, **attributes)
+
+
+def _how(item: Judged) -> Element:
+    """How the claim was checked, folded away."""
+    claim, check = item.claim, item.claim.check
+    assert item.answer is not None
+    assert claim.tolerance is not None
+    made = element("details", element("summary", "How it is checked"), class_="il-claims__how")
+    made.append(element("p", f"By {_by(check.evidence)}: ", element("code", item.answer.exact)))
+    if item.also and claim.also:
+        made.append(element("p", f"{claim.also[1].capitalize()}: ", element("code", item.also.exact)))
+    if check.accounting:
+        accounting = ACCOUNTINGS[check.accounting]
+        made.append(element("p", f"It counts {accounting.counts}; proved by ", element("code", accounting.proof), "."))
+    made.append(element("p", f"Tolerance “{claim.tolerance.name}”: {within(claim.tolerance)}."))
+    return made
+
+
+def _by(kind: Evidence) -> str:
+    words = EVIDENCE[kind]
+    return words if words.startswith("the ") else f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
