@@ -1,4 +1,4 @@
-"""The command line: `python -m gpu_bench list | run | validate | doctor`."""
+"""The command line: `python -m gpu_bench list | run | validate | doctor | report | compare | job`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from gpu_bench import BENCHMARK_VERSION, provenance, runner, validation
+from gpu_bench import BENCHMARK_VERSION, compare, job, provenance, report, runner, tables, validation
 from gpu_bench.cases import SUITES, find_cases
 from gpu_bench.records import RESULTS
 
@@ -43,7 +43,8 @@ def _count(text: str) -> int:
 def _parser() -> _Parser:
     parser = _Parser(prog="python -m gpu_bench", description=__doc__, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=BENCHMARK_VERSION)
-    commands = parser.add_subparsers(dest="command", metavar="list | run | validate | doctor", required=True)
+    known = "list | run | validate | doctor | report | compare | job"
+    commands = parser.add_subparsers(dest="command", metavar=known, required=True)
     commands.add_parser("list", help="print the suites and their cases", allow_abbrev=False)
     run = commands.add_parser("run", help="measure, and write one record per case", allow_abbrev=False)
     run.add_argument("--suite", help=f"one of: {', '.join(SUITES)}")
@@ -75,7 +76,30 @@ def _parser() -> _Parser:
     validate.add_argument("paths", nargs="*", type=Path, default=[RESULTS], help="records or folders of them")
     doctor = commands.add_parser("doctor", help="say whether this machine is fit to measure", allow_abbrev=False)
     doctor.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    shown = commands.add_parser("report", help="print records as tables", allow_abbrev=False)
+    shown.add_argument("paths", nargs="*", type=Path, default=[RESULTS], help="records or folders of them")
+    shown.add_argument("--format", choices=("text", "markdown", "csv", "json"), default="text")
+    compared = commands.add_parser(
+        "compare", help="say which numbers moved beyond noise: 0 none, 1 some", allow_abbrev=False
+    )
+    compared.add_argument("old", type=Path, metavar="OLD", help="a record or a folder of them")
+    compared.add_argument("new", type=Path, metavar="NEW", help="likewise")
+    compared.add_argument("--format", choices=("text", "markdown"), default="text")
+    compared.add_argument("--all", action="store_true", help="also what did not move")
+    _add_job(commands.add_parser("job", help="what a GPU runner does: measure, compare, propose", allow_abbrev=False))
     return parser
+
+
+def _add_job(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--suite", default="all", help=f"all, or one of: {', '.join(SUITES)}")
+    parser.add_argument("--case", action="append", default=[], help="only this case; can be given several times")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    parser.add_argument("--out", type=Path, required=True, help="folder for what was measured and the proposal")
+    parser.add_argument("--committed", type=Path, default=RESULTS, help="records to compare with")
+    parser.add_argument("--budget-seconds", type=_seconds, help="start nothing that would end later than this")
+    parser.add_argument("--wait-for-quiet", type=_seconds, default=0.0, metavar="SECONDS", help="as in run")
+    parser.add_argument("--unfit-too", action="store_true", help="measure although the doctor warns")
+    parser.add_argument("--apply", action="store_true", help="copy the proposal over the committed records")
 
 
 def _list() -> int:
@@ -121,6 +145,47 @@ def _validate(paths: Sequence[Path]) -> int:
     return 1 if faulty else 0
 
 
+def _report(options: argparse.Namespace) -> int:
+    found = report.load(options.paths)
+    rows = [row for record in found for row in report.flat_rows(record)]
+    match options.format:
+        case "csv":
+            print(tables.to_csv(rows), end="")
+        case "json":
+            print(tables.to_json(rows), end="")
+        case form:
+            print("\n\n".join(tables.render(table, form) for table in report.tables(found)) or "no records")
+    return 0
+
+
+def _compare(options: argparse.Namespace) -> int:
+    changes = compare.compare(options.old, options.new)
+    moved = compare.beyond_noise(changes)
+    shown = changes if options.all else moved
+    if shown:
+        title = "All numbers" if options.all else "New, or moved beyond noise"
+        print(tables.render(compare.table(shown, title), options.format), end="\n\n")
+    print(compare.summary(changes))
+    return 1 if moved else 0
+
+
+def _job(options: argparse.Namespace, arguments: Sequence[str]) -> int:
+    cases = find_cases(options.suite, tuple(options.case))
+    return job.run(
+        cases,
+        job.Job(
+            device=options.device,
+            committed=options.committed,
+            out=options.out,
+            budget_s=options.budget_seconds,
+            patience_s=options.wait_for_quiet,
+            unfit_too=options.unfit_too,
+            apply=options.apply,
+            command=provenance.recorded_command(arguments),
+        ),
+    )
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run one command and return its exit status: 0 done, 1 something failed, 2 bad input."""
     options = _parser().parse_args(arguments)
@@ -132,6 +197,12 @@ def main(arguments: Sequence[str]) -> int:
                 return _run(options, arguments)
             case "validate":
                 return _validate(options.paths)
+            case "report":
+                return _report(options)
+            case "compare":
+                return _compare(options)
+            case "job":
+                return _job(options, arguments)
             case _:
                 # Only this command needs PyTorch in this process.
                 from gpu_bench import doctor

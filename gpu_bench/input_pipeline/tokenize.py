@@ -54,7 +54,7 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     load = provenance.load_average()
     cores = provenance.cpu_cores() or 1
     counts = [count for count in case.processes if count <= cores]
-    points = [_point(case, 1, "cold")] + [_point(case, count, "warm") for count in counts]
+    points = [_point(case, count, "warm") for count in counts] + [_point(case, 1, "cold")]
     return {"status": "ok", "message": None, "points": points, "load_average": load}
 
 

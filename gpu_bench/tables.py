@@ -1,0 +1,73 @@
+"""Tables as plain text, Markdown, CSV or JSON: the same rows for a terminal, a pull request and a spreadsheet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Format = Literal["text", "markdown"]
+ABSENT = "-"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table ready to print.
+
+    Attributes:
+        title: What it shows.
+        head: Column titles, with units.
+        rows: Cells as text.
+        left: How many columns, from the first on, are words; the others are numbers and set right.
+    """
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left: int = 1
+
+
+def render(table: Table, form: Format) -> str:
+    """The table as text, without a newline at its end."""
+    return _markdown(table) if form == "markdown" else _text(table)
+
+
+def _markdown(table: Table) -> str:
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    rule = [":--" if index < table.left else "--:" for index in range(len(table.head))]
+    return "\n".join([f"**{table.title}**", "", line(table.head), line(rule), *map(line, table.rows)])
+
+
+def _text(table: Table) -> str:
+    widths = [max(map(len, column)) for column in zip(table.head, *table.rows, strict=True)]
+
+    def line(cells: Sequence[str]) -> str:
+        pairs = enumerate(zip(cells, widths, strict=True))
+        return "  ".join(c.ljust(w) if index < table.left else c.rjust(w) for index, (c, w) in pairs).rstrip()
+
+    return "\n".join([table.title, line(table.head), line(["-" * width for width in widths]), *map(line, table.rows)])
+
+
+def number(value: float | None, digits: int = 1, scale: float = 1.0) -> str:
+    """A number with so many decimals and thousands separated; `-` when it was not measured."""
+    return ABSENT if value is None else f"{value * scale:,.{digits}f}"
+
+
+def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Flat rows as CSV (RFC 4180), one column for every name that occurs, in the order of first occurrence."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    out = io.StringIO()
+    writer = csv.DictWriter(out, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def to_json(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Flat rows as a JSON list."""
+    return json.dumps(list(rows), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
