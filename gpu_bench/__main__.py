@@ -1,4 +1,4 @@
-"""The command line: `python -m gpu_bench list | run | validate | doctor | report | compare | job`."""
+"""The command line: `python -m gpu_bench list | run | validate | doctor | predict | report | compare | job`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from gpu_bench import BENCHMARK_VERSION, compare, job, provenance, report, runner, tables, validation
+from gpu_bench import BENCHMARK_VERSION, compare, job, predictions, provenance, report, runner, tables, validation
 from gpu_bench.cases import SUITES, find_cases
 from gpu_bench.records import RESULTS
 
@@ -43,7 +43,7 @@ def _count(text: str) -> int:
 def _parser() -> _Parser:
     parser = _Parser(prog="python -m gpu_bench", description=__doc__, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=BENCHMARK_VERSION)
-    known = "list | run | validate | doctor | report | compare | job"
+    known = "list | run | validate | doctor | predict | report | compare | job"
     commands = parser.add_subparsers(dest="command", metavar=known, required=True)
     commands.add_parser("list", help="print the suites and their cases", allow_abbrev=False)
     run = commands.add_parser("run", help="measure, and write one record per case", allow_abbrev=False)
@@ -76,6 +76,11 @@ def _parser() -> _Parser:
     validate.add_argument("paths", nargs="*", type=Path, default=[RESULTS], help="records or folders of them")
     doctor = commands.add_parser("doctor", help="say whether this machine is fit to measure", allow_abbrev=False)
     doctor.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    told = commands.add_parser("predict", help="print what the engine predicts for a GPU", allow_abbrev=False)
+    told.add_argument("--gpu", required=True, help="a GPU by the engine's name, e.g. h200")
+    told.add_argument("--suite", default="ladder", help=f"all, or one of: {', '.join(SUITES)}")
+    told.add_argument("--case", action="append", default=[], help="only this case; can be given several times")
+    told.add_argument("--format", choices=("text", "markdown"), default="text")
     shown = commands.add_parser("report", help="print records as tables", allow_abbrev=False)
     shown.add_argument("paths", nargs="*", type=Path, default=[RESULTS], help="records or folders of them")
     shown.add_argument("--format", choices=("text", "markdown", "csv", "json"), default="text")
@@ -197,6 +202,10 @@ def main(arguments: Sequence[str]) -> int:
                 return _run(options, arguments)
             case "validate":
                 return _validate(options.paths)
+            case "predict":
+                cases = find_cases(options.suite, tuple(options.case))
+                print(tables.render(predictions.prediction_table(cases, options.gpu), options.format))
+                return 0
             case "report":
                 return _report(options)
             case "compare":

@@ -12,8 +12,12 @@ from typing import Any
 import pytest
 
 from gpu_bench.__main__ import main
+from gpu_bench.predict import predict
 from gpu_bench.report import flat_rows, tables
+from gpu_bench.suites.smoke import GPT2
 from gpu_bench.tables import Table, render, to_csv
+
+H200 = {"type": "cuda", "name": "NVIDIA H200"}
 
 
 def _point(label: str, tokens_per_s: float, **settings: Any) -> dict[str, Any]:
@@ -108,3 +112,17 @@ def test_the_command_prints_every_form(
 def test_no_records_are_said_not_shown_as_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(tmp_path)]) == 0
     assert capsys.readouterr().out == "no records\n"
+
+
+def test_predictions_are_those_of_the_records(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["predict", "--gpu", "h200", "--suite", "gpt2"]) == 0
+    out = capsys.readouterr().out
+    told = predict(next(case for case in GPT2 if case.name == "gpt2-amp-bf16-adamw-b16"), H200)
+    (line,) = [line for line in out.splitlines() if "gpt2-amp-bf16" in line]
+    assert f"{told['tokens_per_s']:,.0f}" in line
+    assert f"{told['memory']['peak'] / 2**30:.2f}" in line
+
+
+def test_an_unknown_gpu_has_no_prediction(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["predict", "--gpu", "abacus"]) == 2
+    assert capsys.readouterr().err.startswith("gpu_bench: GPU 'abacus' is not known; allowed: a100-40,")
