@@ -1,0 +1,139 @@
+"""The lab as a whole: the ledger agrees with what the acts show, and every row of the sources is linked."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from plugins.live.runtime.acts import LoadedAct
+from tests.docs.acts import loaded, number, state_of
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = sorted((DOCS / "lab").glob("*.md"))
+ASKING = ("optimizer-memory-tax", "mfu-gap", "laptop-challenge", "trust-but-measure")
+
+
+@cache
+def act(name: str) -> LoadedAct:
+    return loaded(name)
+
+
+def settings_of(name: str) -> st.SearchStrategy[dict[str, Any]]:
+    """Every setting of an act's controls."""
+    described: Any = act(name).describe()
+    values = {
+        control["name"]: st.sampled_from([one["value"] for one in control["options"]])
+        if control["kind"] == "choice"
+        else st.booleans()
+        for control in described["controls"]
+    }
+    return st.fixed_dictionaries(values)
+
+
+def view(name: str, prediction: float, controls: dict[str, Any]) -> Any:
+    return act(name).compute(state_of(act(name), prediction, **controls))
+
+
+@settings(deadline=None)
+@given(settings_of("mfu-gap"), st.sampled_from((0, 12.5, 35, 100)))
+def test_act_2_writes_the_mfu_of_its_gauge_and_the_readers_own_estimate(
+    controls: dict[str, Any], prediction: float
+) -> None:
+    shown = view("mfu-gap", prediction, controls)
+    fields = shown["ledger"]
+    gauge = next(row for row in shown["data"]["gauges"] if row["gauge"] == "mfu")
+    assert fields["final_mfu_pct"] == pytest.approx(gauge["value"])
+    assert fields["baseline_mfu_estimate_pct"] == prediction
+    assert (fields["precision_chosen"], fields["gradient_checkpointing"]) == (
+        controls["precision"],
+        controls["checkpointing"],
+    )
+    assert "optimizer_chosen" not in fields
+
+
+@settings(deadline=None)
+@given(settings_of("laptop-challenge"))
+def test_the_challenge_is_won_where_it_says_so(controls: dict[str, Any]) -> None:
+    shown = view("laptop-challenge", 8, controls)
+    fields = shown["ledger"]
+    assert fields["laptop_fit_achieved"] == (shown["failure"] is None)
+    assert fields["laptop_fit_achieved"] == ("it fits, and it trains" in shown["headline"]["label"])
+    assert (fields["optimizer_chosen"], fields["precision_chosen"]) == (controls["optimizer"], controls["precision"])
+
+
+def test_the_least_memory_in_the_ledger_is_the_answer_of_the_challenge() -> None:
+    challenge = act("laptop-challenge")
+    state = state_of(challenge, 8)
+    fields: Any = challenge.compute(state)
+    verdict: Any = challenge.reveal(state)
+    assert fields["ledger"]["laptop_minimum_memory_gb"] == pytest.approx(verdict["gap"]["answer"])
+    floor = next(row for row in verdict["tables"]["floors"]["rows"] if row["a"] == "Stable training")
+    assert number(floor["e"]) == pytest.approx(verdict["gap"]["answer"], abs=0.005)
+
+
+@settings(deadline=None)
+@given(settings_of("optimizer-memory-tax"), st.sampled_from(("node", "laptop")))
+def test_act_1_writes_what_stands_on_the_bench(controls: dict[str, Any], context: str) -> None:
+    tax = act("optimizer-memory-tax")
+    shown: Any = tax.compute(state_of(tax, 12, **controls) | {"context": context})
+    assert shown["ledger"] == {
+        "optimizer_chosen": controls["optimizer"],
+        "precision_chosen": controls["precision"],
+    }
+
+
+@pytest.mark.parametrize("name", ["mfu-gap", "laptop-challenge", "trust-but-measure"])
+@pytest.mark.parametrize("position", [0.0, 0.1, 0.5, 1.0])
+def test_the_factor_of_the_sentence_is_that_of_the_ledger(name: str, position: float) -> None:
+    question: Any = act(name).act.question
+    prediction = question.minimum + position * (question.maximum - question.minimum)
+    verdict: Any = act(name).reveal(state_of(act(name), prediction))
+    said = re.search(r"([\d.]+) times (?:more|less|that|your)", verdict["headline"])
+    if said is None:
+        assert verdict["correct"] or prediction == 0
+    else:
+        assert float(said[1]) == pytest.approx(verdict["gap"]["factor"], abs=0.05)
+
+
+# ---- pages ----
+
+
+def text(pages: list[Path]) -> str:
+    return "\n".join(page.read_text(encoding="utf-8") for page in pages)
+
+
+def test_every_row_of_the_plans_table_8_is_linked_from_the_page_that_uses_it() -> None:
+    claims = tomllib.loads((DOCS / "claims/lab-two-acts.toml").read_text(encoding="utf-8"))["claim"]
+    rows = {claim["id"] for claim in claims if claim["id"].startswith("table8-")}
+    assert len(rows) > 15
+    linked = set(re.findall(r"`\{claim\} ([\w-]+)`", text(PAGES)))
+    assert rows - linked == set()
+
+
+def test_every_act_is_on_one_page_of_the_lab_and_its_minutes_are_those_of_the_overview() -> None:
+    overview = (DOCS / "lab/index.md").read_text(encoding="utf-8")
+    listed = dict(re.findall(r"^\| \[.*?\]\(([\w-]+\.md)\) \|.*\| (\d+) \|$", overview, re.MULTILINE))
+    for name in ASKING:
+        (page,) = (page for page in PAGES if f"/// act | {name}\n" in page.read_text(encoding="utf-8"))
+        assert int(listed[page.name]) == act(name).act.minutes
+
+
+def test_the_overviews_tell_the_same_minutes() -> None:
+    instructor = (DOCS / "lab/instructor.md").read_text(encoding="utf-8")
+    for name in ASKING:
+        (page,) = (page for page in PAGES if f"/// act | {name}\n" in page.read_text(encoding="utf-8"))
+        assert re.search(rf"\]\({page.name}\) \| {act(name).act.minutes} \|", instructor)
+
+
+def test_a_page_with_an_act_leads_to_the_ledger() -> None:
+    for page in PAGES:
+        written = page.read_text(encoding="utf-8")
+        if any(f"/// act | {name}\n" in written for name in ASKING):
+            assert "](ledger.md)" in written, page.name
