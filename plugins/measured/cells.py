@@ -1,4 +1,4 @@
-"""Table cells: one value of a record as text, and the padding that aligns a column on its decimal points."""
+"""Table cells: one value of a record, or one computed from several, as text, and the padding that aligns a column."""
 
 from __future__ import annotations
 
@@ -17,6 +17,29 @@ ABSENT = "—"
 
 
 @dataclass(frozen=True)
+class Line:
+    """What a row of a table shows: a record, or a part of it.
+
+    prefix: the path of the part with a dot behind it, e.g. `points.3.`; empty for the whole record.
+    """
+
+    record: Record
+    prefix: str = ""
+
+    def path(self, path: str) -> str:
+        """Where a column's value stands in the record; a path that begins with `/` leads there from its root."""
+        return path[1:] if path.startswith("/") else self.prefix + path
+
+    @property
+    def status(self) -> str:
+        """How the part ended, or the record."""
+        if not self.prefix:
+            return self.record.status
+        part = self.record.at(self.prefix[:-1]).value
+        return str(part["status"]) if "status" in part else self.record.status
+
+
+@dataclass(frozen=True)
 class Cell:
     """A cell's text, whether it is a number, in which unit, and the number of samples behind it."""
 
@@ -26,17 +49,20 @@ class Cell:
     unit: str = "1"
 
 
-def cell(record: Record, column: Column) -> Cell:
-    """The cell of a record in a column.
+def cell(line: Line, column: Column, first: Line) -> Cell:
+    """The cell of a line in a column; `first` is the table's first line.
 
     Raises `MeasuredError` when the path leads nowhere or the unit does not fit. A run that failed has no numbers, so
     there a missing value is shown as absent.
     """
+    record, path = line.record, line.path(column.path)
     try:
-        leaf = number_at(record, column.path)
-        sampled = distribution(record, column.path)
+        if column.derived:
+            return _derived(line, column, first)
+        leaf = number_at(record, path)
+        sampled = distribution(record, path)
     except MeasuredError:
-        if record.status in ("ok", "throttled") or not record.describes(column.path):
+        if line.status in ("ok", "throttled") or not record.describes(path):
             raise
         return Cell(ABSENT)
     if leaf.value is None:
@@ -48,6 +74,34 @@ def cell(record: Record, column: Column) -> Cell:
     if sampled is None or not column.spread:
         return Cell(text, numeric=True, unit=form.unit)
     return Cell(f"{text}\u00a0±\u00a0{sampled.spread(form)}", numeric=True, n=sampled.n, unit=form.unit)
+
+
+def _derived(line: Line, column: Column, first: Line) -> Cell:
+    """A number computed from several values; absent when one of them is."""
+    assert column.format is not None, "the options ask for a unit"
+    value = _divided(line, column)
+    if column.ratio == "first":
+        value = _quotient(value, _divided(first, column))
+    elif column.ratio:
+        value = _quotient(value, _value(line, column.ratio))
+    elif column.error:
+        value = _quotient(value, _value(line, column.error))
+        value = None if value is None else value - 1
+    return Cell(ABSENT) if value is None else Cell(show(value, column.format).number, True, unit=column.format.unit)
+
+
+def _divided(line: Line, column: Column) -> Any:
+    value = _value(line, column.path)
+    return _quotient(value, _value(line, column.per)) if column.per else value
+
+
+def _value(line: Line, path: str) -> Any:
+    leaf = number_at(line.record, line.path(path))
+    return None if leaf.value is None else leaf.quantity()
+
+
+def _quotient(value: Any, by: Any) -> Any:
+    return None if value is None or by is None or not by.magnitude else value / by
 
 
 @dataclass(frozen=True)
@@ -67,14 +121,14 @@ class Filled:
     paddings: tuple[str, ...]
 
 
-def fill(column: Column, records: Sequence[Record]) -> Filled:
-    """A column with a cell for every record. Raises `MeasuredError` that names the column and the case."""
+def fill(column: Column, lines: Sequence[Line]) -> Filled:
+    """A column with a cell for every line. Raises `MeasuredError` that names the column and the case."""
     cells: list[Cell] = []
-    for record in records:
+    for line in lines:
         try:
-            cells.append(cell(record, column))
+            cells.append(cell(line, column, lines[0]))
         except MeasuredError as error:
-            raise MeasuredError(f"column '{column.label}' of {record.case}: {error.what}", error.fix) from error
+            raise MeasuredError(f"column '{column.label}' of {line.record.case}: {error.what}", error.fix) from error
     units = [column.format.unit] if column.format else [item.unit for item in cells if item.numeric]
     return Filled(column.label, unit_text(units[0]) if units else "", bool(units), tuple(cells), _paddings(cells))
 
@@ -88,9 +142,9 @@ def _paddings(cells: Sequence[Cell]) -> tuple[str, ...]:
     )
 
 
-def status_text(record: Record) -> str:
-    """The status of a run that is not simply `ok`, in words; empty when it is."""
-    return "" if record.status == "ok" else STATUS.get(record.status, record.status)
+def status_text(line: Line) -> str:
+    """The status of a run, or of a part of it, that is not simply `ok`, in words; empty when it is."""
+    return "" if line.status == "ok" else STATUS.get(line.status, line.status)
 
 
 def _tail(text: str) -> str:

@@ -129,7 +129,7 @@ def _row(item: Judged, mentions: Sequence[Mention], links: Links) -> Element:
     claim = item.claim
     lines = ", ".join(map(str, claim.lines))
     place = f"{'lines' if len(claim.lines) > 1 else 'line'} {lines}"
-    anchor = element("a", place, href=f"#{claim.id}", class_="il-claims__place", title="Link to this claim")
+    anchor = element("a", place, href=f"#{claim.id}", class_="il-claims__place")
     first = element("th", element("p", claim.gist, " ", anchor), scope="row", role="rowheader")
     if item.note:
         first.append(element("p", *[_part(part, links) for part in item.note], class_="il-claims__note"))
@@ -159,21 +159,20 @@ def _given(item: Judged, links: Links) -> Element | str:
         return element("span", "—", aria_label="nothing yet")
     text = shown(answer.value, item.claim.format)
     if answer.record:
-        return element(
-            "a", text, class_="il-number il-measured", href=links.to_record(answer.record), title=answer.exact
-        )
-    href = links.to_reference(answer.origin) if answer.origin else ""
-    if href:
-        return element("a", text, class_="il-number il-computed", href=href, title=answer.exact)
-    return element("span", text, class_="il-number il-computed", title=answer.exact)
+        return element("a", text, class_="il-number il-measured", href=links.to_record(answer.record))
+    return _number(text, answer.origin, links)
 
 
 def _part(part: str | NoteNumber, links: Links) -> Element | str:
-    if isinstance(part, str):
-        return part
-    href = links.to_reference(part.outcome.origin) if part.outcome.origin else ""
-    attributes = {"class_": "il-number il-computed", "title": f"Computed while the site was built: {part.expression}"}
-    return element("a", part.text, href=href, **attributes) if href else element("span", part.text, **attributes)
+    return part if isinstance(part, str) else _number(part.text, part.outcome.origin, links)
+
+
+def _number(text: str, origin: str, links: Links) -> Element:
+    """A computed number. Its expression stands in the fold below: hundreds of tooltips would make the page slow."""
+    href = links.to_reference(origin) if origin else ""
+    if href:
+        return element("a", text, class_="il-number il-computed", href=href)
+    return element("span", text, class_="il-number il-computed")
 
 
 def _how(item: Judged) -> Element:
@@ -185,6 +184,11 @@ def _how(item: Judged) -> Element:
     made.append(element("p", f"By {_by(check.evidence)}: ", element("code", item.answer.exact)))
     if item.also and claim.also:
         made.append(element("p", f"{claim.also[1].capitalize()}: ", element("code", item.also.exact)))
+    known = {check.text, claim.also[0] if claim.also else ""}
+    for part in item.note:
+        if isinstance(part, NoteNumber) and part.expression not in known:
+            known.add(part.expression)
+            made.append(element("p", f"{part.text}: ", element("code", part.expression)))
     if check.accounting:
         accounting = ACCOUNTINGS[check.accounting]
         made.append(element("p", f"It counts {accounting.counts}; proved by ", element("code", accounting.proof), "."))

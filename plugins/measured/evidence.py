@@ -13,6 +13,7 @@ STATUS = {
     "ok": "measured",
     "oom": "out of memory",
     "error": "ended with an error",
+    "unsupported": "not possible on this device",
     "timeout": "ended by the time limit",
     "throttled": "throttled while measuring",
 }

@@ -11,6 +11,8 @@ import yaml
 from plugins.measured.errors import MeasuredError, suggestion
 from plugins.measured.quantities import Format, parse_format
 
+ROWS = ("cases", "points", "policies")
+_DERIVED = ("per", "ratio", "error")
 MOST_COLUMNS = 7
 """More do not fit on a phone; the case's own column counts."""
 
@@ -23,12 +25,23 @@ class Column:
     path: where the value stands in the record.
     format: unit and number format; None for text.
     spread: whether a sampled value shows half its interquartile range.
+    per: path of a value that the number is divided by.
+    ratio: path of a value that the number is shown relative to, or `first` for the number in the first row.
+    error: path of a value that the number should equal; shown is by which share it is off.
     """
 
     label: str
     path: str
     format: Format | None
     spread: bool
+    per: str = ""
+    ratio: str = ""
+    error: str = ""
+
+    @property
+    def derived(self) -> bool:
+        """Whether the number is computed from several values of the record."""
+        return bool(self.per or self.ratio or self.error)
 
 
 @dataclass(frozen=True)
@@ -39,12 +52,14 @@ class TableOptions:
     columns: in order, the column of the cases left out.
     cases: case name -> label in the first column; empty for all cases of the suite.
     device: only this device's records; None for any.
+    rows: `cases` for a row per case; `points` or `policies` for the parts of one case.
     """
 
     caption: str
     columns: tuple[Column, ...]
     cases: Mapping[str, str]
     device: str | None
+    rows: str = "cases"
 
 
 class OptionError(MeasuredError):
@@ -64,7 +79,7 @@ def parse_options(text: str) -> TableOptions:
         raise OptionError(f"not valid YAML: {error.problem}", "", 1 + mark.line if mark else 0) from error
     if not isinstance(data, dict):
         raise OptionError("the block has no options", "write 'caption:' and 'columns:' as YAML below its first line")
-    _check_keys(data, {"caption", "columns", "cases", "device"}, "the block")
+    _check_keys(data, {"caption", "columns", "cases", "device", "rows"}, "the block")
     columns = data.get("columns")
     if not isinstance(columns, list) or not columns:
         raise OptionError("'columns' is missing", "list at least one column with 'label' and 'path'")
@@ -73,12 +88,18 @@ def parse_options(text: str) -> TableOptions:
             f"{len(columns)} columns and the one of the cases are too many for a phone",
             f"keep at most {MOST_COLUMNS - 1}, or make two tables",
         )
-    device = data.get("device")
+    device, rows = data.get("device"), data.get("rows", "cases")
+    cases = _cases(data.get("cases"))
+    if rows not in ROWS:
+        raise OptionError(f"'rows' is {rows!r}", f"allowed: {', '.join(ROWS)}")
+    if rows != "cases" and len(cases) != 1:
+        raise OptionError(f"a table of {rows} needs one case", "name it: 'cases: [name]'")
     return TableOptions(
         caption=_text(data, "caption", "the block"),
         columns=tuple(_column(column, number) for number, column in enumerate(columns, 1)),
-        cases=_cases(data.get("cases")),
+        cases=cases,
         device=None if device is None else str(device),
+        rows=rows,
     )
 
 
@@ -86,14 +107,19 @@ def _column(data: Any, number: int) -> Column:
     where = f"column {number}"
     if not isinstance(data, dict):
         raise OptionError(f"{where} is not a mapping", "write 'label:' and 'path:', and 'unit:' for a number")
-    _check_keys(data, {"label", "path", "unit", "format", "spread"}, where)
+    _check_keys(data, {"label", "path", "unit", "format", "spread", *_DERIVED}, where)
+    if len(derived := [key for key in _DERIVED if key in data and key != "per"]) > 1:
+        raise OptionError(f"{where} has {' and '.join(derived)}", "keep one of them")
     unit, spec, spread = data.get("unit"), data.get("format"), data.get("spread", True)
     if unit is None and spec is not None:
         raise OptionError(f"{where} has a 'format' without a 'unit'", "add the unit, '1' for a pure number")
     if not isinstance(spread, bool):
         raise OptionError(f"'spread' of {where} is {spread!r}", "allowed: true, false")
     form = None if unit is None else parse_format(f"{unit} {spec or ''}")
-    return Column(_text(data, "label", where), _text(data, "path", where), form, spread)
+    others = {key: _text(data, key, where) for key in _DERIVED if key in data}
+    if others and form is None:
+        raise OptionError(f"{where} is computed and has no 'unit'", "add it, '%' or '1' for a share")
+    return Column(_text(data, "label", where), _text(data, "path", where), form, spread, **others)
 
 
 def _cases(data: Any) -> Mapping[str, str]:

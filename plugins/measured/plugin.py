@@ -13,6 +13,7 @@ from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from gpu_bench import report, tables
 from gpu_bench.cases import SUITES
 from gpu_bench.records import inconsistencies
 from plugins.measured import claims_data, records
@@ -97,10 +98,16 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
             published.append((posixpath.join(posixpath.dirname(self._claims_page), "schema.json"), claims_data.SCHEMA))
         if self._schema.is_file():
             published.append((posixpath.join(self.config.published, "schema.json"), self._schema))
+        flat: dict[str, list[dict[str, Any]]] = {}
         for record in loaded.records:
+            flat.setdefault(record.suite, []).extend(report.flat_rows(record.document))
             published.append((posixpath.join(self.config.published, str(record.file)), loaded.folder / record.file))
         for uri, path in published:
             files.append(File.generated(config, uri, abs_src_path=str(path)))
+        for suite, rows in flat.items():
+            for form, write in (("csv", tables.to_csv), ("json", tables.to_json)):
+                uri = posixpath.join(self.config.published, f"{suite}.{form}")
+                files.append(File.generated(config, uri, content=write(rows)))
         if self.config.reference:
             self._reference = documented_modules(files, self.config.reference)
             if not self._reference:

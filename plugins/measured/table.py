@@ -6,23 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from xml.etree.ElementTree import Element
 
-from plugins.measured.cells import Filled, fill, status_text
+from plugins.measured.cells import Filled, Line, fill, status_text
 from plugins.measured.errors import suggestion
 from plugins.measured.evidence import source_line
 from plugins.measured.markup import Links, element
 from plugins.measured.options import MOST_COLUMNS, Column, OptionError, TableOptions
 from plugins.measured.records import Record, Records
 
-_DEVICE = Column("Device", "device.name", None, spread=False)
+_DEVICE = Column("Device", "/device.name", None, spread=False)
+_PARTS = {"points": ("points", "label"), "policies": ("fit.policies", "policy")}
+"""Kind of rows -> where the parts stand in a record, and which of their values names them."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One case of a table; `record` is None until it is measured."""
+    """One row of a table: a case, or a part of one; `line` is None until the case is measured."""
 
     case: str
     label: str
-    record: Record | None
+    line: Line | None
 
 
 def rows(options: TableOptions, suite: str, records: Records, plan: Mapping[str, Sequence[str]]) -> list[Row]:
@@ -46,8 +48,22 @@ def rows(options: TableOptions, suite: str, records: Records, plan: Mapping[str,
         if case not in known:
             raise OptionError(f"suite '{suite}' has no case '{case}'", suggestion(case, known))
         matches = records.select(suite, case=case, device=options.device)
-        found += [Row(case, label, record) for record in matches] or [Row(case, label, None)]
+        found += [row for record in matches for row in _of(record, label, options)] or [Row(case, label, None)]
     return found
+
+
+def _of(record: Record, label: str, options: TableOptions) -> list[Row]:
+    """The rows of a record: one, or one for each of its parts. A run that failed has no parts."""
+    if options.rows == "cases":
+        return [Row(record.case, label, Line(record))]
+    place, name = _PARTS[options.rows]
+    top = record.document[place.partition(".")[0]]
+    if top is None:
+        if record.status in ("ok", "throttled"):
+            raise OptionError(f"case '{record.case}' has no {options.rows}", "leave out 'rows'")
+        return [Row(record.case, label, Line(record, f"{place}.0."))]
+    parts = record.at(place).value
+    return [Row(record.case, str(part[name]), Line(record, f"{place}.{i}.")) for i, part in enumerate(parts)]
 
 
 def build(
@@ -55,32 +71,36 @@ def build(
 ) -> Element:
     """The HTML of a measured table. Raises `MeasuredError` for anything that a record cannot answer."""
     lines = rows(options, suite, records, plan)
-    present = [row.record for row in lines if row.record is not None]
+    shown = [row.line for row in lines if row.line is not None]
+    present = [line.record for line in shown]
     if not present:
         return _not_measured(options, suite)
     if len({record.device for record in present}) > 1:
         if len(options.columns) + 2 > MOST_COLUMNS:
             raise OptionError("the records come from several devices, which needs a column more", "choose a 'device'")
         options = replace(options, columns=(_DEVICE, *options.columns))
-    columns = [fill(column, present) for column in options.columns]
+    columns = [fill(column, shown) for column in options.columns]
     samples = {item.n for column in columns for item in column.cells if item.n is not None}
     body, position = element("tbody"), 0
     for row in lines:
-        line = element("tr")
-        if row.record is None:
-            line.extend([element("th", row.label, scope="row"), _missing(options, suite, row.case)])
+        made = element("tr")
+        if row.line is None:
+            made.extend([element("th", row.label, scope="row"), _missing(options, suite, row.case)])
         else:
             n = next((column.cells[position].n for column in columns if column.cells[position].n is not None), None)
-            line.append(_row_header(row.label, row.record, links, n if len(samples) > 1 else None))
-            line.extend(_data(column, position) for column in columns)
+            made.append(_row_header(row.label, row.line, links, n if len(samples) > 1 else None))
+            made.extend(_data(column, position) for column in columns)
+            made.set("data-device", row.line.record.device)
             position += 1
-        body.append(line)
-    head = element("thead", element("tr", element("th", "Case", scope="col"), *map(_header, columns)))
+        body.append(made)
+    first = {"cases": "Case", "points": "Point", "policies": "Policy"}[options.rows]
+    head = element("thead", element("tr", element("th", first, scope="col"), *map(_header, columns)))
     table = element("table", element("caption", options.caption), head, body, class_="il-table")
     # A keyboard must be able to scroll the region, so it takes the focus and has a name.
     attributes = {"role": "region", "tabindex": "0", "aria_label": options.caption}
     region = element("div", table, class_="il-measured-table__scroll", **attributes)
-    return element("div", region, _note(present, samples), class_="il-measured-table")
+    again, note = _repeat(lines, suite), _note(present, samples, _downloads(suite, links))
+    return element("div", region, note, again, class_="il-measured-table")
 
 
 def _header(column: Filled) -> Element:
@@ -91,12 +111,13 @@ def _header(column: Filled) -> Element:
     return header
 
 
-def _row_header(label: str, record: Record, links: Links, n: int | None) -> Element:
+def _row_header(label: str, line: Line, links: Links, n: int | None) -> Element:
     """The case's name with a link to its raw record; `n` and how the run ended are added where they must be said."""
+    record = line.record
     href = links.to_record(record.file.as_posix())
     title = f"Measured: {record.case}, {source_line(record)}"
     link = element("a", label, href=href, title=title, aria_label=f"{label}, raw record")
-    remarks = [status_text(record), f"n = {n}" if n is not None else ""]
+    remarks = [status_text(line), f"n = {n}" if n is not None else ""]
     remark = ", ".join(filter(None, remarks))
     return element(
         "th",
@@ -118,7 +139,7 @@ def _kind(column: Filled) -> str:
 def _missing(options: TableOptions, suite: str, case: str) -> Element:
     """The cell of a row that is not measured, across all columns."""
     text = f"not measured yet{_on(options)}; measure it with "
-    command = element("code", f"python -m gpu_bench run --suite {suite} --case {case}")
+    command = element("code", _command(suite, case))
     return element("td", text, command, class_="il-measured-table__missing", colspan=str(len(options.columns)))
 
 
@@ -128,23 +149,49 @@ def _not_measured(options: TableOptions, suite: str) -> Element:
         "div",
         element("p", element("strong", options.caption)),
         element("p", f"Not measured yet{_on(options)}. This command measures it:"),
-        element("pre", element("code", f"python -m gpu_bench run --suite {suite}")),
+        element(
+            "pre", element("code", _command(suite, next(iter(options.cases), "") if len(options.cases) == 1 else ""))
+        ),
         class_="il-measured-table il-not-measured",
     )
+
+
+def _command(suite: str, case: str = "") -> str:
+    """The command that measures a suite, or one of its cases."""
+    return f"python -m gpu_bench run --suite {suite}" + (f" --case {case}" if case else "")
+
+
+def _repeat(lines: Sequence[Row], suite: str) -> Element:
+    """How to measure every row of a table again."""
+    commands = dict.fromkeys(f"{_command(suite, row.case)} --again" for row in lines if row.line is not None)
+    return element(
+        "details",
+        element("summary", "Measure it again"),
+        element("pre", element("code", "\n".join(commands))),
+        class_="il-measured-table__again",
+    )
+
+
+def _downloads(suite: str, links: Links) -> list[Element]:
+    """Links to all numbers of the suite as flat rows."""
+    return [
+        element("a", form.upper(), href=links.to_record(f"{suite}.{form}"), download="") for form in ("csv", "json")
+    ]
 
 
 def _on(options: TableOptions) -> str:
     return f" on {options.device}" if options.device else ""
 
 
-def _note(records: Sequence[Record], samples: set[int]) -> Element:
+def _note(records: Sequence[Record], samples: set[int], downloads: Sequence[Element]) -> Element:
     """The line under a table: where and when it was measured, what the spread means, where the raw data is."""
     sources = "; ".join(dict.fromkeys(source_line(record) for record in records))
     sentences = [f" Measured on {sources}."]
     if samples:
         count = f", n = {min(samples)}" if len(samples) == 1 else ""
         sentences.append(f"Median ± half the interquartile range{count}.")
-    sentences.append("Every case links to its raw record.")
+    sentences.append("Every row links to its raw record. All numbers of the suite: ")
     # The mark of measured values stands here once for all cells.
     mark = element("span", class_="il-measured", aria_hidden="true")
-    return element("p", mark, " ".join(sentences), class_="il-measured-table__note")
+    csv, json = downloads
+    return element("p", mark, " ".join(sentences), csv, ", ", json, ".", class_="il-measured-table__note")
