@@ -17,6 +17,7 @@ import { clickTarget, describeLocator, findInPage } from "./locate.mjs";
  * @property {boolean} exactViewport   can the viewport be as narrow as a phone?
  * @property {(url: string) => Promise<void>} open           returns when the page has loaded
  * @property {() => Promise<void>} reload
+ * @property {() => Promise<void>} renew                     goes on in a new page where the engine can; the storage stays
  * @property {(expression: string) => Promise<unknown>} evaluate   an expression's value in the page, promises awaited
  * @property {(expression: string) => Promise<void>} click   a real pointer click on the element the expression gives
  * @property {(x: number, y: number) => Promise<void>} point  moves the pointer there without a click
@@ -51,6 +52,11 @@ export class Browser {
 
   reload() {
     return this.driver.reload();
+  }
+
+  /** Goes on in a new page, where the engine has such; what the site stored stays. */
+  renew() {
+    return this.driver.renew();
   }
 
   /** Clicks an element with the pointer, after waiting for it. @param {Locator} locator */

@@ -74,20 +74,11 @@ export async function startPuppeteer(engine, program, proxyPort) {
         },
   );
   const [first] = await browser.pages();
-  // The page Firefox starts with never has the keyboard's focus; one that is opened does.
-  const page = await browser.newPage();
-  await first?.close();
-  await page.setViewport(DESKTOP);
   /** @type {string[]} */
-  let errors = [];
-  page.on("pageerror", (error) => errors.push(error instanceof Error ? (error.stack ?? error.message) : String(error)));
-  page.on("dialog", (dialog) => void dialog.accept());
-
-  // After a crash no call on the page is ever answered.
-  const crash = new Promise((_, fail) => page.on("error", fail));
-  crash.catch(() => {});
-  /** @template R @param {Promise<R>} answer @returns {Promise<R>} */
-  const unlessCrashed = (answer) => Promise.race([answer, /** @type {Promise<never>} */ (crash)]);
+  const errors = [];
+  // The page Firefox starts with never has the keyboard's focus; one that is opened does.
+  let { page, unlessCrashed } = await newPage(browser, errors);
+  await first?.close();
 
   return {
     version: await browser.version(),
@@ -97,6 +88,11 @@ export async function startPuppeteer(engine, program, proxyPort) {
     },
     async reload() {
       await page.reload({ waitUntil: "load" });
+    },
+    async renew() {
+      const old = page;
+      ({ page, unlessCrashed } = await newPage(browser, errors));
+      await old.close();
     },
     evaluate: (expression) => unlessCrashed(page.evaluate(expression)),
     async click(expression) {
@@ -119,8 +115,25 @@ export async function startPuppeteer(engine, program, proxyPort) {
     },
     pageErrors: () => [...errors],
     clearErrors() {
-      errors = [];
+      errors.length = 0;
     },
     close: () => browser.close(),
   };
+}
+
+/**
+ * A page of its own, and what makes calls on it fail when it crashes: after a crash no call is ever answered.
+ * @param {import("puppeteer-core").Browser} browser
+ * @param {string[]} errors  gets the uncaught errors of the page
+ */
+async function newPage(browser, errors) {
+  const page = await browser.newPage();
+  await page.setViewport(DESKTOP);
+  page.on("pageerror", (error) => errors.push(error instanceof Error ? (error.stack ?? error.message) : String(error)));
+  page.on("dialog", (dialog) => void dialog.accept());
+  const crash = new Promise((_, fail) => page.on("error", fail));
+  crash.catch(() => {});
+  /** @template R @param {Promise<R>} answer @returns {Promise<R>} */
+  const unlessCrashed = (answer) => Promise.race([answer, /** @type {Promise<never>} */ (crash)]);
+  return { page, unlessCrashed };
 }

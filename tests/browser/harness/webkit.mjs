@@ -131,6 +131,8 @@ export async function startWebKit(programs, proxyPort) {
     async reload() {
       await page.navigate().refresh();
     },
+    // Its automation has one window.
+    async renew() {},
     async evaluate(expression) {
       const outcome = /** @type {{value?: unknown, error?: string}} */ (
         await page.executeAsyncScript(`
