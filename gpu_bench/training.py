@@ -36,8 +36,10 @@ class Trainer:
         torch.manual_seed(case.seed)
         with device:
             # Created in place: drawing 1.6 billion random numbers on a CPU takes longer than the whole measurement.
-            model = GPT2(recipe.config, recipe.run_blocks, recipe.run_head)
-        self.model = model.to(recipe.weights)
+            self.model = GPT2(recipe.config, recipe.run_blocks, recipe.run_head)
+        for parameter in self.model.parameters():
+            # After drawing: so every format starts from the same weights.
+            parameter.data = parameter.data.to(recipe.weights)
         recipe.convert(self.model)
         parameters = list(self.model.parameters())
         if recipe.update_in_backward:

@@ -21,8 +21,7 @@ _PIECE = 2048 * BLOCK
 """Elements updated at once: bounds the FP32 copies that live for a moment to 16 MiB each."""
 
 
-@cache
-def codes(signed: bool, device: torch.device) -> Tensor:
+def code_values(signed: bool) -> list[float]:
     """The 256 values that an 8-bit element can stand for, ascending, in [-1, 1] or [0, 1].
 
     Each decade from 1e-6 to 1 is divided evenly, and the higher the decade the finer: seven decades with 1, 2, 4, ...
@@ -34,7 +33,13 @@ def codes(signed: bool, device: torch.device) -> Tensor:
         steps = [0.1 + 0.9 * (index + 0.5) / count for index in range(count)]
         values += [step * 10.0 ** (decade - 6) for step in steps]
         values += [-step * 10.0 ** (decade - 6) for step in steps] if signed else []
-    return torch.tensor(sorted(values), device=device)
+    return sorted(values)
+
+
+@cache
+def codes(signed: bool, device: torch.device) -> Tensor:
+    """These values on a device (256,) FP32."""
+    return torch.tensor(code_values(signed), device=device)
 
 
 def quantize(x: Tensor, table: Tensor) -> tuple[Tensor, Tensor]:
@@ -115,7 +120,7 @@ def _empty_state(parameter: nn.Parameter) -> dict[str, Any]:
         return {"step": 0, **{name: torch.zeros(elements, device=device) for name in ("exp_avg", "exp_avg_sq")}}
     state: dict[str, Any] = {"step": 0}
     for number, signed in ((1, True), (2, False)):
-        zero = int((codes(signed, torch.device("cpu")) == 0).nonzero())
+        zero = code_values(signed).index(0.0)
         state[f"state{number}"] = torch.full((elements,), zero, dtype=torch.uint8, device=device)
         state[f"scales{number}"] = torch.zeros(-(-elements // BLOCK), device=device)
     return state
