@@ -1,0 +1,168 @@
+"""The claims of the source documents, all of them: none is broken, every check can fail, and the engine decides."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import engine
+from engine.models import Transformer
+from engine.tensors import MemoryLedger
+from gpu_bench.cases import SUITES
+from gpu_bench.records import inconsistencies
+from plugins.measured import claims_data, records
+from plugins.measured.claims import Claims, NoteNumber
+from plugins.measured.claims_verdict import Stated, judge
+from plugins.measured.computed import Computed
+from plugins.measured.errors import MeasuredError
+from plugins.measured.expressions import Evaluator, Outcome
+from plugins.shared.cache import Cache
+
+ROOT = Path(__file__).parents[2]
+SENTENCE = re.compile(r"[.!?](?=\s|$)")
+"""The end of a sentence; a point inside a number has no space behind it."""
+
+
+def made(computed: Any) -> Claims:
+    """The claims of the repository, evaluated by `computed`."""
+    schema = ROOT / "gpu_bench/schema/record.json"
+    loaded = records.load(ROOT / "gpu_bench/results", schema, ROOT, inconsistencies)
+    plan = {suite: tuple(case.name for case in cases) for suite, cases in SUITES.items()}
+    return Claims(claims_data.load(ROOT / "docs/claims", ROOT), computed, loaded, plan)
+
+
+@pytest.fixture(scope="module")
+def claims(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Claims]:
+    """The claims as the site judges them."""
+    computed = Computed(ROOT / "engine", Cache(None), tmp_path_factory.mktemp("bytecode"))
+    found = made(computed)
+    assert found.judged
+    yield found
+    computed.close()
+
+
+def test_no_claim_is_broken_and_there_are_hundreds(claims: Claims) -> None:
+    assert claims.files.defects == ()
+    assert claims.defects == ()
+    assert len(claims.judged) == len(claims.files.claims) >= 500
+
+
+def test_every_document_and_every_verdict_occurs(claims: Claims) -> None:
+    assert {item.claim.source.id for item in claims.judged} == {source.id for source in claims.files.sources}
+    assert all(claims.counts().values())
+
+
+def test_every_row_of_the_plans_traceability_table_is_a_claim(claims: Claims) -> None:
+    rows = {item.claim.lines[0] for item in claims.judged if item.claim.id.startswith("table8-")}
+    assert rows == set(range(218, 234))
+
+
+def test_most_claims_have_a_check(claims: Claims) -> None:
+    assert claims.counts()["open"] < 0.15 * len(claims.judged)
+
+
+def test_a_contradiction_is_explained_in_two_sentences_with_the_right_value(claims: Claims) -> None:
+    for item in claims.judged:
+        if item.verdict == "contradicted":
+            note = "".join(part if isinstance(part, str) else part.text for part in item.note)
+            assert len(SENTENCE.findall(note)) >= 2, item.claim.id
+            assert any(isinstance(part, NoteNumber) for part in item.note), item.claim.id
+
+
+def test_a_refinement_says_what_is_missing(claims: Claims) -> None:
+    assert [item.claim.id for item in claims.judged if item.verdict == "refined" and not item.note] == []
+
+
+def test_every_check_can_fail(claims: Claims) -> None:
+    """No tolerance is so wide that a source could have said anything."""
+    for item in claims.judged:
+        if item.answer and item.claim.tolerance:
+            tolerance, computed = item.claim.tolerance, item.answer.value
+            also = item.also.value if item.also else None
+            others = {judge(times(item.claim.stated, factor), tolerance, computed, also) for factor in ("30", "0.03")}
+            assert others != {"confirmed"}, item.claim.id
+
+
+def times(stated: Stated, factor: str) -> Stated:
+    """What another source would say."""
+    low, high = (None if limit is None else limit * Decimal(factor) for limit in (stated.low, stated.high))
+    return Stated(low, high)
+
+
+def test_arithmetic_puts_at_least_two_figures_together(claims: Claims) -> None:
+    for item in claims.judged:
+        if item.claim.check.evidence == "arithmetic":
+            figures = re.findall(r"\d+(?:\.\d+)?(?:e-?\d+)?", item.claim.check.text)
+            assert len(figures) >= 2, item.claim.id
+
+
+class InProcess:
+    """Evaluates expressions over the engine of this process, so that a test can change a formula of it."""
+
+    def values(self, expressions: Iterable[str], *, from_engine: bool = True) -> dict[str, Outcome | MeasuredError]:
+        """The outcome of every expression, or what is wrong with it."""
+        evaluator = Evaluator(engine)
+        found: dict[str, Outcome | MeasuredError] = {}
+        for text in dict.fromkeys(expressions):
+            try:
+                found[text] = evaluator.evaluate(text, from_engine=from_engine)
+            except MeasuredError as error:
+                found[text] = error
+        return found
+
+
+def verdicts(names: Iterable[str]) -> dict[str, str]:
+    """The verdicts of some claims by the engine of this process; `unexplained` for a contradiction without a note."""
+    names = tuple(names)
+    found = made(InProcess())
+    found.files = replace(found.files, claims=tuple(claim for claim in found.files.claims if claim.id in names))
+    assert len(found.files.claims) == len(names)
+    return {name: str(found.by_id[name].verdict) if name in found.by_id else "unexplained" for name in names}
+
+
+def halved(function: Any) -> Any:
+    """A formula of the engine with half of its result."""
+
+    @functools.wraps(function)
+    def wrong(*arguments: Any, **named: Any) -> Any:
+        return function(*arguments, **named) / 2
+
+    return wrong
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "flipped"),
+    [
+        (engine, "bubble_fraction", ("notes-naive-bubble", "ch-naive-25-50-percent")),
+        (engine, "bubble_overhead", ("notes-gpipe-bubble",)),
+        (engine, "ridge_point", ("ch-a100-ridge-153", "ch-h100-ridge-295")),
+        (engine, "all_reduce_factor", ("ch-allreduce-factor-2",)),
+        (engine, "total_flops", ("ch-llama-8-4e23", "ch-7b-4-2e22")),
+        (MemoryLedger, "component", ("lab-gradients-6-gb", "ch-adam-12-gb", "notes-gpt3-350-gb")),
+    ],
+)
+def test_a_wrong_formula_in_the_engine_flips_verdicts(
+    monkeypatch: pytest.MonkeyPatch, place: Any, name: str, flipped: tuple[str, ...]
+) -> None:
+    right = verdicts(flipped)
+    assert set(right.values()) <= {"confirmed", "refined"}
+    monkeypatch.setattr(place, name, halved(getattr(place, name)))
+    wrong = verdicts(flipped)
+    assert all(wrong[claim] != right[claim] for claim in flipped), wrong
+    monkeypatch.undo()
+    assert verdicts(flipped) == right
+
+
+def test_another_parameter_count_flips_what_the_sources_say_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("plan-small-parameters", "ch-gpt3-175-billion")
+    assert set(verdicts(names).values()) == {"confirmed"}
+    count = vars(Transformer)["parameters"].func
+    monkeypatch.setattr(Transformer, "parameters", property(halved(count)))
+    assert set(verdicts(names).values()) <= {"contradicted", "unexplained"}

@@ -1,0 +1,242 @@
+"""Tiny sites with claims: verdicts in the page, links both ways, mistakes with file and line, flipped verdicts."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from tests.plugins.measured.made import Site, document
+
+SOURCES = """
+[[source]]
+id = "plan"
+title = "The plan"
+edition = "A plan."
+file = "plan.md"
+sha256 = "0000000000000000000000000000000000000000000000000000000000000000"
+lines = 40
+sections = [[1, "Memory"], [20, "Time"]]
+"""
+TOLERANCES = """
+[[tolerance]]
+id = "exact"
+within = 1
+band = 1.1
+because = "A count has nothing to round."
+
+[[tolerance]]
+id = "printed"
+within = "printed"
+band = 1.1
+because = "The source prints rounded digits."
+"""
+STATE = 'training_memory("gpt2-xl", optimizer="adam").component("optimizer")'
+ADAM = f"""
+[[claim]]
+id = "adam-12-gb"
+gist = "Adam adds 12 GB."
+line = [3, 5]
+value = 12
+unit = "GB"
+engine = '{STATE}'
+accounting = "optimizer states"
+tolerance = "printed"
+format = ".2f"
+note = '''Two vectors, `{{check}} GB .2f`. Right as it stands.'''
+"""
+BUBBLE = """
+[[claim]]
+id = "naive-bubble"
+gist = "A naive pipeline over four stages idles half of the time."
+line = 21
+value = 50
+unit = "%"
+engine = 'bubble_fraction(4, 1)'
+tolerance = "exact"
+note = '''It idles `{check} % .0f`. Half of the time is two stages, `{engine} bubble_fraction(2, 1) | % .0f`.'''
+"""
+OPEN = """
+[[claim]]
+id = "thirty-percent-idle"
+gist = "GPUs wait for data 30 % of the time."
+line = 30
+value = 30
+unit = "%"
+none = "No system is named; it takes a survey."
+"""
+MEASURED = """
+[[claim]]
+id = "nano-adam-800-bytes"
+gist = "Adam's states of the smallest model take 800 bytes."
+line = 7
+value = 800
+unit = "B"
+record = { case = "smoke/gpt2-nano-fp32-adam", path = "memory.held.optimizer_total" }
+tolerance = "exact"
+note = '''One vector would be `{engine} dtype("fp32").bytes(100) | B`. Adam has two.'''
+"""
+PAGE = "# Claims\n\n`{claims} total` claims.\n\n" + "".join(
+    f"/// claims | {part}\n///\n\n" for part in ("summary", "accountings", "tolerances", "list")
+)
+
+
+def claims(site: Site, *entries: str, head: str = 'source = "plan"\n') -> None:
+    """Write a claim file beside its sources and tolerances, and the page that lists it."""
+    folder = site.folder / "docs/claims"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "sources.toml").write_text(SOURCES, "utf-8")
+    (folder / "tolerances.toml").write_text(TOLERANCES, "utf-8")
+    (folder / "plan.toml").write_text(head + "".join(entries), "utf-8")
+    site.page(PAGE, "claims/index.md")
+    if not (site.folder / "docs/index.md").exists():
+        site.page("# Home\n")
+
+
+def built(site: Site) -> str:
+    """The claims page."""
+    site.build()
+    return (site.folder / "site/claims/index.html").read_text("utf-8")
+
+
+def row(html: str, name: str) -> str:
+    """The row of a claim."""
+    found = re.search(rf'<tr[^>]*\bid="{name}".*?</tr>', html, re.DOTALL)
+    assert found is not None, name
+    return found[0]
+
+
+def text(html: str) -> str:
+    """What a reader sees."""
+    return unescape(re.sub(r"<[^>]*>", " ", html)).replace("\u00a0", " ")
+
+
+def verdict(html: str, name: str) -> str:
+    """The verdict of a claim in the page."""
+    found = re.search(r'data-verdict="(\w+)"', row(html, name))
+    assert found is not None
+    return found[1]
+
+
+def test_every_claim_has_an_anchor_its_values_and_a_computed_verdict(site: Site) -> None:
+    claims(site, ADAM, BUBBLE, OPEN)
+    html = built(site)
+    assert verdict(html, "adam-12-gb") == "confirmed"
+    assert verdict(html, "naive-bubble") == "contradicted"
+    assert verdict(html, "thirty-percent-idle") == "open"
+    seen = text(row(html, "adam-12-gb"))
+    assert "lines 3, 5" in seen
+    assert "12 GB" in seen
+    assert "12.46 GB" in seen
+    assert "test_optimizer_state_is_pytorchs_to_the_byte" in seen
+    assert "It idles 75 % . Half of the time is two stages, 50 % ." in " ".join(text(row(html, "naive-bubble")).split())
+    assert "it takes a survey" in text(row(html, "thirty-percent-idle"))
+
+
+def test_the_summary_counts_verdicts_and_its_links_filter_the_list(site: Site) -> None:
+    claims(site, ADAM, BUBBLE, OPEN)
+    html = built(site)
+    assert "3 claims." in " ".join(text(html).split())
+    assert 'href="?section=plan&amp;verdict=contradicted#claims-list"' in html
+    assert 'aria-label="1 contradicted, The plan"' in html
+    options = re.findall(r'<option value="([^"]*)">', html)
+    assert {"confirmed", "contradicted", "plan", "claims-plan-memory", "claims-plan-time", "engine", "none"} <= {
+        *options
+    }
+
+
+def test_without_the_script_the_list_is_complete_and_open_and_nothing_offers_to_filter(site: Site) -> None:
+    claims(site, ADAM, BUBBLE, OPEN)
+    html = built(site)
+    folds = re.findall(r"<details class=\"il-claims__fold\"[^>]*>", html)
+    assert len(folds) == 2
+    assert all("open" in fold for fold in folds)
+    assert "<summary>2 claims: 1 contradicted, 1 not yet checkable</summary>" in html
+    assert re.search(r"<form[^>]* hidden=", html)
+    assert not re.search(r"<tr[^>]* hidden", html)
+
+
+def test_a_page_that_names_a_claim_links_to_it_and_the_claim_links_back(site: Site) -> None:
+    claims(site, ADAM, BUBBLE)
+    site.page(
+        "# The chapter\n\nAdam adds 12 GB (`{claim} adam-12-gb`), see [bubbles](claims/index.md#naive-bubble).\n",
+        "a.md",
+    )
+    html = built(site)
+    chapter = (site.folder / "site/a/index.html").read_text("utf-8")
+    assert re.search(r'<a [^>]*href="../claims/#adam-12-gb"[^>]*>confirmed</a>', chapter)
+    for name in ("adam-12-gb", "naive-bubble"):
+        assert '<a href="../a/">The chapter</a>' in row(html, name)
+
+
+def test_a_changed_formula_changes_the_verdict(site: Site) -> None:
+    engine = site.own_engine()
+    claims(site, BUBBLE, ADAM)
+    html = built(site)
+    assert (verdict(html, "adam-12-gb"), verdict(html, "naive-bubble")) == ("confirmed", "contradicted")
+    edit(engine / "parallelism/pipeline_parallel.py", "def bubble_fraction(", "return", "    return 0.5  # edited")
+    html = built(site)
+    assert (verdict(html, "adam-12-gb"), verdict(html, "naive-bubble")) == ("confirmed", "confirmed")
+
+
+def edit(file: Path, function: str, start: str, line: str) -> None:
+    """Replace the first line of a function that begins with `start`."""
+    lines = file.read_text("utf-8").splitlines()
+    at = next(i for i, text in enumerate(lines) if text.startswith(function))
+    at = next(i for i in range(at, len(lines)) if lines[i].strip().startswith(start))
+    lines[at] = line
+    file.write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def test_a_measured_claim_is_open_until_its_record_exists_and_follows_it(site: Site) -> None:
+    claims(site, MEASURED)
+    html = built(site)
+    assert verdict(html, "nano-adam-800-bytes") == "open"
+    assert "python -m gpu_bench run --suite smoke --case gpt2-nano-fp32-adam" in text(row(html, "nano-adam-800-bytes"))
+    made = document("gpt2-nano-fp32-adam")
+    site.record(made)
+    html = built(site)
+    assert verdict(html, "nano-adam-800-bytes") == "confirmed"
+    assert 'href="../measured/records/smoke/gpt2-nano-fp32-adam--nvidia-h200.json"' in row(html, "nano-adam-800-bytes")
+    claims(site, MEASURED.replace("value = 800", "value = 400"))
+    assert verdict(built(site), "nano-adam-800-bytes") == "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("entry", "line", "what"),
+    [
+        (ADAM.replace("value = 12", 'verdict = "confirmed"\nvalue = 12'), 7, "a claim cannot state its verdict"),
+        (BUBBLE.replace("note =", "nota ="), 11, "there is no key 'nota'"),
+        (re.sub(r"note = .*\n", "", BUBBLE), 3, "contradicted without an explanation"),
+        (BUBBLE.replace('"exact"', '"generous"'), 3, "there is no tolerance 'generous'"),
+        (BUBBLE.replace("line = 21", "line = 41"), 3, "line 41 is not a line of The plan"),
+        (BUBBLE.replace("bubble_fraction(4, 1)", "buble_fraction(4, 1)"), 3, "the engine has no 'buble_fraction'"),
+        (BUBBLE.replace("bubble_fraction(4, 1)", "0.75"), 3, "takes nothing from the engine"),
+        (BUBBLE.replace("engine =", "arithmetic ="), 3, "takes something from the engine"),
+        (ADAM.replace(STATE, 'model("gpt2-xl").parameters * quantity(8, "B")'), 3, "which 'optimizer states' does not"),
+        (BUBBLE.replace('unit = "%"', 'unit = "GB"'), 3, "cannot be shown in 'GB'"),
+        (BUBBLE + BUBBLE, 13, "the id is taken"),
+        (OPEN.replace("none =", "engine = 'bubble_fraction(4, 1)'\nnone ="), 3, "a claim has exactly one check"),
+    ],
+)
+def test_a_mistake_fails_the_build_with_file_and_line(site: Site, entry: str, line: int, what: str) -> None:
+    claims(site, entry)
+    found = [warning for warning in site.defects() if what in warning]
+    assert found, site.warnings
+    assert f"docs/claims/plan.toml:{line}:" in found[0]
+
+
+def test_an_unknown_claim_in_a_page_fails_the_build_with_a_suggestion(site: Site) -> None:
+    claims(site, ADAM)
+    site.page("# Home\n\n`{claim} adam-12-bg`\n")
+    (warning,) = site.defects()
+    assert "there is no claim 'adam-12-bg'" in warning
+    assert "adam-12-gb" in warning
+
+
+def test_a_number_in_a_note_must_be_computed(site: Site) -> None:
+    claims(site, BUBBLE.replace("`{check} % .0f`", "`75 %`"))
+    (warning,) = site.defects()
+    assert "code that is not a number" in warning
