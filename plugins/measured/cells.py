@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from plugins.measured.errors import MeasuredError
+from plugins.measured.errors import MeasuredError, NullError
 from plugins.measured.evidence import STATUS, distribution, number_at
 from plugins.measured.options import Column
 from plugins.measured.quantities import Format, show, unit_text
@@ -33,7 +33,7 @@ class Line:
     @property
     def status(self) -> str:
         """How the part ended, or the record."""
-        if not self.prefix:
+        if not self.prefix or self.record.status not in ("ok", "throttled"):
             return self.record.status
         part = self.record.at(self.prefix[:-1]).value
         return str(part["status"]) if "status" in part else self.record.status
@@ -52,8 +52,8 @@ class Cell:
 def cell(line: Line, column: Column, first: Line) -> Cell:
     """The cell of a line in a column; `first` is the table's first line.
 
-    Raises `MeasuredError` when the path leads nowhere or the unit does not fit. A run that failed has no numbers, so
-    there a missing value is shown as absent.
+    Raises `MeasuredError` when the path leads nowhere or the unit does not fit. What a record leaves null is shown as
+    absent, and so is what a run that failed has not.
     """
     record, path = line.record, line.path(column.path)
     try:
@@ -61,8 +61,9 @@ def cell(line: Line, column: Column, first: Line) -> Cell:
             return _derived(line, column, first)
         leaf = number_at(record, path)
         sampled = distribution(record, path)
-    except MeasuredError:
-        if line.status in ("ok", "throttled") or not record.describes(path):
+    except MeasuredError as error:
+        measured = line.status in ("ok", "throttled") and not isinstance(error, NullError)
+        if measured or not record.describes(path):
             raise
         return Cell(ABSENT)
     if leaf.value is None:
@@ -96,7 +97,12 @@ def _divided(line: Line, column: Column) -> Any:
 
 
 def _value(line: Line, path: str) -> Any:
-    leaf = number_at(line.record, line.path(path))
+    try:
+        leaf = number_at(line.record, line.path(path))
+    except NullError:
+        if not line.record.describes(line.path(path)):
+            raise
+        return None
     return None if leaf.value is None else leaf.quantity()
 
 

@@ -18,6 +18,10 @@ class MeasuredError(ValueError):
         return f"{self.what}; {self.fix}" if self.fix else self.what
 
 
+class NullError(MeasuredError):
+    """A path leads through a group of the record that is null: it was not measured, or does not apply."""
+
+
 def suggestion(name: str, allowed: Iterable[str]) -> str:
     """`"perhaps 'GB' is meant"` when something allowed is close to `name`, else the list of what is allowed."""
     choices = sorted(set(allowed))

@@ -12,7 +12,7 @@ from typing import Any
 
 import jsonschema
 
-from plugins.measured.errors import MeasuredError, suggestion
+from plugins.measured.errors import MeasuredError, NullError, suggestion
 from plugins.measured.quantities import quantity
 from plugins.shared.errors import Defect
 
@@ -201,7 +201,7 @@ def _parts(path: str) -> list[str]:
 def _step(value: Any, part: str, where: str, status: str) -> Any:
     """One step along a path through a document."""
     if value is None:
-        raise MeasuredError(f"no '{part}' in {where}", f"{where} is null, the run's status is '{status}'")
+        raise NullError(f"no '{part}' in {where}", f"{where} is null, the run's status is '{status}'")
     if isinstance(value, Mapping):
         if part not in value:
             raise MeasuredError(f"no '{part}' in {where}", suggestion(part, value))

@@ -145,13 +145,12 @@ def _missing(options: TableOptions, suite: str, case: str) -> Element:
 
 def _not_measured(options: TableOptions, suite: str) -> Element:
     """What stands in place of a table without any record."""
+    only = next(iter(options.cases)) if len(options.cases) == 1 else ""
     return element(
         "div",
         element("p", element("strong", options.caption)),
         element("p", f"Not measured yet{_on(options)}. This command measures it:"),
-        element(
-            "pre", element("code", _command(suite, next(iter(options.cases), "") if len(options.cases) == 1 else ""))
-        ),
+        element("pre", element("code", _command(suite, only))),
         class_="il-measured-table il-not-measured",
     )
 
@@ -174,9 +173,8 @@ def _repeat(lines: Sequence[Row], suite: str) -> Element:
 
 def _downloads(suite: str, links: Links) -> list[Element]:
     """Links to all numbers of the suite as flat rows."""
-    return [
-        element("a", form.upper(), href=links.to_record(f"{suite}.{form}"), download="") for form in ("csv", "json")
-    ]
+    names = {form: links.to_record(f"{suite}.{form}") for form in ("csv", "json")}
+    return [element("a", form.upper(), href=href, download="") for form, href in names.items()]
 
 
 def _on(options: TableOptions) -> str:

@@ -18,7 +18,7 @@ from mkdocs.config import load_config
 from mkdocs.exceptions import Abort
 
 from gpu_bench import BENCHMARK_VERSION, SCHEMA_VERSION
-from gpu_bench.assembly import TRAINING_BLOCKS
+from gpu_bench.assembly import TRAINING_BLOCKS, point_rates
 from gpu_bench.case import TrainingCase
 from gpu_bench.cases import SUITES
 from gpu_bench.records import summarize
@@ -68,6 +68,39 @@ def document(
     memory["peak"] = sum(memory["at_peak"].values())
     made["provenance"]["repeats"] *= plan.repeats
     return made if status == "ok" else made | dict.fromkeys(TRAINING_BLOCKS)
+
+
+def with_points(case: str, points: Sequence[dict[str, Any]], *, device: str = "nvidia-h200") -> dict[str, Any]:
+    """A record of a case that measures points; each point is given as what it has besides the usual."""
+    suite, plan = next((suite, one) for suite, cases in SUITES.items() for one in cases if one.name == case)
+    plan = dataclasses.replace(plan, repeats=1)
+    made = document("gpt2-nano-fp32-adam", device=device) | dict.fromkeys(TRAINING_BLOCKS)
+    return (
+        made
+        | {"suite": suite, "name": case, "case": plan.as_dict(), "predicted": None, "fit": None}
+        | {"points": [_point(**given) for given in points]}
+    )
+
+
+def _point(
+    label: str, seconds: float | None, work: dict[str, float], settings: dict[str, Any], **more: Any
+) -> dict[str, Any]:
+    """A point that took always the same time, or could not be measured."""
+    amounts = {name: work.get(name) for name in ("flops", "bytes", "tokens")}
+    return {
+        "label": label,
+        "settings": settings,
+        "status": "ok" if seconds else "oom",
+        "message": None if seconds else "CUDA out of memory",
+        "samples_s": [[seconds] * 4] if seconds else [[]],
+        "seconds": summarize([seconds] * 4) if seconds else None,
+        "work": amounts,
+        "rates": point_rates(amounts, seconds),
+        "memory_peak": None,
+        "shares": {},
+        "losses": None,
+        **more,
+    }
 
 
 @dataclass

@@ -39,7 +39,7 @@ def rows(html: str) -> list[list[str]]:
     body = html.partition("<tbody>")[2].partition("</tbody>")[0]
     return [
         [text(cell).strip() for cell in re.findall(r"<t[hd].*?</t[hd]>", row, re.DOTALL)]
-        for row in re.findall(r"<tr>.*?</tr>", body, re.DOTALL)
+        for row in re.findall(r"<tr[^>]*>.*?</tr>", body, re.DOTALL)
     ]
 
 

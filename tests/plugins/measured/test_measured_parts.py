@@ -1,0 +1,184 @@
+"""Tables of a case's parts, columns computed from several values, downloads, and how to repeat a row."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import pytest
+
+from tests.plugins.measured.made import Site, document, with_points
+from tests.plugins.measured.test_measured_site import rows, text
+
+ADAM, SGD = "gpt2-nano-fp32-adam", "gpt2-nano-fp32-sgd"
+SCALING = """
+/// measured | scaling
+caption: Scaling
+rows: points
+cases: [scaling-ddp-gpt2]
+columns:
+  - {label: Step, path: seconds, unit: ms, format: .0f}
+  - {label: Throughput, path: rates.tokens_per_s, unit: token/s, format: d}
+  - {label: Efficiency, path: rates.tokens_per_s, per: settings.processes, ratio: first, unit: "%", format: .0f}
+///
+"""
+ERROR = """
+/// measured | smoke
+caption: The engine's error
+cases: [gpt2-nano-fp32-adam]
+columns:
+  - {label: Peak, path: memory.peak, unit: B, format: d}
+  - {label: Error, path: predicted.memory.peak, error: memory.peak, unit: "%", format: "+.1f"}
+  - {label: Of all, path: memory.held.optimizer_total, ratio: memory.peak, unit: "1", format: .2f}
+///
+"""
+
+
+def _scaling(device: str = "nvidia-h200") -> dict[str, Any]:
+    return with_points(
+        "scaling-ddp-gpt2",
+        [
+            {"label": "1 process", "seconds": 0.5, "work": {"tokens": 500}, "settings": {"processes": 1}},
+            {"label": "4 processes", "seconds": 0.625, "work": {"tokens": 2000}, "settings": {"processes": 4}},
+            {"label": "8 processes", "seconds": None, "work": {"tokens": 4000}, "settings": {"processes": 8}},
+        ],
+        device=device,
+    )
+
+
+def _predicted(peak: int) -> dict[str, int]:
+    parts = ("parameters", "gradients", "optimizer", "activations", "logits", "cast_weights", "workspace")
+    return {**dict.fromkeys(parts, 0), "peak": peak}
+
+
+def test_the_points_of_a_case_are_rows_with_what_is_computed_from_them(site: Site) -> None:
+    site.record(_scaling())
+    site.page(SCALING)
+    html = site.build()
+    assert rows(html) == [
+        ["1 process", "500 ± 0", "1000", "100"],
+        ["4 processes", "625 ± 0", "3200", "80"],
+        ["8 processes out of memory", "—", "—", "—"],
+    ]
+    assert ">Point</th>" in html
+
+
+def test_points_of_several_devices_are_told_apart(site: Site) -> None:
+    site.record(_scaling())
+    site.record(_scaling("nvidia-b200"))
+    site.page(SCALING)
+    found = rows(site.build())
+    assert len(found) == 6
+    assert {row[1] for row in found} == {"NVIDIA H200", "NVIDIA B200"}
+
+
+def test_an_unmeasured_case_with_points_shows_its_own_command(site: Site) -> None:
+    site.page(SCALING)
+    assert "python -m gpu_bench run --suite scaling --case scaling-ddp-gpt2" in text(site.build())
+
+
+def test_a_failed_run_has_one_row_that_says_so(site: Site) -> None:
+    failed = _scaling() | {"status": "oom", "message": "CUDA out of memory", "points": None}
+    site.record(failed)
+    site.page(SCALING)
+    assert rows(site.build()) == [["scaling-ddp-gpt2 out of memory", "—", "—", "—"]]
+
+
+def test_the_policies_of_a_fit_are_rows(site: Site) -> None:
+    from gpu_bench.cases import SUITES
+
+    plan = SUITES["fit"][0].as_dict()
+    policies = [
+        {"policy": name, "predicted_batch": 4, "largest_batch": 5, "peak": 2**30, "tokens_per_s": 10.0}
+        for name in plan["policies"]
+    ]
+    trials = [
+        {"policy": name, "batch": 5, "outcome": "fits", "message": None, "peak": 2**30, "step_s": 0.1}
+        for name in plan["policies"]
+    ]
+    fit = {"limit": 8 * 2**30, "context": None, "policies": policies, "trials": trials}
+    made = _scaling() | {"suite": "fit", "name": plan["name"], "case": plan, "points": None, "fit": fit}
+    site.record(made)
+    site.page(
+        f"/// measured | fit\ncaption: Fit\nrows: policies\ncases: [{plan['name']}]\ncolumns:\n"
+        '  - {label: Engine, path: predicted_batch, unit: "1", format: d}\n'
+        '  - {label: Measured, path: largest_batch, unit: "1", format: d}\n///\n'
+    )
+    assert rows(site.build()) == [[name, "4", "5"] for name in plan["policies"]]
+
+
+def test_errors_and_ratios_are_computed_from_the_record(site: Site) -> None:
+    made = document(ADAM)
+    peak = made["memory"]["peak"]
+    made["predicted"]["memory"] = _predicted(round(peak * 1.1))
+    site.record(made)
+    site.page(ERROR)
+    error = f"+{(round(peak * 1.1) / peak - 1) * 100:.1f}"
+    assert rows(site.build()) == [[ADAM, str(peak), error, f"{800 / peak:.2f}"]]
+
+
+def test_what_was_not_predicted_has_no_error(site: Site) -> None:
+    made = document(ADAM)
+    made["predicted"]["step_s"] = None
+    site.record(made)
+    site.page(
+        """
+/// measured | smoke
+caption: Step
+columns:
+  - {label: Step, path: summary.step_s, unit: s}
+  - {label: Error, path: predicted.step_s, error: summary.step_s, unit: "%"}
+cases: [gpt2-nano-fp32-adam]
+///
+"""
+    )
+    assert rows(site.build())[0][2] == "—"
+
+
+def test_all_numbers_of_a_suite_can_be_downloaded(site: Site) -> None:
+    site.record(document(ADAM))
+    site.record(document(SGD, status="oom"))
+    site.page(ERROR)
+    html = site.build()
+    assert 'href="measured/records/smoke.csv"' in html
+    published = site.folder / "site/measured/records"
+    listed = json.loads((published / "smoke.json").read_text("utf-8"))
+    assert [(row["case"], row["status"]) for row in listed] == [(ADAM, "ok"), (SGD, "oom")]
+    table = list(csv.DictReader(io.StringIO((published / "smoke.csv").read_text("utf-8"))))
+    assert float(table[0]["step_s"]) == listed[0]["step_s"]
+    assert table[1]["step_s"] == ""
+
+
+def test_every_row_says_how_to_measure_it_again(site: Site) -> None:
+    site.record(document(ADAM))
+    site.page(ERROR)
+    html = site.build()
+    assert f"python -m gpu_bench run --suite smoke --case {ADAM} --again" in text(html)
+    assert 'data-device="nvidia-h200"' in html
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("rows: points", "rows: parts", "'rows' is 'parts'. allowed: cases, points, policies"),
+        ("cases: [scaling-ddp-gpt2]\n", "", "a table of points needs one case"),
+        ("ratio: first", "ratio: first, error: work.tokens", "keep one of them"),
+        ('ratio: first, unit: "%", format: .0f', "ratio: first", "is computed and has no 'unit'"),
+        ("per: settings.processes", "per: settings.nodes", "no 'nodes' in points.0.settings"),
+    ],
+)
+def test_a_wrong_option_fails_the_strict_build(site: Site, old: str, new: str, message: str) -> None:
+    site.record(_scaling())
+    assert old in SCALING
+    site.page(SCALING.replace(old, new))
+    (warning,) = site.defects()
+    assert message in warning
+
+
+def test_a_trained_case_has_no_points(site: Site) -> None:
+    site.record(document(ADAM))
+    site.page(ERROR.replace("caption:", "rows: points\ncaption:"))
+    (warning,) = site.defects()
+    assert f"case '{ADAM}' has no points" in warning
