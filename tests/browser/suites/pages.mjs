@@ -109,14 +109,31 @@ async function overflowAt({ browser, server }, address, width) {
      <iframe title="phone" style="border:0;width:${width}px;height:740px" src="${address}"></iframe>`,
   );
   await browser.open(frame);
+  // The theme puts tables into boxes that scroll some time after the page has loaded.
+  await browser.waitFor(
+    () => {
+      const inner = document.querySelector("iframe")?.contentDocument;
+      const tables = [...(inner?.querySelectorAll(".md-typeset table:not([class])") ?? [])];
+      return inner?.readyState === "complete" && tables.every((table) => table.closest(".md-typeset__scrollwrap"));
+    },
+    5000,
+    "every table in its box",
+  );
   return browser.eval(() => {
     const inner = /** @type {HTMLIFrameElement} */ (document.querySelector("iframe"));
     const page = /** @type {Document} */ (inner.contentDocument);
     const root = page.documentElement;
     if (root.scrollWidth <= root.clientWidth) return [];
-    return [...page.querySelectorAll("body *")]
-      .filter((element) => element.getBoundingClientRect().right > root.clientWidth + 1)
-      .slice(0, 8)
-      .map((element) => `${element.tagName.toLowerCase()}.${element.className}`);
+    // What lies in a box that scrolls or clips is not what makes the page wide.
+    const contained = (/** @type {Element} */ element) => {
+      for (let box = element.parentElement; box && box !== page.body; box = box.parentElement) {
+        if (getComputedStyle(box).overflowX !== "visible") return true;
+      }
+      return false;
+    };
+    const wide = [...page.querySelectorAll("body *")].filter(
+      (element) => element.getBoundingClientRect().right > root.clientWidth + 1 && !contained(element),
+    );
+    return [`${root.scrollWidth} px`, ...wide.slice(0, 8).map((one) => `${one.tagName.toLowerCase()}.${one.className}`)];
   });
 }
