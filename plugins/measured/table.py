@@ -44,11 +44,21 @@ def rows(options: TableOptions, suite: str, records: Records, plan: Mapping[str,
     measured = [record.case for record in records.select(suite)]
     known = list(dict.fromkeys([*plan.get(suite, ()), *measured]))
     found: list[Row] = []
-    for case, label in (options.cases or {name: name for name in known}).items():
+    for case, label in _expanded(options.cases or {name: name for name in known}, known).items():
         if case not in known:
             raise OptionError(f"suite '{suite}' has no case '{case}'", suggestion(case, known))
         matches = records.select(suite, case=case, device=options.device)
         found += [row for record in matches for row in _of(record, label, options)] or [Row(case, label, None)]
+    return found
+
+
+def _expanded(cases: Mapping[str, str], known: Sequence[str]) -> Mapping[str, str]:
+    """The cases asked for; a name with `*` stands for all that it fits, called by what the `*` stands for."""
+    found: dict[str, str] = {}
+    for case, label in cases.items():
+        before, star, after = case.partition("*")
+        matches = [name for name in known if name.startswith(before) and name.endswith(after)] if star else []
+        found |= {name: name[len(before) : len(name) - len(after)] for name in matches} or {case: label}
     return found
 
 

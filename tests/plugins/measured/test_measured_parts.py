@@ -182,3 +182,15 @@ def test_a_trained_case_has_no_points(site: Site) -> None:
     site.page(ERROR.replace("caption:", "rows: points\ncaption:"))
     (warning,) = site.defects()
     assert f"case '{ADAM}' has no points" in warning
+
+
+def test_a_star_stands_for_every_case_that_fits(site: Site) -> None:
+    site.record(document(ADAM))
+    site.page(ERROR.replace("[gpt2-nano-fp32-adam]", "['gpt2-nano-fp32-*']"))
+    assert [row[0] for row in rows(site.build())] == ["adam", "sgd", "momentum"]
+
+
+def test_a_star_that_fits_nothing_is_a_defect(site: Site) -> None:
+    site.page(ERROR.replace("[gpt2-nano-fp32-adam]", "['gpt3-*']"))
+    (warning,) = site.defects()
+    assert "suite 'smoke' has no case 'gpt3-*'" in warning
