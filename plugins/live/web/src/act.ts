@@ -4,7 +4,7 @@ import { Chart } from "./chart";
 import { ActProblem, type Status } from "./client";
 import { all, containKeys, find, h, setText, slot } from "./dom";
 import type { Part } from "./element";
-import { keepFocusVisible } from "./focus";
+import { keepAtHand, keepFocusVisible } from "./focus";
 import { blanks, readBlanks, readInstruments, resetInstruments, words, writeBlanks, writeInstruments } from "./form";
 import { MoveHistory } from "./history";
 import { stageOf, type Memory } from "./memory";
@@ -14,7 +14,8 @@ import { renderFailure, renderFeedback, renderTable, renderVerdict } from "./ren
 import { confirmInline } from "./confirm";
 import type { State, View } from "./protocol";
 import { documentLedger, documentPython, sitePath } from "./shared";
-import { showChip } from "./status";
+import { showChip, showTrouble } from "./status";
+import { showSteps, stepsOf } from "./steps";
 
 /** A computation that takes longer than this dims what it will replace. */
 const STALE_MS = 250;
@@ -99,6 +100,7 @@ class ActPart implements Part {
 
   #listen(signal: AbortSignal): void {
     containKeys(this.#host, signal);
+    keepAtHand(this.#host, signal);
     keepFocusVisible(find(this.#host, '[data-part="explore"]'), slot(this.#host, "stage"), signal);
     this.#question?.onLock((prediction) => this.#lock(prediction), signal);
     this.#controls.addEventListener("change", () => this.#instrumentsMoved(), { signal });
@@ -261,26 +263,8 @@ class ActPart implements Part {
       if (!checked.includes(form.dataset.reflection ?? "")) slot(form, "feedback").replaceChildren();
     }
     this.#memory.checked = checked.filter((name) => this.#reflections.some((one) => one.dataset.reflection === name && isComplete(one)));
-    this.#showSteps();
-  }
-
-  #showSteps(): void {
-    const { prediction, explored, revealed, checked } = this.#memory;
-    const done: Record<string, boolean> = {
-      predict: prediction !== null,
-      explore: explored,
-      reveal: revealed,
-      reflect: revealed && this.#reflections.every((form) => checked.includes(form.dataset.reflection ?? "")),
-    };
-    let current = true;
-    for (const step of all(this.#host, "[data-step]")) {
-      const isDone = done[step.dataset.step ?? ""] ?? false;
-      step.dataset.done = String(isDone);
-      setText(slot(step, "done"), isDone ? " done" : "");
-      if (!isDone && current) step.setAttribute("aria-current", "step");
-      else step.removeAttribute("aria-current");
-      current &&= isDone;
-    }
+    const names = this.#reflections.map((form) => form.dataset.reflection ?? "");
+    showSteps(this.#host, stepsOf(this.#memory, names));
   }
 
   #instruments(): Pick<Memory, "context" | "controls"> {
@@ -419,17 +403,10 @@ class ActPart implements Part {
   }
 
   #trouble(message: string | null): void {
-    const place = slot(this.#host, "trouble");
-    if (message === null) {
-      place.replaceChildren();
-      return;
-    }
-    const retry = h("button", { type: "button", class: "il-button" }, "Retry");
-    retry.addEventListener("click", () => {
+    showTrouble(slot(this.#host, "trouble"), message, () => {
       this.#python.start();
       void this.#refresh();
     });
-    place.replaceChildren(h("p", {}, message), retry);
   }
 
   /** The controls that appear with the reveal. */

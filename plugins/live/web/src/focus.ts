@@ -1,10 +1,12 @@
-// Keeps what has the keyboard's focus visible: the chart that stays in view on a narrow screen must not cover it.
+// Keeps in view what is being operated: what has the keyboard's focus, and the controls beside several charts.
+import { find } from "./dom";
 
 const GAP_PX = 8;
 /** By then every browser has scrolled to the focus by its own rules; WebKit does it some frames later. */
 const SCROLLED_MS = 100;
 
-/** Scrolls just enough when `stage`, stuck to the top of the window, covers what gets the focus inside `scene`. */
+/** The chart that stays in view on a narrow screen must not cover the focus: scrolls just enough when `stage`, stuck to the
+ * top of the window, covers what gets the focus inside `scene`. */
 export function keepFocusVisible(scene: HTMLElement, stage: HTMLElement, signal: AbortSignal): void {
   scene.addEventListener(
     "focusin",
@@ -18,6 +20,14 @@ export function keepFocusVisible(scene: HTMLElement, stage: HTMLElement, signal:
     },
     { signal },
   );
+}
+
+/** Tells the stylesheet how tall the controls are, which stay in view beside several charts. */
+export function keepAtHand(scene: HTMLElement, signal: AbortSignal): void {
+  const hand = find(scene, ".il-bench__hand");
+  const watch = new ResizeObserver(() => hand.style.setProperty("--il-hand-height", `${hand.offsetHeight}px`));
+  watch.observe(hand);
+  signal.addEventListener("abort", () => watch.disconnect());
 }
 
 function scrollClear(target: HTMLElement, stage: HTMLElement): void {

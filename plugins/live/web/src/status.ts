@@ -1,6 +1,6 @@
 // Python's state in a word and a dot, the same on every widget.
 import type { Status } from "./client";
-import { setText } from "./dom";
+import { h, setText } from "./dom";
 
 /** Nothing before intent: a reader who wants no Python should not have to read of it. */
 export function describe(status: Status): string {
@@ -14,4 +14,15 @@ export function showChip(chip: HTMLElement, status: Status, text = describe(stat
   chip.dataset.phase = status.phase;
   chip.style.setProperty("--il-progress", String(status.percent ?? 0));
   setText(chip, text);
+}
+
+/** Says what went wrong, beside a way to try again; null takes it back. */
+export function showTrouble(place: HTMLElement, message: string | null, again: () => void): void {
+  if (message === null) {
+    place.replaceChildren();
+    return;
+  }
+  const retry = h("button", { type: "button", class: "il-button" }, "Retry");
+  retry.addEventListener("click", again);
+  place.replaceChildren(h("p", {}, message), retry);
 }
