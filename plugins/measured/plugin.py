@@ -33,6 +33,7 @@ log = get_plugin_logger("measured")
 
 STYLESHEETS = ("measured.css", "claims.css")
 SCRIPT = "claims.js"
+DEVICES = "devices.js"
 ASSETS = "assets/measured"
 
 
@@ -75,8 +76,8 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
         extensions: list[Any] = config.markdown_extensions
         extensions.append(self._extension)
         config.extra_css += [posixpath.join(ASSETS, name) for name in STYLESHEETS]
-        if claim_files.claims:
-            script = ExtraScriptValue(posixpath.join(ASSETS, SCRIPT))
+        for name in [SCRIPT] * bool(claim_files.claims) + [DEVICES] * self._several(loaded):
+            script = ExtraScriptValue(posixpath.join(ASSETS, name))
             script.defer = True
             config.extra_javascript.append(script)
         watched = (engine, folder, self._schema, root / self.config.claims)
@@ -93,6 +94,8 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
         loaded = sources.records
         own = Path(__file__).parent
         published = [(posixpath.join(ASSETS, name), own / name) for name in STYLESHEETS]
+        if self._several(loaded):
+            published.append((posixpath.join(ASSETS, DEVICES), own / DEVICES))
         if sources.claims.files.claims:
             published.append((posixpath.join(ASSETS, SCRIPT), own / SCRIPT))
             published.append((posixpath.join(posixpath.dirname(self._claims_page), "schema.json"), claims_data.SCHEMA))
@@ -133,6 +136,11 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
     def on_build_error(self, error: Exception) -> None:
         """End the child process."""
         self._close()
+
+    @staticmethod
+    def _several(loaded: records.Records) -> bool:
+        """Whether there is more than one device to choose from."""
+        return len({record.device for record in loaded.records}) > 1
 
     def _context(self, src_uri: str) -> PageContext:
         links = Links(src_uri, self._reference, self.config.published, self._claims_page)

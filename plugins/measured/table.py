@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 
 from plugins.measured.cells import Filled, Line, fill, status_text
 from plugins.measured.errors import suggestion
-from plugins.measured.evidence import source_line
+from plugins.measured.evidence import device_name, source_line
 from plugins.measured.markup import Links, element
 from plugins.measured.options import MOST_COLUMNS, Column, OptionError, TableOptions
 from plugins.measured.records import Record, Records
@@ -100,7 +100,7 @@ def build(
             n = next((column.cells[position].n for column in columns if column.cells[position].n is not None), None)
             made.append(_row_header(row.label, row.line, links, n if len(samples) > 1 else None))
             made.extend(_data(column, position) for column in columns)
-            made.set("data-device", row.line.record.device)
+            made.attrib |= {"data-device": row.line.record.device, "data-device-name": device_name(row.line.record)}
             position += 1
         body.append(made)
     first = {"cases": "Case", "points": "Point", "policies": "Policy"}[options.rows]
@@ -110,7 +110,10 @@ def build(
     attributes = {"role": "region", "tabindex": "0", "aria_label": options.caption}
     region = element("div", table, class_="il-measured-table__scroll", **attributes)
     again, note = _repeat(lines, suite), _note(present, samples, _downloads(suite, links))
-    return element("div", region, note, again, class_="il-measured-table")
+    several = len({record.device for record in present}) > 1
+    # The script fills it; without the script it is nothing and every row is shown.
+    choice = [element("il-devices", class_="il-measured-table__devices")] if several else []
+    return element("div", *choice, region, note, again, class_="il-measured-table")
 
 
 def _header(column: Filled) -> Element:

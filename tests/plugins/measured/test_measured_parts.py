@@ -194,3 +194,16 @@ def test_a_star_that_fits_nothing_is_a_defect(site: Site) -> None:
     site.page(ERROR.replace("[gpt2-nano-fp32-adam]", "['gpt3-*']"))
     (warning,) = site.defects()
     assert "suite 'smoke' has no case 'gpt3-*'" in warning
+
+
+def test_rows_of_several_devices_can_be_filtered_and_one_device_needs_no_filter(site: Site) -> None:
+    site.record(_scaling())
+    site.page(SCALING)
+    html = site.build()
+    assert "il-devices" not in html
+    assert not (site.folder / "site/assets/measured/devices.js").exists()
+    site.record(_scaling("nvidia-b200"))
+    html = site.build()
+    assert html.count("<il-devices") == 1
+    assert html.count('data-device="nvidia-b200" data-device-name="NVIDIA B200"') == 3
+    assert (site.folder / "site/assets/measured/devices.js").exists()
