@@ -11,7 +11,7 @@ class Claims extends HTMLElement {
     this.form.addEventListener("change", () => this.changed());
     // A form resets its fields after the event.
     this.form.addEventListener("reset", () => setTimeout(() => this.changed()));
-    this.opener.addEventListener("click", () => this.fold(!this.allOpen()));
+    this.opener.addEventListener("click", () => this.fold(this.allOpen()));
     this.reveal = () => this.showTarget();
     this.unfold = () => this.fold(false);
     addEventListener("hashchange", this.reveal);

@@ -15,6 +15,7 @@ import { builtSite, pagesOf } from "./harness/site.mjs";
 import { EVIDENCE } from "./harness/world.mjs";
 import { accessTests } from "./suites/access.mjs";
 import { actTests } from "./suites/act.mjs";
+import { claimTests } from "./suites/claims.mjs";
 import { harnessTests } from "./suites/harness.mjs";
 import { loadingTests } from "./suites/loading.mjs";
 import { pageTests } from "./suites/pages.mjs";
@@ -51,6 +52,6 @@ for (const engine of engines) {
       await world?.server.close();
       await world?.proxy.close();
     });
-    for (const suite of [harnessTests, loadingTests, actTests, snippetTests, pageTests, accessTests]) suite(current);
+    for (const suite of [harnessTests, loadingTests, actTests, snippetTests, pageTests, claimTests, accessTests]) suite(current);
   });
 }

@@ -1,0 +1,86 @@
+// The claims page: folds, the filter by keyboard, its address, links that reach a claim whatever is hidden.
+// @ts-check
+import assert from "node:assert/strict";
+import { fact } from "../harness/world.mjs";
+
+const CLAIMS = "claims/";
+/** A claim in the middle of a long section. */
+const CLAIM = "ch-loss-scale-2-15";
+
+/** @typedef {import("../harness/browser.mjs").Browser} Browser */
+
+/** Rows of claims that a reader can see. @param {Browser} browser */
+function shown(browser) {
+  return browser.eval(() =>
+    [...document.querySelectorAll("il-claims tr[data-verdict]")]
+      .filter((row) => row.checkVisibility())
+      .map((row) => row.getAttribute("data-verdict") ?? ""),
+  );
+}
+
+/** @param {Browser} browser */
+function said(browser) {
+  return browser.of("il-claims output", (output) => output.textContent ?? "");
+}
+
+/** @param {Browser} browser */
+async function ready(browser) {
+  await browser.waitFor("il-claims form:not([hidden])", 10_000, "the filter");
+}
+
+/** @param {() => import("../harness/world.mjs").World} world */
+export function claimTests(world) {
+  fact(world, "claims: the list starts as an overview, and one button opens all of it", async ({ browser, server }) => {
+    await browser.open(server.base + CLAIMS);
+    await ready(browser);
+    assert.equal((await shown(browser)).length, 0);
+    const all = Number((await said(browser)).split(" ")[0]);
+    assert.ok(all > 500);
+    await browser.click({ role: "button", name: "Open all sections", exact: true });
+    assert.equal((await shown(browser)).length, all);
+    await browser.click({ role: "button", name: "Open all sections", exact: true });
+    assert.equal((await shown(browser)).length, 0);
+  });
+
+  fact(world, "claims: the filter works by keyboard, counts, stays in the address, and is cleared", async ({ browser, server }) => {
+    await browser.open(server.base + CLAIMS);
+    await ready(browser);
+    await browser.focus('il-claims select[name="verdict"]');
+    await browser.press("ArrowDown", 3);
+    await browser.waitFor(() => location.search === "?verdict=contradicted");
+    const rows = await shown(browser);
+    assert.deepEqual([...new Set(rows)], ["contradicted"]);
+    assert.match(await said(browser), new RegExp(`^${rows.length} of \\d+ claims$`));
+    await browser.reload();
+    await ready(browser);
+    assert.equal((await shown(browser)).length, rows.length);
+    await browser.click({ role: "button", name: "Show all", exact: true });
+    await browser.waitFor(() => location.search === "");
+    assert.equal((await shown(browser)).length, 0);
+  });
+
+  fact(world, "claims: a number of the summary filters by document and verdict", async ({ browser, server }) => {
+    await browser.open(server.base + CLAIMS);
+    await ready(browser);
+    const [wanted, address] = await browser.of('a[href*="section=chapter"][href*="contradicted"]', (link) => [
+      Number(link.textContent),
+      String(Reflect.get(link, "href")),
+    ]);
+    await browser.open(String(address));
+    await ready(browser);
+    assert.equal((await shown(browser)).length, wanted);
+  });
+
+  fact(world, "claims: a link reaches its claim through folds and filters", async ({ browser, server }) => {
+    for (const query of ["", "?verdict=open"]) {
+      await browser.open(`${server.base}${CLAIMS}${query}#${CLAIM}`);
+      await ready(browser);
+      const { visible, top } = await browser.of(`#${CLAIM}`, (row) => ({
+        visible: row.checkVisibility(),
+        top: row.getBoundingClientRect().top,
+      }));
+      assert.ok(visible);
+      assert.ok(top >= 0 && top < 400, `the claim is ${top} px below the top`);
+    }
+  });
+}
