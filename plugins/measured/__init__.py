@@ -7,7 +7,7 @@ What an author writes and what it becomes is described in `docs/authoring/`. The
 | `quantities` | units and number formats, one pint registry |
 | `records`, `evidence` | the committed records: checked, read by path, put in words |
 | `expressions`, `child`, `computed` | engine expressions: evaluated in a child process, cached |
-| `inline`, `options`, `cells`, `table`, `markup` | what an author writes, and the number or table it becomes |
+| `inline`, `options`, `cells`, `table`, `plot`, `markup` | what an author writes, and what it becomes in the page |
 | `claims_data`, `claims_accounting` | the claim files: read, checked, their accountings |
 | `claims`, `claims_verdict`, `claims_page` | claims: evaluated in one request, judged, listed with a filter |
 | `claims_places` | compares the places that claims name with the documents themselves |

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from plugins.measured.errors import MeasuredError, NullError
 from plugins.measured.evidence import STATUS, distribution, number_at
 from plugins.measured.options import Column
-from plugins.measured.quantities import Format, show, unit_text
+from plugins.measured.quantities import Format, convert, show, unit_text
 from plugins.measured.records import Record
 
 ABSENT = "—"
@@ -47,6 +47,8 @@ class Cell:
     numeric: bool = False
     n: int | None = None
     unit: str = "1"
+    value: float | None = None
+    """The number itself, in the unit."""
 
 
 def cell(line: Line, column: Column, first: Line) -> Cell:
@@ -71,10 +73,10 @@ def cell(line: Line, column: Column, first: Line) -> Cell:
     if column.format is None and (isinstance(leaf.value, bool) or not isinstance(leaf.value, int | float)):
         return Cell(_words(leaf.value))
     form = column.format or Format(leaf.unit or "1")
-    text = show(leaf.quantity(), form).number
+    made = _number(leaf.quantity(), form)
     if sampled is None or not column.spread:
-        return Cell(text, numeric=True, unit=form.unit)
-    return Cell(f"{text}\u00a0±\u00a0{sampled.spread(form)}", numeric=True, n=sampled.n, unit=form.unit)
+        return made
+    return replace(made, text=f"{made.text}\u00a0±\u00a0{sampled.spread(form)}", n=sampled.n)
 
 
 def _derived(line: Line, column: Column, first: Line) -> Cell:
@@ -88,7 +90,11 @@ def _derived(line: Line, column: Column, first: Line) -> Cell:
     elif column.error:
         value = _quotient(value, _value(line, column.error))
         value = None if value is None else value - 1
-    return Cell(ABSENT) if value is None else Cell(show(value, column.format).number, True, unit=column.format.unit)
+    return Cell(ABSENT) if value is None else _number(value, column.format)
+
+
+def _number(value: Any, form: Format) -> Cell:
+    return Cell(show(value, form).number, numeric=True, unit=form.unit, value=convert(value, form.unit))
 
 
 def _divided(line: Line, column: Column) -> Any:
@@ -104,6 +110,12 @@ def _value(line: Line, path: str) -> Any:
             raise
         return None
     return None if leaf.value is None else leaf.quantity()
+
+
+def position(line: Line, path: str) -> float | None:
+    """The number at a path in its own unit; None where there is none."""
+    found = _value(line, path)
+    return None if found is None else float(found.magnitude)
 
 
 def _quotient(value: Any, by: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,22 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Plot:
+    """A plot of a table.
+
+    y: label of the column that is drawn.
+    x: path of the number that gives the horizontal position; empty for a bar per row.
+    x_label: what it is called.
+    log: whether the horizontal axis is logarithmic.
+    """
+
+    y: str
+    x: str = ""
+    x_label: str = ""
+    log: bool = False
+
+
+@dataclass(frozen=True)
 class TableOptions:
     """A measured table as its author asked for it.
 
@@ -53,6 +69,7 @@ class TableOptions:
     cases: case name -> label in the first column; empty for all cases of the suite.
     device: only this device's records; None for any.
     rows: `cases` for a row per case; `points` or `policies` for the parts of one case.
+    plot: the column to draw below the table; None for no plot.
     """
 
     caption: str
@@ -60,6 +77,7 @@ class TableOptions:
     cases: Mapping[str, str]
     device: str | None
     rows: str = "cases"
+    plot: Plot | None = None
 
 
 class OptionError(MeasuredError):
@@ -79,7 +97,7 @@ def parse_options(text: str) -> TableOptions:
         raise OptionError(f"not valid YAML: {error.problem}", "", 1 + mark.line if mark else 0) from error
     if not isinstance(data, dict):
         raise OptionError("the block has no options", "write 'caption:' and 'columns:' as YAML below its first line")
-    _check_keys(data, {"caption", "columns", "cases", "device", "rows"}, "the block")
+    _check_keys(data, {"caption", "columns", "cases", "device", "rows", "plot"}, "the block")
     columns = data.get("columns")
     if not isinstance(columns, list) or not columns:
         raise OptionError("'columns' is missing", "list at least one column with 'label' and 'path'")
@@ -94,12 +112,14 @@ def parse_options(text: str) -> TableOptions:
         raise OptionError(f"'rows' is {rows!r}", f"allowed: {', '.join(ROWS)}")
     if rows != "cases" and len(cases) != 1:
         raise OptionError(f"a table of {rows} needs one case", "name it: 'cases: [name]'")
+    made = tuple(_column(column, number) for number, column in enumerate(columns, 1))
     return TableOptions(
         caption=_text(data, "caption", "the block"),
-        columns=tuple(_column(column, number) for number, column in enumerate(columns, 1)),
+        columns=made,
         cases=cases,
         device=None if device is None else str(device),
         rows=rows,
+        plot=_plot(data["plot"], made) if "plot" in data else None,
     )
 
 
@@ -120,6 +140,23 @@ def _column(data: Any, number: int) -> Column:
     if others and form is None:
         raise OptionError(f"{where} is computed and has no 'unit'", "add it, '%' or '1' for a share")
     return Column(_text(data, "label", where), _text(data, "path", where), form, spread, **others)
+
+
+def _plot(data: Any, columns: Sequence[Column]) -> Plot:
+    if not isinstance(data, dict):
+        raise OptionError("'plot' is not a mapping", "write 'plot: {y: column}', and 'x' and 'x_label' for lines")
+    _check_keys(data, {"y", "x", "x_label", "log"}, "the plot")
+    made = Plot(
+        _text(data, "y", "the plot"), str(data.get("x", "")), str(data.get("x_label", "")), data.get("log") is True
+    )
+    drawn = next((column for column in columns if column.label == made.y), None)
+    if drawn is None:
+        raise OptionError(f"the plot has no column '{made.y}'", suggestion(made.y, [one.label for one in columns]))
+    if drawn.format is None:
+        raise OptionError(f"column '{made.y}' is text", "plot one that has a 'unit'")
+    if made.x and not made.x_label:
+        raise OptionError("'x_label' of the plot is missing", "say in words what stands on the horizontal axis")
+    return made
 
 
 def _cases(data: Any) -> Mapping[str, str]:

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from xml.etree.ElementTree import Element
 
-from plugins.measured.cells import Filled, Line, fill, status_text
+from plugins.measured.cells import Filled, Line, fill, position, status_text
 from plugins.measured.errors import suggestion
 from plugins.measured.evidence import device_name, source_line
 from plugins.measured.markup import Links, element
 from plugins.measured.options import MOST_COLUMNS, Column, OptionError, TableOptions
+from plugins.measured.plot import Series, draw
 from plugins.measured.records import Record, Records
 
 _DEVICE = Column("Device", "/device.name", None, spread=False)
@@ -85,9 +86,10 @@ def build(
     present = [line.record for line in shown]
     if not present:
         return _not_measured(options, suite)
-    if len({record.device for record in present}) > 1:
-        if len(options.columns) + 2 > MOST_COLUMNS:
-            raise OptionError("the records come from several devices, which needs a column more", "choose a 'device'")
+    several = len({record.device for record in present}) > 1
+    # Where a column more does not fit on a phone, the device stands beside the row's name.
+    beside = several and len(options.columns) + 2 > MOST_COLUMNS
+    if several and not beside:
         options = replace(options, columns=(_DEVICE, *options.columns))
     columns = [fill(column, shown) for column in options.columns]
     samples = {item.n for column in columns for item in column.cells if item.n is not None}
@@ -98,7 +100,8 @@ def build(
             made.extend([element("th", row.label, scope="row"), _missing(options, suite, row.case)])
         else:
             n = next((column.cells[position].n for column in columns if column.cells[position].n is not None), None)
-            made.append(_row_header(row.label, row.line, links, n if len(samples) > 1 else None))
+            device = device_name(row.line.record) if beside else ""
+            made.append(_row_header(row.label, row.line, links, n if len(samples) > 1 else None, device))
             made.extend(_data(column, position) for column in columns)
             made.attrib |= {"data-device": row.line.record.device, "data-device-name": device_name(row.line.record)}
             position += 1
@@ -109,11 +112,30 @@ def build(
     # A keyboard must be able to scroll the region, so it takes the focus and has a name.
     attributes = {"role": "region", "tabindex": "0", "aria_label": options.caption}
     region = element("div", table, class_="il-measured-table__scroll", **attributes)
+    plot = [_figure(options, lines, columns)] if options.plot else []
     again, note = _repeat(lines, suite), _note(present, samples, _downloads(suite, links))
-    several = len({record.device for record in present}) > 1
     # The script fills it; without the script it is nothing and every row is shown.
     choice = [element("il-devices", class_="il-measured-table__devices")] if several else []
-    return element("div", *choice, region, note, again, class_="il-measured-table")
+    return element("div", *choice, region, *plot, note, again, class_="il-measured-table")
+
+
+def _figure(options: TableOptions, lines: Sequence[Row], columns: Sequence[Filled]) -> Element:
+    """The plot of a column, a series for each device."""
+    assert options.plot is not None
+    wanted = options.plot
+    drawn = next(column for column in columns if column.label == wanted.y)
+    named = [(row.label, row.line) for row in lines if row.line is not None]
+    found: dict[str, list[tuple[str, float | None, float | None]]] = {}
+    for (label, line), value in zip(named, drawn.cells, strict=True):
+        x = position(line, wanted.x) if wanted.x else None
+        found.setdefault(device_name(line.record), []).append((label, x, value.value))
+    series = [
+        Series(name, [label for label, _, _ in row], [x for _, x, _ in row] if wanted.x else [], [y for _, _, y in row])
+        for name, row in found.items()
+    ]
+    title = f"{drawn.label} ({drawn.unit})" if drawn.unit else drawn.label
+    svg = draw(f"{options.caption}: {title}", wanted.x_label, title, series, logarithmic=wanted.log)
+    return element("figure", svg, class_="il-measured-plot")
 
 
 def _header(column: Filled) -> Element:
@@ -124,13 +146,13 @@ def _header(column: Filled) -> Element:
     return header
 
 
-def _row_header(label: str, line: Line, links: Links, n: int | None) -> Element:
-    """The case's name with a link to its raw record; `n` and how the run ended are added where they must be said."""
+def _row_header(label: str, line: Line, links: Links, n: int | None, device: str) -> Element:
+    """The row's name with a link to its raw record; device, how it ended and `n` are added where they must be said."""
     record = line.record
     href = links.to_record(record.file.as_posix())
     title = f"Measured: {record.case}, {source_line(record)}"
     link = element("a", label, href=href, title=title, aria_label=f"{label}, raw record")
-    remarks = [status_text(line), f"n = {n}" if n is not None else ""]
+    remarks = [device, status_text(line), f"n = {n}" if n is not None else ""]
     remark = ", ".join(filter(None, remarks))
     return element(
         "th",

@@ -207,3 +207,59 @@ def test_rows_of_several_devices_can_be_filtered_and_one_device_needs_no_filter(
     assert html.count("<il-devices") == 1
     assert html.count('data-device="nvidia-b200" data-device-name="NVIDIA B200"') == 3
     assert (site.folder / "site/assets/measured/devices.js").exists()
+
+
+PLOTTED = SCALING.replace(
+    "rows: points", "rows: points\nplot: {y: Throughput, x: settings.processes, x_label: GPUs, log: true}"
+)
+
+
+def test_a_plot_draws_a_line_for_every_device_in_the_page_s_colors(site: Site) -> None:
+    site.record(_scaling())
+    site.record(_scaling("nvidia-b200"))
+    site.page(PLOTTED)
+    html = site.build()
+    figure = html.partition('<figure class="il-measured-plot">')[2].partition("</figure>")[0]
+    assert 'aria-label="Scaling: Throughput (tokens/s)"' in figure
+    assert "GPUs" in text(figure)
+    assert {"NVIDIA H200", "NVIDIA B200"} <= {part.strip() for part in text(figure).splitlines()}
+    assert "var(--il-compute" in figure
+    assert "#00763a;" not in figure.replace("var(--il-compute,#00763a)", "")
+    assert "<style" not in figure, "a style sheet inside would hold for the whole page"
+    assert site.build() == html, "the same records give the same bytes"
+
+
+def test_bars_stand_for_rows_without_a_position(site: Site) -> None:
+    site.record(_scaling())
+    site.page(SCALING.replace("rows: points", "rows: points\nplot: {y: Step}"))
+    figure = site.build().partition("<figure")[2].partition("</figure>")[0]
+    assert "8 processes" in figure
+    assert "Step (ms)" in text(figure)
+
+
+def test_an_unmeasured_table_has_no_plot(site: Site) -> None:
+    site.page(PLOTTED)
+    assert "<figure" not in site.build()
+
+
+@pytest.mark.parametrize(
+    ("plot", "message"),
+    [
+        ("{y: Speed}", "the plot has no column 'Speed'"),
+        ("{y: Step, x: settings.processes}", "'x_label' of the plot is missing"),
+        ("{y: Step, z: 1}", "the plot has no option 'z'"),
+        ("Step", "'plot' is not a mapping"),
+    ],
+)
+def test_a_wrong_plot_fails_the_strict_build(site: Site, plot: str, message: str) -> None:
+    site.page(SCALING.replace("rows: points", f"rows: points\nplot: {plot}"))
+    (warning,) = site.defects()
+    assert message in warning
+
+
+def test_where_a_column_more_does_not_fit_the_device_stands_beside_the_name(site: Site) -> None:
+    site.record(document(ADAM))
+    site.record(document(ADAM, device="nvidia-b200"))
+    column = "  - {label: Peak, path: memory.peak, unit: B, format: d}\n"
+    site.page(f"/// measured | smoke\ncaption: Peak\ncolumns:\n{6 * column}cases: [{ADAM}]\n///\n")
+    assert [row[0] for row in rows(site.build())] == [f"{ADAM} NVIDIA B200", f"{ADAM} NVIDIA H200"]
