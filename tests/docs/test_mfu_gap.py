@@ -91,7 +91,7 @@ def test_a_prediction_within_five_points_is_right_and_the_gap_is_told_in_points(
     assert verdict["correct"] == (abs(prediction - 35) <= 5)
     assert f"You said {prediction} %" in verdict["headline"]
     if not verdict["correct"]:
-        assert f"{abs(prediction - 35):.0f} points {'more' if prediction < 35 else 'fewer'}" in verdict["headline"]
+        assert f"{abs(prediction - 35):.0f} points {'more' if prediction < 35 else 'too high'}" in verdict["headline"]
     if prediction == 80:
         assert "2.3 times" in verdict["headline"]
 

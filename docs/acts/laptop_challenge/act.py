@@ -715,7 +715,7 @@ ACT = live.Act(
     compute=compute,
     reveal=reveal,
     charts={
-        "memory": "Memory of one training step",
+        "memory": "Memory of one training step, and as the book counts it (◇)",
         "floors": "The three floors",
         "weight": f"One weight under {UPDATES:,} equal updates",
     },

@@ -621,11 +621,9 @@ def gap(said: float, share: float) -> str:
         return f"{start}, and that is right: {answer}."
     if said == 0:
         return f"{start}. In fact {answer}: {points:.0f} points more."
-    word = "more" if said < share else "fewer"
-    factor = (
-        f"{share / said:.1f} times your figure" if said < share else f"your figure is {said / share:.1f} times that"
-    )
-    return f"{start}. In fact {answer}: {factor}, {points:.0f} points {word}."
+    if said < share:
+        return f"{start}. In fact {answer}: {share / said:.1f} times your figure, {points:.0f} points more."
+    return f"{start}. In fact {answer}: your figure is {said / share:.1f} times that, {points:.0f} points too high."
 
 
 # ---- the reflections ----
@@ -822,9 +820,9 @@ ACT = live.Act(
     compute=compute,
     reveal=reveal,
     charts={
-        "iteration": "One training iteration",
+        "iteration": "One training iteration, and below it the one you began with",
         "gauges": "GPU utilization and MFU",
-        "batch": "Both gauges over the batch",
+        "batch": "Both gauges over the batch, and the first with loading left out; ◇ the source's rule",
         "overlap": "Three steps on the clock",
     },
     reflections=REFLECTIONS,

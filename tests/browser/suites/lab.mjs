@@ -94,7 +94,7 @@ export function labTests(world) {
     assert.ok(reached >= 80 && reached <= 100, `the target is reached: ${reached}`);
 
     await reveal(browser);
-    const gap = /computes (\d+) %.*figure is ([\d.]+) times that, (\d+) points fewer/.exec(await browser.text(verdict));
+    const gap = /computes (\d+) %.*figure is ([\d.]+) times that, (\d+) points too high/.exec(await browser.text(verdict));
     const [, answer, factor, points] = gap ?? [];
     assert.deepEqual([Number(factor), Number(points)], [Math.round(800 / Number(answer)) / 10, 80 - Number(answer)]);
 
@@ -217,6 +217,25 @@ export function labTests(world) {
     await actReady(browser);
     assert.equal(await browser.of(number, (input) => input.value), "");
     assert.deepEqual(await movesOf(browser), []);
+  });
+
+  labFact("by the navigation to the ledger and back, without a reload: everything lives on", async (all) => {
+    const { browser } = all;
+    await open(all, ACT_2);
+    await predict(browser, "42");
+    await browser.eval(() => Object.assign(window, { stayed: true }));
+    await browser.click({ role: "link", name: "Design ledger" });
+    await browser.waitFor("live-ledger h2");
+    assert.match(await browser.text("live-ledger"), /Prediction 42 %/);
+    assert.equal(await trail(browser, "The MFU Gap"), "(predicted)");
+    await browser.click({ role: "link", name: "The MFU Gap", within: "live-ledger" });
+    await actReady(browser);
+    await browser.waitFor(revealButton);
+    await browser.of(revealButton, (button) => button.scrollIntoView());
+    await reveal(browser);
+    assert.match(await browser.text(verdict), /You said 42 %/);
+    assert.equal(await browser.eval(() => "stayed" in window), true, "the page was not loaded again");
+    assert.equal(await trail(browser, "The MFU Gap"), "(revealed)");
   });
 
   labFact("the ledger: its JSON says what was done, and comes back by file and by link", async (all) => {
