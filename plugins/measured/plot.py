@@ -29,6 +29,8 @@ _COLORS = {
 _SERIES, _TEXT, _GRID = list(_COLORS)[:4], "#1f2328", "#d9d3c7"
 _MARKS = ("o", "s", "D", "^")
 _BARS_INCH = 0.32
+_MOST_TICKS = 9
+"""Up to so many positions are named one by one: between 2 and 4 GPUs there is nothing."""
 _SVG = "{http://www.w3.org/2000/svg}"
 _LINK = "{http://www.w3.org/1999/xlink}href"
 
@@ -78,6 +80,10 @@ def draw(title: str, x_title: str, y_title: str, series: Sequence[Series], *, lo
             axes.set_ylabel(y_title)
             if logarithmic:
                 axes.set_xscale("log", base=2)
+            positions = sorted({x for one in series for x in one.x if x is not None})
+            if len(positions) <= _MOST_TICKS:
+                axes.set_xticks(positions, [f"{x:,g}" for x in positions])
+                axes.minorticks_off()
             axes.set_ylim(bottom=0)
         axes.grid(color=_GRID, linewidth=0.6, axis="both" if lines else "x")
         axes.set_axisbelow(True)

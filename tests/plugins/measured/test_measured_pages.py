@@ -1,0 +1,63 @@
+"""The pages of measurements ask for what records hold: they stay right on the day the first record of a GPU arrives."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from gpu_bench.cases import SUITES
+from plugins.measured.cells import Line
+from plugins.measured.options import TableOptions, parse_options
+from plugins.measured.records import Record, Records
+from plugins.measured.table import rows
+from tests.plugins.measured.made import ROOT, SCHEMA
+
+PLAN = {suite: tuple(case.name for case in cases) for suite, cases in SUITES.items()}
+PREFIX = {"cases": "", "points": "points.0.", "policies": "fit.policies.0."}
+PAGES = sorted((ROOT / "docs/measured").glob("*.md"))
+_BLOCK = re.compile(r"^/// measured \| (\S+)\n(.*?)\n^///$", re.MULTILINE | re.DOTALL)
+
+
+def _tables(page: Path) -> Iterator[tuple[str, TableOptions]]:
+    for suite, options in _BLOCK.findall(page.read_text("utf-8")):
+        yield suite, parse_options(options)
+
+
+def _paths(options: TableOptions) -> Iterator[str]:
+    for column in options.columns:
+        yield from filter(None, (column.path, column.per, column.ratio, column.error))
+    if options.plot is not None and options.plot.x:
+        yield options.plot.x
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_column_is_described_by_the_schema_and_every_case_exists(page: Path) -> None:
+    found = list(_tables(page))
+    assert found, "a page of measurements shows some"
+    for suite, options in found:
+        schema = json.loads(SCHEMA.read_text("utf-8"))
+        line = Line(Record(PurePosixPath(f"{suite}/any--device.json"), {}, schema), PREFIX[options.rows])
+        unknown = [path for path in _paths(options) if path != "first" and not line.record.describes(line.path(path))]
+        assert unknown == [], options.caption
+        # Raises for a case that the benchmark does not have.
+        assert rows(options, suite, Records(Path(), ()), PLAN)
+
+
+def test_every_suite_of_the_benchmark_has_its_table() -> None:
+    shown = {suite for page in PAGES for suite, _ in _tables(page)}
+    assert shown == set(SUITES)
+
+
+def test_every_case_stands_in_a_table_of_the_pages() -> None:
+    shown = {
+        (suite, row.case)
+        for page in PAGES
+        for suite, options in _tables(page)
+        for row in rows(options, suite, Records(Path(), ()), PLAN)
+    }
+    missing = [(suite, case) for suite, cases in PLAN.items() for case in cases if (suite, case) not in shown]
+    assert missing == []
