@@ -57,22 +57,23 @@ function factsOf(account: Account): [string, string][] {
   const state = [context, ...controls.map(({ label, value }) => `${label} ${value}`)].filter(Boolean).join(", ");
   const rows: [string, string | null][] = [
     ["Prediction", prediction],
-    ["Gap", verdict && [verdict.headline, gapWords(verdict.gap)].filter(Boolean).join(" ")],
+    ["Gap", verdict && verdict.headline],
+    ["In numbers", verdict && gapWords(verdict.gap)],
     ["Final state", state || null],
     ["Result", headline && `${headline.label}: ${headline.value} ${headline.unit}${failure ? `. ${failure}` : ""}`],
   ];
   return rows.flatMap(([term, text]) => (text ? [[term, text] as [string, string]] : []));
 }
 
-/** The gap in numbers; the sentence before it, which is the act's own, rounds as the act sees fit. */
-function gapWords({ difference, factor }: Gap): string {
+/** The gap as every act gives it; the sentence before it is the act's own and rounds as the act sees fit. */
+function gapWords({ answer, difference, factor }: Gap): string {
   const signed = `${difference < 0 ? "−" : "+"}${round(Math.abs(difference))}`;
-  return `(${signed}${factor === null ? "" : `, factor ${round(factor)}`})`;
+  return `answer ${round(answer)}, ${signed} from the prediction${factor === null ? "" : `, factor ${round(factor)}`}`;
 }
 
 function judged(correct: boolean | null): string {
   if (correct === null) return " (not checked)";
-  return correct ? " ✓ right" : " ≠ not so";
+  return correct ? " ✓\u00a0right" : " ≠\u00a0not\u00a0so";
 }
 
 function words(value: Value | null, unit: string): string {

@@ -1,0 +1,52 @@
+// The ledger for reading and for paper.
+import { describe, expect, test } from "vitest";
+import { documentOf } from "../src/document";
+import type { Entry } from "../src/entry";
+import { summaryOf } from "../src/summary";
+import { account, entry } from "./ledger-kit";
+
+function page(...entries: Entry[]): HTMLElement {
+  const place = document.createElement("div");
+  place.append(...summaryOf(documentOf(entries), entries, (page) => `https://example.org/${page}`));
+  return place;
+}
+
+/** Term -> text, of the table of decisions and of the facts of acts. */
+function said(place: HTMLElement): Record<string, string> {
+  const rows = [...place.querySelectorAll("tbody tr")].map((row) => [...row.children].map((cell) => cell.textContent ?? ""));
+  const facts = [...place.querySelectorAll("dt")].map((term) => [term.textContent ?? "", term.nextElementSibling?.textContent ?? ""]);
+  return Object.fromEntries([...rows, ...facts]);
+}
+
+describe("the summary of a ledger", () => {
+  test("decisions are in words with units, and what no act has given is not yet there", () => {
+    const fields = { ...account.fields, precision_chosen: "fp16", laptop_fit_achieved: false, laptop_minimum_memory_gb: 13.3607 };
+    expect(said(page(entry({ account: { ...account, fields } })))).toMatchObject({
+      "Optimizer chosen": "not yet",
+      "Precision chosen": "FP16",
+      "Fits the laptop, and trains": "no",
+      "Least memory that trains": "13.4 GB",
+      "Final MFU": "31.5 %",
+    });
+  });
+
+  test("the gap is the act's sentence, and the numbers that every act gives", () => {
+    expect(said(page(entry()))).toMatchObject({ Gap: "2.1 times less.", "In numbers": "answer 35, −40 from the prediction, factor 2.14" });
+    const verdict = { correct: false, headline: "Off.", gap: { answer: 35, difference: 35, factor: null } };
+    expect(said(page(entry({ account: { ...account, verdict } })))["In numbers"]).toBe("answer 35, +35 from the prediction");
+  });
+
+  test("an act leads back to its page; moves and reflections are listed with their judgement", () => {
+    const place = page(entry());
+    expect(place.querySelector("h2 a")?.getAttribute("href")).toBe("https://example.org/lab/act2/");
+    expect([...place.querySelectorAll("li")].map((item) => item.textContent?.replaceAll("\u00a0", " "))).toEqual([
+      "Prefetching off → on",
+      "The best lever is “prefetching”. ✓ right",
+    ]);
+  });
+
+  test("an act of an older version is named, and an empty ledger says how it fills", () => {
+    expect(page(entry({ account: null })).textContent).toContain("mfu-gap");
+    expect(page().textContent).toContain("lock in a first prediction");
+  });
+});
