@@ -111,7 +111,8 @@ def _list() -> int:
     for suite, cases in SUITES.items():
         print(suite)
         for case in cases:
-            needs = f"GPU, {case.minimum_memory / 1e9:.0f} GB" if case.device == "cuda" else "CPU or GPU"
+            least = f", {case.minimum_memory / 1e9:.0f} GB" if case.minimum_memory else ""
+            needs = f"GPU{least}" if case.device == "cuda" else "CPU or GPU"
             print(f"  {case.name:44} {case.extent}, {needs}")
     return 0
 

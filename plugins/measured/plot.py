@@ -89,7 +89,7 @@ def draw(title: str, x_title: str, y_title: str, series: Sequence[Series], *, lo
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
         if len(series) > 1:
-            axes.legend(frameon=False)
+            figure.legend(frameon=False, loc="outside upper left", ncols=3)
         out = io.BytesIO()
         figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return _embedded(out.getvalue().decode("utf-8"), title)
