@@ -7,7 +7,7 @@ magnitude; each becomes the nearest of 256 codes, which lie dense near zero, whe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import torch
@@ -97,8 +97,7 @@ class AdamW8bit(torch.optim.Optimizer):
         compiled = parameter.is_cuda if self._compiled is None else self._compiled
         weights, gradient = parameter.view(-1), parameter.grad.reshape(-1)  # type: ignore[union-attr]
         (b1, b2), step = group["betas"], state["step"]
-        # As tensors, so that a compiled update is not compiled again when they change.
-        correction = torch.tensor([1 - b1**step, 1 - b2**step], device=parameter.device)
+        correction = _correction(1 - b1**step, 1 - b2**step, parameter.device)
         hyper = (group["lr"], b1, b2, group["eps"], group["weight_decay"])
         if "exp_avg" in state:
             _adamw(weights, gradient.float(), state["exp_avg"], state["exp_avg_sq"], correction, hyper)
@@ -124,6 +123,16 @@ def _empty_state(parameter: nn.Parameter) -> dict[str, Any]:
         state[f"state{number}"] = torch.full((elements,), zero, dtype=torch.uint8, device=device)
         state[f"scales{number}"] = torch.zeros(-(-elements // BLOCK), device=device)
     return state
+
+
+@lru_cache(maxsize=1)
+def _correction(first: float, second: float, device: torch.device) -> Tensor:
+    """Both bias corrections (2,) on the device: the same for all parameters of a step.
+
+    A tensor, so that a compiled update is not compiled again when they change, and filled on the device, since copying
+    numbers there would make the host wait.
+    """
+    return torch.cat([torch.full((1,), first, device=device), torch.full((1,), second, device=device)])
 
 
 def _update_piece(

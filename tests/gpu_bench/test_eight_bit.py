@@ -7,6 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
+from torch._dynamo.utils import counters
 
 from gpu_bench.data import draw_windows, read_corpus
 from gpu_bench.techniques import eight_bit
@@ -103,3 +104,21 @@ def test_it_learns_real_text_as_fast_as_adamw() -> None:
     # Moments are off by about a percent, and so is every step.
     assert curves["adamw-8bit"] == pytest.approx(curves["adamw"], rel=0.02)
     assert curves["adamw-8bit"] != curves["adamw"]
+
+
+def test_a_compiled_update_gives_the_same_weights_and_is_not_compiled_again_at_every_step() -> None:
+    results = []
+    for compiled in (False, True):
+        torch.manual_seed(0)
+        weight = nn.Parameter(torch.randn(100, 128))
+        optimizer = AdamW8bit([weight], compiled=compiled)
+        for _ in range(4):
+            weight.grad = torch.randn(100, 128)
+            optimizer.step()
+            graphs = counters["stats"]["unique_graphs"]
+            counters["stats"]["unique_graphs"] = 0
+            results.append((weight.detach().clone(), graphs))
+    for (eager, _), (fast, _) in zip(results[:4], results[4:], strict=True):
+        torch.testing.assert_close(eager, fast, rtol=1e-5, atol=1e-6)
+    assert [graphs for _, graphs in results[5:]] == [0, 0, 0]
+    assert results[4][1] > 0

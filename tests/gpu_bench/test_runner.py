@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 
 from gpu_bench import runner, validation
 from gpu_bench.cases import Case
+from gpu_bench.executors import isolation
 from gpu_bench.runner import Settings
 from tests.gpu_bench.processes import alive, within
 from tests.gpu_bench.tiny import tiny_case
@@ -145,6 +147,24 @@ def test_two_runs_do_not_write_to_the_same_folder(tmp_path: Path) -> None:
     assert set(_records(tmp_path)) == {"first"}
 
 
+@pytest.fixture
+def measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One real measurement, whose report stands for all others: for tests of the order in which repeats run."""
+    real, known = isolation.work, dict[str, Any]()
+
+    def work(order: Mapping[str, Any], limit_s: float, on_start: Callable[[int], None] = lambda pid: None) -> Any:
+        if order["task"] == "probe":
+            return real(order, limit_s)
+        if known:
+            on_start(0)
+        else:
+            known.update(real(order, limit_s, on_start))
+        return dict(known)
+
+    monkeypatch.setattr(isolation, "work", work)
+
+
+@pytest.mark.usefixtures("measured_once")
 def test_repeats_of_different_cases_take_turns(tmp_path: Path) -> None:
     started: list[str] = []
     cases = [("trial", tiny_case("one", repeats=2)), ("trial", tiny_case("two", repeats=2))]
@@ -159,6 +179,78 @@ def test_a_spent_budget_stops_before_the_next_repeat_and_blames_no_case(
     assert runner.run(cases, Settings("cpu", tmp_path, budget_s=1.0)) == 1
     assert "budget spent; the same command goes on with tiny" in capsys.readouterr().out
     assert _records(tmp_path) == {}
+
+
+@pytest.mark.usefixtures("measured_once")
+def test_few_cases_take_turns_the_most_valuable_first(tmp_path: Path) -> None:
+    started: list[str] = []
+    cases = [("trial", tiny_case(f"case-{number}", steps=1, repeats=2)) for number in range(6)]
+    stop = len(cases) + 3
+
+    def note(case: Case, pid: int) -> None:
+        started.append(case.name)
+        if len(started) == stop:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(cases, Settings("cpu", tmp_path, on_start=note))
+    # A run that is cut short has finished the first cases, rather than begun all of them.
+    assert started[:6] == ["case-0", "case-1", "case-2", "case-3", "case-0", "case-1"]
+    assert {"case-0", "case-1", "case-2"} <= set(_records(tmp_path))
+
+
+def test_a_lost_repeat_is_begun_again_when_retries_are_left(tmp_path: Path) -> None:
+    started: list[int] = []
+
+    def kill_the_first(case: Case, pid: int) -> None:
+        started.append(pid)
+        if len(started) == 1:
+            os.kill(pid, signal.SIGKILL)
+
+    settings = Settings("cpu", tmp_path, retries=1, on_start=kill_the_first)
+    assert runner.run([("trial", tiny_case())], settings) == 0
+    assert len(started) == 2
+    assert _records(tmp_path)["tiny"]["status"] == "ok"
+
+
+_TWO_CASES = """
+import sys
+from pathlib import Path
+from gpu_bench import runner
+from tests.gpu_bench.tiny import tiny_case
+
+cases = [("trial", tiny_case("short")), ("trial", tiny_case("long", steps=int(sys.argv[2])))]
+sys.exit(runner.run(cases, runner.Settings("cpu", Path(sys.argv[1]))))
+"""
+
+
+def test_a_killed_runner_loses_no_finished_record_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    def command(steps: int) -> list[str]:
+        return [sys.executable, "-c", _TWO_CASES, str(tmp_path), str(steps)]
+
+    root = Path(__file__).parents[2]
+    first = subprocess.Popen(command(100_000), cwd=root)
+    try:
+        assert within(90, lambda: "short" in _records(tmp_path))
+    finally:
+        first.kill()
+        first.wait()
+    (file,) = tmp_path.rglob("short*.json")
+    before = file.read_bytes()
+    assert validation.file_faults(file) == []
+    said = subprocess.run(command(3), cwd=root, capture_output=True, text=True, timeout=120)
+    assert said.returncode == 0, said.stderr
+    assert "kept trial/short" in said.stdout
+    assert file.read_bytes() == before
+    assert {name: record["status"] for name, record in _records(tmp_path).items()} == {"short": "ok", "long": "ok"}
+
+
+def test_a_budget_that_ends_amid_a_repeat_blames_no_case_and_keeps_what_is_finished(tmp_path: Path) -> None:
+    began = time.monotonic()
+    cases = [("trial", tiny_case("short")), ("trial", tiny_case("long", steps=100_000))]
+    assert runner.run(cases, Settings("cpu", tmp_path, budget_s=33.0)) == 1
+    assert time.monotonic() - began < 60
+    assert {name: record["status"] for name, record in _records(tmp_path).items()} == {"short": "ok"}
 
 
 _RUNNER = """
