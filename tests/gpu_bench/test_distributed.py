@@ -18,6 +18,7 @@ from gpu_bench.distributed import measure, rank
 from gpu_bench.distributed.case import ScalingCase, Strategy
 from gpu_bench.distributed.communication import shares
 from gpu_bench.distributed.parallel import Here
+from gpu_bench.executors import Place
 from gpu_bench.flops import step_flops
 from gpu_bench.gpt2 import GPT2, SIZES
 
@@ -208,10 +209,11 @@ def test_a_case_survives_being_written_down() -> None:
     assert case_of(ScalingCase, json.loads(json.dumps(CASE.as_dict()))) == CASE
 
 
-def test_a_machine_with_too_few_devices_is_told_so(tmp_path: Path) -> None:
-    case = replace(CASE, devices=4096)
-    with pytest.raises(runner.RunError, match="tiny needs 4096 devices, the machine has"):
-        runner.run([("trial", case)], runner.Settings("cpu", tmp_path))
+def test_a_machine_with_too_few_devices_is_told_so() -> None:
+    device = {"type": "cpu", "memory": None}
+    place = Place("here", {"device": device, "device_count": 2})
+    assert runner._unfit(replace(CASE, devices=2), place) is None
+    assert runner._unfit(replace(CASE, devices=4), place) == "needs 4 devices, the machine has 2"
 
 
 def test_torchrun_measures_one_and_two_processes_into_a_valid_record(tmp_path: Path) -> None:
