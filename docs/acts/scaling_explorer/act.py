@@ -190,4 +190,5 @@ ACT = live.Act(
         "efficiency": "Efficiency over the number of GPUs",
         "step": "Communication: unseen (gray), added (blue)",
     },
+    can_fail=True,
 )
