@@ -125,10 +125,10 @@ def _plan(
     parts = sections(stage.model, precision, attention, dropout, backend, framework, layout.sequence_shards)
     parts = tuple(part for part in parts if _belongs(part, stage))
     static = static_tensors(stage, layout, optimizer, precision, choices, framework == "torch")
-    fate = _gradient_fate(layout, choices, framework)
+    fate = _gradient_fate(layout, choices, framework, precision)
     selective = choices.checkpointing.kind == "selective"
     on_device = [tensor for tensor in static if tensor.place == "device"]
-    gradients = sum(tensor.bytes for tensor in on_device if tensor.component == "gradients")
+    gradients = sum(t.bytes for t in on_device if t.component == "gradients" and t.part != "sum")
     passing = 0 if fate == "present" else gradients
     workspace, context = (CUBLAS_WORKSPACE, CUDA_CONTEXT) if backend == "cuda" else (0, 0)
     step = StepMemory(
@@ -156,12 +156,14 @@ def _default(framework: Framework, backend: BackendName) -> str:
     return "foreach" if backend == "cuda" else "for-loop"
 
 
-def _gradient_fate(layout: Layout, choices: Recipe, framework: Framework) -> GradientFate:
+def _gradient_fate(layout: Layout, choices: Recipe, framework: Framework, precision: Precision) -> GradientFate:
     if choices.optimizer_in_backward or choices.offload == "gradients":
         return "dropped"
     # Sharded and Megatron's gradients live in a buffer that is never freed; accumulated ones outlive the micro-batch.
+    # Those that are summed apart stay until the next backward pass begins, through the forward pass before it.
     sharded = layout.data > 1 and layout.zero >= 2
-    return "present" if sharded or framework == "megatron" or choices.accumulate > 1 else "accrue"
+    outlive = sharded or framework == "megatron" or choices.accumulate > 1 or precision.accumulation is not None
+    return "present" if outlive else "accrue"
 
 
 def _update_bytes(stage: Stage, layout: Layout, optimizer: Optimizer, precision: Precision, choices: Recipe) -> Bytes:

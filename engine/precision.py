@@ -7,6 +7,7 @@
 | `fp16`, `bf16` | 16 bit | 16 bit | none | 16 bit | 16 bit | pure 16 bit, `model.to(dtype)` |
 | `mixed` | fp16 | fp16 | fp32 | fp32 | fp16 | Micikevicius et al. 2018; ZeRO, arXiv 1910.02054, section 3.1 |
 | `megatron` | bf16 | fp32 | fp32 | fp32 | bf16 | Megatron-LM: gradients accumulate in fp32 |
+| `deepspeed` | bf16 | bf16 and fp32 | fp32 | fp32 | bf16 | DeepSpeed's `BF16_Optimizer`: fp32 sums beside gradients |
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ class Precision:
         compute: What matrix products read and write.
         autocast: Whether 16-bit casts of fp32 weights are made for the matrix products and kept until backward, while
             normalizations, the residual stream and the loss stay in fp32 (torch autocast).
+        accumulation: What gradients are summed in when the sums are tensors of their own beside `gradients`, or None.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Precision:
     states: DType
     compute: DType
     autocast: bool = False
+    accumulation: DType | None = None
 
     @property
     def residual(self) -> DType:
@@ -56,6 +59,7 @@ _MODES = {
         Precision("bf16", BF16, BF16, None, BF16, BF16),
         Precision("mixed", FP16, FP16, FP32, FP32, FP16),
         Precision("megatron", BF16, FP32, FP32, FP32, BF16),
+        Precision("deepspeed", BF16, BF16, FP32, FP32, BF16, accumulation=FP32),
     )
 }
 

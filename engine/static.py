@@ -86,6 +86,8 @@ def _static(
     held = _largest_layer(parameters) if recipe.optimizer_in_backward else parameters
     for p in held:
         yield tensor(p, ".grad", "gradients", p.elements, precision.gradients, 2, gradients_at)
+        if precision.accumulation:
+            yield tensor(p, ".grad_sum", "gradients", p.elements, precision.accumulation, 2, gradients_at, "sum")
     for p in parameters:
         for state in optimizer.state_tensors(p, precision.states):
             suffix = state.name.removeprefix(p.name)

@@ -31,7 +31,7 @@ from engine.precision import Precision, precision
 from engine.prepared import PhaseWork, Preparation, Product
 from engine.sizes import NOTHING, as_size
 from engine.static import stage_parameters
-from engine.units import Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds
+from engine.units import Bytes, Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds
 from engine.update import FOREACH_LAUNCHES, update_bytes
 
 KERNEL_GAP: Seconds = 1.5e-6
@@ -297,7 +297,7 @@ def stage_plan(
     if again:
         work.append(("recompute", preparation.gather(again)))
     streaming = preparation.streaming
-    gradients = mode.gradients.bytes(sum(p.elements * p.count for p in stage_parameters(stage)))
+    elements = sum(p.elements * p.count for p in stage_parameters(stage))
     # Devices that divide gradients add up only their share.
     shares = layout.data if layout.zero >= 2 and layout.pipeline == 1 else 1
     model_flops, hardware_flops = operation_sizes(parts, policy)
@@ -308,7 +308,7 @@ def stage_plan(
         products=tuple(preparation.products),
         update=update_bytes(stage, layout, rule, mode, fused=fused) / streaming,
         update_launches=1 if fused else FOREACH_LAUNCHES,
-        accumulation=3 * gradients / shares / streaming,
+        accumulation=_accumulated_bytes(mode, elements) / shares / streaming,
         host_per_kernel=HOST_COMPILED if fused else HOST_EAGER,
         peak=chip.peak(preparation.name(mode.compute.name)),
         model_flops=polynomial(model_flops),
@@ -357,6 +357,13 @@ def step_time(
 def batch_curve(plan: StepPlan, batches: Iterable[Count], sequence: Count | None = None) -> tuple[StepTime, ...]:
     """The step at several batch sizes: how utilization rises with the batch, and where it stops rising."""
     return tuple(plan(batch, sequence) for batch in batches)
+
+
+def _accumulated_bytes(mode: Precision, elements: Count) -> Bytes:
+    """Bytes moved to add one micro-batch's gradients. To sums of their own they go through a cast, a tensor more."""
+    if mode.accumulation:
+        return mode.gradients.bytes(elements) + 4 * mode.accumulation.bytes(elements)
+    return 3 * mode.gradients.bytes(elements)
 
 
 def _all_backward(

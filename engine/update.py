@@ -42,7 +42,9 @@ def update_bytes(stage: Stage, layout: Layout, rule: Optimizer, mode: Precision,
     """
     sums: Counter[str] = Counter()
     for tensor in static_tensors(stage, layout, rule, mode, PLAIN, False):
-        sums[tensor.component] += tensor.bytes
+        # Where gradients are summed apart, the update reads the sums alone.
+        if not (mode.accumulation and tensor.component == "gradients" and tensor.part != "sum"):
+            sums[tensor.component] += tensor.bytes
     shares = layout.data if layout.data > 1 else 1
     weights = sums["parameters"] // (shares if layout.zero in (1, 2) else 1)
     gradients = sums["gradients"] // (shares if layout.zero == 1 else 1)

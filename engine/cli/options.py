@@ -165,7 +165,7 @@ STEP = (
     Option(
         "--precision",
         "precision",
-        one_of("fp32", "amp-fp16", "amp-bf16", "fp16", "bf16", "mixed", "megatron"),
+        one_of("fp32", "amp-fp16", "amp-bf16", "fp16", "bf16", "mixed", "megatron", "deepspeed"),
         "number formats (amp-bf16, or amp-fp16 where there is no bf16)",
     ),
     Option(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tools.accuracy.driver import MECHANISMS, steps
 from tools.accuracy.predict import compare, published_seconds
 from tools.accuracy.report import EXACT, TARGETS, percentile, reason, report, summarize
 from tools.accuracy.rows import DataError, Row, load
@@ -83,6 +84,20 @@ def test_the_half_of_a_row_depends_on_the_run_and_not_on_its_result() -> None:
     assert replace(mpt, measures={"tokens_per_s_per_gpu": 1.0}).held_out == mpt.held_out
     assert replace(mpt, settings={**mpt.settings, "precision": "fp32"}).held_out == mpt.held_out
     assert 0.4 < sum(r.held_out for r in ROWS) / len(ROWS) < 0.6
+
+
+def test_every_target_is_met() -> None:
+    assert [s.group for s in report().groups if s.met is False] == []
+
+
+def test_the_mechanisms_end_at_what_the_report_says_and_each_adds_bytes() -> None:
+    made = steps()
+    assert sum(s.count for s in made[-1].summaries) == len(report().of("device memory"))
+    held = [held for _, held in MECHANISMS]
+    for comparison in report().of("device memory"):
+        sizes = [count(comparison.row) for count in held]
+        assert sizes == sorted(sizes)
+        assert sizes[-1] / 2**30 == pytest.approx(comparison.predicted)
 
 
 def test_both_halves_together_are_the_group() -> None:

@@ -33,10 +33,22 @@ def test_adam_names_its_two_vectors() -> None:
 
 @pytest.mark.parametrize(
     ("precision", "bytes_per_parameter"),
-    [("fp32", 16), ("amp-bf16", 16), ("amp-fp16", 16), ("mixed", 16), ("megatron", 18), ("fp16", 8), ("bf16", 8)],
+    [
+        ("fp16", 8),
+        ("bf16", 8),
+        ("fp32", 16),
+        ("amp-bf16", 16),
+        ("amp-fp16", 16),
+        ("mixed", 16),
+        ("megatron", 18),
+        ("deepspeed", 20),
+    ],
 )
 def test_adam_static_bytes_per_parameter(precision: str, bytes_per_parameter: int) -> None:
-    """ZeRO (arXiv 1910.02054, section 3.1) counts 2 + 2 + 12 for mixed; Megatron accumulates gradients in fp32: 18."""
+    """ZeRO (arXiv 1910.02054, section 3.1) counts 2 + 2 + 12 for mixed; Megatron accumulates gradients in fp32: 18.
+
+    DeepSpeed's BF16 optimizer accumulates beside them: 2 weights, 2 gradients, 4 sums, 4 master copy, 8 states.
+    """
     assert training_memory("gpt2-xl", precision=precision).static_bytes == bytes_per_parameter * XL
 
 

@@ -14,6 +14,7 @@ from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
 
 from plugins.shared.locate import unstamp
 from tools.accuracy.calculators import CALCULATORS, medians, memory_answers, saved_activations
+from tools.accuracy.driver import RUNS, steps
 from tools.accuracy.figure import figure
 from tools.accuracy.predict import Comparison
 from tools.accuracy.report import GROUPS, TARGETS, Summary, reason, report
@@ -66,6 +67,21 @@ def worst() -> Element:
         header = ["Run", f"Published {unit}", f"Predicted {unit}", "Error %", "Why"]
         box.append(_table(f"Worst of {GROUPS[group].lower()}", header, rows, numbers=range(1, 4)))
     return box
+
+
+def mechanisms() -> Element:
+    """The driver's view with one mechanism more in each line."""
+    made = steps()
+    rows: list[list[Cell]] = [
+        [
+            step.mechanism,
+            *(text for s in step.summaries for text in (f"{100 * s.median:.1f}", f"{100 * s.signed:+.1f}")),
+        ]
+        for step in made
+    ]
+    runs = [f"{name}, {summary.count} rows" for (name, _), summary in zip(RUNS, made[-1].summaries, strict=True)]
+    header = ["Counted so far", *(f"{run}: {what} %" for run in runs for what in ("median", "signed"))]
+    return _table("Error of the driver's view, mechanism by mechanism", header, rows, numbers=range(1, len(header)))
 
 
 def constants() -> Element:
@@ -141,6 +157,7 @@ PARTS: dict[str, Callable[[], Element]] = {
     "halves": halves,
     "sources": sources,
     "worst": worst,
+    "mechanisms": mechanisms,
     "constants": constants,
     "calculators": calculators,
     "calculator-scope": calculator_scope,

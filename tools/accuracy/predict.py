@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from engine import GIB, Transformer, accelerator, training_memory
+from engine import GIB, MemoryLedger, Transformer, accelerator, training_memory
 from engine.cost import LLAMA_PUE, US_GRID_INTENSITY, carbon, energy
+from engine.deepspeed import Overheads, overheads
 from engine.layout import Layout
 from engine.operations import flops_per_token, korthikanti_model_flops, megatron_flops
 from tools.accuracy.rows import MEASURES, Row
-from tools.accuracy.steptime import plan_of, step_seconds
+from tools.accuracy.steptime import layout_of, plan_of, step_seconds
 
 
 @dataclass(frozen=True)
@@ -73,9 +74,17 @@ def _published_bytes(kind: str, value: float) -> float:
 
 def predicted_bytes(row: Row, kind: str) -> float:
     """Peak of the allocator, or of the whole device where the source read it from the driver."""
+    ledger = step_ledger(row)
+    if kind != "thousand_mib":
+        return float(ledger.allocated_peak)
+    return float(ledger.allocated_peak + context_bytes(row, ledger) + runtime_overheads(row).total)
+
+
+def step_ledger(row: Row) -> MemoryLedger:
+    """The tensors of a row's step on its busiest device."""
     plan, shape = plan_of(row), row.shape
     assert shape is not None
-    ledger = training_memory(
+    return training_memory(
         _first_stage(shape, plan.pipeline) if row.get("balanced") else shape,
         optimizer=row.get("optimizer", "adamw"),
         precision=row.get("precision"),
@@ -98,7 +107,19 @@ def predicted_bytes(row: Row, kind: str) -> float:
             micro_batches=plan.micro_batches,
         ),
     )
-    return float(ledger.device_total if kind == "thousand_mib" else ledger.allocated_peak)
+
+
+def context_bytes(row: Row, ledger: MemoryLedger) -> float:
+    """The driver's context, as large as the source says where it says so."""
+    return float(row.get("context_mib") * 2**20 if "context_mib" in row.settings else ledger.plan.context_bytes)
+
+
+def runtime_overheads(row: Row) -> Overheads:
+    """What the runtime keeps besides the step's tensors, where the engine knows it."""
+    if row.get("runtime") != "deepspeed":
+        return Overheads(staging=0, communicators=0)
+    assert row.shape is not None
+    return overheads(row.shape, row.get("precision"), layout_of(row))
 
 
 def _first_stage(shape: Transformer, stages: int) -> Transformer:

@@ -72,6 +72,8 @@ _SETTINGS = frozenset(
         "paired_sends",
         "metrics",
         "overlap_tensor",
+        "runtime",
+        "context_mib",
     }
 ).union(_SHAPE)
 
