@@ -7,7 +7,7 @@
 | `fp16`, `bf16` | 16 bit | 16 bit | none | 16 bit | 16 bit | pure 16 bit, `model.to(dtype)` |
 | `mixed` | fp16 | fp16 | fp32 | fp32 | fp16 | Micikevicius et al. 2018; ZeRO, arXiv 1910.02054, section 3.1 |
 | `megatron` | bf16 | fp32 | fp32 | fp32 | bf16 | Megatron-LM: gradients accumulate in fp32 |
-| `deepspeed` | bf16 | bf16 and fp32 | fp32 | fp32 | bf16 | DeepSpeed's `BF16_Optimizer`: fp32 sums beside gradients |
+| `deepspeed` | bf16 | bf16 + fp32 | fp32 | fp32 | bf16 | DeepSpeed's `BF16_Optimizer`: fp32 sums beside gradients |
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def _precisions() -> Listing:
         (
             one.name,
             one.weights.name,
-            one.gradients.name,
+            f"{one.gradients.name} + {one.accumulation.name}" if one.accumulation else one.gradients.name,
             one.master.name if one.master else "-",
             one.states.name,
             one.compute.name,

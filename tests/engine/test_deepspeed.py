@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine import EngineError, Transformer, model, training_memory
+from engine.cli import main
 from engine.deepspeed import GROUP_COMMUNICATOR, PAIR_COMMUNICATOR, communicators, new_segments, overheads
 from engine.layout import Layout, stages
 from engine.optimizers import optimizer
@@ -17,6 +18,12 @@ from engine.update import update_bytes
 
 SMALL = model("gpt2")
 EMBEDDING = SMALL.vocab * SMALL.hidden
+
+
+def test_the_list_of_precisions_names_both_formats_of_gradients(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "precisions"]) == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("deepspeed"))
+    assert line.split() == ["deepspeed", "bf16", "bf16", "+", "fp32", "fp32", "fp32", "bf16"]
 
 
 @pytest.mark.parametrize("replicas", [1, 4, 8])
