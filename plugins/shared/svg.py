@@ -1,0 +1,89 @@
+"""What matplotlib drew, made fit to stand in a page: the page's colors, own names for its parts, no style sheet.
+
+Authors draw with the light value of a color of the site. The page shows the custom property of that color, so one
+picture serves light, dark and paper.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+from xml.etree.ElementTree import Element, fromstring
+
+from markdown.util import AtomicString
+
+INK: Mapping[str, str] = {
+    "compute": "#00763a",
+    "memory": "#006395",
+    "optimizer": "#6a3fa5",
+    "data": "#b84c00",
+    "activation": "#5d7482",
+    "limit": "#c01c29",
+    "fg": "#1f2328",
+    "muted": "#595f69",
+    "border": "#d9d3c7",
+    "control": "#837d70",
+    "surface": "#f4f1ea",
+    "bg": "#fdfcf9",
+}
+"""Name of a color token of the site -> its light value, which matplotlib draws with."""
+
+_SVG = "{http://www.w3.org/2000/svg}"
+_LINK = "{http://www.w3.org/1999/xlink}href"
+
+
+def settings(salt: str) -> dict[Any, Any]:
+    """Settings for matplotlib: text stays text, the axes take the site's colors, and a second run draws the same bytes.
+
+    Args:
+        salt: What the names of the drawing's parts are derived from.
+    """
+    return {
+        "svg.fonttype": "none",
+        "svg.hashsalt": salt,
+        "font.family": "sans-serif",
+        "font.size": 10,
+        "text.color": INK["fg"],
+        "axes.edgecolor": INK["border"],
+        "axes.labelcolor": INK["fg"],
+        "xtick.color": INK["fg"],
+        "ytick.color": INK["fg"],
+    }
+
+
+def embedded(text: str, title: str, *, width: str = "40rem") -> Element:
+    """The `svg` element of a drawing.
+
+    Args:
+        text: The SVG file as matplotlib wrote it.
+        title: What assistive technology says instead of the picture; its parts are named after it.
+        width: The most it takes, as a CSS length.
+    """
+    own = "p" + hashlib.sha256(title.encode()).hexdigest()[:8] + "-"
+    root = fromstring(text[text.index("<svg") :])
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if child.tag in (f"{_SVG}metadata", f"{_SVG}style") or not isinstance(child.tag, str):
+                parent.remove(child)
+    for node in root.iter():
+        node.tag = node.tag.removeprefix(_SVG)
+        attributes = dict(node.attrib)
+        node.attrib.clear()
+        for name, value in attributes.items():
+            if name == "id":
+                value = own + value
+            elif name == _LINK:
+                name, value = "href", f"#{own}{value.removeprefix('#')}"
+            value = value.replace("url(#", f"url(#{own}")
+            for token, color in INK.items():
+                value = value.replace(color, f"var(--il-{token},{color})")
+            node.set(name, value)
+        if node.text and node.text.strip():
+            node.text = AtomicString(node.text)
+    # What matplotlib's style sheet said for everything.
+    root.set("style", f"stroke-linejoin:round;stroke-linecap:butt;width:100%;height:auto;max-width:{width}")
+    for name in ("width", "height", "version"):
+        root.attrib.pop(name, None)
+    root.attrib |= {"role": "img", "aria-label": title, "class": "il-plot"}
+    return root
