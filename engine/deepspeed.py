@@ -86,7 +86,7 @@ def communicators(model: Transformer, layout: Layout) -> tuple[Count, ...]:
 
 
 def new_segments(phases: Iterable[Sequence[Bytes]]) -> Bytes:
-    """Bytes of the segments that contiguous requests leave behind; no other block is large enough to serve them.
+    """Bytes of the segments that contiguous requests leave behind, if no block of other tensors can serve them.
 
     Args:
         phases: Requests in order; those of one phase are alive together and all freed at its end.
