@@ -27,8 +27,8 @@ from plugins.shared.errors import Defect
 log = get_plugin_logger("shared")
 
 FENCES = ("live",)
-BLOCKS = ("act", "measured", "claims")
-INLINES = ("engine", "record", "claim", "claims")
+BLOCKS = ("act", "measured", "claims", "figure", "table", "equation")
+INLINES = ("engine", "record", "claim", "claims", "ref", "cite")
 
 _DIGITS = [chr(0xE000 + digit) for digit in range(10)]
 _FENCE, _BLOCK, _INLINE = "\ue00a", "\ue00b", "\ue00c"

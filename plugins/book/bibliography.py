@@ -1,0 +1,89 @@
+"""The bibliography: entries of a BibTeX file, how a sentence names them, and how a list of references shows them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pybtex.database import parse_file  # type: ignore[import-untyped]
+from pybtex.exceptions import PybtexError  # type: ignore[import-untyped]
+from pybtex.richtext import Text  # type: ignore[import-untyped]
+
+REQUIRED = ("author", "title", "year")
+"""What every entry must have, beside an address: `doi`, `eprint` (an arXiv number) or `url`."""
+
+
+class BibliographyError(ValueError):
+    """A BibTeX file that cannot be read, or an entry that lacks something. The message names the entry."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """One entry.
+
+    Attributes:
+        key: Its key in the file.
+        authors: Last names, in order.
+        title: Without TeX.
+        year: As printed.
+        where: Journal, proceedings or publisher; empty for a preprint that has none.
+        url: Its lasting address.
+    """
+
+    key: str
+    authors: tuple[str, ...]
+    title: str
+    year: str
+    where: str
+    url: str
+
+    @property
+    def short(self) -> str:
+        """How a sentence names it: `Kaplan et al., 2020`."""
+        shown = {1: self.authors[0], 2: " and ".join(self.authors)}
+        return f"{shown.get(len(self.authors), f'{self.authors[0]} et al.')}, {self.year}"
+
+    @property
+    def people(self) -> str:
+        """Its authors in a list of references; more than four are cut short."""
+        names = list(self.authors)
+        if len(names) > 4:
+            return f"{', '.join(names[:3])} et al."
+        return " and ".join([*([", ".join(names[:-1])] if names[:-1] else []), names[-1]])
+
+
+def load(path: Path) -> dict[str, Work]:
+    """The entries of a BibTeX file by key.
+
+    Raises:
+        BibliographyError: The file cannot be read, or an entry lacks author, title, year or address.
+    """
+    try:
+        data = parse_file(str(path), bib_format="bibtex", encoding="utf-8")
+    except (OSError, PybtexError) as error:
+        raise BibliographyError(" ".join(str(error).split())) from error
+    return {key: _work(key, entry) for key, entry in data.entries.items()}
+
+
+def _work(key: str, entry: Any) -> Work:
+    fields = {name.lower(): _plain(value) for name, value in entry.fields.items()}
+    people = entry.persons.get("author", [])
+    authors = tuple(_plain(" ".join([*person.prelast_names, *person.last_names])) for person in people)
+    missing = [name for name in REQUIRED if not (authors if name == "author" else fields.get(name))]
+    if missing:
+        raise BibliographyError(f"the entry '{key}' has no {', no '.join(missing)}")
+    where = fields.get("journal") or fields.get("booktitle") or fields.get("publisher") or ""
+    return Work(key, authors, fields["title"], fields["year"], where, _address(key, fields))
+
+
+def _address(key: str, fields: dict[str, str]) -> str:
+    for name, start in (("doi", "https://doi.org/"), ("eprint", "https://arxiv.org/abs/"), ("url", "")):
+        if fields.get(name):
+            return start + fields[name]
+    raise BibliographyError(f"the entry '{key}' has no doi, eprint or url: readers must be able to find it")
+
+
+def _plain(tex: str) -> str:
+    """Text of a field without braces and TeX commands."""
+    return str(Text.from_latex(tex).render_as("text"))

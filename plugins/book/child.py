@@ -1,0 +1,67 @@
+"""The build's child process that draws figures, JSON lines in and out.
+
+    {"figure": "/site/docs/chapter/figures/iron_law.py", "engine": "/site/engine"}
+    {"svg": "<?xml …", "alternative": "…"}
+
+A figure that cannot be drawn is answered by `{"error": …, "line": …}`, with the line of its own file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import json
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from matplotlib import rc_context
+
+from plugins.book.drawing import Drawing
+from plugins.shared.svg import settings
+
+
+def respond(request: dict[str, Any]) -> dict[str, Any]:
+    """Answer one request."""
+    path = Path(request["figure"])
+    root = str(Path(request["engine"]).parent)
+    if root not in sys.path:
+        sys.path.insert(0, root)
+    try:
+        with rc_context({**settings(path.stem), "font.size": 9.5}):
+            return _drawn(path)
+    except Exception as error:
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
+        return {"error": f"{type(error).__name__}: {error}", "line": line}
+
+
+def _drawn(path: Path) -> dict[str, Any]:
+    spec = importlib.util.spec_from_file_location(f"figures.{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    drawing = module.draw()
+    if not isinstance(drawing, Drawing):
+        raise TypeError(f"draw() must return a Drawing, not a {type(drawing).__name__}")
+    if not drawing.alternative.strip():
+        raise ValueError("the alternative text is empty; say what the picture shows")
+    out = io.BytesIO()
+    drawing.figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return {"svg": out.getvalue().decode("utf-8"), "alternative": " ".join(drawing.alternative.split())}
+
+
+def main() -> None:
+    """Serve requests until standard input ends."""
+    for line in sys.stdin:
+        # Whatever a figure prints must not end up in the conversation.
+        with contextlib.redirect_stdout(sys.stderr):
+            answer = respond(json.loads(line))
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()

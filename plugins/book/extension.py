@@ -1,0 +1,300 @@
+"""The Markdown extension: blocks with a number and a caption, references to them, citations and the list of works.
+
+    /// figure | iron-law      `{ref} fig-iron-law`      `{cite} kaplan2020scaling`
+
+A reference knows its number while the page is parsed, because all pages were counted before (`labels`). Pictures and
+the list of references are put in place when the page is complete.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement
+
+from markdown import Markdown
+from markdown.inlinepatterns import InlineProcessor
+from markdown.treeprocessors import Treeprocessor
+from markdown.util import AtomicString
+from pymdownx.blocks import BlocksExtension, BlocksProcessor  # type: ignore[import-untyped]
+from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
+
+from plugins.book.bibliography import Work
+from plugins.book.figures import FigureError, Figures
+from plugins.book.glossary import FirstOnly
+from plugins.book.labels import Kind, Labels, label
+from plugins.shared.errors import Defect
+from plugins.shared.locate import unstamp
+from plugins.shared.svg import embedded
+
+_CODE_SPAN = r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)"
+"""Any code span. Those that are not ours are passed over whole, so an example in a longer span stays an example."""
+_OURS = re.compile(r"\{(ref|cite)\}(.*)", re.DOTALL)
+_FIGURE, _CITED = "data-il-figure", "data-il-cite"
+_PICTURE_WIDTH = "26rem"
+
+Report = Callable[[int | None, str, str], None]
+"""Tell of a mistake of the author: line, what is wrong, what to do."""
+
+
+def _unheard(line: int | None, what: str, fix: str) -> None:
+    raise AssertionError(f"no page is being read: {line}: {what}. {fix}")
+
+
+@dataclass
+class Book:
+    """What the pages of a build share, and the page that is being converted.
+
+    Attributes:
+        figures: Draws them.
+        works: The bibliography by key.
+        docs: How messages name the figures' folder.
+        labels: All numbered things of the chapter.
+        page: The page, relative to the docs folder.
+        report: A mistake on the page.
+        complain: A mistake in another file.
+    """
+
+    figures: Figures
+    works: Mapping[str, Work]
+    docs: str
+    labels: Labels = field(default_factory=Labels)
+    page: str = ""
+    report: Report = _unheard
+    complain: Callable[[Defect], None] = print
+
+
+class BookExtension(BlocksExtension):  # type: ignore[misc]
+    """Numbered blocks, references and citations."""
+
+    def __init__(self, book: Book, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.book = book
+
+    def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 - the name is Python-Markdown's
+        """Register the inline syntax before code spans (190), and the filling between inline (20) and contents (5)."""
+        super().extendMarkdown(md)
+        FirstOnly().extendMarkdown(md)
+        md.inlinePatterns.register(_Inline(md, self.book), "book", 194)
+        md.treeprocessors.register(_Filler(md, self.book), "book", 14)
+
+    def extendMarkdownBlocks(self, md: Markdown, block_mgr: BlocksProcessor) -> None:  # noqa: N802
+        """Register the blocks."""
+        for block in (_FigureBlock, _TableBlock, _EquationBlock):
+            block_mgr.register(block, {"book": self.book})
+
+
+class _Numbered(Block):  # type: ignore[misc]
+    """A block with a name, an id and a number."""
+
+    ARGUMENT = None
+    KIND: Kind
+
+    def on_create(self, parent: Element) -> Element:
+        name, self.line = unstamp(self.argument or "")
+        self.name = name.strip()
+        self.label = label(self.KIND, self.name)
+        target = self.book.labels.targets.get(self.label)
+        if target is None or target.page != self.book.page:
+            fix = f"write '/// {self.KIND} | a-name' at the start of a line, on a page of the chapter"
+            self.book.report(self.line, f"the {self.KIND} '{self.name}' has no number", fix)
+        self.number = target.number if target else "?"
+        tag = "div" if self.KIND == "equation" else "figure"
+        return SubElement(parent, tag, {"id": self.label, "class": f"il-numbered il-numbered--{self.KIND}"})
+
+    @property
+    def book(self) -> Book:
+        book: Book = self.config["book"]
+        return book
+
+    def captioned(self, caption: Element) -> None:
+        """Begin the caption with kind and number."""
+        first = next(iter(caption), None)
+        if first is None or first.tag != "p":
+            self.book.report(self.line, f"the {self.KIND} '{self.name}' has no caption", "say in words what it shows")
+            return
+        prefix = Element("span", {"class": "caption-prefix"})
+        prefix.text = AtomicString(f"{self.KIND.capitalize()} {self.number}.")
+        prefix.tail, first.text = f" {first.text or ''}", None
+        first.insert(0, prefix)
+
+
+class _FigureBlock(_Numbered):
+    """`/// figure | name`: the drawing of `figures/name.py`, and its caption as content."""
+
+    NAME = "figure"
+    KIND = "figure"
+
+    def on_create(self, parent: Element) -> Element:
+        made = super().on_create(parent)
+        SubElement(made, "div", {_FIGURE: f"{self.name} {self.line or ''}", "data-search-exclude": ""})
+        self.caption = SubElement(made, "figcaption")
+        return made
+
+    def on_add(self, block: Element) -> Element:
+        return self.caption
+
+    def on_end(self, block: Element) -> None:
+        self.captioned(self.caption)
+        if len(self.caption) and self.book.figures.file(self.name).is_file():
+            last = self.caption[-1]
+            link = SubElement(last, "a", {"class": "il-figure-source"})
+            link.set("href", _relative(self.book.page, self._source()))
+            link.text = AtomicString("Code")
+            link.set("aria-label", f"Code of figure {self.number}")
+            _space_before(last, link)
+
+    def _source(self) -> str:
+        """The figure's file, relative to the docs folder."""
+        return posixpath.join(self.book.docs, self.book.figures.file(self.name).name)
+
+
+class _TableBlock(_Numbered):
+    """`/// table | name`: a caption, an empty line, and a Markdown table."""
+
+    NAME = "table"
+    KIND = "table"
+
+    def on_end(self, block: Element) -> None:
+        caption = Element("figcaption")
+        if len(block) and block[0].tag == "p":
+            caption.append(block[0])
+            block.remove(block[0])
+        block.insert(0, caption)
+        self.captioned(caption)
+        if block.find("table") is None:
+            self.book.report(self.line, f"the block '{self.name}' has no table", "after the caption, write one")
+
+
+class _EquationBlock(_Numbered):
+    """`/// equation | name`: one formula between double dollar signs."""
+
+    NAME = "equation"
+    KIND = "equation"
+
+    def on_end(self, block: Element) -> None:
+        if len(block) != 1:
+            fix = "write '$$ … $$' and nothing else"
+            self.book.report(self.line, f"the equation '{self.name}' is not one formula", fix)
+        number = SubElement(block, "span", {"class": "il-equation-number"})
+        number.text = AtomicString(f"({self.number})")
+
+
+class _Inline(InlineProcessor):
+    """Turns a code span that starts with `{ref}` or `{cite}` into links."""
+
+    def __init__(self, md: Markdown, book: Book) -> None:
+        super().__init__(_CODE_SPAN, md)
+        self._book = book
+
+    def handleMatch(  # type: ignore[override] # noqa: N802
+        self, m: re.Match[str], data: str
+    ) -> tuple[Element | None, int | None, int | None]:
+        found = _OURS.match(m[2].strip())
+        if found is None:
+            return None, None, None
+        text, line = unstamp(found[2])
+        make = self._reference if found[1] == "ref" else self._citation
+        return make(text.strip(), line), m.start(0), m.end(0)
+
+    def _reference(self, name: str, line: int | None) -> Element:
+        target = self._book.labels.targets.get(name)
+        if target is None:
+            known = ", ".join(sorted(self._book.labels.targets)) or "none"
+            self._book.report(line, f"nothing is called '{name}'", f"known: {known}")
+            return _text("span", f"{name}?")
+        link = _text("a", target.title)
+        link.set("class", "il-ref")
+        page = "" if target.page == self._book.page else _relative(self._book.page, target.page)
+        link.set("href", f"{page}#{name}")
+        return link
+
+    def _citation(self, keys: str, line: int | None) -> Element:
+        box = Element("span", {"class": "il-cite"})
+        box.text = AtomicString("(")
+        for key in (part.strip() for part in keys.split(",")):
+            work = self._book.works.get(key)
+            if work is None:
+                known = ", ".join(sorted(self._book.works)) or "none"
+                self._book.report(line, f"the bibliography has no '{key}'", f"known: {known}")
+                continue
+            if len(box):
+                box[-1].tail = AtomicString("; ")
+            link = _text("a", work.short)
+            link.attrib |= {"href": f"#ref-{key}", "title": work.title, _CITED: key}
+            box.append(link)
+        if len(box):
+            box[-1].tail = AtomicString(")")
+        return box
+
+
+class _Filler(Treeprocessor):
+    """Puts the pictures in place, and the list of what the page cites at its end."""
+
+    def __init__(self, md: Markdown, book: Book) -> None:
+        super().__init__(md)
+        self._book = book
+
+    def run(self, root: Element) -> None:
+        cited: dict[str, Work] = {}
+        for node in list(root.iter()):
+            if (figure := node.attrib.pop(_FIGURE, None)) is not None:
+                name, _, line = figure.partition(" ")
+                self._picture(node, name, int(line) if line else None)
+            if (key := node.attrib.pop(_CITED, None)) is not None:
+                cited[key] = self._book.works[key]
+        if cited:
+            root.append(_text("h2", "References"))
+            works = SubElement(root, "ul", {"class": "il-references"})
+            for key, work in sorted(cited.items(), key=lambda item: item[1].short.lower()):
+                works.append(_listed(key, work))
+
+    def _picture(self, node: Element, name: str, line: int | None) -> None:
+        try:
+            drawn = self._book.figures.draw(name)
+        except FigureError as error:
+            if error.line is None:
+                self._book.report(line, f"figure '{name}': {error}", "")
+            else:
+                path = posixpath.join("docs", self._book.docs, self._book.figures.file(name).name)
+                self._book.complain(Defect(path, error.line, str(error)))
+            return
+        node.append(embedded(drawn.svg, drawn.alternative, width=_PICTURE_WIDTH))
+
+
+def _listed(key: str, work: Work) -> Element:
+    """One work in the list of references."""
+    item = Element("li", {"id": f"ref-{key}"})
+    item.text = AtomicString(f"{work.people} ({work.year}). ")
+    link = SubElement(item, "a", {"href": work.url})
+    link.text = AtomicString(work.title)
+    link.tail = AtomicString(". ")
+    if work.where:
+        place = SubElement(item, "em")
+        place.text, place.tail = AtomicString(work.where), AtomicString(".")
+    return item
+
+
+def _text(tag: str, text: str) -> Element:
+    made = Element(tag)
+    made.text = AtomicString(text)
+    return made
+
+
+def _space_before(parent: Element, child: Element) -> None:
+    """A space between the child, which is the last one, and what stands before it."""
+    before = parent[-2] if len(parent) > 1 else None
+    if before is None:
+        parent.text = f"{parent.text or ''} "
+    else:
+        before.tail = f"{before.tail or ''} "
+    assert parent[-1] is child
+
+
+def _relative(page: str, target: str) -> str:
+    """How a link on one page names another file, both relative to the docs folder."""
+    return Path(posixpath.relpath(target, posixpath.dirname(page) or ".")).as_posix()

@@ -1,0 +1,79 @@
+"""Figures drawn while the site is built, one Python file each, kept until the file or the engine changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from plugins.shared.cache import Cache, digest, fingerprint
+from plugins.shared.child import Child, ChildError
+
+TIME_LIMIT_S = 60.0
+"""The most seconds that one figure may take."""
+
+_HERE = Path(__file__).parent
+_DRAWN_BY = (_HERE / "child.py", _HERE / "drawing.py", _HERE.parent / "shared/svg.py")
+
+
+class FigureError(ValueError):
+    """A figure that cannot be drawn.
+
+    Attributes:
+        line: The line of its file, or None.
+    """
+
+    def __init__(self, what: str, line: int | None = None) -> None:
+        super().__init__(what)
+        self.line = line
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure as matplotlib's SVG file, and its alternative text."""
+
+    svg: str
+    alternative: str
+
+
+class Figures:
+    """Draws figures. A new one sees a new engine.
+
+    Args:
+        folder: where the figures' files are.
+        engine: the folder of the engine's package.
+        cache: where drawings are kept, by the content of the figure's file and of the engine.
+        scratch: a folder for the child's byte code.
+    """
+
+    def __init__(self, folder: Path, engine: Path, cache: Cache, scratch: Path) -> None:
+        self.folder = folder
+        self._engine = engine
+        self._cache = cache
+        self._version = fingerprint((engine, *_DRAWN_BY))
+        self._child = Child("plugins.book.child", TIME_LIMIT_S, scratch)
+
+    def file(self, name: str) -> Path:
+        """The file of the figure that a page calls `name`, with hyphens."""
+        return self.folder / f"{name.replace('-', '_')}.py"
+
+    def draw(self, name: str) -> Drawn:
+        """The drawing of a figure. Raises `FigureError` when its file is missing or fails."""
+        path = self.file(name)
+        if not path.is_file():
+            known = ", ".join(sorted(file.stem.replace("_", "-") for file in self.folder.glob("*.py"))) or "none"
+            raise FigureError(f"there is no figure '{name}'; known: {known}")
+        key = digest("figure", self._version, fingerprint((path,)))
+        answer = self._cache.get(key)
+        if answer is None:
+            try:
+                answer = self._child.request({"figure": str(path), "engine": str(self._engine)})
+            except ChildError as error:
+                raise FigureError(str(error)) from error
+            if "error" in answer:
+                raise FigureError(answer["error"], answer["line"])
+            self._cache.put(key, answer)
+        return Drawn(**answer)
+
+    def close(self) -> None:
+        """End the child process; a later request starts it again."""
+        self._child.close()

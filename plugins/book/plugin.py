@@ -1,0 +1,123 @@
+"""The MkDocs plugin: counts what the chapter numbers, lends pages its glossary, and checks the author's numbers."""
+
+from __future__ import annotations
+
+import posixpath
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.nav import Navigation
+from mkdocs.structure.pages import Page
+
+from plugins.book import glossary
+from plugins.book.bibliography import BibliographyError, Work, load
+from plugins.book.config import BookConfig
+from plugins.book.extension import Book, BookExtension
+from plugins.book.figures import Figures
+from plugins.book.labels import Labels
+from plugins.book.typed_numbers import typed_numbers
+from plugins.shared import locate
+from plugins.shared.cache import Cache
+from plugins.shared.errors import Defect
+
+log = get_plugin_logger("book")
+
+STYLESHEET = "assets/book/book.css"
+
+
+class BookPlugin(BasePlugin[BookConfig]):  # type: ignore[no-untyped-call]
+    """Numbered figures, tables and equations, citations, a glossary, and a check of typed numbers."""
+
+    def __init__(self) -> None:
+        self._book: Book | None = None
+        self._locate = locate.LocateExtension()
+        self._terms: dict[str, str] = {}
+
+    def on_config(self, config: MkDocsConfig) -> MkDocsConfig | None:
+        """Read the bibliography and add the Markdown extension. Runs again before every rebuild."""
+        self._close()
+        self._book = None
+        if not self.config.enabled:
+            return None
+        root = Path(config.config_file_path).parent if config.config_file_path else Path.cwd()
+        docs, engine, cache = Path(config.docs_dir), root / self.config.engine, root / self.config.cache_dir
+        drawings = Cache(cache / "figures" if self.config.cache else None)
+        figures = Figures(docs / self.config.figures, engine, drawings, cache / "bytecode")
+        self._book = Book(figures, self._works(docs / self.config.bibliography, config), self.config.figures)
+        self._book.complain = lambda defect: log.warning("%s", defect)
+        self._locate = locate.install(config)
+        extensions: list[Any] = config.markdown_extensions
+        extensions.append(BookExtension(self._book))
+        config.extra_css.append(STYLESHEET)
+        config.watch.append(str(engine))
+        return config
+
+    def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
+        """Publish the style sheet and read the glossary."""
+        if self._book is None:
+            return files
+        files.append(File.generated(config, STYLESHEET, abs_src_path=str(Path(__file__).with_name("book.css"))))
+        page = files.get_file_from_path(self.config.glossary)
+        self._terms = glossary.definitions(page.content_string) if page else {}
+        return files
+
+    def on_nav(self, nav: Navigation, *, config: MkDocsConfig, files: Files) -> None:
+        """Number what the chapter's pages show, in the order of the navigation."""
+        if self._book is None:
+            return
+        pages = [page.file for page in nav.pages if self._serves(page.file.src_uri)]
+        self._book.labels = Labels.of((file.src_uri, file.content_string) for file in pages)
+        for name, second, first in self._book.labels.doubles:
+            what = f"'{name}' is already the name of {first.title} in {first.page}:{first.line}"
+            path = locate.source_path(posixpath.join(config.docs_dir, second.page), config)
+            log.warning("%s", Defect(path, second.line, what, "give it another name"))
+
+    # Last, so that the other plugins see the author's text and not the glossary behind it.
+    @event_priority(-100)
+    def on_page_markdown(self, markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str | None:
+        """Tell the extension which page comes next, check its numbers, and append the glossary."""
+        if self._book is None:
+            return None
+        self._locate.enter(page, markdown, config)
+        self._book.page, self._book.report = page.file.src_uri, self._report
+        if not self._serves(page.file.src_uri):
+            return None
+        for line, text in typed_numbers(markdown):
+            fix = "compute it with `{engine} …`, cite its source in the same sentence, or mark a definition with <dfn>"
+            self._report(self._locate.first_line + line - 1, f"'{text}' is a typed number", fix)
+        if page.file.src_uri == self.config.glossary:
+            return None
+        return f"{markdown}\n\n{glossary.abbreviations(self._terms)}\n"
+
+    def on_post_build(self, *, config: MkDocsConfig) -> None:
+        """End the child process."""
+        self._close()
+
+    def on_build_error(self, error: Exception) -> None:
+        """End the child process."""
+        self._close()
+
+    def _serves(self, page: str) -> bool:
+        """Whether a page belongs to the chapter."""
+        return page.startswith(f"{self.config.chapter}/")
+
+    @staticmethod
+    def _works(path: Path, config: MkDocsConfig) -> dict[str, Work]:
+        if not path.is_file():
+            return {}
+        try:
+            return load(path)
+        except BibliographyError as error:
+            log.warning("%s", Defect(locate.source_path(str(path), config), None, str(error)))
+            return {}
+
+    def _report(self, line: int | None, what: str, fix: str) -> None:
+        """A mistake of an author: a warning, which fails the strict build."""
+        log.warning("%s", self._locate.defect(line, what, fix))
+
+    def _close(self) -> None:
+        if self._book is not None:
+            self._book.figures.close()

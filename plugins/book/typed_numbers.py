@@ -1,0 +1,45 @@
+"""Finds numbers with a unit or a scale that an author typed: each should be computed, cited, or a definition."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from plugins.book.source import without_fences
+
+_UNITS = (
+    r"(?:[kMGTPEZ]i?)?(?:B|bytes?|bits?)(?:/s|/FLOP)?|[kMGTPEZ]?FLOPs?(?:/s|/B|/byte|/token)?|[num]s|µs"
+    r"|%|per\s?cent|×|x\b|times|fold|[kMGT]?Wh?|[kMG]Hz|USD|dollars?|cents?|tokens?(?:/s)?|parameters|operations"
+    r"|seconds?|minutes?|hours?|days?|weeks?|months?|years?|thousand|million|billion|trillion|tonnes?|GPUs?"
+)
+_NUMBER = r"(?<![\w.,^/-])[$€]?\d[\d,.]*(?:[-–]\d[\d,.]*)?(?:\s?×\s?10\S+|e[+-]?\d+)?"
+_TYPED = re.compile(rf"{_NUMBER}(?!-bit)[\s\u00a0-]?(?:{_UNITS})(?![\w/])|[$€]\d[\d,.]*|{_NUMBER}[MBTk](?!\w)")
+_HIDDEN = re.compile(
+    r"<!--.*?-->|<dfn>.*?</dfn>|\$\$.*?\$\$|(?<!\\)\$(?!\s)(?:\\.|[^\\$])+?(?<!\s)\$"
+    r"|(?<!`)(?P<ticks>`+)(?!`)(?P<code>.*?)(?<!`)(?P=ticks)(?!`)|\]\([^)\s]*\)|<[^>\n]+>|\{[.#][^}\n]*\}",
+    re.DOTALL,
+)
+"""What is no prose: comments, definitions, formulas, code spans, addresses, tags."""
+_EVIDENCE = re.compile(r"\{(?:cite|claim)\}")
+_CITED, _OTHER = "\ufffc", "\ufffd"
+_SENTENCE = re.compile(r"(?:[^.!?\n]|[.!?](?!\s|$)|\n(?!\s*\n|[-*#|/+]|\d+\.))+[.!?]?", re.MULTILINE)
+
+
+def typed_numbers(markdown: str) -> Iterator[tuple[int, str]]:
+    """Line and text of each number with a unit or scale in a sentence that cites neither a work nor a claim.
+
+    Numbers within inline expressions, formulas, code, addresses and `<dfn>` are no findings. A definition is marked
+    as one: `<dfn>1 GB is 10⁹ bytes</dfn>`.
+    """
+    text = _HIDDEN.sub(_mark, without_fences(markdown))
+    for sentence in _SENTENCE.finditer(text):
+        if _CITED in sentence[0]:
+            continue
+        for found in _TYPED.finditer(sentence[0]):
+            yield text.count("\n", 0, sentence.start() + found.start()) + 1, " ".join(found[0].split())
+
+
+def _mark(hidden: re.Match[str]) -> str:
+    """A sign for what is hidden, with its line ends, so that lines keep their place."""
+    cites = _EVIDENCE.match((hidden["code"] or "").strip())
+    return (_CITED if cites else _OTHER) + "\n" * hidden[0].count("\n")
