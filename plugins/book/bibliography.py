@@ -27,7 +27,7 @@ class Work:
         authors: Last names, in order.
         title: Without TeX.
         year: As printed.
-        where: Journal, proceedings or publisher; empty for a preprint that has none.
+        where: Journal, proceedings, publisher, or the number of a preprint that has none of them; may be empty.
         url: Its lasting address.
     """
 
@@ -73,7 +73,8 @@ def _work(key: str, entry: Any) -> Work:
     missing = [name for name in REQUIRED if not (authors if name == "author" else fields.get(name))]
     if missing:
         raise BibliographyError(f"the entry '{key}' has no {', no '.join(missing)}")
-    where = fields.get("journal") or fields.get("booktitle") or fields.get("publisher") or ""
+    preprint = f"arXiv {fields['eprint']}" if fields.get("eprint") else ""
+    where = next((fields[name] for name in ("journal", "booktitle", "publisher") if fields.get(name)), preprint)
     return Work(key, authors, fields["title"], fields["year"], where, _address(key, fields))
 
 

@@ -272,7 +272,7 @@ def _listed(key: str, work: Work) -> Element:
     item.text = AtomicString(f"{work.people} ({work.year}). ")
     link = SubElement(item, "a", {"href": work.url})
     link.text = AtomicString(work.title)
-    link.tail = AtomicString(". ")
+    link.tail = AtomicString(". " if work.where else ".")
     if work.where:
         place = SubElement(item, "em")
         place.text, place.tail = AtomicString(work.where), AtomicString(".")

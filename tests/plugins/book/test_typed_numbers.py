@@ -28,7 +28,8 @@ def test_a_number_with_a_unit_or_scale_is_typed(number: str) -> None:
     "text",
     [
         "It was 2020, version 3.11, on page 7, in 48 layers.",
-        "A 16-bit format, FP32, GPT-2 and H100.",
+        "A 16-bit format, 16 bits, FP32, GPT-2 and H100.",
+        "Llama 2 70B and GPT-3 175B never reach 100 % or 0 %.",
         "The model has `{engine} model('gpt2').parameters * 4 | GB .1f` and `{record} a/b: c | 3 GB`.",
         "The formula $6 N D$ and $C = 12 GB$.",
         "$$\nC = 80 GB\n$$\n",

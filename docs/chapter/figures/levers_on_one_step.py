@@ -1,0 +1,36 @@
+"""The step time of GPT-2 XL as one lever after the other is pulled, predicted by the engine."""
+
+from typing import Any
+
+from engine import model, step_time
+from plugins.book.drawing import Drawing, canvas
+from plugins.shared.svg import INK
+
+CHANGES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("FP32", {"mode": "fp32", "attention": "standard"}),
+    ("TF32 products", {"mode": "fp32", "tf32": True, "attention": "standard"}),
+    ("BF16 autocast", {"mode": "amp-bf16", "attention": "standard"}),
+    ("fused attention", {"mode": "amp-bf16"}),
+    ("fused kernels", {"mode": "amp-bf16", "fused": True}),
+)
+
+
+def draw() -> Drawing:
+    """Bars of milliseconds, divided by what bounds them."""
+    steps = [(name, step_time(model("gpt2-xl"), "h100-sxm", 8, 1024, **change)) for name, change in CHANGES]
+    figure, axes = canvas(2.5)
+    names = [name for name, _ in steps]
+    compute = [1000 * step.compute for _, step in steps]
+    rest = [1000 * (step.total - step.compute) for _, step in steps]
+    axes.barh(names, compute, color=INK["compute"], height=0.6, label="arithmetic")
+    style = {"facecolor": INK["surface"], "edgecolor": INK["memory"], "hatch": "//"}
+    axes.barh(names, rest, left=compute, height=0.6, label="memory and launches", **style)  # type: ignore[arg-type]
+    for place, (_, step) in enumerate(steps):
+        axes.text(1000 * step.total + 25, place, f"{1000 * step.total:,.0f} ms, MFU {step.mfu:.0%}", va="center")
+    axes.set_xlim(0, 1600 * steps[0][1].total)
+    axes.set_xlabel("ms per step, predicted")
+    axes.legend(frameon=False, loc="lower right")
+    axes.grid(axis="x", color=INK["border"], linewidth=0.6)
+    axes.invert_yaxis()
+    listed = "; ".join(f"{name} {1000 * step.total:,.0f} ms at an MFU of {step.mfu:.0%}" for name, step in steps)
+    return Drawing(figure, f"Predicted time of a step on one H100, 8 sequences: {listed}.")

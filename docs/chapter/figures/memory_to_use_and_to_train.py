@@ -1,0 +1,38 @@
+"""What a model holds in memory when it answers, and when it trains."""
+
+from typing import Any
+
+from engine import GB, dtype, model, training_memory
+from plugins.book.drawing import Drawing, canvas
+from plugins.shared.svg import INK
+
+NAME = "llama2-7b"
+PARTS = (
+    ("weights", ("parameters",), "memory", "", ""),
+    ("gradients", ("gradients",), "data", "//", "surface"),
+    ("optimizer state", ("optimizer", "master"), "optimizer", "\\\\", "surface"),
+    ("kept for the backward pass", ("activations", "logits"), "activation", "--", "surface"),
+)
+"""Name, components of the ledger, ink, hatch, ground."""
+
+
+def draw() -> Drawing:
+    """Two stacked bars."""
+    ledger = training_memory(NAME, optimizer="adamw", precision="megatron", batch=1)
+    training = [sum(ledger.component(part) for part in parts) / GB for _, parts, *_ in PARTS]
+    using = [model(NAME).parameters * dtype("bf16").bits / 8 / GB, 0.0, 0.0, 0.0]
+    figure, axes = canvas(2.4)
+    left = [0.0, 0.0]
+    for (name, _, ink, hatch, ground), one, other in zip(PARTS, using, training, strict=True):
+        style: dict[str, Any] = {"facecolor": INK[ground or ink], "edgecolor": INK[ink], "hatch": hatch or None}
+        axes.barh(["to answer", "to train"], [one, other], left=left, height=0.55, label=name, linewidth=1.4, **style)
+        left = [left[0] + one, left[1] + other]
+    axes.invert_yaxis()
+    axes.set_xlabel("GB")
+    figure.legend(frameon=False, ncols=2, loc="outside upper left")
+    axes.grid(axis="x", color=INK["border"], linewidth=0.6)
+    listed = ", ".join(f"{name} {value:.1f} GB" for (name, *_), value in zip(PARTS, training, strict=True))
+    return Drawing(
+        figure,
+        f"Two stacked bars. To answer, {NAME} holds {using[0]:.1f} GB of weights. To train, it holds {listed}.",
+    )

@@ -1,0 +1,42 @@
+"""From one token to a whole training run of GPT-2 XL, in operations."""
+
+from engine import count_operations, model
+from plugins.book.drawing import Drawing, canvas
+from plugins.shared.svg import INK
+
+STEPS, BATCH, SEQUENCE = 50_000, 512, 1024
+"""The lighthouse run, as its page defines it."""
+
+
+def draw() -> Drawing:
+    """Operations on a logarithmic axis, from a token's forward pass to the run."""
+    network = model("gpt2-xl")
+    one = count_operations(network, 1, SEQUENCE, attention="standard")
+    step = count_operations(network, BATCH, SEQUENCE, attention="standard").model
+    rows = [
+        ("a token, forward", one.forward / SEQUENCE),
+        (f"{SEQUENCE:,} tokens, forward", one.forward),
+        ("the same, and backward", one.model),
+        (f"a step of {BATCH} sequences", step),
+        (f"{STEPS:,} steps", step * STEPS),
+    ]
+    figure, axes = canvas(2.4)
+    names, values = zip(*rows, strict=True)
+    axes.barh(names, values, color=INK["compute"], height=0.6)
+    axes.set_xscale("log")
+    axes.set_xlim(1e8, 1e25)
+    axes.set_xlabel("FLOPs")
+    axes.set_xticks([1e9, 1e12, 1e15, 1e18, 1e21])
+    axes.minorticks_off()
+    for place, value in enumerate(values):
+        axes.text(value * 2, place, scientific(value), va="center")
+    axes.grid(axis="x", color=INK["border"], linewidth=0.6)
+    axes.invert_yaxis()
+    listed = "; ".join(f"{name}: {scientific(value)}" for name, value in rows)
+    return Drawing(figure, f"Bars of operations on a logarithmic axis, each some orders above the last. {listed}.")
+
+
+def scientific(value: float) -> str:
+    """A number to two digits: `3.4 × 10⁹`."""
+    mantissa, _, power = f"{value:.1e}".partition("e+")
+    return f"{mantissa} × 10{str(int(power)).translate(str.maketrans('0123456789', '⁰¹²³⁴⁵⁶⁷⁸⁹'))}"

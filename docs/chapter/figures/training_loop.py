@@ -1,0 +1,27 @@
+"""One step of training as a loop, with the share of its operations in each part."""
+
+from engine import count_operations, model
+from plugins.book.drawing import Drawing, arrow, box, diagram
+
+
+def draw() -> Drawing:
+    """The loop of forward pass, backward pass and update, for GPT-2 XL."""
+    count = count_operations(model("gpt2-xl"), 1, 1024, attention="standard")
+    forward, backward = (100 * part / count.model for part in (count.forward, count.backward))
+    figure, axes = diagram(2.5, 12, 6.6)
+    box(axes, 0.3, 4.2, 2.7, 1.9, "batch of\ntext", "data")
+    box(axes, 4.4, 4.2, 3.0, 1.9, f"forward pass\n{forward:.0f} % of FLOPs", "compute")
+    box(axes, 8.7, 4.2, 3.0, 1.9, "loss\none number", "fg")
+    box(axes, 8.7, 0.6, 3.0, 1.9, f"backward pass\n{backward:.0f} % of FLOPs", "compute")
+    box(axes, 4.4, 0.6, 3.0, 1.9, "update\nevery weight", "optimizer")
+    arrow(axes, (3.0, 5.15), (4.4, 5.15))
+    arrow(axes, (7.4, 5.15), (8.7, 5.15))
+    arrow(axes, (10.2, 4.2), (10.2, 2.5))
+    arrow(axes, (8.7, 1.55), (7.4, 1.55))
+    arrow(axes, (5.9, 2.5), (5.9, 4.2))
+    axes.text(4.1, 1.55, "then again,\nwith new\nweights", ha="right", va="center")
+    return Drawing(
+        figure,
+        f"A loop: a batch of text enters the forward pass, {forward:.0f} % of the operations, which ends in the loss. "
+        f"The backward pass follows, {backward:.0f} %, then the update of every weight, then the next forward pass.",
+    )
