@@ -17,12 +17,15 @@ import { accessTests } from "./suites/access.mjs";
 import { actTests } from "./suites/act.mjs";
 import { claimTests } from "./suites/claims.mjs";
 import { harnessTests } from "./suites/harness.mjs";
+import { labTests } from "./suites/lab.mjs";
 import { loadingTests } from "./suites/loading.mjs";
 import { pageTests } from "./suites/pages.mjs";
 import { setupTests } from "./suites/setup.mjs";
 import { snippetTests } from "./suites/snippets.mjs";
 
 /** @typedef {import("./harness/world.mjs").World} World */
+
+const suites = [harnessTests, loadingTests, actTests, labTests, snippetTests, pageTests, claimTests, accessTests];
 
 // The browsers end with this process, however it ends.
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
@@ -52,6 +55,6 @@ for (const engine of engines) {
       await world?.server.close();
       await world?.proxy.close();
     });
-    for (const suite of [harnessTests, loadingTests, actTests, snippetTests, pageTests, claimTests, accessTests]) suite(current);
+    for (const suite of suites) suite(current);
   });
 }

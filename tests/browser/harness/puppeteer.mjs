@@ -109,7 +109,7 @@ export async function startPuppeteer(engine, program, proxyPort) {
       for (const name of names.reverse()) await page.keyboard.up(name);
     },
     type: (text) => page.keyboard.type(text),
-    resize: (width, height) => page.setViewport({ width, height }),
+    resize: (width, height) => setViewport(page, { width, height }),
     async screenshot(file) {
       await page.screenshot({ path: /** @type {`${string}.png`} */ (file) });
     },
@@ -128,7 +128,7 @@ export async function startPuppeteer(engine, program, proxyPort) {
  */
 async function newPage(browser, errors) {
   const page = await browser.newPage();
-  await page.setViewport(DESKTOP);
+  await setViewport(page, DESKTOP);
   page.on("pageerror", (error) => errors.push(error instanceof Error ? (error.stack ?? error.message) : String(error)));
   page.on("dialog", (dialog) => void dialog.accept());
   const crash = new Promise((_, fail) => page.on("error", fail));
@@ -136,4 +136,17 @@ async function newPage(browser, errors) {
   /** @template R @param {Promise<R>} answer @returns {Promise<R>} */
   const unlessCrashed = (answer) => Promise.race([answer, /** @type {Promise<never>} */ (crash)]);
   return { page, unlessCrashed };
+}
+
+/**
+ * Sets the viewport. With it puppeteer asks for a screen orientation, which Firefox ESR 140 cannot set; the size holds.
+ * @param {import("puppeteer-core").Page} page
+ * @param {{width: number, height: number}} size
+ */
+async function setViewport(page, size) {
+  try {
+    await page.setViewport(size);
+  } catch (error) {
+    if (!String(error).includes("unknown command emulation.setScreenOrientationOverride")) throw error;
+  }
 }

@@ -34,6 +34,10 @@ export async function newReader({ browser, server, proxy }) {
   await browser.eval(() => {
     localStorage.clear();
     sessionStorage.clear();
+    return new Promise((done) => {
+      const request = indexedDB.deleteDatabase("iron-law");
+      request.onsuccess = request.onerror = () => done(undefined);
+    });
   });
   server.clear();
   proxy.clear();

@@ -24,7 +24,6 @@ import {
   choice,
   damageShelf,
   emptyLedger,
-  emptyShelf,
   EXPLORERS,
   headline,
   importFile,
@@ -67,10 +66,7 @@ export function labTests(world) {
    * @param {import("../harness/world.mjs").Expectation} [expected]
    */
   const labFact = (name, body, expected) =>
-    fact(world, `lab: ${name}`, async (all) => {
-      await emptyShelf(all.browser);
-      await body(all);
-    }, expected);
+    fact(world, `lab: ${name}`, body, expected);
 
   labFact("Act 2 played to the end; the gap is a factor and points, and both agree with the answer", async (all) => {
     const { browser } = all;

@@ -216,14 +216,6 @@ export const damageShelf = () =>
     };
   });
 
-/** The database is no part of what the harness clears between two readers. @param {Browser} browser */
-export const emptyShelf = (browser) =>
-  browser.eval(() => new Promise((done, fail) => {
-    const gone = indexedDB.deleteDatabase("iron-law");
-    gone.onsuccess = () => done(true);
-    gone.onerror = () => fail(gone.error);
-  }));
-
 /** The address of a copy of the page whose storage is refused, as in a browser that blocks all site data.
  * @param {World} world @param {string} page */
 export function refusingStorage({ server, site }, page) {
