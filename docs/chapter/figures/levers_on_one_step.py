@@ -26,10 +26,10 @@ def draw() -> Drawing:
     style = {"facecolor": INK["surface"], "edgecolor": INK["memory"], "hatch": "//"}
     axes.barh(names, rest, left=compute, height=0.6, label="memory and launches", **style)  # type: ignore[arg-type]
     for place, (_, step) in enumerate(steps):
-        axes.text(1000 * step.total + 25, place, f"{1000 * step.total:,.0f} ms, MFU {step.mfu:.0%}", va="center")
+        axes.text(1000 * step.total + 50, place, f"{1000 * step.total:,.0f} ms, MFU {step.mfu:.0%}", va="center")
     axes.set_xlim(0, 1600 * steps[0][1].total)
     axes.set_xlabel("ms per step, predicted")
-    axes.legend(frameon=False, loc="lower right")
+    figure.legend(frameon=False, ncols=2, loc="outside upper left")
     axes.grid(axis="x", color=INK["border"], linewidth=0.6)
     axes.invert_yaxis()
     listed = "; ".join(f"{name} {1000 * step.total:,.0f} ms at an MFU of {step.mfu:.0%}" for name, step in steps)
