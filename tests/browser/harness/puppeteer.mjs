@@ -148,5 +148,6 @@ async function setViewport(page, size) {
     await page.setViewport(size);
   } catch (error) {
     if (!String(error).includes("unknown command emulation.setScreenOrientationOverride")) throw error;
+    await page.waitForFunction((width) => innerWidth === width, {}, size.width);
   }
 }
