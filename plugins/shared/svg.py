@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 from xml.etree.ElementTree import Element, fromstring
 
@@ -62,6 +63,7 @@ def embedded(text: str, title: str, *, width: str = "40rem") -> Element:
     """
     own = "p" + hashlib.sha256(title.encode()).hexdigest()[:8] + "-"
     root = fromstring(text[text.index("<svg") :])
+    _write_out_uses(root)
     for parent in list(root.iter()):
         for child in list(parent):
             if child.tag in (f"{_SVG}metadata", f"{_SVG}style") or not isinstance(child.tag, str):
@@ -73,8 +75,6 @@ def embedded(text: str, title: str, *, width: str = "40rem") -> Element:
         for name, value in attributes.items():
             if name == "id":
                 value = own + value
-            elif name == _LINK:
-                name, value = "href", f"#{own}{value.removeprefix('#')}"
             value = value.replace("url(#", f"url(#{own}")
             for token, color in INK.items():
                 value = value.replace(color, f"var(--il-{token},{color})")
@@ -87,3 +87,18 @@ def embedded(text: str, title: str, *, width: str = "40rem") -> Element:
         root.attrib.pop(name, None)
     root.attrib |= {"role": "img", "aria-label": title, "class": "il-plot"}
     return root
+
+
+def _write_out_uses(root: Element) -> None:
+    """Replace each `use` by a copy of what it uses: the theme's instant navigation trips over its address."""
+    parts = {f"#{node.get('id')}": node for node in root.iter() if node.get("id")}
+    for use in list(root.iter(f"{_SVG}use")):
+        copied = deepcopy(parts[use.attrib.pop(_LINK)])
+        copied.attrib.pop("id")
+        use.tag = f"{_SVG}g"
+        use.set("transform", f"translate({use.attrib.pop('x', '0')} {use.attrib.pop('y', '0')})")
+        use.append(copied)
+    for parent in list(root.iter(f"{_SVG}defs")):
+        for child in list(parent):
+            if child.tag == f"{_SVG}path":
+                parent.remove(child)
