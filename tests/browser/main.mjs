@@ -11,7 +11,7 @@ import { after, before, describe } from "node:test";
 import { findPrograms, launch, wantedEngines } from "./harness/launch.mjs";
 import { refuseForeign } from "./harness/proxy.mjs";
 import { serveSite } from "./harness/server.mjs";
-import { builtSite, pagesOf } from "./harness/site.mjs";
+import { builtSite, firstOfEachSection, pagesOf } from "./harness/site.mjs";
 import { EVIDENCE } from "./harness/world.mjs";
 import { accessTests } from "./suites/access.mjs";
 import { actTests } from "./suites/act.mjs";
@@ -29,6 +29,9 @@ const suites = [harnessTests, loadingTests, actTests, labTests, snippetTests, pa
 
 // The browsers end with this process, however it ends.
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+
+/** Looks at every page where the engine makes no difference; the others look at the first page of each section. */
+const THOROUGH = "chromium";
 
 const engines = wantedEngines();
 const programs = findPrograms(engines);
@@ -48,7 +51,8 @@ for (const engine of engines) {
     before(async () => {
       const proxy = await refuseForeign();
       const server = await serveSite(site);
-      world = { browser: await launch(engine, programs, proxy.port), server, proxy, site, pages };
+      const browser = await launch(engine, programs, proxy.port);
+      world = { browser, server, proxy, site, pages, sample: engine === THOROUGH ? pages : firstOfEachSection(pages) };
     });
     after(async () => {
       await world?.browser.close();

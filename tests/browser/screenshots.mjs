@@ -26,7 +26,7 @@ for (const engine of engines) {
   const proxy = await refuseForeign();
   const server = await serveSite(site);
   const browser = await launch(engine, programs, proxy.port);
-  const world = { browser, server, proxy, site, pages };
+  const world = { browser, server, proxy, site, pages, sample: pages };
   // WebKitGTK's window cannot be as narrow as a phone, nor taller than its screen.
   const wholePages = browser.driver.exactViewport;
   const sizes = wholePages ? { desktop: DESKTOP, phone: PHONE } : { desktop: DESKTOP };

@@ -32,7 +32,7 @@ async function withBrowser(engine, programs, site, body) {
   const server = await serveSite(site);
   const browser = await launch(engine, programs, proxy.port);
   try {
-    const world = { browser, server, proxy, site, pages: [] };
+    const world = { browser, server, proxy, site, pages: [], sample: [] };
     await newReader(world);
     return await body(world);
   } finally {

@@ -45,3 +45,17 @@ export function pagesOf(folder) {
     .map((file) => relative(folder, join(folder, file)).split(sep).slice(0, -1).map((part) => `${part}/`).join(""))
     .sort();
 }
+
+/**
+ * The first page of each section of the site, home among them.
+ * @param {string[]} pages
+ */
+export function firstOfEachSection(pages) {
+  const sections = new Set();
+  return pages.filter((page) => {
+    const section = page.split("/")[0];
+    const first = !sections.has(section);
+    sections.add(section);
+    return first;
+  });
+}

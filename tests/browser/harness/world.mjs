@@ -21,10 +21,12 @@ const TEST_LIMIT_MS = 180_000;
  * @property {import("./proxy.mjs").RefusingProxy} proxy
  * @property {string} site     folder of the built site
  * @property {string[]} pages  addresses of its pages, relative to its root
+ * @property {string[]} sample  those of them to look at for what hardly depends on the engine
  *
  * @typedef {object} Expectation
  * @property {boolean} [foreign]     the test itself asks for something foreign
  * @property {boolean} [pageErrors]  the test itself provokes uncaught errors in the page
+ * @property {number} [limitMs]      the time it may take, where that depends on how many pages the site has
  */
 
 /** Like a reader who comes for the first time: nothing stored, nothing logged, desktop size. @param {World} world */
@@ -53,7 +55,7 @@ export async function newReader({ browser, server, proxy }) {
  * @param {Expectation} [expected]
  */
 export function fact(world, fact, body, expected = {}) {
-  test(fact, { timeout: TEST_LIMIT_MS }, async () => {
+  test(fact, { timeout: expected.limitMs ?? TEST_LIMIT_MS }, async () => {
     const { browser, proxy } = world();
     try {
       await newReader(world());

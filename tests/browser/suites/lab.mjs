@@ -1,8 +1,7 @@
 // The lab: Act 2, the laptop challenge and Act 3 to their ends, and the ledger that keeps them through everything.
 // @ts-check
 import assert from "node:assert/strict";
-import { violations } from "../harness/axe.mjs";
-import { chooseScheme } from "../harness/scheme.mjs";
+import { violationsInLightAndDark } from "../harness/axe.mjs";
 import { fact } from "../harness/world.mjs";
 import {
   actReady,
@@ -352,10 +351,7 @@ export function labTests(world) {
     /** @type {string[]} */
     const found = [];
     const look = async (/** @type {string} */ state) => {
-      for (const scheme of /** @type {const} */ (["light", "dark"])) {
-        await chooseScheme(browser, scheme);
-        found.push(...(await violations(browser)).map((line) => `${state}, ${scheme}: ${line}`));
-      }
+      found.push(...(await violationsInLightAndDark(browser, state)));
       if (browser.driver.exactViewport) {
         await browser.resize(PHONE.width, PHONE.height);
         const width = await browser.eval(() => document.documentElement.scrollWidth);

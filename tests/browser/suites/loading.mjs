@@ -11,8 +11,8 @@ const SETTLE_MS = 500;
 /** @param {() => import("../harness/world.mjs").World} world */
 export function loadingTests(world) {
   fact(world, "loading: no page fetches a byte of Python before intent, and none fetches anything twice gone wrong", async (all) => {
-    const { browser, server, pages } = all;
-    for (const page of pages) {
+    const { browser, server, sample } = all;
+    for (const page of sample) {
       await newReader(all);
       await browser.open(server.base + page);
       const acts = await browser.eval(() => document.querySelectorAll("live-act").length);
