@@ -28,7 +28,8 @@ GEFORCE_RATIOS = {"tf32": 0.5, "fp8": 2.0, "int8": 4.0}
 def every_source() -> list[tuple[str, Source]]:
     found = [(entry.name, source) for entry in RECORDS for source in entry.sources]
     for entry in ACCELERATORS:
-        found += [(entry.name, product.source) for product in (*entry.ceilings, *entry.sustained)]
+        found += [(entry.name, ceiling.source) for ceiling in entry.ceilings]
+        found += [(entry.name, sustained.source) for sustained in entry.sustained]
         found += [(entry.name, entry.attention.source)] if entry.attention else []
         found += [(entry.name, price.source) for price in (entry.rent, entry.purchase) if price]
         found += [(entry.name, entry.memory_source)] if entry.memory_source else []
