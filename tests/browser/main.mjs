@@ -40,29 +40,25 @@ const pages = pagesOf(site);
 rmSync(EVIDENCE, { recursive: true, force: true });
 
 setupTests();
-// Two engines side by side: each waits often. The slowest begins.
-const inOrder = [...engines].sort((one, other) => Number(other === "webkit") - Number(one === "webkit"));
-describe("site", { concurrency: 2 }, () => {
-  for (const engine of inOrder) {
-    describe(engine, { concurrency: false }, () => {
-      /** @type {World | undefined} */
-      let world;
-      const current = () => {
-        if (!world) throw new Error(`${engine} did not start`);
-        return world;
-      };
-      before(async () => {
-        const proxy = await refuseForeign();
-        const server = await serveSite(site);
-        const browser = await launch(engine, programs, proxy.port);
-        world = { browser, server, proxy, site, pages, sample: engine === THOROUGH ? pages : firstOfEachSection(pages) };
-      });
-      after(async () => {
-        await world?.browser.close();
-        await world?.server.close();
-        await world?.proxy.close();
-      });
-      for (const suite of suites) suite(current);
+for (const engine of engines) {
+  describe(engine, () => {
+    /** @type {World | undefined} */
+    let world;
+    const current = () => {
+      if (!world) throw new Error(`${engine} did not start`);
+      return world;
+    };
+    before(async () => {
+      const proxy = await refuseForeign();
+      const server = await serveSite(site);
+      const browser = await launch(engine, programs, proxy.port);
+      world = { browser, server, proxy, site, pages, sample: engine === THOROUGH ? pages : firstOfEachSection(pages) };
     });
-  }
-});
+    after(async () => {
+      await world?.browser.close();
+      await world?.server.close();
+      await world?.proxy.close();
+    });
+    for (const suite of suites) suite(current, engine);
+  });
+}

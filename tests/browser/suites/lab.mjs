@@ -55,10 +55,14 @@ import {
 
 /** @typedef {import("../harness/world.mjs").World} World */
 
+const skipLink = /** @type {const} */ ({ role: "link", name: "Skip to content" });
 const PHONE = { width: 360, height: 740 };
 
-/** @param {() => World} world */
-export function labTests(world) {
+/**
+ * @param {() => World} world
+ * @param {import("../harness/launch.mjs").Engine} engine
+ */
+export function labTests(world, engine) {
   /**
    * @param {string} name
    * @param {(all: World) => Promise<void>} body
@@ -66,6 +70,10 @@ export function labTests(world) {
    */
   const labFact = (name, body, expected) =>
     fact(world, `lab: ${name}`, body, expected);
+
+  /** WebKitGTK takes ten seconds to start Python. What a file may contain is read alike everywhere: two engines test it.
+   * @type {typeof labFact} */
+  const formatFact = engine === "webkit" ? () => {} : labFact;
 
   labFact("Act 2 played to the end; the gap is a factor and points, and both agree with the answer", async (all) => {
     const { browser } = all;
@@ -167,6 +175,8 @@ export function labTests(world) {
   labFact("Act 2 and the challenge can be played with the keyboard alone", async (all) => {
     const { browser } = all;
     await open(all, ACT_2);
+    await tabTo(browser, skipLink);
+    await browser.press("Enter");
     await tabTo(browser, number);
     await browser.type("50");
     await browser.press("Enter");
@@ -180,6 +190,8 @@ export function labTests(world) {
     await tabTo(browser, resetButton);
 
     await open(all, LAPTOP);
+    await tabTo(browser, skipLink);
+    await browser.press("Enter");
     await tabTo(browser, number);
     await browser.type("9.5");
     await browser.press("Enter");
@@ -218,7 +230,7 @@ export function labTests(world) {
     const { browser } = all;
     await open(all, ACT_2);
     await predict(browser, "42");
-    await browser.eval(() => Object.assign(window, { stayed: true }));
+    await browser.eval(() => void Object.assign(window, { stayed: true }));
     await browser.click({ role: "link", name: "Design ledger" });
     await browser.waitFor("live-ledger h2");
     assert.match(await browser.text("live-ledger"), /Prediction 42 %/);
@@ -273,7 +285,7 @@ export function labTests(world) {
     assert.ok(server.log().every((request) => !request.path.includes("ledger=")), "the server never sees the ledger");
   });
 
-  labFact("files that are no ledger are refused in one line and change nothing", async (all) => {
+  formatFact("files that are no ledger are refused in one line and change nothing", async (all) => {
     const { browser } = all;
     const document = await playedLedger(all);
     for (const [text, why] of /** @type {[string, RegExp][]} */ ([
@@ -307,7 +319,7 @@ export function labTests(world) {
     assert.equal(acts["mfu-gap"].memory.controls.prefetch, true);
   });
 
-  labFact("what an older version of the site kept is there, and what is damaged is left out and said", async (all) => {
+  formatFact("what an older version of the site kept is there, and what is damaged is left out and said", async (all) => {
     const { browser, server } = all;
     await open(all, ACT_2);
     await browser.eval(() => {
