@@ -31,6 +31,8 @@ const TEST_LIMIT_MS = 180_000;
 
 /** Like a reader who comes for the first time: nothing stored, nothing logged, desktop size. @param {World} world */
 export async function newReader({ browser, server, proxy }) {
+  // Pages that were left live on for the way back, each with its Python; Firefox starts none when there are too many.
+  await browser.renew();
   await browser.resize(DESKTOP.width, DESKTOP.height);
   await browser.open(server.origin + BLANK_PATH);
   await browser.eval(() => {
