@@ -7,19 +7,15 @@ would gain if communication cost nothing.
 
 from __future__ import annotations
 
-import json
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
-from torch.profiler import ProfilerActivity, profile, record_function
 
-from gpu_bench.intervals import Interval, beyond, clip, covered
+from gpu_bench.intervals import beyond, clip, covered
+from gpu_bench.trace import WINDOW, interval, traced
 
-_WINDOW = "gpu_bench: profiled steps"
 _DEVICE_WORK = ("kernel", "gpu_memcpy", "gpu_memset")
 
 
@@ -33,18 +29,7 @@ class Shares:
 
 def profiled_shares(steps: Callable[[], None], device: torch.device) -> Shares:
     """Run `steps` under the profiler and return what communication took of their time in this process."""
-    activities = [ProfilerActivity.CPU]
-    if device.type == "cuda":
-        activities.append(ProfilerActivity.CUDA)
-    with profile(activities=activities) as profiler, record_function(_WINDOW):
-        steps()
-        if device.type == "cuda":
-            torch.cuda.synchronize(device)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "trace.json"
-        profiler.export_chrome_trace(str(path))
-        events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
-    return shares([event for event in events if event.get("ph") == "X"], device.type)
+    return shares(traced(steps, device), device.type)
 
 
 def shares(events: Sequence[Mapping[str, Any]], device: str) -> Shares:
@@ -55,8 +40,8 @@ def shares(events: Sequence[Mapping[str, Any]], device: str) -> Shares:
     operations: an outer one may do nothing but wait for communication inside it.
     """
     # On a GPU the window is marked a second time, on the device's own line, where it begins and ends with its work.
-    marked = [event for event in events if event["name"] == _WINDOW and event.get("cat") == "user_annotation"]
-    begin, end = _interval(marked[0])
+    marked = [event for event in events if event["name"] == WINDOW and event.get("cat") == "user_annotation"]
+    begin, end = interval(marked[0])
     if device == "cuda":
         work = [event for event in events if event.get("cat") in _DEVICE_WORK]
         communication = [event for event in work if "nccl" in event["name"].lower()]
@@ -65,14 +50,10 @@ def shares(events: Sequence[Mapping[str, Any]], device: str) -> Shares:
         communication = [event for event in events if event["name"].startswith("gloo:")]
         operations = [event for event in events if event.get("cat") == "cpu_op"]
         computation = [event for event in _innermost(operations) if event["name"].startswith("aten::")]
-    sending = clip(map(_interval, communication), begin, end)
-    computing = clip(map(_interval, computation), begin, end)
+    sending = clip(map(interval, communication), begin, end)
+    computing = clip(map(interval, computation), begin, end)
     whole = end - begin
     return Shares(busy=covered(sending) / whole, exposed=beyond(sending, computing) / whole)
-
-
-def _interval(event: Mapping[str, Any]) -> Interval:
-    return event["ts"], event["ts"] + event["dur"]
 
 
 def _innermost(events: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -7,20 +7,17 @@ what a step would gain from an endless supply of batches, not how long making on
 
 from __future__ import annotations
 
-import json
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
-from torch.profiler import ProfilerActivity, profile, record_function
+from torch.profiler import record_function
 
 from gpu_bench.intervals import Interval, beyond, clip, covered
+from gpu_bench.trace import WINDOW, interval, traced
 
 LOADING, TRANSFER, COMPUTE = "loading", "transfer", "compute"
 _PREFIX = "gpu_bench: "
-_WINDOW = f"{_PREFIX}profiled steps"
 _KERNELS = ("kernel", "gpu_memset")
 
 
@@ -31,31 +28,20 @@ def stage(name: str) -> record_function:
 
 def profiled_shares(steps: Callable[[], None], device: torch.device) -> dict[str, float]:
     """Run `steps` under the profiler and return the share of each stage in their time; they sum to 1."""
-    activities = [ProfilerActivity.CPU]
-    if device.type == "cuda":
-        activities.append(ProfilerActivity.CUDA)
-    with profile(activities=activities) as profiler, record_function(_WINDOW):
-        steps()
-        if device.type == "cuda":
-            torch.cuda.synchronize(device)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "trace.json"
-        profiler.export_chrome_trace(str(path))
-        events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
-    return shares([event for event in events if event.get("ph") == "X"], device.type)
+    return shares(traced(steps, device), device.type)
 
 
 def shares(events: Sequence[Mapping[str, Any]], device: str) -> dict[str, float]:
     """The shares `compute`, `transfer`, `loading` and `other`, from the complete events of a trace."""
     host = [event for event in events if event.get("cat") == "user_annotation"]
-    begin, end = next(_interval(event) for event in host if event["name"] == _WINDOW)
+    begin, end = next(interval(event) for event in host if event["name"] == WINDOW)
 
     def marked(name: str) -> list[Interval]:
-        return clip((_interval(event) for event in host if event["name"] == _PREFIX + name), begin, end)
+        return clip((interval(event) for event in host if event["name"] == _PREFIX + name), begin, end)
 
     if device == "cuda":
-        computing = [_interval(event) for event in events if event.get("cat") in _KERNELS]
-        moving = [_interval(event) for event in events if event.get("cat") == "gpu_memcpy" and "HtoD" in event["name"]]
+        computing = [interval(event) for event in events if event.get("cat") in _KERNELS]
+        moving = [interval(event) for event in events if event.get("cat") == "gpu_memcpy" and "HtoD" in event["name"]]
         # A copy from memory that is not pinned goes through a buffer: the host is in it before the device is.
         moving += marked(TRANSFER)
     else:
@@ -68,7 +54,3 @@ def shares(events: Sequence[Mapping[str, Any]], device: str) -> dict[str, float]
         LOADING: beyond(loading, [*computing, *moving]) / whole,
     }
     return {**found, "other": max(0.0, 1.0 - sum(found.values()))}
-
-
-def _interval(event: Mapping[str, Any]) -> Interval:
-    return event["ts"], event["ts"] + event["dur"]
