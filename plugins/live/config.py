@@ -29,6 +29,8 @@ class LiveConfig(Config):  # type: ignore[no-untyped-call]
     cache, cache_dir: whether and where results are kept between builds.
     time_limit_s: the most seconds a snippet, or a function of an act, may take at build.
     acts_dir: the folder of the acts, inside the docs folder. It is not published.
+    home: the folder of the pages where acts are at home. An act may stand on other pages too; the reader's progress and
+        ledger lead to this one.
     records, schema: the folder of the records that acts may show, and the JSON Schema of a record.
     """
 
@@ -37,5 +39,6 @@ class LiveConfig(Config):  # type: ignore[no-untyped-call]
     cache_dir = option.Type(str, default=".cache/live")
     time_limit_s = Positive(default=10)
     acts_dir = option.Type(str, default="acts")
+    home = option.Type(str, default="lab")
     records = option.Type(str, default="gpu_bench/results")
     schema = option.Type(str, default="gpu_bench/schema/record.json")

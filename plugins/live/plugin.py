@@ -53,7 +53,8 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         )
         self._located = locate.install(config)
         self._published: dict[str, Asset] = {}
-        self._questions: dict[str, list[str]] = {}
+        self._places: dict[str, list[Page]] = {}
+        self._asking: set[str] = set()
         extensions: list[Any] = config.markdown_extensions
         extensions.append(LiveExtension(self))
         script = ExtraScriptValue(f"{BASE}/live.js")
@@ -87,8 +88,15 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         if self._runner is None:
             return
         self._runner.close()
+        homes = {name: self._home(pages) for name, pages in self._places.items()}
+        for name, pages in self._places.items():
+            for page in pages:
+                page.content = (page.content or "").replace(render.home_of(name), homes[name])
         # The navigation shows how far the reader is with these: live.js looks the pages up here.
-        listed = Asset(f"{BASE}/questions.json", json_text(self._questions).encode())
+        questions: dict[str, list[str]] = {}
+        for name in (name for name in self._places if name in self._asking):
+            questions.setdefault(homes[name], []).append(name)
+        listed = Asset(f"{BASE}/questions.json", json_text(questions).encode())
         for asset in (*self._published.values(), listed):
             files.append(_file(asset, config))
 
@@ -138,8 +146,9 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
             return self._defect(reference.line, f"there is no act {name!r}", f"Acts: {known}")
         except ActDefect as error:
             return self._warn(error.defect)
+        self._places.setdefault(name, []).append(self._page)
         if baked.description["question"] is not None:
-            self._questions.setdefault(self._page.url, []).append(name)
+            self._asking.add(name)
         source_url = self._publish("acts", name, "py", baked.source)
         spec_urls = {
             chart: self._publish("charts", f"{name}-{chart}", "json", json_text(drawn["spec"]))
@@ -148,6 +157,12 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         first = "first act" not in self._names
         self._names.add("first act")
         return render.act(baked, source_url, spec_urls, math_html, first=first)
+
+    def _home(self, pages: list[Page]) -> str:
+        """The address of the page, among those that show an act, to which the act belongs."""
+        home = next((page for page in pages if page.file.src_uri.startswith(f"{self.config.home}/")), pages[0])
+        # MkDocs calls the page at the site's root "./".
+        return home.url.removeprefix("./")
 
     def _publish(self, folder: str, name: str, suffix: str, content: str) -> str:
         """Add a file, named by its content, and return its URL relative to the current page."""

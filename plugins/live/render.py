@@ -41,9 +41,15 @@ def act(baked: BakedAct, act_url: str, spec_urls: Mapping[str, str], math_html: 
         charts=charts,
         act_url=act_url,
         math_html=math_html,
+        home=home_of(baked.name),
         prefix=f"act-{baked.name}",
         first=first,
     )
+
+
+def home_of(name: str) -> str:
+    """What stands for the address of an act's home page until all pages are rendered."""
+    return f"[[the home of act {name}]]"
 
 
 def defect(found: Defect) -> str:

@@ -174,6 +174,20 @@ def test_the_site_lists_the_pages_that_ask_a_question(site: Site) -> None:
     assert listed == {"lab/act/": ["one", "two"]}
 
 
+def test_an_act_on_two_pages_is_at_home_in_the_lab(site: Site) -> None:
+    write(site, "one", ASKS)
+    write(site, "two", ASKS)
+    site.write("index.md", "# T\n\n/// act | two\n///\n")
+    site.write("chapter/part.md", "# T\n\n/// act | one\n///\n")
+    site.write("lab/act.md", "# T\n\n/// act | one\nThe peek.\n///\n")
+    assert site.build(), site.messages
+    pages = ("index.html", "chapter/part/index.html", "lab/act/index.html")
+    homes = [re.findall(r'data-home="(.*?)"', site.page(page)) for page in pages]
+    assert homes == [[""], ["lab/act/"], ["lab/act/"]]
+    listed = json.loads((site.root / "site/assets/live/questions.json").read_text(encoding="utf-8"))
+    assert listed == {"lab/act/": ["one"], "": ["two"]}
+
+
 def test_two_acts_of_a_page_share_one_pattern(site: Site) -> None:
     write(site, "one", ASKS)
     write(site, "two", ASKS)

@@ -17,7 +17,7 @@ export interface Results {
 
 export const NO_RESULTS: Results = { view: null, verdict: null, feedback: new Map(), engine: "" };
 
-/** `page` is the page's address relative to the site's root. */
+/** `page` is the act's home page, relative to the site's root. */
 export function accountOf(host: HTMLElement, page: string, question: Question | null, memory: Memory, results: Results): Account {
   const late = waiting(host);
   const open = memory.revealed || (question === null && memory.explored);

@@ -13,7 +13,7 @@ import { Question } from "./question";
 import { renderFailure, renderFeedback, renderTable, renderVerdict } from "./render";
 import { confirmInline } from "./confirm";
 import type { State, View } from "./protocol";
-import { documentLedger, documentPython, sitePath } from "./shared";
+import { documentLedger, documentPython } from "./shared";
 import { showChip, showTrouble } from "./status";
 import { showSteps, stepsOf } from "./steps";
 
@@ -28,7 +28,8 @@ class ActPart implements Part {
   readonly #host: HTMLElement;
   readonly #name: string;
   readonly #url: string;
-  readonly #page = sitePath(location.href) ?? "";
+  /** The page to which the act belongs, relative to the site's root; it may stand on others too. */
+  readonly #home: string;
   readonly #python = documentPython();
   readonly #ledger = documentLedger();
   readonly #gone = new AbortController();
@@ -56,6 +57,7 @@ class ActPart implements Part {
     this.#host = host;
     this.#name = host.dataset.name ?? "";
     this.#url = new URL(host.dataset.actUrl ?? "", document.baseURI).href;
+    this.#home = host.dataset.home ?? "";
     this.#controls = slot(host, "controls") as HTMLFieldSetElement;
     const form = host.querySelector<HTMLFormElement>('[data-part="predict"]');
     this.#question = form && new Question(form);
@@ -227,7 +229,7 @@ class ActPart implements Part {
 
   #account(): ReturnType<typeof accountOf> {
     const results = this.#wanted() === this.#shown ? this.#results : NO_RESULTS;
-    return accountOf(this.#host, this.#page, this.#question, this.#memory, results);
+    return accountOf(this.#host, this.#home, this.#question, this.#memory, results);
   }
 
   get #stage(): ReturnType<typeof stageOf> {

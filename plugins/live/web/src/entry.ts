@@ -16,7 +16,7 @@ export interface Entry {
 /** An act in the words and numbers the reader saw, so that a ledger can be read without the site. */
 export interface Account {
   title: string;
-  /** The page's address, relative to the site's root. */
+  /** The act's home page, relative to the site's root. */
   page: string;
   /** The engine that computed the numbers; "" while none did. */
   engine: string;

@@ -3,7 +3,7 @@ import { all, h, setText } from "./dom";
 import { STAGES, type Stage } from "./memory";
 import { assetUrl, documentLedger, sitePath } from "./shared";
 
-/** Page, relative to the site's root -> the acts on it that ask a question. */
+/** Page, relative to the site's root -> the acts at home there that ask a question. */
 export type Questions = Record<string, string[]>;
 
 const WORDS: Record<Stage, string> = {
