@@ -12,10 +12,11 @@ import { findPrograms, launch, wantedEngines } from "./harness/launch.mjs";
 import { refuseForeign } from "./harness/proxy.mjs";
 import { serveSite } from "./harness/server.mjs";
 import { builtSite, firstOfEachSection, pagesOf } from "./harness/site.mjs";
-import { EVIDENCE } from "./harness/world.mjs";
+import { EVIDENCE, factsIn } from "./harness/world.mjs";
 import { accessTests } from "./suites/access.mjs";
 import { actTests } from "./suites/act.mjs";
 import { claimTests } from "./suites/claims.mjs";
+import { everyPageTests } from "./suites/every_page.mjs";
 import { harnessTests } from "./suites/harness.mjs";
 import { labTests } from "./suites/lab.mjs";
 import { loadingTests } from "./suites/loading.mjs";
@@ -25,12 +26,25 @@ import { snippetTests } from "./suites/snippets.mjs";
 
 /** @typedef {import("./harness/world.mjs").World} World */
 
-const suites = [harnessTests, loadingTests, actTests, labTests, snippetTests, pageTests, claimTests, accessTests];
+const suites = [
+  harnessTests,
+  loadingTests,
+  actTests,
+  labTests,
+  snippetTests,
+  pageTests,
+  claimTests,
+  accessTests,
+  everyPageTests,
+];
 
 // The browsers end with this process, however it ends.
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 
-/** Looks at every page where the engine makes no difference; the others look at the first page of each section. */
+/**
+ * Visits every page, and runs the tests of what hardly depends on the engine. The others visit the first page of each
+ * section and run what does: the acts to their ends, Python, storage, rendering.
+ */
 const THOROUGH = "chromium";
 
 const engines = wantedEngines();
@@ -59,6 +73,7 @@ for (const engine of engines) {
       await world?.server.close();
       await world?.proxy.close();
     });
-    for (const suite of suites) suite(current, engine);
+    const facts = factsIn(current, engine === THOROUGH);
+    for (const suite of suites) suite(facts);
   });
 }

@@ -21,12 +21,23 @@ const TEST_LIMIT_MS = 180_000;
  * @property {import("./proxy.mjs").RefusingProxy} proxy
  * @property {string} site     folder of the built site
  * @property {string[]} pages  addresses of its pages, relative to its root
- * @property {string[]} sample  those of them to look at for what hardly depends on the engine
+ * @property {string[]} sample  those of them that this engine visits where a test goes through the site
  *
  * @typedef {object} Expectation
  * @property {boolean} [foreign]     the test itself asks for something foreign
  * @property {boolean} [pageErrors]  the test itself provokes uncaught errors in the page
  * @property {number} [limitMs]      the time it may take, where that depends on how many pages the site has
+ *
+ * @callback Register
+ * @param {string} fact
+ * @param {(world: World) => Promise<void>} body
+ * @param {Expectation} [expected]
+ * @returns {void}
+ *
+ * How a suite registers its tests.
+ * @typedef {object} Facts
+ * @property {Register} everywhere  in every engine: the act's life, Python, storage, rendering
+ * @property {Register} once        in one engine: what the site's own code decides, whatever the engine
  */
 
 /** Like a reader who comes for the first time: nothing stored, nothing logged, desktop size. @param {World} world */
@@ -49,26 +60,29 @@ export async function newReader({ browser, server, proxy }) {
 }
 
 /**
- * Registers a test that starts as a new reader. It fails also when the site asked a foreign host for something, or when a
- * page had an uncaught error; a failure leaves a picture and the page's text in test-results/browser/.
+ * Registers tests that start as a new reader. A test fails also when the site asked a foreign host for something, or when
+ * a page had an uncaught error; a failure leaves a picture and the page's text in test-results/browser/.
  * @param {() => World} world
- * @param {string} fact
- * @param {(world: World) => Promise<void>} body
- * @param {Expectation} [expected]
+ * @param {boolean} thorough  is this the engine that runs the tests of `once`?
+ * @returns {Facts}
  */
-export function fact(world, fact, body, expected = {}) {
-  test(fact, { timeout: expected.limitMs ?? TEST_LIMIT_MS }, async () => {
-    const { browser, proxy } = world();
-    try {
-      await newReader(world());
-      await body(world());
-      if (!expected.foreign) assert.deepEqual(askedByTheSite(proxy.asked()), [], "foreign addresses were asked for");
-      if (!expected.pageErrors) assert.deepEqual(browser.driver.pageErrors(), [], "uncaught errors in the page");
-    } catch (error) {
-      await keepEvidence(browser, fact);
-      throw error;
-    }
-  });
+export function factsIn(world, thorough) {
+  /** @type {Register} */
+  const everywhere = (fact, body, expected = {}) => {
+    test(fact, { timeout: expected.limitMs ?? TEST_LIMIT_MS }, async () => {
+      const { browser, proxy } = world();
+      try {
+        await newReader(world());
+        await body(world());
+        if (!expected.foreign) assert.deepEqual(askedByTheSite(proxy.asked()), [], "foreign addresses were asked for");
+        if (!expected.pageErrors) assert.deepEqual(browser.driver.pageErrors(), [], "uncaught errors in the page");
+      } catch (error) {
+        await keepEvidence(browser, fact);
+        throw error;
+      }
+    });
+  };
+  return { everywhere, once: thorough ? everywhere : () => {} };
 }
 
 /** @param {import("./browser.mjs").Browser} browser @param {string} fact */

@@ -1,7 +1,6 @@
 // Act 1, The Optimizer Memory Tax: the whole scene by mouse and by keyboard, what it keeps, what it must not give away.
 // @ts-check
 import assert from "node:assert/strict";
-import { fact } from "../harness/world.mjs";
 import {
   ACT,
   actReady,
@@ -35,9 +34,9 @@ const TAX = "12.46 GB";
 const SAVING = "How much";
 const REASON = "Why";
 
-/** @param {() => import("../harness/world.mjs").World} world */
-export function actTests(world) {
-  fact(world, "act: played to the end with the mouse, the reader's gap is named", async (all) => {
+/** @param {import("../harness/world.mjs").Facts} facts */
+export function actTests({ everywhere, once }) {
+  everywhere("act: played to the end with the mouse, the reader's gap is named", async (all) => {
     const { browser } = all;
     await openAct(all);
     await browser.click(lockButton);
@@ -69,7 +68,7 @@ export function actTests(world) {
     assert.match(await browser.text(feedback), /less than 20 %.*Right\..*activations halve.*Right\./);
   });
 
-  fact(world, "act: played to the end with the keyboard alone", async (all) => {
+  everywhere("act: played to the end with the keyboard alone", async (all) => {
     const { browser } = all;
     await openAct(all);
     await tabTo(browser, { role: "link", name: "Skip to content" });
@@ -106,7 +105,7 @@ export function actTests(world) {
     await tabTo(browser, resetButton);
   });
 
-  fact(world, "act: a reload keeps the prediction, the controls, the reveal and the answers; reset clears them", async (all) => {
+  everywhere("act: a reload keeps the prediction, the controls, the reveal and the answers; reset clears them", async (all) => {
     const { browser } = all;
     await openAct(all);
     const atFirst = await positions(browser);
@@ -139,7 +138,7 @@ export function actTests(world) {
     assert.equal(await browser.text(verdict), "");
   });
 
-  fact(world, "act: the values baked into the page are the values Python computes in it", async (all) => {
+  everywhere("act: the values baked into the page are the values Python computes in it", async (all) => {
     const { browser } = all;
     await openAct(all);
     const baked = await instruments(browser);
@@ -152,7 +151,7 @@ export function actTests(world) {
     assert.deepEqual(await instruments(browser), baked);
   });
 
-  fact(world, "act: neither page nor traffic states the answer before the reader has committed", async (all) => {
+  once("act: neither page nor traffic states the answer before the reader has committed", async (all) => {
     const { browser, server } = all;
     await openAct(all);
     await browser.eval(() => document.querySelector("live-act")?.scrollIntoView());
@@ -165,7 +164,7 @@ export function actTests(world) {
     assert.equal(server.log().length, before, "choosing an answer asks the server for nothing");
   });
 
-  fact(world, "act: a start of Python that fails says so, and Retry brings the act to life", async (all) => {
+  once("act: a start of Python that fails says so, and Retry brings the act to life", async (all) => {
     const { browser, server } = all;
     server.fault({ path: /pyodide\.asm\.wasm$/, status: 503 });
     await openAct(all);
@@ -180,7 +179,7 @@ export function actTests(world) {
     assert.equal(await browser.has({ role: "alert", name: "Python did not start", within: "live-act" }), false);
   });
 
-  fact(world, "act: without JavaScript the first state stands there complete", async ({ browser, server }) => {
+  everywhere("act: without JavaScript the first state stands there complete", async ({ browser, server }) => {
     // The sandbox switches scripting off for the page as a reader's setting would, in every engine alike.
     server.policy("sandbox allow-same-origin");
     await browser.open(server.base + ACT);

@@ -1,7 +1,6 @@
 // The claims page: folds, the filter by keyboard, its address, links that reach a claim whatever is hidden.
 // @ts-check
 import assert from "node:assert/strict";
-import { fact } from "../harness/world.mjs";
 
 const CLAIMS = "claims/";
 /** A claim in the middle of a long section. */
@@ -28,9 +27,9 @@ async function ready(browser) {
   await browser.waitFor("il-claims form:not([hidden])", 10_000, "the filter");
 }
 
-/** @param {() => import("../harness/world.mjs").World} world */
-export function claimTests(world) {
-  fact(world, "claims: the list starts as an overview, and one button opens all of it", async ({ browser, server }) => {
+/** @param {import("../harness/world.mjs").Facts} facts */
+export function claimTests({ once }) {
+  once("claims: the list starts as an overview, and one button opens all of it", async ({ browser, server }) => {
     await browser.open(server.base + CLAIMS);
     await ready(browser);
     assert.equal((await shown(browser)).length, 0);
@@ -42,7 +41,7 @@ export function claimTests(world) {
     assert.equal((await shown(browser)).length, 0);
   });
 
-  fact(world, "claims: the filter works by keyboard, counts, stays in the address, and is cleared", async ({ browser, server }) => {
+  once("claims: the filter works by keyboard, counts, stays in the address, and is cleared", async ({ browser, server }) => {
     await browser.open(server.base + CLAIMS);
     await ready(browser);
     await browser.focus('il-claims select[name="verdict"]');
@@ -59,7 +58,7 @@ export function claimTests(world) {
     assert.equal((await shown(browser)).length, 0);
   });
 
-  fact(world, "claims: a number of the summary filters by document and verdict", async ({ browser, server }) => {
+  once("claims: a number of the summary filters by document and verdict", async ({ browser, server }) => {
     await browser.open(server.base + CLAIMS);
     await ready(browser);
     const [wanted, address] = await browser.of('a[href*="section=chapter"][href*="contradicted"]', (link) => [
@@ -71,7 +70,7 @@ export function claimTests(world) {
     assert.equal((await shown(browser)).length, wanted);
   });
 
-  fact(world, "claims: a link reaches its claim through folds and filters", async ({ browser, server }) => {
+  once("claims: a link reaches its claim through folds and filters", async ({ browser, server }) => {
     for (const query of ["", "?verdict=open"]) {
       await browser.open(`${server.base}${CLAIMS}${query}#${CLAIM}`);
       await ready(browser);

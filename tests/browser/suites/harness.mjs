@@ -3,12 +3,10 @@
 import assert from "node:assert/strict";
 import { violations } from "../harness/axe.mjs";
 import { askedByTheSite } from "../harness/foreign.mjs";
-import { fact } from "../harness/world.mjs";
 
-/** @param {() => import("../harness/world.mjs").World} world */
-export function harnessTests(world) {
-  fact(
-    world,
+/** @param {import("../harness/world.mjs").Facts} facts */
+export function harnessTests({ everywhere }) {
+  everywhere(
     "harness: a foreign request is noticed, from a page, a style sheet and a module worker",
     async ({ browser, server, proxy }) => {
       server.add("__worker.js", "text/javascript", 'await fetch("https://worker.example/x").catch(() => {}); postMessage(1);');
@@ -27,7 +25,7 @@ export function harnessTests(world) {
     { foreign: true },
   );
 
-  fact(world, "harness: axe-core finds an image without a text and grey on grey", async ({ browser, server }) => {
+  everywhere("harness: axe-core finds an image without a text and grey on grey", async ({ browser, server }) => {
     const address = server.add(
       "__unfair.html",
       "text/html",

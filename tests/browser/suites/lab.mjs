@@ -2,7 +2,6 @@
 // @ts-check
 import assert from "node:assert/strict";
 import { violationsInLightAndDark } from "../harness/axe.mjs";
-import { fact } from "../harness/world.mjs";
 import {
   actReady,
   confirmReset,
@@ -58,24 +57,9 @@ import {
 const skipLink = /** @type {const} */ ({ role: "link", name: "Skip to content" });
 const PHONE = { width: 360, height: 740 };
 
-/**
- * @param {() => World} world
- * @param {import("../harness/launch.mjs").Engine} engine
- */
-export function labTests(world, engine) {
-  /**
-   * @param {string} name
-   * @param {(all: World) => Promise<void>} body
-   * @param {import("../harness/world.mjs").Expectation} [expected]
-   */
-  const labFact = (name, body, expected) =>
-    fact(world, `lab: ${name}`, body, expected);
-
-  /** WebKitGTK takes ten seconds to start Python. What a file may contain is read alike everywhere: two engines test it.
-   * @type {typeof labFact} */
-  const formatFact = engine === "webkit" ? () => {} : labFact;
-
-  labFact("Act 2 played to the end; the gap is a factor and points, and both agree with the answer", async (all) => {
+/** @param {import("../harness/world.mjs").Facts} facts */
+export function labTests({ everywhere, once }) {
+  everywhere("lab: Act 2 played to the end; the gap is a factor and points, and both agree with the answer", async (all) => {
     const { browser } = all;
     await open(all, ACT_2);
     await browser.click(lockButton);
@@ -113,7 +97,7 @@ export function labTests(world, engine) {
     assert.equal(await trail(browser, "The MFU Gap"), "(done)");
   });
 
-  labFact("the challenge: moves are listed and undone, the limit is found, the epilogue opens and wins", async (all) => {
+  everywhere("lab: the challenge: moves are listed and undone, the limit is found, the epilogue opens and wins", async (all) => {
     const { browser } = all;
     await open(all, LAPTOP);
     assert.equal(await browser.has(lever("Update during backward")), false, "the epilogue waits");
@@ -153,7 +137,7 @@ export function labTests(world, engine) {
     assert.equal(await stepsDone(browser), "Predict Explore Reveal Reflect");
   });
 
-  labFact("Act 3 played to the end, with every configuration on offer", async (all) => {
+  everywhere("lab: Act 3 played to the end, with every configuration on offer", async (all) => {
     const { browser } = all;
     await open(all, ACT_3);
     await predict(browser, "1.2");
@@ -172,7 +156,7 @@ export function labTests(world, engine) {
     assert.equal(await stepsDone(browser), "Predict Explore Reveal Reflect");
   });
 
-  labFact("Act 2 and the challenge can be played with the keyboard alone", async (all) => {
+  once("lab: Act 2 and the challenge can be played with the keyboard alone", async (all) => {
     const { browser } = all;
     await open(all, ACT_2);
     await tabTo(browser, skipLink);
@@ -203,7 +187,7 @@ export function labTests(world, engine) {
     await movesSay(browser, []);
   });
 
-  labFact("a reload keeps number, moves and reveal; a reset of the act clears them", async (all) => {
+  everywhere("lab: a reload keeps number, moves and reveal; a reset of the act clears them", async (all) => {
     const { browser } = all;
     await open(all, LAPTOP);
     await predict(browser, "12.5");
@@ -226,7 +210,7 @@ export function labTests(world, engine) {
     assert.deepEqual(await movesOf(browser), []);
   });
 
-  labFact("by the navigation to the ledger and back, without a reload: everything lives on", async (all) => {
+  once("lab: by the navigation to the ledger and back, without a reload: everything lives on", async (all) => {
     const { browser } = all;
     await open(all, ACT_2);
     await predict(browser, "42");
@@ -245,7 +229,7 @@ export function labTests(world, engine) {
     assert.equal(await trail(browser, "The MFU Gap"), "(revealed)");
   });
 
-  labFact("the ledger: its JSON says what was done, and comes back by file and by link", async (all) => {
+  once("lab: the ledger: its JSON says what was done, and comes back by file and by link", async (all) => {
     const { browser, server } = all;
     const document = await playedLedger(all);
     assert.equal(document.chapter, 8);
@@ -285,7 +269,7 @@ export function labTests(world, engine) {
     assert.ok(server.log().every((request) => !request.path.includes("ledger=")), "the server never sees the ledger");
   });
 
-  formatFact("files that are no ledger are refused in one line and change nothing", async (all) => {
+  once("lab: files that are no ledger are refused in one line and change nothing", async (all) => {
     const { browser } = all;
     const document = await playedLedger(all);
     for (const [text, why] of /** @type {[string, RegExp][]} */ ([
@@ -303,7 +287,7 @@ export function labTests(world, engine) {
     }
   });
 
-  labFact("two tabs share one ledger: each sees the other, and neither loses what it did", async (all) => {
+  once("lab: two tabs share one ledger: each sees the other, and neither loses what it did", async (all) => {
     const { browser, server } = all;
     await open(all, ACT_2);
     await secondTab(browser, server.base + ACT_2, "60");
@@ -319,7 +303,7 @@ export function labTests(world, engine) {
     assert.equal(acts["mfu-gap"].memory.controls.prefetch, true);
   });
 
-  formatFact("what an older version of the site kept is there, and what is damaged is left out and said", async (all) => {
+  once("lab: what an older version of the site kept is there, and what is damaged is left out and said", async (all) => {
     const { browser, server } = all;
     await open(all, ACT_2);
     await browser.eval(() => {
@@ -345,7 +329,7 @@ export function labTests(world, engine) {
     assert.equal(await browser.of(number, (input) => input.value), "6");
   });
 
-  labFact("where the browser keeps nothing, the act plays and both pages say so", async (all) => {
+  once("lab: where the browser keeps nothing, the act plays and both pages say so", async (all) => {
     const { browser } = all;
     await browser.open(refusingStorage(all, ACT_2));
     await actReady(browser);
@@ -358,7 +342,7 @@ export function labTests(world, engine) {
     assert.match(await browser.text("live-ledger"), /does not let the site keep anything.*Download it, or copy the link/);
   }, { pageErrors: true });
 
-  labFact("axe-core finds no violation in any state, light and dark, and 360 px are wide enough", async (all) => {
+  once("lab: axe-core finds no violation in any state, light and dark, and 360 px are wide enough", async (all) => {
     const { browser, server } = all;
     /** @type {string[]} */
     const found = [];

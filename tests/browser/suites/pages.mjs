@@ -2,7 +2,6 @@
 // @ts-check
 import assert from "node:assert/strict";
 import { chooseScheme } from "../harness/scheme.mjs";
-import { fact } from "../harness/world.mjs";
 import { actReady, chartSays, instrumentsOpen, openAct, position, predict, set } from "./act_page.mjs";
 import { Snippet } from "./snippet_page.mjs";
 
@@ -11,9 +10,9 @@ const PHONE_HIGH_PX = 740;
 /** Stops of the keyboard from the first instrument to the reveal. */
 const INSTRUMENTS = 9;
 
-/** @param {() => import("../harness/world.mjs").World} world */
-export function pageTests(world) {
-  fact(world, "pages: widgets work after instant navigation to them, away from them, and back", async ({ browser, server }) => {
+/** @param {import("../harness/world.mjs").Facts} facts */
+export function pageTests({ everywhere, once }) {
+  everywhere("pages: widgets work after instant navigation to them, away from them, and back", async ({ browser, server }) => {
     await browser.open(server.base);
     await browser.eval(() => void Object.assign(window, { sameDocument: true }));
     await browser.click({ role: "link", name: "Start with Act 1" });
@@ -40,7 +39,7 @@ export function pageTests(world) {
     assert.equal(starts.length, 1, "one worker served both visits");
   });
 
-  fact(world, "pages: the chart follows the switch between light and dark without being drawn again", async (all) => {
+  everywhere("pages: the chart follows the switch between light and dark without being drawn again", async (all) => {
     const { browser } = all;
     await openAct(all);
     await predict(browser, "About 3 GB");
@@ -60,15 +59,7 @@ export function pageTests(world) {
     assert.equal(await ink(), light);
   });
 
-  fact(world, "pages: no page is wider than a phone of 360 px", async (all) => {
-    const { server, pages } = all;
-    for (const page of pages) {
-      const wide = await overflowAt(all, server.base + page, PHONE_PX);
-      assert.deepEqual(wide, [], `${page || "home"} scrolls sideways at ${PHONE_PX} px`);
-    }
-  });
-
-  fact(world, "pages: on a phone, the chart that stays in view never covers what has the keyboard's focus", async (all) => {
+  once("pages: on a phone, the chart that stays in view never covers what has the keyboard's focus", async (all) => {
     const { browser } = all;
     await openAct(all);
     await browser.resize(PHONE_PX, PHONE_HIGH_PX);
@@ -91,49 +82,5 @@ export function pageTests(world) {
       if (name) covered.push(name);
     }
     assert.deepEqual(covered, []);
-  });
-}
-
-/**
- * What sticks out of a viewport of `width` pixels, empty when the page does not scroll sideways.
- * A frame stands in for the window, because a desktop window of WebKitGTK cannot be as narrow as a phone.
- * @param {import("../harness/world.mjs").World} world
- * @param {string} address
- * @param {number} width
- */
-async function overflowAt({ browser, server }, address, width) {
-  const frame = server.add(
-    "__phone.html",
-    "text/html",
-    `<!doctype html><html lang="en"><title>phone</title><link rel="icon" href="data:,">
-     <iframe title="phone" style="border:0;width:${width}px;height:740px" src="${address}"></iframe>`,
-  );
-  await browser.open(frame);
-  // The theme puts tables into boxes that scroll some time after the page has loaded.
-  await browser.waitFor(
-    () => {
-      const inner = document.querySelector("iframe")?.contentDocument;
-      const tables = [...(inner?.querySelectorAll(".md-typeset table:not([class])") ?? [])];
-      return inner?.readyState === "complete" && tables.every((table) => table.closest(".md-typeset__scrollwrap"));
-    },
-    5000,
-    "every table in its box",
-  );
-  return browser.eval(() => {
-    const inner = /** @type {HTMLIFrameElement} */ (document.querySelector("iframe"));
-    const page = /** @type {Document} */ (inner.contentDocument);
-    const root = page.documentElement;
-    if (root.scrollWidth <= root.clientWidth) return [];
-    // What lies in a box that scrolls or clips is not what makes the page wide.
-    const contained = (/** @type {Element} */ element) => {
-      for (let box = element.parentElement; box && box !== page.body; box = box.parentElement) {
-        if (getComputedStyle(box).overflowX !== "visible") return true;
-      }
-      return false;
-    };
-    const wide = [...page.querySelectorAll("body *")].filter(
-      (element) => element.getBoundingClientRect().right > root.clientWidth + 1 && !contained(element),
-    );
-    return [`${root.scrollWidth} px`, ...wide.slice(0, 8).map((one) => `${one.tagName.toLowerCase()}.${one.className}`)];
   });
 }

@@ -4,20 +4,21 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { askedByTheSite } from "../harness/foreign.mjs";
-import { fact } from "../harness/world.mjs";
 import { ACT } from "./act_page.mjs";
 import { Snippet } from "./snippet_page.mjs";
 
 /** @typedef {import("../harness/world.mjs").World} World */
 
-/** @param {() => World} world */
-export function snippetTests(world) {
-  fact(world, "snippets: what the build printed is what the browser prints, on the pages that have snippets", async (all) => {
+/** @param {import("../harness/world.mjs").Facts} facts */
+export function snippetTests({ everywhere, once }) {
+  everywhere("snippets: what the build printed is what the browser prints, on the pages that have snippets", async (all) => {
     const { browser, server } = all;
     const withSnippets = pagesWith(all, "<live-snippet").filter((page) => all.sample.includes(page));
     assert.ok(withSnippets.length > 0, "the site has snippets");
+    await browser.open(server.base);
     for (const page of withSnippets) {
-      await browser.open(server.base + page);
+      // As a reader goes through the chapter: one Python for all pages.
+      await follow(browser, server.base + page);
       const names = await browser.eval(() =>
         [...document.querySelectorAll("live-snippet")].map((host) => /** @type {HTMLElement} */ (host).dataset.name ?? ""),
       );
@@ -31,7 +32,7 @@ export function snippetTests(world) {
     }
   });
 
-  fact(world, "snippets: Ctrl+Enter runs, a later snippet knows the earlier one's names, an edit survives a reload", async (all) => {
+  everywhere("snippets: Ctrl+Enter runs, a later snippet knows the earlier one's names, an edit survives a reload", async (all) => {
     const { browser } = all;
     const { first, second } = await openTwo(all);
     await first.write("answer = 6 * 7");
@@ -52,7 +53,7 @@ export function snippetTests(world) {
     assert.match(await second.code(), /training_memory/);
   });
 
-  fact(world, "snippets: Stop ends an endless loop within a second, and the page's names are there again", async (all) => {
+  everywhere("snippets: Stop ends an endless loop within a second, and the page's names are there again", async (all) => {
     const { browser } = all;
     const { first, second } = await openTwo(all);
     await first.write("kept = 'still here'");
@@ -83,7 +84,7 @@ export function snippetTests(world) {
     assert.equal(await second.run(), "still here");
   });
 
-  fact(world, "snippets: a traceback shows the reader's code only, and the line is marked", async (all) => {
+  once("snippets: a traceback shows the reader's code only, and the line is marked", async (all) => {
     const { browser } = all;
     const { first } = await openTwo(all);
     await first.write("bytes_each = 4\nbytes_each / 0\n");
@@ -96,7 +97,7 @@ export function snippetTests(world) {
     assert.equal(await first.run(), "well again", "an error does not end Python");
   });
 
-  fact(world, "snippets: the keyboard gets into the editor with Tab and out of it again", async (all) => {
+  once("snippets: the keyboard gets into the editor with Tab and out of it again", async (all) => {
     const { browser } = all;
     const { first } = await openTwo(all);
     const inside = () =>
@@ -119,7 +120,7 @@ export function snippetTests(world) {
     assert.equal(await inside(), false, "Escape, then Tab leaves");
   });
 
-  fact(world, "snippets: the one-key shortcuts of the site stay quiet while the reader types", async (all) => {
+  once("snippets: the one-key shortcuts of the site stay quiet while the reader types", async (all) => {
     const { browser } = all;
     const { first } = await openTwo(all);
     const before = await browser.eval(() => location.href);
@@ -129,8 +130,7 @@ export function snippetTests(world) {
     assert.equal(await first.run().then(() => browser.eval(() => document.activeElement?.tagName !== "INPUT")), true);
   });
 
-  fact(
-    world,
+  once(
     "snippets: import numpy behind a closed network says plainly that it could not be loaded",
     async (all) => {
       const { first } = await openTwo(all);
@@ -144,7 +144,7 @@ export function snippetTests(world) {
     { foreign: true },
   );
 
-  fact(world, "snippets: one inside content tabs runs after its tab is opened", async (all) => {
+  once("snippets: one inside content tabs runs after its tab is opened", async (all) => {
     const { browser, server } = all;
     const page = pagesWith(all, "tabbed-block").find((one) => /tabbed-block[\s\S]*<live-snippet/.test(html(all, one)));
     assert.ok(page !== undefined, "a page of the site has a snippet inside content tabs");
@@ -172,6 +172,18 @@ async function openTwo({ browser, server }) {
   await first.ready();
   await second.ready();
   return { first, second };
+}
+
+/** Follows a link to a page, without a reload. @param {import("../harness/browser.mjs").Browser} browser @param {string} address */
+async function follow(browser, address) {
+  await browser.eval((href) => {
+    const article = document.querySelector("main article");
+    article?.setAttribute("data-left", href);
+    const link = Object.assign(document.createElement("a"), { href });
+    article?.append(link);
+    link.click();
+  }, address);
+  await browser.waitFor(() => !document.querySelector("[data-left]"), 10_000, `instant navigation to ${address}`);
 }
 
 /** Opens the content tab that holds an element, if one does. @param {import("../harness/browser.mjs").Browser} browser @param {string} selector */

@@ -1,0 +1,92 @@
+// One visit to each page for all that is asked of every page: quiet until intent, complete, accessible, phone-wide.
+// @ts-check
+import assert from "node:assert/strict";
+import { violationsInLightAndDark } from "../harness/axe.mjs";
+import { DESKTOP } from "../harness/browser.mjs";
+import { OF_PYTHON } from "./loading.mjs";
+
+/** The pages are many, and the longest have ten thousand elements. */
+const LIMIT_MS = 600_000;
+const PHONE = { width: 360, height: 740 };
+const BOXES_LIMIT_MS = 5000;
+
+/** @typedef {import("../harness/world.mjs").World} World */
+
+/** @param {import("../harness/world.mjs").Facts} facts */
+export function everyPageTests({ everywhere }) {
+  everywhere(
+    "every page: no Python before intent, nothing missing, no axe violation in light and dark, no wider than a phone",
+    async (all) => {
+      /** @type {string[]} */
+      const found = [];
+      for (const page of all.sample) {
+        const says = (/** @type {string} */ line) => found.push(`${page || "home"}: ${line}`);
+        // Chromium 150 crashes in a page in which axe-core has looked at a dozen pages in a chosen scheme.
+        await all.browser.renew();
+        all.server.clear();
+        await all.browser.open(all.server.base + page);
+        const acts = await all.browser.eval(() => document.querySelectorAll("live-act").length);
+        // A page with an act in view may start; every other page must stay quiet, down to its end.
+        if (!acts) await all.browser.eval(() => scrollTo(0, document.body.scrollHeight));
+        (await violationsInLightAndDark(all.browser, "axe")).forEach(says);
+        (await stickingOut(all, page)).forEach((line) => says(`sticks out at ${PHONE.width} px: ${line}`));
+        for (const { path, status } of all.server.log()) {
+          if (!acts && OF_PYTHON.test(path)) says(`fetches ${path}`);
+          if (status >= 400) says(`asks for ${path}, which is not there`);
+        }
+      }
+      assert.deepEqual(found, []);
+    },
+    { limitMs: LIMIT_MS },
+  );
+}
+
+/**
+ * What sticks out of a phone's viewport, empty when the page does not scroll sideways.
+ * @param {World} world
+ * @param {string} page
+ */
+async function stickingOut({ browser, server }, page) {
+  if (browser.driver.exactViewport) {
+    await browser.resize(PHONE.width, PHONE.height);
+  } else {
+    // A frame stands in for the window, because a desktop window of WebKitGTK cannot be as narrow as a phone.
+    const frame = server.add(
+      "__phone.html",
+      "text/html",
+      `<!doctype html><html lang="en"><title>phone</title><link rel="icon" href="data:,">
+       <iframe title="phone" style="border:0;width:${PHONE.width}px;height:${PHONE.height}px" src="${server.base + page}"></iframe>`,
+    );
+    await browser.open(frame);
+  }
+  // The theme puts tables into boxes that scroll some time after the page has loaded.
+  await browser.waitFor(
+    () => {
+      const inner = document.querySelector('iframe[title="phone"]');
+      const shown = inner instanceof HTMLIFrameElement ? inner.contentDocument : document;
+      const tables = [...(shown?.querySelectorAll(".md-typeset table:not([class])") ?? [])];
+      return shown?.readyState === "complete" && tables.every((table) => table.closest(".md-typeset__scrollwrap"));
+    },
+    BOXES_LIMIT_MS,
+    "every table in its box",
+  );
+  const wide = await browser.eval(() => {
+    const inner = document.querySelector('iframe[title="phone"]');
+    const shown = /** @type {Document} */ (inner instanceof HTMLIFrameElement ? inner.contentDocument : document);
+    const root = shown.documentElement;
+    if (root.scrollWidth <= root.clientWidth) return [];
+    // What lies in a box that scrolls or clips is not what makes the page wide.
+    const contained = (/** @type {Element} */ element) => {
+      for (let box = element.parentElement; box && box !== shown.body; box = box.parentElement) {
+        if (getComputedStyle(box).overflowX !== "visible") return true;
+      }
+      return false;
+    };
+    const out = [...shown.querySelectorAll("body *")].filter(
+      (element) => element.getBoundingClientRect().right > root.clientWidth + 1 && !contained(element),
+    );
+    return [`${root.scrollWidth} px`, ...out.slice(0, 8).map((one) => `${one.tagName.toLowerCase()}.${one.className}`)];
+  });
+  if (browser.driver.exactViewport) await browser.resize(DESKTOP.width, DESKTOP.height);
+  return wide;
+}
