@@ -19,6 +19,7 @@ from engine.precision import precision
 
 if TYPE_CHECKING:
     from engine.accelerators import Accelerator, Ceiling, Peak, Price, accelerator, list_accelerators
+    from engine.activation_functions import ActivationFunction, activation_function, list_activation_functions
     from engine.activations import sections
     from engine.attention_io import score_bytes, traffic_ratio
     from engine.blocks import Matmul, Op, Section, Value
@@ -105,6 +106,7 @@ __all__ = [
     "GIB",
     "NODE_OVERHEAD",
     "Accelerator",
+    "ActivationFunction",
     "Advice",
     "Ceiling",
     "Checkpointing",
@@ -147,6 +149,7 @@ __all__ = [
     "__version__",
     "accelerator",
     "activation_bytes_per_layer",
+    "activation_function",
     "all_reduce_factor",
     "amdahl_speedup",
     "attainable",
@@ -185,6 +188,7 @@ __all__ = [
     "linear_scaling",
     "link",
     "list_accelerators",
+    "list_activation_functions",
     "list_links",
     "list_models",
     "list_optimizers",
@@ -232,6 +236,7 @@ __all__ = [
 
 _HOMES = {
     "engine.accelerators": ("Accelerator", "Ceiling", "Peak", "Price", "accelerator", "list_accelerators"),
+    "engine.activation_functions": ("ActivationFunction", "activation_function", "list_activation_functions"),
     "engine.activations": ("sections",),
     "engine.attention_io": ("score_bytes", "traffic_ratio"),
     "engine.blocks": ("Matmul", "Op", "Section", "Value"),
