@@ -71,11 +71,11 @@ if TYPE_CHECKING:
     from engine.optimizers import Optimizer, StateVector, galore, list_optimizers, optimizer
     from engine.parallelism.cluster import Cluster, cluster
     from engine.parallelism.collectives import all_reduce_factor, ring_all_reduce, tree_all_reduce
-    from engine.parallelism.data_parallel import amdahl_speedup, data_parallel_step
+    from engine.parallelism.data_parallel import amdahl_speedup, data_parallel_step, tokens_to_hide
     from engine.parallelism.pipeline_parallel import bubble_fraction, bubble_overhead
     from engine.parallelism.plan import Job, JobTime, job, job_time, weak_scaling
     from engine.parallelism.search import Advice, Configuration, choose, search
-    from engine.parallelism.tensor_parallel import activation_bytes_per_layer
+    from engine.parallelism.tensor_parallel import activation_bytes_per_layer, bytes_sent_per_layer
     from engine.parallelism.zero import state_bytes_per_parameter
     from engine.pipeline import (
         Iteration,
@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from engine.precision import Precision, list_precisions
     from engine.recommenders import DLRM, Recommender
     from engine.records import Source
+    from engine.reliability import checkpoint_interval, failure_overhead, time_between_failures
     from engine.roofline import RooflinePoint, attainable, intensity, matmul_intensity, ridge_point, step_points
     from engine.sizes import Size
     from engine.storage import Storage, list_storage
@@ -158,8 +159,10 @@ __all__ = [
     "bubble_overhead",
     "buffer_bytes",
     "buy",
+    "bytes_sent_per_layer",
     "carbon",
     "chapter_activation_bytes",
+    "checkpoint_interval",
     "chinchilla_tokens",
     "choose",
     "cluster",
@@ -173,6 +176,7 @@ __all__ = [
     "dtype",
     "effective_batch",
     "energy",
+    "failure_overhead",
     "float_format",
     "flops_per_token",
     "format_bytes",
@@ -220,6 +224,8 @@ __all__ = [
     "steps_to_target",
     "throughput",
     "tile_quantization",
+    "time_between_failures",
+    "tokens_to_hide",
     "total_flops",
     "traffic_ratio",
     "training_memory",
@@ -288,11 +294,11 @@ _HOMES = {
     "engine.optimizers": ("Optimizer", "StateVector", "galore", "list_optimizers", "optimizer"),
     "engine.parallelism.cluster": ("Cluster", "cluster"),
     "engine.parallelism.collectives": ("all_reduce_factor", "ring_all_reduce", "tree_all_reduce"),
-    "engine.parallelism.data_parallel": ("amdahl_speedup", "data_parallel_step"),
+    "engine.parallelism.data_parallel": ("amdahl_speedup", "data_parallel_step", "tokens_to_hide"),
     "engine.parallelism.pipeline_parallel": ("bubble_fraction", "bubble_overhead"),
     "engine.parallelism.plan": ("Job", "JobTime", "job", "job_time", "weak_scaling"),
     "engine.parallelism.search": ("Advice", "Configuration", "choose", "search"),
-    "engine.parallelism.tensor_parallel": ("activation_bytes_per_layer",),
+    "engine.parallelism.tensor_parallel": ("activation_bytes_per_layer", "bytes_sent_per_layer"),
     "engine.parallelism.zero": ("state_bytes_per_parameter",),
     "engine.pipeline": (
         "Iteration",
@@ -307,6 +313,7 @@ _HOMES = {
     "engine.precision": ("Precision", "list_precisions"),
     "engine.recommenders": ("DLRM", "Recommender"),
     "engine.records": ("Source",),
+    "engine.reliability": ("checkpoint_interval", "failure_overhead", "time_between_failures"),
     "engine.roofline": ("RooflinePoint", "attainable", "intensity", "matmul_intensity", "ridge_point", "step_points"),
     "engine.sizes": ("Size",),
     "engine.storage": ("Storage", "list_storage"),

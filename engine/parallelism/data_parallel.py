@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from engine.arrays import ceil, maximum, minimum, require_above_zero, require_at_least, require_fraction
 from engine.parallelism.collectives import all_reduce_factor
-from engine.units import Bytes, BytesPerSecond, Count, Ratio, Seconds
+from engine.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds
 
 BUCKET_BYTES: Bytes = 25 * 2**20
 """PyTorch's default bucket, `bucket_cap_mb=25`."""
@@ -96,6 +96,33 @@ def break_even_compute(gradient_bytes: float, devices: Count, bandwidth: BytesPe
     """Seconds of backward pass below which communication is the bottleneck: the network wall."""
     require_above_zero("bandwidth", bandwidth)
     return all_reduce_factor(devices) * gradient_bytes / bandwidth
+
+
+def tokens_to_hide(
+    rate: FlopsPerSecond,
+    bandwidth: BytesPerSecond,
+    devices: Count,
+    gradient_bytes: float = 2,
+) -> Count | float:
+    """Tokens per device and step from which the backward pass is as long as the all-reduce it has to hide.
+
+    The backward pass takes `4 P T / rate` for P parameters and T tokens, the all-reduce `2 (n-1)/n g P / bandwidth`
+    with g bytes of gradient for each. P cancels: `T = (n-1) g rate / (2 n bandwidth)`, whatever the model. Both sides
+    leave out what makes them longer, attention's scores and the latency of hops.
+
+    Args:
+        rate: FLOPs per second that a device keeps up in the backward pass.
+        bandwidth: One-way bytes per second of a device.
+        devices: Replicas.
+        gradient_bytes: Bytes of one parameter's gradient.
+
+    Raises:
+        EngineError: A value out of range.
+    """
+    require_above_zero("rate", rate)
+    require_above_zero("bandwidth", bandwidth)
+    require_above_zero("gradient bytes", gradient_bytes)
+    return all_reduce_factor(devices) * gradient_bytes * rate / (4 * bandwidth)
 
 
 def amdahl_speedup(devices: Count, serial_share: Ratio) -> Ratio:

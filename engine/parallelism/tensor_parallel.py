@@ -28,7 +28,7 @@ def bytes_sent_per_layer(
     tensor_parallel: Count,
     element_bytes: Count = 2,
     recompute: bool = False,
-) -> float:
+) -> Bytes | float:
     """Bytes each device sends per layer and micro-batch, the same with and without sequence parallelism.
 
     `all_reduces_per_layer * 2 (t-1)/t * b s h * element_bytes`. Arguments may be NumPy arrays.

@@ -194,6 +194,17 @@ def test_formulas_take_arrays() -> None:
     assert np.allclose(collectives.tree_all_reduce(1e6, n, 1e9, 1e-6), trees)
 
 
+def test_from_tokens_to_hide_on_the_all_reduce_fits_under_the_backward_pass_of_any_model() -> None:
+    rate, bandwidth = 4e14, 2e10
+    tokens = data_parallel.tokens_to_hide(rate, bandwidth, 64)
+    for parameters in (1e8, 7e9):
+        step = data_parallel.data_parallel_step(
+            6 * parameters * tokens / rate, 2 * parameters, 64, bandwidth, bucket_bytes=2 * parameters / 1e6
+        )
+        assert step.communication == pytest.approx(step.compute * 2 / 3)
+        assert step.scaling_efficiency == pytest.approx(1, abs=1e-5)
+
+
 def test_amdahl_limits_speedup_to_the_serial_share() -> None:
     assert data_parallel.amdahl_speedup(10**9, 0.05) == pytest.approx(20, rel=1e-6)
 
