@@ -1,11 +1,26 @@
-// Accessibility by axe-core: the act before and after the reveal, in light and dark.
+// Accessibility by axe-core: the act before and after the reveal, and what a pointer brings up, in light and dark.
 // @ts-check
 import assert from "node:assert/strict";
-import { violationsInLightAndDark } from "../harness/axe.mjs";
+import { COLOR, violations, violationsInLightAndDark } from "../harness/axe.mjs";
+import { chooseScheme } from "../harness/scheme.mjs";
 import { openAct, predict, revealButton, set, verdictShown } from "./act_page.mjs";
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function accessTests({ everywhere }) {
+export function accessTests({ everywhere, once }) {
+  once("access: the tooltips of the header have contrast enough, light and dark", async ({ browser, server }) => {
+    await browser.open(server.base);
+    for (const scheme of /** @type {const} */ (["light", "dark"])) {
+      await chooseScheme(browser, scheme);
+      const { x, y } = await browser.of("[data-md-component=palette] label:not([hidden])", (label) => {
+        const { left, top, width, height } = label.getBoundingClientRect();
+        return { x: left + width / 2, y: top + height / 2 };
+      });
+      await browser.driver.point(x, y);
+      await browser.waitFor(".md-tooltip--active .md-tooltip__inner");
+      assert.deepEqual(await violations(browser, COLOR), [], scheme);
+    }
+  });
+
   everywhere("access: axe-core finds no violation in the act unlocked, out of memory and revealed, light and dark", async (all) => {
     const { browser } = all;
     /** @type {string[]} */

@@ -2,6 +2,7 @@
 // @ts-check
 import assert from "node:assert/strict";
 import { violationsInLightAndDark } from "../harness/axe.mjs";
+import { OF_PYTHON } from "./loading.mjs";
 import {
   actReady,
   confirmReset,
@@ -25,6 +26,7 @@ import {
   EXPLORERS,
   headline,
   importFile,
+  inChapter,
   LAPTOP,
   LEDGER,
   ledgerButton,
@@ -227,6 +229,33 @@ export function labTests({ everywhere, once }) {
     assert.match(await browser.text(verdict), /You said 42 %/);
     assert.equal(await browser.eval(() => "stayed" in window), true, "the page was not loaded again");
     assert.equal(await trail(browser, "The MFU Gap"), "(revealed)");
+  });
+
+  once("lab: an explorer in the chapter is the one of the lab: no Python before it is seen, one state, one home", async (all) => {
+    const { browser, server } = all;
+    const here = 'live-act[data-name="scaling-explorer"]';
+    const standing = () => browser.of(`${here} [data-slot="headline"]`, (element) => element.textContent);
+    await browser.open(inChapter(all, "chapter/why/", EXPLORERS, "scaling-explorer"));
+    await actReady(browser);
+    await new Promise((done) => setTimeout(done, 500));
+    assert.deepEqual(server.log().filter(({ path }) => OF_PYTHON.test(path)), [], "nothing of Python before the act is seen");
+    const first = await standing();
+    await browser.of(here, (element) => element.scrollIntoView());
+    await browser.waitFor(`${here} [data-slot="state"][data-phase="ready"]`, 45_000, "Python to be ready");
+    await move(browser, choice("network", "10 GbE"));
+    const moved = await standing();
+    assert.notEqual(moved, first);
+
+    await open(all, EXPLORERS);
+    await browser.of(here, (element) => element.scrollIntoView());
+    for (const deadline = Date.now() + 45_000; (await standing()) !== moved; ) {
+      assert.ok(Date.now() < deadline, `the lab's page says ${await standing()}, the chapter's said ${moved}`);
+    }
+    await browser.open(server.base + LEDGER);
+    await browser.waitFor("live-ledger h2");
+    const { acts } = await ledgerDocument(browser);
+    assert.deepEqual(Object.keys(acts), ["scaling-explorer"]);
+    assert.equal(acts["scaling-explorer"].account.page, EXPLORERS);
   });
 
   once("lab: the ledger: its JSON says what was done, and comes back by file and by link", async (all) => {

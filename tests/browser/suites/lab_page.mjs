@@ -216,6 +216,16 @@ export const damageShelf = () =>
     };
   });
 
+/** The address of a chapter page with an act in it, as the build would put it at its end: two of the site's own pages in one.
+ * @param {World} world @param {string} chapter @param {string} home the page that has the act @param {string} act */
+export function inChapter({ server, site }, chapter, home, act) {
+  const read = (/** @type {string} */ page) => readFileSync(join(site, page, "index.html"), "utf8");
+  const block = new RegExp(`<live-act [^>]*data-name="${act}"[\\s\\S]*?</live-act>`).exec(read(home))?.[0];
+  assert.ok(block, `${home} has no act ${act}`);
+  const html = read(chapter).replace(/<\/article>/, () => `${block}</article>`);
+  return server.add(`${chapter}with-act.html`, "text/html; charset=utf-8", html);
+}
+
 /** The address of a copy of the page whose storage is refused, as in a browser that blocks all site data.
  * @param {World} world @param {string} page */
 export function refusingStorage({ server, site }, page) {
