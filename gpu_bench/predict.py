@@ -87,6 +87,11 @@ def predicted_peak(case: TrainingCase, kind: str) -> int | None:
     return memory["peak"] if memory else None
 
 
+def predicted_seconds(case: TrainingCase, name: str | None) -> float | None:
+    """Seconds of a step by the engine on the GPU that the driver calls `name`; None where it has no model of it."""
+    return _seconds(case, name)[0]
+
+
 def _memory(case: TrainingCase, backend: Any) -> tuple[dict[str, int] | None, list[str]]:
     policy = engine_checkpointing(case)
     if case.precision not in _PRECISIONS:

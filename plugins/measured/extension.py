@@ -20,7 +20,7 @@ from markdown.util import STX
 from pymdownx.blocks import BlocksExtension, BlocksProcessor  # type: ignore[import-untyped]
 from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
 
-from plugins.measured import claims_page
+from plugins.measured import claims_page, fit
 from plugins.measured.claims import Claims
 from plugins.measured.claims_list import Mentions
 from plugins.measured.computed import Computed
@@ -83,6 +83,7 @@ class MeasuredExtension(BlocksExtension):  # type: ignore[misc]
         """Register the block."""
         block_mgr.register(_MeasuredBlock, {})
         block_mgr.register(_ClaimsBlock, {})
+        block_mgr.register(_FitBlock, {})
 
 
 class _InlineNumber(InlineProcessor):
@@ -120,6 +121,13 @@ class _ClaimsBlock(_MeasuredBlock):
 
     NAME = "claims"
     KIND = "claims list"
+
+
+class _FitBlock(_MeasuredBlock):
+    """`/// fit | 16`, whose content is YAML: what fits a card of so many gigabytes."""
+
+    NAME = "fit"
+    KIND = "fit"
 
 
 class _Filler(Treeprocessor):
@@ -179,6 +187,9 @@ def _made(
     kind, text = place.attrib[_KIND], place.attrib[_TEXT]
     if kind == "table":
         return _table(place, sources, page.links)
+    if kind == "fit":
+        documents = [record.document for record in sources.records.records]
+        return fit.build(fit.parse(text, place.text or ""), documents)
     if kind == "claims list":
         return claims_page.block(text, sources.claims, page.mentions, page.links)
     if kind == "claim":

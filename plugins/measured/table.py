@@ -45,11 +45,16 @@ def rows(options: TableOptions, suite: str, records: Records, plan: Mapping[str,
     measured = [record.case for record in records.select(suite)]
     known = list(dict.fromkeys([*plan.get(suite, ()), *measured]))
     found: list[Row] = []
-    for case, label in _expanded(options.cases or {name: name for name in known}, known).items():
+    asked = _expanded(options.cases or {name: name for name in known}, known)
+    for case, label in asked.items():
         if case not in known:
             raise OptionError(f"suite '{suite}' has no case '{case}'", suggestion(case, known))
         matches = records.select(suite, case=case, device=options.device)
-        found += [row for record in matches for row in _of(record, label, options)] or [Row(case, label, None)]
+        made = [row for record in matches for row in _of(record, label, options)] or [Row(case, label, None)]
+        if options.rows != "cases" and len(asked) > 1:
+            # Parts of several cases have the same names.
+            made = [row if row.label == label else replace(row, label=f"{label}, {row.label}") for row in made]
+        found += made
     return found
 
 
@@ -180,7 +185,9 @@ def _missing(options: TableOptions, suite: str, case: str) -> Element:
 
 def _not_measured(options: TableOptions, suite: str) -> Element:
     """What stands in place of a table without any record."""
-    only = next(iter(options.cases)) if len(options.cases) == 1 else ""
+    one = next(iter(options.cases)) if len(options.cases) == 1 else ""
+    # The shell has no use for a name that stands for several.
+    only = "" if "*" in one else one
     return element(
         "div",
         element("p", element("strong", options.caption)),

@@ -107,6 +107,15 @@ def test_the_policies_of_a_fit_are_rows(site: Site) -> None:
         '  - {label: Measured, path: largest_batch, unit: "1", format: d}\n///\n'
     )
     assert rows(site.build()) == [[name, "4", "5"] for name in plan["policies"]]
+    size = plan["name"].rpartition("-")[2]
+    site.page(
+        "/// measured | fit\ncaption: Fit\nrows: policies\ncases: [fit-16gb-*]\ncolumns:\n"
+        '  - {label: Engine, path: predicted_batch, unit: "1", format: d}\n///\n'
+    )
+    found = [row for row in rows(site.build()) if row[1] == "4"]
+    assert found == [[f"{size}, {name}", "4"] for name in plan["policies"]], (
+        "parts of several cases have the same names"
+    )
 
 
 def test_errors_and_ratios_are_computed_from_the_record(site: Site) -> None:
