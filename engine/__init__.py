@@ -88,10 +88,19 @@ if TYPE_CHECKING:
         workers_to_feed,
     )
     from engine.precision import Precision, list_precisions
+    from engine.products import product_bytes, product_seconds
     from engine.recommenders import DLRM, Recommender
     from engine.records import Source
     from engine.reliability import checkpoint_interval, failure_overhead, time_between_failures
-    from engine.roofline import RooflinePoint, attainable, intensity, matmul_intensity, ridge_point, step_points
+    from engine.roofline import (
+        RooflinePoint,
+        attainable,
+        intensity,
+        least_seconds,
+        matmul_intensity,
+        ridge_point,
+        step_points,
+    )
     from engine.sizes import Size
     from engine.storage import Storage, list_storage
     from engine.tensors import MemoryLedger, Moment, Tensor
@@ -189,6 +198,7 @@ __all__ = [
     "joules_per_token",
     "korthikanti_hardware_flops",
     "korthikanti_model_flops",
+    "least_seconds",
     "linear_scaling",
     "link",
     "list_accelerators",
@@ -205,7 +215,9 @@ __all__ = [
     "model",
     "optimizer",
     "precision",
+    "product_bytes",
     "product_parameters",
+    "product_seconds",
     "rent",
     "resnet50",
     "ridge_point",
@@ -311,10 +323,19 @@ _HOMES = {
         "workers_to_feed",
     ),
     "engine.precision": ("Precision", "list_precisions"),
+    "engine.products": ("product_bytes", "product_seconds"),
     "engine.recommenders": ("DLRM", "Recommender"),
     "engine.records": ("Source",),
     "engine.reliability": ("checkpoint_interval", "failure_overhead", "time_between_failures"),
-    "engine.roofline": ("RooflinePoint", "attainable", "intensity", "matmul_intensity", "ridge_point", "step_points"),
+    "engine.roofline": (
+        "RooflinePoint",
+        "attainable",
+        "intensity",
+        "least_seconds",
+        "matmul_intensity",
+        "ridge_point",
+        "step_points",
+    ),
     "engine.sizes": ("Size",),
     "engine.storage": ("Storage", "list_storage"),
     "engine.tensors": ("MemoryLedger", "Moment", "Tensor"),

@@ -1,0 +1,67 @@
+"""Where the operations of a step are, and where its time is at best."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from engine import accelerator, model, step_points
+from engine.roofline import RooflinePoint, least_seconds
+from plugins.book.drawing import Drawing, canvas
+from plugins.shared.svg import INK
+
+GPT2_XL, H100 = model("gpt2-xl"), accelerator("h100-sxm")
+BATCH, SEQUENCE = 8, 1024
+PARTS: Mapping[str, dict[str, Any]] = {
+    "products": {"facecolor": INK["compute"], "edgecolor": INK["compute"]},
+    "attention's core": {"facecolor": INK["surface"], "edgecolor": INK["compute"], "hatch": "\\\\"},
+    "small operations": {"facecolor": INK["surface"], "edgecolor": INK["memory"], "hatch": "//"},
+}
+"""What is summed, and how it looks."""
+BARS = (
+    ("operations", "flash", False),
+    ("time, attention\nwritten out", "standard", False),
+    ("time, attention\nfused", "flash", False),
+    ("time, everything\nfused", "flash", True),
+)
+
+
+def part_of(point: RooflinePoint) -> str:
+    """The part of a step that a kernel belongs to."""
+    if point.name.startswith("attn.core"):
+        return "attention's core"
+    return "products" if point.intensity > 100 else "small operations"
+
+
+def draw() -> Drawing:
+    """One bar of shares of FLOPs, three of milliseconds, each of 100 percent."""
+    figure, axes = canvas(2.5)
+    said = []
+    for place, (name, attention, fused) in enumerate(BARS):
+        sums: Counter[str] = Counter()
+        for one in step_points(
+            GPT2_XL,
+            H100,
+            BATCH,
+            SEQUENCE,
+            mode="amp-bf16",
+            attention="flash" if attention == "flash" else "standard",
+            fused=fused,
+        ):
+            seconds = least_seconds(one.flops, one.bytes, one.ridge * H100.bandwidth, H100.bandwidth)
+            sums[part_of(one)] += one.count * (one.flops if place == 0 else seconds)  # type: ignore[assignment]
+        total, left = sum(sums.values()), 0.0
+        for part, style in PARTS.items():
+            share = 100 * sums[part] / total
+            axes.barh(place, share, left=left, height=0.6, label=part if place == 0 else None, **style)
+            left += share
+        note = f"{total / 1e12:.0f} TFLOP" if place == 0 else f"{1000 * total:.0f} ms"
+        axes.text(102, place, note, va="center")
+        shares = ", ".join(f"{part} {sums[part] / total:.1%}" for part in PARTS)
+        said.append(f"{' '.join(name.split())}, {note}: {shares}")
+    axes.set_yticks(range(len(BARS)), [name for name, *_ in BARS])
+    axes.set_xlim(0, 128)
+    axes.set_xticks([0, 25, 50, 75, 100])
+    axes.set_xlabel("% of the step's forward and backward pass")
+    figure.legend(frameon=False, ncols=3, loc="outside upper left", columnspacing=1, handlelength=1.4)
+    axes.invert_yaxis()
+    return Drawing(figure, f"Four stacked bars. {'; '.join(said)}.")
