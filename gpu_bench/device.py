@@ -40,24 +40,26 @@ def slugify(text: str) -> str:
 
 
 def resolve_device(wanted: str) -> torch.device:
-    """`cpu`, `cuda`, or for `auto` the GPU if there is one.
+    """The CPU, the first GPU, or for `auto` the GPU if there is one.
+
+    A GPU comes with its number, which some of PyTorch's functions ask for: 0 is the first that the process may see.
 
     Raises:
         ValueError: When `cuda` is asked for and PyTorch sees none.
     """
     if wanted == "cuda" and not torch.cuda.is_available():
         raise ValueError(f"device 'cuda' is not available: PyTorch {torch.__version__} sees no GPU; allowed: cpu, auto")
-    if wanted == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    return torch.device(wanted)
+    on_gpu = wanted == "cuda" or (wanted == "auto" and torch.cuda.is_available())
+    return torch.device("cuda", 0) if on_gpu else torch.device("cpu")
 
 
 def open_nvml(device: torch.device) -> nvml.Gpu | None:
     """The driver's view of a CUDA device; None for a CPU or where the driver does not answer."""
     if device.type != "cuda":
         return None
-    uuid = str(torch.cuda.get_device_properties(device).uuid)
-    return nvml.open_gpu(uuid if uuid.startswith(("GPU-", "MIG-")) else f"GPU-{uuid}")
+    # PyTorch leaves out what the driver puts before it, which differs for a part of a GPU (MIG).
+    uuid = str(torch.cuda.get_device_properties(device).uuid).removeprefix("GPU-").removeprefix("MIG-")
+    return nvml.open_gpu(f"GPU-{uuid}") or nvml.open_gpu(f"MIG-{uuid}")
 
 
 def describe(device: torch.device) -> DeviceInfo:

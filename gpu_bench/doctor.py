@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,6 +17,9 @@ BUSY_LOAD = 0.5
 """Waiting processes per core above which a CPU counts as busy."""
 BUSY_GPU = 0.05
 """Share of time with a kernel running above which a GPU counts as busy."""
+_LOOKS, _LOOK_S = 5, 0.2
+"""How often, and after how many seconds each, the GPU's use is read: the least counts, since this process too has just
+started to use it."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,10 @@ def examine(wanted: str) -> list[Finding]:
     if device.type == "cuda":
         driver = versions["driver"]
         findings.append(Finding(driver is not None, f"CUDA {versions['cuda']}, driver {driver or 'unknown'}"))
+        # Now this process is surely among those on the GPU, whatever number it has there.
+        torch.cuda.synchronize(device)
         findings += _gpu_findings(open_nvml(device))
+        findings += _compiler_findings()
     load, cores = provenance.load_average(), provenance.cpu_cores() or 1
     if load is not None:
         busy = load > BUSY_LOAD * cores
@@ -61,13 +69,33 @@ def _gpu_findings(gpu: nvml.Gpu | None) -> Iterator[Finding]:
     sample = gpu.sample()
     limit = gpu.power_limit_w()
     yield Finding(True, f"power limit {limit or 'unknown'} W, {sample.temperature_c or 'unknown'} degrees Celsius")
-    others = [pid for pid in gpu.processes() or {} if pid != os.getpid()]
-    yield Finding(not others, f"{len(others)} other processes on the GPU")
-    use = gpu.utilization()
+    # One of them is this one. Inside a container the driver counts by other numbers, or tells of none at all.
+    others = max(len(gpu.processes() or {}) - 1, 0)
+    yield Finding(not others, f"{others} other processes on the GPU")
+    use = _least_use(gpu)
     if use is not None:
         yield Finding(use <= BUSY_GPU, f"GPU busy {use:.0%} of the time")
     abnormal = nvml.ABNORMAL.intersection(sample.throttle_reasons or ())
     yield Finding(not abnormal, f"throttle reasons: {', '.join(sorted(abnormal)) or 'none'}")
+
+
+def _least_use(gpu: nvml.Gpu) -> float | None:
+    """The smallest of several readings of the GPU's use; None when the driver does not say."""
+    found: list[float] = []
+    for _ in range(_LOOKS):
+        use = gpu.utilization()
+        if use is None:
+            return None
+        found.append(use)
+        time.sleep(_LOOK_S)
+    return min(found)
+
+
+def _compiler_findings() -> Iterator[Finding]:
+    """What `torch.compile` needs besides PyTorch."""
+    compiler = os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang") or shutil.which("cc")
+    if compiler is None:
+        yield Finding(True, "no C compiler, which Triton needs: cases that compile will be recorded as unsupported")
 
 
 def report(wanted: str) -> int:

@@ -55,9 +55,10 @@ class Job:
 def run(cases: Sequence[tuple[str, Case]], job: Job, say: Callable[[str], None] = print) -> int:
     """Do the job.
 
+    A record that is not valid is left out and told: hours of other measurements do not wait for it.
+
     Returns:
-        0 when there is a proposal or nothing to propose; 1 when the machine is not fit, nothing was measured, or a
-        record is not valid.
+        0 when there is a proposal or nothing to propose; 1 when the machine is not fit, or no valid record was made.
 
     Raises:
         RunError: When the device is missing, or none of the cases fits it.
@@ -76,15 +77,13 @@ def run(cases: Sequence[tuple[str, Case]], job: Job, say: Callable[[str], None] 
         command=job.command,
     )
     complete = runner.run(in_order(cases, job.committed), settings) == 0
-    files = validation.record_files([measured])
-    faults = [f"{file.parent.name}/{file.name}: {fault}" for file in files for fault in validation.file_faults(file)]
-    if faults or not files:
+    found, faults = _check(validation.record_files([measured]), job.committed)
+    if not found:
         say("\n".join(faults) or "nothing was measured within the budget")
         return 1
-    found = [_Found.of(file, job.committed) for file in files]
     proposed = [one for one in found if one.proposed]
     _copy(proposed, job.out / "proposal")
-    text = pull_request(found, examined, job, complete=complete)
+    text = pull_request(found, examined, job, complete=complete, faults=faults)
     (job.out / "pull-request.md").write_text(text, encoding="utf-8")
     if job.apply:
         _copy(proposed, job.committed)
@@ -132,6 +131,18 @@ class _Found:
         return self.record["status"] in PROPOSED and any(change.verdict != "same" for change in self.changes)
 
 
+def _check(files: Sequence[Path], committed: Path) -> tuple[list[_Found], list[str]]:
+    """The valid records, and what is wrong with the others."""
+    found: list[_Found] = []
+    faults: list[str] = []
+    for file in files:
+        wrong = validation.file_faults(file)
+        faults += [f"{file.parent.name}/{file.name}: {fault}" for fault in wrong]
+        if not wrong:
+            found.append(_Found.of(file, committed))
+    return found, faults
+
+
 def _copy(found: Sequence[_Found], folder: Path) -> None:
     for one in found:
         target = folder / one.file.parent.name / one.file.name
@@ -148,7 +159,9 @@ def _examine(device: str) -> tuple[bool, str]:
     return done.returncode == 0, done.stdout.strip()
 
 
-def pull_request(found: Sequence[_Found], examined: str, job: Job, *, complete: bool) -> str:
+def pull_request(
+    found: Sequence[_Found], examined: str, job: Job, *, complete: bool, faults: Sequence[str] = ()
+) -> str:
     """The text of the pull request, in Markdown."""
     changes = [change for one in found for change in one.changes]
     shown = beyond_noise(changes)
@@ -167,8 +180,9 @@ def pull_request(found: Sequence[_Found], examined: str, job: Job, *, complete: 
     if len(shown) > _MOST_ROWS:
         parts.append(f"{len(shown) - _MOST_ROWS} more rows: `python -m gpu_bench compare OLD NEW` prints them.")
     left_out = [one for one in found if one.record["status"] not in PROPOSED]
-    if left_out:
+    if left_out or faults:
         lines = [f"- {one.file.parent.name}/{one.file.stem}: {_told(one.record)}" for one in left_out]
+        lines += [f"- {fault}" for fault in faults]
         parts.append("\n".join(["**Not proposed**", "", *lines]))
     parts.append("\n".join(["**The machine before the run**", "", "```text", examined, "```"]))
     again = report.command_of(found[0].record)

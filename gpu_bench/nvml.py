@@ -129,7 +129,7 @@ def _library() -> ctypes.CDLL | None:
 
 
 def open_gpu(uuid: str) -> Gpu | None:
-    """The GPU with this UUID (`GPU-…`), or None when the driver does not know it."""
+    """The GPU, or the part of one, with this UUID (`GPU-…`, `MIG-…`), or None when the driver does not know it."""
     library = _library()
     handle = c_void_p()
     if library is None or library.nvmlDeviceGetHandleByUUID(c_char_p(uuid.encode()), byref(handle)) != 0:

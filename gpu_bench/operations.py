@@ -22,7 +22,7 @@ from gpu_bench.device import open_nvml
 from gpu_bench.gpt2 import ACTIVATIONS
 from gpu_bench.nvml import ABNORMAL
 from gpu_bench.techniques.attention import KERNELS
-from gpu_bench.unsupported import kind_of
+from gpu_bench.unsupported import kind_of, told
 
 FORMATS = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 _WARMUP = 3
@@ -90,7 +90,7 @@ def _points(case: OperationsCase, setting: Setting, device: torch.device) -> lis
         kind = kind_of(error)
         if kind is None:
             raise
-        status, message = kind, provenance.redact(str(error).splitlines()[0])
+        status, message = kind, provenance.redact(told(error))
     if device.type == "cuda":
         torch.cuda.empty_cache()
     return [

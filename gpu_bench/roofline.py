@@ -11,11 +11,13 @@ from typing import Any
 
 import torch
 
+from gpu_bench import provenance
 from gpu_bench.case import Case
 from gpu_bench.roofline_case import RooflineCase
 from gpu_bench.roofline_operations import Operation, operations
 from gpu_bench.roofline_rounds import timed_rounds
 from gpu_bench.techniques.fp8 import E4M3, OLDEST
+from gpu_bench.unsupported import kind_of, told
 
 _DTYPES = {"fp32": torch.float32, "tf32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16, "fp8": E4M3}
 _FP8_MULTIPLE = 16
@@ -60,8 +62,11 @@ def _measured(operation: Operation, case: RooflineCase, device: torch.device) ->
     torch.set_float32_matmul_precision("high" if operation.settings.get("format") == "tf32" else "highest")
     try:
         point["samples_s"] = timed_rounds(operation.build(), device, case.rounds)
-    except (torch.OutOfMemoryError, MemoryError) as error:
-        point |= {"status": "oom", "message": str(error).splitlines()[0]}
+    except (MemoryError, RuntimeError) as error:
+        kind = kind_of(error)
+        if kind is None:
+            raise
+        point |= {"status": kind, "message": provenance.redact(told(error))}
     if device.type == "cuda":
         torch.cuda.empty_cache()
     return point

@@ -68,6 +68,8 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
         part["energy"] = clock.measure_energy(trainer, windows[-1], gpu, step_s, case.energy_s)
         part["memory"] = _count_memory(trainer, windows[-1], cuda_memory)
         del trainer
+        # It refers to itself, so only the collector frees it; and a model may nearly fill the GPU.
+        gc.collect()
         if device.type == "cuda":
             torch.cuda.empty_cache()
         part["peaks"] = measure_peaks(case, device)

@@ -20,7 +20,7 @@ from gpu_bench import provenance
 from gpu_bench.device import describe, resolve_device, software
 from gpu_bench.kinds import KINDS, case_from_dict
 from gpu_bench.records import write_json
-from gpu_bench.unsupported import UnsupportedError, kind_of
+from gpu_bench.unsupported import UnsupportedError, kind_of, told
 
 
 def _end_with_runner() -> None:
@@ -56,7 +56,7 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
         kind = kind_of(error)
         if kind is None:
             raise
-        message = provenance.redact(str(error).splitlines()[0])
+        message = provenance.redact(told(error))
         return {"status": kind, "message": message, "started": started, "finished": provenance.utc_now()}
     return {"started": started, "finished": provenance.utc_now(), **report}
 

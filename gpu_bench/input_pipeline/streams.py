@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from itertools import count
 
@@ -32,7 +33,7 @@ def encoding(vocabulary: int) -> Encode:
     return byte_pairs if vocabulary >= VOCABULARY else plain_bytes
 
 
-class Stream(IterableDataset[Tensor]):
+class Stream(IterableDataset[Tensor], ABC):
     """Windows of (sequence + 1,) tokens, int32, without end. Each worker begins in a part of its own.
 
     Args:
@@ -53,9 +54,9 @@ class Stream(IterableDataset[Tensor]):
             yield from ready[:whole].view(-1, self._length)
             ready = ready[whole:]
 
+    @abstractmethod
     def pieces(self, begin: float) -> Iterator[Tensor]:
         """Tokens in pieces of any length, from a share of the whole on, round and round."""
-        raise NotImplementedError
 
 
 class TextStream(Stream):

@@ -97,16 +97,18 @@ def test_a_missing_device_is_one_line_and_status_2(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_an_invalid_record_stops_the_job(first: tuple[Path, Path], tmp_path: Path) -> None:
+def test_an_invalid_record_is_left_out_and_does_not_hold_up_the_others(
+    first: tuple[Path, Path], tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     shutil.copytree(first[0] / "records", out / "records")
     (file,) = out.rglob("gpt2-nano-fp32-adam--*.json")
     record = json.loads(file.read_text(encoding="utf-8"))
     (out / "records" / "smoke-tiny" / "another--cpu.json").write_text(json.dumps(record), encoding="utf-8")
     done = _job(out, tmp_path / "committed", "--apply")
-    assert done.returncode == 1
+    assert done.returncode == 0
     assert "another--cpu.json: the file should be called smoke-tiny/gpt2-nano-fp32-adam" in done.stdout
-    assert not (tmp_path / "committed").exists()
+    assert _names(tmp_path / "committed") == sorted(case.name for case in CASES)
 
 
 def test_a_slowed_down_gpu_is_told_and_not_proposed(first: tuple[Path, Path], tmp_path: Path) -> None:
