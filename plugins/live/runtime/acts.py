@@ -115,11 +115,12 @@ class LoadedAct:
         """Lock in and reveal every answer a reader could give in the default state, to find what a reader would.
 
         Raises:
-            ActError: `compute`, `ledger` or `reveal` fails for an answer, or `reveal` calls an option right that is not
-                the nearest to the engine's.
+            ActError: `compute`, `ledger` or `reveal` fails for an answer, `reveal` calls an option right that is not
+                the nearest to the engine's, or a toggle that is for display only changes more than that.
         """
         question = self.act.question
         state = _mapping(plain(self.act.default_state(), "state"))
+        self._rehearse_display(state)
         if question is None:
             return
         if not isinstance(question, ChoiceQuestion):
@@ -134,6 +135,14 @@ class LoadedAct:
                 said = "right" if correct else "wrong"
                 nearest = f"the option nearest to the answer is {question.correct.value!r}"
                 raise ActError(f"reveal calls {option.value!r} {said}; {nearest}")
+
+    def _rehearse_display(self, state: dict[str, Plain]) -> None:
+        """Move every toggle that is for display only. Raises `ActError` where that changes a result."""
+        for toggle in self.act.controls:
+            if isinstance(toggle, Toggle) and toggle.display_only:
+                moved = {**_mapping(state["controls"]), toggle.name: not toggle.default}
+                if _result(self.compute({**state, "controls": moved})) != _result(self.compute(state)):
+                    raise ActError(f"toggle {toggle.name!r} is for display only, but moving it changes the result")
 
     def _state(self, state: Mapping[str, Any]) -> State:
         if not isinstance(state, Mapping) or not isinstance(state.get("controls"), Mapping):
@@ -226,6 +235,13 @@ def _mapping(value: Plain) -> dict[str, Plain]:
     """The plain form of a dataclass, which is always a mapping."""
     assert isinstance(value, dict)
     return value
+
+
+def _result(view: Plain) -> list[Plain]:
+    """What of a view is a result, rather than the way to show it."""
+    shown = _mapping(view)
+    headline = _mapping(shown["headline"])
+    return [headline["value"], headline["unit"], shown["failure"], shown["ledger"]]
 
 
 def _labels(options: Any) -> Plain:

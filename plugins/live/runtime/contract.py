@@ -105,7 +105,8 @@ class Choice:
 class Toggle:
     """A control that is on or off. Toggles that share a `group` are shown as one set of check boxes under that name.
 
-    `after_reveal` as in `Choice`; the toggles of one group agree on it.
+    `after_reveal` as in `Choice`; the toggles of one group agree on it. With `display_only` it changes what the charts
+    and tables show and nothing else: the number that matters stays, and the reader's ledger does not mention it.
     """
 
     name: str
@@ -114,6 +115,7 @@ class Toggle:
     group: str = ""
     help: str = ""
     after_reveal: bool = False
+    display_only: bool = False
 
 
 Control = Choice | Toggle

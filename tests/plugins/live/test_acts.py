@@ -96,6 +96,15 @@ def test_compute_returns_plain_data() -> None:
     assert json.loads(json.dumps(view)) == view
 
 
+def test_a_toggle_for_display_only_must_not_change_the_result() -> None:
+    quiet = dataclasses.replace(
+        ACT, controls=(ACT.controls[0], live.Toggle("double", "Double", False, display_only=True))
+    )
+    with pytest.raises(ActError, match="toggle 'double' is for display only, but moving it changes the result"):
+        LoadedAct(quiet, "act.py").rehearse()
+    LOADED.rehearse()
+
+
 @given(st.sampled_from(["node", "laptop"]), st.sampled_from([1, 2]), st.booleans())
 def test_every_state_of_the_grid_is_computed(context: str, layers: int, double: bool) -> None:
     view: Any = LOADED.compute({"context": context, "controls": {"layers": layers, "double": double}})
