@@ -125,16 +125,21 @@ class LoadedAct:
             return
         if not isinstance(question, ChoiceQuestion):
             for number in (question.minimum, question.maximum):
-                self.compute({**state, "prediction": number})
-                self.reveal({**state, "prediction": number})
+                self._rehearse_reveal({**state, "prediction": number})
             return
         for option in question.options:
-            self.compute({**state, "prediction": option.value})
-            correct = _mapping(self.reveal({**state, "prediction": option.value}))["correct"]
+            correct = self._rehearse_reveal({**state, "prediction": option.value})
             if correct != same(option.value, question.correct.value):
                 said = "right" if correct else "wrong"
                 nearest = f"the option nearest to the answer is {question.correct.value!r}"
                 raise ActError(f"reveal calls {option.value!r} {said}; {nearest}")
+
+    def _rehearse_reveal(self, state: dict[str, Plain]) -> Plain:
+        """Compute a state before and after its reveal. Returns whether `reveal` calls its prediction right."""
+        self.compute(state)
+        revealed: dict[str, Plain] = {**state, "revealed": True}
+        self.compute(revealed)
+        return _mapping(self.reveal(revealed))["correct"]
 
     def _rehearse_display(self, state: dict[str, Plain]) -> None:
         """Move every toggle that is for display only. Raises `ActError` where that changes a result."""
@@ -148,7 +153,10 @@ class LoadedAct:
         if not isinstance(state, Mapping) or not isinstance(state.get("controls"), Mapping):
             raise ActError("a state needs a context and controls")
         try:
-            return check_state(self.act, State(state.get("context", ""), state["controls"], state.get("prediction")))
+            given = State(
+                state.get("context", ""), state["controls"], state.get("prediction"), state.get("revealed", False)
+            )
+            return check_state(self.act, given)
         except ValueError as error:
             raise ActError(str(error)) from None
 

@@ -123,11 +123,15 @@ Control = Choice | Toggle
 
 @dataclass(frozen=True)
 class State:
-    """Everything `compute` may depend on. `prediction` is None until the reader has locked one in."""
+    """Everything `compute` may depend on. `prediction` is None until the reader has locked one in.
+
+    `revealed` says that the reader has asked for the answer: what gives it away may wait for that.
+    """
 
     context: str
     controls: Mapping[str, Value]
     prediction: Value | None = None
+    revealed: bool = False
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,8 @@ ACT = Act("tiny-act", "Tiny", 3, "s", (Context("c", "C", "d"),),
 def test_the_default_state_is_the_first_context_and_the_defaults() -> None:
     described = LOADED.describe()
     assert isinstance(described, dict)
-    assert described["state"] == {"context": "node", "controls": {"layers": 1.0, "double": False}, "prediction": None}
+    controls = {"layers": 1.0, "double": False}
+    assert described["state"] == {"context": "node", "controls": controls, "prediction": None, "revealed": False}
 
 
 def test_the_description_gives_no_answer_away() -> None:
@@ -114,6 +115,7 @@ def test_every_state_of_the_grid_is_computed(context: str, layers: int, double: 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"revealed": "yes"}, "revealed cannot be 'yes'; allowed: true, false"),
         ({"context": "phone"}, "unknown context 'phone'; allowed: node, laptop"),
         ({"controls": {"layers": 3, "double": True}}, "control 'layers' cannot be 3; allowed: 1.0, 2.0"),
         ({"controls": {"layers": True, "double": True}}, "control 'layers' cannot be True"),
