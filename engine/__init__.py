@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engine.activations import sections
     from engine.attention_io import score_bytes, traffic_ratio
     from engine.blocks import Matmul, Op, Section, Value
-    from engine.checkpointing import Checkpointing, sqrt_placement
+    from engine.checkpointing import Checkpointing, alive_tensors, sqrt_placement
     from engine.convnets import ConvNet, resnet50
     from engine.cost import (
         NODE_OVERHEAD,
@@ -160,6 +160,7 @@ __all__ = [
     "accelerator",
     "activation_bytes_per_layer",
     "activation_function",
+    "alive_tensors",
     "all_reduce_factor",
     "amdahl_speedup",
     "attainable",
@@ -258,7 +259,7 @@ _HOMES = {
     "engine.activations": ("sections",),
     "engine.attention_io": ("score_bytes", "traffic_ratio"),
     "engine.blocks": ("Matmul", "Op", "Section", "Value"),
-    "engine.checkpointing": ("Checkpointing", "sqrt_placement"),
+    "engine.checkpointing": ("Checkpointing", "alive_tensors", "sqrt_placement"),
     "engine.convnets": ("ConvNet", "resnet50"),
     "engine.cost": (
         "NODE_OVERHEAD",

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Literal
 
 from engine.errors import EngineError, require_positive
-from engine.units import Count
+from engine.units import Count, Ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,28 @@ def checkpointing(policy: str | Checkpointing) -> Checkpointing:
     raise EngineError(f"checkpointing {policy!r} is unknown; allowed: none, selective, full, every:K with K at least 1")
 
 
-def sqrt_placement(layers: Count) -> Count:
-    """Blocks per segment that keep the least: about sqrt(L).
+def alive_tensors(layers: Count, every: Count, block_tensors: Ratio = 1) -> Ratio:
+    """What checkpointing has alive at most, in tensors of the size of a block's input: `L / K + K b`.
 
-    With segments of K blocks, L/K inputs and the K blocks of one segment are alive at once; L/K + K is least at
-    sqrt(L) when a block keeps as much as its input. Source: Chen et al. 2016, arXiv 1604.06174, section 4.
+    The inputs of all segments, and everything that the `every` blocks of one segment keep while it is computed again.
+
+    Args:
+        layers: Blocks of the model, L.
+        every: Blocks per segment, K.
+        block_tensors: What one block keeps for its backward pass, over the size of its input, b.
+
+    Source: Chen et al. 2016, arXiv 1604.06174, section 4, where b is 1.
     """
     require_positive("layers", layers)
-    return max(range(1, layers + 1), key=lambda every: (-(math.ceil(layers / every) + every), -every))
+    require_positive("every", every)
+    return math.ceil(layers / every) + every * block_tensors
+
+
+def sqrt_placement(layers: Count, block_tensors: Ratio = 1) -> Count:
+    """Blocks per segment that keep the least: about `sqrt(L / b)`, the smallest when several do.
+
+    With one tensor a block (b = 1) it is the square root of the layers. A transformer's block keeps an order of
+    magnitude more than its input, which moves the optimum to a block or two per segment. See `alive_tensors`.
+    """
+    require_positive("layers", layers)
+    return min(range(1, layers + 1), key=lambda every: (alive_tensors(layers, every, block_tensors), every))

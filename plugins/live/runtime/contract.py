@@ -105,8 +105,7 @@ class Choice:
 class Toggle:
     """A control that is on or off. Toggles that share a `group` are shown as one set of check boxes under that name.
 
-    `after_reveal` as in `Choice`; the toggles of one group agree on it. With `display_only` it changes what the charts
-    and tables show and nothing else: the number that matters stays, and the reader's ledger does not mention it.
+    `after_reveal` as in `Choice`; the toggles of one group agree on it.
     """
 
     name: str
@@ -115,7 +114,6 @@ class Toggle:
     group: str = ""
     help: str = ""
     after_reveal: bool = False
-    display_only: bool = False
 
 
 Control = Choice | Toggle
@@ -123,15 +121,11 @@ Control = Choice | Toggle
 
 @dataclass(frozen=True)
 class State:
-    """Everything `compute` may depend on. `prediction` is None until the reader has locked one in.
-
-    `revealed` says that the reader has asked for the answer: what gives it away may wait for that.
-    """
+    """Everything `compute` may depend on. `prediction` is None until the reader has locked one in."""
 
     context: str
     controls: Mapping[str, Value]
     prediction: Value | None = None
-    revealed: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ export interface State {
   context: string;
   controls: Record<string, Value>;
   prediction: Value | null;
-  revealed: boolean;
 }
 
 export interface Figure {

@@ -1,0 +1,47 @@
+"""Checkpointing GPT-2 XL: what each policy keeps, and how long its step takes."""
+
+from engine import GB, step_time, training_memory
+from plugins.book.drawing import Drawing, canvas
+from plugins.shared.svg import INK
+
+MODEL, CHIP, MODE, BATCH = "gpt2-xl", "h100-sxm", "amp-bf16", 8
+POLICIES = ("none", "selective", "every:12", "every:4", "full")
+SHIFT = {
+    "flash": {"none": (9, -6), "selective": (9, 5), "every:12": (9, 3), "every:4": (-8, 11), "full": (7, -10)},
+    "standard": {"none": (-24, 10), "selective": (9, 0), "every:12": (9, 2), "every:4": (-3, 11), "full": (5, -13)},
+}
+
+
+def draw() -> Drawing:
+    """Points: memory at the peak across, time of a step up; one series for each kind of attention."""
+    figure, axes = canvas(3.1)
+    said = []
+    for attention, title, ink, marker in (
+        ("standard", "standard attention", "limit", "s"),
+        ("flash", "FlashAttention", "memory", "o"),
+    ):
+        points = []
+        for policy in POLICIES:
+            ledger = training_memory(
+                MODEL,
+                optimizer="adamw",
+                precision=MODE,
+                batch=BATCH,
+                attention=attention,  # type: ignore[arg-type]
+                checkpointing=policy,
+                update="fused",
+            )
+            step = step_time(MODEL, CHIP, BATCH, mode=MODE, policy=policy, attention=attention)  # type: ignore[arg-type]
+            points.append((policy, ledger.allocated_peak / GB, 1000 * step.total))
+        axes.scatter([x for _, x, _ in points], [y for *_, y in points], color=INK[ink], marker=marker, label=title)
+        for policy, x, y in points:
+            offset = SHIFT[attention][policy]
+            axes.annotate(policy, (x, y), offset, textcoords="offset points", va="center")
+        said.append(f"{title}: " + ", ".join(f"{policy} {x:.0f} GB and {y:.0f} ms" for policy, x, y in points))
+    axes.set_xlim(25, 125)
+    axes.set_ylim(190, 690)
+    axes.set_xlabel("GB at the peak")
+    axes.set_ylabel("ms per step, predicted")
+    axes.grid(color=INK["border"], linewidth=0.6)
+    figure.legend(frameon=False, ncols=2, loc="outside upper left")
+    return Drawing(figure, f"Points of memory and predicted step time. {'; '.join(said)}.")
