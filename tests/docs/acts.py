@@ -19,7 +19,9 @@ def loaded(name: str, records: str = "") -> LoadedAct:
     return load(name, path.read_text(encoding="utf-8") + records, str(path))
 
 
-def state_of(act: LoadedAct, prediction: float | None = None, **controls: Any) -> dict[str, Any]:
+def state_of(
+    act: LoadedAct, prediction: float | None = None, *, revealed: bool = False, **controls: Any
+) -> dict[str, Any]:
     """The default state with some controls moved."""
     described: Any = act.describe()
     unknown = set(controls) - set(described["state"]["controls"])
@@ -28,6 +30,7 @@ def state_of(act: LoadedAct, prediction: float | None = None, **controls: Any) -
         "context": described["state"]["context"],
         "controls": described["state"]["controls"] | controls,
         "prediction": prediction,
+        "revealed": revealed,
     }
 
 

@@ -44,7 +44,8 @@ def state(
 ) -> dict[str, Any]:
     names = ("precision", "optimizer", "checkpointing", "chunked", "batch")
     later = ("in_backward", "eight_bit", "offload", "laptops")
-    return state_of(act, prediction, **dict(zip(names, book, strict=True)), **dict(zip(later, epilogue, strict=True)))
+    controls: dict[str, Any] = dict(zip(names + later, book + epilogue, strict=True))
+    return state_of(act, prediction, **controls)
 
 
 def need(

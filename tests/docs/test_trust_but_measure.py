@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -113,15 +114,27 @@ def test_a_prediction_within_a_factor_of_a_fifth_is_right(act: LoadedAct, predic
         assert f"{factor:.1f} times {'more' if prediction < question.answer() else 'less'}" in verdict["headline"]
 
 
-def test_nothing_tells_the_engines_count_before_the_commit(act: LoadedAct) -> None:
-    known = public_text(act)
-    assert not [why for why in hidden_texts(act) if why in known]
-    for value in options(act):
-        closed: Any = act.compute(state_of(act, configuration=value))
-        assert closed["headline"]["value"] == "?"
+@pytest.mark.parametrize("prediction", [None, *PREDICTIONS])
+def test_nothing_tells_the_engines_count_before_the_reveal(measured: LoadedAct, prediction: float | None) -> None:
+    known = public_text(measured)
+    assert not [why for why in hidden_texts(measured) if why in known]
+    for value in options(measured):
+        closed: Any = measured.compute(state_of(measured, prediction, configuration=value))
+        opened: Any = measured.compute(state_of(measured, 2, revealed=True, configuration=value))
         assert not closed["data"]["parts"]
-        assert not closed["data"]["kinds"]
-    assert f"{EXACT / GB:.2f} GB" not in known
+        assert not closed["data"]["dots"]
+        assert {row["share"] for row in closed["data"]["kinds"]} == {0}
+        exact = opened["tables"]["count"]["rows"][1]["b"]
+        assert exact not in json.dumps(closed, ensure_ascii=False)
+
+
+def test_before_the_reveal_the_bench_shows_what_the_prediction_makes_of_the_textbooks_count(act: LoadedAct) -> None:
+    for value in options(act):
+        name, precision, batch = value.split()[:3]
+        book = chapter_activation_bytes(model(name), int(batch), 1024, FP32 if precision == "fp32" else FP16)
+        shown: Any = act.compute(state_of(act, 3, configuration=value))
+        assert number(shown["headline"]["value"]) == pytest.approx(3 * book / GB, abs=0.006)
+        assert shown["data"]["guess"][0]["to"] == pytest.approx(3 * shown["data"]["book"][0]["to"])
 
 
 # ---- configurations ----
@@ -133,7 +146,7 @@ def test_without_records_the_benchmarks_own_gpu_cases_are_on_offer(act: LoadedAc
     planned = {" ".join(str(case[name]) for name in fields) + " cuda" for case in cases}
     assert set(options(act)) <= planned
     for value in options(act):
-        shown: Any = act.compute(state_of(act, 2, configuration=value))
+        shown: Any = act.compute(state_of(act, 2, revealed=True, configuration=value))
         assert not shown["data"]["dots"]
         row = shown["tables"]["count"]["rows"][-1]
         assert (row["a"], row["b"]) == ("Measured ●", "not measured yet")
@@ -148,7 +161,7 @@ def test_measured_configurations_are_on_offer_once_each(measured: LoadedAct) -> 
 
 
 def test_a_record_stands_beside_the_counts_with_its_device_and_day(measured: LoadedAct) -> None:
-    shown: Any = measured.compute(state_of(measured, 2, configuration=XL))
+    shown: Any = measured.compute(state_of(measured, 2, revealed=True, configuration=XL))
     rows = shown["tables"]["count"]["rows"]
     lines = [row for row in rows if row["a"] == "Measured ●"]
     assert [row["e"] for row in lines] == [
@@ -161,13 +174,17 @@ def test_a_record_stands_beside_the_counts_with_its_device_and_day(measured: Loa
 
 
 def test_a_run_that_was_not_measured_leaves_no_number(measured: LoadedAct) -> None:
-    shown: Any = measured.compute(state_of(measured, 2, configuration="gpt2-xl fp32 4 1024 flash 0.0 cuda"))
+    shown: Any = measured.compute(
+        state_of(measured, 2, revealed=True, configuration="gpt2-xl fp32 4 1024 flash 0.0 cuda")
+    )
     assert shown["data"]["values"][-1]["text"] == "not measured yet"
     assert not shown["data"]["dots"]
 
 
 def test_a_model_that_only_a_record_knows_is_counted_by_its_shape(measured: LoadedAct) -> None:
-    shown: Any = measured.compute(state_of(measured, 2, configuration="nano amp-bf16 8 128 flash 0.0 cpu"))
+    shown: Any = measured.compute(
+        state_of(measured, 2, revealed=True, configuration="nano amp-bf16 8 128 flash 0.0 cpu")
+    )
     assert shown["tables"]["count"]["rows"][-1]["b"] == "30.00 MB"
     assert float(shown["headline"]["value"]) > 0
 
@@ -189,7 +206,7 @@ def test_three_counts_agree_with_the_engine_in_every_configuration(act: LoadedAc
         dtype = FP32 if precision == "fp32" else FP16
         book = chapter_activation_bytes(model(name), int(batch), 1024, dtype)
         exact = kept(name, precision, int(batch))
-        shown: Any = act.compute(state_of(act, 3, configuration=value))
+        shown: Any = act.compute(state_of(act, 3, revealed=True, configuration=value))
         assert shown["headline"]["value"] == f"{exact / book:.2f}"
         first, second = shown["tables"]["count"]["rows"][:2]
         assert number(first["b"].split()[0]) == pytest.approx(book / GB, abs=0.006)
@@ -203,7 +220,7 @@ def test_three_counts_agree_with_the_engine_in_every_configuration(act: LoadedAc
 
 def test_kinds_of_tensors_sum_to_all_and_none_is_left_unnamed(act: LoadedAct) -> None:
     for value in options(act):
-        shown: Any = act.compute(state_of(act, 2, configuration=value))
+        shown: Any = act.compute(state_of(act, 2, revealed=True, configuration=value))
         assert sum(row["share"] for row in shown["data"]["kinds"]) == pytest.approx(100)
         rest = next(row for row in shown["data"]["kinds"] if row["kind"] == "rest")
         assert rest["share"] < 1
@@ -214,7 +231,7 @@ def test_kinds_of_tensors_sum_to_all_and_none_is_left_unnamed(act: LoadedAct) ->
 @pytest.mark.parametrize("prediction", [0.1, 50])
 def test_the_reflection_names_what_the_readers_configuration_shows(act: LoadedAct, prediction: float) -> None:
     for value in options(act):
-        at = state_of(act, prediction, configuration=value)
+        at = state_of(act, prediction, revealed=True, configuration=value)
         shown: Any = act.compute(at)
         forgotten = {r["kind"]: r["share"] for r in shown["data"]["kinds"] if r["kind"] not in ("counted", "rest")}
         largest = max(forgotten, key=lambda kind: forgotten[kind])
@@ -228,7 +245,10 @@ def test_the_reflection_names_what_the_readers_configuration_shows(act: LoadedAc
 @pytest.mark.parametrize("chart", ["count", "tensors"])
 def test_charts_use_the_pages_colors_and_keep_their_size(measured: LoadedAct, chart: str) -> None:
     views: list[Any] = [measured.compute(state_of(measured))]
-    views += [measured.compute(state_of(measured, 50, configuration=value)) for value in options(measured)]
+    views.append(measured.compute(state_of(measured, 50, configuration=XL)))
+    views += [
+        measured.compute(state_of(measured, 50, revealed=True, configuration=value)) for value in options(measured)
+    ]
     drawings = [drawn(NAME, chart, view["data"]) for view in views]
     assert not [color for svg in drawings for color in fixed_colors(svg)]
     assert len({view_box(svg) for svg in drawings}) == 1

@@ -187,11 +187,11 @@ def prediction_outline(state: live.State, shown: Sequence[Part]) -> tuple[live.R
 
 
 def headline(everything: Sequence[Part], shown: Sequence[Part], *, fits_above_the_line: bool) -> live.Figure:
-    """The sum of what is shown. Hiding a component frees no memory, so the label says what is counted."""
+    """The sum of everything. Hiding a component frees no memory: the label says how much of the sum the chart shows."""
     complete = gb(sum(part.size for part in everything))
     if len(shown) < len(everything):
-        counted = " + ".join(part.label.lower().replace("adam", "Adam") for part in shown) or "nothing"
-        return live.Figure(f"Counted: {counted} (all: {complete} GB)", gb(sum(part.size for part in shown)), "GB")
+        drawn = gb(sum(part.size for part in shown))
+        return live.Figure(f"Memory for training; {drawn} GB of it in the chart", complete, "GB")
     if fits_above_the_line:
         return live.Figure("Above the line, and yet it fits: not all of it is alive at once", complete, "GB")
     return live.Figure("Memory for training", complete, "GB")
@@ -496,7 +496,7 @@ ACT = live.Act(
             1,
             f"Sequences of {GPT2_XL.max_seq:,} tokens, flash attention.",
         ),
-        *(live.Toggle(name, label, True, group="Show") for name, label in _TOGGLES.items()),
+        *(live.Toggle(name, label, True, group="Show", display_only=True) for name, label in _TOGGLES.items()),
     ),
     compute=compute,
     reveal=reveal,

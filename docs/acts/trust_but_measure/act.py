@@ -207,10 +207,10 @@ def size(value: float) -> str:
 
 
 def compute(state: live.State) -> live.View:
-    """What the instruments show. Before the commit only the textbook's count is on the table."""
+    """What the instruments show. Before the reveal only the textbook's count and the reader's are on the table."""
     configuration = configurations()[str(state.controls["configuration"])]
-    if state.prediction is None:
-        return covered(configuration)
+    if not state.revealed or state.prediction is None:
+        return covered(configuration, None if state.prediction is None else float(state.prediction))
     book, exact = textbook(configuration), engine_count(configuration)
     found = measured().get(configuration.key, ())
     said = float(state.prediction) * book
@@ -241,26 +241,45 @@ def compute(state: live.State) -> live.View:
     )
 
 
-def covered(configuration: Configuration) -> live.View:
-    """The bench before the commit."""
+def covered(configuration: Configuration, prediction: float | None) -> live.View:
+    """The bench before the reveal: the textbook's count, and what the prediction makes of it. The rest is closed."""
     book = textbook(configuration)
+    said = 0 if prediction is None else prediction * book
+    width = 1.08 * max(3 * book, said)
+    counts = [{"a": "Textbook ◇", "b": size(book)}]
+    lines = [f"textbook ◇ {size(book)}", "engine ?", "measured ● ?"]
+    if prediction is not None:
+        counts.insert(0, {"a": "You", "b": size(said)})
     closed = live.Table(
-        "The other counts open when you lock in.",
+        f"Activations kept for the backward pass: {configuration.label}. The other counts open with the reveal.",
         (live.Column("a", "Count"), live.Column("b", "Activations", numeric=True)),
-        [{"a": "Textbook ◇", "b": size(book)}],
+        counts,
     )
+    names = live.Table(
+        "Kinds of tensors in a forward pass. Which of them are kept, and how large they are, opens with the reveal.",
+        (live.Column("a", "Tensors"), live.Column("b", "Kept", numeric=True)),
+        [{"a": title, "b": "?"} for title in GROUPS.values()],
+    )
+    yours = "" if prediction is None else f" Your {prediction:g} times make it {size(said)}."
     return live.View(
         data={
-            "book": ({"from": 0, "to": 30},),
-            "guess": (),
+            "book": ({"from": 0, "to": 100 * book / width},),
+            "guess": () if prediction is None else ({"from": 0, "to": 100 * said / width},),
             "parts": (),
             "dots": (),
-            "values": ({"row": 1, "text": f"textbook ◇ {size(book)}"},),
-            "kinds": (),
+            "values": tuple(
+                {"row": row, "text": text}
+                for row, text in enumerate(
+                    ("" if prediction is None else f"you: {prediction:g} × {size(book)} = {size(said)}", *lines)
+                )
+            ),
+            "kinds": tuple({"kind": name, "share": 0, "title": title, "text": "?"} for name, title in GROUPS.items()),
         },
-        headline=live.Figure("The engine's count over the textbook's", "?", "times"),
-        summary=f"{configuration.label}: the textbook counts {size(book)} of activations.",
-        tables={"count": closed, "tensors": closed},
+        headline=live.Figure("The engine's count over the textbook's", "?", "times")
+        if prediction is None
+        else live.Figure("Activations, by your prediction", *size(said).split()),
+        summary=f"{configuration.label}: the textbook counts {size(book)} of activations.{yours}",
+        tables={"count": closed, "tensors": names},
     )
 
 

@@ -115,31 +115,48 @@ class LoadedAct:
         """Lock in and reveal every answer a reader could give in the default state, to find what a reader would.
 
         Raises:
-            ActError: `compute`, `ledger` or `reveal` fails for an answer, or `reveal` calls an option right that is not
-                the nearest to the engine's.
+            ActError: `compute`, `ledger` or `reveal` fails for an answer, `reveal` calls an option right that is not
+                the nearest to the engine's, or a toggle that is for display only changes more than that.
         """
         question = self.act.question
         state = _mapping(plain(self.act.default_state(), "state"))
+        self._rehearse_display(state)
         if question is None:
             return
         if not isinstance(question, ChoiceQuestion):
             for number in (question.minimum, question.maximum):
-                self.compute({**state, "prediction": number})
-                self.reveal({**state, "prediction": number})
+                self._rehearse_reveal({**state, "prediction": number})
             return
         for option in question.options:
-            self.compute({**state, "prediction": option.value})
-            correct = _mapping(self.reveal({**state, "prediction": option.value}))["correct"]
+            correct = self._rehearse_reveal({**state, "prediction": option.value})
             if correct != same(option.value, question.correct.value):
                 said = "right" if correct else "wrong"
                 nearest = f"the option nearest to the answer is {question.correct.value!r}"
                 raise ActError(f"reveal calls {option.value!r} {said}; {nearest}")
 
+    def _rehearse_reveal(self, state: dict[str, Plain]) -> Plain:
+        """Compute a state before and after its reveal. Returns whether `reveal` calls its prediction right."""
+        self.compute(state)
+        revealed: dict[str, Plain] = {**state, "revealed": True}
+        self.compute(revealed)
+        return _mapping(self.reveal(revealed))["correct"]
+
+    def _rehearse_display(self, state: dict[str, Plain]) -> None:
+        """Move every toggle that is for display only. Raises `ActError` where that changes a result."""
+        for toggle in self.act.controls:
+            if isinstance(toggle, Toggle) and toggle.display_only:
+                moved = {**_mapping(state["controls"]), toggle.name: not toggle.default}
+                if _result(self.compute({**state, "controls": moved})) != _result(self.compute(state)):
+                    raise ActError(f"toggle {toggle.name!r} is for display only, but moving it changes the result")
+
     def _state(self, state: Mapping[str, Any]) -> State:
         if not isinstance(state, Mapping) or not isinstance(state.get("controls"), Mapping):
             raise ActError("a state needs a context and controls")
         try:
-            return check_state(self.act, State(state.get("context", ""), state["controls"], state.get("prediction")))
+            given = State(
+                state.get("context", ""), state["controls"], state.get("prediction"), state.get("revealed", False)
+            )
+            return check_state(self.act, given)
         except ValueError as error:
             raise ActError(str(error)) from None
 
@@ -226,6 +243,13 @@ def _mapping(value: Plain) -> dict[str, Plain]:
     """The plain form of a dataclass, which is always a mapping."""
     assert isinstance(value, dict)
     return value
+
+
+def _result(view: Plain) -> list[Plain]:
+    """What of a view is a result, rather than the way to show it."""
+    shown = _mapping(view)
+    headline = _mapping(shown["headline"])
+    return [headline["value"], headline["unit"], shown["failure"], shown["ledger"]]
 
 
 def _labels(options: Any) -> Plain:

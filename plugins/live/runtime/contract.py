@@ -105,7 +105,8 @@ class Choice:
 class Toggle:
     """A control that is on or off. Toggles that share a `group` are shown as one set of check boxes under that name.
 
-    `after_reveal` as in `Choice`; the toggles of one group agree on it.
+    `after_reveal` as in `Choice`; the toggles of one group agree on it. With `display_only` it changes what the charts
+    and tables show and nothing else: the number that matters stays, and the reader's ledger does not mention it.
     """
 
     name: str
@@ -114,6 +115,7 @@ class Toggle:
     group: str = ""
     help: str = ""
     after_reveal: bool = False
+    display_only: bool = False
 
 
 Control = Choice | Toggle
@@ -121,11 +123,15 @@ Control = Choice | Toggle
 
 @dataclass(frozen=True)
 class State:
-    """Everything `compute` may depend on. `prediction` is None until the reader has locked one in."""
+    """Everything `compute` may depend on. `prediction` is None until the reader has locked one in.
+
+    `revealed` says that the reader has asked for the answer: what gives it away may wait for that.
+    """
 
     context: str
     controls: Mapping[str, Value]
     prediction: Value | None = None
+    revealed: bool = False
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,9 @@ def check_state(act: Act, state: State) -> State:
             raise ValueError(f"control {name!r} has no value")
         values[name] = _control_value(control, state.controls[name])
     prediction = None if state.prediction is None else check_prediction(act.question, state.prediction)
-    return State(state.context, values, prediction)
+    if not isinstance(state.revealed, bool):
+        raise ValueError(f"revealed cannot be {state.revealed!r}; allowed: true, false")
+    return State(state.context, values, prediction, state.revealed and prediction is not None)
 
 
 def check_prediction(question: ChoiceQuestion | NumberQuestion | None, prediction: Value) -> Value:

@@ -88,7 +88,7 @@ export function actTests({ everywhere, once }) {
     await chartSays(browser, "Adam v 6.23 GB");
     await tabTo(browser, shown("Activations"));
     await browser.press("Space");
-    await browser.waitFor(() => /all:/.test(document.querySelector('[data-slot="headline-label"]')?.textContent ?? ""));
+    await browser.waitFor(() => /in the chart/.test(document.querySelector('[data-slot="headline-label"]')?.textContent ?? ""));
 
     await tabTo(browser, revealButton);
     await browser.press("Enter");

@@ -146,11 +146,15 @@ export function labTests({ everywhere, once }) {
     const offered = await browser.eval(() => document.querySelectorAll('live-act [data-choice="configuration"] input').length);
     assert.ok(offered > 1);
     await browser.click({ role: "radio", name: "", within: 'live-act [data-choice="configuration"]' });
+    await redrawn(browser, () => browser.press("ArrowDown"));
+    assert.match(await browser.text(headline), /by your prediction [\d.]+ [GM]B/);
+    await redrawn(browser, () => browser.press("ArrowUp"));
+    await redrawn(browser, () => reveal(browser));
+    await browser.focus({ role: "radio", name: "", within: 'live-act [data-choice="configuration"]' });
     for (let step = 1; step < offered; step += 1) {
       await redrawn(browser, () => browser.press("ArrowDown"));
       assert.match(await browser.text(headline), /[\d.]+ times/);
     }
-    await reveal(browser);
     const [, answer, factor] = /keeps ([\d.]+) times what.*: ([\d.]+) times more/.exec(await browser.text(verdict)) ?? [];
     assert.equal(Number(factor), Math.round((10 * Number(answer)) / 1.2) / 10);
     await answerAll(browser, "missed", { "The kind": "attention's scores", "How much": "15 %", Why: "leaks" });

@@ -76,7 +76,8 @@ ACT = Act("tiny-act", "Tiny", 3, "s", (Context("c", "C", "d"),),
 def test_the_default_state_is_the_first_context_and_the_defaults() -> None:
     described = LOADED.describe()
     assert isinstance(described, dict)
-    assert described["state"] == {"context": "node", "controls": {"layers": 1.0, "double": False}, "prediction": None}
+    controls = {"layers": 1.0, "double": False}
+    assert described["state"] == {"context": "node", "controls": controls, "prediction": None, "revealed": False}
 
 
 def test_the_description_gives_no_answer_away() -> None:
@@ -96,6 +97,15 @@ def test_compute_returns_plain_data() -> None:
     assert json.loads(json.dumps(view)) == view
 
 
+def test_a_toggle_for_display_only_must_not_change_the_result() -> None:
+    quiet = dataclasses.replace(
+        ACT, controls=(ACT.controls[0], live.Toggle("double", "Double", False, display_only=True))
+    )
+    with pytest.raises(ActError, match="toggle 'double' is for display only, but moving it changes the result"):
+        LoadedAct(quiet, "act.py").rehearse()
+    LOADED.rehearse()
+
+
 @given(st.sampled_from(["node", "laptop"]), st.sampled_from([1, 2]), st.booleans())
 def test_every_state_of_the_grid_is_computed(context: str, layers: int, double: bool) -> None:
     view: Any = LOADED.compute({"context": context, "controls": {"layers": layers, "double": double}})
@@ -105,6 +115,7 @@ def test_every_state_of_the_grid_is_computed(context: str, layers: int, double: 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"revealed": "yes"}, "revealed cannot be 'yes'; allowed: true, false"),
         ({"context": "phone"}, "unknown context 'phone'; allowed: node, laptop"),
         ({"controls": {"layers": 3, "double": True}}, "control 'layers' cannot be 3; allowed: 1.0, 2.0"),
         ({"controls": {"layers": True, "double": True}}, "control 'layers' cannot be True"),

@@ -1,7 +1,7 @@
 // An act in words: what the design ledger says of it, read from the page the reader saw and from Python's answers.
 import { all, find } from "./dom";
 import type { Account } from "./entry";
-import { contextWords, controlWords, sentence, waiting, words } from "./form";
+import { contextWords, controlWords, displayOnly, sentence, waiting, words } from "./form";
 import type { Memory } from "./memory";
 import { moveText } from "./moves";
 import type { Feedback, Verdict, View } from "./protocol";
@@ -19,7 +19,7 @@ export const NO_RESULTS: Results = { view: null, verdict: null, feedback: new Ma
 
 /** `page` is the act's home page, relative to the site's root. */
 export function accountOf(host: HTMLElement, page: string, question: Question | null, memory: Memory, results: Results): Account {
-  const late = waiting(host);
+  const unsaid = new Set([...waiting(host), ...displayOnly(host)]);
   const open = memory.revealed || (question === null && memory.explored);
   const { view, verdict } = results;
   return {
@@ -30,7 +30,7 @@ export function accountOf(host: HTMLElement, page: string, question: Question | 
     prediction: question && memory.prediction !== null ? question.words(memory.prediction) : null,
     context: contextWords(host),
     controls: Object.entries(memory.controls).flatMap(([control, value]) =>
-      late.has(control) ? [] : (controlWords(host, control, value) ?? []),
+      unsaid.has(control) ? [] : (controlWords(host, control, value) ?? []),
     ),
     headline: view?.headline ?? null,
     failure: view?.failure?.title ?? null,

@@ -274,14 +274,14 @@ class ActPart implements Part {
   }
 
   #state(): State {
-    const { context, controls, prediction } = this.#memory;
-    return { context, controls, prediction };
+    const { context, controls, prediction, revealed } = this.#memory;
+    return { context, controls, prediction, revealed };
   }
 
   /** Everything Python's answers depend on: while this differs from `#shown`, the page is behind. */
   #wanted(): string {
-    const { revealed, checked, answers } = this.#memory;
-    return JSON.stringify([this.#state(), revealed, checked.map((name) => [name, answers[name]])]);
+    const { checked, answers } = this.#memory;
+    return JSON.stringify([this.#state(), checked.map((name) => [name, answers[name]])]);
   }
 
   // What Python computes

@@ -51,6 +51,11 @@ export function controlWords(root: ParentNode, control: string, value: Value): {
   return { label: words(box.labels?.[0]), value: value ? "on" : "off" };
 }
 
+/** The controls that change what is shown and nothing else. */
+export function displayOnly(root: ParentNode): Set<string> {
+  return new Set(all(root, "input[data-display-only]").map((box) => box.dataset.toggle ?? ""));
+}
+
 /** The controls that still wait for the reveal. */
 export function waiting(root: ParentNode): Set<string> {
   const late = all(root, "[data-after-reveal][hidden]");

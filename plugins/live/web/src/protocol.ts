@@ -8,6 +8,7 @@ export interface State {
   context: string;
   controls: Record<string, Value>;
   prediction: Value | null;
+  revealed: boolean;
 }
 
 export interface Figure {

@@ -64,7 +64,7 @@ export function bench(): Bench {
   return { client: new PythonClient(spawn, "https://example.org/assets/live/"), workers, worker };
 }
 
-export const state = (batch: number): State => ({ context: "node", controls: { batch }, prediction: 12 });
+export const state = (batch: number): State => ({ context: "node", controls: { batch }, prediction: 12, revealed: false });
 
 export const view = (value: string): View => ({
   data: {},

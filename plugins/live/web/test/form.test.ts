@@ -1,6 +1,6 @@
 // Instruments and blanks as data, with the types their values have in Python.
 import { beforeEach, describe, expect, test } from "vitest";
-import { readBlanks, readInstruments, resetInstruments, writeBlanks, writeInstruments } from "../src/form";
+import { displayOnly, readBlanks, readInstruments, resetInstruments, writeBlanks, writeInstruments } from "../src/form";
 
 beforeEach(() => {
   document.body.innerHTML = `
@@ -37,6 +37,12 @@ describe("instruments", () => {
     writeInstruments(document, { context: "laptop", controls: { batch: 64, activations: false } });
     resetInstruments(document);
     expect(readInstruments(document, "")).toEqual({ context: "node", controls: { batch: 1, activations: true } });
+  });
+
+  test("what only changes the display is told apart", () => {
+    expect(displayOnly(document)).toEqual(new Set());
+    document.querySelector("[data-toggle]")?.setAttribute("data-display-only", "");
+    expect(displayOnly(document)).toEqual(new Set(["activations"]));
   });
 
   test("an act with one context has no switch for it", () => {
