@@ -12,12 +12,12 @@ Source: NVIDIA, "Matrix Multiplication Background User's Guide", sections Tile Q
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from engine.accelerators import Accelerator
 from engine.arrays import Numbers, ceil, maximum, minimum, numbers, require_at_least, where
-from engine.units import Count, FlopsPerSecond, Ratio, Seconds
+from engine.units import Count, Flops, FlopsPerSecond, Ratio, Seconds
 
 TYPICAL_CEILING: Ratio = 0.83
 """Share of the dense peak that the best product reaches where nothing was published.
@@ -156,42 +156,54 @@ def gemm_rate(m: Count, n: Count, k: Count, chip: Accelerator, dtype: str, count
     return 2 * count * m * n * k / seconds
 
 
-def row_tiles(rows: Count, math: Numbers) -> dict[Count, float]:
-    """The rows of tiles of each height that cover `rows`, and under 1 the rows themselves."""
-    return {1: rows, **{height: math.ceil_division(rows, height) for height in TILE_HEIGHTS}}
+class Rows(dict[Count, Flops]):
+    """Rows at hand: by columns of the result, the FLOPs in which waves of the best tile advance all sums by an element.
+
+    Idle multiprocessors count as busy. Products with equally many columns share the entry, made when first asked for.
+    """
+
+    def __init__(self, count: Count, multiprocessors: Count, math: Numbers) -> None:
+        """For `count` rows, on so many multiprocessors; `math` comes from `engine.arrays.numbers`."""
+        self.count, self.math, self._units = count, math, multiprocessors
+        self._tiles = {height: math.ceil_division(count, height) for height in TILE_HEIGHTS}
+
+    def __missing__(self, columns: Count) -> Flops:
+        if self._units == 0:
+            return 2 * columns * self.count
+        ceil_division, minimum = self.math.ceil_division, self.math.minimum
+        best: Flops | None = None
+        for height, across, wave in _tilings(columns, self._units):
+            flops = ceil_division(self._tiles[height] * across, self._units) * wave
+            best = flops if best is None else minimum(best, flops)
+        assert best is not None
+        self[columns] = best
+        return best
+
+
+@cache
+def _tilings(columns: Count, multiprocessors: Count) -> tuple[tuple[Count, Count, Flops], ...]:
+    """Per tile: its height, how many lie side by side, and the FLOPs of a wave of them per element of the sum."""
+    return tuple((tile.m, math.ceil(columns / tile.n), _wave(tile, 1.0, multiprocessors)) for tile in TILES)
 
 
 @dataclass(frozen=True, slots=True)
 class RowProduct:
     """Products with any number of rows and fixed n and k, ready for many evaluations; same result as `gemm_seconds`.
 
-    `options` holds, per tile, its rows, the tiles per row of tiles, and the seconds of one wave.
+    `scale` is the depth of the sum, pipeline included, over the rate.
     """
 
-    options: tuple[tuple[Count, Count, Seconds], ...]
-    units: Count
-    per_row: Seconds
+    columns: Count
+    scale: Seconds
 
-    def seconds(self, rows: Mapping[Count, float], math: Numbers) -> Seconds:
-        """Seconds of one product; `rows` come from `row_tiles`, `math` from `engine.arrays.numbers`."""
-        if not self.options:
-            return rows[1] * self.per_row
-        ceil_division, minimum = math.ceil_division, math.minimum
-        best: Seconds | None = None
-        for height, columns, wave in self.options:
-            seconds = ceil_division(rows[height] * columns, self.units) * wave
-            best = seconds if best is None else minimum(best, seconds)
-        assert best is not None
-        return best
+    def seconds(self, rows: Rows) -> Seconds:
+        """Seconds of one product."""
+        return rows[self.columns] * self.scale
 
 
 def row_product(n: Count, k: Count, rate: FlopsPerSecond, multiprocessors: Count) -> RowProduct:
     """A `RowProduct` for n columns and depth k (sums are not split: the rows are many)."""
-    depth = k + PIPELINE_DEPTH
-    options = tuple(
-        (tile.m, math.ceil(n / tile.n), depth * _wave(tile, rate, multiprocessors)) for tile in TILES if multiprocessors
-    )
-    return RowProduct(options, multiprocessors, 2 * n * k / rate)
+    return RowProduct(n, (k + PIPELINE_DEPTH if multiprocessors else k) / rate)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,12 @@ bound by memory traffic, which is one polynomial however many kernels there are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from engine.accelerators import Accelerator
-from engine.arrays import Numbers
 from engine.blocks import Matmul
-from engine.gemm import SIXTEEN_BIT, DeepProduct, RowProduct, deep_product, gemm_seconds, row_product, sustained
+from engine.gemm import SIXTEEN_BIT, DeepProduct, RowProduct, Rows, deep_product, gemm_seconds, row_product, sustained
 from engine.kernels import Kernel, Phase
 from engine.polynomial import Polynomial, polynomial
 from engine.roofline import STREAM_EFFICIENCY
@@ -35,17 +34,19 @@ class Product:
     rate: FlopsPerSecond
     traffic: Polynomial
 
-    def arithmetic(
-        self, batch: Count, sequence: Count, rows: Mapping[Count, float], units: Count, math: Numbers
-    ) -> Seconds:
-        """Seconds of arithmetic alone; `rows` are the tokens' tiles (`engine.gemm.row_tiles`)."""
+    def arithmetic(self, batch: Count, sequence: Count, rows: Rows, units: Count) -> Seconds:
+        """Seconds of arithmetic alone; `rows` are the tokens."""
         if isinstance(self.shape, RowProduct):
-            return self.shape.seconds(rows, math)
+            return self.shape.seconds(rows)
         if isinstance(self.shape, DeepProduct):
-            return self.shape.seconds(batch * sequence, math)
+            return self.shape.seconds(rows.count, rows.math)
         p = self.shape
         m, n, k, count = (size(batch, sequence) for size in (p.m, p.n, p.k, p.count))
         return gemm_seconds(m, n, k, self.rate, units, count)
+
+
+CountedProduct = tuple[Product, tuple[tuple[Phase, Count], ...]]
+"""A product and how often it runs in each phase of a micro-batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +60,15 @@ class FusedAttention:
 
 @dataclass(frozen=True, slots=True)
 class PhaseWork:
-    """Everything that runs in one phase of a micro-batch.
+    """What runs in one phase of a micro-batch besides matrix products.
 
     Attributes:
-        products: Index of a product among all of the step's, and how often it runs.
         attention: Fused attention kernels.
         moved: Seconds of all kernels that are bound by traffic.
         arithmetic: Seconds of kernels without products that are bound by arithmetic, on the smallest chips.
-        launches: Kernels.
+        launches: Kernels, those of products included.
     """
 
-    products: tuple[tuple[int, Count], ...]
     attention: tuple[FusedAttention, ...]
     moved: Polynomial
     arithmetic: Polynomial
@@ -84,13 +83,13 @@ class Preparation:
         chip: The accelerator.
         tf32: Whether fp32 products may round their operands to TF32.
         head_size: Of attention.
-        products: Every distinct product so far, with its index.
+        products: Every distinct product so far, with how often it runs in each phase.
     """
 
     chip: Accelerator
     tf32: bool
     head_size: Count
-    products: dict[Product, int] = field(default_factory=dict)
+    products: dict[Product, Counter[Phase]] = field(default_factory=dict)
 
     @property
     def streaming(self) -> BytesPerSecond:
@@ -114,8 +113,7 @@ class Preparation:
         return min(rate, peak)
 
     def gather(self, kernels: Iterable[Kernel]) -> PhaseWork:
-        """Sort kernels by what bounds them; traffic and small arithmetic become one polynomial each."""
-        products: Counter[int] = Counter()
+        """Sort kernels of one phase by what bounds them; traffic and small arithmetic become one polynomial each."""
         attention: list[FusedAttention] = []
         moved = arithmetic = NOTHING
         launches = 0
@@ -128,7 +126,7 @@ class Preparation:
             if kernel.product is not None:
                 rate = sustained(self.chip, dtype)
                 product = Product(self.shape(kernel.product, rate), rate, traffic)
-                products[self.products.setdefault(product, len(self.products))] += kernel.count
+                self.products.setdefault(product, Counter())[kernel.phase] += kernel.count
             elif kernel.kind == "attention":
                 seconds = polynomial(kernel.flops, 1 / self.attention_rate(dtype, kernel.phase))
                 attention.append(FusedAttention(seconds, traffic, kernel.count))
@@ -137,12 +135,15 @@ class Preparation:
             else:
                 moved = moved + kernel.bytes * kernel.count
         return PhaseWork(
-            products=tuple(products.items()),
             attention=tuple(attention),
             moved=polynomial(moved, 1 / streaming),
             arithmetic=polynomial(arithmetic, 1 / vector_rate),
             launches=launches,
         )
+
+    def counted(self) -> tuple[CountedProduct, ...]:
+        """Every distinct product with how often it runs in which phase."""
+        return tuple((product, tuple(counts.items())) for product, counts in self.products.items())
 
     def shape(self, product: Matmul, rate: FlopsPerSecond) -> RowProduct | DeepProduct | Matmul:
         """A product over tokens made ready for many evaluations; others stay as they are."""

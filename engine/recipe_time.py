@@ -62,7 +62,7 @@ def head_again(setup: Setup, stage: Stage, plan: StepPlan) -> StepPlan | None:
     return replace(
         plan,
         phases=(("recompute", work),),
-        products=tuple(preparation.products),
+        products=preparation.counted(),
         update=0.0,
         update_launches=0,
         accumulation=0.0,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Literal
+from functools import cached_property, reduce
+from typing import Any, Literal
 
-from engine.arrays import maximum
+from engine.arrays import maximum, numbers
 from engine.dtypes import DType
 from engine.errors import one_of
 from engine.sizes import Size
@@ -133,10 +133,8 @@ class MemoryPlan:
     def allocated_peak(self, batch: Count, sequence: Count) -> Bytes:
         """The most bytes allocated at any moment."""
         chunk = -(-sequence // self.chunks)
-        largest: float = 0
-        for candidate in self.front:
-            largest = maximum(largest, candidate.bytes(batch, sequence, chunk))
-        return largest  # type: ignore[return-value]  # bytes are whole numbers
+        larger: Callable[[Any, Any], Any] = numbers(batch, sequence).maximum
+        return reduce(larger, [candidate.bytes(batch, sequence, chunk) for candidate in self.front])
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from engine.attention_io import kernel_share
 from engine.blocks import Section
 from engine.checkpointing import Checkpointing, checkpointing
 from engine.errors import EngineError, require_positive
-from engine.gemm import row_tiles
+from engine.gemm import Rows
 from engine.kernels import Kernel, Phase, backward_kernels, forward_kernels, recompute_kernels
 from engine.layout import Layout, Stage, stages
 from engine.memory import SINGLE
@@ -28,7 +28,7 @@ from engine.operations import operation_sizes, product_parameters, recomputation
 from engine.optimizers import Optimizer, optimizer
 from engine.polynomial import Polynomial, point, polynomial
 from engine.precision import Precision, precision
-from engine.prepared import PhaseWork, Preparation, Product
+from engine.prepared import CountedProduct, PhaseWork, Preparation
 from engine.sizes import NOTHING, as_size
 from engine.static import stage_parameters
 from engine.units import Bytes, Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds
@@ -125,7 +125,7 @@ class StepPlan:
         model: The transformer.
         chip: The accelerator.
         phases: Work per micro-batch of forward, backward and recompute.
-        products: The step's distinct matrix products.
+        products: The step's distinct matrix products, each with how often it runs in which phase.
         update: Seconds of the optimizer.
         update_launches: Its kernels.
         accumulation: Seconds of adding one more micro-batch's gradients.
@@ -139,7 +139,7 @@ class StepPlan:
     model: Transformer
     chip: Accelerator
     phases: tuple[tuple[Phase, PhaseWork], ...]
-    products: tuple[Product, ...]
+    products: tuple[CountedProduct, ...]
     update: Seconds
     update_launches: Count
     accumulation: Seconds
@@ -171,27 +171,27 @@ class StepPlan:
         tokens = at[2]
         math = numbers(batch, sequence)
         attended = kernel_share(sequence)
+        units = self.chip.multiprocessors
+        rows = Rows(tokens, units, math)
+        busy = {phase: work.arithmetic(at) for phase, work in self.phases}
+        waiting = {phase: work.moved(at) for phase, work in self.phases}
+        for product, counts in self.products:
+            arithmetic = product.arithmetic(batch, sequence, rows, units)
+            longer = math.maximum(product.traffic(at), arithmetic) - arithmetic
+            for phase, count in counts:
+                busy[phase] = busy[phase] + count * arithmetic
+                waiting[phase] = waiting[phase] + count * longer
         seconds: dict[str, Seconds] = {"forward": 0.0, "backward": 0.0, "recompute": 0.0}
         compute: Seconds = 0.0
         memory: Seconds = self.update + (accumulate - 1) * self.accumulation
         launches = self.update_launches
-        rows, units = row_tiles(tokens, math), self.chip.multiprocessors
-        costs = []
-        for product in self.products:
-            arithmetic = product.arithmetic(batch, sequence, rows, units, math)
-            costs.append((arithmetic, math.maximum(product.traffic(at) - arithmetic, 0.0)))
         for phase, work in self.phases:
-            bound_by_compute = work.arithmetic(at)
-            bound_by_memory = work.moved(at)
-            for index, count in work.products:
-                arithmetic, waiting = costs[index]
-                bound_by_compute = bound_by_compute + count * arithmetic
-                bound_by_memory = bound_by_memory + count * waiting
+            bound_by_compute, bound_by_memory = busy.pop(phase), waiting.pop(phase)
             for fused in work.attention:
                 arithmetic = fused.arithmetic(at) * attended
-                traffic = fused.traffic(at)
                 bound_by_compute = bound_by_compute + fused.count * arithmetic
-                bound_by_memory = bound_by_memory + fused.count * math.maximum(traffic - arithmetic, 0.0)
+                longer = math.maximum(fused.traffic(at), arithmetic) - arithmetic
+                bound_by_memory = bound_by_memory + fused.count * longer
             compute = compute + bound_by_compute * accumulate
             memory = memory + bound_by_memory * accumulate
             launches = launches + work.launches * accumulate
@@ -305,7 +305,7 @@ def stage_plan(
         model=model,
         chip=chip,
         phases=tuple(work),
-        products=tuple(preparation.products),
+        products=preparation.counted(),
         update=update_bytes(stage, layout, rule, mode, fused=fused) / streaming,
         update_launches=1 if fused else FOREACH_LAUNCHES,
         accumulation=_accumulated_bytes(mode, elements) / shares / streaming,

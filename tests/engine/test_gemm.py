@@ -14,12 +14,12 @@ from engine.arrays import numbers
 from engine.errors import EngineError
 from engine.gemm import (
     TILES,
+    Rows,
     ceiling,
     deep_product,
     gemm_rate,
     gemm_seconds,
     row_product,
-    row_tiles,
     sustained,
     tile_quantization,
     wave_quantization,
@@ -95,10 +95,20 @@ def test_short_sums_do_not_pay_back_the_pipeline() -> None:
 @given(rows=st.integers(1, 200_000), n=dimension, k=st.integers(1, 20_000))
 def test_a_prepared_row_product_equals_the_general_one_unless_sums_are_split(rows: int, n: int, k: int) -> None:
     general = gemm_seconds(rows, n, k, 1e15, 132)
-    prepared = row_product(n, k, 1e15, 132).seconds(row_tiles(rows, numbers()), numbers())
+    prepared = row_product(n, k, 1e15, 132).seconds(Rows(rows, 132, numbers()))
     assert prepared >= general * (1 - 1e-12)
     if k < 2048:
         assert prepared == pytest.approx(general)
+
+
+@given(rows=st.integers(1, 200_000), n=dimension, depths=st.lists(st.integers(1, 2047), min_size=2, max_size=4))
+def test_products_with_equally_many_columns_share_their_tiles_and_change_nothing(
+    rows: int, n: int, depths: list[int]
+) -> None:
+    shared = Rows(rows, 108, numbers())
+    for k in depths:
+        assert row_product(n, k, 3e14, 108).seconds(shared) == pytest.approx(gemm_seconds(rows, n, k, 3e14, 108))
+    assert list(shared) == [n]
 
 
 @given(m=dimension, n=dimension, depth=st.integers(1, 200_000))
@@ -111,7 +121,8 @@ def test_a_prepared_deep_product_is_never_faster_than_the_general_one(m: int, n:
 
 def test_a_chip_without_multiprocessors_has_no_quantization() -> None:
     assert gemm_seconds(100, 100, 1024, 1e12, 0) == 2 * 100 * 100 * 1024 / 1e12
-    assert row_product(100, 1024, 1e12, 0).seconds({1: 100}, numbers()) == 2 * 100 * 100 * 1024 / 1e12
+    rows = Rows(100, 0, numbers())
+    assert row_product(100, 1024, 1e12, 0).seconds(rows) == pytest.approx(2 * 100 * 100 * 1024 / 1e12)
     assert deep_product(100, 100, 1e12, 0).seconds(1024, numbers()) == 2 * 100 * 100 * 1024 / 1e12
 
 
@@ -120,7 +131,7 @@ def test_shapes_may_be_arrays() -> None:
     expected = [gemm_seconds(int(m), 3072, 768, 3e14, 108) for m in rows]
     assert np.allclose(gemm_seconds(rows, 3072, 768, 3e14, 108), expected)
     math = numbers(rows)
-    assert np.allclose(row_product(3072, 768, 3e14, 108).seconds(row_tiles(rows, math), math), expected)
+    assert np.allclose(row_product(3072, 768, 3e14, 108).seconds(Rows(rows, 108, math)), expected)
     deep = deep_product(768, 768, 3e14, 108)
     assert np.allclose(deep.seconds(rows, math), [deep.seconds(int(m), numbers()) for m in rows])
 
