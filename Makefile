@@ -83,8 +83,9 @@ test: ## Set everything up and run every test
 bench-site: setup browsers ## Print the site's budgets and what was measured
 	@node tools/bench_site/report.mjs
 
-bench-engine: $(VENV)/.test ## Print the engine's speed
-	@$(PY) tools/bench_engine.py
+bench-engine: $(VENV)/.test node_modules/.stamp ## Print the engine's speed, in CPython and in Pyodide
+	@$(PY) -m tools.bench_engine
+	@node tools/bench_pyodide.mjs
 
 accuracy: $(VENV)/.test ## Print how far the engine is from published measurements
 	@$(PY) -m tools.accuracy --json build/accuracy.json

@@ -74,8 +74,12 @@ if TYPE_CHECKING:
     from engine.parallelism.data_parallel import amdahl_speedup, data_parallel_step, tokens_to_hide
     from engine.parallelism.pipeline_parallel import bubble_fraction, bubble_overhead
     from engine.parallelism.plan import Job, JobTime, job, job_time, weak_scaling
-    from engine.parallelism.search import Advice, Configuration, choose, search
-    from engine.parallelism.tensor_parallel import activation_bytes_per_layer, bytes_sent_per_layer
+    from engine.parallelism.search import Advice, Configuration, choose, device_bytes, search
+    from engine.parallelism.tensor_parallel import (
+        activation_bytes_per_layer,
+        all_reduces_per_layer,
+        bytes_sent_per_layer,
+    )
     from engine.parallelism.zero import state_bytes_per_parameter
     from engine.pipeline import (
         Iteration,
@@ -102,7 +106,7 @@ if TYPE_CHECKING:
         step_points,
     )
     from engine.sizes import Size
-    from engine.storage import Storage, list_storage
+    from engine.storage_kinds import Storage, list_storage, storage
     from engine.tensors import MemoryLedger, Moment, Tensor
     from engine.textbook import chapter_activation_bytes, hidden_states_bytes
     from engine.time import StepPlan, StepTime, batch_curve, step_plan, step_time
@@ -162,6 +166,7 @@ __all__ = [
     "activation_function",
     "alive_tensors",
     "all_reduce_factor",
+    "all_reduces_per_layer",
     "amdahl_speedup",
     "attainable",
     "batch_curve",
@@ -181,6 +186,7 @@ __all__ = [
     "critical_batch_tokens",
     "data_parallel_step",
     "days",
+    "device_bytes",
     "device_hours",
     "dollars_per_billion_tokens",
     "dtype",
@@ -235,6 +241,7 @@ __all__ = [
     "step_points",
     "step_time",
     "steps_to_target",
+    "storage",
     "throughput",
     "tile_quantization",
     "time_between_failures",
@@ -310,8 +317,12 @@ _HOMES = {
     "engine.parallelism.data_parallel": ("amdahl_speedup", "data_parallel_step", "tokens_to_hide"),
     "engine.parallelism.pipeline_parallel": ("bubble_fraction", "bubble_overhead"),
     "engine.parallelism.plan": ("Job", "JobTime", "job", "job_time", "weak_scaling"),
-    "engine.parallelism.search": ("Advice", "Configuration", "choose", "search"),
-    "engine.parallelism.tensor_parallel": ("activation_bytes_per_layer", "bytes_sent_per_layer"),
+    "engine.parallelism.search": ("Advice", "Configuration", "choose", "device_bytes", "search"),
+    "engine.parallelism.tensor_parallel": (
+        "activation_bytes_per_layer",
+        "all_reduces_per_layer",
+        "bytes_sent_per_layer",
+    ),
     "engine.parallelism.zero": ("state_bytes_per_parameter",),
     "engine.pipeline": (
         "Iteration",
@@ -338,7 +349,7 @@ _HOMES = {
         "step_points",
     ),
     "engine.sizes": ("Size",),
-    "engine.storage": ("Storage", "list_storage"),
+    "engine.storage_kinds": ("Storage", "list_storage", "storage"),
     "engine.tensors": ("MemoryLedger", "Moment", "Tensor"),
     "engine.textbook": ("chapter_activation_bytes", "hidden_states_bytes"),
     "engine.time": ("StepPlan", "StepTime", "batch_curve", "step_plan", "step_time"),

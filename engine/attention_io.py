@@ -56,7 +56,7 @@ def traffic_ratio(sequence: Count, head_size: Count, on_chip: Count) -> Ratio:
     return standard_elements(sequence, head_size) / flash_elements(sequence, head_size, on_chip)
 
 
-def score_bytes(batch: Count, heads: Count, sequence: Count, element_bytes: Count = 2) -> Bytes:
+def score_bytes(batch: Count, heads: Count, sequence: Count, element_bytes: Bytes = 2) -> Bytes:
     """Memory of one N x N score matrix for every head and sequence, which FlashAttention does not need."""
     require_at_least("batch", batch, 1)
     require_at_least("heads", heads, 1)

@@ -100,7 +100,7 @@ class ConvNet:
         """Elements of all convolutions' results, per image."""
         return sum(c.output_elements for c in self.convolutions)
 
-    def activation_bytes(self, batch: Count, element_bytes: Count = 4) -> Bytes:
+    def activation_bytes(self, batch: Count, element_bytes: Bytes = 4) -> Bytes:
         """Bytes kept for backward when every convolution's input and every normalization's input is saved.
 
         The result of a convolution is kept by its normalization, the normalized and rectified result by the next

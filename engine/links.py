@@ -13,7 +13,7 @@ from math import log
 from typing import Literal
 
 from engine.records import Source, read_record, record_names, take_sources
-from engine.units import Bytes, BytesPerSecond, Ratio, Seconds
+from engine.units import Bytes, BytesPerSecond, Ratio, Seconds, Traffic
 
 Scope = Literal["node", "host", "network"]
 
@@ -46,7 +46,7 @@ class Sweep:
     rates: tuple[BytesPerSecond, ...]
     source: Source
 
-    def rate(self, size: float) -> BytesPerSecond:
+    def rate(self, size: Traffic) -> BytesPerSecond:
         """Bus bandwidth at a size: straight lines between the logarithms, in proportion to the size below the first."""
         sizes, rates = self.sizes, self.rates
         if size <= sizes[0]:

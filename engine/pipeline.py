@@ -12,8 +12,8 @@ from typing import Annotated
 
 from engine.arrays import ceil, maximum, minimum, require_above_zero, require_at_least, require_fraction
 from engine.links import Link
-from engine.storage import Storage
-from engine.units import BytesPerSecond, Count, PerSecond, Ratio, Seconds, Unit
+from engine.storage_kinds import Storage
+from engine.units import BytesPerSecond, Count, PerSecond, Ratio, Seconds, Traffic, Unit
 
 AXES = {"data": "Data", "transfer": "Machine", "compute": "Algorithm"}
 """The axis of the D-A-M taxonomy on which each visible stage lies."""
@@ -151,7 +151,7 @@ def stage_times(
     )
 
 
-def buffer_bytes(batch_bytes: float, workers: Count, prefetch_factor: Count = 2) -> float:
+def buffer_bytes(batch_bytes: Traffic, workers: Count, prefetch_factor: Count = 2) -> Traffic:
     """Host memory of the pipeline: batches waiting, batches being prepared, and one being transferred.
 
     `(workers * prefetch_factor + workers + 1) * batch_bytes`. PyTorch's `prefetch_factor` counts batches per worker.

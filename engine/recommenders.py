@@ -76,7 +76,7 @@ class Recommender:
         layers = (*pairwise(self.bottom), *pairwise((self.top_inputs, *self.top)))
         return 2 * sum(inputs * outputs for inputs, outputs in layers) + 2 * self.vectors**2 * self.width
 
-    def lookup_bytes(self, samples: Count, element_bytes: Count = 4, *, training: bool = True) -> Bytes:
+    def lookup_bytes(self, samples: Count, element_bytes: Bytes = 4, *, training: bool = True) -> Bytes:
         """Bytes of table rows moved: read once; for training with plain SGD also gradient-updated, read and written."""
         require_at_least("samples", samples, 1)
         rows = samples * len(self.rows) * self.lookups * self.width * element_bytes

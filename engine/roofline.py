@@ -14,7 +14,7 @@ from engine.arrays import maximum, minimum, require_above_zero, require_at_least
 from engine.kernels import Kernel, Phase, backward_kernels, forward_kernels
 from engine.models import Transformer
 from engine.precision import Precision, precision
-from engine.units import Bytes, BytesPerSecond, Count, Flops, FlopsPerByte, FlopsPerSecond, Ratio, Seconds
+from engine.units import Bytes, BytesPerSecond, Count, Flops, FlopsPerByte, FlopsPerSecond, Ratio, Seconds, Traffic
 
 STREAM_EFFICIENCY: Ratio = 0.9
 """Share of the memory's peak rate that a long, regular stream reaches.
@@ -55,7 +55,7 @@ class RooflinePoint:
         return "compute" if self.intensity >= self.ridge else "memory"
 
 
-def intensity(flops: Flops, moved: float) -> FlopsPerByte:
+def intensity(flops: Flops, moved: Traffic) -> FlopsPerByte:
     """Arithmetic intensity: FLOPs per byte moved."""
     require_above_zero("bytes moved", moved)
     return flops / moved
@@ -74,12 +74,12 @@ def attainable(flops_per_byte: FlopsPerByte, peak: FlopsPerSecond, bandwidth: By
     return minimum(peak, flops_per_byte * bandwidth)
 
 
-def least_seconds(flops: Flops, moved: float, peak: FlopsPerSecond, bandwidth: BytesPerSecond) -> Seconds:
+def least_seconds(flops: Flops, moved: Traffic, peak: FlopsPerSecond, bandwidth: BytesPerSecond) -> Seconds:
     """The time no implementation can beat: `max(FLOPs / peak, bytes / bandwidth)`. Takes NumPy arrays."""
     return maximum(flops / peak, moved / bandwidth)
 
 
-def matmul_intensity(m: Count, n: Count, k: Count, element_bytes: Count = 2) -> FlopsPerByte:
+def matmul_intensity(m: Count, n: Count, k: Count, element_bytes: Bytes = 2) -> FlopsPerByte:
     """Intensity of an (m, k) by (k, n) product that reads both factors and writes the result once.
 
     `2 m n k / (b (m k + k n + m n))`; n/3 FLOPs per byte for square 16-bit matrices.

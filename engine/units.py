@@ -22,6 +22,7 @@ class Unit:
 
 
 Bytes = Annotated[int, Unit("B")]
+Traffic = Annotated[float, Unit("B")]  # bytes that need not be whole: averages, shares, products of sizes
 Count = Annotated[int, Unit("1")]
 Ratio = Annotated[float, Unit("1")]
 Flops = Annotated[float, Unit("FLOP")]

@@ -1,9 +1,10 @@
 """How fast the engine is: start-up, scalar estimates and NumPy sweeps, against the project's budgets.
 
-    python tools/bench_engine.py [--seconds 2]
+    python -m tools.bench_engine [--seconds 2]
 
 Prints a table of what was measured. An estimate is the time of a training step with its FLOPs, MFU and throughput, for
-any batch size; preparing a plan (once per model, precision and chip) is timed apart.
+any batch size; preparing a plan (once per model, precision and chip) is timed apart. `tools/bench_pyodide.mjs` runs
+`scalar_estimates` and `full_estimates` of this file in Pyodide, so it imports NumPy only where arrays are swept.
 """
 
 from __future__ import annotations
@@ -16,10 +17,9 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import version
 from itertools import cycle, product
 from typing import Any
-
-import numpy as np
 
 from engine.estimate import prepare
 from engine.memory import training_memory
@@ -88,6 +88,8 @@ def full_estimates(seconds: float) -> float:
 
 def swept_estimates(seconds: float) -> float:
     """Estimates per second when a whole array of batch sizes is asked at once, on one core."""
+    import numpy as np
+
     plan = step_plan("gpt2-xl", "h100-sxm", fused=True)
     batches: Any = np.arange(1, SWEEP + 1)
     return SWEEP * per_second(lambda: plan(batches, 1024), seconds)
@@ -142,7 +144,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=2.0, help="seconds per measurement")
     lines = measure(parser.parse_args().seconds)
     python = f"{platform.python_implementation()} {platform.python_version()}"
-    print(f"{python}, NumPy {np.__version__}, {os.cpu_count()} cores")
+    print(f"{python}, NumPy {version('numpy')}, {os.cpu_count()} cores")
     width = max(len(line.what) for line in lines)
     for line in lines:
         print(f"{line.what:<{width}}  {line.measured:>14,.1f} {line.unit:<3} {line.verdict}")

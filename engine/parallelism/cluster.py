@@ -9,7 +9,7 @@ from engine.arrays import require_above_zero
 from engine.errors import EngineError, require_positive
 from engine.links import Link
 from engine.links import link as link_by_name
-from engine.units import BytesPerSecond, Count, Ratio, Seconds
+from engine.units import BytesPerSecond, Count, Ratio, Seconds, Traffic
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Cluster:
         """One-way bytes per second that a device reaches."""
         return self.inside.achievable if within_node else self.network.achievable * self.network_ports
 
-    def collective(self, size: float, *, within_node: bool) -> tuple[BytesPerSecond, Seconds]:
+    def collective(self, size: Traffic, *, within_node: bool) -> tuple[BytesPerSecond, Seconds]:
         """Bandwidth and latency a hop of a collective over a buffer of `size` bytes.
 
         Where collectives were measured by size, the measured bandwidth, which contains the latency.

@@ -10,7 +10,7 @@ Yuan 2009, "Bandwidth optimal all-reduce algorithms"; NVIDIA nccl-tests, doc/PER
 from __future__ import annotations
 
 from engine.arrays import ceil, log2, maximum, minimum, require_above_zero, require_at_least
-from engine.units import BytesPerSecond, Count, Ratio, Seconds
+from engine.units import BytesPerSecond, Count, Ratio, Seconds, Traffic
 
 
 def all_reduce_factor(devices: Count) -> Ratio:
@@ -28,13 +28,13 @@ def all_gather_factor(devices: Count) -> Ratio:
     return (devices - 1) / devices
 
 
-def ring_all_reduce(size: float, devices: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
+def ring_all_reduce(size: Traffic, devices: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
     """Time to sum `size` bytes over a ring: `2(n-1)` hops, `2(n-1)/n * size / bandwidth`."""
     _check(size, devices, bandwidth, latency)
     return 2 * (devices - 1) * latency + all_reduce_factor(devices) * size / bandwidth
 
 
-def tree_all_reduce(size: float, devices: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
+def tree_all_reduce(size: Traffic, devices: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
     """Time to sum `size` bytes up and down a pair of complementary binary trees.
 
     `2 ceil(log2 n)` hops, and each device sends every byte up once and down once: `2 * size / bandwidth`. Latency grows
@@ -46,37 +46,37 @@ def tree_all_reduce(size: float, devices: Count, bandwidth: BytesPerSecond, late
     return 2 * ceil(log2(devices)) * latency + several * 2 * size / bandwidth
 
 
-def all_reduce(size: float, devices: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
+def all_reduce(size: Traffic, devices: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
     """The faster of ring and tree, which is what a tuned library picks."""
     return minimum(
         ring_all_reduce(size, devices, bandwidth, latency), tree_all_reduce(size, devices, bandwidth, latency)
     )
 
 
-def all_gather(size: float, devices: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
+def all_gather(size: Traffic, devices: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
     """Time until every device holds all `size` bytes, each having started with its share, over a ring."""
     _check(size, devices, bandwidth, latency)
     return (devices - 1) * latency + all_gather_factor(devices) * size / bandwidth
 
 
-def reduce_scatter(size: float, devices: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
+def reduce_scatter(size: Traffic, devices: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
     """Time until every device holds its share of the sum of `size` bytes, over a ring: the mirror of an all-gather."""
     return all_gather(size, devices, bandwidth, latency)
 
 
-def all_to_all(size: float, devices: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
+def all_to_all(size: Traffic, devices: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
     """Time to exchange `size` bytes per device, an n-th of them with each: `(n-1)/n * size / bandwidth`."""
     return all_gather(size, devices, bandwidth, latency)
 
 
-def point_to_point(size: float, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
+def point_to_point(size: Traffic, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
     """Time to send `size` bytes to one neighbour."""
     _check(size, 1, bandwidth, latency)
     return latency + size / bandwidth
 
 
 def hierarchical_all_reduce(
-    size: float,
+    size: Traffic,
     devices_per_node: Count,
     nodes: Count,
     node_bandwidth: BytesPerSecond,
@@ -122,7 +122,7 @@ def contention(hidden: Seconds, multiprocessors: Count) -> Seconds:
     return hidden * min(COMMUNICATION_UNITS / multiprocessors, 1.0)
 
 
-def _check(size: float, devices: Count, bandwidth: BytesPerSecond, latency: Seconds) -> None:
+def _check(size: Traffic, devices: Count, bandwidth: BytesPerSecond, latency: Seconds) -> None:
     require_at_least("bytes", size, 0)
     require_at_least("devices", devices, 1)
     require_above_zero("bandwidth", bandwidth)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from engine.arrays import ceil, maximum, minimum, require_above_zero, require_at_least, require_fraction
 from engine.parallelism.collectives import all_reduce_factor
-from engine.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds
+from engine.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds, Traffic
 
 BUCKET_BYTES: Bytes = 25 * 2**20
 """PyTorch's default bucket, `bucket_cap_mb=25`."""
@@ -51,14 +51,14 @@ class DataParallelStep:
 
 def data_parallel_step(
     compute: Seconds,
-    gradient_bytes: float,
+    gradient_bytes: Traffic,
     devices: Count,
     bandwidth: BytesPerSecond,
     *,
     latency: Seconds = 0.0,
     backward_share: Ratio = 2 / 3,
     overlap: bool = True,
-    bucket_bytes: float = BUCKET_BYTES,
+    bucket_bytes: Traffic = BUCKET_BYTES,
     accumulate: Count = 1,
 ) -> DataParallelStep:
     """One optimizer step with a ring all-reduce of all gradients. Arguments may be NumPy arrays.
@@ -92,7 +92,7 @@ def data_parallel_step(
     return DataParallelStep(compute * accumulate, communication, exposed)
 
 
-def break_even_compute(gradient_bytes: float, devices: Count, bandwidth: BytesPerSecond) -> Seconds:
+def break_even_compute(gradient_bytes: Traffic, devices: Count, bandwidth: BytesPerSecond) -> Seconds:
     """Seconds of backward pass below which communication is the bottleneck: the network wall."""
     require_above_zero("bandwidth", bandwidth)
     return all_reduce_factor(devices) * gradient_bytes / bandwidth
@@ -102,7 +102,7 @@ def tokens_to_hide(
     rate: FlopsPerSecond,
     bandwidth: BytesPerSecond,
     devices: Count,
-    gradient_bytes: float = 2,
+    gradient_bytes: Traffic = 2,
 ) -> Count | float:
     """Tokens per device and step from which the backward pass is as long as the all-reduce it has to hide.
 

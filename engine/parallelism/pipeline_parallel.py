@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from engine.arrays import minimum, require_at_least
 from engine.errors import EngineError, one_of
-from engine.units import Count, Ratio
+from engine.units import Bytes, Count, Ratio, Traffic
 
 SCHEDULES = ("gpipe", "1f1b", "interleaved")
 
@@ -51,7 +51,7 @@ def micro_batches_in_flight(schedule: str, stages: Count, micro_batches: Count, 
     return minimum(stages * (1 + (stages - 1) / (stages * interleave)), micro_batches)
 
 
-def boundary_bytes(micro_batch: Count, sequence: Count, hidden: Count, element_bytes: Count) -> float:
+def boundary_bytes(micro_batch: Count, sequence: Count, hidden: Count, element_bytes: Bytes) -> Traffic:
     """Bytes one stage sends to the next per micro-batch and direction: `b s h` elements of the residual stream."""
     for what, value in (("micro-batch", micro_batch), ("sequence", sequence), ("hidden size", hidden)):
         require_at_least(what, value, 1)

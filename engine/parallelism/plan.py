@@ -25,7 +25,7 @@ from engine.precision import Precision, precision
 from engine.roofline import STREAM_EFFICIENCY
 from engine.static import stage_parameters
 from engine.time import StepTime, stage_plan
-from engine.units import Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds
+from engine.units import Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds, Traffic
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,7 +370,7 @@ def _copies(work: Job, stage: Stage, layout: Layout, cluster: Cluster) -> Second
     return moved / (STREAM_EFFICIENCY * cluster.chip.bandwidth)
 
 
-def _group(size: float, message: float, layout: Layout, cluster: Cluster) -> Seconds:
+def _group(size: Traffic, message: Traffic, layout: Layout, cluster: Cluster) -> Seconds:
     """Seconds to scatter or gather `size` bytes in the data group, `message` bytes at a time.
 
     Links inside nodes and between them carry the same stream at the same time, so the slower of them sets the pace.

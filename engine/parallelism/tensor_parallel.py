@@ -13,7 +13,7 @@ from __future__ import annotations
 from engine.arrays import require_at_least
 from engine.errors import EngineError
 from engine.parallelism.collectives import all_reduce_factor
-from engine.units import Bytes, Count, Ratio
+from engine.units import Bytes, Count, Ratio, Traffic
 
 
 def all_reduces_per_layer(recompute: bool = False) -> Count:
@@ -26,9 +26,9 @@ def bytes_sent_per_layer(
     sequence: Count,
     hidden: Count,
     tensor_parallel: Count,
-    element_bytes: Count = 2,
+    element_bytes: Bytes = 2,
     recompute: bool = False,
-) -> Bytes | float:
+) -> Traffic:
     """Bytes each device sends per layer and micro-batch, the same with and without sequence parallelism.
 
     `all_reduces_per_layer * 2 (t-1)/t * b s h * element_bytes`. Arguments may be NumPy arrays.
@@ -48,7 +48,7 @@ def activation_bytes_per_layer(
     *,
     sequence_parallel: bool = False,
     recompute: str = "none",
-) -> Bytes | float:
+) -> Traffic:
     """Activation bytes of one layer by the equations of Korthikanti et al., 16-bit with dropout.
 
     | technique | bytes |

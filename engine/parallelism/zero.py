@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from engine.arrays import require_above_zero, require_at_least
 from engine.errors import EngineError, one_of
-from engine.units import Count, Ratio
+from engine.units import Count, Ratio, Traffic
 
 STAGES = (0, 1, 2, 3)
 """What is partitioned: nothing, optimizer states, + gradients, + parameters."""
@@ -20,10 +20,10 @@ STAGES = (0, 1, 2, 3)
 def state_bytes_per_parameter(
     stage: int,
     devices: Count,
-    parameter_bytes: float = 2,
-    gradient_bytes: float = 2,
-    optimizer_bytes: float = 12,
-) -> Ratio:
+    parameter_bytes: Traffic = 2,
+    gradient_bytes: Traffic = 2,
+    optimizer_bytes: Traffic = 12,
+) -> Traffic:
     """Bytes of model state per parameter and device.
 
     With the paper's defaults: 16, `4 + 12/n`, `2 + 14/n` and `16/n` for stages 0 to 3.
@@ -55,7 +55,12 @@ def communication_factor(stage: int) -> Ratio:
 
 
 def largest_model(
-    stage: int, devices: Count, memory: float, parameter_bytes: float = 2, gradient_bytes: float = 2, k: float = 12
+    stage: int,
+    devices: Count,
+    memory: Traffic,
+    parameter_bytes: Traffic = 2,
+    gradient_bytes: Traffic = 2,
+    k: Traffic = 12,
 ) -> float:
     """Parameters whose states fill `memory` bytes per device (activations left out, as in table 2 of the paper)."""
     require_above_zero("memory", memory)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from engine.errors import EngineError
 from engine.links import link
 from engine.pipeline import Samples, StageTimes, buffer_bytes, shuffled_rate, stage_times, throughput, workers_to_feed
-from engine.storage import storage
+from engine.storage_kinds import storage
 
 # One set of stage times, in hundredths of the first profile's step: 3 of the 40 of loading is the hand-over of the
 # batch.

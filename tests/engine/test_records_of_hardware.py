@@ -12,7 +12,7 @@ from engine.accelerators import Accelerator, accelerator, list_accelerators
 from engine.errors import EngineError
 from engine.links import Link, link, list_links
 from engine.records import Source
-from engine.storage import Storage, list_storage, storage
+from engine.storage_kinds import Storage, list_storage, storage
 
 ACCELERATORS = [accelerator(name) for name in list_accelerators()]
 LINKS = [link(name) for name in list_links()]

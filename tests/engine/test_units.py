@@ -54,6 +54,18 @@ def test_every_number_of_a_public_dataclass_carries_a_unit() -> None:
     assert bare == []
 
 
+def test_every_byte_a_public_function_takes_or_gives_has_its_unit() -> None:
+    functions = [thing for name in engine.__all__ if inspect.isfunction(thing := getattr(engine, name))]
+    hints = {
+        f"{function.__name__}({name})": hint
+        for function in functions
+        for name, hint in typing.get_type_hints(function, include_extras=True).items()
+        if name.endswith("bytes") or name in ("moved", "size") or (name == "return" and "bytes" in function.__name__)
+    }
+    assert {"intensity(moved)", "matmul_intensity(element_bytes)", "ring_all_reduce(size)"} <= hints.keys()
+    assert [what for what, hint in hints.items() if unit_of(hint) != "B"] == ["format_bytes(return)"]
+
+
 def test_every_unit_is_known_to_pint() -> None:
     registry: pint.UnitRegistry[float] = pint.UnitRegistry()
     for definition in ("FLOP = [operations]", "USD = [money]"):

@@ -7,7 +7,7 @@ from functools import cache
 
 from engine.arrays import minimum, require_above_zero, require_at_least
 from engine.records import Source, read_record, record_names, take_sources
-from engine.units import BytesPerSecond, Count, PerSecond, Seconds
+from engine.units import BytesPerSecond, Count, PerSecond, Seconds, Traffic
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Storage:
     random_reads: PerSecond
     sources: tuple[Source, ...]
 
-    def read_rate(self, read_size: float, in_flight: Count = 1) -> BytesPerSecond:
+    def read_rate(self, read_size: Traffic, in_flight: Count = 1) -> BytesPerSecond:
         """Bytes per second when reading records of `read_size` in random order, `in_flight` at a time.
 
         The least of three limits: each reader waits for latency and transfer, the device serves only so many reads a
