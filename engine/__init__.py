@@ -111,6 +111,7 @@ if TYPE_CHECKING:
     from engine.textbook import chapter_activation_bytes, hidden_states_bytes
     from engine.time import StepPlan, StepTime, batch_curve, step_plan, step_time
     from engine.units import GB, GIB, Unit, format_bytes, unit_of
+    from engine.update_rules import UpdateRule, descend, list_update_rules, update_rule
 
 __version__ = "0.1.0"
 
@@ -159,6 +160,7 @@ __all__ = [
     "Tensor",
     "Transformer",
     "Unit",
+    "UpdateRule",
     "Value",
     "__version__",
     "accelerator",
@@ -186,6 +188,7 @@ __all__ = [
     "critical_batch_tokens",
     "data_parallel_step",
     "days",
+    "descend",
     "device_bytes",
     "device_hours",
     "dollars_per_billion_tokens",
@@ -215,6 +218,7 @@ __all__ = [
     "list_optimizers",
     "list_precisions",
     "list_storage",
+    "list_update_rules",
     "loss_scale_window",
     "matmul_intensity",
     "megatron_flops",
@@ -252,6 +256,7 @@ __all__ = [
     "training_seconds",
     "tree_all_reduce",
     "unit_of",
+    "update_rule",
     "utilization",
     "warmup_cosine",
     "wave_quantization",
@@ -354,6 +359,7 @@ _HOMES = {
     "engine.textbook": ("chapter_activation_bytes", "hidden_states_bytes"),
     "engine.time": ("StepPlan", "StepTime", "batch_curve", "step_plan", "step_time"),
     "engine.units": ("GB", "GIB", "Unit", "format_bytes", "unit_of"),
+    "engine.update_rules": ("UpdateRule", "descend", "list_update_rules", "update_rule"),
 }
 """Where every public name lives. Modules are imported when one of their names is first asked for: most programs need
 few of them, and the browser starts faster."""

@@ -1,0 +1,30 @@
+"""A learning rate over a run: warm-up, then half a cosine."""
+
+from engine import warmup_cosine
+from plugins.book.drawing import Drawing, canvas
+from plugins.shared.svg import INK
+
+PEAK, WARMUP, STEPS = 2.5e-4, 2000, 50_000
+
+
+def draw() -> Drawing:
+    """The schedule of the lighthouse run, with its floor at a tenth of the peak."""
+    floor = PEAK / 10
+    steps = list(range(0, STEPS + 1, 250))
+    rates = [1e4 * warmup_cosine(step, PEAK, WARMUP, STEPS, floor) for step in steps]
+    figure, axes = canvas(2.1)
+    axes.plot(steps, rates, color=INK["optimizer"], linewidth=1.6)
+    axes.axvline(WARMUP, color=INK["control"], linewidth=0.9, linestyle="--")
+    axes.text(WARMUP + 700, 0.1, "warm-up ends", color=INK["muted"], va="bottom")
+    axes.set_xticks([0, 10_000, 20_000, 30_000, 40_000, 50_000])
+    axes.set_xticklabels(["0", "10,000", "20,000", "30,000", "40,000", "50,000"])
+    axes.set_ylim(0, 1e4 * 1.1 * PEAK)
+    axes.set_xlabel("step")
+    axes.set_ylabel("rate, in 1/10,000")
+    axes.grid(color=INK["border"], linewidth=0.6)
+    half = warmup_cosine(STEPS // 2, PEAK, WARMUP, STEPS, floor)
+    return Drawing(
+        figure,
+        f"The rate rises in a straight line from 0 to {1e4 * PEAK:.1f} ten-thousandths over {WARMUP:,} steps, then "
+        f"falls along half a cosine: {1e4 * half:.2f} halfway through the run, {1e4 * floor:.2f} at step {STEPS:,}.",
+    )
