@@ -17,6 +17,8 @@ from plugins.shared.cache import cached_file, digest
 from plugins.shared.child import ROOT
 
 BASE = "assets/live"
+MANIFEST = f"{BASE}/runtime.json"
+"""What the browser's Python is made of: it changes whenever the engine or the live runtime does."""
 DIST = Path(__file__).parent / "web" / "dist"
 VEGA_ENTRY = Path(__file__).parent / "web" / "vega-entry.js"
 PYODIDE = ROOT / "node_modules" / "pyodide"
@@ -75,7 +77,7 @@ def _python(pyodide: Path) -> Iterator[Asset]:
         "packages": [wheel.name for wheel in wheels],
         "sizes": sizes,
     }
-    yield Asset(f"{BASE}/runtime.json", json.dumps(manifest, indent=1, sort_keys=True).encode())
+    yield Asset(MANIFEST, json.dumps(manifest, indent=1, sort_keys=True).encode())
 
 
 def _chart_runtime(cache_dir: Path) -> bytes:

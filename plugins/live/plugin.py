@@ -14,7 +14,7 @@ from mkdocs.structure.pages import Page
 from mkdocs.utils import get_relative_url
 
 from plugins.live import render
-from plugins.live.assets import BASE, DIST, PYODIDE, Asset, collect
+from plugins.live.assets import BASE, DIST, MANIFEST, PYODIDE, Asset, collect
 from plugins.live.config import LiveConfig
 from plugins.live.evidence import Evidence
 from plugins.live.extension import ActReference, Fence, LiveExtension
@@ -73,6 +73,8 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
                 files.remove(file)
         for asset in collect(self._cache_dir, DIST, PYODIDE):
             files.append(_file(asset, config))
+            if asset.uri == MANIFEST and isinstance(asset.content, bytes):
+                self._python = digest(asset.content)[:12]
         return files
 
     @event_priority(100)
@@ -156,7 +158,7 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         }
         first = "first act" not in self._names
         self._names.add("first act")
-        return render.act(baked, source_url, spec_urls, math_html, first=first)
+        return render.act(baked, self._python, source_url, spec_urls, math_html, first=first)
 
     def _home(self, pages: list[Page]) -> str:
         """The address of the page, among those that show an act, to which the act belongs."""

@@ -31,14 +31,26 @@ def snippet(page: str, name: str, source: str, outcome: Outcome) -> str:
     )
 
 
-def act(baked: BakedAct, act_url: str, spec_urls: Mapping[str, str], math_html: str, *, first: bool) -> str:
-    """An act in its default state. URLs are relative to the page; `first` says that no act stands before it there."""
+def act(
+    baked: BakedAct, python: str, act_url: str, spec_urls: Mapping[str, str], math_html: str, *, first: bool
+) -> str:
+    """An act in its default state.
+
+    Args:
+        baked: the act.
+        python: what tells one build's browser Python from another's.
+        act_url: the act's source, and `spec_urls` its charts, relative to the page.
+        spec_urls: see `act_url`.
+        math_html: the math peek.
+        first: no act stands before it on the page.
+    """
     charts = {name: {"svg": chart["svg"], "spec_url": spec_urls[name]} for name, chart in baked.charts.items()}
     return _render(
         "act.html.j2",
         act=baked.description,
         view=baked.view,
         charts=charts,
+        python=python,
         act_url=act_url,
         math_html=math_html,
         home=home_of(baked.name),

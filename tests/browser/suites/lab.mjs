@@ -5,8 +5,10 @@ import { violationsInLightAndDark } from "../harness/axe.mjs";
 import { OF_PYTHON } from "./loading.mjs";
 import {
   actReady,
+  chartSays,
   confirmReset,
   failure,
+  instruments,
   instrumentsOpen,
   lockButton,
   redrawn,
@@ -214,6 +216,27 @@ export function labTests({ everywhere, once }) {
     await actReady(browser);
     assert.equal(await browser.of(number, (input) => input.value), "");
     assert.deepEqual(await movesOf(browser), []);
+  });
+
+  once("lab: a reload shows the last state at once, undimmed, while Python still starts", async (all) => {
+    const { browser, server } = all;
+    const shown = async () => [await instruments(browser), await movesOf(browser), await browser.text(verdict), await said(browser, "floor")];
+    await open(all, LAPTOP);
+    await predict(browser, "12.5");
+    await move(browser, choice("optimizer", "SGD"));
+    await reveal(browser);
+    await answerAll(browser, "floor", { "The smallest update": "0.00001", "The cure": "an FP32 copy" });
+    const before = await shown();
+    server.fault({ path: /pyodide\.asm\.wasm$/, delayMs: 8000 });
+    await browser.reload();
+    await actReady(browser);
+    await browser.of("live-act", (element) => element.scrollIntoView());
+    await chartSays(browser, "SGD in FP32");
+    await new Promise((done) => setTimeout(done, 500));
+    assert.equal(await browser.has("live-act[data-stale]"), false, "nothing is dimmed");
+    assert.deepEqual(await shown(), before);
+    assert.ok(await browser.has('live-act [data-slot="state"][data-phase="loading"]'), "Python is not ready yet");
+    server.heal();
   });
 
   once("lab: by the navigation to the ledger and back, without a reload: everything lives on", async (all) => {

@@ -4,6 +4,7 @@ import { Chart } from "./chart";
 import { ActProblem, type Status } from "./client";
 import { all, containKeys, find, h, setText, slot } from "./dom";
 import type { Part } from "./element";
+import { lastShown, rememberShown } from "./last";
 import { keepAtHand, keepFocusVisible } from "./focus";
 import { blanks, readBlanks, readInstruments, resetInstruments, words, writeBlanks, writeInstruments } from "./form";
 import { MoveHistory } from "./history";
@@ -85,7 +86,10 @@ class ActPart implements Part {
     this.#visible = true;
     this.#python.start();
     for (const chart of this.#charts) chart.prepare();
-    this.#refreshIfNeeded();
+    // What goes wrong with a remembered view is told, if it lasts, by the computation that follows.
+    void this.#recall()
+      .catch(() => undefined)
+      .then(() => this.#refreshIfNeeded());
   }
 
   offscreen(): void {
@@ -286,6 +290,24 @@ class ActPart implements Part {
 
   // What Python computes
 
+  /** Shows what this tab showed last, where the reader's state is still that one: no need to wait for Python. */
+  async #recall(): Promise<void> {
+    const wanted = this.#wanted();
+    const last = this.#shown === wanted ? null : lastShown(this.#name, this.#dependsOn(wanted));
+    if (!last?.view || this.#computing) return;
+    for (const form of this.#reflections) this.#putFeedback(form, last);
+    this.#putVerdict(last);
+    await this.#showView(last.view);
+    if (wanted !== this.#wanted() || this.#computing) return;
+    this.#shown = wanted;
+    this.#results = last;
+  }
+
+  /** What the results for a state depend on besides it: the act's source and the Python that runs it. */
+  #dependsOn(wanted: string): string {
+    return JSON.stringify([this.#url, this.#host.dataset.python, wanted]);
+  }
+
   #refreshIfNeeded(): void {
     if (this.#visible && this.#wanted() !== this.#shown) void this.#refresh();
   }
@@ -306,6 +328,7 @@ class ActPart implements Part {
       if (wanted !== this.#wanted()) return;
       this.#shown = wanted;
       this.#results = results;
+      rememberShown(this.#name, this.#dependsOn(wanted), results);
       this.#markCurrent();
       this.#trouble(null);
       await this.#completeMoves();
@@ -342,7 +365,11 @@ class ActPart implements Part {
     const verdict = await this.#python.reveal(this.#name, this.#url, state);
     if (!verdict || !this.#memory.revealed) return;
     results.verdict = verdict;
-    slot(this.#host, "verdict").replaceChildren(...renderVerdict(verdict));
+    this.#putVerdict(results);
+  }
+
+  #putVerdict({ verdict }: Results): void {
+    if (verdict) slot(this.#host, "verdict").replaceChildren(...renderVerdict(verdict));
   }
 
   async #showFeedback(form: HTMLFormElement, state: State, results: Results): Promise<void> {
@@ -352,6 +379,12 @@ class ActPart implements Part {
     const feedback = await this.#python.check(this.#name, this.#url, name, answers, state);
     if (!feedback || !this.#memory.checked.includes(name)) return;
     results.feedback.set(name, feedback);
+    this.#putFeedback(form, results);
+  }
+
+  #putFeedback(form: HTMLFormElement, results: Results): void {
+    const feedback = results.feedback.get(form.dataset.reflection ?? "");
+    if (!feedback) return;
     const chosen = new Map(blanks(form).map((one) => [one.dataset.blank ?? "", one.selectedOptions[0]?.text ?? ""]));
     slot(form, "feedback").replaceChildren(...renderFeedback(feedback, chosen));
   }
