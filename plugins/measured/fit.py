@@ -128,8 +128,7 @@ def _table(options: Options, rows: Sequence[Sequence[Curve]]) -> Element:
     """All settings by size: the largest batch, or the speed there."""
     sizes = [element("th", _size(one), scope="col", class_="il-measured-table__number") for one in rows[0]]
     body = [
-        element("tr", element("th", element("code", row[0].policy), scope="row"), *(_cell(options, one) for one in row))
-        for row in rows
+        element("tr", element("th", row[0].policy, scope="row"), *(_cell(options, one) for one in row)) for row in rows
     ]
     table = element(
         "table",

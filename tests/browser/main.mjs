@@ -16,6 +16,7 @@ import { EVIDENCE, factsIn } from "./harness/world.mjs";
 import { accessTests } from "./suites/access.mjs";
 import { actTests } from "./suites/act.mjs";
 import { claimTests } from "./suites/claims.mjs";
+import { deviceTests } from "./suites/devices.mjs";
 import { everyPageTests } from "./suites/every_page.mjs";
 import { harnessTests } from "./suites/harness.mjs";
 import { labTests } from "./suites/lab.mjs";
@@ -34,6 +35,7 @@ const suites = [
   snippetTests,
   pageTests,
   claimTests,
+  deviceTests,
   accessTests,
   everyPageTests,
 ];
