@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, get_args
+from functools import cache
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 ModelName = Literal["pico", "nano", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"]
 Precision = Literal["fp32", "tf32", "amp-bf16", "amp-fp16", "bf16", "fp16", "fp8"]
@@ -22,24 +23,22 @@ Device = Literal["any", "cuda"]
 SHORTEST_ENERGY_S = 30.0
 """NVML's energy counter is refreshed about ten times a second, and power needs seconds to settle."""
 
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "model": get_args(ModelName),
-    "precision": get_args(Precision),
-    "optimizer": get_args(OptimizerName),
-    "attention": get_args(Attention),
-    "attention_kernel": get_args(AttentionKernel),
-    "activation": get_args(Activation),
-    "update": get_args(Update),
-    "compile": get_args(Compile),
-    "operation": get_args(Operation),
-    "device": get_args(Device),
-}
 _PATTERNS = {
     "checkpointing": (re.compile(r"none|selective|selective-ops|sqrt|full|every:[1-9][0-9]*"), "none, selective, "
                       "selective-ops, sqrt, full, every:K"),
     "loss": (re.compile(r"full|chunked:[1-9][0-9]*"), "full, chunked:K"),
 }  # fmt: skip
-_AT_LEAST_ONE = ("batch", "sequence", "warmup", "steps", "repeats", "devices", "accumulate", "vocab_multiple", "rounds")
+_AT_LEAST_ONE = (
+    "batch", "sequence", "warmup", "steps", "repeats", "devices", "accumulate", "vocab_multiple", "rounds", "processes",
+    "sizes", "chunk", "micro_batches", "profiled",
+)  # fmt: skip
+"""Counts, or tuples of counts."""
+
+
+@cache
+def _choices(kind: type[Case]) -> Mapping[str, tuple[str, ...]]:
+    """What the fields of a class allow that are annotated with a `Literal`."""
+    return {name: get_args(hint) for name, hint in get_type_hints(kind).items() if get_origin(hint) is Literal}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,11 +74,12 @@ class Case:
             self._check(one.name, getattr(self, one.name))
 
     def _check(self, name: str, value: Any) -> None:
-        if name in _CHOICES and value not in _CHOICES[name]:
-            raise ValueError(f"{name} is {value!r}; allowed: {', '.join(_CHOICES[name])}")
+        choices = _choices(type(self)).get(name)  # type: ignore[arg-type] # a class is hashable
+        if choices is not None and value not in choices:
+            raise ValueError(f"{name} is {value!r}; allowed: {', '.join(choices)}")
         if name in _PATTERNS and not _PATTERNS[name][0].fullmatch(value):
             raise ValueError(f"{name} is {value!r}; allowed: {_PATTERNS[name][1]}")
-        if name in _AT_LEAST_ONE and value < 1:
+        if name in _AT_LEAST_ONE and min(value if isinstance(value, tuple) else (value,), default=1) < 1:
             raise ValueError(f"{name} is {value}; allowed: 1 or more")
         if name == "value" and not 0 <= value <= 100:
             raise ValueError(f"value is {value}; allowed: 0 to 100")

@@ -78,6 +78,8 @@ def run(cases: Sequence[tuple[str, Case]], job: Job, say: Callable[[str], None] 
     )
     complete = runner.run(in_order(cases, job.committed), settings) == 0
     found, faults = _check(validation.record_files([measured]), job.committed)
+    if unchecked := validation.schema_unchecked():
+        examined += f"\nnote {unchecked}"
     if not found:
         say("\n".join(faults) or "nothing was measured within the budget")
         return 1

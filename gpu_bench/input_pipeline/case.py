@@ -57,8 +57,8 @@ class TokenizeCase(Case):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.processes or min(self.processes) < 1 or self.chunk < 1:
-            raise ValueError(f"processes is {self.processes}, chunk is {self.chunk}; allowed: 1 or more")
+        if not self.processes:
+            raise ValueError("processes is empty; allowed: 1 or more")
 
     @property
     def extent(self) -> str:
@@ -95,8 +95,8 @@ class LoaderCase(Case):
         super().__post_init__()
         for text in self.loaders:
             loader_of(text)
-        if self.profiled < 1 or not self.loaders:
-            raise ValueError("profiled and the number of loaders; allowed: 1 or more")
+        if not self.loaders:
+            raise ValueError("loaders is empty; allowed: 1 or more")
 
     @property
     def extent(self) -> str:

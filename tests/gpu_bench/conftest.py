@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 import torch
 
 from gpu_bench import runner
+from gpu_bench.executors import isolation
 from tests.gpu_bench.tiny import tiny_case
 
 
@@ -28,6 +30,14 @@ def one_thread() -> Iterator[None]:
         del os.environ["OMP_NUM_THREADS"]
     else:
         os.environ["OMP_NUM_THREADS"] = before
+
+
+@pytest.fixture(scope="session", autouse=True)
+def examined_once() -> Iterator[None]:
+    """Runs in this process examine the machine by a process of its own once, and not each again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(isolation, "probe", functools.cache(isolation.probe))
+        yield
 
 
 @pytest.fixture(scope="session")

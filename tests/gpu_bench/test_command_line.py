@@ -68,11 +68,13 @@ def test_validate_accepts_good_records_and_names_the_faulty_one(record_file: Pat
     assert done.stdout.endswith("2 records, 1 faulty\n")
 
 
-def test_validate_says_how_to_install_what_it_needs(record_file: Path, tmp_path: Path) -> None:
+def test_validate_says_what_a_machine_without_packages_does_not_check(record_file: Path, tmp_path: Path) -> None:
     (tmp_path / "jsonschema.py").write_text("raise ImportError\n", encoding="utf-8")
     done = _gpu_bench("validate", str(record_file), PYTHONPATH=str(tmp_path))
-    assert done.returncode == 2
-    assert done.stderr == "gpu_bench: validating needs a package: python -m pip install jsonschema\n"
+    assert done.returncode == 0
+    note, count = done.stdout.splitlines()
+    assert note == "the schema was not checked, which needs a package: python -m pip install jsonschema"
+    assert count == "1 records, 0 faulty"
 
 
 def test_doctor_names_the_device_and_pytorch() -> None:

@@ -194,7 +194,7 @@ def test_model_flops_count_the_parameters_of_the_model() -> None:
     ("changes", "told"),
     [
         ({"strategy": "magic"}, "strategy is 'magic'; allowed: ddp, fsdp2, tensor, pipeline"),
-        ({"precision": "fp8"}, "precision is 'fp8'; allowed here: fp32, amp-bf16"),
+        ({"precision": "fp8"}, "precision is 'fp8'; allowed: fp32, amp-bf16"),
         ({"processes": (2, 4)}, "allowed: 1 and at least one more, ascending"),
         ({"strategy": "pipeline", "micro_batches": 3}, "allowed: a divisor of the batch"),
         ({"profiled": 0}, "allowed: 1 or more"),

@@ -65,9 +65,9 @@ def test_a_spoiled_repeat_is_measured_again_while_patience_lasts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # With waiting switched off, all patience goes into repeats.
-    monkeypatch.setattr(quiet, "QUIET_SHARE", 1.0)
+    monkeypatch.setattr(runner, "await_quiet", lambda patience_s: True)
     started: list[int] = []
-    settings = runner.Settings("cpu", tmp_path, patience_s=4.0, on_start=lambda case, pid: started.append(pid))
+    settings = runner.Settings("cpu", tmp_path, patience_s=1.0, on_start=lambda case, pid: started.append(pid))
     assert runner.run([("trial", tiny_case(steps=20))], settings) == 0
     assert len(started) >= 2
     assert "measured again" in capsys.readouterr().out

@@ -105,61 +105,56 @@ def _kill_one() -> int:
     return pid
 
 
-def test_a_worker_killed_mid_sweep_is_replaced_and_nothing_is_lost(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_repeat_that_always_dies_is_an_error_tried_again_and_a_killed_sweep_goes_on_where_it_stood(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    """Three sweeps of one case into one folder: its workers are killed, then the sweep itself, then nothing."""
+
+    def sweep() -> Sweep:
+        return Sweep(tmp_path, cases=1, repeats=2, steps=40, retries=1)
+
+    first = sweep()
+    first.wait_for("*.partial")
+    killed = {_kill_one()}
+    while len(killed) < 2:
+        killed.add(_kill_one())
+    status, said = first.end()
+    assert status == 1, said
+    assert _statuses(tmp_path) == {"case-0": "error"}
+    assert "SIGKILL" in _records(tmp_path)["case-0"]["message"]
+
+    second = sweep()
+    second.wait_for("*.partial")
+    assert within(LIMIT_S, lambda: bool(_workers()))
+    orphans = _workers()
+    second.kill()
+    assert within(60, lambda: not any(alive(pid) for pid in orphans)), "a worker outlived the sweep"
+
+    status, said = sweep().end()
+    assert status == 0, said
+    assert "resumed case-0 after 1 of 2 repeats" in said
+    assert _statuses(tmp_path) == {"case-0": "ok"}
+    assert len(_records(tmp_path)["case-0"]["samples"]["step_s"]) == 2
+
+
+def test_a_killed_worker_and_then_a_removed_machine_lose_nothing(cluster: Cluster, tmp_path: Path) -> None:
+    """Last, since it leaves the cluster with one machine."""
     sweep = Sweep(tmp_path, cases=4, steps=40)
     first = sweep.wait_for("*.json")
     before = first.read_bytes()
-    _kill_one()
+    killed = _kill_one()
+    busy = None
+    while busy is None and sweep.runs():
+        pids = {node: node.all_processes["raylet"][0].process.pid for node in cluster.worker_nodes}
+        working = {node: descendants(pid, "gpu_bench.worker") for node, pid in pids.items()}
+        busy = next((node for node, workers in working.items() if workers and killed not in workers), None)
+    assert busy is not None, "the sweep ended before a machine could be taken from it"
+    cluster.remove_node(busy, allow_graceful=False)
     status, said = sweep.end()
     assert status == 0, said
     assert "killed by SIGKILL" in said
-    assert "attempt 2 of 3" in said
+    assert "the machine died; attempt" in said or "watched over the worker died; attempt" in said
     assert _statuses(tmp_path) == {f"case-{number}": "ok" for number in range(4)}
     assert first.read_bytes() == before
     commits = {record["provenance"]["git_commit"] for record in _records(tmp_path).values()}
     assert len(commits) == 1, "the machines have a copy without history; the commit is the checkout's"
-
-
-def test_a_repeat_that_always_dies_ends_as_an_error_and_the_next_sweep_tries_it_again(
-    cluster: Cluster, tmp_path: Path
-) -> None:
-    sweep = Sweep(tmp_path, cases=1, repeats=2, steps=40, retries=1)
-    sweep.wait_for("*.partial")
-    killed = {_kill_one()}
-    while len(killed) < 2:
-        killed.add(_kill_one())
-    status, said = sweep.end()
-    assert status == 1, said
-    assert _statuses(tmp_path) == {"case-0": "error"}
-    assert "SIGKILL" in _records(tmp_path)["case-0"]["message"]
-    assert Sweep(tmp_path, cases=1, repeats=2, steps=40, retries=1).end()[0] == 0
-    assert _statuses(tmp_path) == {"case-0": "ok"}
-
-
-def test_a_sweep_whose_driver_is_killed_goes_on_with_the_repeats_it_has(cluster: Cluster, tmp_path: Path) -> None:
-    sweep = Sweep(tmp_path, cases=1, repeats=2, steps=40)
-    sweep.wait_for("*.partial")
-    assert within(LIMIT_S, lambda: bool(_workers()))
-    orphans = _workers()
-    sweep.kill()
-    assert within(60, lambda: not any(alive(pid) for pid in orphans)), "a worker outlived the sweep"
-    status, said = Sweep(tmp_path, cases=1, repeats=2, steps=40).end()
-    assert status == 0, said
-    assert "resumed case-0 after 1 of 2 repeats" in said
-    assert len(_records(tmp_path)["case-0"]["samples"]["step_s"]) == 2
-
-
-def test_a_machine_removed_mid_sweep_loses_nothing(cluster: Cluster, tmp_path: Path) -> None:
-    sweep = Sweep(tmp_path, cases=4, steps=40)
-    first = sweep.wait_for("*.json")
-    before = first.read_bytes()
-    busy = None
-    while busy is None:
-        pids = {node: node.all_processes["raylet"][0].process.pid for node in cluster.worker_nodes}
-        busy = next((node for node, pid in pids.items() if descendants(pid, "gpu_bench.worker")), None)
-    cluster.remove_node(busy, allow_graceful=False)
-    status, said = sweep.end()
-    assert status == 0, said
-    assert "attempt 2 of 3" in said
-    assert _statuses(tmp_path) == {f"case-{number}": "ok" for number in range(4)}
-    assert first.read_bytes() == before

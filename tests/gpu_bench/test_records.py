@@ -6,6 +6,7 @@ import copy
 import json
 import shutil
 import statistics
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 from gpu_bench.assembly import TRAINING_BLOCKS
 from gpu_bench.records import SCHEMA_FILE, answers, inconsistencies, summarize, write_json
-from gpu_bench.validation import file_faults, schema_faults
+from gpu_bench.validation import file_faults, schema_faults, schema_unchecked
 from tests.gpu_bench.tiny import tiny_case
 
 Place = tuple[str | int, ...]
@@ -44,6 +45,21 @@ def _faults(record: dict[str, Any]) -> list[str]:
 
 def test_what_the_runner_writes_is_valid(record_file: Path) -> None:
     assert file_faults(record_file) == []
+
+
+def test_without_the_package_for_schemas_sums_are_checked_all_the_same(
+    record_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "jsonschema", None)
+    assert "python -m pip install jsonschema" in str(schema_unchecked())
+    assert file_faults(record_file) == []
+    record = json.loads(record_file.read_text(encoding="utf-8"))
+    record["memory"]["peak"] += 1
+    changed = tmp_path / "changed.json"
+    changed.write_text(json.dumps(record), encoding="utf-8")
+    assert "memory components sum to" in file_faults(changed)[0]
+    changed.write_text("{}", encoding="utf-8")
+    assert "missing or malformed" in file_faults(changed)[0]
 
 
 def test_schema_is_a_valid_schema() -> None:

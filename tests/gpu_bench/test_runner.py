@@ -44,6 +44,23 @@ def _with_record(out: Path, record_file: Path) -> Path:
     return file
 
 
+@pytest.fixture(scope="module")
+def report() -> dict[str, Any]:
+    """What one real measurement reported."""
+    return isolation.work({"task": "train", "case": tiny_case().as_dict(), "device": "cpu", "repeat": 0}, 120.0)
+
+
+@pytest.fixture
+def measured_once(monkeypatch: pytest.MonkeyPatch, report: dict[str, Any]) -> None:
+    """That report stands for all measurements: for tests of which repeats run, and in which order."""
+
+    def work(order: Mapping[str, Any], limit_s: float, on_start: Callable[[int], None] = lambda pid: None) -> Any:
+        on_start(0)
+        return dict(report)
+
+    monkeypatch.setattr(isolation, "work", work)
+
+
 def test_a_killed_worker_leaves_an_error_record_and_the_others_go_on(tmp_path: Path) -> None:
     cases = [("trial", tiny_case("one")), ("trial", tiny_case("two"))]
     assert runner.run(cases, Settings("cpu", tmp_path, on_start=_kill("one"))) == 1
@@ -81,6 +98,7 @@ def test_running_out_of_memory_is_a_result_not_an_error(tmp_path: Path) -> None:
     assert "can't allocate memory" in record["message"]
 
 
+@pytest.mark.usefixtures("measured_once")
 def test_a_finished_record_is_kept_and_measured_again_only_on_demand(tmp_path: Path, record_file: Path) -> None:
     file = _with_record(tmp_path, record_file)
     before = file.read_bytes()
@@ -147,23 +165,6 @@ def test_two_runs_do_not_write_to_the_same_folder(tmp_path: Path) -> None:
     assert set(_records(tmp_path)) == {"first"}
 
 
-@pytest.fixture
-def measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One real measurement, whose report stands for all others: for tests of the order in which repeats run."""
-    real, known = isolation.work, dict[str, Any]()
-
-    def work(order: Mapping[str, Any], limit_s: float, on_start: Callable[[int], None] = lambda pid: None) -> Any:
-        if order["task"] == "probe":
-            return real(order, limit_s)
-        if known:
-            on_start(0)
-        else:
-            known.update(real(order, limit_s, on_start))
-        return dict(known)
-
-    monkeypatch.setattr(isolation, "work", work)
-
-
 @pytest.mark.usefixtures("measured_once")
 def test_repeats_of_different_cases_take_turns(tmp_path: Path) -> None:
     started: list[str] = []
@@ -184,7 +185,7 @@ def test_a_spent_budget_stops_before_the_next_repeat_and_blames_no_case(
 @pytest.mark.usefixtures("measured_once")
 def test_few_cases_take_turns_the_most_valuable_first(tmp_path: Path) -> None:
     started: list[str] = []
-    cases = [("trial", tiny_case(f"case-{number}", steps=1, repeats=2)) for number in range(6)]
+    cases = [("trial", tiny_case(f"case-{number}", repeats=2)) for number in range(6)]
     stop = len(cases) + 3
 
     def note(case: Case, pid: int) -> None:

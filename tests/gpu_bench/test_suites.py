@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import importlib
 import json
-from typing import Any
+from dataclasses import replace
+from functools import partial
+from typing import Any, get_args
 
 import pytest
 import torch
 
 from engine.accelerators import accelerator
 from gpu_bench import fit, peaks, worker
-from gpu_bench.case import Case, FitCase, OperationsCase, TrainingCase
+from gpu_bench.case import Case, Compile, FitCase, OperationsCase, TrainingCase
 from gpu_bench.cases import SUITES, TINY, find_cases
 from gpu_bench.kinds import KINDS
 from gpu_bench.predict import predict
 from gpu_bench.records import SCHEMA_FILE, assemble, inconsistencies
 from gpu_bench.suites.ladder import RUNGS
 from gpu_bench.techniques import recipe_of
+from gpu_bench.training import Trainer
 from gpu_bench.validation import schema_faults
+from tests.gpu_bench.tiny import tiny_case
 
 CPU = torch.device("cpu")
 EVERY_CASE = [case for cases in SUITES.values() for case in cases]
@@ -60,6 +64,10 @@ def _representatives() -> list[tuple[str, Case]]:
 @pytest.mark.parametrize(("suite", "case"), [pytest.param(*one, id=one[1].name) for one in _representatives()])
 def test_tiny_cases_run_and_their_records_are_valid(suite: str, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(peaks._WIDTH, "cpu", 64)
+    # The way through a compiler, without the minute that a CPU's takes: what it makes is not ours to test.
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="aot_eager"))
+    if isinstance(case, FitCase):
+        case = replace(case, policies=(case.policies[0], case.policies[-1]))
     # The trials of a fit without a process for each, which `test_fit.py` has.
     monkeypatch.setattr(fit, "work", lambda order, limit_s: worker.measure(dict(order)))
     part = importlib.import_module(KINDS[case.kind].module).run_repeat(case, CPU, 0)
@@ -78,6 +86,14 @@ def test_tiny_cases_run_and_their_records_are_valid(suite: str, case: Case, monk
             # The targets of a single sequence are a view of the input, which is not counted.
             held, predicted = record["memory"]["held"], record["predicted"]["memory"]
             assert held["activations"] == predicted["activations"] + predicted["logits"]
+
+
+@pytest.mark.parametrize("mode", [mode for mode in get_args(Compile) if mode != "none"])
+def test_every_mode_is_one_that_the_compiler_knows(mode: Any) -> None:
+    """It refuses an unknown one before it compiles anything."""
+    assert Trainer(tiny_case(compile=mode), CPU).compiled
+    with pytest.raises(RuntimeError, match="mode"):
+        torch.compile(lambda x: x, mode="fast")
 
 
 def test_every_case_says_what_it_is_worth_and_why() -> None:
