@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import get_args
 
-from gpu_bench.case import Activation, Case, OperationsCase, TrainingCase
-from gpu_bench.suites.base import SIZE_NAMES, on_gpu
+from gpu_bench.case import Activation, Case, TrainingCase
+from gpu_bench.suites.base import SIZE_NAMES, alone, on_gpu
 
 FUNCTIONS: tuple[Activation, ...] = get_args(Activation)
-
-
-def _alone(name: str, value: int, reason: str, sizes: tuple[int, ...], **fields: Any) -> OperationsCase:
-    return OperationsCase(
-        name=f"activation-{name}",
-        value=value,
-        reason=reason,
-        operation="activation",
-        variants=FUNCTIONS,
-        sizes=sizes,
-        time_limit_s=300.0,
-        **fields,
-    )
 
 
 def _in_nano(function: Activation) -> TrainingCase:
@@ -39,12 +26,22 @@ def _in_nano(function: Activation) -> TrainingCase:
 
 
 ACTIVATIONS: tuple[Case, ...] = (
-    _alone("small", 50, "on every machine: what a function costs on a CPU", (2**16, 2**20, 2**22), formats=("fp32",)),
-    _alone(
+    alone(
+        "activation",
+        "small",
+        50,
+        "on every machine: what a function costs on a CPU",
+        variants=FUNCTIONS,
+        sizes=(2**16, 2**20, 2**22),
+        formats=("fp32",),
+    ),
+    alone(
+        "activation",
         "large",
         58,
         "beyond every cache: on a GPU all functions take as long as their bytes",
-        (2**20, 2**24, 2**28),
+        variants=FUNCTIONS,
+        sizes=(2**20, 2**24, 2**28),
         formats=("fp32", "bf16"),
         device="cuda",
     ),

@@ -1,53 +1,53 @@
-"""Suite 5: attention with its scores in memory against fused, from 512 to 16,384 tokens, alone and in training."""
+"""Suite 5: attention with its scores in memory against fused, from 512 to 32,768 tokens alone, to 8,192 in training."""
 
 from __future__ import annotations
 
-from gpu_bench.case import Attention, Case, OperationsCase
-from gpu_bench.suites.base import SIZE_NAMES, on_gpu
+from typing import Any
+
+from gpu_bench.case import Attention, Case
+from gpu_bench.sizes import SIZES
+from gpu_bench.suites.base import SIZE_NAMES, alone, on_gpu
 
 _LENGTHS = (512, 1024, 2048, 4096, 8192)
 _FORMS: tuple[Attention, ...] = ("standard", "flash")
 _TOKENS = 16 * 1024
+_LAYER: dict[str, Any] = {"heads": SIZES["gpt2"].heads, "device": "cuda"}
+"""One layer of the smallest GPT-2."""
 
 ATTENTION: tuple[Case, ...] = (
-    OperationsCase(
-        name="attention-bf16",
-        value=90,
-        reason="time and memory of one layer, and the length at which the scores no longer fit",
-        operation="attention",
+    alone(
+        "attention",
+        "bf16",
+        90,
+        "time and memory of one layer, and the length at which the scores no longer fit",
         variants=("standard", "flash", "efficient", "cudnn"),
         # The scores of the last two lengths are what makes cards of 24 and 141 GB run out of memory.
         sizes=(*_LENGTHS, 16384, 32768),
         formats=("bf16",),
         batch=8,
-        heads=12,
-        device="cuda",
-        time_limit_s=300.0,
+        **_LAYER,
     ),
-    OperationsCase(
-        name="attention-fp32",
-        value=60,
-        reason="without tensor cores",
-        operation="attention",
+    alone(
+        "attention",
+        "fp32",
+        60,
+        "without tensor cores",
         variants=("standard", "efficient"),
         sizes=_LENGTHS,
         formats=("fp32",),
         batch=4,
-        heads=12,
-        device="cuda",
-        time_limit_s=300.0,
+        **_LAYER,
     ),
-    OperationsCase(
-        name="attention-short",
-        value=45,
-        reason="runs on every machine",
-        operation="attention",
-        variants=("standard", "flash"),
+    alone(
+        "attention",
+        "short",
+        45,
+        "runs on every machine",
+        variants=_FORMS,
         sizes=(128, 256, 512, 1024),
         formats=("fp32",),
         heads=4,
         rounds=10,
-        time_limit_s=300.0,
     ),
     *(
         on_gpu(

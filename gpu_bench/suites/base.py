@@ -1,10 +1,10 @@
-"""What the cases on a GPU share."""
+"""What the cases of several suites share."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from gpu_bench.case import ModelName, TrainingCase
+from gpu_bench.case import ModelName, Operation, OperationsCase, TrainingCase
 
 MODELS: tuple[ModelName, ...] = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 SIZE_NAMES: dict[ModelName, str] = {
@@ -24,3 +24,9 @@ _USUAL: dict[str, Any] = {
 def on_gpu(name: str, model: ModelName, value: int, reason: str, **fields: Any) -> TrainingCase:
     """A training case as everyone first trains it on a GPU, autocast to BF16 and AdamW, but for what `fields` say."""
     return TrainingCase(name=name, model=model, value=value, reason=reason, **{**_USUAL, **fields})
+
+
+def alone(operation: Operation, name: str, value: int, reason: str, **fields: Any) -> OperationsCase:
+    """A case that times one kind of operation by itself."""
+    case = f"{operation}-{name}"
+    return OperationsCase(name=case, operation=operation, value=value, reason=reason, time_limit_s=300.0, **fields)
