@@ -1,0 +1,42 @@
+"""What more GPUs do to the duration and the price of one fixed run."""
+
+from engine import Layout, accelerator, cluster, days, job, job_time, model, rent
+from plugins.book.drawing import Drawing, canvas
+from plugins.shared.svg import INK
+
+STEPS, BATCH, LARGEST = 50_000, 512, 8
+"""The lighthouse run, and the sequences that fit one GPU at a time."""
+DEVICES = (1, 2, 4, 8, 16, 32, 64, 128)
+
+
+def draw() -> Drawing:
+    """Dollars over days, a point for each number of GPUs."""
+    chip = accelerator("h100-sxm")
+    assert chip.rent is not None
+    work = job(model("gpt2-xl"), mode="amp-bf16", framework="torch")
+    durations, prices = [], []
+    for devices in DEVICES:
+        batch = min(LARGEST, BATCH // devices)
+        layout = Layout(data=devices, micro_batches=BATCH // devices // batch)
+        seconds = STEPS * job_time(work, layout, cluster(chip), batch).total
+        durations.append(days(seconds))
+        prices.append(rent(devices * seconds / 3600, chip.rent.dollars))
+    figure, axes = canvas(2.9)
+    axes.plot(durations, prices, color=INK["compute"], marker="o", markersize=5, linewidth=1.2)
+    for devices, duration, price in zip(DEVICES, durations, prices, strict=True):
+        axes.text(duration, price + 60, f"{devices}", ha="center")
+    axes.set_xscale("log")
+    axes.set_xlim(12, 0.08)
+    axes.set_xticks([10, 1, 0.1], ["10 days", "1 day", "0.1 days"])
+    axes.minorticks_off()
+    axes.set_ylim(0, 1.15 * max(prices))
+    axes.yaxis.set_major_formatter("${x:,.0f}")
+    axes.set_xlabel("duration, shorter to the right; numbers are GPUs")
+    axes.grid(color=INK["border"], linewidth=0.6)
+    listed = "; ".join(
+        f"{devices} of them {duration:.2g} days and ${price:,.0f}"
+        for devices, duration, price in zip(DEVICES, durations, prices, strict=True)
+    )
+    return Drawing(
+        figure, f"Price over duration of one run by the number of GPUs, nearly flat and then rising steeply: {listed}."
+    )
