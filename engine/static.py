@@ -83,7 +83,8 @@ def _static(
     if precision.master:
         for p in parameters:
             yield tensor(p, ".master", "master", p.elements, precision.master, 1, states_at)
-    held = _largest_layer(parameters) if recipe.optimizer_in_backward else parameters
+    # PyTorch runs an update as soon as a parameter's gradient is there, so no two are alive at once.
+    held = _largest_parameter(parameters) if recipe.optimizer_in_backward else parameters
     for p in held:
         yield tensor(p, ".grad", "gradients", p.elements, precision.gradients, 2, gradients_at)
         if precision.accumulation:
@@ -102,6 +103,11 @@ def _static(
         # The block at work and the next one, fetched ahead.
         for p in (p for p in parameters if p.name.startswith("blocks.")):
             yield Tensor(f"{p.name}.gathered", "gathered", p.elements, precision.weights, 2)
+
+
+def _largest_parameter(parameters: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
+    largest = max(parameters, key=lambda p: p.elements)
+    return (Parameter(largest.name, largest.shape, largest.role),)
 
 
 def _largest_layer(parameters: tuple[Parameter, ...]) -> tuple[Parameter, ...]:

@@ -117,8 +117,10 @@ def _memory(case: TrainingCase, backend: Any) -> tuple[dict[str, int] | None, li
     except EngineError as error:
         return None, [f"memory: {error}"]
     sums = ledger.bytes_by_component()
-    # The batch of tokens is an input here, and so it is in the measurement.
-    tokens = sum(tensor.bytes for tensor in ledger.tensors if tensor.name == "wte.indices")
+    # The batch of tokens is an input here, and so it is in the measurement. The targets are the same tokens, shifted by
+    # one: several rows of them are copied to lie side by side, a single one is a view.
+    inputs = ("wte.indices", "loss.targets") if case.batch == 1 else ("wte.indices",)
+    tokens = sum(tensor.bytes for tensor in ledger.tensors if tensor.name in inputs)
     found = {name: int(sums.get(name, 0)) for name in ("parameters", "gradients", "optimizer")}
     found |= {
         "activations": int(sums.get("activations", 0) - tokens),

@@ -46,6 +46,8 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "sqrt": {"checkpointing": "sqrt"},
     "every 5": {"checkpointing": "every:5"},
     "chunked": {"loss": "chunked:4", "precision": "amp-bf16"},
+    "one sequence": {"batch": 1},
+    "one chunked sequence": {"batch": 1, "loss": "chunked:4"},
     "everything": {
         "precision": "bf16", "optimizer": "adamw-8bit", "checkpointing": "full", "loss": "chunked:8",
         "optimizer_in_backward": True, "clip_norm": None,
@@ -88,10 +90,6 @@ def test_components_are_the_engines(name: str, model: str) -> None:
         "cast_weights": held.cast_weights,
     }
     expected = {key: predicted[key] for key in found}
-    if case.optimizer_in_backward and model == "nano":
-        # The engine lets the gradients of a block live together; with GPT-2's vocabulary the head's is larger.
-        most, together = found.pop("gradients"), expected.pop("gradients")
-        assert most < together
     assert found == {**expected, "activations": predicted["activations"] + predicted["logits"]}
     assert steps <= 4 * 148, "one number per tensor"
     # An 8-bit update that is not compiled widens a piece of a tensor several times over.
