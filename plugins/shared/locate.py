@@ -99,16 +99,22 @@ class LocateExtension(Extension):
         super().__init__(**kwargs)
         self.file = "<markdown>"
         self._first_line = 1
+        self._as_written = True
 
     def enter(self, page: Page, markdown: str, config: MkDocsConfig) -> None:
-        """Say which page comes next. `markdown` is its text without front matter, not yet changed by any plugin."""
+        """Say which page comes next. `markdown` is its text without front matter, not yet changed by any plugin.
+
+        Of a page that was made from something else, a notebook, the lines of the source file are not known.
+        """
         self.file = source_path(page.file.abs_src_path or page.file.src_uri, config)
-        front_matter = page.file.content_string.rstrip().removesuffix(markdown.rstrip())
+        written = page.file.content_string.rstrip()
+        self._as_written = written.endswith(markdown.rstrip())
+        front_matter = written.removesuffix(markdown.rstrip())
         self._first_line = 1 + front_matter.count("\n")
 
     def defect(self, line: int | None, what: str, fix: str = "") -> Defect:
         """A defect on the current page."""
-        return Defect(self.file, line, what, fix)
+        return Defect(self.file, line if self._as_written else None, what, fix)
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 - the name is Python-Markdown's
         """Register the first preprocessor and the last postprocessor."""

@@ -33,6 +33,7 @@ def required(extra: str) -> set[str]:
     ("heading", "extra"),
     [
         ("Building the site (Python, extra `site`)", "site"),
+        ("Running the notebooks (Python, extra `notebooks`)", "notebooks"),
         ("Measuring (Python, extra `bench`)", "bench"),
         ("Measuring on a cluster (Python, extra `ray`)", "ray"),
         ("Developing (Python, extra `dev`)", "dev"),

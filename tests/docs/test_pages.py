@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -138,3 +139,19 @@ def test_the_act_page_gives_no_answer_away_in_its_text(pages: dict[str, str]) ->
     assert "12.46" not in text
     assert "24.92" not in text
     assert "Out of memory" not in text
+
+
+def test_every_number_that_a_notebook_derives_stands_on_its_page_of_the_chapter(pages: dict[str, str]) -> None:
+    notebook = pages["notebooks/reproduce/index.html"]
+    *_, last = re.findall(r'data-slot="output"[^>]*>([^<]*)</pre>', notebook)
+    rows = re.findall(r"^(why|iron-law) +(.+?)  +(.+)$", unescape(last), re.MULTILINE)
+    assert len(rows) >= 10
+    for page, what, shown in rows:
+        text = " ".join(unescape(re.sub(r"<[^>]+>", "", pages[f"chapter/{page}/index.html"])).split())
+        assert shown in text, (page, what, shown)
+
+
+def test_notebooks_can_be_downloaded_with_the_wheel_that_runs_them(site: Path) -> None:
+    names = {path.stem for path in (ROOT / "docs/notebooks").glob("*.py")}
+    assert {path.stem for path in (site / "notebooks").glob("*.ipynb")} == names
+    assert len(list((site / "notebooks").glob("iron_law_notebooks-*.whl"))) == 1

@@ -1,0 +1,67 @@
+"""A notebook as its author wrote it: a Python file whose cells begin with `# %%`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jupytext  # type: ignore[import-untyped]
+
+_MARKER = re.compile(r"^# %%", re.MULTILINE)
+_LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)(?P<path>[^)#\s]+)(?P<anchor>#[^)\s]*)?(?=\))")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A notebook's file, read.
+
+    Attributes:
+        document: The notebook without outputs, as nbformat describes it.
+        lines: The line of each cell's marker in the file, counted from 1.
+    """
+
+    document: dict[str, Any]
+    lines: tuple[int, ...]
+
+    @property
+    def runs_in_page(self) -> bool:
+        """Whether the page's own Python can run the cells, except those tagged `local`."""
+        return bool(self.document["metadata"].get("runs_in_page", False))
+
+
+def read(path: Path) -> Source:
+    """Read a notebook.
+
+    Raises:
+        ValueError: The file holds something before the first marker, so its cells cannot be found by their markers.
+    """
+    text = path.read_text(encoding="utf-8")
+    document = jupytext.reads(text, fmt="py:percent")
+    lines = tuple(text.count("\n", 0, match.start()) + 1 for match in _MARKER.finditer(text))
+    if len(lines) != len(document.cells):
+        raise ValueError(f"{len(document.cells)} cells, but {len(lines)} markers; begin every cell with '# %%'")
+    return Source(document, lines)
+
+
+def download(source: Source, first: str, address: Callable[[str], str]) -> bytes:
+    """The notebook as an .ipynb file without outputs.
+
+    Args:
+        source: The notebook.
+        first: Markdown that stands behind its first cell: what to install.
+        address: The address of a page or file that the notebook links to by a relative path.
+    """
+    document = jupytext.reads(jupytext.writes(source.document, fmt="ipynb"), fmt="ipynb")
+    for number, cell in enumerate(document.cells, 1):
+        # The names that Jupyter makes up for cells are random; a download is not to change from build to build.
+        cell["id"] = f"cell-{number}"
+        if cell.cell_type == "markdown":
+            cell.source = _LINK.sub(lambda link: address(link["path"]) + (link["anchor"] or ""), cell.source)
+    document.cells[0].source += f"\n\n{first}"
+    document.metadata.pop("runs_in_page", None)
+    document.metadata["kernelspec"] = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    document.metadata.pop("jupytext", None)
+    return str(jupytext.writes(document, fmt="ipynb")).encode()

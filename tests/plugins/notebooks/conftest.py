@@ -1,0 +1,73 @@
+"""A tiny site with one notebook, executed by a real kernel."""
+
+from __future__ import annotations
+
+import io
+import logging
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+from mkdocs.exceptions import Abort
+
+ROOT = Path(__file__).resolve().parents[3]
+CONFIG = f"""site_name: Test
+site_url: https://example.org/book/
+theme: {{name: null, custom_dir: theme}}
+markdown_extensions: [attr_list, md_in_html, pymdownx.superfences]
+nav: [index.md, notebooks/one.py]
+plugins:
+  - mkdocs-jupyter: {{include: ["notebooks/*.py"], execute: true}}
+hooks: [{ROOT / "plugins/notebooks/hooks.py"}]
+"""
+
+
+@dataclass
+class Site:
+    """The project in a temporary folder. What the build warns of is kept in `warnings`."""
+
+    folder: Path
+    warnings: list[str] = field(default_factory=list)
+
+    def write(self, *cells: str, header: str = "") -> None:
+        """Write the notebook: a title, and these code cells."""
+        code = "".join(f"\n# %%{cell}\n" for cell in cells)
+        (self.folder / "docs/notebooks/one.py").write_text(f"{header}# %% [markdown]\n# # One\n{code}", "utf-8")
+
+    def build(self) -> str:
+        """Build strictly and return the notebook's page. Raises `Abort` when there are warnings."""
+        stream = io.StringIO()
+        handler = logging.StreamHandler(stream)
+        handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
+        logging.getLogger("mkdocs").addHandler(handler)
+        try:
+            config = load_config(str(self.folder / "mkdocs.yml"), strict=True)
+            config.plugins.on_startup(command="build", dirty=False)
+            build(config)
+        finally:
+            logging.getLogger("mkdocs").removeHandler(handler)
+            self.warnings = [line for line in stream.getvalue().splitlines() if line.startswith("WARNING")]
+        return (self.folder / "site/notebooks/one/index.html").read_text("utf-8")
+
+    def defects(self) -> list[str]:
+        """The warnings of a build that fails."""
+        with pytest.raises(Abort):
+            self.build()
+        return self.warnings
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    """A site whose notebook is still to be written."""
+    (tmp_path / "mkdocs.yml").write_text(CONFIG, "utf-8")
+    for folder in ("theme", "docs/notebooks"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "theme/main.html").write_text("<title>{{ page.title }}</title>{{ page.content }}", "utf-8")
+    (tmp_path / "docs/index.md").write_text("# Home\n", "utf-8")
+    for folder in ("engine", "gpu_bench"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return Site(tmp_path)
