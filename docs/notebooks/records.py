@@ -70,9 +70,8 @@ print(
     f"device   {record['device']['name']}, {ran['cores']} cores, {ran['os']}"
 )
 print(f"software Python {ran['python']}, PyTorch {ran['torch']}")
-print(
-    f"code     commit {ran['git_commit'][:7]}{', changed' if ran['dirty'] else ''}"
-)
+changed = ", changed" if ran["dirty"] else ""
+print(f"code     commit {ran['git_commit'][:7]}{changed}")
 print(f"when     {ran['started']} to {ran['finished']}")
 print(fill(f"command  {ran['command']}", 60, subsequent_indent=" " * 9))
 for number, repeat in enumerate(ran["repeats"], 1):
@@ -141,10 +140,9 @@ def interval(values, confidence=0.95):
 low, high = interval(samples)
 medians = [median(seconds) for seconds in repeats]
 print(f"if independent: {1000 * low:.1f} to {1000 * high:.1f} ms")
-print(
-    f"the repeats:    {1000 * min(medians):.1f} to {1000 * max(medians):.1f} ms"
-)
-wider = (max(medians) - min(medians)) / (high - low)
+first, last = min(medians), max(medians)
+print(f"the repeats:    {1000 * first:.1f} to {1000 * last:.1f} ms")
+wider = (last - first) / (high - low)
 print(f"the repeats spread {wider:.1f} times as far")
 
 # %% [markdown]

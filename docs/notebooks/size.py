@@ -170,11 +170,10 @@ for name in list_precisions():
     except engine.EngineError as error:
         print(f"{name:9} not possible: {error}")
         continue
-    mark = "" if other.fits else "  does not fit"
     size = other.memory_bytes.device_total / GB
-    print(
-        f"{name:9} {size:7.1f} {other.time.step_s:8.3f} {other.time.mfu:6.1%}{mark}"
-    )
+    step, mfu = other.time.step_s, other.time.mfu
+    mark = "" if other.fits else "  does not fit"
+    print(f"{name:9} {size:7.1f} {step:8.3f} {mfu:6.1%}{mark}")
 
 # %% [markdown]
 # ## The same run on other cards
@@ -196,9 +195,8 @@ for name in engine.list_accelerators():
         continue
     days = wanted / other.time.tokens_per_s / 86400
     dollars = days * 24 * cards * there.rent.dollars
-    print(
-        f"{name:14} {'yes' if other.fits else 'no':4} {days:7,.1f} {dollars:7,.0f}"
-    )
+    fits = "yes" if other.fits else "no"
+    print(f"{name:14} {fits:4} {days:7,.1f} {dollars:7,.0f}")
 
 # %% [markdown]
 # ## What this rests on
