@@ -20,7 +20,7 @@
 # %% [markdown]
 # ## Your run
 #
-# This is the one block to change. Then run any block below; in this page, it first runs the blocks before it.
+# This is the one block to change. After a change, run it and then the blocks below it, from top to bottom.
 
 # %%
 model_name = "gpt2-xl"

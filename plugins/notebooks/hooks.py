@@ -138,7 +138,7 @@ def _defect(fault: Fault, source: Source, path: Path, config: MkDocsConfig) -> D
 
 def _how_to_run(name: str, install: str, *, live: bool) -> str:
     here = (
-        "Blocks with a Run button also run here; a block first runs those before it."
+        "Blocks with a Run button also run here; a block first runs those before it that have not run yet."
         if live
         else "Below each block stands what it gave when this site was built."
     )
