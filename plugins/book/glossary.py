@@ -42,7 +42,7 @@ class _FirstOnly(Treeprocessor):
         self._visit(root, seen, bare=False)
 
     def _visit(self, node: Element, seen: set[str], *, bare: bool) -> None:
-        bare = bare or node.tag in ("a", "h1", "h2", "h3", "h4", "summary")
+        bare = bare or node.tag in ("a", "h1", "h2", "h3", "h4", "summary", "math")
         for child in list(node):
             term = child.text or ""
             if child.tag == "abbr" and (bare or term in seen):
