@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from engine.attention_io import score_bytes, traffic_ratio
     from engine.blocks import Matmul, Op, Section, Value
     from engine.checkpointing import Checkpointing, alive_tensors, sqrt_placement
-    from engine.convnets import ConvNet, resnet50
+    from engine.convnets import ConvNet, mobilenet_v2, resnet50
     from engine.cost import (
         NODE_OVERHEAD,
         buy,
@@ -223,6 +223,7 @@ __all__ = [
     "matmul_intensity",
     "megatron_flops",
     "megatron_parameters",
+    "mobilenet_v2",
     "model",
     "optimizer",
     "precision",
@@ -272,7 +273,7 @@ _HOMES = {
     "engine.attention_io": ("score_bytes", "traffic_ratio"),
     "engine.blocks": ("Matmul", "Op", "Section", "Value"),
     "engine.checkpointing": ("Checkpointing", "alive_tensors", "sqrt_placement"),
-    "engine.convnets": ("ConvNet", "resnet50"),
+    "engine.convnets": ("ConvNet", "mobilenet_v2", "resnet50"),
     "engine.cost": (
         "NODE_OVERHEAD",
         "buy",

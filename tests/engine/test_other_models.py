@@ -1,4 +1,4 @@
-"""ResNet-50 and DLRM: exact counts, and what bounds them."""
+"""ResNet-50, MobileNetV2 and DLRM: exact counts, and what bounds them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.accelerators import accelerator
-from engine.convnets import Convolution, resnet50
+from engine.convnets import Convolution, mobilenet_v2, resnet50
 from engine.errors import EngineError
 from engine.links import link
 from engine.recommenders import DLRM
@@ -24,6 +24,11 @@ def test_resnet50_does_4_09_billion_multiply_adds_an_image() -> None:
 
 def test_resnet50_convolutions_write_11_million_elements_an_image() -> None:
     assert resnet50().convolution_outputs == pytest.approx(11.1e6, rel=0.005)
+
+
+def test_mobilenet_v2_has_3_504_872_parameters_and_300_million_multiply_adds_an_image() -> None:
+    assert mobilenet_v2().parameters == 3_504_872
+    assert mobilenet_v2().forward_flops / 2 == pytest.approx(300e6, rel=0.005)
 
 
 def test_activations_double_with_the_batch_and_parameters_do_not() -> None:
