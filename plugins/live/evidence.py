@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -22,17 +22,18 @@ from plugins.shared.errors import Defect
 class EvidenceError(Exception):
     """A call of `live.records` that cannot be answered, and where it stands."""
 
-    def __init__(self, line: int, what: str, fix: str) -> None:
+    def __init__(self, file: str, line: int, what: str, fix: str) -> None:
         super().__init__(what)
-        self.line, self.what, self.fix = line, what, fix
+        self.file, self.line, self.what, self.fix = file, line, what, fix
 
 
 @dataclass(frozen=True)
 class Request:
-    """One call of `live.records` in an act: its suite or pattern, its paths, its line."""
+    """One call of `live.records` in an act: its suite or pattern, its paths, its file and line."""
 
     suite: str
     paths: tuple[str, ...]
+    file: str
     line: int
 
 
@@ -50,13 +51,13 @@ class Evidence:
         self._folder, self._schema, self._root, self._planned = folder, schema, root, planned
         self._records: Records | None = None
 
-    def attach(self, source: str) -> str:
-        """The source of an act with the records it asks for; itself when it asks for none.
+    def attach(self, source: str, files: Mapping[str, str]) -> str:
+        """The packed source of an act with the records that its files ask for; itself when they ask for none.
 
         Raises:
             EvidenceError: An argument is not literal, or a suite or path does not exist.
         """
-        asked = tuple(requests(source))
+        asked = tuple(request for file, text in files.items() for request in requests(file, text))
         if not asked:
             return source
         if self._records is None:
@@ -71,11 +72,14 @@ class Evidence:
         suites = {*known.suites, *self._planned}
         if not any(fnmatchcase(suite, request.suite) for suite in suites):
             raise EvidenceError(
-                request.line, f"there is no suite {request.suite!r} of records", f"Suites: {', '.join(sorted(suites))}"
+                request.file,
+                request.line,
+                f"there is no suite {request.suite!r} of records",
+                f"Suites: {', '.join(sorted(suites))}",
             )
         for path in request.paths:
             if not _describes(known, path, self._schema):
-                raise EvidenceError(request.line, f"records have no {path!r}", f"See {self._schema.name}")
+                raise EvidenceError(request.file, request.line, f"records have no {path!r}", f"See {self._schema.name}")
 
     def _reduced(self, record: Record, asked: tuple[Request, ...]) -> MeasuredRecord:
         paths = [path for request in asked if fnmatchcase(record.suite, request.suite) for path in request.paths]
@@ -90,8 +94,8 @@ class Evidence:
         )
 
 
-def requests(source: str) -> Iterator[Request]:
-    """The calls of `live.records` in the source of an act. Raises `EvidenceError` for an argument that is not text."""
+def requests(file: str, source: str) -> Iterator[Request]:
+    """The calls of `live.records` in a file of an act. Raises `EvidenceError` for an argument that is not text."""
     try:
         tree = ast.parse(source)
     except SyntaxError:
@@ -105,15 +109,18 @@ def requests(source: str) -> Iterator[Request]:
         literal = len(texts) == len(node.args) > 0 and all(isinstance(text, str) for text in texts)
         if node.keywords or not literal:
             raise EvidenceError(
-                node.lineno, "live.records was not called with literal texts", 'Write live.records("suite", "path", …)'
+                file,
+                node.lineno,
+                "live.records was not called with literal texts",
+                'Write live.records("suite", "path", …)',
             )
         suite, *paths = (str(text) for text in texts)
-        yield Request(suite, tuple(paths), node.lineno)
+        yield Request(suite, tuple(paths), file, node.lineno)
 
 
-def defect(error: EvidenceError, filename: str) -> Defect:
+def defect(error: EvidenceError) -> Defect:
     """The error as the build reports it."""
-    return Defect(filename, error.line, error.what, error.fix)
+    return Defect(error.file, error.line, error.what, error.fix)
 
 
 def _wanted(record: Record, asked: tuple[Request, ...]) -> bool:
@@ -135,4 +142,4 @@ def _value(record: Record, path: str) -> str | float | int | bool | None:
         return None
     if value is None or isinstance(value, str | int | float | bool):
         return value
-    raise EvidenceError(1, f"{path!r} is a group of values", "Ask for one value")
+    raise EvidenceError("act.py", 1, f"{path!r} is a group of values", "Ask for one value")

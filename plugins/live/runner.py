@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from plugins.live.evidence import Evidence, EvidenceError, defect
+from plugins.live.sources import MAIN, files, packed
 from plugins.shared.cache import Cache, digest, fingerprint
 from plugins.shared.child import ROOT, Child, ChildError
 from plugins.shared.errors import Defect
@@ -40,7 +41,7 @@ class BakedAct:
     """An act with everything the page needs of it.
 
     description: what the reader may know before the commitment. view: the default state's.
-    charts: `{"svg": …, "spec": …}` by name. source: the text of `act.py`, with the records it asks for.
+    charts: `{"svg": …, "spec": …}` by name. source: `act.py` with the modules beside it and the records they ask for.
     """
 
     name: str
@@ -118,13 +119,14 @@ class Runner:
         folder = self._acts / name.replace("-", "_")
         if not (folder / "act.py").is_file():
             raise LookupError(name)
-        source = (folder / "act.py").read_text(encoding="utf-8")
-        filename = self._filename(folder, "act.py")
-        _check_imports(source, filename)
+        filename = self._filename(folder, MAIN)
+        texts = files(folder, f"{self._acts_name}/{folder.name}")
+        for file, text in texts.items():
+            _check_imports(text, file, {Path(other).stem for other in texts})
         try:
-            source = self._evidence.attach(source)
+            source = self._evidence.attach(packed(texts), texts)
         except EvidenceError as error:
-            raise ActDefect(defect(error, filename)) from None
+            raise ActDefect(defect(error)) from None
         key = digest(self._program, "act", name, filename, source)
         act = self._cache.get(key)
         if act is None:
@@ -200,8 +202,8 @@ def _unwrap(filename: str, child: Child, request: Mapping[str, Any]) -> Any:
     return answer["ok"]
 
 
-def _check_imports(source: str, filename: str) -> None:
-    """Refuse an import that the browser could not follow. Raises `ActDefect`."""
+def _check_imports(source: str, filename: str, siblings: set[str]) -> None:
+    """Refuse an import that the browser could not follow; `siblings` are the modules of the act. Raises `ActDefect`."""
     try:
         tree = ast.parse(source)
     except SyntaxError:
@@ -211,8 +213,9 @@ def _check_imports(source: str, filename: str) -> None:
             continue
         for module in _modules(node):
             root = module.split(".")[0]
-            if root not in sys.stdlib_module_names and root != "engine" and module != "plugins.live":
-                allowed = "An act may import engine, plugins.live and the standard library"
+            own = module.startswith(".") and module.removeprefix(".") in siblings
+            if not own and root not in sys.stdlib_module_names and root != "engine" and module != "plugins.live":
+                allowed = "An act may import engine, plugins.live, the standard library and modules beside it"
                 raise ActDefect(Defect(filename, node.lineno, f"it imports {module}", allowed))
 
 

@@ -9,14 +9,16 @@ from typing import Any
 
 from plugins.live.bake import _chart, _load, draw
 from plugins.live.runtime.acts import LoadedAct, load
+from plugins.live.sources import files, packed
 
 ACTS = Path(__file__).parents[2] / "docs/acts"
 
 
 def loaded(name: str, records: str = "") -> LoadedAct:
     """An act by name, with the line of records that the build would append."""
-    path = ACTS / name.replace("-", "_") / "act.py"
-    return load(name, path.read_text(encoding="utf-8") + records, str(path))
+    folder = ACTS / name.replace("-", "_")
+    texts = files(folder, str(folder))
+    return load(name, packed(texts) + records, next(iter(texts)))
 
 
 def state_of(

@@ -13,7 +13,8 @@ import pytest
 
 from engine import GB, accelerator, training_memory
 from plugins.live.bake import _chart, _load, draw
-from plugins.live.runtime.acts import LoadedAct, load
+from plugins.live.runtime.acts import LoadedAct
+from tests.docs.acts import loaded
 
 FOLDER = Path(__file__).parents[2] / "docs/acts/optimizer_memory_tax"
 CAPACITY = {"node": accelerator("h100-sxm").memory_bytes, "laptop": accelerator("rtx-4060").memory_bytes}
@@ -28,8 +29,7 @@ SETTINGS = tuple(product(CAPACITY, OPTIMIZERS, PRECISIONS, BATCHES))
 
 @pytest.fixture(scope="module")
 def act() -> LoadedAct:
-    path = FOLDER / "act.py"
-    return load("optimizer-memory-tax", path.read_text(encoding="utf-8"), str(path))
+    return loaded("optimizer-memory-tax")
 
 
 def state(context: str, optimizer: str, precision: str, batch: int, **changes: Any) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from plugins.live.runtime.contract import Act, ChoiceQuestion, State, Toggle, Value, Verdict
+from plugins.live.runtime.modules import carried, importable
 from plugins.live.runtime.plain import Plain, plain
 from plugins.live.runtime.records import carried_by
-from plugins.live.runtime.tracebacks import remember, trim
+from plugins.live.runtime.tracebacks import place, remember, trim
 from plugins.live.runtime.validation import (
     check_definition,
     check_state,
@@ -37,9 +38,10 @@ class ActError(ValueError):
 class LoadedAct:
     """An act whose definition has been checked. Every method takes and returns plain data."""
 
-    def __init__(self, act: Act, filename: str) -> None:
+    def __init__(self, act: Act, filename: str, *others: str) -> None:
+        """`filename` is how errors name `act.py`, and `others` the modules beside it."""
         self.act = act
-        self._filename = filename
+        self._filenames = (filename, *others)
 
     def describe(self) -> Plain:
         """Everything the page may know before the reader commits: no answer, no explanation of an option."""
@@ -161,7 +163,7 @@ class LoadedAct:
             raise ActError(str(error)) from None
 
     def _guard(self, what: str, call: Callable[[], T]) -> T:
-        return _guarded(what, self._filename, call)
+        return _guarded(what, self._filenames, call)
 
 
 def load(name: str, source: str, filename: str) -> LoadedAct:
@@ -169,35 +171,38 @@ def load(name: str, source: str, filename: str) -> LoadedAct:
 
     Args:
         name: the act's name, as the page writes it.
-        source: the text of `act.py`, with the records it asks for (`plugins.live.runtime.records`).
+        source: the text of `act.py`, with the modules beside it (`plugins.live.runtime.modules`) and the records it
+            asks for (`plugins.live.runtime.records`).
         filename: how errors name that file.
 
     Raises:
         ActError: the source fails, defines no `ACT`, or the definition has a mistake.
     """
     remember(filename, source)
-    module = ModuleType(f"acts.{name}")
-    # A dataclass defined in an act looks its module up here.
-    sys.modules[module.__name__] = module
-    with carried_by(source):
-        _guarded("loading", filename, lambda: exec(compile(source, filename, "exec", dont_inherit=True), vars(module)))
+    package, modules = f"acts.{name.replace('-', '_')}", carried(source)
+    filenames = (filename, *(module.filename for module in modules))
+    module = ModuleType(f"{package}.act")
+    module.__package__ = package
+    with carried_by(source), importable(package, modules):
+        # A dataclass defined in an act looks its module up here.
+        sys.modules[module.__name__] = module
+        _guarded("loading", filenames, lambda: exec(compile(source, filename, "exec", dont_inherit=True), vars(module)))
     if not hasattr(module, "ACT"):
         raise ActError("it defines no ACT", 1)
     try:
-        return LoadedAct(_guarded("", filename, lambda: check_definition(module.ACT, name)), filename)
+        return LoadedAct(_guarded("", filenames, lambda: check_definition(module.ACT, name)), *filenames)
     except ActError as error:
         raise ActError(str(error), error.line or _line_of_act(source)) from None
 
 
-def _guarded(what: str, filename: str, call: Callable[[], T]) -> T:
-    """Call a function of the author's, and turn what it raises into one line with the place in `act.py`."""
+def _guarded(what: str, filenames: tuple[str, ...], call: Callable[[], T]) -> T:
+    """Call a function of the author's, and turn what it raises into one line with the place in the act's files."""
     try:
         return call()
     except Exception as error:
-        line = trim(error, filename, {filename}).line
-        message = str(error) if isinstance(error, ValueError) and line is None else f"{type(error).__name__}: {error}"
-        place = "" if line is None else f" ({filename}, line {line})"
-        raise ActError(f"{what}: {message}{place}".removeprefix(": "), line) from error
+        line, where = trim(error, filenames[0], filenames).line, place(error, filenames)
+        message = str(error) if isinstance(error, ValueError) and not where else f"{type(error).__name__}: {error}"
+        raise ActError(f"{what}: {message}{where}".removeprefix(": "), line) from error
 
 
 def _line_of_act(source: str) -> int:

@@ -34,6 +34,16 @@ def trim(error: BaseException, filename: str, visible: Collection[str]) -> Trimm
     return Trimmed("".join(_format(report)).rstrip("\n"), line)
 
 
+def place(error: BaseException, filenames: Collection[str]) -> str:
+    """Where in these files the error arose, as ` (act.py, line 4)`; nothing when it touched none of them."""
+    frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename in filenames]
+    if frames:
+        return f" ({frames[-1].filename}, line {frames[-1].lineno})"
+    if isinstance(error, SyntaxError) and error.filename in filenames and error.lineno is not None:
+        return f" ({error.filename}, line {error.lineno})"
+    return ""
+
+
 def _line_in(report: traceback.TracebackException, filename: str) -> int | None:
     lines = [frame.lineno for frame in report.stack if frame.filename == filename]
     if lines:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from plugins import live
 from plugins.live.runtime import bridge
 from plugins.live.runtime.acts import ActError, LoadedAct, load
+from plugins.live.runtime.modules import CarriedModule, attach, carried
 from plugins.live.runtime.plain import plain
 from plugins.live.runtime.validation import check_definition, check_state
 
@@ -303,3 +304,29 @@ def test_a_failing_compute_has_its_line() -> None:
 def test_an_act_that_was_not_loaded_is_named() -> None:
     with pytest.raises(ActError, match="act 'nowhere' is not loaded"):
         bridge.compute("nowhere", "{}")
+
+
+STAGES = "from plugins.live import View, Figure\n\ndef bar(size):\n    return [{'gb': 1 / size}]\n"
+IN_PARTS = SOURCE.replace("from plugins.live import *", "from plugins.live import *\nfrom .stages import bar").replace(
+    '"bars": []', '"bars": bar(SIZE)'
+)
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_an_act_of_several_files_is_loaded_from_one_text_and_anew(size: int) -> None:
+    stages = CarriedModule("stages", "docs/acts/tiny_act/stages.py", STAGES.replace("1 /", "8 /"))
+    text = attach(IN_PARTS.replace("SIZE", str(size)), [stages])
+    assert carried(text) == (stages,)
+    act = load("tiny-act", text, "docs/acts/tiny_act/act.py")
+    view: Any = act.compute({"context": "c", "controls": {}})
+    assert view["data"]["bars"] == [{"gb": 8 / size}]
+
+
+def test_an_error_in_a_module_beside_the_act_names_its_file_and_line() -> None:
+    text = attach(IN_PARTS.replace("SIZE", "0"), [CarriedModule("stages", "docs/acts/a/stages.py", STAGES)])
+    act = load("tiny-act", text, "docs/acts/a/act.py")
+    with pytest.raises(ActError, match=r"compute: ZeroDivisionError: .* \(docs/acts/a/stages.py, line 4\)"):
+        act.compute({"context": "c", "controls": {}})
+    broken = attach(IN_PARTS, [CarriedModule("stages", "docs/acts/a/stages.py", "def")])
+    with pytest.raises(ActError, match=r"loading: SyntaxError: .*\(docs/acts/a/"):
+        load("tiny-act", broken, "docs/acts/a/act.py")

@@ -130,14 +130,14 @@ def shown(source: str) -> str:
 
 def test_an_act_shows_the_record_that_the_build_found(results: Path) -> None:
     template = json.loads(next(results.rglob("*.json")).read_text(encoding="utf-8"))
-    carried = evidence(results).attach(ACT)
+    carried = evidence(results).attach(ACT, {"act.py": ACT})
     assert shown(carried) == (
         f"{template['name']} on {template['device']['name']}: {template['memory']['held']['activations']}"
     )
 
 
 def test_the_records_follow_the_source_so_that_its_lines_keep_their_numbers(results: Path) -> None:
-    carried = evidence(results).attach(ACT)
+    carried = evidence(results).attach(ACT, {"act.py": ACT})
     *lines, last = carried.rstrip().split("\n")
     assert lines == ACT.rstrip().split("\n")
     assert last.startswith(MARK)
@@ -145,13 +145,13 @@ def test_the_records_follow_the_source_so_that_its_lines_keep_their_numbers(resu
 
 
 def test_without_records_an_act_can_say_so(tmp_path: Path) -> None:
-    assert shown(evidence(tmp_path).attach(ACT)) == "not measured yet"
+    assert shown(evidence(tmp_path).attach(ACT, {"act.py": ACT})) == "not measured yet"
     assert shown(ACT) == "not measured yet"
 
 
 def test_an_act_that_asks_for_no_record_stays_as_it_is(tmp_path: Path) -> None:
     source = ACT.replace(f'live.records("smoke", "{PATH}")', "()")
-    assert evidence(tmp_path).attach(source) == source
+    assert evidence(tmp_path).attach(source, {"act.py": source}) == source
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_an_act_that_asks_for_no_record_stays_as_it_is(tmp_path: Path) -> None:
 def test_a_request_that_no_record_can_answer_names_its_line(tmp_path: Path, call: str, message: str) -> None:
     source = ACT.replace(f'live.records("smoke", "{PATH}")', call)
     with pytest.raises(EvidenceError, match=message) as error:
-        evidence(tmp_path).attach(source)
+        evidence(tmp_path).attach(source, {"act.py": source})
     assert error.value.line == 4
 
 

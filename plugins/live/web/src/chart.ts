@@ -34,6 +34,8 @@ export class Chart {
   #view: Promise<{ view: VegaView; names: Set<string> }> | null = null;
   #made: VegaView | null = null;
   #gone = false;
+  /** Data set -> its rows as they are drawn. */
+  readonly #drawn = new Map<string, string>();
 
   constructor(figure: HTMLElement) {
     this.#plot = find(figure, '[data-slot="plot"]');
@@ -51,8 +53,15 @@ export class Chart {
   async update(data: Record<string, Row[]>, summary: string): Promise<void> {
     const { view, names } = await this.#load();
     if (this.#gone) return;
-    for (const [name, rows] of Object.entries(data)) if (names.has(name)) view.data(name, rows);
-    await view.runAsync();
+    const changed = Object.entries(data).filter(([name, rows]) => names.has(name) && this.#take(name, rows));
+    for (const [name, rows] of changed) view.data(name, rows);
+    // Several charts share a bench, and most moves leave some of them as they are.
+    if (changed.length || !this.#made) {
+      await view.runAsync().catch((error: unknown) => {
+        this.#drawn.clear();
+        throw error;
+      });
+    }
     if (!this.#made) this.#swap(view);
     this.#plot.setAttribute("aria-label", `${this.#title}. ${summary}`);
   }
@@ -60,6 +69,14 @@ export class Chart {
   gone(): void {
     this.#gone = true;
     this.#made?.finalize();
+  }
+
+  /** Notes the rows of a data set, and says whether they differ from those drawn. */
+  #take(name: string, rows: Row[]): boolean {
+    const text = JSON.stringify(rows);
+    const differs = this.#drawn.get(name) !== text;
+    this.#drawn.set(name, text);
+    return differs;
   }
 
   readonly #stage = document.createElement("div");

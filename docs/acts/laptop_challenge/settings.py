@@ -1,0 +1,138 @@
+"""Where the levers of the challenge stand, what a setting costs in memory, and whether it trains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+
+from engine import GB, Layout, MemoryLedger, model, training_memory
+from engine.formats import FP16, FP32, FloatFormat
+from plugins import live
+
+GPT2_XL = model("gpt2-xl")
+BUDGET = 8 * GB
+"""What the box says. The driver reports a little more; that remains for the screen."""
+OPTIMIZERS = {"adam": "Adam", "momentum": "Momentum", "sgd": "SGD"}
+PRECISIONS = {"fp32": "FP32", "mixed": "mixed precision", "fp16": "pure FP16"}
+BATCHES = (32, 16, 8, 4, 2, 1)
+OFFLOADS = {"none": "nothing", "optimizer": "states and master copy", "gradients": "these and gradients"}
+LAPTOPS = (1, 2, 4, 8)
+CHUNKS = 16
+WEIGHT, RATE, MOMENTUM = 0.02, 0.01, 0.9
+"""A weight of GPT-2 as it is initialized, a learning rate and a momentum of SGD."""
+GRADIENT = GPT2_XL.parameters**-0.5
+"""An everyday gradient of one weight: all of them clipped to a norm of 1, spread evenly."""
+UPDATES = 1000
+ADAM_EPSILON = 1e-8
+"""What Adam adds to the root of v, so as not to divide by zero: the default of PyTorch and of the paper."""
+
+
+def gb(size: float) -> str:
+    """Bytes as GB with two decimals."""
+    return f"{size / GB:,.2f}"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where all levers stand; the last four belong to the epilogue and start neutral."""
+
+    precision: str = "fp32"
+    optimizer: str = "adam"
+    checkpointing: bool = False
+    chunked: bool = False
+    batch: int = 32
+    in_backward: bool = False
+    eight_bit: bool = False
+    offload: str = "none"
+    laptops: int = 1
+
+    @property
+    def plain(self) -> Setting:
+        """The same without the levers of the epilogue."""
+        return Setting(self.precision, self.optimizer, self.checkpointing, self.chunked, self.batch)
+
+    @property
+    def trains(self) -> bool:
+        """Whether the format in which weights are updated keeps an everyday update."""
+        return not update_format(self.precision).update_vanishes(WEIGHT, -RATE * GRADIENT)
+
+    @property
+    def words(self) -> str:
+        """The setting as one would say it."""
+        extras = [
+            "checkpointing" if self.checkpointing else "",
+            "a chunked loss" if self.chunked else "",
+            "updates during backward" if self.in_backward else "",
+            "8-bit states" if self.eight_bit else "",
+            f"{OFFLOADS[self.offload]} in host memory" if self.offload != "none" else "",
+            f"{self.laptops} laptops" if self.laptops > 1 else "",
+        ]
+        base = f"{OPTIMIZERS[self.optimizer]} in {PRECISIONS[self.precision]} at batch {self.batch}"
+        return ", ".join([base, *(extra for extra in extras if extra)])
+
+
+SETTINGS = tuple(Setting(*values) for values in product(PRECISIONS, OPTIMIZERS, (False, True), (False, True), BATCHES))
+"""Everything that the levers of the challenge offer."""
+
+
+def update_format(precision: str) -> FloatFormat:
+    """The format of the weights that the optimizer updates: a master copy where there is one."""
+    return FP16 if precision == "fp16" else FP32
+
+
+@cache
+def ledger(setting: Setting) -> MemoryLedger:
+    """The engine's account: flash attention, full sequences, PyTorch's fused update."""
+    eight = setting.eight_bit and setting.optimizer == "adam"
+    return training_memory(
+        GPT2_XL,
+        optimizer="adamw-8bit" if eight else setting.optimizer,
+        precision=setting.precision,
+        batch=setting.batch,
+        checkpointing="full" if setting.checkpointing else "none",
+        loss=f"chunked:{CHUNKS}" if setting.chunked else "full",
+        optimizer_in_backward=setting.in_backward,
+        # Updates during backward keep no gradients, so there are none to move to the host.
+        offload="optimizer" if setting.in_backward and setting.offload == "gradients" else setting.offload,
+        update="fused",
+        layout=Layout(data=setting.laptops, zero=3 if setting.laptops > 1 else 0),
+    )
+
+
+def need(setting: Setting) -> int:
+    """Bytes one GPU must have: the fullest moment of the step, and the driver's share."""
+    return ledger(setting).device_total
+
+
+def fits(setting: Setting) -> bool:
+    """Whether the step fits the budget."""
+    return need(setting) <= BUDGET
+
+
+@cache
+def floors() -> dict[str, Setting]:
+    """The most frugal setting on offer: of all, of those that train, of those that train with Adam."""
+    classes = {
+        "any": SETTINGS,
+        "trains": tuple(one for one in SETTINGS if one.trains),
+        "adam": tuple(one for one in SETTINGS if one.trains and one.optimizer == "adam"),
+    }
+    # At equal memory the one that gives up less: it comes first.
+    return {name: min(members, key=need) for name, members in classes.items()}
+
+
+def setting_of(state: live.State) -> Setting:
+    """What a state's controls say."""
+    at = state.controls
+    return Setting(
+        str(at["precision"]),
+        str(at["optimizer"]),
+        bool(at["checkpointing"]),
+        bool(at["chunked"]),
+        int(at["batch"]),
+        bool(at["in_backward"]),
+        bool(at["eight_bit"]),
+        str(at["offload"]),
+        int(at["laptops"]),
+    )

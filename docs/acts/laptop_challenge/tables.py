@@ -1,0 +1,175 @@
+"""The charts' numbers as tables, what each lever costs, and what lies beyond the book."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine import GB
+from engine.dynamics import convergence
+from engine.formats import FP16, FP32
+from engine.links import link
+from engine.time import step_time
+from plugins import live
+
+from .parts import NAMES, parts, textbook
+from .settings import (
+    BUDGET,
+    GPT2_XL,
+    GRADIENT,
+    LAPTOPS,
+    OPTIMIZERS,
+    PRECISIONS,
+    RATE,
+    SETTINGS,
+    WEIGHT,
+    Setting,
+    fits,
+    floors,
+    gb,
+    ledger,
+    need,
+)
+
+FLOORS = {"any": "Arithmetic", "trains": "Stable training", "adam": "Adam"}
+
+
+def columns(*titles: str) -> tuple[live.Column, ...]:
+    """A text column and numeric ones, each given as `Label|unit`; their keys are a, b, c and so on."""
+    parted = [title.partition("|") for title in titles]
+    return tuple(live.Column("abcdefg"[i], label, unit, numeric=i > 0) for i, (label, _, unit) in enumerate(parted))
+
+
+def row(*cells: str) -> dict[str, str]:
+    """A row for `columns`."""
+    return dict(zip("abcdefg", cells, strict=False))
+
+
+def memory_table(setting: Setting) -> live.Table:
+    """The bar's numbers, the sum, the fullest moment, and the textbook's count."""
+    account = ledger(setting)
+    rows = [row(NAMES[part], gb(size)) for part, size in parts(setting).items()]
+    rows.append(row("All, each at its fullest", gb(sum(parts(setting).values()))))
+    rows.append(row(f"Needed, at “{account.peak.name}”, driver included", gb(need(setting))))
+    if account.host_bytes:
+        rows.append(row("In the host's memory", gb(account.host_bytes)))
+    rows.append(row("Textbook count ◇", f"{textbook(setting) / GB:,.2f}"))
+    return live.Table(
+        f"GPT-2 XL with {setting.words}. Not all tensors are full at once: gradients arrive while activations go.",
+        columns("What", "Memory|GB"),
+        rows,
+    )
+
+
+def floors_table() -> live.Table:
+    """The three floors, found by the search."""
+    rows = []
+    for name, title in FLOORS.items():
+        setting = floors()[name]
+        static = ledger(setting).static_bytes
+        verdict = ("fits" if fits(setting) else "too large") + (", trains" if setting.trains else ", does not train")
+        each = f"{static / GPT2_XL.parameters:.0f}"
+        rows.append(row(title, setting.words, each, gb(static), gb(need(setting)), verdict))
+    titles = (
+        live.Column("a", "Floor"),
+        live.Column("b", "Most frugal setting"),
+        live.Column("c", "Static", "bytes each", numeric=True),
+        live.Column("d", "Static", "GB", numeric=True),
+        live.Column("e", "Needed", "GB", numeric=True),
+        live.Column("f", f"Against {BUDGET / GB:.0f} GB"),
+    )
+    return live.Table(f"The floors, by a search over all {len(SETTINGS)} settings on offer", titles, rows)
+
+
+def weight_table() -> live.Table:
+    """What becomes of one weight under gradients of several sizes."""
+    rows = []
+    for gradient in (1e-2, 1e-3, 1e-4, GRADIENT):
+        update = RATE * gradient
+        moved = ["lost" if form.update_vanishes(WEIGHT, -update) else "kept" for form in (FP16, FP32)]
+        rows.append(row(f"{gradient:.1e}", f"{update:.1e}", *moved))
+    return live.Table(
+        f"Updates of a weight of {WEIGHT} at a learning rate of {RATE:g}. Half a step is "
+        f"{FP16.vanishing_threshold(WEIGHT):.1e} in FP16 and {FP32.vanishing_threshold(WEIGHT):.1e} in FP32. The last "
+        "gradient is what each weight gets of a norm of 1.",
+        columns("Gradient", "Update", "In FP16", "In FP32"),
+        rows,
+    )
+
+
+def levers_table(setting: Setting) -> live.Table:
+    """What every lever frees from here, and what it costs."""
+    half = FP16.vanishing_threshold(WEIGHT)
+    steps = convergence("sgd").steps / convergence("adam").steps
+    slower = step_time(GPT2_XL, "rtx-4060", 1, mode="amp-bf16", policy="full", rule="sgd")
+    again = slower.hardware_flops / slower.model_flops - 1
+    rows = [
+        lever(setting, "Mixed precision", "an FP32 copy of the weights, loss scaling", precision="mixed"),
+        lever(setting, "Pure FP16", f"updates below {half:.0e} of a weight of {WEIGHT} are lost", precision="fp16"),
+        lever(setting, "SGD", f"{steps:.0f} times the steps (◇, not measured)", optimizer="sgd"),
+        lever(setting, "Checkpointing", f"{100 * again:.0f} % more arithmetic", checkpointing=True),
+        lever(setting, "Chunked loss", "the logits are computed twice", chunked=True),
+        lever(setting, "Batch 1", "noisier gradients, or as many small steps added up", batch=1),
+    ]
+    if setting != setting.plain:
+        rows += [
+            lever(setting, "Update during backward", PRICES["in_backward"], in_backward=True),
+            lever(setting, "8-bit Adam", PRICES["eight_bit"], eight_bit=True),
+            lever(setting, "Offloading states", price_of_offloading(setting), offload="optimizer"),
+            lever(setting, f"{LAPTOPS[-1]} laptops", PRICES["laptops"], laptops=LAPTOPS[-1]),
+        ]
+    titles = (live.Column("a", "Lever"), live.Column("b", "Needed after", "GB", numeric=True), live.Column("c", "Cost"))
+    return live.Table("What each lever leads to from here, the others as they are, and what it costs", titles, rows)
+
+
+PRICES = {
+    "in_backward": "no clipping by the norm of all gradients, no adding up of small batches",
+    "eight_bit": "states in 256 levels; counts for Adam only",
+    "laptops": "a network between them, every step",
+}
+
+
+def price_of_offloading(setting: Setting) -> str:
+    """Host memory, and the time on the bus: gradients go down and updated weights come up, once per step."""
+    host = ledger(replace(setting, offload="optimizer", in_backward=False)).host_bytes
+    if not host:
+        return "nothing to move: there are neither states nor a master copy"
+    bus = link("pcie-4-x8")
+    traffic = 2 * GPT2_XL.parameters * (4 if setting.precision == "fp32" else 2) / bus.achievable
+    return f"{gb(host)} GB of host memory, {traffic:.1f} s per step over {bus.title}"
+
+
+def beyond_table() -> live.Table:
+    """What each lever of the epilogue buys, in a setting that trains."""
+    frugal = Setting("mixed", "adam", checkpointing=True, chunked=True, batch=1)
+    plain = Setting("fp32", "sgd", checkpointing=True, chunked=True, batch=1)
+    offers = (
+        ("Update during backward", replace(plain, in_backward=True), PRICES["in_backward"]),
+        ("8-bit Adam", replace(frugal, eight_bit=True), PRICES["eight_bit"]),
+        ("Offloading states", replace(frugal, offload="optimizer"), price_of_offloading(frugal)),
+        (f"{LAPTOPS[-1]} laptops", replace(frugal, laptops=LAPTOPS[-1]), PRICES["laptops"]),
+    )
+    rows = [
+        row(
+            name,
+            f"{OPTIMIZERS[one.optimizer]}, {PRECISIONS[one.precision]}",
+            gb(need(one)),
+            "fits" if fits(one) else "too large",
+            price,
+        )
+        for name, one, price in offers
+    ]
+    titles = (
+        live.Column("a", "Lever"),
+        live.Column("b", "With"),
+        live.Column("c", "Needed", "GB", numeric=True),
+        live.Column("d", f"Against {BUDGET / GB:.0f} GB"),
+        live.Column("e", "Price"),
+    )
+    return live.Table("Beyond the book, at batch 1 with checkpointing and a chunked loss", titles, rows)
+
+
+def lever(setting: Setting, name: str, cost: str, **change: object) -> dict[str, str]:
+    """One row: the memory after the move, and its price."""
+    after = replace(setting, **change)  # type: ignore[arg-type]
+    freed = need(setting) - need(after)
+    return row(name, gb(need(after)) if freed else "as it is", cost)

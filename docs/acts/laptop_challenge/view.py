@@ -1,0 +1,89 @@
+"""What the instruments of the challenge show in a state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine import GB
+from plugins import live
+
+from .failures import failure
+from .parts import NAMES, parts, textbook
+from .settings import BUDGET, Setting, fits, floors, gb, ledger, need, setting_of
+from .tables import FLOORS, floors_table, levers_table, memory_table, weight_table
+from .updates import weight_rows
+
+AXIS_TOPS = (20, 50, 110, 240)
+"""Where the axis may end, in GB: a few fixed places, so that bars move and not the scene."""
+
+
+def compute(state: live.State) -> live.View:
+    """What the instruments show."""
+    setting = setting_of(state)
+    open_ = state.prediction is not None
+    problem = failure(setting) if open_ else None
+    guess = float(state.prediction) if state.prediction is not None else 0.0
+    highest = max(sum(parts(setting).values()), need(setting), textbook(setting), guess * GB) / GB
+    top = next(top for top in AXIS_TOPS if top >= highest)
+    return live.View(
+        data={
+            "stack": tuple(stack(setting)),
+            "lines": tuple(lines(setting)),
+            "textbook": ({"from": 0, "to": textbook(setting) / GB, "text": f"book ◇ {gb(textbook(setting))} GB"},),
+            "need": ({"gb": need(setting) / GB, "text": f"needs {gb(need(setting))} GB", "over": not fits(setting)},),
+            "budget": ({"gb": BUDGET / GB},),
+            "frame": ({"gb": 0}, {"gb": top}),
+            "guess": ({"from": 0, "to": guess, "text": f"you: {guess:g} GB"},) if open_ else (),
+            "floors": tuple(floor_rows()) if open_ else (),
+            "weight": tuple(weight_rows()) if open_ else (),
+        },
+        headline=headline(setting, problem),
+        summary=f"{setting.words}: {gb(need(setting))} GB are needed, the laptop has {BUDGET / GB:.0f} GB. "
+        f"The textbook counts {textbook(setting) / GB:.1f} GB.",
+        tables={
+            "memory": memory_table(setting),
+            "floors": floors_table() if open_ else CLOSED,
+            "weight": weight_table() if open_ else CLOSED,
+            "levers": levers_table(setting) if open_ else CLOSED,
+        },
+        failure=problem,
+    )
+
+
+CLOSED = live.Table("Opens when you lock in your prediction.", (live.Column("a", "Closed until then"),), [{"a": "?"}])
+
+
+def headline(setting: Setting, problem: live.Failure | None) -> live.Figure:
+    """What the GPU must have, and how that is judged."""
+    judged = f"of {BUDGET / GB:.0f} GB"
+    if problem is None and fits(setting) and setting.trains:
+        judged = "it fits, and it trains"
+    return live.Figure(f"Needed on the GPU ({judged})", gb(need(setting)), "GB")
+
+
+def stack(setting: Setting) -> Iterator[live.Row]:
+    """One bar, stacked by kind of tensor, in GB."""
+    base = 0.0
+    for part, size in parts(setting).items():
+        yield {"part": part, "from": base, "to": base + size / GB}
+        base += size / GB
+
+
+def lines(setting: Setting) -> Iterator[live.Row]:
+    """A line of text per kind of tensor, under the bar."""
+    for row, (part, size) in enumerate(parts(setting).items()):
+        yield {"row": row, "part": part, "text": f"{NAMES[part]} {gb(size)} GB"}
+
+
+def floor_rows() -> Iterator[live.Row]:
+    """The three floors: static bytes, and what the GPU must have."""
+    for name, title in FLOORS.items():
+        setting = floors()[name]
+        static = ledger(setting).static_bytes / GB
+        yield {
+            "floor": title,
+            "static": static,
+            "need": need(setting) / GB,
+            "over": not fits(setting),
+            "text": f"needs {gb(need(setting))}",
+        }

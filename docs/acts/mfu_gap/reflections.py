@@ -1,0 +1,139 @@
+"""The reflections of Act 2, judged for the reader's own setting."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from plugins import live
+
+from .pipeline import RECOMPUTE, SEGMENTS, SEQUENCE, Setting, ledger, setting_of, stages, throughput
+
+
+def best_fix(state: live.State) -> dict[str, live.Value]:
+    """The change after which most tokens pass per second, from the reader's own setting."""
+    setting = setting_of(state)
+    tokens = setting.batch * SEQUENCE
+    faster_gpu = stages(setting).scaled(compute=0.5).iteration(prefetch=setting.prefetch)
+    half = stages(replace(setting, batch=setting.batch // 2)).iteration(prefetch=setting.prefetch)
+    rates = {
+        "gpu": tokens / faster_gpu.total,
+        "sgd": throughput(setting),
+        "prefetch": throughput(replace(setting, prefetch=True)),
+        "batch": tokens / 2 / half.total,
+    }
+    return {"fix": max(rates, key=lambda fix: rates[fix])}
+
+
+FACTORS = (2, 3, 4, 12)
+COSTS = (10, 33, 50, 100)
+
+
+def beyond_states(setting: Setting) -> float:
+    """Bytes that forward and backward need at their fullest, on top of weights and optimizer states."""
+    account = ledger(setting)
+    resident = account.static_bytes - account.component("gradients") + account.workspace_bytes
+    return max(moment.bytes for moment in account.moments if moment.name != "optimizer step") - resident
+
+
+def checkpointing_blanks(state: live.State) -> dict[str, live.Value]:
+    """What checkpointing saves and costs at the reader's batch and precision."""
+    setting = setting_of(state)
+    whole, again = (beyond_states(replace(setting, checkpointing=on)) for on in (False, True))
+    return {
+        "factor": min(FACTORS, key=lambda factor: max(factor * again / whole, whole / again / factor)),
+        "cost": min(COSTS, key=lambda cost: abs(cost - 100 * RECOMPUTE)),
+        "why": "recompute",
+    }
+
+
+REFLECTIONS = (
+    live.Reflection(
+        "bottleneck",
+        "With the levers as they stand, and counting time only, the single change that helps most is to {fix}.",
+        (
+            live.Blank(
+                "fix",
+                "The change",
+                (
+                    live.Option(
+                        "gpu",
+                        "buy a GPU with twice the TFLOP/s",
+                        "Twice the arithmetic rate halves the compute segments and nothing else.",
+                    ),
+                    live.Option(
+                        "sgd",
+                        "switch from Adam to SGD",
+                        "SGD frees memory. Nothing in this iteration waits for free memory.",
+                    ),
+                    live.Option(
+                        "prefetch",
+                        "load the next batch during the current step",
+                        "Prefetching hides loading behind the step before it. It pays while loading is visible; once "
+                        "it is on, there is nothing left to hide.",
+                    ),
+                    live.Option(
+                        "batch",
+                        "halve the batch",
+                        "Weights and states pass through memory once per step, so a smaller batch pays for them more "
+                        "often.",
+                    ),
+                ),
+            ),
+        ),
+        best_fix,
+    ),
+    live.Reflection(
+        "checkpointing",
+        "At your batch and precision, checkpointing divides what forward and backward hold by about {factor}, for "
+        "about {cost} more compute, because {why}.",
+        (
+            live.Blank(
+                "factor",
+                "By how much",
+                (
+                    live.Option(2, "2", "That is what a small batch gives: what is not activations weighs as much."),
+                    live.Option(3, "3", "That is what a middling batch gives."),
+                    live.Option(
+                        4,
+                        "4",
+                        f"{SEGMENTS} segments, one of which exists at a time: reached once activations dominate.",
+                    ),
+                    live.Option(
+                        12, "12", "While a segment's backward runs, all of its 12 blocks hold their tensors again."
+                    ),
+                ),
+            ),
+            live.Blank(
+                "cost",
+                "Compute",
+                (
+                    live.Option(
+                        10, "10 %", "A forward pass is a third of a step's arithmetic, and most of it runs twice."
+                    ),
+                    live.Option(33, "33 %", "One more forward pass on top of one forward and two backward parts."),
+                    live.Option(50, "50 %", "Only the forward pass runs again; the backward pass runs once."),
+                    live.Option(100, "100 %", "Only the forward pass runs again; the backward pass runs once."),
+                ),
+            ),
+            live.Blank(
+                "why",
+                "Why",
+                (
+                    live.Option(
+                        "recompute",
+                        "the backward pass must recompute what the forward pass threw away",
+                        "Each segment starts again from its kept input.",
+                    ),
+                    live.Option(
+                        "compress", "activations are compressed", "They are not stored at all, then made again."
+                    ),
+                    live.Option(
+                        "half", "activations are kept in 16 bits", "That is the precision lever; it is separate."
+                    ),
+                    live.Option("skip", "layers are skipped", "Every layer runs, and most run twice."),
+                ),
+            ),
+        ),
+        checkpointing_blanks,
+    ),
+)

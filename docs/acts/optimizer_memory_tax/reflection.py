@@ -1,0 +1,57 @@
+"""The reflection of Act 1: what mixed precision saves at the reader's own optimizer and batch."""
+
+from __future__ import annotations
+
+from plugins import live
+
+from .settings import Setting, ledger, setting_of
+
+SAVINGS = {"little": 0.20, "part": 0.40, "nearly": 0.50, "more": 1.01}
+"""Upper ends of the ranges that the first blank offers."""
+SHRINKS = {(False, True): "activations", (True, False): "static", (True, True): "both", (False, False): "none"}
+"""Whether static memory and activations shrink -> the reason that says so."""
+
+
+def correct_blanks(state: live.State) -> dict[str, live.Value]:
+    """The right blanks: the engine's comparison of FP32 and mixed precision for the optimizer and batch set."""
+    setting = setting_of(state)
+    single, mixed = (ledger(Setting(setting.optimizer, mode, setting.batch)) for mode in ("fp32", "mixed"))
+    saved = 1 - mixed.total_bytes / single.total_bytes
+    return {
+        "saving": next(name for name, end in SAVINGS.items() if saved < end),
+        "reason": SHRINKS[mixed.static_bytes < single.static_bytes, mixed.saved_bytes < single.saved_bytes],
+    }
+
+
+SAVING_OPTIONS = (
+    live.Option("little", "less than 20 %", "That is what you see while static memory dominates the total."),
+    live.Option("part", "20 to 40 %", "That is what you see while activations and static memory are of one order."),
+    live.Option("nearly", "40 to 50 %", "That is what you see once a large batch lets activations dominate."),
+    live.Option("more", "half or more", "The total cannot halve: its static part has the same size in both."),
+)
+REASON_OPTIONS = (
+    live.Option(
+        "both", "every tensor takes half the bytes", "Compare the tables: master copy and optimizer state are FP32."
+    ),
+    live.Option(
+        "activations",
+        "only activations halve: the master copy costs what 16-bit parameters and gradients save",
+        "Parameters and gradients go from 4 + 4 bytes to 2 + 2, and the master copy costs 4, so static memory stays. "
+        "What shrinks is what the forward pass stores.",
+    ),
+    live.Option(
+        "static",
+        "optimizer state halves and activations stay",
+        "Set Adam and switch precision: m and v stay as they are.",
+    ),
+    live.Option(
+        "none", "the GPU compresses idle tensors", "Nothing is compressed: a tensor has the bytes its format says."
+    ),
+)
+REFLECTION = live.Reflection(
+    name="mixed-precision",
+    text="With the optimizer and the batch you have set, going from FP32 to mixed precision saves {saving} of the "
+    "total memory, because {reason}.",
+    blanks=(live.Blank("saving", "How much", SAVING_OPTIONS), live.Blank("reason", "Why", REASON_OPTIONS)),
+    correct=correct_blanks,
+)

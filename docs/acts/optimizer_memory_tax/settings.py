@@ -1,0 +1,108 @@
+"""What the reader can set in Act 1, and the memory that a setting costs. Every number comes from the engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+
+from engine import GB, MemoryLedger, accelerator, model, training_memory
+from plugins import live
+
+GPT2_XL = model("gpt2-xl")
+DEVICES = {"node": accelerator("h100-sxm"), "laptop": accelerator("rtx-4060")}
+DEVICE_NAMES = {"node": "H100", "laptop": "RTX 4060"}
+OPTIMIZERS = {"sgd": "SGD", "momentum": "Momentum", "adam": "Adam"}
+PRECISIONS = {"fp32": "FP32", "fp16": "FP16", "mixed": "mixed precision"}
+BATCHES = (1, 8, 16, 32, 64)
+STATES = {"momentum_buffer": "Velocity", "exp_avg": "Adam m", "exp_avg_sq": "Adam v"}
+
+
+def gb(size: float) -> str:
+    """Bytes as GB with two decimals."""
+    return f"{size / GB:,.2f}"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the reader has set on the three controls that cost memory."""
+
+    optimizer: str
+    precision: str
+    batch: int
+
+    @property
+    def words(self) -> str:
+        """The setting as one would say it."""
+        return f"{OPTIMIZERS[self.optimizer]} in {PRECISIONS[self.precision]} at batch {self.batch}"
+
+    def changes_to(self, other: Setting) -> dict[str, str]:
+        """The controls that differ, and where to put each to get the other setting."""
+        wanted = {
+            "batch": f"batch {other.batch}",
+            "precision": PRECISIONS[other.precision],
+            "optimizer": OPTIMIZERS[other.optimizer],
+        }
+        return {name: words for name, words in wanted.items() if getattr(self, name) != getattr(other, name)}
+
+
+SETTINGS = tuple(Setting(*values) for values in product(OPTIMIZERS, PRECISIONS, BATCHES))
+
+
+@dataclass(frozen=True)
+class Part:
+    """One segment of the stack: the component it belongs to (and is toggled by), its key, its label, its bytes."""
+
+    component: str
+    key: str
+    label: str
+    size: int
+
+
+@cache
+def ledger(setting: Setting) -> MemoryLedger:
+    """The engine's account of a training step: flash attention, sequences of the model's full length, no dropout."""
+    return training_memory(
+        GPT2_XL, optimizer=setting.optimizer, precision=setting.precision, batch=setting.batch, attention="flash"
+    )
+
+
+@cache
+def total(setting: Setting) -> int:
+    """Bytes of everything that training keeps."""
+    return ledger(setting).total_bytes
+
+
+@cache
+def needed(setting: Setting) -> int:
+    """Bytes a device must have: the step's peak with the driver's context.
+
+    Less than the total where gradients arrive while activations leave, more where the update needs temporary tensors.
+    """
+    return ledger(setting).device_total
+
+
+def parts(setting: Setting) -> tuple[Part, ...]:
+    """The segments from bottom to top. Optimizer state comes last: what it adds sits on top of all the rest."""
+    account = ledger(setting)
+    rest = (
+        Part("parameters", "parameters", "Parameters", account.component("parameters")),
+        Part("gradients", "gradients", "Gradients", account.component("gradients")),
+        Part("master", "master", "Master copy", account.component("master")),
+        Part("activations", "activations", "Activations", account.saved_bytes),
+    )
+    states = enumerate(account.bytes_by_part("optimizer").items(), start=1)
+    return tuple(part for part in rest if part.size) + tuple(
+        Part("optimizer_state", f"state_{number}", STATES[name], size) for number, (name, size) in states
+    )
+
+
+def adam_tax() -> int:
+    """Bytes that training GPT-2 XL in FP32 needs more with Adam than with SGD: the answer to the question."""
+    return total(Setting("adam", "fp32", 1)) - total(Setting("sgd", "fp32", 1))
+
+
+def setting_of(state: live.State) -> Setting:
+    """What a state's controls say."""
+    controls = state.controls
+    return Setting(str(controls["optimizer"]), str(controls["precision"]), int(controls["batch"]))

@@ -1,0 +1,90 @@
+"""The reveal of Act 1: the gap, two vectors, what "3×" counts, and what the memory buys.
+
+The steps to convergence are the source's: nothing here computes or measures them, and the act says so.
+"""
+
+from __future__ import annotations
+
+from engine import GB, optimizer
+from plugins import live
+
+from .question import QUESTION
+from .settings import DEVICE_NAMES, DEVICES, GPT2_XL, OPTIMIZERS, Setting, adam_tax, gb, ledger
+
+SOURCE_STEPS = {"sgd": "150,000+", "momentum": "90,000", "adam": "50,000"}
+"""Steps until GPT-2 converges: the source's values. Nothing here measures or computes them."""
+
+
+def reveal(prediction: live.Value, state: live.State) -> live.Verdict:
+    """What to say of a prediction. The question is about FP32, whatever the controls say."""
+    tax, device = adam_tax(), DEVICES[state.context]
+    sgd, momentum, adam = (ledger(Setting(name, "fp32", 1)) for name in OPTIMIZERS)
+    weights, gradients = adam.component("parameters"), adam.component("gradients")
+    return live.Verdict(
+        correct=prediction == QUESTION.correct.value,
+        headline=gap(float(prediction), tax),
+        paragraphs=(
+            next(option.why for option in QUESTION.options if option.value == prediction),
+            "Adam keeps two running averages for every parameter: m of the gradient, v of its square. That is "
+            f"{len(optimizer('adam').states)} × {GPT2_XL.parameters:,} numbers of 4 bytes, {gb(tax)} GB. Add "
+            f"parameters ({gb(weights)} GB) and gradients ({gb(gradients)} GB), and {gb(adam.static_bytes)} GB are "
+            "static: taken before a single activation is stored.",
+            f"You will read that Adam takes {times(weights + tax, weights)} the memory. That is weights and state over "
+            "weights alone. With the gradients, which every optimizer needs, it is "
+            f"{times(adam.static_bytes, weights)} for Adam and {times(sgd.static_bytes, weights)} for SGD. So the "
+            f"switch multiplies your static memory by {adam.static_bytes / sgd.static_bytes:.0f}.",
+            "What the memory buys, by the source's figures (◇, not measured here): GPT-2 converges in about "
+            f"{SOURCE_STEPS['adam']} steps with Adam and {SOURCE_STEPS['sgd']} with SGD. The price is {gb(tax)} GB "
+            f"over SGD, {gb(adam.static_bytes - momentum.static_bytes)} GB over Momentum, and "
+            f"{tax / device.memory_bytes:.0%} of an {DEVICE_NAMES[state.context]}. Whether a third of the steps is "
+            "worth that is an engineering decision, not a preference.",
+        ),
+        tables={"optimizers": optimizer_table()},
+    )
+
+
+def gap(predicted: float, tax: int) -> str:
+    """The distance between prediction and answer, as a factor and in GB."""
+    said, exact = f"You said about {predicted:g} GB", tax / GB
+    if predicted == QUESTION.correct.value:
+        return f"{said}, and that is right: Adam adds {gb(tax)} GB."
+    if predicted == 0:
+        return f"{said}. Adam adds {gb(tax)} GB, and all of it is missing from your estimate."
+    if predicted < exact:
+        return f"{said}. Adam adds {gb(tax)} GB: {exact / predicted:.1f} times that, {exact - predicted:.2f} GB more."
+    return f"{said}. Adam adds {gb(tax)} GB: {predicted / exact:.1f} times less, {predicted - exact:.2f} GB fewer."
+
+
+def times(size: int, unit: int) -> str:
+    """A whole multiple."""
+    return f"{size / unit:.0f}×"
+
+
+def optimizer_table() -> live.Table:
+    """State vectors, both ways to count the multiple, static memory, and the source's steps."""
+    rows = []
+    for name, title in OPTIMIZERS.items():
+        account = ledger(Setting(name, "fp32", 1))
+        weights, state = account.component("parameters"), account.component("optimizer")
+        rows.append(
+            {
+                "optimizer": title,
+                "vectors": str(len(optimizer(name).states)),
+                "state": times(weights + state, weights),
+                "static": times(account.static_bytes, weights),
+                "size": gb(account.static_bytes),
+                "steps": SOURCE_STEPS[name],
+            }
+        )
+    return live.Table(
+        "Optimizers for GPT-2 XL in FP32. ◇ marks the source's values for GPT-2, which nothing here measures.",
+        (
+            live.Column("optimizer", "Optimizer"),
+            live.Column("vectors", "State vectors", numeric=True),
+            live.Column("state", "Weights + state", "of weights", numeric=True),
+            live.Column("static", "… + gradients", "of weights", numeric=True),
+            live.Column("size", "Static memory", "GB", numeric=True),
+            live.Column("steps", "Steps to converge ◇", numeric=True),
+        ),
+        rows,
+    )

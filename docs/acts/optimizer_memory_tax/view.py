@@ -1,0 +1,119 @@
+"""What the instruments of Act 1 show in a state: the stack, the device line, the sum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from engine import GB
+from plugins import live
+
+from .failure import out_of_memory
+from .settings import DEVICE_NAMES, DEVICES, GPT2_XL, Part, Setting, gb, needed, parts, setting_of, total
+
+AXIS_TOPS = (40, 100, 200, 400, 500)
+"""Where the axis may end, in GB: a few fixed heights, so that the scene stays put while the controls move."""
+CALM_TOP = {"node": 100, "laptop": 40}
+LABEL_GAP = 0.066
+"""The share of the axis that one line of text needs."""
+
+
+# --8<-- [start:compute]
+def compute(state: live.State) -> live.View:
+    """What the instruments show in a state."""
+    setting, capacity = setting_of(state), DEVICES[state.context].memory_bytes
+    everything = parts(setting)
+    shown = tuple(part for part in everything if state.controls[part.component])
+    over = needed(setting) > DEVICES[state.context].usable_bytes
+    size = sum(part.size for part in shown)
+    outline = prediction_outline(state, shown)
+    highest = max([size / GB, *(float(row["to"] or 0) for row in outline)])
+    top = next(top for top in AXIS_TOPS if top >= CALM_TOP[state.context] and top >= 1.08 * highest)
+    limit = f"{DEVICE_NAMES[state.context]}: {capacity / GB:.1f} GB", capacity / GB
+    return live.View(
+        data={
+            "bars": tuple(bars(shown, over)),
+            "labels": tuple(labels(shown, limit, top)),
+            "limit": ({"gb": capacity / GB},),
+            "frame": ({"gb": 0}, {"gb": top}),
+            "total": ({"gb": size / GB, "text": f"{gb(size)} GB"},),
+            "prediction": outline,
+        },
+        headline=headline(everything, shown, fits_above_the_line=not over and total(setting) > capacity),
+        summary=f"GPT-2 XL with {setting.words}: "
+        + ", ".join(f"{part.label} {gb(part.size)} GB" for part in everything)
+        + f". Together {gb(total(setting))} GB. At its peak the step needs {gb(needed(setting))} GB of the "
+        f"{capacity / GB:.1f} GB on the {DEVICE_NAMES[state.context]}.",
+        tables={"ledger": ledger_table(setting, everything, shown)},
+        failure=out_of_memory(setting, state.context) if over else None,
+    )
+
+
+# --8<-- [end:compute]
+
+
+def bars(shown: Sequence[Part], over: bool) -> Iterator[live.Row]:
+    """One row per segment, stacked in GB."""
+    base = 0.0
+    for part in shown:
+        yield {"part": part.key, "from": base, "to": base + part.size / GB, "over": over}
+        base += part.size / GB
+
+
+def labels(shown: Sequence[Part], limit: tuple[str, float], top: float) -> Iterator[live.Row]:
+    """A label beside each segment and the device line, pushed up where two would overlap. Positions are in GB."""
+    base = floor = 0.0
+    wanted = [("limit", *limit)]
+    for part in shown:
+        wanted.append((part.key, f"{part.label} {gb(part.size)} GB", base + part.size / GB / 2))
+        base += part.size / GB
+    for key, text, middle in sorted(wanted, key=lambda item: item[2]):
+        at = max(middle, floor)
+        yield {"part": key, "text": text, "middle": middle, "gb": at}
+        floor = at + LABEL_GAP * top
+
+
+def prediction_outline(state: live.State, shown: Sequence[Part]) -> tuple[live.Row, ...]:
+    """The prediction, standing on everything shown except the optimizer state, which is what it predicts."""
+    if state.prediction is None:
+        return ()
+    base = sum(part.size for part in shown if part.component != "optimizer_state") / GB
+    predicted = float(state.prediction)
+    return ({"from": base, "to": base + predicted, "text": f"you: +{predicted:g} GB"},)
+
+
+def headline(everything: Sequence[Part], shown: Sequence[Part], *, fits_above_the_line: bool) -> live.Figure:
+    """The sum of everything. Hiding a component frees no memory: the label says how much of the sum the chart shows."""
+    complete = gb(sum(part.size for part in everything))
+    if len(shown) < len(everything):
+        drawn = gb(sum(part.size for part in shown))
+        return live.Figure(f"Memory for training; {drawn} GB of it in the chart", complete, "GB")
+    if fits_above_the_line:
+        return live.Figure("Above the line, and yet it fits: not all of it is alive at once", complete, "GB")
+    return live.Figure("Memory for training", complete, "GB")
+
+
+def ledger_table(setting: Setting, everything: Sequence[Part], shown: Sequence[Part]) -> live.Table:
+    """The chart's numbers, with the bytes per parameter of what does not depend on the batch."""
+    rows = [
+        {
+            "component": part.label,
+            "size": gb(part.size),
+            "each": "–" if part.component == "activations" else f"{part.size / GPT2_XL.parameters:.0f}",
+            "shown": "yes" if part in shown else "hidden",
+        }
+        for part in everything
+    ]
+    return live.Table(
+        f"What training GPT-2 XL keeps in memory with {setting.words}",
+        (
+            live.Column("component", "Component"),
+            live.Column("size", "Memory", "GB", numeric=True),
+            live.Column("each", "Per parameter", "bytes", numeric=True),
+            live.Column("shown", "In the chart"),
+        ),
+        [
+            *rows,
+            {"component": "Total", "size": gb(total(setting)), "each": "–", "shown": ""},
+            {"component": "Needed at the peak", "size": gb(needed(setting)), "each": "–", "shown": ""},
+        ],
+    )
