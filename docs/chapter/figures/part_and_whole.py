@@ -1,0 +1,39 @@
+"""What speeding up one part does for the whole step."""
+
+from engine import step_time
+from plugins.book.drawing import Drawing, canvas
+from plugins.shared.svg import INK
+
+STEP = step_time("gpt2-xl", "h100-sxm", 8)
+PARTS = (
+    ("arithmetic", STEP.compute, "compute", "-"),
+    ("memory traffic", STEP.memory, "memory", "--"),
+    ("update", STEP.update, "optimizer", ":"),
+)
+"""Name, seconds within the step, color, line. The update is a part of the traffic."""
+FACTORS = [1 + 0.25 * place for place in range(37)]
+
+
+def whole(share: float, factor: float) -> float:
+    """Speed-up of a step when `share` of it runs `factor` times as fast (Amdahl 1967)."""
+    return 1 / (1 - share + share / factor)
+
+
+def draw() -> Drawing:
+    """Amdahl's law for three parts of a predicted step."""
+    figure, axes = canvas(2.6)
+    said = []
+    for name, seconds, ink, line in PARTS:
+        share = seconds / STEP.total
+        curve = [whole(share, factor) for factor in FACTORS]
+        label = f"{name}, {share:.0%}"
+        axes.plot(FACTORS, curve, color=INK[ink], linestyle=line, linewidth=1.6, label=label)
+        limit = 1 / (1 - share)
+        said.append(f"{name}, {share:.0%} of the step: {whole(share, 2):.2f} at 2, at most {limit:.2f}")
+    axes.set_xticks([1, 2, 4, 6, 8, 10])
+    axes.set_ylim(0.95, 2.4)
+    axes.set_xlabel("how much faster the part becomes (x)")
+    axes.set_ylabel("the whole step (x)")
+    axes.grid(color=INK["border"], linewidth=0.6)
+    figure.legend(frameon=False, ncols=2, loc="outside upper left", columnspacing=1.2)
+    return Drawing(figure, f"Three curves that flatten. Speed-up of the whole by the speed-up of {'; '.join(said)}.")
