@@ -44,6 +44,6 @@ def draw() -> Drawing:
     counts = ", ".join(str(workers) for workers in WORKERS)
     return Drawing(
         figure,
-        f"Milliseconds of a step at {counts} workers, where training alone takes {1000 * TRAIN:.0f}: {'; '.join(said)}. "
+        f"Milliseconds of a step at {counts} workers, with {1000 * TRAIN:.0f} for training alone: {'; '.join(said)}. "
         f"Beyond {CORES} workers nothing changes.",
     )
