@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from engine.products import product_bytes, product_seconds
     from engine.recommenders import DLRM, Recommender
     from engine.records import Source
+    from engine.recurrent import RecurrentNet, rnnoise
     from engine.reliability import checkpoint_interval, failure_overhead, time_between_failures
     from engine.roofline import (
         RooflinePoint,
@@ -147,6 +148,7 @@ __all__ = [
     "Precision",
     "Price",
     "Recommender",
+    "RecurrentNet",
     "RooflinePoint",
     "Samples",
     "Section",
@@ -234,6 +236,7 @@ __all__ = [
     "resnet50",
     "ridge_point",
     "ring_all_reduce",
+    "rnnoise",
     "runs_to_break_even",
     "score_bytes",
     "search",
@@ -344,6 +347,7 @@ _HOMES = {
     "engine.products": ("product_bytes", "product_seconds"),
     "engine.recommenders": ("DLRM", "Recommender"),
     "engine.records": ("Source",),
+    "engine.recurrent": ("RecurrentNet", "rnnoise"),
     "engine.reliability": ("checkpoint_interval", "failure_overhead", "time_between_failures"),
     "engine.roofline": (
         "RooflinePoint",
