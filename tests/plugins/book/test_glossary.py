@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from markdown import Markdown
+from markdown.extensions import Extension
 
 from plugins.book.glossary import FirstOnly
 from plugins.theme.mathml import MathmlExtension
 
 
 def test_a_term_is_explained_in_the_text_and_not_in_a_formula() -> None:
-    extensions = ["abbr", "pymdownx.arithmatex", MathmlExtension(), FirstOnly()]
+    extensions: list[str | Extension] = ["abbr", "pymdownx.arithmatex", MathmlExtension(), FirstOnly()]
     page = Markdown(extensions=extensions, extension_configs={"pymdownx.arithmatex": {"generic": True}})
     html = page.convert("$\\operatorname{ReLU}(x)$ is called ReLU, and ReLU again.\n\n*[ReLU]: A function.\n")
     formula, text = html.split("</math>")
