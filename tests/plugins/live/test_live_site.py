@@ -161,13 +161,12 @@ def test_a_mistake_in_a_page_is_named(with_act: Callable[..., Site], fence: str,
 
 
 def test_an_endless_loop_is_stopped_and_the_page_goes_on(site: Site) -> None:
-    site.configure(time_limit_s=0.5, cache_dir=site.root / "cache")
+    limit = 3  # seconds; the start of a process on a busy machine is within it
+    site.configure(time_limit_s=limit, cache_dir=site.root / "cache")
     loop = snippet("loop", "while True: pass")
     site.write("index.md", f"{snippet('a', 'x = 1')}\n{loop}\n{snippet('b', 'x + 1')}")
-    started = time.monotonic()
     assert not site.build()
-    assert time.monotonic() - started < 5
-    assert site.messages == ["live: docs/index.md:5: snippet 'loop' fails: stopped after 0.5 s."]
+    assert site.messages == [f"live: docs/index.md:5: snippet 'loop' fails: stopped after {limit} s."]
     assert result(site.page(), "b") == "2"
 
 
