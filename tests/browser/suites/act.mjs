@@ -138,7 +138,7 @@ export function actTests({ everywhere, once }) {
     assert.equal(await browser.text(verdict), "");
   });
 
-  everywhere("act: the values baked into the page are the values Python computes in it", async (all) => {
+  once("act: the values baked into the page are the values Python computes in it", async (all) => {
     const { browser } = all;
     await openAct(all);
     const baked = await instruments(browser);

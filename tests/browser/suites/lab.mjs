@@ -195,7 +195,7 @@ export function labTests({ everywhere, once }) {
     await movesSay(browser, []);
   });
 
-  everywhere("lab: a reload keeps number, moves and reveal; a reset of the act clears them", async (all) => {
+  once("lab: a reload keeps number, moves and reveal; a reset of the act clears them", async (all) => {
     const { browser } = all;
     await open(all, LAPTOP);
     await predict(browser, "12.5");

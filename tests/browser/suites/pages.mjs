@@ -39,7 +39,7 @@ export function pageTests({ everywhere, once }) {
     assert.equal(starts.length, 1, "one worker served both visits");
   });
 
-  everywhere("pages: the chart follows the switch between light and dark without being drawn again", async (all) => {
+  once("pages: the chart follows the switch between light and dark without being drawn again", async (all) => {
     const { browser } = all;
     await openAct(all);
     await predict(browser, "About 3 GB");

@@ -32,7 +32,7 @@ export function snippetTests({ everywhere, once }) {
     }
   });
 
-  everywhere("snippets: Ctrl+Enter runs, a later snippet knows the earlier one's names, an edit survives a reload", async (all) => {
+  once("snippets: Ctrl+Enter runs, a later snippet knows the earlier one's names, an edit survives a reload", async (all) => {
     const { browser } = all;
     const { first, second } = await openTwo(all);
     await first.write("answer = 6 * 7");
