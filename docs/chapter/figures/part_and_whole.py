@@ -15,7 +15,7 @@ FACTORS = [1 + 0.25 * place for place in range(37)]
 
 
 def whole(share: float, factor: float) -> float:
-    """Speed-up of a step when `share` of it runs `factor` times as fast (Amdahl 1967)."""
+    """Speedup of a step when `share` of it runs `factor` times as fast (Amdahl 1967)."""
     return 1 / (1 - share + share / factor)
 
 
@@ -36,4 +36,4 @@ def draw() -> Drawing:
     axes.set_ylabel("the whole step (x)")
     axes.grid(color=INK["border"], linewidth=0.6)
     figure.legend(frameon=False, ncols=2, loc="outside upper left", columnspacing=1.2)
-    return Drawing(figure, f"Three curves that flatten. Speed-up of the whole by the speed-up of {'; '.join(said)}.")
+    return Drawing(figure, f"Three curves that flatten. Speedup of the whole by the speedup of {'; '.join(said)}.")
