@@ -147,14 +147,14 @@ check("why", "longest over shortest", shown, by_hand, answer)
 # %% [markdown]
 # ## The memory to train Llama 2 7B
 #
-# For each weight, mixed precision with AdamW holds 2 bytes of working weights, 4 of a gradient, 4 of a master copy,
+# For each weight, mixed precision with AdamW holds 2 bytes of working weights, 2 of a gradient, 4 of a master copy,
 # and 8 of two moments. What the forward pass keeps comes on top. The engine lists it tensor by tensor, and here we
 # only add up its list.
 
 # %%
 from engine import GB, training_memory
 
-ledger = training_memory("llama2-7b", optimizer="adamw", precision="megatron")
+ledger = training_memory("llama2-7b", optimizer="adamw", precision="mixed")
 weights = model("llama2-7b").parameters
 kept = sum(
     tensor.bytes
@@ -165,7 +165,7 @@ kept = sum(
 shown = f"{2 * weights / GB:.1f} GB"
 answer = ledger.component("parameters")
 check("why", "the weights", shown, 2 * weights, answer)
-total = (2 + 4 + 4 + 8) * weights + kept
+total = (2 + 2 + 4 + 8) * weights + kept
 check("why", "everything", f"{total / GB:.0f} GB", total, ledger.total_bytes)
 
 # %% [markdown]

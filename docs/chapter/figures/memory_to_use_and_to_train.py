@@ -18,7 +18,7 @@ PARTS = (
 
 def draw() -> Drawing:
     """Two stacked bars."""
-    ledger = training_memory(NAME, optimizer="adamw", precision="megatron", batch=1)
+    ledger = training_memory(NAME, optimizer="adamw", precision="mixed", batch=1)
     training = [sum(ledger.component(part) for part in parts) / GB for _, parts, *_ in PARTS]
     using = [model(NAME).parameters * dtype("bf16").bits / 8 / GB, 0.0, 0.0, 0.0]
     figure, axes = canvas(2.4)
