@@ -27,18 +27,10 @@ import { snippetTests } from "./suites/snippets.mjs";
 
 /** @typedef {import("./harness/world.mjs").World} World */
 
-const suites = [
-  harnessTests,
-  loadingTests,
-  actTests,
-  labTests,
-  snippetTests,
-  pageTests,
-  claimTests,
-  deviceTests,
-  accessTests,
-  everyPageTests,
-];
+/** What lives in a page, and the pages around it: two halves of about equal length. */
+const widgets = [harnessTests, loadingTests, actTests, labTests, snippetTests];
+const around = [pageTests, claimTests, deviceTests, accessTests, everyPageTests];
+const all = [...widgets, ...around];
 
 // The browsers end with this process, however it ends.
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
@@ -56,7 +48,29 @@ const pages = pagesOf(site);
 rmSync(EVIDENCE, { recursive: true, force: true });
 
 setupTests();
-for (const engine of engines) {
+
+/**
+ * Two browsers at a time, since a test waits or keeps one core busy; the visits of a lane follow one another.
+ * @type {{engine: import("./harness/launch.mjs").Engine, suites: ((facts: import("./harness/world.mjs").Facts) => void)[]}[][]}
+ */
+const lanes = [
+  [{ engine: "chromium", suites: widgets }, { engine: "firefox", suites: all }],
+  [{ engine: "chromium", suites: around }, { engine: "webkit", suites: all }],
+];
+describe("site", { concurrency: lanes.length }, () => {
+  for (const [index, lane] of lanes.entries()) {
+    describe(`lane ${index + 1}`, { concurrency: false }, () => {
+      for (const visit of lane.filter(({ engine }) => engines.includes(engine))) visitSite(visit.engine, visit.suites);
+    });
+  }
+});
+
+/**
+ * Registers suites for a browser of their own.
+ * @param {import("./harness/launch.mjs").Engine} engine
+ * @param {((facts: import("./harness/world.mjs").Facts) => void)[]} suites
+ */
+function visitSite(engine, suites) {
   describe(engine, () => {
     /** @type {World | undefined} */
     let world;

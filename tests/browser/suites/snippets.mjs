@@ -22,6 +22,7 @@ export function snippetTests({ everywhere, once }) {
       const names = await browser.eval(() =>
         [...document.querySelectorAll("live-snippet")].map((host) => /** @type {HTMLElement} */ (host).dataset.name ?? ""),
       );
+      assert.ok(names.length > 0, `${page} shows its snippets`);
       for (const name of names) {
         const snippet = new Snippet(browser, name);
         await openTabAround(browser, snippet.host);
