@@ -19,10 +19,10 @@ export function snippetTests({ everywhere, once }) {
     for (const page of withSnippets) {
       // As a reader goes through the chapter: one Python for all pages.
       await follow(browser, server.base + page);
+      await browser.waitFor(() => document.querySelector("live-snippet"), 10_000, `the snippets of ${page}`);
       const names = await browser.eval(() =>
         [...document.querySelectorAll("live-snippet")].map((host) => /** @type {HTMLElement} */ (host).dataset.name ?? ""),
       );
-      assert.ok(names.length > 0, `${page} shows its snippets`);
       for (const name of names) {
         const snippet = new Snippet(browser, name);
         await openTabAround(browser, snippet.host);
