@@ -11,7 +11,7 @@ import { after, before, describe } from "node:test";
 import { findPrograms, launch, wantedEngines } from "./harness/launch.mjs";
 import { refuseForeign } from "./harness/proxy.mjs";
 import { serveSite } from "./harness/server.mjs";
-import { builtSite, firstOfEachSection, pagesOf } from "./harness/site.mjs";
+import { builtSite, oneOfEachKind, pagesOf } from "./harness/site.mjs";
 import { EVIDENCE, factsIn } from "./harness/world.mjs";
 import { accessTests } from "./suites/access.mjs";
 import { actTests } from "./suites/act.mjs";
@@ -36,8 +36,8 @@ const all = [...widgets, ...around];
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 
 /**
- * Visits every page, and runs the tests of what hardly depends on the engine. The others visit the first page of each
- * section and run what does: the acts to their ends, Python, storage, rendering.
+ * Visits every page, and runs the tests of what hardly depends on the engine. The others visit a page of
+ * each kind and run what does: the acts to their ends, Python, storage, rendering.
  */
 const THOROUGH = "chromium";
 
@@ -82,7 +82,7 @@ function visitSite(engine, suites) {
       const proxy = await refuseForeign();
       const server = await serveSite(site);
       const browser = await launch(engine, programs, proxy.port);
-      world = { browser, server, proxy, site, pages, sample: engine === THOROUGH ? pages : firstOfEachSection(pages) };
+      world = { browser, server, proxy, site, pages, sample: engine === THOROUGH ? pages : oneOfEachKind(pages) };
     });
     after(async () => {
       await world?.browser.close();

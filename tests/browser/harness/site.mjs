@@ -49,15 +49,10 @@ export function pagesOf(folder) {
 }
 
 /**
- * The first page of each section of the site, home among them.
+ * A page of each kind: home, and the first with figures and snippets, of the lab, with measured tables, a notebook.
  * @param {string[]} pages
  */
-export function firstOfEachSection(pages) {
-  const sections = new Set();
-  return pages.filter((page) => {
-    const section = page.split("/")[0];
-    const first = !sections.has(section);
-    sections.add(section);
-    return first;
-  });
+export function oneOfEachKind(pages) {
+  const kinds = ["", "chapter/", "lab/", "measured/", "notebooks/"];
+  return kinds.map((kind) => pages.find((page) => (kind ? page.startsWith(kind) : page === "")) ?? "");
 }

@@ -326,8 +326,12 @@ export function labTests({ everywhere, once }) {
   });
 
   once("lab: files that are no ledger are refused in one line and change nothing", async (all) => {
-    const { browser } = all;
-    const document = await playedLedger(all);
+    const { browser, server } = all;
+    await open(all, ACT_2);
+    await predict(browser, "80");
+    await browser.open(server.base + LEDGER);
+    await browser.waitFor("live-ledger h2");
+    const document = await ledgerDocument(browser);
     for (const [text, why] of /** @type {[string, RegExp][]} */ ([
       ["<html>", /not JSON/],
       ["{}", /no "schema_version"/],

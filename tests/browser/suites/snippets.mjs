@@ -19,7 +19,7 @@ export function snippetTests({ everywhere, once }) {
     for (const page of withSnippets) {
       // As a reader goes through the chapter: one Python for all pages.
       await follow(browser, server.base + page);
-      await browser.waitFor(() => document.querySelector("live-snippet"), 10_000, `the snippets of ${page}`);
+      await browser.waitFor(() => document.querySelector("live-snippet") !== null, 10_000, `the snippets of ${page}`);
       const names = await browser.eval(() =>
         [...document.querySelectorAll("live-snippet")].map((host) => /** @type {HTMLElement} */ (host).dataset.name ?? ""),
       );
