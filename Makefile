@@ -68,7 +68,7 @@ test-web: $(BUNDLE) ## TypeScript unit tests
 
 test-python: $(VENV)/.test $(BUNDLE) ## Engine, measurements, plugins
 	@echo "==> Python tests"
-	@$(PY) -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder tests/gpu_bench tests
+	@$(PY) -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 test-browser: $(VENV)/.test $(BUNDLE) browsers ## The site in Chromium, Firefox and WebKit
 	@echo "==> Browser tests"
