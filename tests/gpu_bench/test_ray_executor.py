@@ -97,12 +97,17 @@ def _statuses(out: Path) -> dict[str, str]:
     return {name: record["status"] for name, record in _records(out).items()}
 
 
-def _kill_one() -> int:
-    """Kill -9 the next worker that appears."""
-    assert within(LIMIT_S, lambda: bool(_workers()))
-    pid = _workers()[0]
-    os.kill(pid, signal.SIGKILL)
-    return pid
+def _kill_one(killed: int | None = None) -> int:
+    """Kill -9 the next worker that appears, other than one that was killed and may still be listed."""
+    seen: list[int] = []
+
+    def appeared() -> bool:
+        seen[:] = [pid for pid in _workers() if pid != killed]
+        return bool(seen)
+
+    assert within(LIMIT_S, appeared)
+    os.kill(seen[0], signal.SIGKILL)
+    return seen[0]
 
 
 def test_a_repeat_that_always_dies_is_an_error_tried_again_and_a_killed_sweep_goes_on_where_it_stood(
@@ -115,9 +120,7 @@ def test_a_repeat_that_always_dies_is_an_error_tried_again_and_a_killed_sweep_go
 
     first = sweep()
     first.wait_for("*.partial")
-    killed = {_kill_one()}
-    while len(killed) < 2:
-        killed.add(_kill_one())
+    _kill_one(killed=_kill_one())
     status, said = first.end()
     assert status == 1, said
     assert _statuses(tmp_path) == {"case-0": "error"}
