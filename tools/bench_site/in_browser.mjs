@@ -4,7 +4,8 @@ import { launch } from "../../tests/browser/harness/launch.mjs";
 import { refuseForeign } from "../../tests/browser/harness/proxy.mjs";
 import { serveSite } from "../../tests/browser/harness/server.mjs";
 import { newReader } from "../../tests/browser/harness/world.mjs";
-import { ACT, openAct, predict } from "../../tests/browser/suites/act_page.mjs";
+import { ACT, chartSays, openAct, predict } from "../../tests/browser/suites/act_page.mjs";
+import { importFile, LEDGER, ledgerDocument, ledgerSays } from "../../tests/browser/suites/lab_page.mjs";
 
 /** @typedef {import("../../tests/browser/harness/world.mjs").World} World */
 /** @typedef {import("../../tests/browser/harness/launch.mjs").Engine} Engine */
@@ -64,8 +65,10 @@ export function quietPage(engine, programs, site) {
 export function coldStart(engine, programs, site) {
   return withBrowser(engine, programs, site, async ({ browser, server }) => {
     await warmServer(server);
-    const visit = await rememberedVisit(engine);
-    await browser.eval((key, value) => localStorage.setItem(key, value), visit.key, visit.value);
+    await browser.open(server.base + LEDGER);
+    await browser.waitFor(() => document.querySelector('live-ledger input[type="file"]') !== null);
+    await importFile(browser, "visit.json", await rememberedVisit(engine));
+    await ledgerSays(browser, /1 act taken/);
     server.clear();
     await browser.open(server.base + ACT);
     const drawn = await browser.eval((limit) => {
@@ -101,7 +104,7 @@ async function warmServer(server) {
   for (const name of [...names, "vega.js"]) await (await fetch(`${server.base}assets/live/${name}`)).arrayBuffer();
 }
 
-/** @type {{key: string, value: string} | undefined} */
+/** The ledger of that visit. @type {string | undefined} */
 let remembered;
 /** What the act stores when a reader has predicted and chosen Adam: taken from the act itself, once.
  * @param {Engine} engine */
@@ -116,10 +119,10 @@ export async function recordVisit(engine, programs, site) {
     await openAct(world);
     await predict(world.browser, "About 3 GB");
     await world.browser.click({ role: "radio", name: "Adam", exact: true, within: '[data-choice="optimizer"]' });
-    return world.browser.eval(() => {
-      const key = Object.keys(localStorage).find((name) => name.startsWith("iron-law/act/")) ?? "";
-      return { key, value: localStorage.getItem(key) ?? "" };
-    });
+    await chartSays(world.browser, "Adam");
+    await world.browser.open(world.server.base + LEDGER);
+    await world.browser.waitFor("live-ledger h2");
+    return JSON.stringify(await ledgerDocument(world.browser));
   });
 }
 
