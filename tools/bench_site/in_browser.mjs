@@ -61,13 +61,14 @@ export function quietPage(engine, programs, site) {
  * first chart that Python has drawn. The reader has locked a prediction and moved a control on an earlier visit, so that
  * the act has something to compute at once.
  * @param {Engine} engine @param {Record<string, string>} programs @param {string} site
+ * @param {string} visit  the ledger of `recordVisit`
  */
-export function coldStart(engine, programs, site) {
+export function coldStart(engine, programs, site, visit) {
   return withBrowser(engine, programs, site, async ({ browser, server }) => {
     await warmServer(server);
     await browser.open(server.base + LEDGER);
     await browser.waitFor(() => document.querySelector('live-ledger input[type="file"]') !== null);
-    await importFile(browser, "visit.json", await rememberedVisit(engine));
+    await importFile(browser, "visit.json", visit);
     await ledgerSays(browser, /1 act taken/);
     server.clear();
     await browser.open(server.base + ACT);
@@ -104,18 +105,12 @@ async function warmServer(server) {
   for (const name of [...names, "vega.js"]) await (await fetch(`${server.base}assets/live/${name}`)).arrayBuffer();
 }
 
-/** The ledger of that visit. @type {string | undefined} */
-let remembered;
-/** What the act stores when a reader has predicted and chosen Adam: taken from the act itself, once.
- * @param {Engine} engine */
-async function rememberedVisit(engine) {
-  if (!remembered) throw new Error(`${engine}: recordVisit has not been called`);
-  return remembered;
-}
-
-/** @param {Engine} engine @param {Record<string, string>} programs @param {string} site */
-export async function recordVisit(engine, programs, site) {
-  remembered = await withBrowser(engine, programs, site, async (world) => {
+/**
+ * The ledger, as JSON, of a reader who has locked a prediction and moved a control.
+ * @param {Engine} engine @param {Record<string, string>} programs @param {string} site
+ */
+export function recordVisit(engine, programs, site) {
+  return withBrowser(engine, programs, site, async (world) => {
     await openAct(world);
     await predict(world.browser, "About 3 GB");
     await world.browser.click({ role: "radio", name: "Adam", exact: true, within: '[data-choice="optimizer"]' });

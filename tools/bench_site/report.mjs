@@ -82,11 +82,11 @@ const quiet = await quietPage("chromium", programs, site);
 add("our JavaScript on a page without acts (gzip)", quiet.scripts / 1000, 15, "KB");
 add("bytes of Python before intent", quiet.python, 0, "bytes", { digits: 0 });
 
-await recordVisit("chromium", programs, site);
+const visit = await recordVisit("chromium", programs, site);
 for (const engine of ENGINES) {
   progress(`Starting cold in ${engine}, ${COLD_STARTS} times`);
   const starts = [];
-  for (let run = 0; run < COLD_STARTS; run += 1) starts.push(await coldStart(engine, programs, site));
+  for (let run = 0; run < COLD_STARTS; run += 1) starts.push(await coldStart(engine, programs, site, visit));
   const seconds = starts.map((start) => start.seconds);
   const range = `median of ${COLD_STARTS}, ${Math.min(...seconds).toFixed(1)} to ${Math.max(...seconds).toFixed(1)}`;
   add(`first act usable after intent, cold, ${engine}`, median(seconds), 3, "s", { digits: 2, note: range });
