@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import io
-import logging
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from mkdocs.commands.build import build
-from mkdocs.config import load_config
 from mkdocs.exceptions import Abort
+
+from tests.plugins.strict_build import build_strictly
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -59,17 +57,7 @@ class Site:
 
     def build(self, page: str = "chapter/one") -> str:
         """Build strictly and return a page. Raises `Abort` when there are warnings."""
-        stream = io.StringIO()
-        handler = logging.StreamHandler(stream)
-        handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
-        logging.getLogger("mkdocs").addHandler(handler)
-        try:
-            config = load_config(str(self.folder / "mkdocs.yml"), strict=True)
-            config.plugins.on_startup(command="build", dirty=False)
-            build(config)
-        finally:
-            logging.getLogger("mkdocs").removeHandler(handler)
-            self.warnings = [line for line in stream.getvalue().splitlines() if line.startswith("WARNING")]
+        build_strictly(self.folder, self.warnings)
         return (self.folder / "site" / page / "index.html").read_text("utf-8")
 
     def defects(self, text: str) -> list[str]:

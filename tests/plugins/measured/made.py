@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 import json
-import logging
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mkdocs.commands.build import build
-from mkdocs.config import load_config
 from mkdocs.exceptions import Abort
 
 from gpu_bench import BENCHMARK_VERSION, SCHEMA_VERSION
@@ -22,6 +17,7 @@ from gpu_bench.assembly import TRAINING_BLOCKS, point_rates
 from gpu_bench.case import TrainingCase
 from gpu_bench.cases import SUITES
 from gpu_bench.records import summarize
+from tests.plugins.strict_build import build_strictly
 
 ROOT = Path(__file__).resolve().parents[3]
 SCHEMA = ROOT / "gpu_bench/schema/record.json"
@@ -144,13 +140,7 @@ class Site:
         theme = self.folder / "theme/main.html"
         theme.parent.mkdir(exist_ok=True)
         theme.write_text("<title>{{ page.title }}</title>{{ page.toc }}{{ page.content }}", "utf-8")
-        with _log() as log:
-            try:
-                config = load_config(str(self.folder / "mkdocs.yml"), strict=True)
-                config.plugins.on_startup(command="build", dirty=False)
-                build(config)
-            finally:
-                self.warnings = [line for line in log.getvalue().splitlines() if line.startswith("WARNING")]
+        build_strictly(self.folder, self.warnings)
         return (self.folder / "site/index.html").read_text("utf-8")
 
     def defects(self) -> list[str]:
@@ -160,16 +150,3 @@ class Site:
         except Abort:
             return self.warnings
         raise AssertionError("the strict build did not fail")
-
-
-@contextmanager
-def _log() -> Iterator[io.StringIO]:
-    stream = io.StringIO()
-    handler = logging.StreamHandler(stream)
-    handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
-    logger = logging.getLogger("mkdocs")
-    logger.addHandler(handler)
-    try:
-        yield stream
-    finally:
-        logger.removeHandler(handler)
