@@ -26,6 +26,7 @@ from plugins.live.runtime.contract import (
     View,
 )
 from plugins.live.runtime.records import MeasuredRecord, records
+from plugins.live.runtime.tables import columns, row
 
 __all__ = [
     "Act",
@@ -48,5 +49,7 @@ __all__ = [
     "Value",
     "Verdict",
     "View",
+    "columns",
     "records",
+    "row",
 ]

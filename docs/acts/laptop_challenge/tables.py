@@ -33,29 +33,18 @@ from .settings import (
 FLOORS = {"any": "Arithmetic", "trains": "Stable training", "adam": "Adam"}
 
 
-def columns(*titles: str) -> tuple[live.Column, ...]:
-    """A text column and numeric ones, each given as `Label|unit`; their keys are a, b, c and so on."""
-    parted = [title.partition("|") for title in titles]
-    return tuple(live.Column("abcdefg"[i], label, unit, numeric=i > 0) for i, (label, _, unit) in enumerate(parted))
-
-
-def row(*cells: str) -> dict[str, str]:
-    """A row for `columns`."""
-    return dict(zip("abcdefg", cells, strict=False))
-
-
 def memory_table(setting: Setting) -> live.Table:
     """The bar's numbers, the sum, the fullest moment, and the textbook's count."""
     account = ledger(setting)
-    rows = [row(NAMES[part], gb(size)) for part, size in parts(setting).items()]
-    rows.append(row("All, each at its fullest", gb(sum(parts(setting).values()))))
-    rows.append(row(f"Needed, at “{account.peak.name}”, driver included", gb(need(setting))))
+    rows = [live.row(NAMES[part], gb(size)) for part, size in parts(setting).items()]
+    rows.append(live.row("All, each at its fullest", gb(sum(parts(setting).values()))))
+    rows.append(live.row(f"Needed, at “{account.peak.name}”, driver included", gb(need(setting))))
     if account.host_bytes:
-        rows.append(row("In the host's memory", gb(account.host_bytes)))
-    rows.append(row("Textbook count ◇", f"{textbook(setting) / GB:,.2f}"))
+        rows.append(live.row("In the host's memory", gb(account.host_bytes)))
+    rows.append(live.row("Textbook count ◇", f"{textbook(setting) / GB:,.2f}"))
     return live.Table(
         f"GPT-2 XL with {setting.words}. Not all tensors are full at once: gradients arrive while activations go.",
-        columns("What", "Memory|GB"),
+        live.columns("What", "Memory|GB"),
         rows,
     )
 
@@ -68,7 +57,7 @@ def floors_table() -> live.Table:
         static = ledger(setting).static_bytes
         verdict = ("fits" if fits(setting) else "too large") + (", trains" if setting.trains else ", does not train")
         each = f"{static / GPT2_XL.parameters:.0f}"
-        rows.append(row(title, setting.words, each, gb(static), gb(need(setting)), verdict))
+        rows.append(live.row(title, setting.words, each, gb(static), gb(need(setting)), verdict))
     titles = (
         live.Column("a", "Floor"),
         live.Column("b", "Most frugal setting"),
@@ -86,12 +75,12 @@ def weight_table() -> live.Table:
     for gradient in (1e-2, 1e-3, 1e-4, GRADIENT):
         update = RATE * gradient
         moved = ["lost" if form.update_vanishes(WEIGHT, -update) else "kept" for form in (FP16, FP32)]
-        rows.append(row(f"{gradient:.1e}", f"{update:.1e}", *moved))
+        rows.append(live.row(f"{gradient:.1e}", f"{update:.1e}", *moved))
     return live.Table(
         f"Updates of a weight of {WEIGHT} at a learning rate of {RATE:g}. Half a step is "
         f"{FP16.vanishing_threshold(WEIGHT):.1e} in FP16 and {FP32.vanishing_threshold(WEIGHT):.1e} in FP32. The last "
         "gradient is what each weight gets of a norm of 1.",
-        columns("Gradient", "Update", "In FP16", "In FP32"),
+        live.columns("Gradient", "Update", "In FP16", "In FP32"),
         rows,
     )
 
@@ -149,7 +138,7 @@ def beyond_table() -> live.Table:
         (f"{LAPTOPS[-1]} laptops", replace(frugal, laptops=LAPTOPS[-1]), PRICES["laptops"]),
     )
     rows = [
-        row(
+        live.row(
             name,
             f"{OPTIMIZERS[one.optimizer]}, {PRECISIONS[one.precision]}",
             gb(need(one)),
@@ -172,4 +161,4 @@ def lever(setting: Setting, name: str, cost: str, **change: object) -> dict[str,
     """One row: the memory after the move, and its price."""
     after = replace(setting, **change)  # type: ignore[arg-type]
     freed = need(setting) - need(after)
-    return row(name, gb(need(after)) if freed else "as it is", cost)
+    return live.row(name, gb(need(after)) if freed else "as it is", cost)

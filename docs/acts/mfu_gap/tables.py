@@ -29,7 +29,7 @@ from .pipeline import (
     throughput,
     without_data,
 )
-from .texts import columns, gb, percent, row
+from .texts import gb, percent
 from .timeline import WAYS, spans
 
 
@@ -37,7 +37,7 @@ def iteration_table(setting: Setting, runs: bool) -> live.Table:
     """The segments of the iteration, before and now."""
     total, now, start = iteration(setting).total, shares(setting), shares(START)
     rows = [
-        row(
+        live.row(
             NAMES[part],
             f"{100 * start[part]:.1f}",
             f"{100 * now[part]:.1f}" if runs else "–",
@@ -48,8 +48,8 @@ def iteration_table(setting: Setting, runs: bool) -> live.Table:
     wall = f"{1e3 * total:,.0f}" if runs else "–"
     return live.Table(
         f"One iteration of GPT-2 XL on an A100 at batch {setting.batch}",
-        columns("Segment", "First profile|% of the step", "Now|% of the step", "Now|ms"),
-        [*rows, row("Step", "100.0", "100.0" if runs else "–", wall)],
+        live.columns("Segment", "First profile|% of the step", "Now|% of the step", "Now|ms"),
+        [*rows, live.row("Step", "100.0", "100.0" if runs else "–", wall)],
     )
 
 
@@ -58,10 +58,10 @@ def gauges_table(setting: Setting, used: float, useful: float) -> live.Table:
     return live.Table(
         "GPU utilization counts time at work, whatever the work and however fast. MFU counts useful FLOPs against the "
         "peak: it leaves out recomputation and every FLOP the hardware could have done meanwhile.",
-        columns("Gauge", "Value|%", "Tokens|per s"),
+        live.columns("Gauge", "Value|%", "Tokens|per s"),
         [
-            row("GPU utilization", f"{100 * used:.1f}", "–"),
-            row("MFU", f"{100 * useful:.1f}", f"{throughput(setting):,.0f}" if used else "–"),
+            live.row("GPU utilization", f"{100 * used:.1f}", "–"),
+            live.row("MFU", f"{100 * useful:.1f}", f"{throughput(setting):,.0f}" if used else "–"),
         ],
     )
 
@@ -74,7 +74,7 @@ def batch_table(setting: Setting) -> live.Table:
         at = replace(setting, batch=batch)
         step = iteration(at)
         rows.append(
-            row(
+            live.row(
                 str(batch),
                 f"{100 * step.utilization:.1f}",
                 f"{100 * mfu(at):.1f}",
@@ -85,7 +85,7 @@ def batch_table(setting: Setting) -> live.Table:
         )
     return live.Table(
         f"Over the batch, other levers as set. ◇ is the source's rule for hardware utilization; the A100 has {DEVICE}.",
-        columns("Batch", "Utilization|%", "MFU|%", "Without data|%", "Source ◇|%", "Memory|GB"),
+        live.columns("Batch", "Utilization|%", "MFU|%", "Without data|%", "Source ◇|%", "Memory|GB"),
         rows,
     )
 
@@ -95,8 +95,8 @@ def overlap_table(setting: Setting) -> live.Table:
     ends = {way: max(float(one["to"] or 0) for one in spans(setting) if one["way"] == way) for way in WAYS}
     return live.Table(
         "Three steps from the first byte read to the last gradient",
-        columns("Fetching", "Time|ms"),
-        [row(title, f"{ends[way]:,.0f}") for way, title in WAYS.items()],
+        live.columns("Fetching", "Time|ms"),
+        [live.row(title, f"{ends[way]:,.0f}") for way, title in WAYS.items()],
     )
 
 
@@ -109,18 +109,18 @@ def levers_table(setting: Setting) -> live.Table:
     large = replace(setting, batch=max(setting.batch, 2 * BATCHES[0]))
     small = replace(large, batch=large.batch // 2)
     rows = [
-        row("Prefetching", faster(off, on), f"{LOADERS} loader processes, {buffer / 1e6:.1f} MB of host memory"),
-        row(
+        live.row("Prefetching", faster(off, on), f"{LOADERS} loader processes, {buffer / 1e6:.1f} MB of host memory"),
+        live.row(
             "Mixed precision",
             f"{faster(wide, narrow)}, {lighter(wide, narrow)}",
             f"numbers near 1 are {BF16.epsilon / FP32.epsilon:,.0f} times further apart",
         ),
-        row(
+        live.row(
             f"Checkpointing, {SEGMENTS} segments",
             lighter(whole, again),
             f"{faster(whole, again)}, {percent(RECOMPUTE)} % more arithmetic",
         ),
-        row(f"Batch {small.batch} → {large.batch}", faster(small, large), lighter(small, large)),
+        live.row(f"Batch {small.batch} → {large.batch}", faster(small, large), lighter(small, large)),
     ]
     titles = (live.Column("a", "Lever"), live.Column("b", "Gain"), live.Column("c", "Cost"))
     return live.Table("What each lever gains and costs with the others as they are", titles, rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from plugins import live
 
 from .pipeline import BASE_BATCH, OPTIMIZED, START, Setting, iteration, ledger, mfu, shares, throughput
-from .texts import columns, gb, percent, row
+from .texts import gb, percent
 
 SOURCE = {
     "memory": ("89", "32"),
@@ -46,12 +46,12 @@ def walkthrough_table() -> live.Table:
         "loading": "Data loading, %",
     }
     rows = [
-        row(title, *SOURCE.get(key, ("–", "–")), *pairs[key], found.get(key, "not measured yet"))
+        live.row(title, *SOURCE.get(key, ("–", "–")), *pairs[key], found.get(key, "not measured yet"))
         for key, title in titles.items()
     ]
     return live.Table(
         "The walkthrough, before and after. ◇ the source's value, ● measured" + found.get("caption", "."),
-        columns("Metric", "Before ◇", "After ◇", "Before, engine", "After, engine", "Measured ●"),
+        live.columns("Metric", "Before ◇", "After ◇", "Before, engine", "After, engine", "Measured ●"),
         rows,
     )
 
