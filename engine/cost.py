@@ -21,7 +21,7 @@ KilowattHours = Annotated[float, Unit("kW*hour")]
 Tonnes = Annotated[float, Unit("tonne")]
 
 LLAMA_PUE: Ratio = 1.1
-"""Power usage effectiveness of Meta's data centers. Source: Touvron et al. 2023, arXiv 2302.13971, section 6."""
+"""Power usage effectiveness that LLaMA's authors assume. Source: Touvron et al. 2023, arXiv 2302.13971, section 6."""
 
 US_GRID_INTENSITY: Annotated[float, Unit("kg/(kW*hour)")] = 0.385
 """Kilograms of CO2 equivalent per kWh of the average US grid. Source: arXiv 2302.13971, section 6."""

@@ -152,13 +152,15 @@ def stage_times(
 
 
 def buffer_bytes(batch_bytes: Traffic, workers: Count, prefetch_factor: Count = 2) -> Traffic:
-    """Host memory of the pipeline: batches waiting, batches being prepared, and one being transferred.
+    """Host memory of the pipeline: batches asked for, waiting or still being prepared, and one being transferred.
 
-    `(workers * prefetch_factor + workers + 1) * batch_bytes`. PyTorch's `prefetch_factor` counts batches per worker.
+    `(workers * prefetch_factor + 1) * batch_bytes`. PyTorch's `prefetch_factor` counts batches per worker, and a batch
+    counts from when a worker is asked for it until the program takes it. Source: `torch/utils/data/dataloader.py`,
+    `_try_put_index`.
     """
     require_at_least("workers", workers, 0)
     require_at_least("prefetch factor", prefetch_factor, 0)
-    return (workers * prefetch_factor + workers + 1) * batch_bytes
+    return (workers * prefetch_factor + 1) * batch_bytes
 
 
 def workers_to_feed(load_per_worker: Seconds, device_step: Seconds) -> Count | float:

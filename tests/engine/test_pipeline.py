@@ -87,7 +87,7 @@ def test_a_second_device_adds_nothing_to_a_saturated_loader() -> None:
 
 def test_prefetch_buffers_grow_with_workers() -> None:
     assert buffer_bytes(1e6, 0) == 1e6
-    assert buffer_bytes(1e6, 8, 2) == 25e6
+    assert buffer_bytes(1e6, 8, 2) == 17e6
 
 
 def test_chapters_shuffling_rule() -> None:

@@ -5,7 +5,7 @@ from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 
 DEVICE_HOURS, PUE = 1_720_320, 1.1
-"""Llama 2 70B on A100s, as published (arXiv 2307.09288, table 2), and the PUE that LLaMA's authors state."""
+"""Llama 2 70B on A100s, as published (arXiv 2307.09288, table 2), and the PUE that LLaMA's authors assume."""
 GRIDS = (("BLOOM, France", 0.057), ("OPT", 0.231), ("Gopher", 0.330), ("GPT-3", 0.429))
 """Whose electricity, and kilograms of CO2 equivalent per kWh. Source: Luccioni, Viguier, Ligozat 2023."""
 
