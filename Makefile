@@ -12,6 +12,7 @@ MKDOCS := NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs
 WEB := plugins/live/web
 WEB_SOURCES := $(shell find $(WEB)/src $(WEB)/styles -type f 2>/dev/null) $(WEB)/build.mjs $(WEB)/tsconfig.json
 BUNDLE := $(WEB)/dist/manifest.json
+LIBRARY := plugins/live/library/dist/python_start.zip
 
 .PHONY: help setup serve build test lint test-web test-python test-browser browsers bench-site bench-engine screenshots accuracy clean
 
@@ -42,7 +43,12 @@ $(BUNDLE): $(WEB_SOURCES) node_modules/.stamp
 	@npm run --silent build
 	@touch $@
 
-setup: $(VENV)/.site $(BUNDLE) ## Install and bundle what the site needs
+$(LIBRARY): plugins/live/library/split.mjs plugins/live/library/split.py node_modules/.stamp
+	@echo "==> Compiling what a start needs of Python's standard library"
+	@npm run --silent build:library
+	@touch $@
+
+setup: $(VENV)/.site $(BUNDLE) $(LIBRARY) ## Install and bundle what the site needs
 
 serve: setup ## Build the site, serve it on 127.0.0.1:8000, reload on every edit
 	@echo "==> Building, then serving on http://$(ADDRESS)/ (Ctrl+C stops)"
@@ -66,11 +72,11 @@ test-web: $(BUNDLE) ## TypeScript unit tests
 	@echo "==> TypeScript units"
 	@npm run --silent test:unit
 
-test-python: $(VENV)/.test $(BUNDLE) ## Engine, measurements, plugins
+test-python: $(VENV)/.test $(BUNDLE) $(LIBRARY) ## Engine, measurements, plugins
 	@echo "==> Python tests"
 	@$(PY) -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-test-browser: $(VENV)/.test $(BUNDLE) browsers ## The site in Chromium, Firefox and WebKit
+test-browser: $(VENV)/.test $(BUNDLE) $(LIBRARY) browsers ## The site in Chromium, Firefox and WebKit
 	@echo "==> Browser tests"
 	@npm run --silent test:browser
 
@@ -94,4 +100,4 @@ screenshots: setup browsers ## Pictures of every page, to look at
 	@node tests/browser/screenshots.mjs
 
 clean: ## Remove what was built; installed packages stay
-	rm -rf site .cache $(WEB)/dist test-results
+	rm -rf site .cache $(WEB)/dist $(dir $(LIBRARY)) test-results

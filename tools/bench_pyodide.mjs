@@ -4,7 +4,8 @@
 //   node tools/bench_pyodide.mjs
 //
 // Node.js runs the same WebAssembly as Chromium, with the wheel that the site ships and the functions that measure CPython.
-// Starting and importing are the first of a fresh process: the wheel holds sources, so importing compiles them.
+// Starting and importing are the first of a fresh process: the wheel holds sources, so importing compiles them. Pyodide's
+// library is whole and uncompiled here; a start in the page, which `make bench-site` measures, has less to do.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

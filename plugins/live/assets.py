@@ -22,8 +22,11 @@ MANIFEST = f"{BASE}/runtime.json"
 DIST = Path(__file__).parent / "web" / "dist"
 VEGA_ENTRY = Path(__file__).parent / "web" / "vega-entry.js"
 PYODIDE = ROOT / "node_modules" / "pyodide"
-CORE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
-"""The files of Pyodide's npm package that a start needs."""
+CORE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
+"""The files of Pyodide's npm package that a start needs, besides Python's standard library."""
+LIBRARY = Path(__file__).parent / "library" / "dist"
+START, REST = "python_start.zip", "python_rest.zip"
+"""What `library/split.mjs` makes of the standard library: byte code of what starts import, and sources of the rest."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +37,14 @@ class Asset:
     content: bytes | Path
 
 
-def collect(cache_dir: Path, dist: Path, pyodide: Path) -> Iterator[Asset]:
+def collect(cache_dir: Path, dist: Path, pyodide: Path, library: Path) -> Iterator[Asset]:
     """Every asset that does not depend on the pages.
 
     Args:
         cache_dir: where the chart runtime is kept once it is bundled.
         dist: the bundled browser code.
         pyodide: Pyodide's npm package.
+        library: the folder of the split standard library.
 
     Raises:
         PluginError: the browser code or Pyodide is missing.
@@ -48,18 +52,24 @@ def collect(cache_dir: Path, dist: Path, pyodide: Path) -> Iterator[Asset]:
     _require(dist / "live.js", "the browser code is not built")
     for name in CORE:
         _require(pyodide / name, "Pyodide is not installed")
+    for name in (START, REST):
+        _require(library / name, "Python's standard library is not split")
     for path in sorted(dist.rglob("*")):
         if path.is_file():
             yield Asset(f"{BASE}/{path.relative_to(dist).as_posix()}", path)
     yield Asset(f"{BASE}/vega.js", _chart_runtime(cache_dir))
-    yield from _python(pyodide)
+    yield from _python(pyodide, library)
 
 
-def _python(pyodide: Path) -> Iterator[Asset]:
-    """Pyodide's core, our wheels, the lock file and the manifest that leads to them."""
+def _python(pyodide: Path, library: Path) -> Iterator[Asset]:
+    """Pyodide's core, the standard library, our wheels, the lock file and the manifest that leads to them."""
     core = f"pyodide/{pyodide_version(pyodide)}"
     for name in CORE:
         yield Asset(f"{BASE}/{core}/{name}", pyodide / name)
+    archives = {name: (library / name).read_bytes() for name in (START, REST)}
+    archive_uris = {name: f"library/{digest(archive)[:16]}/{name}" for name, archive in archives.items()}
+    for name, archive in archives.items():
+        yield Asset(f"{BASE}/{archive_uris[name]}", archive)
     wheels = build_wheels()
     for wheel in wheels:
         yield Asset(f"{BASE}/wheels/{wheel.path}", wheel.data)
@@ -67,6 +77,7 @@ def _python(pyodide: Path) -> Iterator[Asset]:
     lock_uri = f"wheels/pyodide-lock-{digest(lock_file)[:16]}.json"
     yield Asset(f"{BASE}/{lock_uri}", lock_file)
     sizes = {name: (pyodide / name).stat().st_size for name in CORE}
+    sizes[START] = len(archives[START])
     sizes[lock_uri.rpartition("/")[2]] = len(lock_file)
     sizes |= {wheel.filename: len(wheel.data) for wheel in wheels}
     manifest = {
@@ -74,6 +85,7 @@ def _python(pyodide: Path) -> Iterator[Asset]:
         "pyodideVersion": pyodide_version(pyodide),
         "indexURL": f"{core}/",
         "lockFileURL": lock_uri,
+        "library": {"start": archive_uris[START], "rest": archive_uris[REST]},
         "packages": [wheel.name for wheel in wheels],
         "sizes": sizes,
     }

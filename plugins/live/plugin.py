@@ -14,7 +14,7 @@ from mkdocs.structure.pages import Page
 from mkdocs.utils import get_relative_url
 
 from plugins.live import render
-from plugins.live.assets import BASE, DIST, MANIFEST, PYODIDE, Asset, collect
+from plugins.live.assets import BASE, DIST, LIBRARY, MANIFEST, PYODIDE, Asset, collect
 from plugins.live.config import LiveConfig
 from plugins.live.evidence import Evidence
 from plugins.live.extension import ActReference, Fence, LiveExtension
@@ -71,7 +71,7 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         for file in list(files):
             if file.src_uri.startswith(f"{self.config.acts_dir}/"):
                 files.remove(file)
-        for asset in collect(self._cache_dir, DIST, PYODIDE):
+        for asset in collect(self._cache_dir, DIST, PYODIDE, LIBRARY):
             files.append(_file(asset, config))
             if asset.uri == MANIFEST and isinstance(asset.content, bytes):
                 self._python = digest(asset.content)[:12]

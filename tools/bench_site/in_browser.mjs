@@ -6,6 +6,7 @@ import { serveSite } from "../../tests/browser/harness/server.mjs";
 import { newReader } from "../../tests/browser/harness/world.mjs";
 import { ACT, chartSays, openAct, predict } from "../../tests/browser/suites/act_page.mjs";
 import { importFile, LEDGER, ledgerDocument, ledgerSays } from "../../tests/browser/suites/lab_page.mjs";
+import { OF_PYTHON } from "../../tests/browser/suites/loading.mjs";
 
 /** @typedef {import("../../tests/browser/harness/world.mjs").World} World */
 /** @typedef {import("../../tests/browser/harness/launch.mjs").Engine} Engine */
@@ -15,8 +16,6 @@ export const CONTROL_CHANGES = 120;
 const SETTLE_MS = 1500;
 const START_LIMIT_MS = 120_000;
 
-/** Everything that only an act or a snippet brings: Pyodide, wheels, the worker, manifest, acts' programs. */
-const OF_PYTHON = /\/(pyodide|wheels|acts)\/|\/worker-|runtime\.json$/;
 const OF_CHARTS = /\/vega\.js$|\/charts\//;
 const OUR_SCRIPTS = /\/assets\/live\/[^/]*\.js$/;
 

@@ -28,6 +28,7 @@ import {
   verdict,
   verdictShown,
 } from "./act_page.mjs";
+import { startWasEnough } from "./loading.mjs";
 
 /** 2 vectors x 4 bytes x 1,557,611,200 parameters. */
 const TAX = "12.46 GB";
@@ -66,6 +67,7 @@ export function actTests({ everywhere, once }) {
     await browser.click(checkButton);
     await browser.waitFor(`${feedback} li + li`);
     assert.match(await browser.text(feedback), /less than 20 %.*Right\..*activations halve.*Right\./);
+    startWasEnough(all.server);
   });
 
   everywhere("act: played to the end with the keyboard alone", async (all) => {

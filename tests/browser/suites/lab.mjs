@@ -2,7 +2,7 @@
 // @ts-check
 import assert from "node:assert/strict";
 import { violationsInLightAndDark } from "../harness/axe.mjs";
-import { OF_PYTHON } from "./loading.mjs";
+import { OF_PYTHON, startWasEnough } from "./loading.mjs";
 import {
   actReady,
   chartSays,
@@ -99,6 +99,7 @@ export function labTests({ everywhere, once }) {
     await answerAll(browser, "checkpointing", { "By how much": "4", Compute: "33 %", Why: "recompute" });
     assert.equal(await stepsDone(browser), "Predict Explore Reveal Reflect");
     assert.equal(await trail(browser, "The MFU Gap"), "(done)");
+    startWasEnough(all.server);
   });
 
   everywhere("lab: the challenge: moves are listed and undone, the limit is found, the epilogue opens and wins", async (all) => {
@@ -139,6 +140,7 @@ export function labTests({ everywhere, once }) {
     await answerAll(browser, "floor", { "The smallest update": "0.00001", "The cure": "an FP32 copy" });
     assert.equal(await browser.eval(() => document.querySelectorAll('live-act [data-correct="false"][data-blank]').length), 0);
     assert.equal(await stepsDone(browser), "Predict Explore Reveal Reflect");
+    startWasEnough(all.server);
   });
 
   everywhere("lab: Act 3 played to the end, with every configuration on offer", async (all) => {
@@ -162,6 +164,7 @@ export function labTests({ everywhere, once }) {
     await answerAll(browser, "missed", { "The kind": "attention's scores", "How much": "15 %", Why: "leaks" });
     assert.match(await said(browser, "missed"), /Not so\. A fused kernel.*Not so\..*Not so\. Nothing leaks/);
     assert.equal(await stepsDone(browser), "Predict Explore Reveal Reflect");
+    startWasEnough(all.server);
   });
 
   once("lab: Act 2 and the challenge can be played with the keyboard alone", async (all) => {

@@ -3,11 +3,19 @@
 import assert from "node:assert/strict";
 import { Snippet } from "./snippet_page.mjs";
 
-/** Pyodide, the worker that holds it, its manifest and wheels, and the acts' programs. */
-export const OF_PYTHON = /\/(pyodide|wheels|acts)\/|\/worker-|runtime\.json$|\.whl$|\.wasm$/;
+/** Pyodide, its standard library, the worker that holds it, its manifest and wheels, and the acts' programs. */
+export const OF_PYTHON = /\/(pyodide|library|wheels|acts)\/|\/worker-|runtime\.json$|\.whl$|\.wasm$/;
+
+/** The part of Python's standard library that a start leaves out. */
+const REST = /\/python_rest\.zip$/;
+
+/** What the acts need is in the start: nothing more was fetched. @param {import("../harness/server.mjs").SiteServer} server */
+export function startWasEnough(server) {
+  assert.deepEqual(server.log().filter(({ path }) => REST.test(path)), [], "the start holds all that the act imports");
+}
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function loadingTests({ once }) {
+export function loadingTests({ everywhere, once }) {
   once("loading: focus on a snippet is intent, and progress is visible while Python loads", async ({ browser, server }) => {
     await browser.open(`${server.base}lab/act1/`);
     const snippet = new Snippet(browser, await browser.of("live-snippet", (host) => host.dataset.name));
@@ -22,5 +30,27 @@ export function loadingTests({ once }) {
     assert.match(await browser.text(`${snippet.host} [data-slot="state"]`), /Python loads \d+ %/);
     await browser.waitFor(`${snippet.host} [data-slot="state"][data-phase="ready"]`, 45_000, "Python to be ready");
     assert.ok(server.log().some(({ path }) => OF_PYTHON.test(path)));
+  });
+
+  everywhere("loading: a start brings only what it imports of Python's library; an import of more fetches the rest, once", async ({
+    browser,
+    server,
+  }) => {
+    await browser.open(`${server.base}lab/act1/`);
+    const snippet = new Snippet(browser, await browser.of("live-snippet", (host) => host.dataset.name));
+    await snippet.ready();
+    const rest = () => server.log().filter(({ path }) => REST.test(path));
+    await snippet.write("import statistics\nprint(statistics.mean([1, 3]))");
+    server.fault({ path: REST, status: 503 });
+    assert.match(await snippet.run(), /ModuleNotFoundError: statistics is in the part .* could not be downloaded/);
+    assert.equal(rest().length, 1, "nothing before the import has asked for the rest");
+
+    server.heal();
+    assert.equal(await snippet.run(), "2", "a failed download is tried again");
+    await snippet.write("import decimal, encodings.cp1252\nprint(decimal.Decimal('0.1') * 3, 'é'.encode('latin-1'))");
+    assert.equal(await snippet.run(), "0.3 b'\\xe9'", "a package of the start has its other half");
+    assert.equal(rest().length, 2, "what was fetched is not fetched again");
+    await snippet.write("import tkinter");
+    assert.match(await snippet.run(), /ModuleNotFoundError: No module named 'tkinter'/);
   });
 }

@@ -93,6 +93,8 @@ export interface RuntimeManifest {
   indexURL: string;
   /** Relative to the manifest: the trimmed lock file that carries our wheels. */
   lockFileURL: string;
+  /** Relative to the manifest: what every start imports of Python's standard library, compiled, and the rest of it. */
+  library: { start: string; rest: string };
   /** Names in the lock file to load at start: the engine and the live runtime. */
   packages: string[];
   /** File name -> bytes of what a cold start fetches. */

@@ -13,6 +13,11 @@ export interface Bridge {
   check(name: string, reflection: string, answers: string, state: string): string;
 }
 
+/** The Python module `plugins.live.runtime.library`. */
+interface Library {
+  fetch_on_demand(fetch: () => string | undefined): void;
+}
+
 /** What of Pyodide is used here. */
 export interface Pyodide {
   version: string;
@@ -23,13 +28,27 @@ export interface Pyodide {
   ): Promise<unknown>;
 }
 
+/** What of Pyodide is used while it starts. */
+interface StartedPyodide extends Pyodide {
+  FS: { writeFile(path: string, data: Uint8Array): void };
+}
+
 interface PyodideModule {
-  loadPyodide(options: { indexURL: string; lockFileURL: string; packages: string[] }): Promise<Pyodide>;
+  loadPyodide(options: {
+    indexURL: string;
+    lockFileURL: string;
+    stdLibURL: string;
+    packages: string[];
+  }): Promise<StartedPyodide>;
 }
 
 /** Milliseconds and characters after which buffered output is sent on: a printing loop must not flood the page. */
 const FLUSH_MS = 40;
 const FLUSH_CHARACTERS = 8192;
+
+const HTTP_OK = 200;
+/** Where Python keeps the part of its library that is fetched on demand. */
+const REST = "/lib/python_rest.zip";
 
 /** The site ships no compiled packages; these come from Pyodide's own distribution, so a firewall can keep them away. */
 const PROPER_NAMES: Record<string, string> = { numpy: "NumPy" };
@@ -158,17 +177,41 @@ export async function startPython(base: string, send: Send): Promise<Python> {
     moved();
     return loaded;
   };
-  const load = async (): Promise<Pyodide> => {
+  const load = async (): Promise<StartedPyodide> => {
     // The big module is imported again by Pyodide itself; asking early only makes the downloads overlap.
     const [{ loadPyodide }] = (await Promise.all([module("pyodide.mjs"), module("pyodide.asm.mjs")])) as [PyodideModule, unknown];
     const lockFileURL = new URL(manifest.lockFileURL, manifestUrl).href;
-    return loadPyodide({ indexURL, lockFileURL, packages: manifest.packages });
+    const stdLibURL = new URL(manifest.library.start, manifestUrl).href;
+    return loadPyodide({ indexURL, lockFileURL, stdLibURL, packages: manifest.packages });
   };
 
   const pyodide = await Promise.race([load(), failed]);
   const bridge = pyodide.pyimport("plugins.live.runtime.bridge") as Bridge;
+  const library = pyodide.pyimport("plugins.live.runtime.library") as Library;
+  const rest = new URL(manifest.library.rest, manifestUrl).href;
+  library.fetch_on_demand(() => fetchRest(pyodide, rest, send));
   send({ kind: "ready", python: pyodide.version, engine: manifest.engineVersion });
   return new Python(pyodide, bridge, send, readText);
+}
+
+/** Puts the rest of the standard library into Python's file system. Its path, or undefined (Python's None) on a failure. */
+function fetchRest(pyodide: StartedPyodide, url: string, send: Send): string | undefined {
+  const tell = (label: string): void => send({ kind: "progress", label, loaded: 0, total: 0 });
+  tell("Python's library loads");
+  // An import cannot wait for a promise. In a worker a synchronous request keeps nobody else waiting.
+  const request = new XMLHttpRequest();
+  request.open("GET", url, false);
+  request.responseType = "arraybuffer";
+  try {
+    request.send();
+  } catch {
+    return undefined;
+  } finally {
+    tell("Python runs");
+  }
+  if (request.status !== HTTP_OK) return undefined;
+  pyodide.FS.writeFile(REST, new Uint8Array(request.response as ArrayBuffer));
+  return REST;
 }
 
 class Unavailable extends Error {}

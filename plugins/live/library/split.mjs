@@ -1,0 +1,44 @@
+// Splits the standard library of Pyodide's npm package into dist/python_start.zip and dist/python_rest.zip.
+// @ts-check
+//
+//   node plugins/live/library/split.mjs
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { loadPyodide } from "pyodide";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const repository = join(here, "..", "..", "..");
+const outdir = join(here, "dist");
+
+const pyodide = await loadPyodide();
+pyodide.mountNodeFS("/repository", repository);
+pyodide.FS.writeFile("/home/pyodide/split.py", readFileSync(join(here, "split.py")));
+
+// What a start imports: Pyodide's own modules by now, what installing a wheel takes, the code of the site, and what
+// reading a table of the engine takes.
+const wheel = join(mkdtempSync(join(tmpdir(), "iron-law-")), "nothing-1-py3-none-any.whl");
+writeFileSync(wheel, pyodide.runPython("from split import empty_wheel; empty_wheel()").toJs());
+await pyodide.loadPackage(wheel, { messageCallback: () => undefined });
+rmSync(dirname(wheel), { recursive: true });
+const [start, rest] = pyodide
+  .runPython(`
+import importlib, os, pkgutil, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, "/repository")
+import engine, nothing, plugins.live.runtime.bridge, plugins.live.runtime.library
+for module in pkgutil.iter_modules(engine.__path__, "engine."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+engine.accelerator("h100-sxm")
+from split import split
+split(os.path.dirname(os.path.dirname(importlib.import_module("json").__file__)))
+`)
+  .toJs();
+
+mkdirSync(outdir, { recursive: true });
+for (const [name, bytes] of Object.entries({ "python_start.zip": start, "python_rest.zip": rest })) {
+  writeFileSync(join(outdir, name), bytes);
+  console.log(`${name.padEnd(28)} ${String(bytes.length).padStart(8)} bytes`);
+}
