@@ -54,8 +54,8 @@ setupTests();
  * @type {{engine: import("./harness/launch.mjs").Engine, suites: ((facts: import("./harness/world.mjs").Facts) => void)[]}[][]}
  */
 const lanes = [
-  [{ engine: "chromium", suites: widgets }, { engine: "firefox", suites: all }],
-  [{ engine: "chromium", suites: around }, { engine: "webkit", suites: all }],
+  [{ engine: "chromium", suites: widgets }, { engine: "webkit", suites: all }],
+  [{ engine: "chromium", suites: around }, { engine: "firefox", suites: all }],
 ];
 describe("site", { concurrency: lanes.length }, () => {
   for (const [index, lane] of lanes.entries()) {

@@ -314,10 +314,14 @@ def test_the_manifest_leads_to_files_of_exactly_the_sizes_it_names(site: Site) -
     lock = json.loads((base / manifest["lockFileURL"]).read_text())
     files = {path.name: path.stat().st_size for path in (base / manifest["indexURL"]).iterdir()}
     files[Path(manifest["lockFileURL"]).name] = (base / manifest["lockFileURL"]).stat().st_size
+    start, rest = (base / manifest["library"][part] for part in ("start", "rest"))
+    files[start.name] = start.stat().st_size
     for name in manifest["packages"]:
         wheel = (base / manifest["lockFileURL"]).parent / lock["packages"][name]["file_name"]
         files[wheel.name] = wheel.stat().st_size
     assert manifest["sizes"] == files
+    assert rest.is_file()
+    assert rest.name not in files, "the rest is fetched on demand: a start's progress must not wait for it"
     assert (base / "vega.js").stat().st_size > 100_000
 
 
