@@ -52,7 +52,7 @@ setup: $(VENV)/.site $(BUNDLE) $(LIBRARY) ## Install and bundle what the site ne
 
 serve: setup ## Build the site, serve it on 127.0.0.1:8000, reload on every edit
 	@echo "==> Building, then serving on http://$(ADDRESS)/ (Ctrl+C stops)"
-	@$(MKDOCS) serve --dev-addr $(ADDRESS)
+	@$(MKDOCS) serve --dirty --dev-addr $(ADDRESS)
 
 build: setup ## Build the site into site/, strictly
 	@$(MKDOCS) build --strict

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pybtex.backends.plaintext import Backend  # type: ignore[import-untyped]
 from pybtex.database import parse_file  # type: ignore[import-untyped]
 from pybtex.exceptions import PybtexError  # type: ignore[import-untyped]
 from pybtex.richtext import Text  # type: ignore[import-untyped]
 
+_PLAIN = Backend()
 REQUIRED = ("author", "title", "year")
 """What every entry must have, beside an address: `doi`, `eprint` (an arXiv number) or `url`."""
 
@@ -87,4 +89,5 @@ def _address(key: str, fields: dict[str, str]) -> str:
 
 def _plain(tex: str) -> str:
     """Text of a field without braces and TeX commands."""
-    return str(Text.from_latex(tex).render_as("text"))
+    # Not `render_as("text")`, which looks through every installed package for the backend's entry point.
+    return str(Text.from_latex(tex).render(_PLAIN))

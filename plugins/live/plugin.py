@@ -34,6 +34,12 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
 
     def __init__(self) -> None:
         self._runner: Runner | None = None
+        # By page, the acts that it showed when it was last built, and whether they ask for a prediction.
+        self._shown: dict[str, dict[str, bool]] = {}
+
+    def on_startup(self, *, command: str, dirty: bool) -> None:
+        """Keep this plugin from one build of a server to the next, which may build some pages only."""
+        self._shown.clear()
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig | None:
         """Start afresh for this build and add the Markdown extension, the script, the style and what to watch."""
@@ -53,8 +59,7 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         )
         self._located = locate.install(config)
         self._published: dict[str, Asset] = {}
-        self._places: dict[str, list[Page]] = {}
-        self._asking: set[str] = set()
+        self._rendered: list[Page] = []
         extensions: list[Any] = config.markdown_extensions
         extensions.append(LiveExtension(self))
         script = ExtraScriptValue(f"{BASE}/live.js")
@@ -84,20 +89,27 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
             self._located.enter(page, markdown, config)
             self._page = page
             self._names: set[str] = set()
+            self._rendered.append(page)
+            self._shown[page.file.src_uri] = {}
 
     def on_env(self, env: Any, *, config: MkDocsConfig, files: Files) -> None:
         """Publish what the pages turned out to need. All pages are rendered by now."""
         if self._runner is None:
             return
         self._runner.close()
-        homes = {name: self._home(pages) for name, pages in self._places.items()}
-        for name, pages in self._places.items():
-            for page in pages:
+        places: dict[str, list[File]] = {}
+        for file in files.documentation_pages():
+            for name in self._shown.get(file.src_uri, ()):
+                places.setdefault(name, []).append(file)
+        homes = {name: self._home(shown) for name, shown in places.items()}
+        for page in self._rendered:
+            for name in self._shown[page.file.src_uri]:
                 page.content = (page.content or "").replace(render.home_of(name), homes[name])
         # The navigation shows how far the reader is with these: live.js looks the pages up here.
         questions: dict[str, list[str]] = {}
-        for name in (name for name in self._places if name in self._asking):
-            questions.setdefault(homes[name], []).append(name)
+        for name, shown in places.items():
+            if self._shown[shown[0].src_uri][name]:
+                questions.setdefault(homes[name], []).append(name)
         listed = Asset(f"{BASE}/questions.json", json_text(questions).encode())
         for asset in (*self._published.values(), listed):
             files.append(_file(asset, config))
@@ -148,9 +160,7 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
             return self._defect(reference.line, f"there is no act {name!r}", f"Acts: {known}")
         except ActDefect as error:
             return self._warn(error.defect)
-        self._places.setdefault(name, []).append(self._page)
-        if baked.description["question"] is not None:
-            self._asking.add(name)
+        self._shown[self._page.file.src_uri][name] = baked.description["question"] is not None
         source_url = self._publish("acts", name, "py", baked.source)
         spec_urls = {
             chart: self._publish("charts", f"{name}-{chart}", "json", json_text(drawn["spec"]))
@@ -160,9 +170,9 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         self._names.add("first act")
         return render.act(baked, self._python, source_url, spec_urls, math_html, first=first)
 
-    def _home(self, pages: list[Page]) -> str:
+    def _home(self, pages: list[File]) -> str:
         """The address of the page, among those that show an act, to which the act belongs."""
-        home = next((page for page in pages if page.file.src_uri.startswith(f"{self.config.home}/")), pages[0])
+        home = next((page for page in pages if page.src_uri.startswith(f"{self.config.home}/")), pages[0])
         # MkDocs calls the page at the site's root "./".
         return home.url.removeprefix("./")
 

@@ -36,6 +36,8 @@ STYLESHEET = "assets/notebooks/notebooks.css"
 INPUTS = ("engine", "gpu_bench")
 """What a notebook computes from, besides its own cells: folders beside `mkdocs.yml`."""
 
+_downloads: dict[str, bytes] = {}
+"""By notebook, what was last published for download."""
 _JSON = re.compile(r"<script[^>]*>(.*)</script>", re.DOTALL)
 
 
@@ -60,9 +62,17 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         content = wheel(_root(config), _folder(config) / "wheels")
         files.append(File.generated(config, posixpath.join(folder, FILE), content=content))
     for file in notebooks:
-        # Its content is known when its page is made; static files are written later.
-        files.append(File.generated(config, _ipynb(file), content=b""))
+        # Its content is known when its page is made; static files are written later. A server may not make it again.
+        files.append(File.generated(config, _ipynb(file), content=_downloads.get(file.src_uri, b"")))
     return files
+
+
+# Before mkdocs-jupyter, which drops executed notebooks that this build did not need. A server may not build every page.
+@event_priority(100)
+def on_post_build(*, config: MkDocsConfig) -> None:
+    """Keep what was executed from the same sources."""
+    jupyter = _jupyter(config)
+    jupyter._used_cache_paths.update(Path(jupyter.config["cache_dir"]).glob("*.json"))
 
 
 # Before every other plugin: what they see is Markdown.
@@ -93,7 +103,9 @@ def on_page_markdown(text: str, /, *, page: Page, config: MkDocsConfig, files: F
 
     whole = files.get_file_from_path(_ipynb(page.file))
     assert whole is not None
-    whole.content_bytes = download(source, f"To run this notebook, install once:\n\n    {install}", address)
+    whole.content_bytes = _downloads[page.file.src_uri] = download(
+        source, f"To run this notebook, install once:\n\n    {install}", address
+    )
     live = source.runs_in_page and not found
     return markdown(executed, _how_to_run(name, install, live=live), live=live)
 

@@ -82,7 +82,7 @@ def rebuild_seconds(root: Path) -> dict[str, float]:
         port = probe.getsockname()[1]
     address = f"http://127.0.0.1:{port}/"
     server = subprocess.Popen(
-        mkdocs("serve", "--quiet", "--dev-addr", f"127.0.0.1:{port}"),
+        mkdocs("serve", "--dirty", "--quiet", "--dev-addr", f"127.0.0.1:{port}"),
         cwd=root,
         env={**QUIET, "SITE_URL": address},
         stdout=subprocess.DEVNULL,

@@ -1,0 +1,96 @@
+"""MkDocs hooks that make `mkdocs serve --dirty` right: an edit rebuilds the pages that it can change, and no others.
+
+With `--dirty`, MkDocs builds a page again when its own file is newer than its HTML. But a page also shows what the
+engine computes, acts, figures, and the numbers of figures elsewhere. So each page is compared here with everything that
+it was last built from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.plugins import event_priority
+from mkdocs.structure.files import File, Files
+
+from plugins.shared.cache import digest, fingerprint
+
+DATA = (".bib", ".json", ".toml", ".yml")
+"""Files among the pages that any page may show something of."""
+
+_STRUCTURE = re.compile(r"^/// [a-z].*$|\{claim\} [\w-]+", re.MULTILINE)
+"""What other pages refer to, or list: acts, figures, tables, equations, and claims that a page speaks of."""
+_ACT = re.compile(r"^/// act \| ([\w-]+)", re.MULTILINE)
+_FIGURE = re.compile(r"^/// figure \|", re.MULTILINE)
+_INCLUDED = re.compile(r'^--8<-- "([^":]+)', re.MULTILINE)
+
+
+@dataclass
+class _Serving:
+    """What lasts from one build of a server to the next: what each page was built from."""
+
+    dirty: bool = False
+    built_from: dict[str, str] = field(default_factory=dict)
+
+
+_serving = _Serving()
+
+
+def on_startup(*, command: str, dirty: bool) -> None:
+    """Forget what an earlier server of this process built."""
+    _serving.dirty = dirty
+    _serving.built_from.clear()
+
+
+# Last, when the plugins have said what they watch.
+@event_priority(-200)
+def on_files(files: Files, *, config: MkDocsConfig) -> Files:
+    """Tell MkDocs which pages have changed."""
+    if _serving.dirty:
+        pages = files.documentation_pages()
+        sources = dict(_sources(pages, config))
+        changed = [page for page in pages if _serving.built_from.get(page.src_uri) != sources[page.src_uri]]
+        for page in pages:
+            # MkDocs asks twice, and an edit in between would have it write a page that it has not rendered.
+            vars(page)["is_modified"] = partial(bool, page in changed)
+        _forget(changed, config)
+        _serving.built_from = sources
+    return files
+
+
+def _sources(pages: Iterable[File], config: MkDocsConfig) -> Iterator[tuple[str, str]]:
+    """For each page, a hash of all that it is built from."""
+    docs, root = Path(config.docs_dir), Path(config.config_file_path).parent
+    texts = {page.src_uri: page.content_string for page in pages}
+    shared = _shared(texts, docs, config)
+    for page, text in texts.items():
+        parts = [root / name for name in _INCLUDED.findall(text)]
+        acts = _ACT.findall(text)
+        if acts:
+            folder = docs / config.plugins["live"].config.acts_dir
+            parts += [*sorted(folder.glob("*.py")), *(folder / name.replace("-", "_") for name in acts)]
+        if _FIGURE.search(text):
+            parts.append(docs / config.plugins["book"].config.figures)
+        yield page, digest(shared, text, fingerprint(parts))
+
+
+def _shared(texts: dict[str, str], docs: Path, config: MkDocsConfig) -> str:
+    """A hash of what every page may show something of."""
+    watched = [path for path in map(Path, config.watch) if path != docs]
+    data = [path for path in sorted(docs.rglob("*")) if path.suffix in DATA]
+    theme = [Path(folder) for folder in config.theme.dirs if Path(folder).is_relative_to(docs.parent)]
+    structure = [f"{page}: {line}" for page, text in texts.items() for line in _STRUCTURE.findall(text)]
+    terms = texts.get(config.plugins["book"].config.glossary, "")
+    return digest(fingerprint([Path(config.config_file_path), *watched, *data, *theme]), *structure, terms)
+
+
+def _forget(changed: Iterable[File], config: MkDocsConfig) -> None:
+    """Take the pages out of the search index, whose plugin would replace the first of them only."""
+    previous = getattr(config.plugins.get("material/search"), "search_index_prev", None)
+    if previous is not None:
+        gone = {page.url for page in changed}
+        previous.entries = [entry for entry in previous.entries if entry["location"].partition("#")[0] not in gone]
