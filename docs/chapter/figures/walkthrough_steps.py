@@ -45,7 +45,7 @@ def draw() -> Drawing:
             ink = INK["memory" if axes is left else "compute"]
             ground, hatch = (ink, "") if fits else (INK["surface"], "////")
             axes.barh(row, value, height=0.6, facecolor=ground, edgecolor=ink, hatch=hatch)
-            axes.text(value, row, f" {text}", va="center")
+            axes.annotate(text, (value, row), (4, 0), textcoords="offset points", va="center")
         said.append(f"{name} {size:.0f} GB and {step.total:.1f} s{'' if fits else ', does not fit'}")
     left.axvline(chip.usable_bytes / GB, color=INK["limit"], linewidth=1.2, linestyle="--")
     left.set_yticks(range(len(RUNGS)), [name for name, *_ in RUNGS])
