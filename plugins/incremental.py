@@ -7,6 +7,7 @@ it was last built from.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -44,6 +45,7 @@ def on_startup(*, command: str, dirty: bool) -> None:
     """Forget what an earlier server of this process built."""
     _serving.dirty = dirty
     _serving.built_from.clear()
+    logging.getLogger("mkdocs.commands.build").addFilter(_is_true_here)
 
 
 # Last, when the plugins have said what they watch.
@@ -60,6 +62,11 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         _forget(changed, config)
         _serving.built_from = sources
     return files
+
+
+def _is_true_here(record: logging.LogRecord) -> bool:
+    """Not MkDocs's warning that a dirty build leads to wrong navigation and links: that is what these hooks are for."""
+    return not record.getMessage().startswith("A 'dirty' build")
 
 
 def _sources(pages: Iterable[File], config: MkDocsConfig) -> Iterator[tuple[str, str]]:
