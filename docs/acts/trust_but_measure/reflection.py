@@ -1,0 +1,66 @@
+"""The sentence to complete at the end of Act 3."""
+
+from __future__ import annotations
+
+from plugins import live
+
+from .configurations import configurations
+from .counts import kept
+
+SHARES = (15, 35, 60, 85)
+
+
+def missed(state: live.State) -> dict[str, live.Value]:
+    """The largest kind of tensor that the textbook forgets, and the share of all it forgets, as configured."""
+    sizes = kept(configurations()[str(state.controls["configuration"])])
+    forgotten = {name: amount for name, amount in sizes.items() if name not in ("counted", "rest")}
+    share = 100 * sum(forgotten.values()) / sum(sizes.values())
+    return {
+        "kind": max(forgotten, key=lambda name: forgotten[name]),
+        "share": min(SHARES, key=lambda value: abs(value - share)),
+        "why": "backward",
+    }
+
+
+REFLECTION = live.Reflection(
+    "missed",
+    "In your configuration the largest kind of tensor that the textbook forgets is {kind}. All it forgets makes about "
+    "{share} of what is kept, because {why}.",
+    (
+        live.Blank(
+            "kind",
+            "The kind",
+            (
+                live.Option("residual", "the residual stream", "Each norm's backward needs its input: two per layer."),
+                live.Option("norms", "the inputs of the products", "Each product's weight gradient needs its input."),
+                live.Option("gelu", "the MLP's second tensor", "GELU needs its input, the next product GELU's output."),
+                live.Option("scores", "attention's scores", "A fused kernel never stores them; written out, it must."),
+                live.Option(
+                    "loss", "the log-probabilities", "A number for every token and word: much for small models."
+                ),
+            ),
+        ),
+        live.Blank(
+            "share",
+            "How much",
+            tuple(live.Option(value, f"{value} %", "Add up the bars that are not in its count.") for value in SHARES),
+        ),
+        live.Blank(
+            "why",
+            "Why",
+            (
+                live.Option(
+                    "backward",
+                    "each operation keeps what its own backward pass needs",
+                    "That is the rule by which autograd saves, and it is all you need to count.",
+                ),
+                live.Option(
+                    "leak", "PyTorch leaks memory", "Nothing leaks: every tensor is used once more, then freed."
+                ),
+                live.Option("wide", "PyTorch keeps everything in FP32", "Products are kept in the format they ran in."),
+                live.Option("weights", "weights are counted twice", "None of these tensors is a weight."),
+            ),
+        ),
+    ),
+    missed,
+)
