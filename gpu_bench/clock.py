@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import statistics
 import time
@@ -16,6 +15,7 @@ from torch._dynamo.utils import counters
 
 from gpu_bench.case import SHORTEST_ENERGY_S, TrainingCase
 from gpu_bench.nvml import Gpu
+from gpu_bench.stopwatch import Stopwatch
 from gpu_bench.training import Trainer
 
 STEADY = {"cuda": 0.01, "cpu": 0.05}
@@ -97,38 +97,15 @@ def time_steps(trainer: Trainer, windows: Tensor, losses: list[Tensor], gpu: Gpu
     samples: list[dict[str, Any]] = []
     if trainer.device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(trainer.device)
-        seconds = _timed_cuda(trainer, windows, losses, gpu, samples)
-    else:
-        seconds = _timed_cpu(trainer, windows, losses)
-    return Timed([round(second, 9) for second in seconds], samples, _graphs() - before)
-
-
-def _timed_cpu(trainer: Trainer, windows: Tensor, losses: list[Tensor]) -> list[float]:
-    seconds: list[float] = []
-    for window in windows:
-        began = time.perf_counter()
-        losses.append(trainer.step(trainer.load(window)))
-        seconds.append(time.perf_counter() - began)
-    return seconds
-
-
-def _timed_cuda(
-    trainer: Trainer, windows: Tensor, losses: list[Tensor], gpu: Gpu | None, samples: list[dict[str, Any]]
-) -> list[float]:
-    """Time with events on the device's own clock: the host runs ahead and waits once, at the end."""
-    marks = [
-        torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
-        for _ in range(len(windows) + 1)
-    ]
-    marks[0].record()
+    watch = Stopwatch(trainer.device)
+    watch.mark()
     for index, window in enumerate(windows):
         losses.append(trainer.step(trainer.load(window)))
-        marks[index + 1].record()
+        watch.mark()
         if gpu and index in (len(windows) // 2, len(windows) - 1):
             # Steps are still queued on the device, so this is its state under load.
             samples.append(asdict(gpu.sample()))
-    torch.cuda.synchronize()
-    return [start.elapsed_time(end) / 1000 for start, end in itertools.pairwise(marks)]
+    return Timed([round(second, 9) for second in watch.seconds()], samples, _graphs() - before)
 
 
 def measure_energy(trainer: Trainer, window: Tensor, gpu: Gpu | None, step_s: float, wanted_s: float) -> dict[str, Any]:

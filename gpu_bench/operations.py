@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import itertools
 import math
-import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
@@ -21,6 +20,7 @@ from gpu_bench.case import Activation, Case, OperationsCase
 from gpu_bench.device import open_nvml
 from gpu_bench.gpt2 import ACTIVATIONS
 from gpu_bench.nvml import ABNORMAL
+from gpu_bench.stopwatch import Stopwatch
 from gpu_bench.techniques.attention import KERNELS
 from gpu_bench.unsupported import kind_of, told
 
@@ -192,37 +192,11 @@ def _peaks(
 def _timed(
     rounds: int, function: Function, inputs: tuple[Tensor, ...], gradient: Tensor, device: torch.device
 ) -> dict[str, list[float]]:
-    """Seconds of every round's passes, by the device's own clock where it has one."""
-    if device.type == "cuda":
-        return _timed_cuda(rounds, function, inputs, gradient)
-    seconds: dict[str, list[float]] = {one: [] for one in _PASSES}
-    for _ in range(rounds):
-        marks = [time.perf_counter()]
-        _round(function, inputs, gradient, lambda marks=marks: marks.append(time.perf_counter()))  # type: ignore[misc]
-        marks.append(time.perf_counter())
-        for one, (begin, end) in zip(_PASSES, itertools.pairwise(marks), strict=True):
-            seconds[one].append(round(end - begin, 9))
-    return seconds
-
-
-def _timed_cuda(
-    rounds: int, function: Function, inputs: tuple[Tensor, ...], gradient: Tensor
-) -> dict[str, list[float]]:
-    """Events are recorded as the host runs ahead; it waits once, at the end."""
-    all_marks: list[list[torch.cuda.Event]] = []
-
-    def mark() -> None:
-        event = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
-        event.record()
-        all_marks[-1].append(event)
-
-    for _ in range(rounds):
-        all_marks.append([])
-        mark()
-        _round(function, inputs, gradient, mark)
-        mark()
-    torch.cuda.synchronize()
-    return {
-        one: [round(marks[index].elapsed_time(marks[index + 1]) / 1000, 9) for marks in all_marks]
-        for index, one in enumerate(_PASSES)
-    }
+    """Seconds of every round's passes."""
+    watches = [Stopwatch(device) for _ in range(rounds)]
+    for watch in watches:
+        watch.mark()
+        _round(function, inputs, gradient, watch.mark)
+        watch.mark()
+    seconds = [watch.seconds() for watch in watches]
+    return {one: [round(times[index], 9) for times in seconds] for index, one in enumerate(_PASSES)}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable
 
 import torch
 
+from gpu_bench.stopwatch import Stopwatch
 from gpu_bench.techniques.fp8 import E4M3, OLDEST
 
 _WIDTH = {"cuda": 8192, "cpu": 1024}
@@ -46,13 +46,8 @@ def _multiplication(device: torch.device, name: str, width: int) -> Callable[[],
 
 
 def _timed(multiply: Callable[[], object], device: torch.device) -> float:
-    if device.type != "cuda":
-        began = time.perf_counter()
-        multiply()
-        return time.perf_counter() - began
-    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
-    start.record()
+    watch = Stopwatch(device)
+    watch.mark()
     multiply()
-    end.record()
-    end.synchronize()
-    return float(start.elapsed_time(end)) / 1000
+    watch.mark()
+    return watch.seconds()[0]

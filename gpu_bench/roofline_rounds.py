@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import torch
 
+from gpu_bench.stopwatch import Stopwatch
+
 _SHORTEST_S = {"cuda": 2e-3, "cpu": 1e-3}
 """A sample lasts at least this long: far above the resolution of CUDA events, 0.5 us, and of the launch of a kernel."""
 _MOST_CALLS = 10_000
@@ -26,15 +28,9 @@ def timed_rounds(call: Callable[[], object], device: torch.device, rounds: int) 
 
 
 def _sample(call: Callable[[], object], device: torch.device, calls: int) -> float:
-    if device.type != "cuda":
-        began = time.perf_counter()
-        for _ in range(calls):
-            call()
-        return (time.perf_counter() - began) / calls
-    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
-    start.record()
+    watch = Stopwatch(device)
+    watch.mark()
     for _ in range(calls):
         call()
-    end.record()
-    end.synchronize()
-    return float(start.elapsed_time(end)) / 1000 / calls
+    watch.mark()
+    return watch.seconds()[0] / calls

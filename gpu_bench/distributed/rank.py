@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import os
 import sys
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -26,6 +24,7 @@ from gpu_bench.distributed.pipeline_parallel import PipelineParallel
 from gpu_bench.distributed.tensor_parallel import TensorParallel
 from gpu_bench.kinds import case_from_dict
 from gpu_bench.records import write_json
+from gpu_bench.stopwatch import Stopwatch
 
 JOB_VARIABLE = "GPU_BENCH_SCALING_JOB"
 """Names the file with the case, the kind of device, and where the report goes."""
@@ -75,23 +74,14 @@ def measure(case: ScalingCase, here: Here) -> dict[str, Any]:
 def _timed(run: Callable[[int, int], None], case: ScalingCase, here: Here) -> list[float]:
     """Seconds of every timed step; all processes begin together."""
     distributed.barrier()
-    if here.device.type != "cuda":
-        marks = [time.perf_counter()]
-        for index in range(case.steps):
-            run(case.warmup + index, 1)
-            marks.append(time.perf_counter())
-        return [end - start for start, end in itertools.pairwise(marks)]
-    torch.cuda.reset_peak_memory_stats(here.device)
-    events = [
-        torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
-        for _ in range(case.steps + 1)
-    ]
-    events[0].record()
+    if here.device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(here.device)
+    watch = Stopwatch(here.device)
+    watch.mark()
     for index in range(case.steps):
         run(case.warmup + index, 1)
-        events[index + 1].record()
-    torch.cuda.synchronize(here.device)
-    return [start.elapsed_time(end) / 1000 for start, end in itertools.pairwise(events)]
+        watch.mark()
+    return watch.seconds()
 
 
 def _end_with_runner() -> None:

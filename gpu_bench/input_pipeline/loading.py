@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +16,7 @@ from gpu_bench.data import read_corpus, read_text
 from gpu_bench.input_pipeline.case import Loader, LoaderCase, loader_of
 from gpu_bench.input_pipeline.shares import COMPUTE, LOADING, TRANSFER, profiled_shares, stage
 from gpu_bench.input_pipeline.streams import Stream, TextStream, TokenStream, encoding
+from gpu_bench.stopwatch import Stopwatch
 from gpu_bench.training import Trainer
 
 
@@ -105,19 +104,9 @@ def _step(trainer: Trainer, batches: Iterator[Tensor], losses: list[Tensor]) -> 
 
 def _timed(case: LoaderCase, trainer: Trainer, batches: Iterator[Tensor], losses: list[Tensor]) -> list[float]:
     """Seconds from step to step."""
-    if trainer.device.type != "cuda":
-        marks = [time.perf_counter()]
-        for _ in range(case.steps):
-            _step(trainer, batches, losses)
-            marks.append(time.perf_counter())
-        return [end - start for start, end in itertools.pairwise(marks)]
-    events = [
-        torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
-        for _ in range(case.steps + 1)
-    ]
-    events[0].record()
-    for index in range(case.steps):
+    watch = Stopwatch(trainer.device)
+    watch.mark()
+    for _ in range(case.steps):
         _step(trainer, batches, losses)
-        events[index + 1].record()
-    torch.cuda.synchronize(trainer.device)
-    return [start.elapsed_time(end) / 1000 for start, end in itertools.pairwise(events)]
+        watch.mark()
+    return watch.seconds()
