@@ -30,6 +30,9 @@ import { clickTarget, describeLocator, findInPage } from "./locate.mjs";
  * @property {() => Promise<void>} close
  */
 
+/** The browser's process for the page is gone: a defect of the browser, whatever the page did. */
+export class BrowserCrash extends Error {}
+
 const POLL_MS = 25;
 export const DESKTOP = { width: 1280, height: 900 };
 

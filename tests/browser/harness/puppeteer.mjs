@@ -1,7 +1,7 @@
 // Chromium (over CDP) and Firefox (over WebDriver BiDi), both through puppeteer-core and the system's browser.
 // @ts-check
 import puppeteer from "puppeteer-core";
-import { DESKTOP } from "./browser.mjs";
+import { BrowserCrash, DESKTOP } from "./browser.mjs";
 
 /** @typedef {import("./browser.mjs").Driver} Driver */
 
@@ -84,10 +84,10 @@ export async function startPuppeteer(engine, program, proxyPort) {
     version: await browser.version(),
     exactViewport: true,
     async open(url) {
-      await page.goto(url, { waitUntil: "load" });
+      await unlessCrashed(page.goto(url, { waitUntil: "load" }));
     },
     async reload() {
-      await page.reload({ waitUntil: "load" });
+      await unlessCrashed(page.reload({ waitUntil: "load" }));
     },
     async renew() {
       const old = page;
@@ -111,7 +111,7 @@ export async function startPuppeteer(engine, program, proxyPort) {
     type: (text) => page.keyboard.type(text),
     resize: (width, height) => setViewport(page, { width, height }),
     async screenshot(file) {
-      await page.screenshot({ path: /** @type {`${string}.png`} */ (file) });
+      await unlessCrashed(page.screenshot({ path: /** @type {`${string}.png`} */ (file) }));
     },
     pageErrors: () => [...errors],
     clearErrors() {
@@ -131,7 +131,7 @@ async function newPage(browser, errors) {
   await setViewport(page, DESKTOP);
   page.on("pageerror", (error) => errors.push(error instanceof Error ? (error.stack ?? error.message) : String(error)));
   page.on("dialog", (dialog) => void dialog.accept());
-  const crash = new Promise((_, fail) => page.on("error", fail));
+  const crash = new Promise((_, fail) => page.on("error", ({ message }) => fail(new BrowserCrash(message))));
   crash.catch(() => {});
   /** @template R @param {Promise<R>} answer @returns {Promise<R>} */
   const unlessCrashed = (answer) => Promise.race([answer, /** @type {Promise<never>} */ (crash)]);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { DESKTOP } from "./browser.mjs";
+import { BrowserCrash, DESKTOP } from "./browser.mjs";
 import { askedByTheSite } from "./foreign.mjs";
 import { BLANK_PATH } from "./server.mjs";
 import { RESULTS } from "./site.mjs";
@@ -69,13 +69,22 @@ export async function newReader({ browser, server, proxy }) {
 export function factsIn(world, thorough) {
   /** @type {Register} */
   const everywhere = (fact, body, expected = {}) => {
-    test(fact, { timeout: expected.limitMs ?? TEST_LIMIT_MS }, async () => {
+    const attempt = async () => {
       const { browser, proxy } = world();
+      await newReader(world());
+      await body(world());
+      if (!expected.foreign) assert.deepEqual(askedByTheSite(proxy.asked()), [], "foreign addresses were asked for");
+      if (!expected.pageErrors) assert.deepEqual(browser.driver.pageErrors(), [], "uncaught errors in the page");
+    };
+    test(fact, { timeout: expected.limitMs ?? TEST_LIMIT_MS }, async (context) => {
+      const { browser } = world();
       try {
-        await newReader(world());
-        await body(world());
-        if (!expected.foreign) assert.deepEqual(askedByTheSite(proxy.asked()), [], "foreign addresses were asked for");
-        if (!expected.pageErrors) assert.deepEqual(browser.driver.pageErrors(), [], "uncaught errors in the page");
+        await attempt().catch((error) => {
+          if (!(error instanceof BrowserCrash)) throw error;
+          // Chromium 150 does, about once in a thousand tests, whatever the test.
+          context.diagnostic(`${browser.engine} crashed (${error.message}); the test begins once more`);
+          return attempt();
+        });
       } catch (error) {
         await keepEvidence(browser, fact);
         throw error;

@@ -5,7 +5,16 @@ import { violations } from "../harness/axe.mjs";
 import { askedByTheSite } from "../harness/foreign.mjs";
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function harnessTests({ everywhere }) {
+export function harnessTests({ everywhere, once }) {
+  let attempts = 0;
+  once("harness: a test in which the browser crashes begins once more, in a page of its own", async ({ browser, server }) => {
+    attempts += 1;
+    // Chromium calls this navigation aborted before it says that the page is gone.
+    if (attempts === 1) await browser.open("chrome://crash").catch(() => browser.eval(() => 1));
+    await browser.open(server.base);
+    assert.equal(attempts, 2);
+  });
+
   everywhere(
     "harness: a foreign request is noticed, from a page, a style sheet and a module worker",
     async ({ browser, server, proxy }) => {
