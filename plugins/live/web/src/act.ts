@@ -252,6 +252,7 @@ class ActPart implements Part {
     if (this.#memory.moves.some((move) => !this.#history?.text(move))) this.#memory.moves = [];
     this.#history?.show(this.#memory.moves);
     this.#controls.disabled = locked;
+    this.#host.dataset.locked = String(locked);
     if (this.#question) {
       this.#question.show(prediction);
       const note = locked ? "The instruments unlock when you lock in a prediction." : "The instruments are open: move them.";
