@@ -282,6 +282,7 @@ export function labTests({ everywhere, once }) {
     await browser.of(here, (element) => element.scrollIntoView());
     for (const deadline = Date.now() + 45_000; (await standing()) !== moved; ) {
       assert.ok(Date.now() < deadline, `the lab's page says ${await standing()}, the chapter's said ${moved}`);
+      await new Promise((done) => setTimeout(done, 100));
     }
     await browser.open(server.base + LEDGER);
     await browser.waitFor("live-ledger h2");
