@@ -36,6 +36,7 @@ class _Serving:
 
     dirty: bool = False
     built_from: dict[str, str] = field(default_factory=dict)
+    building_from: dict[str, str] = field(default_factory=dict)
 
 
 _serving = _Serving()
@@ -60,8 +61,13 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
             # MkDocs asks twice, and an edit in between would have it write a page that it has not rendered.
             vars(page)["is_modified"] = partial(bool, page in changed)
         _forget(changed, config)
-        _serving.built_from = sources
+        _serving.building_from = sources
     return files
+
+
+def on_post_build(*, config: MkDocsConfig) -> None:
+    """Take the pages for built only now: after a build that failed, its pages have changed still."""
+    _serving.built_from = _serving.building_from
 
 
 def _is_true_here(record: logging.LogRecord) -> bool:

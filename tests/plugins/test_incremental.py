@@ -123,3 +123,14 @@ def test_an_act_keeps_its_home_when_only_one_of_its_pages_is_rebuilt(server: Ser
     server.append("index.md", "\nMore words.\n")
     assert server.rebuilt() == {"."}
     assert "lab/act/" in (server.folder / "site/index.html").read_text()
+
+
+def test_what_a_failed_build_did_not_write_is_written_by_the_next(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.append("index.md", "\nMore words.\n")
+    with monkeypatch.context() as broken:
+        broken.setattr("mkdocs.structure.pages.Page.render", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            server.rebuilt()
+    assert server.rebuilt() == {"."}
