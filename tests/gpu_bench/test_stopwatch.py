@@ -9,13 +9,10 @@ import torch
 
 from gpu_bench.stopwatch import Stopwatch
 
-DEVICES = [
-    "cpu",
-    pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")),
-]
+on_a_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 
 
-@pytest.mark.parametrize("name", DEVICES)
+@pytest.mark.parametrize("name", ["cpu", pytest.param("cuda", marks=on_a_gpu)])
 def test_one_time_between_two_marks(name: str) -> None:
     watch = Stopwatch(torch.device(name))
     assert watch.seconds() == []
@@ -41,7 +38,7 @@ def test_on_a_cpu_a_time_is_as_long_as_the_work() -> None:
     assert inside <= watch.seconds()[0] < whole - 0.05, "what happens after the last mark does not count"
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@on_a_gpu
 def test_on_a_gpu_a_time_is_the_devices_and_not_the_hosts() -> None:
     matrix = torch.randn(8192, 8192, device="cuda")
     matrix @ matrix

@@ -81,7 +81,7 @@ export function factsIn(world, thorough) {
       try {
         await attempt().catch((error) => {
           if (!(error instanceof BrowserCrash)) throw error;
-          // Chromium 150 does, about once in a thousand tests, whatever the test.
+          // Chromium 150 does now and then, mostly while it is asked much through its debugging protocol.
           context.diagnostic(`${browser.engine} crashed (${error.message}); the test begins once more`);
           return attempt();
         });

@@ -120,18 +120,14 @@ export class Python {
     this.#acts.set(name, url);
   }
 
-  #tell(label: string): void {
-    this.#send({ kind: "progress", label, loaded: 0, total: 0 });
-  }
-
   async #fetchImports(source: string): Promise<void> {
     if (!source.includes("import")) return;
     let missing = "";
     await this.#pyodide.loadPackagesFromImports(source, {
       messageCallback: (message) => {
         const loading = /^Loading (.+)$/.exec(message)?.[1];
-        if (loading) this.#tell(`${proper(loading)} loads`);
-        if (/^(Loaded|Failed) /.test(message)) this.#tell("Python runs");
+        if (loading) tell(this.#send, `${proper(loading)} loads`);
+        if (/^(Loaded|Failed) /.test(message)) tell(this.#send, "Python runs");
         missing = /^Failed to load (.+)$/.exec(message)?.[1] ?? missing;
       },
       errorCallback: () => undefined,
@@ -196,8 +192,7 @@ export async function startPython(base: string, send: Send): Promise<Python> {
 
 /** Puts the rest of the standard library into Python's file system. Its path, or undefined (Python's None) on a failure. */
 function fetchRest(pyodide: StartedPyodide, url: string, send: Send): string | undefined {
-  const tell = (label: string): void => send({ kind: "progress", label, loaded: 0, total: 0 });
-  tell("Python's library loads");
+  tell(send, "Python's library loads");
   // An import cannot wait for a promise. In a worker a synchronous request keeps nobody else waiting.
   const request = new XMLHttpRequest();
   request.open("GET", url, false);
@@ -207,7 +202,7 @@ function fetchRest(pyodide: StartedPyodide, url: string, send: Send): string | u
   } catch {
     return undefined;
   } finally {
-    tell("Python runs");
+    tell(send, "Python runs");
   }
   if (request.status !== HTTP_OK) return undefined;
   pyodide.FS.writeFile(REST, new Uint8Array(request.response as ArrayBuffer));
@@ -236,6 +231,11 @@ class OutputBuffer {
     this.#text = "";
     this.#sentAt = performance.now();
   }
+}
+
+/** Says what is under way where no bytes are counted. */
+function tell(send: Send, label: string): void {
+  send({ kind: "progress", label, loaded: 0, total: 0 });
 }
 
 async function readText(url: string): Promise<string> {
