@@ -14,18 +14,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# The function shares its module's name: it has to be bound after the module was imported, whoever imports it first.
-from engine.precision import precision
-
 if TYPE_CHECKING:
-    from engine.accelerators import Accelerator, Ceiling, Peak, Price, accelerator, list_accelerators
-    from engine.activation_functions import ActivationFunction, activation_function, list_activation_functions
-    from engine.activations import sections
-    from engine.attention_io import score_bytes, traffic_ratio
-    from engine.blocks import Matmul, Op, Section, Value
-    from engine.checkpointing import Checkpointing, alive_tensors, sqrt_placement
-    from engine.convnets import ConvNet, mobilenet_v2, resnet50
-    from engine.cost import (
+    from engine.config.layout import Layout
+    from engine.config.optimizers import Optimizer, StateVector, galore, list_optimizers, optimizer
+    from engine.core.errors import EngineError
+    from engine.core.records import Source
+    from engine.core.sizes import Size
+    from engine.core.units import GB, GIB, Unit, format_bytes, unit_of
+    from engine.economics.cost import (
         NODE_OVERHEAD,
         buy,
         carbon,
@@ -39,24 +35,11 @@ if TYPE_CHECKING:
         training_seconds,
         worth_of_utilization,
     )
-    from engine.dtypes import DType, dtype
-    from engine.dynamics import (
-        chinchilla_tokens,
-        convergence,
-        critical_batch_tokens,
-        effective_batch,
-        linear_scaling,
-        steps_to_target,
-        warmup_cosine,
-    )
-    from engine.errors import EngineError
-    from engine.formats import FloatFormat, float_format, loss_scale_window
-    from engine.gemm import gemm_rate, tile_quantization, wave_quantization
-    from engine.layout import Layout
-    from engine.links import Link, link, list_links
-    from engine.memory import training_memory
-    from engine.models import Parameter, Transformer, list_models, model
-    from engine.operations import (
+    from engine.economics.reliability import checkpoint_interval, failure_overhead, time_between_failures
+    from engine.graph.blocks import sections
+    from engine.graph.checkpointing import Checkpointing, alive_tensors, sqrt_placement
+    from engine.graph.ir import Matmul, Op, Section, Value
+    from engine.graph.operations import (
         OperationCount,
         count_operations,
         flops_per_token,
@@ -68,20 +51,55 @@ if TYPE_CHECKING:
         total_flops,
         utilization,
     )
-    from engine.optimizers import Optimizer, StateVector, galore, list_optimizers, optimizer
-    from engine.parallelism.cluster import Cluster, cluster
-    from engine.parallelism.collectives import all_reduce_factor, ring_all_reduce, tree_all_reduce
-    from engine.parallelism.data_parallel import amdahl_speedup, data_parallel_step, tokens_to_hide
-    from engine.parallelism.pipeline_parallel import bubble_fraction, bubble_overhead
-    from engine.parallelism.plan import Job, JobTime, job, job_time, weak_scaling
-    from engine.parallelism.search import Advice, Configuration, choose, device_bytes, search
-    from engine.parallelism.tensor_parallel import (
+    from engine.hardware.accelerators import Accelerator, Ceiling, Peak, Price, accelerator, list_accelerators
+    from engine.hardware.cluster import Cluster, cluster
+    from engine.hardware.links import Link, link, list_links
+    from engine.hardware.storage import Storage, list_storage, storage
+    from engine.memory.ledger import training_memory
+    from engine.memory.tensors import MemoryLedger, Moment, Tensor
+    from engine.memory.textbook import chapter_activation_bytes, hidden_states_bytes
+    from engine.models.transformer import Parameter, Transformer, list_models, model
+    from engine.networks.convnets import ConvNet, mobilenet_v2, resnet50
+    from engine.networks.recommenders import DLRM, Recommender
+    from engine.networks.recurrent import RecurrentNet, rnnoise
+    from engine.numerics.dtypes import DType, dtype
+    from engine.numerics.formats import FloatFormat, float_format, loss_scale_window
+    from engine.numerics.precision import Precision, list_precisions, precision
+    from engine.parallel.collectives import all_reduce_factor, ring_all_reduce, tree_all_reduce
+    from engine.parallel.data_parallel import amdahl_speedup, data_parallel_step, tokens_to_hide
+    from engine.parallel.job import Job, JobTime, job, job_time, weak_scaling
+    from engine.parallel.pipeline_parallel import bubble_fraction, bubble_overhead
+    from engine.parallel.search import Advice, Configuration, choose, device_bytes, search
+    from engine.parallel.tensor_parallel import (
         activation_bytes_per_layer,
         all_reduces_per_layer,
         bytes_sent_per_layer,
     )
-    from engine.parallelism.zero import state_bytes_per_parameter
-    from engine.pipeline import (
+    from engine.parallel.zero import state_bytes_per_parameter
+    from engine.time.attention_io import score_bytes, traffic_ratio
+    from engine.time.gemm import gemm_rate, tile_quantization, wave_quantization
+    from engine.time.products import product_bytes, product_seconds
+    from engine.time.roofline import (
+        RooflinePoint,
+        attainable,
+        intensity,
+        least_seconds,
+        matmul_intensity,
+        ridge_point,
+        step_points,
+    )
+    from engine.time.step import StepPlan, StepTime, batch_curve, step_plan, step_time
+    from engine.training.activation_functions import ActivationFunction, activation_function, list_activation_functions
+    from engine.training.dynamics import (
+        chinchilla_tokens,
+        convergence,
+        critical_batch_tokens,
+        effective_batch,
+        linear_scaling,
+        steps_to_target,
+        warmup_cosine,
+    )
+    from engine.training.pipeline import (
         Iteration,
         Samples,
         StageTimes,
@@ -91,28 +109,7 @@ if TYPE_CHECKING:
         throughput,
         workers_to_feed,
     )
-    from engine.precision import Precision, list_precisions
-    from engine.products import product_bytes, product_seconds
-    from engine.recommenders import DLRM, Recommender
-    from engine.records import Source
-    from engine.recurrent import RecurrentNet, rnnoise
-    from engine.reliability import checkpoint_interval, failure_overhead, time_between_failures
-    from engine.roofline import (
-        RooflinePoint,
-        attainable,
-        intensity,
-        least_seconds,
-        matmul_intensity,
-        ridge_point,
-        step_points,
-    )
-    from engine.sizes import Size
-    from engine.storage_kinds import Storage, list_storage, storage
-    from engine.tensors import MemoryLedger, Moment, Tensor
-    from engine.textbook import chapter_activation_bytes, hidden_states_bytes
-    from engine.time import StepPlan, StepTime, batch_curve, step_plan, step_time
-    from engine.units import GB, GIB, Unit, format_bytes, unit_of
-    from engine.update_rules import UpdateRule, descend, list_update_rules, update_rule
+    from engine.training.update_rules import UpdateRule, descend, list_update_rules, update_rule
 
 __version__ = "0.1.0"
 
@@ -270,14 +267,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "engine.accelerators": ("Accelerator", "Ceiling", "Peak", "Price", "accelerator", "list_accelerators"),
-    "engine.activation_functions": ("ActivationFunction", "activation_function", "list_activation_functions"),
-    "engine.activations": ("sections",),
-    "engine.attention_io": ("score_bytes", "traffic_ratio"),
-    "engine.blocks": ("Matmul", "Op", "Section", "Value"),
-    "engine.checkpointing": ("Checkpointing", "alive_tensors", "sqrt_placement"),
-    "engine.convnets": ("ConvNet", "mobilenet_v2", "resnet50"),
-    "engine.cost": (
+    "engine.hardware.accelerators": ("Accelerator", "Ceiling", "Peak", "Price", "accelerator", "list_accelerators"),
+    "engine.training.activation_functions": ("ActivationFunction", "activation_function", "list_activation_functions"),
+    "engine.graph.blocks": ("sections",),
+    "engine.time.attention_io": ("score_bytes", "traffic_ratio"),
+    "engine.graph.ir": ("Matmul", "Op", "Section", "Value"),
+    "engine.graph.checkpointing": ("Checkpointing", "alive_tensors", "sqrt_placement"),
+    "engine.networks.convnets": ("ConvNet", "mobilenet_v2", "resnet50"),
+    "engine.economics.cost": (
         "NODE_OVERHEAD",
         "buy",
         "carbon",
@@ -291,8 +288,8 @@ _HOMES = {
         "training_seconds",
         "worth_of_utilization",
     ),
-    "engine.dtypes": ("DType", "dtype"),
-    "engine.dynamics": (
+    "engine.numerics.dtypes": ("DType", "dtype"),
+    "engine.training.dynamics": (
         "chinchilla_tokens",
         "convergence",
         "critical_batch_tokens",
@@ -301,14 +298,14 @@ _HOMES = {
         "steps_to_target",
         "warmup_cosine",
     ),
-    "engine.errors": ("EngineError",),
-    "engine.formats": ("FloatFormat", "float_format", "loss_scale_window"),
-    "engine.gemm": ("gemm_rate", "tile_quantization", "wave_quantization"),
-    "engine.layout": ("Layout",),
-    "engine.links": ("Link", "link", "list_links"),
-    "engine.memory": ("training_memory",),
-    "engine.models": ("Parameter", "Transformer", "list_models", "model"),
-    "engine.operations": (
+    "engine.core.errors": ("EngineError",),
+    "engine.numerics.formats": ("FloatFormat", "float_format", "loss_scale_window"),
+    "engine.time.gemm": ("gemm_rate", "tile_quantization", "wave_quantization"),
+    "engine.config.layout": ("Layout",),
+    "engine.hardware.links": ("Link", "link", "list_links"),
+    "engine.memory.ledger": ("training_memory",),
+    "engine.models.transformer": ("Parameter", "Transformer", "list_models", "model"),
+    "engine.graph.operations": (
         "OperationCount",
         "count_operations",
         "flops_per_token",
@@ -320,20 +317,20 @@ _HOMES = {
         "total_flops",
         "utilization",
     ),
-    "engine.optimizers": ("Optimizer", "StateVector", "galore", "list_optimizers", "optimizer"),
-    "engine.parallelism.cluster": ("Cluster", "cluster"),
-    "engine.parallelism.collectives": ("all_reduce_factor", "ring_all_reduce", "tree_all_reduce"),
-    "engine.parallelism.data_parallel": ("amdahl_speedup", "data_parallel_step", "tokens_to_hide"),
-    "engine.parallelism.pipeline_parallel": ("bubble_fraction", "bubble_overhead"),
-    "engine.parallelism.plan": ("Job", "JobTime", "job", "job_time", "weak_scaling"),
-    "engine.parallelism.search": ("Advice", "Configuration", "choose", "device_bytes", "search"),
-    "engine.parallelism.tensor_parallel": (
+    "engine.config.optimizers": ("Optimizer", "StateVector", "galore", "list_optimizers", "optimizer"),
+    "engine.hardware.cluster": ("Cluster", "cluster"),
+    "engine.parallel.collectives": ("all_reduce_factor", "ring_all_reduce", "tree_all_reduce"),
+    "engine.parallel.data_parallel": ("amdahl_speedup", "data_parallel_step", "tokens_to_hide"),
+    "engine.parallel.pipeline_parallel": ("bubble_fraction", "bubble_overhead"),
+    "engine.parallel.job": ("Job", "JobTime", "job", "job_time", "weak_scaling"),
+    "engine.parallel.search": ("Advice", "Configuration", "choose", "device_bytes", "search"),
+    "engine.parallel.tensor_parallel": (
         "activation_bytes_per_layer",
         "all_reduces_per_layer",
         "bytes_sent_per_layer",
     ),
-    "engine.parallelism.zero": ("state_bytes_per_parameter",),
-    "engine.pipeline": (
+    "engine.parallel.zero": ("state_bytes_per_parameter",),
+    "engine.training.pipeline": (
         "Iteration",
         "Samples",
         "StageTimes",
@@ -343,13 +340,13 @@ _HOMES = {
         "throughput",
         "workers_to_feed",
     ),
-    "engine.precision": ("Precision", "list_precisions"),
-    "engine.products": ("product_bytes", "product_seconds"),
-    "engine.recommenders": ("DLRM", "Recommender"),
-    "engine.records": ("Source",),
-    "engine.recurrent": ("RecurrentNet", "rnnoise"),
-    "engine.reliability": ("checkpoint_interval", "failure_overhead", "time_between_failures"),
-    "engine.roofline": (
+    "engine.numerics.precision": ("Precision", "list_precisions", "precision"),
+    "engine.time.products": ("product_bytes", "product_seconds"),
+    "engine.networks.recommenders": ("DLRM", "Recommender"),
+    "engine.core.records": ("Source",),
+    "engine.networks.recurrent": ("RecurrentNet", "rnnoise"),
+    "engine.economics.reliability": ("checkpoint_interval", "failure_overhead", "time_between_failures"),
+    "engine.time.roofline": (
         "RooflinePoint",
         "attainable",
         "intensity",
@@ -358,13 +355,13 @@ _HOMES = {
         "ridge_point",
         "step_points",
     ),
-    "engine.sizes": ("Size",),
-    "engine.storage_kinds": ("Storage", "list_storage", "storage"),
-    "engine.tensors": ("MemoryLedger", "Moment", "Tensor"),
-    "engine.textbook": ("chapter_activation_bytes", "hidden_states_bytes"),
-    "engine.time": ("StepPlan", "StepTime", "batch_curve", "step_plan", "step_time"),
-    "engine.units": ("GB", "GIB", "Unit", "format_bytes", "unit_of"),
-    "engine.update_rules": ("UpdateRule", "descend", "list_update_rules", "update_rule"),
+    "engine.core.sizes": ("Size",),
+    "engine.hardware.storage": ("Storage", "list_storage", "storage"),
+    "engine.memory.tensors": ("MemoryLedger", "Moment", "Tensor"),
+    "engine.memory.textbook": ("chapter_activation_bytes", "hidden_states_bytes"),
+    "engine.time.step": ("StepPlan", "StepTime", "batch_curve", "step_plan", "step_time"),
+    "engine.core.units": ("GB", "GIB", "Unit", "format_bytes", "unit_of"),
+    "engine.training.update_rules": ("UpdateRule", "descend", "list_update_rules", "update_rule"),
 }
 """Where every public name lives. Modules are imported when one of their names is first asked for: most programs need
 few of them, and the browser starts faster."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine.accelerators import Accelerator, accelerator
-from engine.errors import EngineError
+from engine.core.errors import EngineError
+from engine.hardware.accelerators import Accelerator, accelerator
 from gpu_bench.case import Precision
 
 ENGINE_NAMES = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import torch
 
-from engine.memory import CUDA_CONTEXT
+from engine.memory.ledger import CUDA_CONTEXT
 from gpu_bench.device import open_nvml
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from engine.memory import CUDA_CONTEXT
+from engine.memory.ledger import CUDA_CONTEXT
 from gpu_bench import policies, provenance
 from gpu_bench.case import Case, FitCase
 from gpu_bench.executors.isolation import work

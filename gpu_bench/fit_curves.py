@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.memory import CUDA_CONTEXT
+from engine.memory.ledger import CUDA_CONTEXT
 from gpu_bench.case import FitCase
 from gpu_bench.policies import trial
 from gpu_bench.predict import predicted_peak, predicted_seconds

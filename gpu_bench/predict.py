@@ -7,8 +7,8 @@ from typing import Any
 
 import engine
 from engine import EngineError, Transformer, chapter_activation_bytes, count_operations, step_time, training_memory
-from engine.checkpointing import sqrt_placement
-from engine.dtypes import FP16, FP32
+from engine.graph.checkpointing import sqrt_placement
+from engine.numerics.dtypes import FP16, FP32
 from gpu_bench.case import TrainingCase
 from gpu_bench.chips import chip_of, specified_peak
 from gpu_bench.flops import step_flops

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from engine.kernels import FLOPS_PER_ELEMENT
+from engine.graph.kernels import FLOPS_PER_ELEMENT
 from gpu_bench.roofline_case import RooflineCase
 from gpu_bench.sizes import SIZES
 

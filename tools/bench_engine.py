@@ -21,10 +21,10 @@ from importlib.metadata import version
 from itertools import cycle, product
 from typing import Any
 
-from engine.estimate import prepare
-from engine.memory import training_memory
-from engine.setup import setup
-from engine.time import StepPlan, stage_plan, step_plan
+from engine.answers.estimate import prepare
+from engine.config.setup import setup
+from engine.memory.ledger import training_memory
+from engine.time.step import StepPlan, stage_plan, step_plan
 
 MODELS = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 CHIPS = ("a100-80", "h100-sxm", "h200", "rtx-4090")

@@ -31,7 +31,7 @@ const pyodide = await loadPyodide();
 const started = performance.now();
 pyodide.unpackArchive(new Uint8Array(built.stdout), "wheel");
 const installed = performance.now();
-pyodide.runPython("from engine.estimate import prepare");
+pyodide.runPython("from engine.answers.estimate import prepare");
 const imported = performance.now();
 pyodide.FS.writeFile("/home/pyodide/bench_engine.py", readFileSync(join(REPOSITORY, "tools", "bench_engine.py")));
 /** @param {string} name */

@@ -42,7 +42,7 @@ cards = 1  # that work side by side, each with a copy
 from textwrap import fill
 
 import engine
-from engine.precision import list_precisions
+from engine.numerics.precision import list_precisions
 
 for what, names in {
     "models": engine.list_models(),
@@ -61,9 +61,9 @@ for what, names in {
 
 # %%
 from engine import GB
-from engine.estimate import estimate
-from engine.fitting import fit
-from engine.setup import setup
+from engine.answers.estimate import estimate
+from engine.answers.fitting import fit
+from engine.config.setup import setup
 
 choices = {
     "batch": batch,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from engine.cli.errors import UsageError, closest
-from engine.errors import EngineError
+from engine.core.errors import EngineError
 
 COMMANDS = {
     "estimate": "memory, time, money and energy of one configuration",

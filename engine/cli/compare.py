@@ -11,7 +11,7 @@ from engine.cli.tables import Cell, Row, gigabytes, heading, number, table
 from engine.cli.vary import Axis, Variant, variants, varied_parser
 
 if TYPE_CHECKING:
-    from engine.estimate import Estimate
+    from engine.answers.estimate import Estimate
 
 MOST = 6
 LINES: tuple[tuple[str, Callable[[Estimate], float | None]], ...] = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from engine.errors import EngineError
+from engine.core.errors import EngineError
 
 FLAGS = {"data": "--dp", "node": "--node-size", "pipeline": "--pp", "sequence": "--seq", "tensor": "--tp"}
 """What the engine's messages call an option, where it is not the option's own name."""

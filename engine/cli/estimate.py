@@ -9,9 +9,9 @@ from engine.cli.options import answer, configuration_parser, output_is_json, pri
 from engine.cli.tables import Cell, gigabytes, heading, number, table
 
 if TYPE_CHECKING:
-    from engine.estimate import Estimate, MemoryBytes
-    from engine.estimate_images import ImageSetup
-    from engine.setup import Setup
+    from engine.answers.estimate import Estimate, MemoryBytes
+    from engine.answers.estimate_images import ImageSetup
+    from engine.config.setup import Setup
 
 MEANINGS = {"optimizer": "optimizer", "allocated_peak": "strong", "device_total": "strong"}
 WORDS = {

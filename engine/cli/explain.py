@@ -10,15 +10,15 @@ from engine.cli.options import configuration_parser, output_is_json, print_json,
 from engine.cli.tables import Cell, Row, gigabytes, heading, number, table
 
 if TYPE_CHECKING:
-    from engine.explanation import Explanation, Line
-    from engine.setup import Setup
+    from engine.answers.explanation import Explanation, Line
+    from engine.config.setup import Setup
 
 
 def run(words: Sequence[str]) -> int:
     """Explain and print."""
     values = configuration_parser("explain", __doc__ or "").parse(words)
     asked = read_setup(values)
-    from engine.explanation import explain
+    from engine.answers.explanation import explain
 
     explanation = explain(asked)
     if output_is_json(values):

@@ -13,8 +13,8 @@ from engine.cli.options import configuration_parser, output_is_json, print_json,
 from engine.cli.tables import Cell, Row, gigabytes, heading, paint, table
 
 if TYPE_CHECKING:
-    from engine.fitting import Fit, Tried
-    from engine.setup import Setup
+    from engine.answers.fitting import Fit, Tried
+    from engine.config.setup import Setup
 
 HEADER = ("change", "saves GB", "time per token", "then needs GB", "")
 
@@ -23,7 +23,7 @@ def run(words: Sequence[str]) -> int:
     """Search and print. The exit code is 1 when nothing makes it fit."""
     values = configuration_parser("fit", __doc__ or "").parse(words)
     asked = read_setup(values)
-    from engine.fitting import fit
+    from engine.answers.fitting import fit
 
     answer = fit(asked)
     if output_is_json(values):

@@ -32,8 +32,8 @@ Lister = Callable[[], Listing]
 
 
 def _models() -> Listing:
-    from engine.convnets import resnet50
-    from engine.models import list_models, model
+    from engine.models.transformer import list_models, model
+    from engine.networks.convnets import resnet50
 
     def rows() -> Iterator[Row]:
         for name in list_models():
@@ -45,7 +45,7 @@ def _models() -> Listing:
 
 
 def _gpus() -> Listing:
-    from engine.accelerators import accelerator, list_accelerators
+    from engine.hardware.accelerators import accelerator, list_accelerators
 
     def rows() -> Iterator[Row]:
         for name in list_accelerators():
@@ -60,7 +60,7 @@ def _gpus() -> Listing:
 
 
 def _optimizers() -> Listing:
-    from engine.optimizers import list_optimizers, optimizer
+    from engine.config.optimizers import list_optimizers, optimizer
 
     found = [optimizer(name) for name in list_optimizers()]
     rows: list[Row] = [(one.name, ", ".join(state.name for state in one.states) or "-", one.source) for one in found]
@@ -68,7 +68,7 @@ def _optimizers() -> Listing:
 
 
 def _precisions() -> Listing:
-    from engine.precision import list_precisions, precision
+    from engine.numerics.precision import list_precisions, precision
 
     found = [precision(name) for name in list_precisions()]
     rows: list[Row] = [
@@ -86,7 +86,7 @@ def _precisions() -> Listing:
 
 
 def _links() -> Listing:
-    from engine.links import link, list_links
+    from engine.hardware.links import link, list_links
 
     found = [link(name) for name in list_links()]
     rows: list[Row] = [

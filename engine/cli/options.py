@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from engine.cli.errors import UsageError, closest, from_engine
-from engine.errors import EngineError
+from engine.core.errors import EngineError
 
 if TYPE_CHECKING:
-    from engine.estimate import Estimate
-    from engine.estimate_images import ImageSetup
-    from engine.models import Transformer
-    from engine.setup import Setup
+    from engine.answers.estimate import Estimate
+    from engine.answers.estimate_images import ImageSetup
+    from engine.config.setup import Setup
+    from engine.models.transformer import Transformer
 
 Values = Mapping[str, Any]
 
@@ -85,19 +85,19 @@ def counted(word: str, *names: str) -> Kind:
 
 
 def _models() -> tuple[str, ...]:
-    from engine.models import list_models
+    from engine.models.transformer import list_models
 
     return (*list_models(), *NETWORKS)
 
 
 def _gpus() -> tuple[str, ...]:
-    from engine.accelerators import list_accelerators
+    from engine.hardware.accelerators import list_accelerators
 
     return list_accelerators()
 
 
 def _links() -> tuple[str, ...]:
-    from engine.links import list_links
+    from engine.hardware.links import list_links
 
     return list_links()
 
@@ -118,7 +118,7 @@ class Option:
 
     Attributes:
         flag: As typed.
-        argument: The argument of `engine.setup.setup`, or the field of `Transformer`, that it sets.
+        argument: The argument of `engine.config.setup.setup`, or the field of `Transformer`, that it sets.
         kind: Of its value; None for a switch.
         text: For the help.
         constant: What a switch sets.
@@ -308,7 +308,7 @@ def read_any(values: Values) -> Setup | ImageSetup:
     name = values.get("model")
     if name not in NETWORKS:
         return read_setup(values)
-    from engine.estimate_images import image_setup
+    from engine.answers.estimate_images import image_setup
 
     given = [option for option in OPTIONS.values() if option.argument in values]
     for option in given:
@@ -328,7 +328,7 @@ def read_setup(values: Values) -> Setup:
     Raises:
         UsageError: Options that exclude each other, or that the engine refuses.
     """
-    from engine.setup import setup
+    from engine.config.setup import setup
 
     arguments = {option.argument: values[option.argument] for option in (*STEP, *PARALLEL) if option.argument in values}
     try:
@@ -343,7 +343,7 @@ def read_model(values: Values) -> Transformer:
     Raises:
         UsageError: Both are given, or too little.
     """
-    from engine.models import Transformer, model
+    from engine.models.transformer import Transformer, model
 
     shape = {option.argument: values[option.argument] for option in SHAPE if option.argument in values}
     if "model" in values:
@@ -374,12 +374,12 @@ def print_json(data: Any) -> None:
 
 def answer(asked: Setup | ImageSetup) -> Estimate:
     """The estimate of a configuration."""
-    from engine.setup import Setup
+    from engine.config.setup import Setup
 
     if isinstance(asked, Setup):
-        from engine.estimate import prepare
+        from engine.answers.estimate import prepare
 
         return prepare(asked)()
-    from engine.estimate_images import estimate_images
+    from engine.answers.estimate_images import estimate_images
 
     return estimate_images(asked)

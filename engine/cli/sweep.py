@@ -13,7 +13,7 @@ from engine.cli.tables import Cell, Row, gigabytes, heading, number, table
 from engine.cli.vary import Axis, Variant, variants, varied_parser
 
 if TYPE_CHECKING:
-    from engine.estimate import Estimate
+    from engine.answers.estimate import Estimate
 
 MOST = 10_000
 HEADER = ("peak GB", "device GB", "fits", "step ms", "tokens/s", "MFU %", "bound by")

@@ -11,8 +11,8 @@ from engine.cli.errors import UsageError, closest
 from engine.cli.options import GROUPS, OPTIONS, Parser, read_any
 
 if TYPE_CHECKING:
-    from engine.estimate_images import ImageSetup
-    from engine.setup import Setup
+    from engine.answers.estimate_images import ImageSetup
+    from engine.config.setup import Setup
 
 ON_OFF = {"on": True, "off": False}
 

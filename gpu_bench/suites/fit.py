@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.accelerators import accelerator
+from engine.hardware.accelerators import accelerator
 from gpu_bench.case import FitCase
 from gpu_bench.policies import POLICIES
 from gpu_bench.suites.base import MODELS, SIZE_NAMES

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 
-from engine.checkpointing import sqrt_placement
+from engine.graph.checkpointing import sqrt_placement
 from gpu_bench.gpt2 import one_after_another
 from gpu_bench.recipe import Recipe
 

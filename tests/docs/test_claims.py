@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import engine
-from engine.models import Transformer
-from engine.tensors import MemoryLedger
+from engine.memory.tensors import MemoryLedger
+from engine.models.transformer import Transformer
 from gpu_bench.cases import SUITES
 from gpu_bench.records import inconsistencies
 from plugins.measured import claims_data, records

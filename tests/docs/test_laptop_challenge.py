@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine import GB, Layout, training_memory
-from engine.formats import FP16, FP32
+from engine.numerics.formats import FP16, FP32
 from plugins.live.runtime.acts import LoadedAct
 from tests.docs.acts import drawn, fixed_colors, hidden_texts, loaded, numbers, public_text, state_of, view_box
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from engine import GB, chapter_activation_bytes, model, training_memory
-from engine.dtypes import FP16, FP32
+from engine.numerics.dtypes import FP16, FP32
 from gpu_bench.cases import SUITES
 from plugins.live import Value
 from plugins.live.runtime.acts import LoadedAct

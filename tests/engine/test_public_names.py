@@ -20,15 +20,9 @@ def test_every_public_name_can_be_had_and_is_documented() -> None:
 
 def test_names_are_unique_and_sorted_into_the_modules_that_define_them() -> None:
     assert len(engine.__all__) == len(set(engine.__all__))
-    assert set(engine.__all__) - {"__version__", "precision"} == set(engine._HOME)
+    assert set(engine.__all__) - {"__version__"} == set(engine._HOME)
     for name, home in engine._HOME.items():
         assert getattr(getattr(engine, name), "__module__", home) in (home, "typing"), name
-
-
-def test_a_function_that_shares_its_modules_name_stays_a_function() -> None:
-    import engine.memory
-
-    assert callable(engine.precision)
 
 
 def test_importing_the_engine_imports_no_physics() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from engine.accelerators import list_accelerators
+from engine.hardware.accelerators import list_accelerators
 from gpu_bench.chips import ENGINE_NAMES, specified_peak
 from gpu_bench.peaks import matmul_ceiling
 

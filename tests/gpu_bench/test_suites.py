@@ -11,7 +11,7 @@ from typing import Any, get_args
 import pytest
 import torch
 
-from engine.accelerators import accelerator
+from engine.hardware.accelerators import accelerator
 from gpu_bench import fit, peaks, worker
 from gpu_bench.case import Case, Compile, FitCase, OperationsCase, TrainingCase
 from gpu_bench.cases import SUITES, TINY, find_cases

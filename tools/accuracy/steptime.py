@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from engine import Accelerator, accelerator, job, job_time
-from engine.layout import Layout
-from engine.links import Link, link
-from engine.parallelism.cluster import Cluster
+from engine.config.layout import Layout
+from engine.hardware.cluster import Cluster
+from engine.hardware.links import Link, link
 from tools.accuracy.rows import Row
 
 DEVICES_PER_NODE = 8

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from engine.formats import FP16
+from engine.numerics.formats import FP16
 from plugins import live
 
 from .settings import (

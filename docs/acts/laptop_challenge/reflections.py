@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.formats import FP16, FP32
+from engine.numerics.formats import FP16, FP32
 from plugins import live
 
 from .parts import parts

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import product
 
 from engine import GB, Layout, MemoryLedger, model, training_memory
-from engine.formats import FP16, FP32, FloatFormat
+from engine.numerics.formats import FP16, FP32, FloatFormat
 from plugins import live
 
 GPT2_XL = model("gpt2-xl")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine import GB
-from engine.dynamics import convergence
-from engine.formats import FP16, FP32
-from engine.links import link
-from engine.time import step_time
+from engine.hardware.links import link
+from engine.numerics.formats import FP16, FP32
+from engine.time.step import step_time
+from engine.training.dynamics import convergence
 from plugins import live
 
 from .parts import NAMES, parts, textbook

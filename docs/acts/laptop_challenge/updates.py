@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from engine.formats import FP16, FP32
+from engine.numerics.formats import FP16, FP32
 from plugins import live
 
 from .settings import GRADIENT, RATE, UPDATES, WEIGHT

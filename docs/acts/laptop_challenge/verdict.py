@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine import GB
-from engine.formats import FP16
+from engine.numerics.formats import FP16
 from plugins import live
 
 from .failures import searched

@@ -11,8 +11,8 @@ from functools import cache
 from itertools import product
 
 from engine import GB, MemoryLedger, accelerator, model, training_memory
-from engine.pipeline import Iteration, StageTimes
-from engine.time import step_time
+from engine.time.step import step_time
+from engine.training.pipeline import Iteration, StageTimes
 from plugins import live
 
 GPT2_XL, A100 = model("gpt2-xl"), accelerator("a100-80")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine import GB
-from engine.formats import BF16, FP32
-from engine.pipeline import buffer_bytes
+from engine.numerics.formats import BF16, FP32
+from engine.training.pipeline import buffer_bytes
 from plugins import live
 
 from .pipeline import (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engine import accelerator, model
-from engine.roofline import RooflinePoint, attainable, least_seconds, ridge_point, step_points
+from engine.time.roofline import RooflinePoint, attainable, least_seconds, ridge_point, step_points
 from plugins import live
 
 GPT2_XL = model("gpt2-xl")

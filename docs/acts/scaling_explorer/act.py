@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from engine import GB, Layout, accelerator, model
-from engine.links import link
-from engine.parallelism.cluster import cluster
-from engine.parallelism.plan import JobTime, job, job_time
-from engine.parallelism.search import device_bytes
+from engine.hardware.cluster import cluster
+from engine.hardware.links import link
+from engine.parallel.job import JobTime, job, job_time
+from engine.parallel.search import device_bytes
 from plugins import live
 
 MODELS = {"gpt2": "GPT-2", "gpt2-large": "GPT-2 L", "gpt2-xl": "GPT-2 XL"}

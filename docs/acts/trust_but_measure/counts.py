@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from engine import GB, chapter_activation_bytes, training_memory
-from engine.dtypes import FP16, FP32
+from engine.numerics.dtypes import FP16, FP32
 
 from .configurations import SOURCE_BATCH, Configuration, shape
 

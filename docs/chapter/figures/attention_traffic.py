@@ -1,7 +1,7 @@
 """What one head of attention moves to and from memory, by the length of the sequence."""
 
 from engine import GB, accelerator
-from engine.attention_io import flash2_elements, standard_elements
+from engine.time.attention_io import flash2_elements, standard_elements
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 

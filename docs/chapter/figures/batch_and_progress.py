@@ -1,6 +1,6 @@
 """Steps and examples to the same loss, by the batch."""
 
-from engine.dynamics import examples_to_target, steps_to_target
+from engine.training.dynamics import examples_to_target, steps_to_target
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine import accelerator, model, step_points
-from engine.roofline import RooflinePoint, least_seconds
+from engine.time.roofline import RooflinePoint, least_seconds
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 

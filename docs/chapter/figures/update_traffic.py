@@ -1,8 +1,8 @@
 """What the optimizer's step moves through memory for each parameter."""
 
 from engine import Layout, model, optimizer, precision
-from engine.layout import stages
-from engine.update import update_bytes
+from engine.config.layout import stages
+from engine.time.update import update_bytes
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 

@@ -46,7 +46,7 @@ def test_a_figure_is_drawn_again_when_it_or_the_engine_changed_and_only_then(sit
     assert len(kept) == 1
     assert site.build() == first
     assert sorted((site.folder / ".cache/book/figures").iterdir()) == kept
-    file = site.folder / "engine/models.py"
+    file = site.folder / "engine/models/transformer.py"
     file.write_text(file.read_text("utf-8").replace("4 * self.hidden", "8 * self.hidden"), "utf-8")
     changed = site.build()
     assert re.findall(r"One bar of ([\d,]+)", changed) != re.findall(r"One bar of ([\d,]+)", first)

@@ -176,7 +176,7 @@ def test_a_changed_formula_changes_the_verdict(site: Site) -> None:
     claims(site, BUBBLE, ADAM)
     html = built(site)
     assert (verdict(html, "adam-12-gb"), verdict(html, "naive-bubble")) == ("confirmed", "contradicted")
-    edit(engine / "parallelism/pipeline_parallel.py", "def bubble_fraction(", "return", "    return 0.5  # edited")
+    edit(engine / "parallel/pipeline_parallel.py", "def bubble_fraction(", "return", "    return 0.5  # edited")
     html = built(site)
     assert (verdict(html, "adam-12-gb"), verdict(html, "naive-bubble")) == ("confirmed", "confirmed")
 

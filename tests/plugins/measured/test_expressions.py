@@ -17,7 +17,9 @@ def evaluate(text: str) -> Outcome:
 
 def test_a_property_carries_the_unit_of_its_annotation_and_its_place_in_the_reference() -> None:
     outcome = evaluate('model("gpt2-xl").parameters')
-    assert outcome == Outcome(engine.model("gpt2-xl").parameters, "1", "engine.models.Transformer.parameters")
+    assert outcome == Outcome(
+        engine.model("gpt2-xl").parameters, "1", "engine.models.transformer.Transformer.parameters"
+    )
 
 
 def test_a_method_carries_the_unit_of_its_return_annotation() -> None:

@@ -8,7 +8,7 @@ from xml.etree.ElementTree import tostring
 
 import pytest
 
-from engine.memory import CUDA_CONTEXT
+from engine.memory.ledger import CUDA_CONTEXT
 from gpu_bench import fit as search
 from gpu_bench.fit_curves import curve, fit_cases, measured_memory, measured_speed
 from gpu_bench.policies import POLICIES, trial

@@ -52,12 +52,12 @@ def test_adam_state_of_gpt2_xl_stands_in_a_page_with_its_origin(site: Site) -> N
 
 def test_a_computed_number_links_to_the_reference(site: Site) -> None:
     site.options = "reference: reference"
-    site.page("# Reference\n\n::: engine.units\n", "reference/units.md")
-    page = "# Reference\n\n::: engine.tensors\n\n## Ledger {#engine.tensors.MemoryLedger.component}\n"
+    site.page("# Reference\n\n::: engine.core.units\n", "reference/units.md")
+    page = "# Reference\n\n::: engine.memory.tensors\n\n## Ledger {#engine.memory.tensors.MemoryLedger.component}\n"
     site.page(page, "reference/memory.md")
     site.page(f"It is {ENGINE}.\n")
     html = site.build(["attr_list"])
-    assert 'href="reference/memory/#engine.tensors.MemoryLedger.component"' in html
+    assert 'href="reference/memory/#engine.memory.tensors.MemoryLedger.component"' in html
     assert 'aria-label="12.46\u00a0GB, computed by the engine"' in html
 
 
@@ -110,7 +110,9 @@ def test_an_example_in_code_stays_an_example(site: Site, markdown: str) -> None:
 
 def test_no_link_stands_inside_a_link(site: Site) -> None:
     site.options = "reference: reference"
-    site.page("::: engine.tensors\n\n# T {#engine.tensors.MemoryLedger.component}\n", "reference/memory.md")
+    site.page(
+        "::: engine.memory.tensors\n\n# T {#engine.memory.tensors.MemoryLedger.component}\n", "reference/memory.md"
+    )
     site.page(f"[see {ENGINE}](index.md)\n")
     html = site.build(["attr_list"])
     assert re.search(r'<a href="[^"]*">see <span class="il-number il-computed"', html)
@@ -165,7 +167,7 @@ def test_a_second_build_and_one_after_an_edit_of_the_engine(site: Site) -> None:
     site.page('`{engine} model("gpt2").parameters | count`\n')
     assert "124,439,808" in site.build()
     assert "124,439,808" in site.build()
-    source = engine / "models.py"
+    source = engine / "models" / "transformer.py"
     edited = source.read_text("utf-8") + "\n\nTransformer.parameters = property(lambda self: 7)\n"
     source.write_text(edited, "utf-8")
     assert ">7<" in site.build()

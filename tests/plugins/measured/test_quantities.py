@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import engine.units
+import engine.core.units
 from plugins.measured.errors import MeasuredError
 from plugins.measured.quantities import COMMON_UNITS, convert, format_number, parse_format, parse_unit, quantity, show
 
@@ -120,9 +120,9 @@ def test_every_unit_that_is_offered_is_known() -> None:
 def test_every_unit_of_the_engine_is_known() -> None:
     symbols = {
         item.symbol
-        for alias in vars(engine.units).values()
+        for alias in vars(engine.core.units).values()
         for item in get_args(alias)
-        if isinstance(item, engine.units.Unit)
+        if isinstance(item, engine.core.units.Unit)
     }
     assert "B" in symbols
     for symbol in symbols:

@@ -132,7 +132,7 @@ def test_cells_run_again_when_the_notebook_or_the_engine_changed_and_only_then(s
     first = site.build()
     assert site.build() == first
     assert runs() == 1
-    file = site.folder / "engine/models.py"
+    file = site.folder / "engine/models/transformer.py"
     file.write_text(file.read_text("utf-8").replace("4 * self.hidden", "8 * self.hidden"), "utf-8")
     changed = site.build()
     assert runs() == 2
@@ -161,7 +161,7 @@ def test_cells_of_a_notebook_for_the_page_become_snippets_except_local_ones() ->
 
 
 def test_an_execution_leaves_nothing_beside_the_sources(site: Site) -> None:
-    site.write("\nimport engine.estimate\nimport gpu_bench.records")
+    site.write("\nimport engine.answers.estimate\nimport gpu_bench.records")
     site.build()
     assert not list(site.folder.glob("engine/**/__pycache__"))
     assert not list(site.folder.glob("gpu_bench/**/__pycache__"))

@@ -1,0 +1,110 @@
+"""What an estimate rests on, said in sentences: with every number comes what it takes for granted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.config.setup import Setup
+from engine.core.units import GB, Bytes, DollarsPerHour
+from engine.hardware.accelerators import Accelerator
+from engine.memory.ledger import CUDA_CONTEXT
+from engine.time.gemm import SIXTEEN_BIT, sustained
+from engine.time.recipe_time import HOST_MEMORY
+
+YEARS_OF_USE = 3
+"""Years over which a card that nobody rents out is paid for; an assumption."""
+HOURS_PER_YEAR = 8760
+
+
+def hourly_price(chip: Accelerator) -> DollarsPerHour | None:
+    """Dollars per hour: the rent on record, else the purchase price spread over three years, else None."""
+    if chip.rent:
+        return chip.rent.dollars
+    if chip.purchase:
+        return chip.purchase.dollars / (YEARS_OF_USE * HOURS_PER_YEAR)
+    return None
+
+
+def assumptions(c: Setup) -> tuple[str, ...]:
+    """The assumptions of a configuration, one sentence each."""
+    return tuple(_sentences(c))
+
+
+def _sentences(c: Setup) -> Iterator[str]:
+    yield (
+        f"A step is {_count(c.micro_batches, 'micro-batch', 'micro-batches')} on each of "
+        f"{_count(c.replicas, 'replica', 'replicas')}; --batch counts the sequences of one micro-batch."
+    )
+    yield (
+        "Tensors and kernels are those of Megatron-LM with fused kernels."
+        if c.framework == "megatron"
+        else f"Tensors and kernels are those of eager PyTorch 2.13, the optimizer's update is {c.recipe.update}."
+    )
+    yield memory_sentence(c.chip)
+    if c.recipe.optimizer_in_backward:
+        yield "Updating in the backward pass excludes clipping by the global norm of the gradients."
+    yield _rate(c)
+    if c.precision.compute.name == "fp32":
+        yield "fp32 products keep all their bits: TF32 is off, as it is by default."
+    yield "The input pipeline never makes the device wait, and nothing runs beside the job."
+    yield (
+        "MFU and HFU count the matrix products of the operation list, attention in full, against the dense "
+        f"{c.precision.compute.name} peak."
+    )
+    if c.cluster:
+        yield (
+            f"Nodes of {c.cluster.node_size} devices are joined by {c.cluster.inside.title}, "
+            f"and to each other by {c.cluster.network.title}."
+        )
+    if c.recipe.offload != "none" and c.host_link:
+        yield (
+            f"The host updates at {HOST_MEMORY / GB:g} GB/s of its memory, and is reached over {c.host_link.title} at "
+            f"{c.host_link.achievable / GB:.1f} GB/s."
+        )
+    if not c.chip.title.startswith("NVIDIA"):
+        yield f"{c.chip.title} is taken to run CUDA's kernels with CUDA's workspace, which it does not."
+    yield f"Every device draws its {c.chip.tdp:g} W all the time; the host, the node and the building are not counted."
+    yield money_sentence(c.chip)
+
+
+def gigabytes(size: Bytes) -> str:
+    """Bytes as GB; one unit, so that the figures can be compared."""
+    return f"{size / GB:.3g} GB"
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def _rate(c: Setup) -> str:
+    name = c.precision.compute.name
+    rate = f"{sustained(c.chip, name) / 1e12:.3g} TFLOP/s"
+    alike = SIXTEEN_BIT if name in SIXTEEN_BIT else (name,)
+    kept = next((entry for entry in c.chip.sustained if entry.dtype in alike), None)
+    if kept:
+        return f"Large matrix products run at {rate}, which the chip keeps up on random data ({kept.source.url})."
+    best = next((entry for entry in c.chip.ceilings if entry.dtype in alike), None)
+    if best:
+        return f"Matrix products run below {rate}, the best published for this chip ({best.source.url})."
+    return f"No {name} matrix product of this chip is published; they are taken to run below {rate}."
+
+
+def memory_sentence(chip: Accelerator) -> str:
+    """What of a device's memory is taken to be there for tensors."""
+    total, reserve = chip.memory_bytes, chip.memory_bytes - chip.usable_bytes
+    return (
+        f"The driver reports {gigabytes(total)} of memory, sold as {chip.nominal_gb:g} GB, and is taken to keep "
+        f"{gigabytes(reserve)} for itself and {gigabytes(CUDA_CONTEXT)} for the process; fragmentation comes on top."
+    )
+
+
+def money_sentence(chip: Accelerator) -> str:
+    """What an hour of a device is taken to cost, and who says so."""
+    if chip.rent:
+        return f"A device costs ${chip.rent.dollars:.2f} an hour ({chip.rent.source.url}, {chip.rent.source.date})."
+    if chip.purchase:
+        return (
+            f"No rent is on record; the purchase price of ${chip.purchase.dollars:,.0f} is spread over {YEARS_OF_USE} "
+            f"years of use without pause ({chip.purchase.source.url})."
+        )
+    return "No price of this chip is on record, so there are no dollars."

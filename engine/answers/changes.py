@@ -1,0 +1,171 @@
+"""Changes that make training need less memory: what each does to a configuration, and what it gives up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from engine.config.optimizers import optimizer
+from engine.config.setup import Setup
+from engine.core.units import Count
+from engine.graph.checkpointing import checkpointing, sqrt_placement
+from engine.hardware.cluster import cluster
+from engine.numerics.precision import precision
+
+CHUNKS = 8
+"""Pieces of a chunked loss: enough to make the logits small beside the rest, few enough to keep products large."""
+FUSED_UPDATES = ("sgd", "momentum", "adam", "adamw")
+"""Optimizers of PyTorch 2.13 that take `fused=True` on CUDA."""
+MOST_DEVICES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change.
+
+    Attributes:
+        knob: What it turns; a configuration takes at most one change of a knob.
+        option: How to ask for it on the command line.
+        gives_up: What it costs besides time, in words; empty for nothing.
+        exact: Whether training computes the same numbers, up to rounding. Standard mixed precision counts as exact,
+            16-bit weights without a master copy and 8-bit states do not.
+        safe: Whether training is known to converge as before. Pure 16-bit loses small updates.
+        apply: The changed configuration.
+    """
+
+    knob: str
+    option: str
+    gives_up: str
+    exact: bool
+    safe: bool
+    apply: Callable[[Setup], Setup]
+
+
+def changes(c: Setup) -> tuple[Change, ...]:
+    """Every change that a configuration leaves open on its devices."""
+    return (*_kernels(c), *_formats(c), *_recomputing(c), *_batches(c), *_states(c))
+
+
+def more_devices(c: Setup) -> tuple[Change, ...]:
+    """Data parallelism over more devices, with ever more of the model's state divided among them."""
+    return tuple(_devices(c))
+
+
+def _kernels(c: Setup) -> Iterator[Change]:
+    if c.attention == "standard":
+        yield _exact("attention", "--attention flash", lambda s: replace(s, attention="flash"))
+    if c.framework == "torch" and c.recipe.update != "fused" and c.optimizer.name in FUSED_UPDATES:
+        yield _exact("update", "--update fused", lambda s: replace(s, recipe=replace(s.recipe, update="fused")))
+
+
+def _formats(c: Setup) -> Iterator[Change]:
+    formats = [peak.dtype for peak in c.chip.peaks]
+    short = next((name for name in ("bf16", "fp16") if name in formats), None)
+    if short is None or c.precision.name in ("bf16", "fp16"):
+        return
+    if c.precision.name == "fp32":
+        mixed = precision(f"amp-{short}")
+        text = "products and most activations in 16 bit"
+        yield Change("precision", f"--precision amp-{short}", text, True, True, lambda s: replace(s, precision=mixed))
+    pure = precision(short)
+    yield Change(
+        "precision",
+        f"--precision {short}",
+        "weights and states in 16 bit: an update below half the spacing of two numbers is lost",
+        False,
+        False,
+        lambda s: replace(s, precision=pure),
+    )
+
+
+def _recomputing(c: Setup) -> Iterator[Change]:
+    if c.recipe.chunks == 1:
+        yield _exact("loss", f"--loss chunked:{CHUNKS}", lambda s: replace(s, recipe=replace(s.recipe, chunks=CHUNKS)))
+    if c.recipe.checkpointing.kind == "full":
+        return
+    segment = sqrt_placement(c.model.layers)
+    for name in ("selective", f"every:{segment}", "full"):
+        policy = checkpointing(name)
+        if policy != c.recipe.checkpointing:
+            yield _exact(
+                "checkpointing",
+                f"--checkpointing {policy.name}",
+                lambda s, policy=policy: replace(s, recipe=replace(s.recipe, checkpointing=policy)),  # type: ignore[misc]
+            )
+
+
+def _batches(c: Setup) -> Iterator[Change]:
+    """Smaller micro-batches, and so many more of them that a step trains on the same sequences."""
+    more = "--accumulate" if c.layout.pipeline == 1 else "--micro-batches"
+    batch = c.batch
+    while batch % 2 == 0 and not c.recipe.optimizer_in_backward:
+        batch //= 2
+        times = c.batch // batch
+        yield _exact(
+            "batch",
+            f"--batch {batch} {more} {c.micro_batches * times}",
+            lambda s, batch=batch, times=times: _split(s, batch, times),  # type: ignore[misc]
+        )
+
+
+def _split(s: Setup, batch: Count, times: Count) -> Setup:
+    micro_batches = s.micro_batches * times
+    return replace(
+        s,
+        batch=batch,
+        recipe=replace(s.recipe, accumulate=micro_batches),
+        layout=replace(s.layout, micro_batches=micro_batches),
+    )
+
+
+def _states(c: Setup) -> Iterator[Change]:
+    if c.optimizer.name in ("adam", "adamw"):
+        small = optimizer("adamw-8bit")
+        text = "states in 8 bit"
+        yield Change("optimizer", "--optimizer adamw-8bit", text, False, True, lambda s: replace(s, optimizer=small))
+    if c.micro_batches == 1 and not c.recipe.optimizer_in_backward and c.recipe.offload != "gradients":
+        yield Change(
+            "optimizer-in-backward",
+            "--optimizer-in-backward",
+            "no clipping by the gradients' global norm",
+            True,
+            True,
+            lambda s: replace(s, recipe=replace(s.recipe, optimizer_in_backward=True)),
+        )
+    if c.recipe.offload == "none" and c.host_link:
+        yield _exact(
+            "offload", "--offload optimizer", lambda s: replace(s, recipe=replace(s.recipe, offload="optimizer"))
+        )
+        yield _exact(
+            "offload", "--offload gradients", lambda s: replace(s, recipe=replace(s.recipe, offload="gradients"))
+        )
+
+
+def _devices(c: Setup) -> Iterator[Change]:
+    if not c.chip.links:
+        return
+    joined = c.cluster or cluster(c.chip)
+    data = 2 * c.layout.data
+    while data * c.layout.tensor * c.layout.pipeline <= MOST_DEVICES:
+        for zero in range(max(c.layout.zero, 1), 4):
+            yield Change(
+                "devices",
+                f"--dp {data} --zero {zero}",
+                f"{data // c.layout.data} times the devices",
+                True,
+                True,
+                lambda s, data=data, zero=zero: replace(  # type: ignore[misc]
+                    s, layout=replace(s.layout, data=data, zero=zero), cluster=joined
+                ),
+            )
+        data *= 2
+
+
+def _exact(knob: str, option: str, apply: Callable[[Setup], Setup]) -> Change:
+    return Change(knob, option, "", True, True, apply)
+
+
+def allowed(c: Setup) -> bool:
+    """Whether a changed configuration's choices go together."""
+    immediate = c.recipe.optimizer_in_backward
+    return not (immediate and (c.micro_batches > 1 or c.recipe.offload == "gradients"))

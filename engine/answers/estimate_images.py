@@ -1,0 +1,258 @@
+"""The estimate of a convolutional network: the same answer as a transformer's, with images for tokens.
+
+Coarser than a transformer's, whose every tensor is listed: activations are two tensors per convolution, and a step is
+its convolutions as matrix products, with normalization and activation as passes over their results (eager PyTorch).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from engine.answers.assumptions import hourly_price, memory_sentence, money_sentence
+from engine.answers.estimate import Estimate, JobStep, MemoryBytes, StepFlops
+from engine.config.layout import Layout
+from engine.config.optimizers import Optimizer
+from engine.config.optimizers import optimizer as optimizer_by_name
+from engine.config.setup import default_precision, joined, require_formats
+from engine.core.errors import EngineError, require_positive
+from engine.core.units import Count, Seconds
+from engine.economics.cost import dollars_per_billion_tokens, joules_per_token
+from engine.hardware.accelerators import Accelerator
+from engine.hardware.accelerators import accelerator as accelerator_by_name
+from engine.hardware.cluster import Cluster
+from engine.memory.ledger import CUBLAS_WORKSPACE, CUDA_CONTEXT
+from engine.models.transformer import Parameter
+from engine.networks.convnets import ConvNet, Convolution, resnet50
+from engine.numerics.precision import Precision
+from engine.numerics.precision import precision as precision_by_name
+from engine.parallel.data_parallel import data_parallel_step
+from engine.time.gemm import gemm_seconds, sustained
+from engine.time.roofline import STREAM_EFFICIENCY
+from engine.time.step import HOST_EAGER, KERNEL_GAP
+from engine.time.update import FOREACH_LAUNCHES, FOREACH_PASSES
+
+NETWORKS = ("resnet50",)
+"""Convolutional networks that have a name."""
+
+POINTWISE_PASSES = 13
+"""Reads and writes of a convolution's result by what follows it, forward and backward, in eager PyTorch.
+
+Forward: normalization reads it twice and writes, the rectifier reads and writes. Backward: the rectifier reads two and
+writes one, normalization reads its input and the gradient twice and writes.
+"""
+POINTWISE_LAUNCHES = 4
+"""Kernels of normalization and rectifier, forward and backward."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageSetup:
+    """One configuration of a convolutional network.
+
+    Attributes:
+        model: The network.
+        chip: The accelerator.
+        batch: Images in a micro-batch of one replica.
+        precision: The precision mode.
+        optimizer: The optimizer.
+        accumulate: Micro-batches per update.
+        layout: Replicas, and whether they divide the optimizer's states.
+        cluster: The devices and their links; None for a single device.
+    """
+
+    model: ConvNet
+    chip: Accelerator
+    batch: Count
+    precision: Precision
+    optimizer: Optimizer
+    accumulate: Count
+    layout: Layout
+    cluster: Cluster | None
+
+
+def image_setup(
+    model: str | ConvNet,
+    gpu: str | Accelerator,
+    *,
+    batch: Count = 1,
+    precision: str | None = None,
+    optimizer: str = "momentum",
+    accumulate: Count = 1,
+    dp: Count = 1,
+    zero: Any = 0,
+    node_size: Count = 8,
+    link: str | None = None,
+    network: str = "infiniband-ndr",
+) -> ImageSetup:
+    """A configuration from names; arguments as in `engine.config.setup.setup`, of which it takes those that apply.
+
+    Raises:
+        EngineError: An unknown name, or a value out of range.
+    """
+    if isinstance(model, str):
+        if model not in NETWORKS:
+            raise EngineError(f"model {model!r} is unknown; allowed: {', '.join(NETWORKS)}")
+        model = resnet50()
+    chip = accelerator_by_name(gpu) if isinstance(gpu, str) else gpu
+    require_positive("batch", batch)
+    require_positive("accumulate", accumulate)
+    mode = precision_by_name(precision or default_precision(chip))
+    require_formats(chip, mode)
+    layout = Layout(data=dp, zero=zero, micro_batches=accumulate)
+    if layout.zero > 1:
+        raise EngineError(f"zero {zero} is not allowed with {model.name}; allowed: 0, 1")
+    cluster = joined(chip, node_size, link, network) if dp > 1 else None
+    return ImageSetup(model, chip, batch, mode, optimizer_by_name(optimizer), accumulate, layout, cluster)
+
+
+def estimate_images(c: ImageSetup) -> Estimate:
+    """Everything about one configuration of a convolutional network."""
+    memory = _memory(c)
+    seconds, bound_by = _step(c)
+    images = c.batch * c.accumulate * c.layout.data
+    flops = c.model.training_flops * images
+    rate, devices = images / seconds, c.layout.devices
+    utilization = flops / (seconds * devices * c.chip.peak(c.precision.compute.name))
+    price = hourly_price(c.chip)
+    return Estimate(
+        parameters=c.model.parameters,
+        memory_bytes=memory,
+        flops=StepFlops(flops, flops),
+        time=JobStep(seconds, rate, utilization, utilization, bound_by),
+        energy_j_per_token=joules_per_token(c.chip.tdp, devices, rate),
+        usd_per_1e9_tokens=None if price is None else dollars_per_billion_tokens(price, devices, rate),
+        fits=memory.device_total <= memory.capacity,
+        assumptions=tuple(_sentences(c)),
+    )
+
+
+def parameter_tensors(model: ConvNet) -> Iterator[Parameter]:
+    """Every parameter tensor: filters, the two vectors of each normalization, and the classifier."""
+    for layer in model.convolutions:
+        filters = layer.inputs // layer.groups * layer.kernel**2
+        yield Parameter(f"{layer.name}.weight", (layer.outputs, filters), "matrix")
+        yield Parameter(f"{layer.name}.norm.weight", (layer.outputs,), "norm")
+        yield Parameter(f"{layer.name}.norm.bias", (layer.outputs,), "norm")
+    yield Parameter("classifier.weight", (model.classes, model.features), "matrix")
+    yield Parameter("classifier.bias", (model.classes,), "bias")
+
+
+def _memory(c: ImageSetup) -> MemoryBytes:
+    mode, tensors = c.precision, tuple(parameter_tensors(c.model))
+    elements = sum(p.elements for p in tensors)
+    shares = c.layout.data if c.layout.zero else 1
+    parameters, gradients = mode.weights.bytes(elements), mode.gradients.bytes(elements)
+    states = sum(
+        -(-state.dtype.bytes(state.elements) // shares)
+        for p in tensors
+        for state in c.optimizer.state_tensors(p, mode.states)
+    )
+    master = -(-mode.master.bytes(elements) // shares) if mode.master else 0
+    casts = mode.compute.bytes(sum(p.elements for p in tensors if p.role == "matrix")) if mode.autocast else 0
+    activations = c.model.activation_bytes(c.batch, mode.compute.bits // 8)
+    logits = 4 * c.batch * c.model.classes
+    buckets = gradients if c.layout.data > 1 and c.layout.zero == 0 else 0
+    resident = parameters + master + states + buckets + CUBLAS_WORKSPACE
+    # Backward begins with everything kept, and makes gradients of the largest result and of its normalization.
+    largest = mode.compute.bytes(max(layer.output_elements for layer in c.model.convolutions) * c.batch)
+    outliving = gradients if c.accumulate > 1 else 0
+    update = mode.states.bytes(c.optimizer.temporaries * elements) // shares
+    backward = resident + activations + casts + logits + 2 * largest + outliving
+    peak = max(backward, resident + gradients + update)
+    held = resident + gradients + activations + casts + logits
+    return MemoryBytes(
+        parameters=parameters,
+        gradients=gradients,
+        optimizer=states,
+        activations=activations,
+        logits=logits,
+        workspace=CUBLAS_WORKSPACE,
+        master=master,
+        casts=casts,
+        buckets=buckets,
+        gathered=0,
+        peak_balance=peak - held,
+        allocated_peak=peak,
+        context=CUDA_CONTEXT,
+        device_total=peak + CUDA_CONTEXT,
+        capacity=c.chip.usable_bytes,
+        host=0,
+    )
+
+
+def _step(c: ImageSetup) -> tuple[Seconds, str]:
+    compute = memory = 0.0
+    launches = 0
+    for layer in c.model.convolutions:
+        arithmetic, traffic = _convolution(c, layer)
+        compute += arithmetic
+        memory += traffic
+        launches += 3 + POINTWISE_LAUNCHES
+    update, update_launches = _update(c)
+    micro_batch = compute + memory + launches * KERNEL_GAP
+    device = c.accumulate * micro_batch + update + update_launches * KERNEL_GAP
+    host = (c.accumulate * launches + update_launches) * HOST_EAGER
+    alone = max(device, host)
+    exposed = _communication(c, micro_batch)
+    parts = {
+        "compute": c.accumulate * compute,
+        "memory": c.accumulate * memory + update,
+        "launch": alone - c.accumulate * (compute + memory) - update,
+        "communication": exposed,
+    }
+    return alone + exposed, max(parts, key=lambda part: parts[part])
+
+
+def _convolution(c: ImageSetup, layer: Convolution) -> tuple[Seconds, Seconds]:
+    """Seconds of arithmetic, and of traffic on top of it, of one layer forward and backward."""
+    size = c.precision.compute.bits // 8
+    pixels = c.batch * layer.output_image**2
+    depth = layer.inputs // layer.groups * layer.kernel**2
+    rate, units = sustained(c.chip, c.precision.compute.name), c.chip.multiprocessors
+    width = layer.outputs // layer.groups
+    products = (
+        gemm_seconds(pixels, width, depth, rate, units, layer.groups),
+        gemm_seconds(pixels, depth, width, rate, units, layer.groups),
+        gemm_seconds(width, depth, pixels, rate, units, layer.groups),
+    )
+    inputs, outputs = c.batch * layer.inputs * layer.image**2, c.batch * layer.output_elements
+    streaming = STREAM_EFFICIENCY * c.chip.bandwidth
+    traffic = (inputs + outputs + layer.outputs * depth) * size / streaming
+    pointwise = POINTWISE_PASSES * outputs * size / streaming
+    waiting = sum(max(traffic - arithmetic, 0.0) for arithmetic in products)
+    return sum(products), waiting + pointwise
+
+
+def _update(c: ImageSetup) -> tuple[Seconds, Count]:
+    elements = c.model.parameters // (c.layout.data if c.layout.zero else 1)
+    passes = FOREACH_PASSES.get(c.optimizer.name, FOREACH_PASSES["adamw"])
+    moved = passes * c.precision.states.bytes(elements)
+    accumulated = (c.accumulate - 1) * 3 * c.precision.gradients.bytes(c.model.parameters)
+    return (moved + accumulated) / (STREAM_EFFICIENCY * c.chip.bandwidth), FOREACH_LAUNCHES
+
+
+def _communication(c: ImageSetup, micro_batch: Seconds) -> Seconds:
+    """Seconds of the gradients' all-reduce that the last backward pass does not hide."""
+    if c.cluster is None:
+        return 0.0
+    within = c.layout.data <= c.cluster.node_size
+    step = data_parallel_step(
+        micro_batch,
+        c.precision.gradients.bytes(c.model.parameters),
+        c.layout.data,
+        c.cluster.bandwidth(within_node=within),
+        latency=c.cluster.latency(within_node=within),
+    )
+    return step.exposed
+
+
+def _sentences(c: ImageSetup) -> Iterator[str]:
+    yield "A token is an image of 224 x 224 pixels; --batch counts the images of one micro-batch."
+    yield "Every convolution keeps its result and its normalized result; kernels are those of eager PyTorch."
+    yield memory_sentence(c.chip)
+    yield "The input pipeline never makes the device wait, which for images it often does."
+    yield "MFU and HFU count the matrix products of forward and backward against the dense peak."
+    if c.cluster:
+        yield f"Devices are joined by {c.cluster.inside.title}, nodes by {c.cluster.network.title}."
+    yield money_sentence(c.chip)

@@ -1,0 +1,202 @@
+"""Does it fit, and what is the cheapest change that makes it fit: a search over everything that saves memory.
+
+Changes combine, so the answer is a set of them. Its price is the time that a token takes afterwards, relative to before
+(the configuration that does not fit, as if memory were no limit), plus a little for every further change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, product
+
+from engine.answers.changes import CHUNKS, Change, allowed, changes, more_devices
+from engine.answers.estimate import ledger, step_function
+from engine.config.setup import Setup
+from engine.core.units import Bytes, Count, Ratio
+
+EFFORT: Ratio = 0.02
+"""What a further change is taken to cost, as a share of the step: somebody has to make it and live with it."""
+SPARE: Ratio = 0.02
+"""Share of the memory that a suggestion leaves free, for gaps between tensors that no other tensor fits into."""
+LARGEST_BATCH = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A configuration with a change made.
+
+    Attributes:
+        option: The change, as on the command line.
+        gives_up: What it costs besides time.
+        saves: Bytes that the busiest device needs less than before the change.
+        slowdown: Device-seconds per token over those before the change.
+        device_total: Bytes that the busiest device then needs.
+        fits: Whether it has them.
+    """
+
+    option: str
+    gives_up: str
+    saves: Bytes
+    slowdown: Ratio
+    device_total: Bytes
+    fits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The answer.
+
+    Attributes:
+        fits: Whether the configuration fits as it is.
+        device_total: Bytes that its busiest device needs.
+        capacity: Bytes that programs can allocate on it.
+        largest_batch: The largest micro-batch that fits with everything else as it is; 0 when none does.
+        single: Every change alone, those that fit first, then by slowdown.
+        cheapest: Changes that together make it fit at the least cost, one after another; empty when none is needed or
+            nothing helps.
+        setup: The configuration with them.
+        risky: The same with changes that may harm training allowed, where that is cheaper; else empty.
+        devices: The fewest more devices that make it fit by dividing the model's state, or None.
+    """
+
+    fits: bool
+    device_total: Bytes
+    capacity: Bytes
+    largest_batch: Count
+    single: tuple[Tried, ...]
+    cheapest: tuple[Tried, ...]
+    setup: Setup
+    risky: tuple[Tried, ...]
+    devices: Tried | None
+
+    @property
+    def possible(self) -> bool:
+        """Whether it fits, as it is or with changes."""
+        return self.fits or bool(self.cheapest or self.risky or self.devices)
+
+
+def fit(c: Setup) -> Fit:
+    """Whether a configuration fits its device, and what makes it fit at the least cost."""
+    options = changes(c)
+    single = sorted((_try(c, change) for change in options), key=lambda t: (not t.fits, t.slowdown))
+    total = device_total(c)
+    if total <= c.chip.usable_bytes:
+        return Fit(True, total, c.chip.usable_bytes, largest_batch(c), tuple(single), (), c, (), None)
+    safe = cheapest(c, [change for change in options if change.safe])
+    risky = cheapest(c, options)
+    if risky and safe and price(c, risky) > price(c, safe):
+        risky = ()
+    return Fit(
+        fits=False,
+        device_total=total,
+        capacity=c.chip.usable_bytes,
+        largest_batch=largest_batch(c),
+        single=tuple(single),
+        cheapest=tuple(_one_by_one(c, safe)),
+        setup=_apply(c, safe),
+        risky=tuple(_one_by_one(c, risky)) if risky != safe else (),
+        devices=_more_devices(c),
+    )
+
+
+def cheapest(c: Setup, options: Sequence[Change]) -> tuple[Change, ...]:
+    """The set of changes that fits at the least cost; empty when none does."""
+    knobs = dict.fromkeys(change.knob for change in options)
+    choices = [(None, *(change for change in options if change.knob == knob)) for knob in knobs]
+    sets = (tuple(change for change in chosen if change is not None) for chosen in product(*choices))
+    best: tuple[Change, ...] = ()
+    least = float("inf"), float("inf")
+    floors: dict[tuple[object, ...], Bytes] = {}
+    # Few changes first: their price is a bound that most larger sets cannot beat, whatever they do to the time.
+    for taken in sorted(sets, key=len):
+        if 1 + EFFORT * (len(taken) - 1) > least[0]:
+            break
+        changed = _apply(c, taken)
+        if allowed(changed) and _fits(changed, floors):
+            least, best = min((least, best), (price(c, taken), taken), key=lambda pair: pair[0])
+    return best
+
+
+def price(c: Setup, taken: Sequence[Change]) -> tuple[Ratio, Ratio]:
+    """What a set of changes costs, to be compared: time and effort, and then time alone, which may be below 1."""
+    slowdown = seconds_per_token(_apply(c, taken)) / seconds_per_token(c)
+    return max(slowdown, 1.0) + EFFORT * (len(taken) - 1), slowdown
+
+
+def device_total(c: Setup) -> Bytes:
+    """Bytes that the busiest device needs."""
+    return ledger(c, c.batch, c.sequence).device_total
+
+
+def seconds_per_token(c: Setup) -> float:
+    """Device-seconds of the whole job per token."""
+    seconds, _ = step_function(c)(c.batch, c.sequence)
+    return seconds * c.layout.devices / (c.batch * c.sequence * c.micro_batches * c.replicas)
+
+
+def largest_batch(c: Setup) -> Count:
+    """The largest micro-batch that fits, 0 when not even one sequence does."""
+    low, high = 0, 1
+    while high < LARGEST_BATCH and ledger(c, high, c.sequence).device_total <= c.chip.usable_bytes:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if ledger(c, middle, c.sequence).device_total <= c.chip.usable_bytes:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _more_devices(c: Setup) -> Tried | None:
+    """The fewest devices that make it fit by dividing the state, if need be with a chunked loss and checkpointing."""
+    whole = {change.option: change for change in changes(c)}
+    helpers = [whole[name] for name in (f"--loss chunked:{CHUNKS}", "--checkpointing full") if name in whole]
+    subsets = [tuple(helper for helper, used in zip(helpers, bits, strict=True) if used) for bits in
+               product((False, True), repeat=len(helpers))]  # fmt: skip
+    for _, choices in groupby(more_devices(c), key=lambda change: change.apply(c).layout.data):
+        sets = [(change, *subset) for change in choices for subset in subsets]
+        fitting = [taken for taken in sets if _fits(_apply(c, taken), {})]
+        if fitting:
+            return _try(c, *min(fitting, key=lambda taken: price(c, taken)))
+    return None
+
+
+def _fits(c: Setup, floors: dict[tuple[object, ...], Bytes]) -> bool:
+    """Whether a configuration fits. What does not depend on the batch is asked first, and remembered."""
+    recipe = c.recipe
+    key = (c.precision, c.optimizer, recipe.offload, recipe.optimizer_in_backward, c.layout)
+    if floors.get(key, 0) > c.chip.usable_bytes:
+        return False
+    account = ledger(c, c.batch, c.sequence)
+    # At the update all gradients are there beside parameters and states, whatever the batch.
+    floors[key] = account.static_bytes + account.workspace_bytes
+    return account.device_total <= (1 - SPARE) * c.chip.usable_bytes
+
+
+def _apply(c: Setup, taken: Sequence[Change]) -> Setup:
+    for change in taken:
+        c = change.apply(c)
+    return c
+
+
+def _try(c: Setup, *taken: Change) -> Tried:
+    after = _apply(c, taken)
+    total = device_total(after)
+    return Tried(
+        " ".join(change.option for change in taken),
+        "; ".join(change.gives_up for change in taken if change.gives_up),
+        device_total(c) - total,
+        seconds_per_token(after) / seconds_per_token(c),
+        total,
+        total <= c.chip.usable_bytes,
+    )
+
+
+def _one_by_one(c: Setup, taken: Sequence[Change]) -> Iterator[Tried]:
+    """The changes in the order of what each costs alone, with what each adds to those before it."""
+    before = seconds_per_token(c)
+    for change in sorted(taken, key=lambda change: seconds_per_token(change.apply(c)) / before):
+        yield _try(c, change)
+        c = change.apply(c)

@@ -1,0 +1,143 @@
+"""Optimizers: which state tensors they keep for every parameter tensor.
+
+Names of vectors are the implementations' own. PyTorch's default Adam also keeps a step counter per tensor, in host
+memory, which is why none is listed: nothing of it is on the device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from engine.core.errors import EngineError, one_of
+from engine.core.units import Count
+from engine.models.transformer import Parameter
+from engine.numerics.dtypes import FP32, UINT8, DType
+
+Form = Literal["full", "quantized", "factored", "projected", "projector"]
+
+QUANTIZATION_BLOCK = 2048
+"""Elements that share one fp32 scale in 8-bit states (Dettmers et al. 2021, arXiv 2110.02861, section 2.1)."""
+QUANTIZATION_MINIMUM = 4096
+"""Smaller tensors keep fp32 states (bitsandbytes, `min_8bit_size`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateVector:
+    """A state kept per parameter tensor.
+
+    Attributes:
+        name: The implementation's name for it.
+        form: `full` is as large as the parameter; `quantized` holds 8 bits an element and a scale per block;
+            `factored` holds a row and a column of a matrix; `projected` has rank r instead of a matrix's shorter
+            side, and `projector` is the matrix that takes gradients there. Vectors always keep `full` states.
+    """
+
+    name: str
+    form: Form = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class StateTensor:
+    """One tensor of state: its name, which vector it belongs to, elements and format."""
+
+    name: str
+    vector: str
+    elements: Count
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Optimizer:
+    """An optimizer and its states.
+
+    Attributes:
+        name: Short name.
+        title: Name in tables.
+        states: The state vectors kept per parameter tensor.
+        temporaries: Tensors of every parameter's size that the `foreach` update makes while it runs.
+        loop_temporaries: Tensors of one parameter's size that the `for-loop` update makes.
+        source: Who defined the update rule, and whose implementation is meant.
+        rank: Rank of projected states; 0 when there are none.
+    """
+
+    name: str
+    title: str
+    states: tuple[StateVector, ...]
+    temporaries: Count
+    loop_temporaries: Count
+    source: str
+    rank: Count = 0
+
+    def state_tensors(self, parameter: Parameter, dtype: DType) -> Iterator[StateTensor]:
+        """The state of one occurrence of a parameter tensor, where full states have format `dtype`."""
+        for state in self.states:
+            yield from _tensors(self, state, parameter, dtype)
+
+
+def _tensors(optimizer: Optimizer, state: StateVector, p: Parameter, dtype: DType) -> Iterator[StateTensor]:
+    name, matrix = f"{p.name}.{state.name}", len(p.shape) > 1
+    if state.form == "quantized" and p.elements >= QUANTIZATION_MINIMUM:
+        yield StateTensor(name, state.name, p.elements, UINT8)
+        yield StateTensor(f"{name}.scales", state.name, -(-p.elements // QUANTIZATION_BLOCK), FP32)
+    elif state.form == "quantized":
+        yield StateTensor(name, state.name, p.elements, FP32)
+    elif state.form == "factored" and matrix:
+        rows, columns = p.shape
+        yield StateTensor(f"{name}.rows", state.name, rows, dtype)
+        yield StateTensor(f"{name}.columns", state.name, columns, dtype)
+    elif state.form in ("projected", "projector"):
+        # Only the blocks' matrices are projected; embeddings and vectors keep full states and need no projector.
+        if p.role == "matrix" and p.count > 1 and optimizer.rank < min(p.shape):
+            side = max(p.shape) if state.form == "projected" else min(p.shape)
+            yield StateTensor(name, state.name, optimizer.rank * side, dtype)
+        elif state.form == "projected":
+            yield StateTensor(name, state.name, p.elements, dtype)
+    else:
+        yield StateTensor(name, state.name, p.elements, dtype)
+
+
+_ADAM = (StateVector("exp_avg"), StateVector("exp_avg_sq"))
+_ADAM_8BIT = (StateVector("state1", "quantized"), StateVector("state2", "quantized"))
+_GALORE = (
+    StateVector("exp_avg", "projected"), StateVector("exp_avg_sq", "projected"), StateVector("projector", "projector")
+)  # fmt: skip
+
+_OPTIMIZERS = {
+    optimizer.name: optimizer
+    for optimizer in (
+        Optimizer("sgd", "SGD", (), 0, 0, "Robbins and Monro 1951; torch.optim.SGD"),
+        Optimizer(
+            "momentum", "SGD with momentum", (StateVector("momentum_buffer"),), 0, 0, "Polyak 1964; torch.optim.SGD"
+        ),
+        Optimizer("rmsprop", "RMSprop", (StateVector("square_avg"),), 1, 1, "Hinton 2012; torch.optim.RMSprop"),
+        Optimizer("adam", "Adam", _ADAM, 1, 2, "arXiv 1412.6980; torch.optim.Adam"),
+        Optimizer("adamw", "AdamW", _ADAM, 1, 2, "arXiv 1711.05101; torch.optim.AdamW"),
+        Optimizer("adamw-8bit", "8-bit AdamW", _ADAM_8BIT, 0, 0, "arXiv 2110.02861; bitsandbytes AdamW8bit"),
+        Optimizer("adafactor", "Adafactor", (StateVector("exp_avg_sq", "factored"),), 1, 2, "arXiv 1804.04235"),
+        Optimizer("lion", "Lion", (StateVector("exp_avg"),), 1, 2, "arXiv 2302.06675"),
+        Optimizer("galore", "GaLore (Adam, rank 128)", _GALORE, 1, 2, "arXiv 2403.03507", rank=128),
+    )
+}
+
+
+def optimizer(name: str | Optimizer) -> Optimizer:
+    """The optimizer called `name` (an `Optimizer` passes through). Raises `EngineError` for an unknown name."""
+    if isinstance(name, Optimizer):
+        return name
+    if name not in _OPTIMIZERS:
+        raise one_of("optimizer", name, _OPTIMIZERS)
+    return _OPTIMIZERS[name]
+
+
+def galore(rank: Count) -> Optimizer:
+    """GaLore with another rank. Raises `EngineError` for a rank below one."""
+    if rank < 1:
+        raise EngineError(f"rank {rank!r} is not allowed; it must be at least 1")
+    return replace(_OPTIMIZERS["galore"], title=f"GaLore (Adam, rank {rank})", rank=rank)
+
+
+def list_optimizers() -> tuple[str, ...]:
+    """Names of all optimizers."""
+    return tuple(_OPTIMIZERS)

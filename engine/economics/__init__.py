@@ -1,0 +1,1 @@
+"""Money, energy and carbon of a run, and what failures cost it."""

@@ -1,0 +1,227 @@
+"""A symbolic PyTorch tape: writes down what each eager operation computes, in which format, and what it saves.
+
+A framework's forward pass is transcribed line by line against these methods (`engine.graph.blocks`). What is saved
+follows PyTorch 2.13's derivative formulas (`tools/autograd/derivatives.yaml`); formats follow the autocast operation
+lists of `torch.amp`. Where CPU and CUDA kernels differ, `engine.graph.backends` says how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from engine.core.sizes import SEQUENCE, TOKENS, Size, as_size
+from engine.core.units import Count, Ratio
+from engine.graph.backends import Backend
+from engine.graph.ir import Component, Kind, Matmul, Op, Region, Section, Value
+from engine.numerics.dtypes import BOOL, FP32, INT64, DType
+from engine.numerics.precision import Precision
+
+PAIRS = TOKENS * SEQUENCE
+"""Query-key pairs of one head: B T^2."""
+
+
+class Tape:
+    """Collects the operations of one section.
+
+    `prefix` is put before every value's name. With `sequence_shards` above one, norms and residuals are divided among
+    so many devices along the sequence; matrix products see the gathered sequence and save their own shard of it.
+    """
+
+    def __init__(self, prefix: str, precision: Precision, backend: Backend, sequence_shards: Count = 1) -> None:
+        self.precision = precision
+        self.backend = backend
+        self.sequence_shards = sequence_shards
+        self._prefix = prefix
+        self._ops: list[Op] = []
+        self._input: Value | None = None
+        self._region: Region = ""
+
+    def section(self, name: str, count: Count = 1) -> Section:
+        """The section recorded so far."""
+        return Section(name, tuple(self._ops), self._input, count)
+
+    @contextmanager
+    def region(self, name: Region) -> Iterator[None]:
+        """Mark the operations recorded inside as belonging to a region that can be recomputed on its own."""
+        self._region = name
+        yield
+        self._region = ""
+
+    def record(self, op: Op) -> Value:
+        """Append an operation and return its result. What it saves is kept by storage: views cost nothing extra."""
+        saved = tuple(dict.fromkeys(value.storage for value in op.saved))
+        self._ops.append(replace(op, saved=saved, region=self._region))
+        return op.outputs[0]
+
+    def hidden(self, name: str, width: Count) -> Value:
+        """The section's input: a hidden state of `width` per token in the residual stream's format."""
+        size = (TOKENS * width).split(self.sequence_shards)
+        self._input = self.value(name, size, self.precision.residual)
+        return self._input
+
+    def value(
+        self,
+        name: str,
+        size: Size,
+        dtype: DType,
+        component: Component = "activations",
+        *,
+        needs_gradient: bool = True,
+    ) -> Value:
+        """A tensor of this section; as such it costs nothing until an operation saves it."""
+        return Value(self._prefix + name, size, dtype, component, needs_gradient)
+
+    def operation(
+        self,
+        name: str,
+        kind: Kind,
+        inputs: tuple[Value, ...],
+        size: Size,
+        dtype: DType,
+        *,
+        saves: Iterable[Value] = (),
+        saves_result: bool = False,
+        component: Component = "activations",
+        passes_gradient: bool = False,
+    ) -> Value:
+        """Any operation without parameters or products: one result, and what it saves."""
+        out = self.value(name, size, dtype, component)
+        saved = (*saves, out) if saves_result else tuple(saves)
+        return self.record(Op(name, kind, inputs, (out,), saved, passes_gradient=passes_gradient))
+
+    def gather(self, name: str, x: Value) -> Value:
+        """The whole sequence from every device's shard; `x` itself when the sequence is not divided."""
+        if self.sequence_shards == 1:
+            return x
+        return self.operation(f"{name}.gather", "copy", (x,), x.size * self.sequence_shards, x.dtype)
+
+    def scatter(self, name: str, x: Value) -> Value:
+        """This device's shard of the sequence; `x` itself when the sequence is not divided."""
+        if self.sequence_shards == 1:
+            return x
+        return self.operation(f"{name}.scatter", "copy", (x,), x.size.split(self.sequence_shards), x.dtype)
+
+    def embedding(self, name: str, rows: Count, width: Count, indices: Size) -> Value:
+        """Look up one of `rows` rows of `width` per index. Saves the indices (int64)."""
+        index = self.value(f"{name}.indices", indices, INT64, needs_gradient=False)
+        out = self.value(name, indices * width, self.precision.weights)
+        return self.record(Op(name, "embedding", (index,), (out,), (index,), trains=rows * width))
+
+    def split(self, name: str, x: Value, sizes: tuple[tuple[str, Size], ...]) -> tuple[Value, ...]:
+        """Views of `x`, named and sized. Costs nothing forward; backward joins their gradients into one tensor."""
+        views = tuple(Value(f"{x.name}.{part}", size, x.dtype, view_of=x) for part, size in sizes)
+        self.record(Op(name, "view", (x,), views))
+        return views
+
+    def table(self, name: str, size: Size) -> Value:
+        """A constant table in the residual stream's format, made without gradient and kept for every layer's use."""
+        out = self.value(name, size, self.precision.residual, needs_gradient=False)
+        return self.record(Op(name, "elementwise", (), (out,), (out,)))
+
+    def cast(self, name: str, x: Value, dtype: DType) -> Value:
+        """`x.to(dtype)`: nothing happens when the format is already right. Saves nothing."""
+        if x.dtype == dtype:
+            return x
+        return self.operation(f"{name}.cast", "cast", (x,), x.size, dtype, component=x.component)
+
+    def linear(
+        self,
+        name: str,
+        x: Value,
+        inputs: Count,
+        outputs: Count,
+        *,
+        bias: bool,
+        component: Component = "activations",
+        shard: Value | None = None,
+    ) -> Value:
+        """`x @ weight.T + bias` for every token. Saves its input, and the weight's cast under autocast.
+
+        When `x` was gathered from a `shard`, the shard is saved and gathered again in backward.
+        """
+        compute = self.precision.compute
+        x = self.cast(name, x, compute)
+        kept = x
+        if shard and self.sequence_shards > 1:
+            kept = shard if shard.dtype == compute else self.value(f"{name}.shard", shard.size, compute)
+        saved: tuple[Value, ...] = (kept,)
+        if self.precision.autocast:
+            weight = self.value(f"{name}.weight.cast", as_size(inputs * outputs), compute, "casts")
+            saved = (kept, weight)
+        out = self.value(name, TOKENS * outputs, compute, component)
+        product = Matmul(as_size(1), TOKENS, as_size(outputs), as_size(inputs))
+        weights = inputs * outputs + (outputs if bias else 0)
+        return self.record(Op(name, "matmul", (x,), (out,), saved, (product,), weights, compute, trains=weights))
+
+    def layer_norm(self, name: str, x: Value, width: Count, *, bias: bool) -> Value:
+        """Layer normalization. Saves its input, mean and reciprocal deviation; in fp32 under autocast."""
+        x = self.cast(name, x, self.precision.weights)
+        statistics = FP32 if self.backend.fp32_statistics else x.dtype
+        mean, rstd = (
+            self.value(f"{name}.{part}", TOKENS, statistics, needs_gradient=False) for part in ("mean", "rstd")
+        )
+        out = self.value(name, x.size, x.dtype)
+        weights, dtype = 2 * width if bias else width, self.precision.weights
+        saved = (x, mean, rstd)
+        return self.record(
+            Op(name, "norm", (x,), (out, mean, rstd), saved, weights=weights, weight_dtype=dtype, trains=weights)
+        )
+
+    def scale_by_weight(self, name: str, x: Value, width: Count) -> Value:
+        """`weight * x` for a weight of `width`, broadcast over tokens. Saves `x`, which the weight's gradient needs."""
+        out = self.value(name, x.size, wider(x.dtype, self.precision.weights))
+        weights, dtype = width, self.precision.weights
+        return self.record(
+            Op(name, "elementwise", (x,), (out,), (x,), weights=weights, weight_dtype=dtype, trains=weights)
+        )
+
+    def activation(self, name: str, x: Value) -> Value:
+        """A fused pointwise nonlinearity (GELU, SiLU). Saves its input."""
+        return self.operation(name, "elementwise", (x,), x.size, x.dtype, saves=(x,))
+
+    def relu(self, name: str, x: Value) -> Value:
+        """ReLU. Saves its result, which the next operation usually saves too."""
+        return self.operation(name, "elementwise", (x,), x.size, x.dtype, saves_result=True)
+
+    def multiply(self, name: str, a: Value, b: Value) -> Value:
+        """A product of two tensors. Saves each factor that the other one's gradient needs."""
+        saves = [kept for kept, other in ((a, b), (b, a)) if other.needs_gradient]
+        larger = max(a, b, key=lambda value: value.size(2, 2))
+        return self.operation(name, "elementwise", (a, b), larger.size, wider(a.dtype, b.dtype), saves=saves)
+
+    def add(self, name: str, a: Value, b: Value) -> Value:
+        """A sum, in the wider of both formats; the smaller operand is broadcast. Saves nothing."""
+        larger = max(a, b, key=lambda value: value.size(2, 2))
+        dtype = wider(a.dtype, b.dtype)
+        return self.operation(name, "elementwise", (a, b), larger.size, dtype, passes_gradient=True)
+
+    def copy(self, name: str, x: Value) -> Value:
+        """A contiguous copy. Saves nothing."""
+        return self.operation(name, "copy", (x,), x.size, x.dtype, passes_gradient=True)
+
+    def dropout(self, name: str, x: Value, probability: Ratio) -> Value:
+        """Dropout. Saves a mask, or does nothing at probability 0."""
+        if probability == 0:
+            return x
+        dtype = BOOL if self.backend.byte_masks else x.dtype
+        mask = self.value(f"{name}.mask", x.size, dtype, needs_gradient=False)
+        out = self.value(name, x.size, x.dtype)
+        return self.record(Op(name, "dropout", (x,), (out, mask), (mask,)))
+
+    def cross_entropy(self, name: str, logits: Value, dtype: DType) -> Value:
+        """Mean cross-entropy computed in `dtype`. Saves the log-probabilities and the targets (int64)."""
+        logits = self.cast(name, logits, dtype)
+        targets = self.value(f"{name}.targets", TOKENS, INT64, needs_gradient=False)
+        log_probabilities = self.operation(
+            f"{name}.log_softmax", "softmax", (logits,), logits.size, dtype, saves_result=True, component="logits"
+        )
+        inputs = (log_probabilities, targets)
+        total_weight = self.value(f"{name}.total_weight", as_size(1), dtype, needs_gradient=False)
+        return self.operation(name, "loss", inputs, as_size(1), dtype, saves=(*inputs, total_weight))
+
+
+def wider(a: DType, b: DType) -> DType:
+    """The format that PyTorch promotes an operation on two formats to."""
+    return a if a.bits >= b.bits else b

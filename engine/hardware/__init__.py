@@ -1,0 +1,1 @@
+"""What a run runs on: accelerators, the links between them, storage, nodes joined to a cluster."""

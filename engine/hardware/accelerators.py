@@ -1,0 +1,178 @@
+"""Accelerators: memory, bandwidth, dense peaks by number format and accumulator, power.
+
+Peaks are dense: sparse figures, which assume that half of all weights are zero, have no place here. On NVIDIA GeForce
+cards the rate depends on the accumulator: training accumulates 16-bit products in fp32, which runs at half the rate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from engine.core.errors import EngineError
+from engine.core.records import Source, read_record, record_names, take_sources
+from engine.core.units import Bytes, BytesPerSecond, Count, Dollars, FlopsPerSecond, Gigabytes, Watts
+
+DRIVER_RESERVE: Bytes = 512 * 2**20
+"""Bytes of a GPU's memory that the driver keeps and no program can allocate; an assumption between what is reported.
+
+An A100 leaves CUDA 40,339 of its 40,960 MiB (https://github.com/bottlerocket-os/bottlerocket/pull/3873), a B200 178.35
+of 179.06 GiB (https://github.com/pytorch/ao/pull/4002), a GeForce card under Windows everything.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """A dense peak: operand format `dtype`, accumulator format `accumulate`, and the rate."""
+
+    dtype: str
+    accumulate: str
+    flops_per_second: FlopsPerSecond
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """The fastest matrix product anyone has published for the chip: `shape` is `MxNxK`, operands are `dtype`."""
+
+    dtype: str
+    flops_per_second: FlopsPerSecond
+    shape: str
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Sustained:
+    """A large matrix product of random data at the power limit: what a chip keeps up, where a ceiling is its best.
+
+    Zeros and small integers flip fewer transistors than real data, and a short product ends before the power limit
+    lowers the clock; either can make a product 5 to 15 % faster than it is in training.
+    Source: H. He 2024, thonking.ai, "Strangely, matrix multiplications run faster when given predictable data".
+    """
+
+    dtype: str
+    flops_per_second: FlopsPerSecond
+    shape: str
+    source: Source
+
+    @property
+    def sizes(self) -> tuple[Count, Count, Count]:
+        """Rows and columns of the result, and the depth of the sum."""
+        m, n, k = (int(size) for size in self.shape.split("x"))
+        return m, n, k
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionCeiling:
+    """The fastest fused attention published for the chip, 16 bit, head size 128, for each pass by itself."""
+
+    forward: FlopsPerSecond
+    backward: FlopsPerSecond
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a card costs, per hour when rented or once when bought, and who asked that and when."""
+
+    dollars: Dollars
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Accelerator:
+    """One chip or card.
+
+    Attributes:
+        name: Short name, e.g. `"h100-sxm"`.
+        title: Name on the data sheet.
+        memory_bytes: All memory as the driver reports it: an H100 sold with 80 GB has 81,559 MiB, 85.5e9 bytes.
+        nominal_gb: The number on the box, for display. On GPUs it is neither decimal nor binary.
+        bandwidth: Peak rate of the device memory.
+        peaks: Dense peaks.
+        tdp: Thermal design power of the chip or card.
+        sources: Where the figures come from.
+        memory_source: Who saw the driver's total, or None where the data sheet is exact.
+        multiprocessors: Streaming multiprocessors, which share out the tiles of a matrix product; 0 for other chips.
+        links: Names of the links it has (`engine.hardware.links`), the fastest first; none for a chip that works alone.
+        ceilings: Measured matrix products, at most one per number format.
+        sustained: Measured products of random data at the power limit, at most one per number format.
+        attention: Measured fused attention, or None.
+        rent: Dollars per hour, or None when no price is on record.
+        purchase: Dollars, or None when no price is on record.
+    """
+
+    name: str
+    title: str
+    memory_bytes: Bytes
+    nominal_gb: Gigabytes
+    bandwidth: BytesPerSecond
+    peaks: tuple[Peak, ...]
+    tdp: Watts
+    sources: tuple[Source, ...]
+    memory_source: Source | None = None
+    multiprocessors: Count = 0
+    links: tuple[str, ...] = ()
+    ceilings: tuple[Ceiling, ...] = ()
+    sustained: tuple[Sustained, ...] = ()
+    attention: AttentionCeiling | None = None
+    rent: Price | None = None
+    purchase: Price | None = None
+
+    @property
+    def usable_bytes(self) -> Bytes:
+        """Memory that programs can allocate: all of it, less what the driver of an NVIDIA GPU keeps."""
+        return self.memory_bytes - (DRIVER_RESERVE if self.multiprocessors else 0)
+
+    def peak(self, dtype: str, accumulate: str = "fp32") -> FlopsPerSecond:
+        """Dense peak for operands of `dtype` with the given accumulator.
+
+        Raises `EngineError` when the chip has no such mode (a V100 has no bf16).
+        """
+        for entry in self.peaks:
+            if (entry.dtype, entry.accumulate) == (dtype, accumulate):
+                return entry.flops_per_second
+        modes = ", ".join(f"{entry.dtype}/{entry.accumulate}" for entry in self.peaks)
+        raise EngineError(f"{self.name} has no peak for {dtype!r} accumulated in {accumulate!r}; allowed: {modes}")
+
+    def ceiling(self, dtype: str) -> Ceiling | None:
+        """The measured matrix-product ceiling for operands of `dtype`, or None when none is published."""
+        return next((entry for entry in self.ceilings if entry.dtype == dtype), None)
+
+
+@cache
+def accelerator(name: str) -> Accelerator:
+    """The accelerator called `name`, e.g. `accelerator("h100-sxm")`. Raises `EngineError` for an unknown name."""
+    record = read_record("accelerators", name)
+    sources = take_sources(record, f"accelerators/{name}")
+    peaks = tuple(Peak(p["dtype"], p["accumulate"], float(p["flops_per_second"])) for p in record.pop("peaks"))
+    record["memory_source"] = _origin(record.pop("memory")) if "memory" in record else None
+    record["bandwidth"] = float(record.pop("bandwidth_bytes_per_second"))
+    record["tdp"] = float(record.pop("tdp_watts"))
+    record["links"] = tuple(record.get("links", ()))
+    record["ceilings"] = tuple(Ceiling(*_product(entry)) for entry in record.get("ceilings", ()))
+    record["sustained"] = tuple(Sustained(*_product(entry)) for entry in record.get("sustained", ()))
+    if "attention" in record:
+        entry = record["attention"]
+        record["attention"] = AttentionCeiling(float(entry["forward"]), float(entry["backward"]), _origin(entry))
+    for deal in ("rent", "purchase"):
+        if deal in record:
+            record[deal] = _price(record[deal])
+    return Accelerator(name=name, peaks=peaks, sources=sources, **record)
+
+
+def _product(entry: dict[str, Any]) -> tuple[str, FlopsPerSecond, str, Source]:
+    return entry["dtype"], float(entry["flops_per_second"]), entry["shape"], _origin(entry)
+
+
+def _price(entry: dict[str, Any]) -> Price:
+    return Price(float(entry["dollars"]), _origin(entry))
+
+
+def _origin(entry: dict[str, Any]) -> Source:
+    return Source(entry["url"], entry["date"], entry.get("note", ""), entry.get("verified", ""))
+
+
+def list_accelerators() -> tuple[str, ...]:
+    """Names of all accelerators that `accelerator` knows."""
+    return record_names("accelerators")

@@ -1,0 +1,120 @@
+"""Static memory: the named tensors that do not depend on the batch, on one device of a layout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from engine.config.layout import Layout, Stage
+from engine.config.optimizers import Optimizer
+from engine.config.recipe import Recipe
+from engine.core.units import Count
+from engine.memory.tensors import Place, Tensor
+from engine.models.transformer import Parameter, Transformer
+from engine.numerics.dtypes import DType
+from engine.numerics.precision import Precision
+
+EMBEDDINGS = ("wte.", "wpe.", "ln_0.")
+
+
+@lru_cache(maxsize=512)
+def stage_parameters(stage: Stage) -> tuple[Parameter, ...]:
+    """The parameter tensors of a pipeline stage's tensor shard, each with how often it occurs there.
+
+    A last stage of a tied model holds its own copy of the token embedding for the head (Megatron-LM).
+    """
+    return tuple(_parameters(stage.model, stage))
+
+
+def _parameters(m: Transformer, stage: Stage) -> Iterator[Parameter]:
+    for p in m.parameter_tensors:
+        if p.name.startswith("blocks."):
+            yield Parameter(p.name, p.shape, p.role, stage.blocks)
+        elif p.name.startswith(EMBEDDINGS):
+            if stage.first:
+                yield p
+            elif p.name == "wte.weight" and m.tied:
+                yield Parameter("lm_head.weight", p.shape, "matrix")
+        elif stage.last:
+            yield p
+
+
+@lru_cache(maxsize=512)
+def static_tensors(
+    stage: Stage, layout: Layout, optimizer: Optimizer, precision: Precision, recipe: Recipe, buckets: bool
+) -> tuple[Tensor, ...]:
+    """Parameters, master copy, gradients and optimizer states of a stage, and what sharding needs besides.
+
+    Args:
+        stage: The pipeline stage.
+        layout: How devices divide the work.
+        optimizer: The optimizer.
+        precision: The precision mode.
+        recipe: The choices of the step.
+        buckets: Whether data parallelism copies all gradients into buckets (PyTorch's DDP as it comes).
+    """
+    return tuple(_static(stage, layout, optimizer, precision, recipe, buckets))
+
+
+def _static(
+    stage: Stage, layout: Layout, optimizer: Optimizer, precision: Precision, recipe: Recipe, buckets: bool
+) -> Iterator[Tensor]:
+    parameters = stage_parameters(stage)
+    states_at: Place = "device" if recipe.offload == "none" else "host"
+    gradients_at: Place = "host" if recipe.offload == "gradients" else "device"
+
+    def tensor(
+        p: Parameter,
+        suffix: str,
+        component: str,
+        elements: Count,
+        dtype: DType,
+        zero: int,
+        place: Place,
+        part: str = "",
+    ) -> Tensor:
+        sharded = layout.data > 1 and layout.zero >= zero
+        share = -(-elements // layout.data) if sharded else elements
+        groups = (["tensor"] if layout.tensor > 1 else []) + (["data"] if sharded else [])
+        return Tensor(p.name + suffix, component, share, dtype, p.count, part, "+".join(groups), place)
+
+    for p in parameters:
+        yield tensor(p, "", "parameters", p.elements, precision.weights, 3, "device")
+    if precision.master:
+        for p in parameters:
+            yield tensor(p, ".master", "master", p.elements, precision.master, 1, states_at)
+    # PyTorch runs an update as soon as a parameter's gradient is there, so no two are alive at once.
+    held = _largest_parameter(parameters) if recipe.optimizer_in_backward else parameters
+    for p in held:
+        yield tensor(p, ".grad", "gradients", p.elements, precision.gradients, 2, gradients_at)
+        if precision.accumulation:
+            yield tensor(p, ".grad_sum", "gradients", p.elements, precision.accumulation, 2, gradients_at, "sum")
+    for p in parameters:
+        for state in optimizer.state_tensors(p, precision.states):
+            suffix = state.name.removeprefix(p.name)
+            yield tensor(p, suffix, "optimizer", state.elements, state.dtype, 1, states_at, state.vector)
+    if layout.data > 1 and layout.zero == 0 and buckets:
+        for p in parameters:
+            yield Tensor(f"{p.name}.bucket", "buckets", p.elements, precision.gradients, p.count)
+    if (layout.data > 1 and layout.zero >= 2) or recipe.offload == "gradients":
+        for p in _largest_layer(parameters):
+            yield Tensor(f"{p.name}.bucket", "buckets", p.elements, precision.gradients, p.count)
+    if layout.data > 1 and layout.zero == 3:
+        # The block at work and the next one, fetched ahead.
+        for p in (p for p in parameters if p.name.startswith("blocks.")):
+            yield Tensor(f"{p.name}.gathered", "gathered", p.elements, precision.weights, 2)
+
+
+def _largest_parameter(parameters: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
+    largest = max(parameters, key=lambda p: p.elements)
+    return (Parameter(largest.name, largest.shape, largest.role),)
+
+
+def _largest_layer(parameters: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
+    """The parameters of one block, or the largest of the others where it is larger than a block."""
+    block = tuple(Parameter(p.name, p.shape, p.role) for p in parameters if p.name.startswith("blocks."))
+    others = [p for p in parameters if not p.name.startswith("blocks.")]
+    largest = max(others, key=lambda p: p.elements, default=None)
+    if largest and largest.elements > sum(p.elements for p in block):
+        return (largest,)
+    return block

@@ -1,0 +1,1 @@
+"""Transformers by name or by shape, and every parameter tensor they have."""

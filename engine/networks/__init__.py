@@ -1,0 +1,1 @@
+"""Models that are no transformers: convolutions, recurrent nets, recommenders."""

@@ -1,0 +1,78 @@
+"""Precision modes: which number format each kind of training tensor has.
+
+| mode | weights | gradients | master | states | compute | convention |
+|---|---|---|---|---|---|---|
+| `fp32` | fp32 | fp32 | none | fp32 | fp32 | everything in single precision |
+| `amp-fp16`, `amp-bf16` | fp32 | fp32 | none | fp32 | 16 bit | torch autocast over fp32 parameters |
+| `fp16`, `bf16` | 16 bit | 16 bit | none | 16 bit | 16 bit | pure 16 bit, `model.to(dtype)` |
+| `mixed` | fp16 | fp16 | fp32 | fp32 | fp16 | Micikevicius et al. 2018; ZeRO, arXiv 1910.02054, section 3.1 |
+| `megatron` | bf16 | fp32 | fp32 | fp32 | bf16 | Megatron-LM: gradients accumulate in fp32 |
+| `deepspeed` | bf16 | bf16 + fp32 | fp32 | fp32 | bf16 | DeepSpeed's `BF16_Optimizer`: fp32 sums beside gradients |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.core.errors import one_of
+from engine.numerics.dtypes import BF16, FP16, FP32, DType
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """The formats of one precision mode.
+
+    Attributes:
+        name: The mode's name.
+        weights: What the model's parameters are stored in.
+        gradients: What parameter gradients are stored in.
+        master: A second copy of the parameters that the optimizer updates, or None.
+        states: What each optimizer state vector is stored in.
+        compute: What matrix products read and write.
+        autocast: Whether 16-bit casts of fp32 weights are made for the matrix products and kept until backward, while
+            normalizations, the residual stream and the loss stay in fp32 (torch autocast).
+        accumulation: What gradients are summed in when the sums are tensors of their own beside `gradients`, or None.
+    """
+
+    name: str
+    weights: DType
+    gradients: DType
+    master: DType | None
+    states: DType
+    compute: DType
+    autocast: bool = False
+    accumulation: DType | None = None
+
+    @property
+    def residual(self) -> DType:
+        """The format of the residual stream between blocks."""
+        return self.weights
+
+
+_MODES = {
+    mode.name: mode
+    for mode in (
+        Precision("fp32", FP32, FP32, None, FP32, FP32),
+        Precision("amp-fp16", FP32, FP32, None, FP32, FP16, autocast=True),
+        Precision("amp-bf16", FP32, FP32, None, FP32, BF16, autocast=True),
+        Precision("fp16", FP16, FP16, None, FP16, FP16),
+        Precision("bf16", BF16, BF16, None, BF16, BF16),
+        Precision("mixed", FP16, FP16, FP32, FP32, FP16),
+        Precision("megatron", BF16, FP32, FP32, FP32, BF16),
+        Precision("deepspeed", BF16, BF16, FP32, FP32, BF16, accumulation=FP32),
+    )
+}
+
+
+def precision(mode: str | Precision) -> Precision:
+    """The precision mode called `mode` (a `Precision` passes through). Raises `EngineError` for an unknown name."""
+    if isinstance(mode, Precision):
+        return mode
+    if mode not in _MODES:
+        raise one_of("precision", mode, _MODES)
+    return _MODES[mode]
+
+
+def list_precisions() -> tuple[str, ...]:
+    """Names of all precision modes."""
+    return tuple(_MODES)

@@ -1,0 +1,112 @@
+"""Tensor parallelism: what each layer sends, with and without sequence parallelism, in the papers' closed forms.
+
+Every transformer block ends two column-row pairs, attention and MLP. Each pair needs one all-reduce of b s h elements
+in the forward pass (Megatron's g) and one in the backward pass (f). Sequence parallelism replaces each by a
+reduce-scatter and an all-gather, which together send the same bytes, and divides the activations between the pairs.
+
+Sources: Shoeybi et al. 2019, arXiv 1909.08053, section 3; Korthikanti et al. 2022, arXiv 2205.05198, sections
+4.2.1-4.2.2.
+"""
+
+from __future__ import annotations
+
+from engine.core.arrays import require_at_least
+from engine.core.errors import EngineError
+from engine.core.units import Bytes, Count, Ratio, Traffic
+from engine.parallel.collectives import all_reduce_factor
+
+
+def all_reduces_per_layer(recompute: bool = False) -> Count:
+    """All-reduces of b s h elements per layer and micro-batch: 2 forward, 2 backward, 2 when the forward reruns."""
+    return 6 if recompute else 4
+
+
+def bytes_sent_per_layer(
+    micro_batch: Count,
+    sequence: Count,
+    hidden: Count,
+    tensor_parallel: Count,
+    element_bytes: Bytes = 2,
+    recompute: bool = False,
+) -> Traffic:
+    """Bytes each device sends per layer and micro-batch, the same with and without sequence parallelism.
+
+    `all_reduces_per_layer * 2 (t-1)/t * b s h * element_bytes`. Arguments may be NumPy arrays.
+    """
+    for what, value in (("micro-batch", micro_batch), ("sequence", sequence), ("hidden size", hidden)):
+        require_at_least(what, value, 1)
+    volume = micro_batch * sequence * hidden * element_bytes
+    return all_reduces_per_layer(recompute) * all_reduce_factor(tensor_parallel) * volume
+
+
+def activation_bytes_per_layer(
+    sequence: Count,
+    micro_batch: Count,
+    hidden: Count,
+    heads: Count,
+    tensor_parallel: Count = 1,
+    *,
+    sequence_parallel: bool = False,
+    recompute: str = "none",
+) -> Traffic:
+    """Activation bytes of one layer by the equations of Korthikanti et al., 16-bit with dropout.
+
+    | technique | bytes |
+    |---|---|
+    | none | s b h (34 + 5 a s / h) |
+    | tensor parallel | s b h (10 + 24/t + 5 a s / (h t)) |
+    | tensor + sequence parallel | s b h (34/t + 5 a s / (h t)) |
+    | tensor parallel, selective recompute | s b h (10 + 24/t) |
+    | tensor + sequence parallel, selective | s b h (34/t) |
+    | full recompute | 2 s b h |
+
+    These are the paper's, for Megatron-LM's kernels of 2022; `engine.memory.ledger` counts what PyTorch keeps.
+
+    Args:
+        sequence: s, tokens in a sequence.
+        micro_batch: b, sequences.
+        hidden: h.
+        heads: a.
+        tensor_parallel: t.
+        sequence_parallel: Whether layer norms and dropouts are divided along the sequence.
+        recompute: `"none"`, `"selective"` (attention core) or `"full"` (keep the layer's input only).
+
+    Raises:
+        EngineError: Unknown `recompute`, or a size below one.
+
+    Source: arXiv 2205.05198, equations 1, 2 and 4 and table 2.
+    """
+    for what, value in (("sequence", sequence), ("micro-batch", micro_batch), ("hidden size", hidden)):
+        require_at_least(what, value, 1)
+    require_at_least("heads", heads, 1)
+    require_at_least("tensor parallel size", tensor_parallel, 1)
+    if recompute not in ("none", "selective", "full"):
+        raise EngineError(f"recompute {recompute!r} is unknown; allowed: none, selective, full")
+    sbh = sequence * micro_batch * hidden
+    if recompute == "full":
+        return 2 * sbh
+    linear = 34 / tensor_parallel if sequence_parallel else 10 + 24 / tensor_parallel
+    core = 5 * heads * sequence / (hidden * tensor_parallel) if recompute == "none" else 0
+    return sbh * (linear + core)
+
+
+def divides(heads: Count, kv_heads: Count, ffn: Count, tensor_parallel: Count) -> bool:
+    """Whether a model can be cut `tensor_parallel` ways along its heads and its feed-forward width.
+
+    Fewer key/value heads than devices are replicated, so then their number must divide the devices instead. The
+    vocabulary is no obstacle: frameworks pad it.
+    """
+    kv_fits = kv_heads % tensor_parallel == 0 or tensor_parallel % kv_heads == 0
+    return heads % tensor_parallel == 0 and ffn % tensor_parallel == 0 and kv_fits
+
+
+def communication_to_compute(hidden: Count, tensor_parallel: Count, flops_per_byte: Ratio) -> Ratio:
+    """Seconds of sending over seconds of computing for one layer's linear parts.
+
+    Communication is `4 * 2 (t-1)/t * b s h * 2` bytes, compute `72 b s h^2 / t` FLOPs (forward and backward), so the
+    ratio is `16 (t-1) R / (72 h)` with R the device's FLOPs per second over its link's bytes per second. It does not
+    depend on the batch: wider layers hide communication, larger batches do not.
+    """
+    require_at_least("hidden size", hidden, 1)
+    require_at_least("tensor parallel size", tensor_parallel, 1)
+    return 16 * (tensor_parallel - 1) * flops_per_byte / (72 * hidden)

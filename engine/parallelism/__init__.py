@@ -1,1 +1,0 @@
-"""Parallel training: what is divided, what is sent, what waits."""

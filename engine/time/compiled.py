@@ -1,0 +1,171 @@
+"""Kernels made ready for many evaluations: each phase of a step as seconds that are polynomials of batch and sequence.
+
+What depends only on model, configuration and chip is done once here: rates, tiles, and the sum of everything that is
+bound by memory traffic, which is one polynomial however many kernels there are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from engine.core.polynomial import Polynomial, polynomial
+from engine.core.sizes import NOTHING, TOKENS, Size, as_size
+from engine.core.units import BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds
+from engine.graph.ir import Matmul
+from engine.graph.kernels import Kernel, Phase
+from engine.hardware.accelerators import Accelerator
+from engine.time.gemm import (
+    SIXTEEN_BIT,
+    DeepProduct,
+    RowProduct,
+    Rows,
+    deep_product,
+    gemm_seconds,
+    row_product,
+    sustained,
+)
+from engine.time.roofline import STREAM_EFFICIENCY
+
+ATTENTION_SHARES: tuple[Ratio, Ratio] = (0.73, 0.63)
+"""Shares of the dense peak that fused attention reaches forward and backward at head size 128, if none is on record.
+
+FlashAttention-2's best on an A100 (arXiv 2307.08691); Hopper's are on record and lower, 335 and 322 of 989 TFLOP/s.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A matrix product: its shape, the rate of its format, and its traffic in seconds."""
+
+    shape: RowProduct | DeepProduct | Matmul
+    rate: FlopsPerSecond
+    traffic: Polynomial
+
+    def arithmetic(self, batch: Count, sequence: Count, rows: Rows, units: Count) -> Seconds:
+        """Seconds of arithmetic alone; `rows` are the tokens."""
+        if isinstance(self.shape, RowProduct):
+            return self.shape.seconds(rows)
+        if isinstance(self.shape, DeepProduct):
+            return self.shape.seconds(rows.count, rows.math)
+        p = self.shape
+        m, n, k, count = (size(batch, sequence) for size in (p.m, p.n, p.k, p.count))
+        return gemm_seconds(m, n, k, self.rate, units, count)
+
+
+CountedProduct = tuple[Product, tuple[tuple[Phase, Count], ...]]
+"""A product and how often it runs in each phase of a micro-batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class FusedAttention:
+    """Fused attention: seconds of its arithmetic in full, seconds of its traffic, and how often it runs."""
+
+    arithmetic: Polynomial
+    traffic: Polynomial
+    count: Count
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseWork:
+    """What runs in one phase of a micro-batch besides matrix products.
+
+    Attributes:
+        attention: Fused attention kernels.
+        moved: Seconds of all kernels that are bound by traffic.
+        arithmetic: Seconds of kernels without products that are bound by arithmetic, on the smallest chips.
+        launches: Kernels, those of products included.
+    """
+
+    attention: tuple[FusedAttention, ...]
+    moved: Polynomial
+    arithmetic: Polynomial
+    launches: Count
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """Prepares the phases of one step on one chip; equal products of different phases are kept once.
+
+    Attributes:
+        chip: The accelerator.
+        tf32: Whether fp32 products may round their operands to TF32.
+        head_size: Of attention.
+        products: Every distinct product so far, with how often it runs in each phase.
+    """
+
+    chip: Accelerator
+    tf32: bool
+    head_size: Count
+    products: dict[Product, Counter[Phase]] = field(default_factory=dict)
+
+    @property
+    def streaming(self) -> BytesPerSecond:
+        """Bytes per second of long streams."""
+        return STREAM_EFFICIENCY * self.chip.bandwidth
+
+    def name(self, dtype: str) -> str:
+        """The format in which products of `dtype` run."""
+        return "tf32" if dtype == "fp32" and self.tf32 else dtype
+
+    def attention_rate(self, dtype: str, phase: Phase) -> FlopsPerSecond:
+        """FLOPs per second of fused attention. A smaller head leaves more exponentials per product."""
+        peak = self.chip.peak(dtype)
+        measured = self.chip.attention if dtype in SIXTEEN_BIT else None
+        forward, backward = (peak * share for share in ATTENTION_SHARES)
+        if measured:
+            forward, backward = measured.forward, measured.backward
+        full = backward if phase == "backward" else forward
+        # One exponential per score takes about a third of the time of its products at head size 128.
+        rate = full * (1 + 1 / 3) / (1 + 128 / (3 * self.head_size)) if self.head_size < 128 else full
+        return min(rate, peak)
+
+    def gather(self, kernels: Iterable[Kernel]) -> PhaseWork:
+        """Sort kernels of one phase by what bounds them; traffic and small arithmetic become one polynomial each."""
+        attention: list[FusedAttention] = []
+        moved = arithmetic = NOTHING
+        launches = 0
+        streaming = self.streaming
+        vector_rate = self.chip.peak("fp32")
+        for kernel in kernels:
+            launches += kernel.count
+            dtype = self.name(kernel.dtype.name) if kernel.dtype else ""
+            traffic = polynomial(kernel.bytes, 1 / streaming)
+            if kernel.product is not None:
+                rate = sustained(self.chip, dtype)
+                product = Product(self.shape(kernel.product, rate), rate, traffic)
+                self.products.setdefault(product, Counter())[kernel.phase] += kernel.count
+            elif kernel.kind == "attention":
+                seconds = polynomial(kernel.flops, 1 / self.attention_rate(dtype, kernel.phase))
+                attention.append(FusedAttention(seconds, traffic, kernel.count))
+            elif kernel.flops(1, 1024) * streaming > kernel.bytes(1, 1024) * vector_rate:
+                arithmetic = arithmetic + kernel.flops * kernel.count
+            else:
+                moved = moved + kernel.bytes * kernel.count
+        return PhaseWork(
+            attention=tuple(attention),
+            moved=polynomial(moved, 1 / streaming),
+            arithmetic=polynomial(arithmetic, 1 / vector_rate),
+            launches=launches,
+        )
+
+    def counted(self) -> tuple[CountedProduct, ...]:
+        """Every distinct product with how often it runs in which phase."""
+        return tuple((product, tuple(counts.items())) for product, counts in self.products.items())
+
+    def shape(self, product: Matmul, rate: FlopsPerSecond) -> RowProduct | DeepProduct | Matmul:
+        """A product over tokens made ready for many evaluations; others stay as they are."""
+        units = self.chip.multiprocessors
+        if product.count != as_size(1):
+            return product
+        if product.m == TOKENS:
+            return row_product(_constant(product.n), _constant(product.k), rate, units)
+        return deep_product(_constant(product.m), _constant(product.n), rate, units)
+
+
+def _constant(size: Size) -> Count:
+    """The value of a size that depends neither on batch nor on sequence."""
+    ((power, value),) = size.terms
+    assert power == (0, 0)
+    return value

@@ -1,0 +1,250 @@
+"""Matrix products: how fast a shape can run, from tiles, waves of tiles, and the depth of the sum.
+
+A product is cut into tiles of the result; each multiprocessor works on one tile at a time. Three things keep a shape
+below what the chip keeps up. Tile quantization: tiles that stick out over the edge compute nothing useful. Wave
+quantization: the last wave of tiles leaves multiprocessors idle. Depth: every tile fills and drains a pipeline, which
+a short sum does not pay back. A batch of 33 is slower than 32 only when it starts a new tile or a new wave: warps of
+32 threads have nothing to do with the batch.
+
+Source: NVIDIA, "Matrix Multiplication Background User's Guide", sections Tile Quantization and Wave Quantization.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+
+from engine.core.arrays import Numbers, ceil, maximum, minimum, numbers, require_at_least, where
+from engine.core.units import Count, Flops, FlopsPerSecond, Ratio, Seconds
+from engine.hardware.accelerators import Accelerator
+
+TYPICAL_CEILING: Ratio = 0.83
+"""Share of the dense peak that the best product reaches where nothing was published.
+
+The mean of what was: A100 SXM 0.869 and PCIe 0.811, GH200 0.838, H100 0.803 (the records' `ceilings`).
+"""
+
+SIXTEEN_BIT = ("bf16", "fp16")
+"""Formats whose products run in the same units at the same rate."""
+
+PIPELINE_DEPTH: Count = 128
+"""Elements of the sum that filling and draining a tile's pipeline is worth: four stages of 32. An assumption."""
+
+SPLIT_DEPTH: Count = 1024
+"""A sum is split among multiprocessors only into parts at least this deep. An assumption."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A tile of m by n results and its rate relative to the largest tiles.
+
+    A tile of m by n reads m + n values for every m n products, so small tiles are bound by the on-chip memory.
+    """
+
+    m: Count
+    n: Count
+    efficiency: Ratio
+
+
+TILES = (Tile(128, 256, 1.0), Tile(128, 128, 0.95), Tile(64, 64, 0.55))
+"""Tiles that a library chooses from; rates relative to the largest, after figure 8 of NVIDIA's guide."""
+
+TILE_HEIGHTS = tuple(sorted({tile.m for tile in TILES}))
+
+
+def ceiling(chip: Accelerator, dtype: str) -> FlopsPerSecond:
+    """FLOPs per second of the best matrix product: measured if published, else a typical share of the dense peak.
+
+    Args:
+        chip: The accelerator.
+        dtype: Operand format, e.g. `"bf16"`; products accumulate in fp32.
+
+    Raises:
+        EngineError: The chip has no such mode.
+    """
+    measured, peak = chip.ceiling(dtype), chip.peak(dtype)
+    if measured is None and dtype in SIXTEEN_BIT:
+        measured = next((entry for entry in chip.ceilings if entry.dtype in SIXTEEN_BIT), None)
+    return min(measured.flops_per_second, peak) if measured else TYPICAL_CEILING * peak
+
+
+def sustained(chip: Accelerator, dtype: str) -> FlopsPerSecond:
+    """FLOPs per second that a product without quantization keeps up on real data at the power limit.
+
+    The published product's rate over this model's own efficiency at its shape, so that tiles, waves and depth are not
+    counted twice; never above the ceiling, and the ceiling where no such product is published.
+
+    Args:
+        chip: The accelerator.
+        dtype: Operand format. The 16-bit formats share tensor cores and so a record.
+
+    Raises:
+        EngineError: The chip has no such mode.
+    """
+    best = ceiling(chip, dtype)
+    alike = SIXTEEN_BIT if dtype in SIXTEEN_BIT else (dtype,)
+    found = next((entry for entry in chip.sustained if entry.dtype in alike), None)
+    if found is None:
+        return best
+    m, n, k = found.sizes
+    efficiency = 2 * m * n * k / gemm_seconds(m, n, k, 1.0, chip.multiprocessors)
+    return min(best, found.flops_per_second / efficiency)
+
+
+def tile_quantization(m: Count, n: Count, tile: Tile) -> Ratio:
+    """Share of the tiles' area that is result: below 1 when a tile sticks out over the edge."""
+    return m * n / (ceil(m / tile.m) * tile.m * ceil(n / tile.n) * tile.n)
+
+
+def wave_quantization(tiles: Count, multiprocessors: Count) -> Ratio:
+    """Share of multiprocessors busy over all waves: `tiles / (waves * multiprocessors)`."""
+    require_at_least("tiles", tiles, 1)
+    require_at_least("multiprocessors", multiprocessors, 1)
+    return tiles / (ceil(tiles / multiprocessors) * multiprocessors)
+
+
+def gemm_seconds(
+    m: Count,
+    n: Count,
+    k: Count,
+    rate: FlopsPerSecond,
+    multiprocessors: Count,
+    count: Count = 1,
+    *,
+    tiles: tuple[Tile, ...] = TILES,
+) -> Seconds:
+    """Seconds of `count` products of (m, k) by (k, n), bound by arithmetic, with the best tile.
+
+    Never below `2 m n k count / rate`. Dimensions may be NumPy arrays.
+
+    Args:
+        m: Rows of the result.
+        n: Columns of the result.
+        k: Depth of the sum.
+        rate: FLOPs per second of the best product on the chip (`sustained`).
+        multiprocessors: Units that share the tiles; 0 for a chip without such units: nothing is quantized.
+        count: Independent products in one launch.
+        tiles: Tiles to choose from.
+    """
+    if multiprocessors == 0:
+        return 2 * count * m * n * k / rate
+    best: Seconds | None = None
+    for tile in tiles:
+        grid = count * ceil(m / tile.m) * ceil(n / tile.n)
+        depth = _depth(grid, k, multiprocessors)
+        seconds = depth * _wave(tile, rate, multiprocessors)
+        best = seconds if best is None else minimum(best, seconds)
+    assert best is not None
+    return best
+
+
+def _depth(grid: float, k: Count, multiprocessors: Count) -> float:
+    """Elements of the sum that the busiest multiprocessor works through, pipeline included."""
+    whole_waves = ceil(grid / multiprocessors) * (k + PIPELINE_DEPTH)
+    # Few tiles with deep sums: the sums are cut so that all multiprocessors share them, and added up afterwards.
+    shared = maximum(grid * k / multiprocessors, SPLIT_DEPTH) + 2 * PIPELINE_DEPTH
+    splits = (k >= 2 * SPLIT_DEPTH) & (grid < 2 * multiprocessors)
+    return where(splits, minimum(whole_waves, shared), whole_waves)
+
+
+def gemm_rate(m: Count, n: Count, k: Count, chip: Accelerator, dtype: str, count: Count = 1) -> FlopsPerSecond:
+    """Achievable FLOPs per second of a shape on a chip, arithmetic alone (see `engine.time.roofline` for traffic)."""
+    for what, value in (("m", m), ("n", n), ("k", k), ("count", count)):
+        require_at_least(what, value, 1)
+    seconds = gemm_seconds(m, n, k, sustained(chip, dtype), chip.multiprocessors, count)
+    return 2 * count * m * n * k / seconds
+
+
+class Rows(dict[Count, Flops]):
+    """Rows at hand: by columns of the result, the FLOPs in which waves of the best tile advance all sums by an element.
+
+    Idle multiprocessors count as busy. Products with equally many columns share the entry, made when first asked for.
+    """
+
+    def __init__(self, count: Count, multiprocessors: Count, math: Numbers) -> None:
+        """For `count` rows, on so many multiprocessors; `math` comes from `engine.core.arrays.numbers`."""
+        self.count, self.math, self._units = count, math, multiprocessors
+        self._tiles = {height: math.ceil_division(count, height) for height in TILE_HEIGHTS}
+
+    def __missing__(self, columns: Count) -> Flops:
+        if self._units == 0:
+            return 2 * columns * self.count
+        ceil_division, minimum = self.math.ceil_division, self.math.minimum
+        best: Flops | None = None
+        for height, across, wave in _tilings(columns, self._units):
+            flops = ceil_division(self._tiles[height] * across, self._units) * wave
+            best = flops if best is None else minimum(best, flops)
+        assert best is not None
+        self[columns] = best
+        return best
+
+
+@cache
+def _tilings(columns: Count, multiprocessors: Count) -> tuple[tuple[Count, Count, Flops], ...]:
+    """Per tile: its height, how many lie side by side, and the FLOPs of a wave of them per element of the sum."""
+    return tuple((tile.m, math.ceil(columns / tile.n), _wave(tile, 1.0, multiprocessors)) for tile in TILES)
+
+
+@dataclass(frozen=True, slots=True)
+class RowProduct:
+    """Products with any number of rows and fixed n and k, ready for many evaluations; same result as `gemm_seconds`.
+
+    `scale` is the depth of the sum, pipeline included, over the rate.
+    """
+
+    columns: Count
+    scale: Seconds
+
+    def seconds(self, rows: Rows) -> Seconds:
+        """Seconds of one product."""
+        return rows[self.columns] * self.scale
+
+
+def row_product(n: Count, k: Count, rate: FlopsPerSecond, multiprocessors: Count) -> RowProduct:
+    """A `RowProduct` for n columns and depth k (sums are not split: the rows are many)."""
+    return RowProduct(n, (k + PIPELINE_DEPTH if multiprocessors else k) / rate)
+
+
+@dataclass(frozen=True, slots=True)
+class DeepProduct:
+    """Products with fixed m and n and any depth, ready for many evaluations: the gradient of a weight.
+
+    The tile is the one that is best for a sum over 8,192 tokens; with it the result is `gemm_seconds`'s.
+    """
+
+    waves: Count
+    grid_per_unit: Ratio
+    splits: bool
+    per_depth: Seconds
+    pipeline: Count = PIPELINE_DEPTH
+
+    def seconds(self, depth: Count, math: Numbers) -> Seconds:
+        """Seconds of one product over `depth`; `math` comes from `engine.core.arrays.numbers`."""
+        whole: float = self.waves * (depth + self.pipeline)
+        if self.splits:
+            shared = math.maximum(self.grid_per_unit * depth, SPLIT_DEPTH) + 2 * PIPELINE_DEPTH
+            whole = math.where(depth >= 2 * SPLIT_DEPTH, math.minimum(whole, shared), whole)
+        return whole * self.per_depth
+
+
+def deep_product(m: Count, n: Count, rate: FlopsPerSecond, multiprocessors: Count) -> DeepProduct:
+    """A `DeepProduct` for a result of m by n."""
+    if multiprocessors == 0:
+        return DeepProduct(1, 1.0, False, 2 * m * n / rate, pipeline=0)
+
+    def prepared(tile: Tile) -> DeepProduct:
+        grid = math.ceil(m / tile.m) * math.ceil(n / tile.n)
+        return DeepProduct(
+            math.ceil(grid / multiprocessors),
+            grid / multiprocessors,
+            grid < 2 * multiprocessors,
+            _wave(tile, rate, multiprocessors),
+        )
+
+    return min((prepared(tile) for tile in TILES), key=lambda product: product.seconds(8192, numbers()))
+
+
+def _wave(tile: Tile, rate: FlopsPerSecond, multiprocessors: Count) -> Seconds:
+    """Seconds in which all multiprocessors advance one tile each by one element of the sum."""
+    return 2 * tile.m * tile.n * multiprocessors / (rate * tile.efficiency)

@@ -1,0 +1,133 @@
+"""The roofline: arithmetic intensity, ridge points, and which of the two roofs an operation hits.
+
+Source: Williams, Waterman, Patterson 2009, "Roofline: An Insightful Visual Performance Model", CACM 52(4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.core.arrays import maximum, minimum, require_above_zero, require_at_least
+from engine.core.units import Bytes, BytesPerSecond, Count, Flops, FlopsPerByte, FlopsPerSecond, Ratio, Seconds, Traffic
+from engine.graph.blocks import Attention, sections
+from engine.graph.kernels import Kernel, Phase, backward_kernels, forward_kernels
+from engine.hardware.accelerators import Accelerator
+from engine.models.transformer import Transformer
+from engine.numerics.precision import Precision, precision
+
+STREAM_EFFICIENCY: Ratio = 0.9
+"""Share of the memory's peak rate that a long, regular stream reaches.
+
+BabelStream reports 0.90 to 0.93 on V100, A100 and H100 (Deakin et al. 2018, "Evaluating attainable memory bandwidth
+of parallel programming models via BabelStream", and its repository's results).
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RooflinePoint:
+    """One operation on the roofline.
+
+    Attributes:
+        name: The kernel's name.
+        phase: When it runs.
+        flops: Arithmetic of one launch.
+        bytes: Traffic of one launch.
+        count: Launches per micro-batch.
+        ridge: The chip's ridge point for the operation's format.
+    """
+
+    name: str
+    phase: Phase
+    flops: Flops
+    bytes: Bytes
+    count: Count
+    ridge: FlopsPerByte
+
+    @property
+    def intensity(self) -> FlopsPerByte:
+        """FLOPs per byte moved."""
+        return self.flops / self.bytes
+
+    @property
+    def bound(self) -> Literal["compute", "memory"]:
+        """Which roof the operation hits (scalars only)."""
+        return "compute" if self.intensity >= self.ridge else "memory"
+
+
+def intensity(flops: Flops, moved: Traffic) -> FlopsPerByte:
+    """Arithmetic intensity: FLOPs per byte moved."""
+    require_above_zero("bytes moved", moved)
+    return flops / moved
+
+
+def ridge_point(peak: FlopsPerSecond, bandwidth: BytesPerSecond) -> FlopsPerByte:
+    """Intensity at which memory and arithmetic take equally long."""
+    require_above_zero("peak", peak)
+    require_above_zero("bandwidth", bandwidth)
+    return peak / bandwidth
+
+
+def attainable(flops_per_byte: FlopsPerByte, peak: FlopsPerSecond, bandwidth: BytesPerSecond) -> FlopsPerSecond:
+    """FLOPs per second under the roof: `min(peak, intensity * bandwidth)`. Takes NumPy arrays."""
+    require_at_least("intensity", flops_per_byte, 0)
+    return minimum(peak, flops_per_byte * bandwidth)
+
+
+def least_seconds(flops: Flops, moved: Traffic, peak: FlopsPerSecond, bandwidth: BytesPerSecond) -> Seconds:
+    """The time no implementation can beat: `max(FLOPs / peak, bytes / bandwidth)`. Takes NumPy arrays."""
+    return maximum(flops / peak, moved / bandwidth)
+
+
+def matmul_intensity(m: Count, n: Count, k: Count, element_bytes: Bytes = 2) -> FlopsPerByte:
+    """Intensity of an (m, k) by (k, n) product that reads both factors and writes the result once.
+
+    `2 m n k / (b (m k + k n + m n))`; n/3 FLOPs per byte for square 16-bit matrices.
+    """
+    for what, value in (("m", m), ("n", n), ("k", k)):
+        require_at_least(what, value, 1)
+    return 2 * m * n * k / (element_bytes * (m * k + k * n + m * n))
+
+
+def step_points(
+    model: Transformer,
+    chip: Accelerator,
+    batch: Count,
+    sequence: Count,
+    *,
+    mode: str | Precision = "amp-bf16",
+    attention: Attention = "flash",
+    fused: bool = False,
+) -> tuple[RooflinePoint, ...]:
+    """Every kernel of a forward and backward pass as a point on the chip's roofline.
+
+    Args:
+        model: The transformer.
+        chip: The accelerator.
+        batch: Sequences in the micro-batch.
+        sequence: Tokens in a sequence.
+        mode: Precision mode.
+        attention: `"flash"` or `"standard"`.
+        fused: Whether chains of operations without products run as one kernel.
+
+    Raises:
+        EngineError: An unknown name, a size below one, or a format the chip does not have.
+    """
+    require_at_least("batch", batch, 1)
+    require_at_least("sequence", sequence, 1)
+    parts = sections(model, precision(mode), attention)
+    kernels = [kernel for part in parts for kernel in forward_kernels(part, fused=fused)]
+    kernels += [kernel for part in reversed(parts) for kernel in backward_kernels(part, fused=fused)]
+    return tuple(_point(kernel, chip, batch, sequence) for kernel in kernels)
+
+
+def _point(kernel: Kernel, chip: Accelerator, batch: Count, sequence: Count) -> RooflinePoint:
+    peak = chip.peak(kernel.dtype.name if kernel.dtype else "fp32")
+    return RooflinePoint(
+        kernel.name,
+        kernel.phase,
+        kernel.flops(batch, sequence),
+        kernel.bytes(batch, sequence),
+        kernel.count,
+        ridge_point(peak, chip.bandwidth),
+    )

@@ -1,0 +1,1 @@
+"""What surrounds a step: data loading, learning rates, update rules, activation functions."""

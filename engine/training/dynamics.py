@@ -1,0 +1,170 @@
+"""Training dynamics the lab uses: learning rates for larger batches, schedules, the critical batch size, steps."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from engine.core.arrays import require_above_zero, require_at_least, sqrt
+from engine.core.errors import EngineError, one_of
+from engine.core.units import Count, Ratio
+
+
+def linear_scaling(base_rate: Ratio, base_batch: Count, batch: Count) -> Ratio:
+    """Learning rate for another batch size: k times the batch, k times the rate.
+
+    Holds for SGD with momentum, with a warm-up, and up to a batch of about 8,192 images in the source.
+    Source: Goyal et al. 2017, "Accurate, Large Minibatch SGD", arXiv 1706.02677, section 2.1.
+    """
+    require_above_zero("base batch", base_batch)
+    require_above_zero("batch", batch)
+    return base_rate * batch / base_batch
+
+
+def square_root_scaling(base_rate: Ratio, base_batch: Count, batch: Count) -> Ratio:
+    """Learning rate for another batch size under Adam: k times the batch, sqrt(k) times the rate.
+
+    Source: Malladi et al. 2022, "On the SDEs and Scaling Rules for Adaptive Gradient Algorithms", arXiv 2205.10287.
+    """
+    require_above_zero("base batch", base_batch)
+    require_above_zero("batch", batch)
+    return base_rate * sqrt(batch / base_batch)
+
+
+def warmup_cosine(step: Count, peak: Ratio, warmup_steps: Count, total_steps: Count, floor: Ratio = 0.0) -> Ratio:
+    """Learning rate at `step`: linear from 0 to `peak` during the warm-up, then half a cosine down to `floor`.
+
+    Args:
+        step: 0 is before the first update; past `total_steps` the rate stays at `floor`.
+        peak: Highest rate.
+        warmup_steps: Steps of the linear part, at most `total_steps`.
+        total_steps: Steps of the whole schedule.
+        floor: Rate at the end, at most `peak`.
+
+    Raises:
+        EngineError: A step below 0, a warm-up longer than the schedule, a floor above the peak.
+
+    Source: Loshchilov and Hutter 2016, arXiv 1608.03983; Goyal et al. 2017, arXiv 1706.02677, section 2.2.
+    """
+    require_at_least("step", step, 0)
+    require_at_least("total steps", total_steps, 1)
+    if not 0 <= warmup_steps <= total_steps:
+        raise EngineError(f"warm-up steps {warmup_steps} are not allowed; they must be 0 to {total_steps}")
+    if floor > peak:
+        raise EngineError(f"floor {floor!r} is not allowed; it must be at most the peak {peak!r}")
+    if step < warmup_steps:
+        return peak * step / warmup_steps
+    if step >= total_steps:
+        return floor
+    progress = (step - warmup_steps) / (total_steps - warmup_steps)
+    return floor + (peak - floor) * (1 + math.cos(math.pi * progress)) / 2
+
+
+def steps_to_target(batch: float, critical_batch: float, least_steps: float) -> float:
+    """Optimizer steps to a target loss: `S_min (1 + B_crit / B)`. Arguments may be NumPy arrays.
+
+    Source: McCandlish et al. 2018, "An Empirical Model of Large-Batch Training", arXiv 1812.06162, equation 2.11.
+    """
+    require_above_zero("batch", batch)
+    require_at_least("critical batch", critical_batch, 0)
+    return least_steps * (1 + critical_batch / batch)
+
+
+def examples_to_target(batch: float, critical_batch: float, least_examples: float) -> float:
+    """Examples (or tokens) to a target loss: `E_min (1 + B / B_crit)`.
+
+    At the critical batch both steps and examples are twice their least: half the time saved for twice the work.
+    Source: arXiv 1812.06162, section 2.3; `B_crit = E_min / S_min`.
+    """
+    require_at_least("batch", batch, 0)
+    require_above_zero("critical batch", critical_batch)
+    return least_examples * (1 + batch / critical_batch)
+
+
+def critical_batch_tokens(loss: float) -> float:
+    """Critical batch in tokens of a language model at a training loss (nats): `2e8 / loss^(1/0.21)`.
+
+    Source: Kaplan et al. 2020, "Scaling Laws for Neural Language Models", arXiv 2001.08361, equation 1.4.
+    """
+    require_above_zero("loss", loss)
+    critical: float = 2e8 / loss ** (1 / 0.21)
+    return critical
+
+
+@dataclass(frozen=True, slots=True)
+class Convergence:
+    """Steps to converge that a source states for one optimizer; `note` says how far it can be trusted."""
+
+    optimizer: str
+    steps: Count
+    source: str
+    note: str
+
+
+_CLAIMED = "the course material's own figure for GPT-2, stated without an experiment"
+
+_CONVERGENCE = {
+    entry.optimizer: entry
+    for entry in (
+        Convergence("sgd", 150_000, "MLSysBook, chapter Model Training, 2026-02-14", _CLAIMED),
+        Convergence("momentum", 90_000, "MLSysBook, laboratory plan for Model Training", _CLAIMED),
+        Convergence("adam", 50_000, "MLSysBook, chapter Model Training, 2026-02-14", _CLAIMED),
+    )
+}
+
+
+def convergence(optimizer: str) -> Convergence:
+    """The claimed steps of GPT-2 under `sgd`, `momentum` or `adam`. Raises `EngineError` for another optimizer."""
+    if optimizer not in _CONVERGENCE:
+        raise one_of("convergence record", optimizer, _CONVERGENCE)
+    return _CONVERGENCE[optimizer]
+
+
+def chinchilla_tokens(parameters: Count) -> float:
+    """Training tokens that use compute best: about 20 per parameter.
+
+    Source: Hoffmann et al. 2022, "Training Compute-Optimal Large Language Models", arXiv 2203.15556, table 3.
+    """
+    require_above_zero("parameters", parameters)
+    return 20.0 * parameters
+
+
+@dataclass(frozen=True, slots=True)
+class LossScaler:
+    """PyTorch's dynamic loss scale: halve on overflow, double after `growth_interval` steps without one.
+
+    Source: `torch.amp.GradScaler` defaults.
+    """
+
+    scale: float = 65536.0
+    growth_factor: float = 2.0
+    backoff_factor: float = 0.5
+    growth_interval: Count = 2000
+    good_steps: Count = 0
+
+    def after(self, overflow: bool) -> LossScaler:
+        """The scaler after one step; a step that overflowed was skipped."""
+        if overflow:
+            return LossScaler(
+                self.scale * self.backoff_factor, self.growth_factor, self.backoff_factor, self.growth_interval
+            )
+        grown = self.good_steps + 1 == self.growth_interval
+        return LossScaler(
+            self.scale * (self.growth_factor if grown else 1.0),
+            self.growth_factor,
+            self.backoff_factor,
+            self.growth_interval,
+            0 if grown else self.good_steps + 1,
+        )
+
+    @property
+    def skipped_share(self) -> Ratio:
+        """Share of steps skipped in the long run, when every growth overflows: one after each interval."""
+        return 1 / (self.growth_interval + 1)
+
+
+def effective_batch(micro_batch: Count, accumulate: Count, data_parallel: Count) -> Count:
+    """Samples per optimizer step."""
+    for what, value in (("micro-batch", micro_batch), ("accumulate", accumulate), ("data parallel", data_parallel)):
+        require_at_least(what, value, 1)
+    return micro_batch * accumulate * data_parallel

@@ -1,0 +1,130 @@
+"""Update rules for one weight: what an optimizer remembers of its gradients, and which way it moves the weight.
+
+`engine.config.optimizers` says what the rules cost in memory, `engine.time.update` what they move. Here they act.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from engine.core.arrays import require_above_zero, require_at_least
+from engine.core.errors import one_of
+from engine.core.units import Count, Ratio
+
+Memory = dict[str, float]
+"""What a rule remembers of one weight: a number for each state vector."""
+
+MOMENTUM: Ratio = 0.9
+RMSPROP_DECAY: Ratio = 0.99
+BETA_1: Ratio = 0.9
+BETA_2: Ratio = 0.999
+LION_BETAS = (0.9, 0.99)
+EPSILON = 1e-8
+WEIGHT_DECAY: Ratio = 0.01
+"""Defaults of torch.optim; for Lion those of its paper."""
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateRule:
+    """An optimizer as a rule for one weight.
+
+    Attributes:
+        name: As in `engine.list_optimizers()`.
+        direction: From the weight, its gradient, the rule's memory and the number of the step, counted from 1: what
+            the learning rate is multiplied with before it is subtracted from the weight. Updates the memory.
+        source: Who proposed it.
+    """
+
+    name: str
+    direction: Callable[[float, float, Memory, Count], float]
+    source: str
+
+
+def _sgd(weight: float, gradient: float, memory: Memory, step: Count) -> float:
+    return gradient
+
+
+def _momentum(weight: float, gradient: float, memory: Memory, step: Count) -> float:
+    memory["v"] = MOMENTUM * memory.get("v", 0.0) + gradient
+    return memory["v"]
+
+
+def _rmsprop(weight: float, gradient: float, memory: Memory, step: Count) -> float:
+    memory["s"] = RMSPROP_DECAY * memory.get("s", 0.0) + (1 - RMSPROP_DECAY) * gradient**2
+    return gradient / (math.sqrt(memory["s"]) + EPSILON)
+
+
+def _adam(weight: float, gradient: float, memory: Memory, step: Count) -> float:
+    memory["m"] = BETA_1 * memory.get("m", 0.0) + (1 - BETA_1) * gradient
+    memory["v"] = BETA_2 * memory.get("v", 0.0) + (1 - BETA_2) * gradient**2
+    mean = memory["m"] / (1 - BETA_1**step)
+    square = memory["v"] / (1 - BETA_2**step)
+    return mean / (math.sqrt(square) + EPSILON)
+
+
+def _adamw(weight: float, gradient: float, memory: Memory, step: Count) -> float:
+    # Torch decays the weight first and then updates it, which is the same sum.
+    return _adam(weight, gradient, memory, step) + WEIGHT_DECAY * weight
+
+
+def _lion(weight: float, gradient: float, memory: Memory, step: Count) -> float:
+    now, then = LION_BETAS
+    average = memory.get("m", 0.0)
+    mixed = now * average + (1 - now) * gradient
+    memory["m"] = then * average + (1 - then) * gradient
+    return math.copysign(1.0, mixed) if mixed else 0.0
+
+
+_RULES = {
+    rule.name: rule
+    for rule in (
+        UpdateRule("sgd", _sgd, "Robbins and Monro 1951"),
+        UpdateRule("momentum", _momentum, "Polyak 1964"),
+        UpdateRule("rmsprop", _rmsprop, "Hinton 2012"),
+        UpdateRule("adam", _adam, "arXiv 1412.6980, algorithm 1"),
+        UpdateRule("adamw", _adamw, "arXiv 1711.05101, algorithm 2"),
+        UpdateRule("lion", _lion, "arXiv 2302.06675, algorithm 2, without weight decay"),
+    )
+}
+
+
+def update_rule(name: str) -> UpdateRule:
+    """The rule of the optimizer called `name`. Raises `EngineError` where there is none."""
+    if name not in _RULES:
+        raise one_of("update rule", name, _RULES)
+    return _RULES[name]
+
+
+def list_update_rules() -> tuple[str, ...]:
+    """Names of all update rules."""
+    return tuple(_RULES)
+
+
+def descend(
+    name: str,
+    rate: float,
+    gradient: Callable[[tuple[float, ...]], Sequence[float]],
+    start: Sequence[float],
+    steps: Count,
+) -> tuple[tuple[float, ...], ...]:
+    """The weights before the first step and after each one.
+
+    Args:
+        name: An update rule.
+        rate: The learning rate.
+        gradient: The loss's gradient at some weights.
+        start: The weights to start from.
+        steps: How many updates.
+    """
+    rule = update_rule(name)
+    require_above_zero("learning rate", rate)
+    require_at_least("steps", steps, 0)
+    memories: list[Memory] = [{} for _ in start]
+    path = [tuple(start)]
+    for step in range(1, steps + 1):
+        here = path[-1]
+        triples = zip(here, gradient(here), memories, strict=True)
+        path.append(tuple(w - rate * rule.direction(w, g, memory, step) for w, g, memory in triples))
+    return tuple(path)

@@ -1,0 +1,165 @@
+"""Layouts: what sharding leaves on one device, against the papers' closed forms."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine import EngineError, Layout, Transformer, model, precision, sections, training_memory
+from engine.config.layout import stages, tensor_shard
+from engine.graph.blocks import Framework
+from engine.parallel.tensor_parallel import activation_bytes_per_layer
+from engine.parallel.zero import state_bytes_per_parameter
+
+GPT3 = model("gpt3-175b")
+
+
+@pytest.mark.parametrize("zero", [0, 1, 2, 3])
+def test_zero_divides_states_as_its_table_says(zero: int) -> None:
+    """arXiv 1910.02054, figure 1: 16, 4 + 12/n, 2 + 14/n and 16/n bytes per parameter."""
+    n = 64
+    ledger = training_memory("gpt2-xl", precision="mixed", layout=Layout(data=n, zero=zero), update="fused")  # type: ignore[arg-type]
+    state = sum(ledger.component(c) for c in ("parameters", "gradients", "master", "optimizer"))
+    assert state / model("gpt2-xl").parameters == pytest.approx(state_bytes_per_parameter(zero, n), rel=1e-5)
+
+
+@pytest.mark.parametrize("recompute", ["none", "selective", "full"])
+@pytest.mark.parametrize(("tensor", "sequence_parallel"), [(1, False), (8, False), (8, True)])
+def test_megatron_blocks_keep_exactly_what_korthikanti_counts(
+    tensor: int, sequence_parallel: bool, recompute: str
+) -> None:
+    """arXiv 2205.05198, table 2, for every technique: 16 bit, dropout, standard attention."""
+    b, s = 2, 2048
+    ledger = training_memory(
+        GPT3, precision="megatron", framework="megatron", batch=b, sequence=s, attention="standard", dropout=0.1,
+        checkpointing=recompute, layout=Layout(tensor=tensor, sequence_parallel=sequence_parallel),
+    )  # fmt: skip
+    kept = ledger.bytes_by_part("activations")["block"]
+    paper = activation_bytes_per_layer(
+        s, b, GPT3.hidden, GPT3.heads, tensor, sequence_parallel=sequence_parallel, recompute=recompute
+    )
+    if recompute == "full" and sequence_parallel:
+        paper = paper / tensor  # the paper keeps the whole input; a divided residual stream keeps its shard
+    assert kept == pytest.approx(GPT3.layers * paper, rel=1e-12)
+
+
+def test_the_first_stage_of_1f1b_keeps_as_much_as_all_blocks_of_one_micro_batch() -> None:
+    """arXiv 2205.05198, section 4.2.3: p micro-batches in flight times L/p blocks."""
+    whole = training_memory("gpt3-175b", precision="megatron", framework="megatron", dropout=0.1)
+    split = training_memory(
+        "gpt3-175b", precision="megatron", framework="megatron", dropout=0.1,
+        layout=Layout(pipeline=8, micro_batches=64),
+    )  # fmt: skip
+    assert split.bytes_by_part("activations")["block"] == whole.bytes_by_part("activations")["block"]
+
+
+def test_interleaving_keeps_more_by_one_plus_p_minus_1_over_p_v() -> None:
+    plain, interleaved = (
+        stages(GPT3, Layout(pipeline=8, micro_batches=64, interleave=v))[0].kept_blocks for v in (1, 3)
+    )
+    assert interleaved / plain == pytest.approx(1 + 7 / (8 * 3))
+
+
+def test_gpipe_keeps_every_micro_batch() -> None:
+    first = stages(GPT3, Layout(pipeline=8, micro_batches=32, schedule="gpipe"))[0]
+    assert first.kept_blocks == 32 * 96 // 8
+
+
+@pytest.mark.parametrize("tensor", [2, 4, 8])
+def test_tensor_shards_add_up_to_the_model_and_its_copies(tensor: int) -> None:
+    """Norms and the biases of row-parallel matrices are on every device; the vocabulary is padded."""
+    shard = tensor_shard(GPT3, tensor)
+    copies = sum(
+        p.elements * p.count
+        for p in GPT3.parameter_tensors
+        if p.role == "norm" or p.name == "wpe.weight" or p.name.endswith("c_proj.bias")
+    )
+    padding = (tensor * shard.vocab - GPT3.vocab) * GPT3.hidden
+    assert tensor * shard.parameters == GPT3.parameters + (tensor - 1) * copies + padding
+
+
+def test_key_value_heads_fewer_than_devices_are_repeated() -> None:
+    assert tensor_shard(model("llama3-8b"), 8).kv_heads == 1
+    assert tensor_shard(model("palm-8b"), 8).kv_heads == 1
+
+
+layouts = st.builds(
+    Layout,
+    data=st.sampled_from([1, 2, 8]),
+    tensor=st.sampled_from([1, 2, 4]),
+    pipeline=st.sampled_from([1, 2, 4]),
+    zero=st.sampled_from([0, 1, 2, 3]),
+    micro_batches=st.sampled_from([1, 4, 16]),
+)
+
+
+@given(layouts, st.sampled_from(["gpt2-medium", "llama2-7b", "qwen2.5-0.5b"]), st.sampled_from(["torch", "megatron"]))
+def test_sharding_never_adds_static_memory(layout: Layout, name: str, framework: str) -> None:
+    """Buckets and gathered parameters are scratch that sharding needs; they are counted apart."""
+    m = model(name)
+    if m.heads % layout.tensor:
+        return
+    one = training_memory(m, sequence=128, framework=framework)  # type: ignore[arg-type]
+    shard = training_memory(m, sequence=128, framework=framework, layout=layout)  # type: ignore[arg-type]
+    for component in ("parameters", "gradients", "optimizer"):
+        assert shard.component(component) <= one.component(component)
+
+
+@given(layouts)
+def test_more_devices_never_need_more_each(layout: Layout) -> None:
+    twice = Layout(
+        data=2 * layout.data, tensor=layout.tensor, pipeline=layout.pipeline, zero=layout.zero,
+        micro_batches=layout.micro_batches,
+    )  # fmt: skip
+    one, two = (training_memory("gpt2-medium", sequence=128, layout=x).component("optimizer") for x in (layout, twice))
+    assert two <= one
+
+
+def test_ddp_copies_gradients_into_buckets() -> None:
+    ledger = training_memory("gpt2", layout=Layout(data=8))
+    assert ledger.component("buckets") == ledger.component("gradients")
+    assert training_memory("gpt2", framework="megatron", layout=Layout(data=8)).component("buckets") == 0
+
+
+def test_every_tensor_names_the_group_that_divides_it() -> None:
+    ledger = training_memory("gpt2-medium", layout=Layout(data=8, tensor=2, zero=1))
+    groups = {t.component: t.shard_group for t in ledger.tensors if t.component in ("parameters", "optimizer")}
+    assert groups == {"parameters": "tensor", "optimizer": "tensor+data"}
+
+
+def test_the_last_stage_of_a_tied_model_holds_its_own_table() -> None:
+    first, last = stages(model("gpt2"), Layout(pipeline=4))
+    assert (first.first, first.last, last.first, last.last) == (True, False, False, True)
+    ledger = training_memory("gpt2", layout=Layout(pipeline=4), sequence=8, batch=1, framework="megatron")
+    names = {t.name for t in ledger.tensors if t.component == "parameters"}
+    assert ("wte.weight" in names) != ("lm_head.weight" in names)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Layout(data=0), "data 0 is not allowed"),
+        (lambda: Layout(zero=4), "zero 4 is unknown; allowed: 0, 1, 2, 3"),  # type: ignore[arg-type]
+        (lambda: Layout(sequence_parallel=True), "sequence_parallel True is not allowed with tensor 1"),
+        (lambda: Layout(interleave=2), "interleave 2 is not allowed; it needs pipeline above 1"),
+        (lambda: Layout(schedule="zigzag"), "schedule 'zigzag' is unknown; allowed: gpipe, 1f1b"),
+        (lambda: tensor_shard(model("gpt2-xl"), 2), "tensor 2 is not allowed; it must divide heads 25 of gpt2-xl"),
+        (lambda: stages(model("gpt2"), Layout(pipeline=13)), "pipeline 13 is not allowed; gpt2 has 12 blocks"),
+    ],
+)
+def test_an_impossible_layout_is_refused_in_one_line(make: object, message: str) -> None:
+    with pytest.raises(EngineError) as error:
+        make()  # type: ignore[operator]
+    assert str(error.value).startswith(message)
+
+
+@given(st.sampled_from([1, 2, 4]), st.booleans())
+def test_every_list_can_be_divided_along_the_sequence(tensor: int, megatron: bool) -> None:
+    m = Transformer("t", 2, 256, 4, 1000, 64, position="rope", norm="rmsnorm", mlp="swiglu", tied=False, bias=False)
+    shard, mode = tensor_shard(m, tensor), precision("bf16")
+    framework: Framework = "megatron" if megatron else "torch"
+    whole = sections(shard, mode, "flash", 0.0, "cuda", framework)
+    split = sections(shard, mode, "flash", 0.0, "cuda", framework, tensor)
+    for a, b in zip(whole, split, strict=True):
+        assert sum(v.bytes(2, 64) for v in b.saved) <= sum(v.bytes(2, 64) for v in a.saved)

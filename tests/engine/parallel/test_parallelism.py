@@ -1,0 +1,226 @@
+"""Parallelism: the papers' identities and what sharding can never do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.core.errors import EngineError
+from engine.parallel import collectives, data_parallel, pipeline_parallel, tensor_parallel, zero
+
+devices = st.integers(1, 4096)
+
+
+def test_zero_stages_follow_table_1_of_the_paper() -> None:
+    # arXiv 1910.02054, table 1: bytes per device in GB for a 7.5 B parameter model on n devices.
+    published = {1: (120, 120, 120, 120), 64: (120, 31.4, 16.6, 1.88), 1024: (120, 30.1, 15.1, 0.12)}
+    for n, row in published.items():
+        for stage, gigabytes in enumerate(row):
+            ours = 7.5 * zero.state_bytes_per_parameter(stage, n)
+            assert ours == pytest.approx(gigabytes, abs=0.06)
+
+
+@given(n=devices)
+def test_zero_closed_forms(n: int) -> None:
+    assert zero.state_bytes_per_parameter(0, n) == 16
+    assert zero.state_bytes_per_parameter(1, n) == pytest.approx(4 + 12 / n)
+    assert zero.state_bytes_per_parameter(2, n) == pytest.approx(2 + 14 / n)
+    assert zero.state_bytes_per_parameter(3, n) == pytest.approx(16 / n)
+
+
+@given(n=devices, stage=st.integers(0, 3))
+def test_more_devices_or_a_higher_stage_never_need_more_memory(n: int, stage: int) -> None:
+    here = zero.state_bytes_per_parameter(stage, n)
+    assert zero.state_bytes_per_parameter(stage, 2 * n) <= here
+    if stage < 3:
+        assert zero.state_bytes_per_parameter(stage + 1, n) <= here + 1e-12
+
+
+def test_zero_2_sends_no_more_than_data_parallelism_and_zero_3_half_as_much_again() -> None:
+    assert [zero.communication_factor(stage) for stage in zero.STAGES] == [2, 2, 2, 3]
+
+
+def test_gpt3_static_state_is_2_8_terabytes() -> None:
+    assert 175e9 * zero.state_bytes_per_parameter(0, 1) == 2.8e12
+    assert zero.largest_model(3, 64, 32e9) == pytest.approx(128e9)
+
+
+@given(n=st.integers(2, 4096), size=st.floats(1, 1e12))
+def test_ring_all_reduce_sends_2_n_minus_1_over_n(n: int, size: float) -> None:
+    seconds = collectives.ring_all_reduce(size, n, 1e9)
+    assert seconds == pytest.approx(2 * (n - 1) / n * size / 1e9)
+    parts = collectives.reduce_scatter(size, n, 1e9) + collectives.all_gather(size, n, 1e9)
+    assert seconds == pytest.approx(parts)
+
+
+def test_one_device_sends_nothing() -> None:
+    assert collectives.ring_all_reduce(1e9, 1, 1e9, 1e-6) == 0
+    assert collectives.tree_all_reduce(1e9, 1, 1e9, 1e-6) == 0
+
+
+def test_trees_win_for_small_buffers_and_rings_for_large() -> None:
+    ring, tree = collectives.ring_all_reduce, collectives.tree_all_reduce
+    assert tree(1e4, 256, 1e11, 5e-6) < ring(1e4, 256, 1e11, 5e-6)
+    assert ring(1e10, 8, 1e11, 5e-6) < tree(1e10, 8, 1e11, 5e-6)
+    assert collectives.all_reduce(1e10, 8, 1e11, 5e-6) == ring(1e10, 8, 1e11, 5e-6)
+
+
+@given(n=devices, size=st.floats(0, 1e12), bandwidth=st.floats(1e6, 1e12), latency=st.floats(0, 1e-3))
+def test_an_all_reduce_is_never_faster_than_its_volume_over_the_link(
+    n: int, size: float, bandwidth: float, latency: float
+) -> None:
+    least = collectives.all_reduce_factor(n) * size / bandwidth
+    assert collectives.all_reduce(size, n, bandwidth, latency) >= least * (1 - 1e-12)
+
+
+def test_hidden_communication_takes_multiprocessors_from_the_work() -> None:
+    assert collectives.contention(1.0, 108) == pytest.approx(16 / 108)
+    assert collectives.contention(1.0, 0) == 0
+
+
+def test_hierarchy_beats_a_flat_ring_over_the_slow_network() -> None:
+    flat = collectives.ring_all_reduce(1e9, 64, 50e9 / 8)
+    assert collectives.hierarchical_all_reduce(1e9, 8, 8, 450e9, 50e9 / 8) < flat
+
+
+def test_chapters_network_wall_of_a_7b_model() -> None:
+    # 14 GB of FP16 gradients over 100 Gb/s: the chapter's 2 S / BW is the limit of many devices.
+    assert collectives.ring_all_reduce(14e9, 8, 12.5e9) == pytest.approx(1.96)
+    assert data_parallel.break_even_compute(14e9, 10**9, 12.5e9) == pytest.approx(2.24)
+
+
+def test_gpipe_bubble_is_18_75_percent_overhead_and_15_8_percent_of_the_step() -> None:
+    assert pipeline_parallel.bubble_overhead(4, 16) == 0.1875
+    assert pipeline_parallel.bubble_fraction(4, 16) == pytest.approx(3 / 19)
+    assert pipeline_parallel.bubble_overhead(4, 16, 2) == 0.1875 / 2
+
+
+@given(p=st.integers(1, 64), m=st.integers(1, 1024), v=st.integers(1, 8))
+def test_bubble_fraction_and_overhead_are_two_views_of_one_thing(p: int, m: int, v: int) -> None:
+    overhead = pipeline_parallel.bubble_overhead(p, m, v)
+    assert pipeline_parallel.bubble_fraction(p, m, v) == pytest.approx(overhead / (1 + overhead))
+
+
+@given(p=st.integers(1, 64), m=st.integers(1, 1024), v=st.integers(2, 8))
+def test_1f1b_holds_at_most_p_micro_batches_and_gpipe_all(p: int, m: int, v: int) -> None:
+    one_f_one_b = pipeline_parallel.micro_batches_in_flight("1f1b", p, m)
+    interleaved = pipeline_parallel.micro_batches_in_flight("interleaved", p, m, v)
+    assert one_f_one_b == min(p, m)
+    assert one_f_one_b <= interleaved <= pipeline_parallel.micro_batches_in_flight("gpipe", p, m) == m
+
+
+def test_interleaving_trades_bubble_for_messages() -> None:
+    assert pipeline_parallel.boundary_crossings(4, 16, 2) == 2 * pipeline_parallel.boundary_crossings(4, 16)
+    assert pipeline_parallel.boundary_crossings(1, 16) == 0
+
+
+def test_gpt3_activations_per_layer_follow_korthikanti() -> None:
+    # arXiv 2205.05198: 175B, s = 2048, h = 12288, a = 96: 5 a s / h = 80, so selective recompute removes 70 %.
+    s, b, h, a = 2048, 1, 12288, 96
+    whole = tensor_parallel.activation_bytes_per_layer(s, b, h, a)
+    assert whole == s * b * h * (34 + 80)
+    selective = tensor_parallel.activation_bytes_per_layer(s, b, h, a, recompute="selective")
+    assert 1 - selective / whole == pytest.approx(0.70, abs=0.005)
+    both = tensor_parallel.activation_bytes_per_layer(s, b, h, a, 8, sequence_parallel=True, recompute="selective")
+    assert both == s * b * h * 34 / 8
+
+
+@given(t=st.integers(1, 64), sp=st.booleans(), mode=st.sampled_from(["none", "selective", "full"]))
+def test_sharding_tensors_never_needs_more_activations(t: int, sp: bool, mode: str) -> None:
+    def layer(ways: int) -> float:
+        return tensor_parallel.activation_bytes_per_layer(2048, 4, 8192, 64, ways, sequence_parallel=sp, recompute=mode)
+
+    assert layer(2 * t) <= layer(t)
+
+
+def test_tensor_parallel_sends_four_all_reduces_a_layer() -> None:
+    sent = tensor_parallel.bytes_sent_per_layer(1, 2048, 12288, 8)
+    assert sent == 4 * 2 * 7 / 8 * (2048 * 12288 * 2)
+    assert tensor_parallel.bytes_sent_per_layer(1, 2048, 12288, 8, recompute=True) == 1.5 * sent
+
+
+def test_wider_layers_hide_tensor_parallel_traffic() -> None:
+    ratio = tensor_parallel.communication_to_compute
+    assert ratio(12288, 8, 989e12 / 450e9) == pytest.approx(2 * ratio(24576, 8, 989e12 / 450e9))
+    assert ratio(12288, 1, 2000) == 0
+
+
+def test_fewer_kv_heads_than_devices_are_replicated() -> None:
+    assert tensor_parallel.divides(64, 8, 28672, 16)
+    assert not tensor_parallel.divides(25, 25, 6400, 2)
+
+
+@given(
+    compute=st.floats(1e-3, 10),
+    gradients=st.floats(0, 1e11),
+    n=devices,
+    bandwidth=st.floats(1e9, 1e12),
+    overlap=st.booleans(),
+)
+def test_a_data_parallel_step_lies_between_its_parts_and_their_sum(
+    compute: float, gradients: float, n: int, bandwidth: float, overlap: bool
+) -> None:
+    step = data_parallel.data_parallel_step(compute, gradients, n, bandwidth, overlap=overlap)
+    assert max(step.compute, step.communication * 0.999999) <= step.total + 1e-12
+    assert step.total <= step.compute + step.communication + 1e-12
+    assert 0 < step.scaling_efficiency <= 1
+    assert 0 <= step.network_saturation <= 1
+
+
+def test_overlap_hides_all_but_the_last_bucket_of_a_fast_network() -> None:
+    step = data_parallel.data_parallel_step(1.0, 100 * data_parallel.BUCKET_BYTES, 8, 450e9)
+    assert step.exposed == pytest.approx(step.communication / 100)
+
+
+def test_accumulation_divides_the_traffic() -> None:
+    once = data_parallel.data_parallel_step(0.1, 14e9, 32, 12.5e9)
+    four = data_parallel.data_parallel_step(0.1, 14e9, 32, 12.5e9, accumulate=4)
+    assert four.communication == once.communication
+    assert four.scaling_efficiency > once.scaling_efficiency
+
+
+def test_formulas_take_arrays() -> None:
+    n: Any = np.array([1, 2, 8, 64])
+    step = data_parallel.data_parallel_step(0.1, 6e9, n, 50e9)
+    single = [data_parallel.data_parallel_step(0.1, 6e9, int(k), 50e9).total for k in n]
+    assert np.allclose(step.total, single)
+    assert np.allclose(zero.state_bytes_per_parameter(2, n), 2 + 14 / n)
+    assert np.allclose(pipeline_parallel.bubble_overhead(n, 16), (n - 1) / 16)
+    trees = [collectives.tree_all_reduce(1e6, int(k), 1e9, 1e-6) for k in n]
+    assert np.allclose(collectives.tree_all_reduce(1e6, n, 1e9, 1e-6), trees)
+
+
+def test_from_tokens_to_hide_on_the_all_reduce_fits_under_the_backward_pass_of_any_model() -> None:
+    rate, bandwidth = 4e14, 2e10
+    tokens = data_parallel.tokens_to_hide(rate, bandwidth, 64)
+    for parameters in (1e8, 7e9):
+        step = data_parallel.data_parallel_step(
+            6 * parameters * tokens / rate, 2 * parameters, 64, bandwidth, bucket_bytes=2 * parameters / 1e6
+        )
+        assert step.communication == pytest.approx(step.compute * 2 / 3)
+        assert step.scaling_efficiency == pytest.approx(1, abs=1e-5)
+
+
+def test_amdahl_limits_speedup_to_the_serial_share() -> None:
+    assert data_parallel.amdahl_speedup(10**9, 0.05) == pytest.approx(20, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: zero.state_bytes_per_parameter(4, 8), "ZeRO stage 4 is unknown; allowed: 0, 1, 2, 3"),
+        (lambda: zero.state_bytes_per_parameter(1, 0), "devices 0 is not allowed"),
+        (lambda: pipeline_parallel.micro_batches_in_flight("2f2b", 4, 8), "allowed: gpipe, 1f1b, interleaved"),
+        (lambda: pipeline_parallel.micro_batches_in_flight("1f1b", 4, 8, 2), "allowed: 1, or schedule"),
+        (lambda: tensor_parallel.activation_bytes_per_layer(1, 1, 1, 1, recompute="some"), "allowed: none, selective"),
+        (lambda: collectives.all_reduce(1.0, 2, 0.0), "bandwidth 0.0 is not allowed"),
+    ],
+)
+def test_bad_input_is_one_line(call: Any, message: str) -> None:
+    with pytest.raises(EngineError, match=message) as caught:
+        call()
+    assert "\n" not in str(caught.value)

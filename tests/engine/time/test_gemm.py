@@ -1,0 +1,141 @@
+"""Matrix products: quantization by tiles and waves, and ceilings nobody may break."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.core.arrays import numbers
+from engine.core.errors import EngineError
+from engine.hardware.accelerators import Accelerator, accelerator, list_accelerators
+from engine.time.gemm import (
+    TILES,
+    Rows,
+    ceiling,
+    deep_product,
+    gemm_rate,
+    gemm_seconds,
+    row_product,
+    sustained,
+    tile_quantization,
+    wave_quantization,
+)
+
+CHIPS = [chip for name in list_accelerators() if (chip := accelerator(name)).multiprocessors]
+dimension = st.integers(1, 60_000)
+
+
+@given(chip=st.sampled_from(CHIPS), m=dimension, n=dimension, k=dimension, count=st.integers(1, 64))
+def test_no_shape_beats_the_ceiling_and_no_ceiling_the_peak(
+    chip: Accelerator, m: int, n: int, k: int, count: int
+) -> None:
+    dtype = chip.peaks[0].dtype
+    assert gemm_rate(m, n, k, chip, dtype, count) <= ceiling(chip, dtype) <= chip.peak(dtype)
+
+
+@pytest.mark.parametrize("name", ["a100-80", "h100-sxm", "h200", "b200"])
+def test_the_published_best_shape_comes_near_its_published_rate(name: str) -> None:
+    chip = accelerator(name)
+    best = chip.ceiling("bf16")
+    assert best is not None
+    m, n, k = (int(size) for size in best.shape.split("x"))
+    assert 0.85 * best.flops_per_second < gemm_rate(m, n, k, chip, "bf16") <= best.flops_per_second
+
+
+@pytest.mark.parametrize("name", ["a100-80", "h100-sxm", "v100-16"])
+def test_a_product_of_random_data_takes_as_long_as_published_neither_quantized_twice_nor_above_the_ceiling(
+    name: str,
+) -> None:
+    chip = accelerator(name)
+    (measured,) = chip.sustained
+    assert gemm_rate(*measured.sizes, chip, measured.dtype) == pytest.approx(measured.flops_per_second)
+    assert measured.flops_per_second < sustained(chip, measured.dtype) <= ceiling(chip, measured.dtype)
+
+
+def test_16_bit_formats_share_their_tensor_cores_records() -> None:
+    a100 = accelerator("a100-80")
+    assert a100.ceiling("fp16") is None
+    assert ceiling(a100, "fp16") == ceiling(a100, "bf16")
+    assert sustained(a100, "fp16") == sustained(a100, "bf16")
+
+
+def test_one_row_more_than_a_tile_costs_a_whole_tile() -> None:
+    large = TILES[0]
+    assert tile_quantization(128, 256, large) == 1
+    assert tile_quantization(129, 256, large) == pytest.approx(129 / 256)
+
+
+def test_one_tile_more_than_a_wave_costs_a_whole_wave() -> None:
+    assert wave_quantization(108, 108) == 1
+    assert wave_quantization(109, 108) == pytest.approx(109 / 216)
+
+
+def test_a_batch_of_33_costs_no_more_than_32_until_a_tile_is_full() -> None:
+    # The batch is not mapped to warps of 32 threads: up to 64 rows are one tile.
+    a100 = accelerator("a100-80")
+    rate = ceiling(a100, "bf16")
+    seconds = [gemm_seconds(rows, 4096, 1024, rate, a100.multiprocessors) for rows in (32, 33, 64, 65)]
+    assert seconds[0] == seconds[1] == seconds[2] < seconds[3]
+
+
+def test_deep_sums_with_few_tiles_are_shared_among_multiprocessors() -> None:
+    h100 = accelerator("h100-sxm")
+    assert gemm_rate(768, 768, 65536, h100, "bf16") > 0.5 * ceiling(h100, "bf16")
+
+
+def test_short_sums_do_not_pay_back_the_pipeline() -> None:
+    a100 = accelerator("a100-80")
+    assert gemm_rate(8192, 8192, 64, a100, "bf16") < 0.5 * gemm_rate(8192, 8192, 8192, a100, "bf16")
+
+
+@given(rows=st.integers(1, 200_000), n=dimension, k=st.integers(1, 20_000))
+def test_a_prepared_row_product_equals_the_general_one_unless_sums_are_split(rows: int, n: int, k: int) -> None:
+    general = gemm_seconds(rows, n, k, 1e15, 132)
+    prepared = row_product(n, k, 1e15, 132).seconds(Rows(rows, 132, numbers()))
+    assert prepared >= general * (1 - 1e-12)
+    if k < 2048:
+        assert prepared == pytest.approx(general)
+
+
+@given(rows=st.integers(1, 200_000), n=dimension, depths=st.lists(st.integers(1, 2047), min_size=2, max_size=4))
+def test_products_with_equally_many_columns_share_their_tiles_and_change_nothing(
+    rows: int, n: int, depths: list[int]
+) -> None:
+    shared = Rows(rows, 108, numbers())
+    for k in depths:
+        assert row_product(n, k, 3e14, 108).seconds(shared) == pytest.approx(gemm_seconds(rows, n, k, 3e14, 108))
+    assert list(shared) == [n]
+
+
+@given(m=dimension, n=dimension, depth=st.integers(1, 200_000))
+def test_a_prepared_deep_product_is_never_faster_than_the_general_one(m: int, n: int, depth: int) -> None:
+    prepared = deep_product(m, n, 1e15, 132).seconds(depth, numbers())
+    assert prepared >= gemm_seconds(m, n, depth, 1e15, 132) * (1 - 1e-12)
+    at_8192 = deep_product(m, n, 1e15, 132).seconds(8192, numbers())
+    assert at_8192 == pytest.approx(gemm_seconds(m, n, 8192, 1e15, 132))
+
+
+def test_a_chip_without_multiprocessors_has_no_quantization() -> None:
+    assert gemm_seconds(100, 100, 1024, 1e12, 0) == 2 * 100 * 100 * 1024 / 1e12
+    rows = Rows(100, 0, numbers())
+    assert row_product(100, 1024, 1e12, 0).seconds(rows) == pytest.approx(2 * 100 * 100 * 1024 / 1e12)
+    assert deep_product(100, 100, 1e12, 0).seconds(1024, numbers()) == 2 * 100 * 100 * 1024 / 1e12
+
+
+def test_shapes_may_be_arrays() -> None:
+    rows: Any = np.array([1, 63, 64, 65, 4096, 100_000])
+    expected = [gemm_seconds(int(m), 3072, 768, 3e14, 108) for m in rows]
+    assert np.allclose(gemm_seconds(rows, 3072, 768, 3e14, 108), expected)
+    math = numbers(rows)
+    assert np.allclose(row_product(3072, 768, 3e14, 108).seconds(Rows(rows, 108, math)), expected)
+    deep = deep_product(768, 768, 3e14, 108)
+    assert np.allclose(deep.seconds(rows, math), [deep.seconds(int(m), numbers()) for m in rows])
+
+
+def test_bad_sizes_are_refused() -> None:
+    with pytest.raises(EngineError, match="m 0 is not allowed; it must be a finite number of at least 1"):
+        gemm_rate(0, 1, 1, accelerator("h200"), "bf16")

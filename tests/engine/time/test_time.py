@@ -1,0 +1,164 @@
+"""The time of a step: what physics forbids, what utilization means, and where published runs lie."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.core.errors import EngineError
+from engine.hardware.accelerators import accelerator, list_accelerators
+from engine.models.transformer import model
+from engine.time.step import StepTime, batch_curve, step_plan, step_time
+
+GPUS = [name for name in list_accelerators() if {"fp16", "fp32"} <= {p.dtype for p in accelerator(name).peaks}]
+MODELS = ["gpt2", "gpt2-medium", "gpt2-xl"]
+
+configurations = st.fixed_dictionaries(
+    {
+        "model": st.sampled_from(MODELS),
+        "chip": st.sampled_from(GPUS),
+        "mode": st.sampled_from(["fp32", "fp16", "amp-fp16", "mixed"]),
+        "attention": st.sampled_from(["flash", "standard"]),
+        "policy": st.sampled_from(["none", "selective", "full", "every:4"]),
+        "rule": st.sampled_from(["sgd", "momentum", "adam", "adamw"]),
+        "fused": st.booleans(),
+    }
+)
+
+
+def at(configuration: dict[str, Any], batch: int, sequence: int, accumulate: int = 1) -> StepTime:
+    return step_time(batch=batch, sequence=sequence, accumulate=accumulate, **configuration)
+
+
+@settings(max_examples=150, deadline=None)
+@given(configuration=configurations, batch=st.integers(1, 256), sequence=st.integers(1, 1024))
+def test_a_step_is_never_faster_than_its_flops_or_its_bytes(
+    configuration: dict[str, Any], batch: int, sequence: int
+) -> None:
+    step, chip = at(configuration, batch, sequence), accelerator(configuration["chip"])
+    # A causal kernel may skip half of attention; everything else must be done.
+    linear = 6 * (model(configuration["model"]).block_parameters) * batch * sequence
+    assert step.total >= linear / step.peak
+    weights = model(configuration["model"]).parameters * 2
+    assert step.total >= 3 * weights / chip.bandwidth
+    assert step.total >= step.compute
+    assert step.total >= step.memory
+
+
+@settings(max_examples=150, deadline=None)
+@given(configuration=configurations, batch=st.integers(1, 256), sequence=st.integers(64, 1024))
+def test_parts_sum_to_the_step_and_utilization_stays_below_the_compute_share(
+    configuration: dict[str, Any], batch: int, sequence: int
+) -> None:
+    step = at(configuration, batch, sequence, accumulate=2)
+    assert step.forward + step.backward + step.recompute + step.update == pytest.approx(step.device)
+    assert step.compute + step.memory + step.launch == pytest.approx(step.total)
+    assert step.bound_by in ("compute", "memory", "launch")
+    exact_mfu = step.model_flops / (step.total * step.peak)
+    causal = 0.5 if configuration["attention"] == "flash" else 1.0
+    assert 0 < causal * exact_mfu <= step.compute / step.total * 1.0000001 <= 1.0000001
+
+
+@settings(max_examples=60, deadline=None)
+@given(configuration=configurations, batch=st.integers(1, 128))
+def test_a_larger_batch_takes_no_less_time_and_a_second_micro_batch_less_than_a_second_step(
+    configuration: dict[str, Any], batch: int
+) -> None:
+    step = at(configuration, batch, 512)
+    assert at(configuration, batch + 1, 512).total >= step.total * (1 - 1e-9)
+    double = at(configuration, batch, 512, accumulate=2).total
+    assert step.total < double
+
+
+@settings(max_examples=60, deadline=None)
+@given(configuration=configurations, batch=st.integers(1, 64))
+def test_checkpointing_costs_time_and_only_recompute(configuration: dict[str, Any], batch: int) -> None:
+    plain = at({**configuration, "policy": "none"}, batch, 512)
+    full = at({**configuration, "policy": "full"}, batch, 512)
+    assert plain.recompute == 0 < full.recompute
+    assert full.forward == plain.forward
+    assert plain.hardware_flops < full.hardware_flops
+    assert full.mfu <= plain.mfu
+
+
+@settings(max_examples=40, deadline=None)
+@given(configuration=configurations)
+def test_a_plan_takes_arrays_and_gives_what_scalars_give(configuration: dict[str, Any]) -> None:
+    batches: Any = np.array([1, 2, 3, 17, 64, 200])
+    plan = step_plan(**configuration)
+    swept = plan(batches, 384)
+    for name in ("total", "compute", "memory", "mfu", "hfu", "tokens_per_second"):
+        expected = [getattr(plan(int(b), 384), name) for b in batches]
+        assert np.allclose(getattr(swept, name), expected, rtol=1e-9), name
+
+
+def test_utilization_rises_with_the_batch_and_levels_off() -> None:
+    curve = batch_curve(step_plan("gpt2-xl", "h100-sxm", fused=True), (1, 2, 4, 8, 16, 32), 1024)
+    mfu = [step.mfu for step in curve]
+    assert mfu == sorted(mfu)
+    assert mfu[-1] - mfu[-2] < mfu[1] - mfu[0]
+
+
+def test_eager_small_models_are_bound_by_launching() -> None:
+    assert step_time("gpt2", "h100-sxm", 1, 64, rule="sgd").bound_by == "launch"
+    assert step_time("gpt2", "h100-sxm", 64, 1024, fused=True).bound_by == "compute"
+
+
+def test_standard_attention_is_bound_by_memory_and_slower() -> None:
+    flash = step_time("gpt2", "a100-80", 16, 1024, attention="flash")
+    standard = step_time("gpt2", "a100-80", 16, 1024, attention="standard")
+    assert standard.memory > 2 * flash.memory
+    assert standard.total > flash.total
+
+
+def test_mixed_precision_beats_fp32_by_more_than_the_bandwidth_alone() -> None:
+    fp32 = step_time("gpt2-xl", "a100-80", 8, 1024, mode="fp32")
+    amp = step_time("gpt2-xl", "a100-80", 8, 1024, mode="amp-bf16")
+    tf32 = step_time("gpt2-xl", "a100-80", 8, 1024, mode="fp32", tf32=True)
+    assert fp32.total / amp.total > 4
+    assert amp.total < tf32.total < fp32.total
+
+
+@pytest.mark.parametrize(
+    ("name", "chip", "batch", "mode", "published"),
+    [
+        # Compiled GPT-2 on one GPU; none of these was used to choose a constant.
+        ("gpt2-xl", "h100-sxm", 12, "amp-bf16", 47.9e3),
+        ("gpt2-xl", "h100-sxm", 16, "bf16", 46.8e3),
+        ("gpt2", "h100-sxm", 64, "amp-bf16", 463e3),
+        ("gpt2", "a100-80", 64, "amp-bf16", 238e3),
+        ("gpt2", "rtx-4090", 16, "amp-bf16", 130e3),
+    ],
+)
+def test_published_throughputs_are_met_within_20_percent(
+    name: str, chip: str, batch: int, mode: str, published: float
+) -> None:
+    assert step_time(name, chip, batch, 1024, mode=mode, fused=True).tokens_per_second == pytest.approx(
+        published, rel=0.2
+    )
+
+
+def test_v100_has_no_bf16_and_small_chips_still_have_a_time() -> None:
+    with pytest.raises(EngineError, match="v100-16 has no peak for 'bf16'"):
+        step_time("gpt2", "v100-16", 1, 1024)
+    assert step_time("gpt2", "phone", 1, 128, mode="fp32").total > 0.1
+    tiny = step_time("gpt2", "microcontroller", 1, 16, mode="fp32")
+    assert tiny.bound_by == "compute"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"batch": 0}, "batch 0 is not allowed"),
+        ({"sequence": 2048}, "sequence 2048 is too long; gpt2 allows at most 1024"),
+        ({"accumulate": 0}, "accumulate 0 is not allowed"),
+        ({"policy": "lots"}, "checkpointing 'lots' is unknown"),
+    ],
+)
+def test_bad_input_is_one_line(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(EngineError, match=message):
+        step_time(**{"model": "gpt2", "chip": "h200", "batch": 1, "sequence": 1024, **arguments})
