@@ -16,8 +16,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from engine.core.arrays import Numbers, ceil, maximum, minimum, numbers, require_at_least, where
-from engine.core.units import Count, Flops, FlopsPerSecond, Ratio, Seconds
+from engine.core.units import Bytes, Count, Flops, FlopsPerSecond, Ratio, Seconds
 from engine.hardware.accelerators import Accelerator
+from engine.numerics.dtypes import dtype
+from engine.time.roofline import STREAM_EFFICIENCY
 
 TYPICAL_CEILING: Ratio = 0.83
 """Share of the dense peak that the best product reaches where nothing was published.
@@ -248,3 +250,31 @@ def deep_product(m: Count, n: Count, rate: FlopsPerSecond, multiprocessors: Coun
 def _wave(tile: Tile, rate: FlopsPerSecond, multiprocessors: Count) -> Seconds:
     """Seconds in which all multiprocessors advance one tile each by one element of the sum."""
     return 2 * tile.m * tile.n * multiprocessors / (rate * tile.efficiency)
+
+
+def product_bytes(m: Count, n: Count, k: Count, form: str = "bf16") -> Bytes:
+    """Bytes of an (m, k) by (k, n) product that reads both factors and writes the result once."""
+    for what, value in (("m", m), ("n", n), ("k", k)):
+        require_at_least(what, value, 1)
+    return dtype(form).bytes(m * k + k * n + m * n)
+
+
+def product_seconds(m: Count, n: Count, k: Count, chip: Accelerator, form: str = "bf16") -> Seconds:
+    """Seconds of an (m, k) by (k, n) product: the slower of its arithmetic, in tiles and waves, and its traffic.
+
+    What `engine.time.step` takes for a product of a training step. Takes NumPy arrays.
+
+    Args:
+        m: Rows of the result.
+        n: Columns of the result.
+        k: Depth of the sum.
+        chip: The accelerator.
+        form: Format of the operands, accumulated in fp32.
+
+    Raises:
+        EngineError: A size below one, or a format that the chip does not have.
+
+    Source: as above and, for the traffic, `engine.time.roofline.STREAM_EFFICIENCY`.
+    """
+    traffic = product_bytes(m, n, k, form) / (STREAM_EFFICIENCY * chip.bandwidth)
+    return maximum(gemm_seconds(m, n, k, sustained(chip, form), chip.multiprocessors), traffic)
