@@ -12,7 +12,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 
 from engine import accelerator
-from engine.operations import flops_per_token
+from engine.graph.operations import flops_per_token
 from tools.accuracy.observations import Observation
 from tools.accuracy.steptime import plan_of
 
