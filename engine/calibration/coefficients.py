@@ -41,7 +41,7 @@ class Model:
         mean: Its expected value.
         covariance: What is unknown about the coefficients, and how it hangs together.
         unseen: Variance that a category adds when no run with its value is known, by category.
-        between: Variance between sources.
+        between: Variance between sources, as a normal with the same 90 % range.
         between_slope: Variance between sources per squared doubling of the nodes.
         within: Variance between runs of one source, as a normal with the same 90 % range.
         cells: The runs behind the fit.

@@ -1,13 +1,13 @@
 """The statistics: a linear model of ln(published / physics) with a random level and slope for each source.
 
     ln(published / physics) = level + category effects + slope * doublings      (what an unseen source would show)
-                            + source's own level + source's own slope * doublings
+                            + source's own level, Student's t + source's own slope * doublings
                             + noise of a run, Student's t
 
 Coefficients have normal priors around zero, so that few rows move them little: this is ridge regression whose strength
 is declared. Sources' own terms are pooled: their variances are estimated from the rows, with a declared prior worth a
-few sources. The noise has four degrees of freedom, so that an outlier pulls less the farther it lies. Everything is
-found by expectation conditional maximization, with no random number, so that a fit can be repeated to the digit.
+few sources. Both Student's t have four degrees of freedom: a run, or a whole source, pulls less the farther it lies.
+Everything is found by expectation conditional maximization, without random numbers: a fit repeats to the digit.
 Sources: Gelman et al., Bayesian Data Analysis, 3rd edition, chapters 5, 15 (partial pooling) and 17 (Student's t);
 Lange, Little and Taylor 1989, Robust statistical modeling using the t distribution.
 """
@@ -27,7 +27,7 @@ Array = npt.NDArray[np.floating[Any]]
 
 CATEGORIES = ("family", "execution", "numbers")
 FREEDOM = 4.0
-"""Degrees of freedom of the noise: a usual choice of robust regression (Lange et al. 1989)."""
+"""Degrees of freedom of both Student's t: a usual choice of robust regression (Lange et al. 1989)."""
 
 NOISE_TO_NORMAL = (2.1318 / 1.6449) ** 2
 """Squared ratio of the 95 % points of Student's t with 4 degrees of freedom and of a normal distribution."""
@@ -97,8 +97,8 @@ def fit(samples: Sequence[Sample], prior: Prior) -> Fit:
     variances = np.array([prior.level**2, prior.doubling**2, *(unseen[category] for category, _ in seen)])
     if not samples:
         zero, alone = np.zeros(len(terms)), np.diag(variances)
-        within = prior.within**2 * NOISE_TO_NORMAL
-        return Fit(terms, zero, alone, unseen, prior.between**2, prior.between_slope**2, within)
+        between, within = prior.between**2 * NOISE_TO_NORMAL, prior.within**2 * NOISE_TO_NORMAL
+        return Fit(terms, zero, alone, unseen, between, prior.between_slope**2, within)
     scale = np.array([doublings(s.features.devices) for s in samples])
     categories = [[float(getattr(s.features, category) == value) for category, value in seen] for s in samples]
     fixed = np.column_stack([np.ones(len(samples)), scale, np.array(categories)])
@@ -108,29 +108,31 @@ def fit(samples: Sequence[Sample], prior: Prior) -> Fit:
     ratios = np.array([s.log_ratio for s in samples])
     mean, covariance, (between, slope, within) = _maximize(design, ratios, variances, len(sources), prior)
     count = len(terms)
-    return Fit(terms, mean[:count], covariance[:count, :count], unseen, between, slope, within * NOISE_TO_NORMAL)
+    between, within = between * NOISE_TO_NORMAL, within * NOISE_TO_NORMAL
+    return Fit(terms, mean[:count], covariance[:count, :count], unseen, between, slope, within)
 
 
 def _maximize(
     design: Array, ratios: Array, fixed: Array, sources: int, prior: Prior
 ) -> tuple[Array, Array, tuple[float, float, float]]:
-    """Mean and covariance of all terms, and the variances between, between slopes, and within (squared t scale)."""
+    """Mean and covariance of all terms; squared scales between sources, between their slopes, and within a source."""
     start = len(fixed)
     levels, slopes = slice(start, start + sources), slice(start + sources, start + 2 * sources)
     between, slope, within = prior.between**2, prior.between_slope**2, prior.within**2
-    weights = np.ones(len(ratios))
+    weights, trust = np.ones(len(ratios)), np.ones(sources)
     for _ in range(ROUNDS):
         before = (between, slope, within)
-        precision = np.concatenate([1 / fixed, np.full(sources, 1 / between), np.full(sources, 1 / slope)])
+        precision = np.concatenate([1 / fixed, trust / between, np.full(sources, 1 / slope)])
         weighted = design * weights[:, None] / within
         covariance = np.linalg.inv(weighted.T @ design + np.diag(precision))
         mean = covariance @ (weighted.T @ ratios)
         squares = mean**2 + np.diag(covariance)
         misses = (ratios - design @ mean) ** 2 + np.sum((design @ covariance) * design, axis=1)
-        between = _pooled(squares[levels], prior.between, prior.weight)
+        between = _pooled(trust * squares[levels], prior.between, prior.weight)
         slope = _pooled(squares[slopes], prior.between_slope, prior.weight)
         within = _pooled(weights * misses, prior.within, prior.weight)
         weights = (FREEDOM + 1) / (FREEDOM + misses / within)
+        trust = (FREEDOM + 1) / (FREEDOM + squares[levels] / between)
         if max(abs(a - b) for a, b in zip(before, (between, slope, within), strict=True)) < TOLERANCE:
             break
     return mean, covariance, (between, slope, within)
