@@ -75,7 +75,7 @@ def _lines(made: Report, *, rows: bool, color: bool) -> list[str]:
 
 def _experience(made: Experience, paint: Callable[[str, int], str]) -> list[str]:
     head = f"{'experience, on sources not seen':<44}{'rows':>6}{'physics':>9}{'p90':>8}{'expected':>10}{'p90':>8}"
-    head += f"{'carried':>9}{'hindsight':>11}{'covered':>9}"
+    head += f"{'carried':>9}{'hindsight':>11}{'covered':>9}{'by source':>11}"
     lines = [paint(head, 1), *(_figures(NAMES[f.kind], f) for f in made.totals), ""]
     lines += [_figures(f"{f.source}, {f.kind}", f) for f in made.sources]
     lines += ["", paint("Goals", 1)]
@@ -89,7 +89,9 @@ def _experience(made: Experience, paint: Callable[[str, int], str]) -> list[str]
 def _figures(name: str, f: Figures) -> str:
     carried, hindsight = (f"{x:.1%}" if x is not None else "" for x in (f.carried, f.hindsight))
     errors = f"{f.physics:>9.1%}{f.physics_p90:>8.1%}{f.calibrated:>10.1%}{f.calibrated_p90:>8.1%}"
-    return f"{name[:42]:<44}{f.rows:>6}{errors}{carried:>9}{hindsight:>11}{f.coverage:>9.0%}"
+    return (
+        f"{name[:42]:<44}{f.rows:>6}{errors}{carried:>9}{hindsight:>11}{f.coverage:>9.0%}{f.coverage_of_sources:>11.0%}"
+    )
 
 
 if __name__ == "__main__":

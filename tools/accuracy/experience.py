@@ -50,6 +50,7 @@ class Figures:
         calibrated: Median error of the expected value, by a calibration that has not seen the row's source.
         calibrated_p90: Its 90th percentile.
         coverage: Share of the published values in the 90 % band.
+        coverage_of_sources: The mean of that share over the sources, so that each counts once.
         width: Median of the band's upper end over its lower end.
         carried: Median error with a utilization carried over from other sources; None without one.
         hindsight: Median error with the utilization that suits the source best; None for memory.
@@ -63,6 +64,7 @@ class Figures:
     calibrated: float
     calibrated_p90: float
     coverage: float
+    coverage_of_sources: float
     width: float
     carried: float | None
     hindsight: float | None
@@ -138,10 +140,19 @@ def _figures(kind: str, source: str, lines: Sequence[_Line]) -> Figures:
         statistics.median(calibrated),
         percentile(calibrated, 0.9),
         statistics.mean(line.judged.covered for line in lines),
+        statistics.mean(_shares(lines).values()),
         statistics.median(line.judged.high / line.judged.low for line in lines),
         _median(line.carried for line in lines),
         _median(line.hindsight for line in lines),
     )
+
+
+def _shares(lines: Sequence[_Line]) -> dict[str, float]:
+    """Of each source, the share of its rows in the band."""
+    covered: dict[str, list[bool]] = {}
+    for line in lines:
+        covered.setdefault(line.judged.observation.source, []).append(line.judged.covered)
+    return {source: statistics.mean(shares) for source, shares in covered.items()}
 
 
 def _median(errors: Iterable[float | None]) -> float | None:

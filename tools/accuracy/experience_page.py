@@ -26,8 +26,11 @@ _EXAMPLES = (
 
 def experience_totals() -> Element:
     """Physics alone and with experience, for all sources together."""
-    body: list[list[Cell]] = [[NAMES[f.kind], f"{f.rows}", *_errors(f)] for f in experience().totals]
-    header = ["What", "Rows", *_HEADER]
+    body: list[list[Cell]] = [
+        [NAMES[f.kind], f"{f.rows}", *_errors(f), f"{100 * f.coverage_of_sources:.0f}", f"{f.width:.2f}"]
+        for f in experience().totals
+    ]
+    header = ["What", "Rows", *_HEADER, "In the band, each source once %", "Upper over lower end"]
     return table("Error of physics alone and of the expected value", header, body, numbers=range(1, len(header)))
 
 
@@ -55,7 +58,7 @@ def overhead() -> Element:
     body: list[list[Cell]] = []
     for kind, name, features in _EXAMPLES:
         made = calibrate(kind, 1.0, features)
-        shares = [f"{100 * (x - 1):+.0f}" for x in (made.expected, made.low, made.high)]
+        shares = [f"{round(100 * (x - 1)):+d}" for x in (made.expected, made.low, made.high)]
         body.append([NAMES[kind], name, *shares, f"{made.runs}", f"{made.sources}"])
     header = ["What", "Run", "Expected %", "Band from %", "to %", "Runs near", "Their sources"]
     caption = f"What {len(experience().judged)} published values add to physics"
