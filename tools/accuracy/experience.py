@@ -168,7 +168,7 @@ def _goals(totals: Sequence[Figures], sources: Sequence[Figures]) -> Iterable[Go
             f"median {limits.median:.0%} and 90th percentile {limits.p90:.0%} at most",
             f"{total.calibrated:.1%} and {total.calibrated_p90:.1%}",
             total.calibrated <= limits.median and total.calibrated_p90 <= limits.p90,
-            _above(limits.median, (s for s in sources if s.kind == total.kind)),
+            _above(limits.median, [s for s in sources if s.kind == total.kind]),
         )
     for total in totals:
         yield Goal(
@@ -176,17 +176,24 @@ def _goals(totals: Sequence[Figures], sources: Sequence[Figures]) -> Iterable[Go
             f"covers {COVERAGE[0]:.0%} to {COVERAGE[1]:.0%} of the rows",
             f"{total.coverage:.1%}",
             COVERAGE[0] <= total.coverage <= COVERAGE[1],
-            _outside(s for s in sources if s.kind == total.kind),
+            _outside([s for s in sources if s.kind == total.kind]),
         )
     yield from _against_utilization(sources)
 
 
-def _above(limit: float, sources: Iterable[Figures]) -> str:
+_ALONE = "one source only, so nothing is learned from others: physics, and the band declared beforehand"
+
+
+def _above(limit: float, sources: Sequence[Figures]) -> str:
+    if len(sources) == 1:
+        return _ALONE
     far = [f"{s.source} {s.calibrated:.1%}" for s in sources if s.calibrated > limit]
     return f"median above: {', '.join(far)}" if far else ""
 
 
-def _outside(sources: Iterable[Figures]) -> str:
+def _outside(sources: Sequence[Figures]) -> str:
+    if len(sources) == 1:
+        return _ALONE
     poor = [f"{s.source} {s.coverage:.0%} of {s.rows}" for s in sources if s.coverage < COVERAGE[0]]
     return f"covered less: {', '.join(poor)}" if poor else ""
 
