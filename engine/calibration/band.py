@@ -21,7 +21,7 @@ class Calibrated:
         expected: The value that half of such runs exceed, in the unit of the prediction.
         low: One run in twenty lies below.
         high: One run in twenty lies above.
-        runs: Published runs of the same family, execution and numbers, with a quarter to four times the devices.
+        runs: Published runs with the same words in `Features`, and a quarter to four times the devices.
         sources: The number of sources that published them. Runs of one source share their error.
     """
 

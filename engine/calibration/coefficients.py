@@ -27,6 +27,7 @@ class Cell:
     family: str
     execution: str
     numbers: str
+    software: str
     doublings: float
     runs: int
     sources: tuple[int, ...]
@@ -93,8 +94,8 @@ def model_of(table: Mapping[str, Any]) -> Model:
         between_slope=table["between_slope"],
         within=table["within"],
         cells=tuple(
-            Cell(family, execution, numbers, place, runs, tuple(sources))
-            for family, execution, numbers, place, runs, sources in table["cells"]
+            Cell(family, execution, numbers, software, place, runs, tuple(sources))
+            for family, execution, numbers, software, place, runs, sources in table["cells"]
         ),
     )
 

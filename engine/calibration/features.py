@@ -37,12 +37,15 @@ class Features:
         devices: Number of devices of the whole run, at least 1.
         execution: `"eager"`, an operation after the other, or `"fused"`, compiled or written as fused kernels.
         numbers: Format of the large matrix products, see `number_group`.
+        software: `"megatron"`, `"deepspeed"` (Megatron with DeepSpeed's pipeline and optimizer), or `"torch"` for all
+            other code.
     """
 
     family: str
     devices: int = 1
     execution: str = "eager"
     numbers: str = "16-bit"
+    software: str = "torch"
 
     def __post_init__(self) -> None:
         if self.devices < 1:

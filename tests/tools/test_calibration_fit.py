@@ -119,7 +119,7 @@ def made_up(level: float, between: float, within: float, sources: int, runs: int
 
 
 def test_the_fit_finds_the_level_and_the_spreads_of_made_up_rows() -> None:
-    made = fit(made_up(0.2, 0.1, 0.05, 60, 20), Prior(1.0, (0.001, 0.001, 0.001), 0.001, 0.1, 0.001, 0.1))
+    made = fit(made_up(0.2, 0.1, 0.05, 60, 20), Prior(1.0, (0.001, 0.001, 0.001, 0.001), 0.001, 0.1, 0.001, 0.1))
     assert made.mean[made.terms.index("level")] == pytest.approx(0.2, abs=0.03)
     assert made.between**0.5 == pytest.approx(0.1, rel=0.2)
     assert made.within**0.5 == pytest.approx(0.05, rel=0.2)
@@ -141,7 +141,7 @@ def test_many_rows_of_one_source_weigh_hardly_more_than_a_few() -> None:
 def test_an_outlier_moves_the_level_less_than_it_would_a_mean() -> None:
     rows = made_up(0.1, 0.0, 0.02, 6, 5)
     wild = [*rows, Sample("source 0", Features("data-center"), 5.0)]
-    prior = Prior(1.0, (0.001, 0.001, 0.001), 0.001, 0.05, 0.001, 0.05)
+    prior = Prior(1.0, (0.001, 0.001, 0.001, 0.001), 0.001, 0.05, 0.001, 0.05)
     levels = [made.mean[made.terms.index("level")] for made in (fit(rows, prior), fit(wild, prior))]
     assert abs(levels[1] - levels[0]) < (5.0 - 0.1) / len(wild) / 4
 

@@ -112,11 +112,11 @@ def _numbers(made: Fit) -> dict[str, Any]:
 
 
 def _cells(seen: Sequence[Observation], sources: Sequence[str]) -> list[list[Any]]:
-    """Family, execution, numbers, doublings of the nodes, runs, and the sources' places in the list of sources."""
-    cells: dict[tuple[str, str, str, float], list[int]] = {}
+    """Family, execution, numbers, software, doublings of the nodes, runs, and places in the list of sources."""
+    cells: dict[tuple[str, str, str, str, float], list[int]] = {}
     for o in seen:
         f = o.features
-        key = (f.family, f.execution, f.numbers, round(doublings(f.devices), 1))
+        key = (f.family, f.execution, f.numbers, f.software, round(doublings(f.devices), 1))
         cells.setdefault(key, []).append(sources.index(o.source))
     return [[*key, len(numbers), sorted(set(numbers))] for key, numbers in sorted(cells.items())]
 

@@ -59,4 +59,5 @@ def features_of(row: Row) -> Features:
         devices=plan_of(row).devices,
         execution="fused" if row.get("fused", False) else "eager",
         numbers=number_group(str(row.get("precision", ""))),
+        software=str(row.get("runtime") or row.get("framework", "torch")),
     )
