@@ -31,7 +31,7 @@ def _parameters(m: Transformer, stage: Stage) -> Iterator[Parameter]:
         elif p.name.startswith(EMBEDDINGS):
             if stage.first:
                 yield p
-            elif p.name == "wte.weight" and m.tied:
+            elif p.name == "wte.weight" and m.tied and stage.last:
                 yield Parameter("lm_head.weight", p.shape, "matrix")
         elif stage.last:
             yield p

@@ -28,7 +28,7 @@ def evaluator(folder: str) -> Evaluator:
     """The evaluator of the engine in `folder`, imported once in the life of the process."""
     path = Path(folder)
     sys.path.insert(0, str(path.parent))
-    return Evaluator(importlib.import_module(path.name))
+    return Evaluator(importlib.import_module(f"{path.name}.vocabulary"))
 
 
 def respond(request: dict[str, Any]) -> dict[str, Any]:

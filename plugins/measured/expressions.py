@@ -1,8 +1,8 @@
 """Engine expressions of inline numbers: a small evaluator that knows the unit of every value it touches.
 
-An expression is walked node by node, never handed to Python. Its names are those of the engine's public interface and
-a few builtins. The unit of a number comes from the annotation of the engine's field, property or function that gave
-it, and arithmetic checks dimensions.
+An expression is walked node by node, never handed to Python. Its names are those of the engine's vocabulary and a few
+builtins. The unit of a number comes from the annotation of the engine's field, property or function that gave it, and
+arithmetic checks dimensions.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import ast
 import functools
 import inspect
 import operator
+import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -85,12 +86,22 @@ class Outcome:
 
 
 class Evaluator:
-    """Evaluates expressions over the public interface of one package: what its `__all__` names."""
+    """Evaluates expressions over the vocabulary of one package: the public attributes of a module that are no modules.
 
-    def __init__(self, package: types.ModuleType) -> None:
-        self.package = package
-        self.public = frozenset(package.__all__)
-        self.unit_of: Callable[[Any], str | None] = package.unit_of
+    The vocabulary has `unit_of`, which reads the unit of an annotation. Words and choices that a function passes on
+    are those of the vocabulary's `setup`.
+    """
+
+    def __init__(self, vocabulary: types.ModuleType) -> None:
+        self.vocabulary = vocabulary
+        self.package = vocabulary.__name__.partition(".")[0]
+        # `annotations` is the name that an import from `__future__` leaves.
+        self.public = frozenset(
+            name
+            for name, value in vars(vocabulary).items()
+            if not name.startswith("_") and not isinstance(value, types.ModuleType | type(annotations))
+        )
+        self.unit_of: Callable[[Any], str | None] = vocabulary.unit_of
 
     def evaluate(self, text: str, *, from_engine: bool = True) -> Outcome:
         """The number that `text` stands for. Raises `MeasuredError` with the fix for anything it cannot be.
@@ -148,10 +159,9 @@ class Evaluator:
 
     def _name(self, name: str) -> Tracked:
         if name in self.public:
-            value = getattr(self.package, name)
-            hints = typing.get_type_hints(self.package, include_extras=True)
-            origin = f"{getattr(value, '__module__', self.package.__name__)}.{getattr(value, '__qualname__', name)}"
-            return self._wrap(value, self.unit_of(hints.get(name)), origin)
+            value = getattr(self.vocabulary, name)
+            origin = f"{getattr(value, '__module__', self.vocabulary.__name__)}.{getattr(value, '__qualname__', name)}"
+            return self._wrap(value, None, origin)
         if name in _BUILTINS:
             return Tracked(_BUILTINS[name])
         raise MeasuredError(f"the engine has no '{name}'", suggestion(name, self.public | _BUILTINS.keys()))
@@ -170,9 +180,12 @@ class Evaluator:
         getter = getattr(definition, "fget", None) or getattr(definition, "func", None)
         function = getter or (definition if inspect.isfunction(definition) else None)
         if function is not None:
-            unit = self.unit_of(typing.get_type_hints(function, include_extras=True).get("return"))
-            return self._wrap(getattr(owner.value, name), unit, f"{function.__module__}.{function.__qualname__}")
-        hint = typing.get_type_hints(kind, include_extras=True).get(name)
+            return self._wrap(
+                getattr(owner.value, name),
+                self.unit_of(_hint(function, "return")),
+                f"{function.__module__}.{function.__qualname__}",
+            )
+        hint = next((_hint(base, name) for base in kind.__mro__ if name in inspect.get_annotations(base)), None)
         return self._wrap(getattr(owner.value, name), self.unit_of(hint), f"{kind.__module__}.{kind.__qualname__}")
 
     def _item(self, owner: Tracked, key: Tracked) -> Tracked:
@@ -202,8 +215,15 @@ class Evaluator:
     def _engine_call(
         self, text: str, function: Tracked, positional: list[Tracked], named: dict[str, Tracked]
     ) -> Tracked:
-        """Call the engine, with every quantity given in the unit that its parameter is annotated with."""
-        signature = inspect.signature(function.value)
+        """Call the engine, with every quantity given in the unit that its parameter is annotated with.
+
+        A function that takes any words and choices passes them to the vocabulary's `setup`.
+        """
+        signature, annotated = inspect.signature(function.value), _annotated(function.value)
+        takes = annotated
+        if any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature.parameters.values()):
+            takes = self.vocabulary.setup
+            signature = inspect.signature(takes)
         if unknown := sorted(named.keys() - signature.parameters.keys()):
             hint = suggestion(unknown[0], signature.parameters)
             raise MeasuredError(f"{text} has no argument '{unknown[0]}'", hint)
@@ -211,18 +231,15 @@ class Evaluator:
             bound = signature.bind(*positional, **named)
         except TypeError as error:
             raise MeasuredError(f"{text}: {error}") from error
-        target = function.value.__init__ if inspect.isclass(function.value) else function.value
-        hints = typing.get_type_hints(target, include_extras=True)
         for name, argument in bound.arguments.items():
-            bound.arguments[name] = self._argument(
-                f"{text}: argument '{name}'", argument, self.unit_of(hints.get(name))
-            )
+            unit = self.unit_of(_hint(takes, name))
+            bound.arguments[name] = self._argument(f"{text}: argument '{name}'", argument, unit)
         try:
             value = function.value(*bound.args, **bound.kwargs)
         except Exception as error:
-            kind = "" if type(error).__module__.startswith(self.package.__name__) else f"{type(error).__name__}: "
+            kind = "" if self._is_engine(error) else f"{type(error).__name__}: "
             raise MeasuredError(f"{text}: {kind}{error}") from error
-        return self._wrap(value, self.unit_of(hints.get("return")), function.origin)
+        return self._wrap(value, self.unit_of(_hint(annotated, "return")), function.origin)
 
     def _argument(self, where: str, argument: Any, unit: str | None) -> Any:
         """An argument as the engine takes it: a quantity becomes a plain number in the parameter's own unit."""
@@ -270,7 +287,30 @@ class Evaluator:
 
     def _is_engine(self, value: Any) -> bool:
         module = value.__name__ if inspect.ismodule(value) else type(value).__module__
-        return module.partition(".")[0] == self.package.__name__
+        return module.partition(".")[0] == self.package
+
+
+def _annotated(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Where the annotations of something callable stand: of a class at its `__init__`, of an object at `__call__`."""
+    function = inspect.unwrap(function)
+    if inspect.isclass(function):
+        return function.__init__
+    return function if inspect.isroutine(function) else type(function).__call__
+
+
+def _hint(owner: Any, name: str) -> Any:
+    """One annotation of a function or a class, resolved; None where there is none.
+
+    The others are left alone: what only type checkers import cannot be resolved. Such a name is no quantity's.
+    """
+    annotation = inspect.get_annotations(owner).get(name)
+    if annotation is None:
+        return None
+    alone = types.SimpleNamespace(__annotations__={name: annotation})
+    try:
+        return typing.get_type_hints(alone, vars(sys.modules[owner.__module__]), include_extras=True)[name]
+    except NameError:
+        return None
 
 
 def _first_origin(items: Iterable[Tracked]) -> str:

@@ -11,26 +11,16 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Sequence
 
-from engine import accelerator
 from engine.graph.operations import flops_per_token
 from tools.accuracy.observations import Observation
-from tools.accuracy.steptime import plan_of
-
-_PEAKS = {"fp8": ("fp8",), "16-bit": ("bf16", "fp16"), "fp32": ("tf32", "fp32")}
+from tools.accuracy.setups import row_setup
 
 
 def utilization(o: Observation) -> float:
     """Model FLOPs of a row's step over what its devices' dense peak could have done in the published time."""
-    row, plan = o.comparison.row, plan_of(o.comparison.row)
-    assert row.shape is not None
-    tokens = row.get("batch") * plan.tokens_factor * row.get("sequence")
-    peak = _peak(row.get("gpu"), o.features.numbers) * plan.devices
-    return float(flops_per_token(row.shape, row.get("sequence")) * tokens / (o.comparison.published * peak))
-
-
-def _peak(gpu: str, numbers: str) -> float:
-    peaks = {p.dtype: p.flops_per_second for p in accelerator(gpu).peaks if p.accumulate == "fp32"}
-    return next((peaks[name] for name in _PEAKS[numbers] if name in peaks), max(peaks.values()))
+    c = row_setup(o.comparison.row)
+    peak = c.chip.peak(c.precision.product_format) * c.devices
+    return float(flops_per_token(c.model, c.sequence) * c.tokens / (o.comparison.published * peak))
 
 
 def hindsight(seen: Sequence[Observation]) -> list[float]:

@@ -10,22 +10,22 @@ import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engine import GIB, Transformer, model, training_memory
+from engine import GIB, Setup, Transformer, model, training_memory
 from tools.accuracy.predict import compare
 from tools.accuracy.rows import Row, load
-from tools.accuracy.steptime import plan_of
+from tools.accuracy.setups import row_setup
 
 MIB = 2**20
 
 
 @dataclass(frozen=True)
 class Calculator:
-    """A calculator: name, address, what it covers, its answer for a row in bytes."""
+    """A calculator: name, address, what it covers, its answer for a run in bytes."""
 
     name: str
     url: str
     covers: str
-    answer: Callable[[Row], float]
+    answer: Callable[[Setup], float]
 
 
 def korthikanti_activations(m: Transformer, batch: int, sequence: int, *, scores: bool) -> float:
@@ -44,45 +44,36 @@ def llm_analysis_activations(m: Transformer, batch: int, sequence: int) -> float
     return float(m.layers * layer + 2 * sbh + 2 * sequence * batch * m.vocab)
 
 
-def _states(row: Row, per_parameter: float = 16.0) -> float:
+def _states(c: Setup, per_parameter: float = 16.0) -> float:
     """16-bit weights, gradients and fp32 master copy and moments, divided by ZeRO's stage and model parallelism."""
-    assert row.shape is not None
-    plan, zero = plan_of(row), row.get("zero", 0)
-    parts = ((2.0, 3), (per_parameter - 14, 2), (12.0, 1))
-    total = sum(size / (plan.data if zero >= stage else 1) for size, stage in parts)
-    return float(row.shape.parameters / (plan.tensor * plan.pipeline) * total)
+    layout, parts = c.layout, ((2.0, 3), (per_parameter - 14, 2), (12.0, 1))
+    total = sum(size / (layout.data if layout.zero >= stage else 1) for size, stage in parts)
+    return float(c.model.parameters / (layout.tensor * layout.pipeline) * total)
 
 
-def _eleuther(row: Row) -> float:
+def _eleuther(c: Setup) -> float:
     """EleutherAI cookbook: 18 bytes a parameter and the activation formula; with checkpointing, without the scores."""
-    m = row.shape
-    assert m is not None
-    scores = row.get("checkpointing", "none") == "none"
-    return _states(row, 18.0) + korthikanti_activations(m, row.get("batch"), row.get("sequence"), scores=scores)
+    scores = c.checkpointing.kind == "none"
+    return _states(c, 18.0) + korthikanti_activations(c.model, c.batch, c.sequence, scores=scores)
 
 
-def _llm_analysis(row: Row) -> float:
-    m = row.shape
-    assert m is not None
-    batch, sequence = row.get("batch"), row.get("sequence")
-    if row.get("checkpointing", "none") == "full":
-        activations = 2.0 * sequence * batch * (m.hidden * m.layers + m.vocab)
+def _llm_analysis(c: Setup) -> float:
+    m = c.model
+    if c.checkpointing.kind == "full":
+        activations = 2.0 * c.sequence * c.batch * (m.hidden * m.layers + m.vocab)
     else:
-        activations = llm_analysis_activations(m, batch, sequence)
-    return float(_states(row) + activations)
+        activations = llm_analysis_activations(m, c.batch, c.sequence)
+    return float(_states(c) + activations)
 
 
-def _accelerate(row: Row) -> float:
+def _accelerate(c: Setup) -> float:
     """Hugging Face `accelerate estimate-memory`: four times the weights for training with Adam, no activations."""
-    assert row.shape is not None
-    return float(4 * 2 * row.shape.parameters)
+    return float(4 * 2 * c.model.parameters)
 
 
-def _deepspeed(row: Row) -> float:
+def _deepspeed(c: Setup) -> float:
     """DeepSpeed's ZeRO-3 estimator without offload: 18 bytes a parameter over all devices, and the largest layer."""
-    m, plan = row.shape, plan_of(row)
-    assert m is not None
-    return float(4 * m.vocab * m.hidden + 18 * m.parameters / plan.devices)
+    return float(4 * c.model.vocab * c.model.hidden + 18 * c.model.parameters / c.devices)
 
 
 CALCULATORS = (
@@ -118,7 +109,7 @@ def memory_answers() -> tuple[Answer, ...]:
     for row in load():
         for comparison in compare(row) if {"gib", "gb"} & set(row.measures) else ():
             if comparison.group == "memory":
-                others = tuple(calculator.answer(row) / GIB for calculator in CALCULATORS)
+                others = tuple(calculator.answer(row_setup(row)) / GIB for calculator in CALCULATORS)
                 answers.append(Answer(row, comparison.published, comparison.predicted, others))
     return tuple(answers)
 

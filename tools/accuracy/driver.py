@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from engine import GIB
-from tools.accuracy.predict import Comparison, context_bytes, runtime_overheads, step_ledger
+from engine.memory.deepspeed import overheads
+from tools.accuracy.predict import Comparison, context_bytes, step_ledger
 from tools.accuracy.report import Summary, report, summarize
 from tools.accuracy.rows import Row
+from tools.accuracy.setups import row_setup
 
 GROUP = "device memory"
 
@@ -49,11 +51,11 @@ def _context(row: Row) -> float:
 
 
 def _staging(row: Row) -> float:
-    return _context(row) + runtime_overheads(row).staging
+    return _context(row) + overheads(row_setup(row)).staging
 
 
 def _communicators(row: Row) -> float:
-    return _staging(row) + runtime_overheads(row).communicators
+    return _staging(row) + overheads(row_setup(row)).communicators
 
 
 MECHANISMS: tuple[tuple[str, Callable[[Row], float]], ...] = (

@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from engine.calibration import Features, gpu_family, number_group
+from engine.answers.expected import features
+from engine.calibration import Features
 from tools.accuracy.predict import Comparison
 from tools.accuracy.rows import Row
-from tools.accuracy.steptime import plan_of
+from tools.accuracy.setups import row_setup
 
 KIND_OF_GROUP = {"time": "time", "memory": "allocated", "device memory": "device memory"}
 """Groups of the report that are calibrated, and what the calibration calls each."""
@@ -41,7 +42,7 @@ def observations(comparisons: Iterable[Comparison]) -> tuple[Observation, ...]:
 
 def never_fitted(row: Row) -> bool:
     """Whether the row is kept out of every fit for ever, because a prediction of it is to be a prediction."""
-    return bool(getattr(row, "never_fitted", False))
+    return row.never_fitted
 
 
 def publisher(row: Row) -> str:
@@ -54,10 +55,4 @@ def publisher(row: Row) -> str:
 
 def features_of(row: Row) -> Features:
     """The features of a published run."""
-    return Features(
-        family=gpu_family(row.get("gpu")),
-        devices=plan_of(row).devices,
-        execution="fused" if row.get("fused", False) else "eager",
-        numbers=number_group(str(row.get("precision", ""))),
-        software=str(row.get("runtime") or row.get("framework", "torch")),
-    )
+    return features(row_setup(row))

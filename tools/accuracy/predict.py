@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from engine import GIB, Transformer, accelerator, training_memory
-from engine.config.layout import Layout
+from engine import GIB, accelerator, job_time, training_memory
 from engine.economics.cost import LLAMA_PUE, US_GRID_INTENSITY, carbon, energy
 from engine.graph.operations import flops_per_token, korthikanti_model_flops, megatron_flops
 from engine.memory import MemoryLedger
-from engine.memory.deepspeed import Overheads, overheads
 from tools.accuracy.rows import MEASURES, Row
-from tools.accuracy.steptime import layout_of, plan_of, step_seconds
+from tools.accuracy.setups import row_setup
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ def compare(row: Row) -> tuple[Comparison, ...]:
 def _compare(row: Row, kind: str, value: float) -> Comparison:
     group = MEASURES[kind]
     if group == "time":
-        return Comparison(row, kind, published_seconds(row, kind, value), step_seconds(row), "s")
+        return Comparison(row, kind, published_seconds(row, kind, value), float(job_time(row_setup(row)).total), "s")
     if group in ("memory", "device memory"):
         return Comparison(row, kind, _published_bytes(kind, value) / GIB, predicted_bytes(row, kind) / GIB, "GiB")
     if group == "parameters":
@@ -56,17 +54,17 @@ def published_seconds(row: Row, kind: str, value: float) -> float:
     """Seconds of a step as published, from tokens per second or from a utilization by the source's own formula."""
     if kind == "seconds":
         return value
-    shape, plan = row.shape, plan_of(row)
-    assert shape is not None
-    sequences, sequence = row.get("batch") * plan.tokens_factor, row.get("sequence")
+    c = row_setup(row)
+    shape, sequence = c.model, c.sequence
+    sequences = c.batch * c.micro_batches * c.replicas
     if kind == "tokens_per_s_per_gpu":
-        return float(sequences * sequence / (value * plan.devices))
+        return float(sequences * sequence / (value * c.devices))
     if kind == "tflops_model":
-        return float(flops_per_token(shape, sequence) * sequences * sequence / (value * 1e12 * plan.devices))
+        return float(flops_per_token(shape, sequence) * sequences * sequence / (value * 1e12 * c.devices))
     sizes = (sequences, sequence, shape.layers, shape.hidden, shape.vocab)
     if kind == "tflops_with_recompute":
-        return float(megatron_flops(*sizes) / (value * 1e12 * plan.devices))
-    return float(korthikanti_model_flops(*sizes) / (value * accelerator(row.get("gpu")).peak("bf16") * plan.devices))
+        return float(megatron_flops(*sizes) / (value * 1e12 * c.devices))
+    return float(korthikanti_model_flops(*sizes) / (value * accelerator(row.get("gpu")).peak("bf16") * c.devices))
 
 
 def _published_bytes(kind: str, value: float) -> float:
@@ -78,55 +76,17 @@ def predicted_bytes(row: Row, kind: str) -> float:
     ledger = step_ledger(row)
     if kind != "thousand_mib":
         return float(ledger.allocated_peak)
-    return float(ledger.allocated_peak + context_bytes(row, ledger) + runtime_overheads(row).total)
+    return float(ledger.allocated_peak + context_bytes(row, ledger) + ledger.plan.runtime_bytes)
 
 
 def step_ledger(row: Row) -> MemoryLedger:
     """The tensors of a row's step on its busiest device."""
-    plan, shape = plan_of(row), row.shape
-    assert shape is not None
-    return training_memory(
-        _first_stage(shape, plan.pipeline) if row.get("balanced") else shape,
-        optimizer=row.get("optimizer", "adamw"),
-        precision=row.get("precision"),
-        batch=row.get("batch"),
-        sequence=row.get("sequence"),
-        attention=row.get("attention"),
-        dropout=row.get("dropout", 0.0),
-        checkpointing=row.get("checkpointing", "none"),
-        loss=row.get("loss", "full"),
-        optimizer_in_backward=row.get("optimizer_in_backward", False),
-        offload=row.get("offload", "none"),
-        update=row.get("update"),
-        framework=row.get("framework"),
-        layout=Layout(
-            data=plan.data,
-            tensor=plan.tensor,
-            pipeline=plan.pipeline,
-            sequence_parallel=row.get("sequence_parallel", False),
-            zero=row.get("zero", 0),
-            micro_batches=plan.micro_batches,
-        ),
-    )
+    return training_memory(row_setup(row))
 
 
 def context_bytes(row: Row, ledger: MemoryLedger) -> float:
     """The driver's context, as large as the source says where it says so."""
     return float(row.get("context_mib") * 2**20 if "context_mib" in row.settings else ledger.plan.context_bytes)
-
-
-def runtime_overheads(row: Row) -> Overheads:
-    """What the runtime keeps besides the step's tensors, where the engine knows it."""
-    if row.get("runtime") != "deepspeed":
-        return Overheads(staging=0, communicators=0)
-    assert row.shape is not None
-    return overheads(row.shape, row.get("precision"), layout_of(row))
-
-
-def _first_stage(shape: Transformer, stages: int) -> Transformer:
-    """Where the embedding counts as a block, the stage that holds it has one block less: a shorter model's stage."""
-    slots = (shape.layers + 2) // stages
-    return replace(shape, layers=(slots - 1) * stages)
 
 
 def _energy(row: Row, kind: str, value: float) -> Comparison:

@@ -70,7 +70,6 @@ _SETTINGS = frozenset(
         "device_hours",
         "watts",
         "attention_generation",
-        "paired_sends",
         "metrics",
         "overlap_tensor",
         "runtime",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine import EngineError, Layout, Transformer, model, precision, training_memory
-from engine.graph import sections
 from engine.config.layout import stages, tensor_shard
-from engine.graph.blocks import Framework
+from engine.graph import sections
+from engine.graph.blocks import FrameworkName
 from engine.parallel.tensor_parallel import activation_bytes_per_layer
 from engine.parallel.zero import state_bytes_per_parameter
 
@@ -20,7 +22,7 @@ GPT3 = model("gpt3-175b")
 def test_zero_divides_states_as_its_table_says(zero: int) -> None:
     """arXiv 1910.02054, figure 1: 16, 4 + 12/n, 2 + 14/n and 16/n bytes per parameter."""
     n = 64
-    ledger = training_memory("gpt2-xl", precision="mixed", layout=Layout(data=n, zero=zero), update="fused")  # type: ignore[arg-type]
+    ledger = training_memory("gpt2-xl", precision="mixed", dp=n, zero=zero, update="fused")
     state = sum(ledger.component(c) for c in ("parameters", "gradients", "master", "optimizer"))
     assert state / model("gpt2-xl").parameters == pytest.approx(state_bytes_per_parameter(zero, n), rel=1e-5)
 
@@ -34,7 +36,7 @@ def test_megatron_blocks_keep_exactly_what_korthikanti_counts(
     b, s = 2, 2048
     ledger = training_memory(
         GPT3, precision="megatron", framework="megatron", batch=b, sequence=s, attention="standard", dropout=0.1,
-        checkpointing=recompute, layout=Layout(tensor=tensor, sequence_parallel=sequence_parallel),
+        checkpointing=recompute, tp=tensor, sequence_parallel=sequence_parallel,
     )  # fmt: skip
     kept = ledger.bytes_by_part("activations")["block"]
     paper = activation_bytes_per_layer(
@@ -49,9 +51,8 @@ def test_the_first_stage_of_1f1b_keeps_as_much_as_all_blocks_of_one_micro_batch(
     """arXiv 2205.05198, section 4.2.3: p micro-batches in flight times L/p blocks."""
     whole = training_memory("gpt3-175b", precision="megatron", framework="megatron", dropout=0.1)
     split = training_memory(
-        "gpt3-175b", precision="megatron", framework="megatron", dropout=0.1,
-        layout=Layout(pipeline=8, micro_batches=64),
-    )  # fmt: skip
+        "gpt3-175b", precision="megatron", framework="megatron", dropout=0.1, pp=8, micro_batches=64
+    )
     assert split.bytes_by_part("activations")["block"] == whole.bytes_by_part("activations")["block"]
 
 
@@ -85,56 +86,107 @@ def test_key_value_heads_fewer_than_devices_are_repeated() -> None:
     assert tensor_shard(model("palm-8b"), 8).kv_heads == 1
 
 
-layouts = st.builds(
-    Layout,
-    data=st.sampled_from([1, 2, 8]),
-    tensor=st.sampled_from([1, 2, 4]),
-    pipeline=st.sampled_from([1, 2, 4]),
-    zero=st.sampled_from([0, 1, 2, 3]),
-    micro_batches=st.sampled_from([1, 4, 16]),
-)
+def with_fitting_zero(layout: dict[str, Any]) -> dict[str, Any]:
+    """A single replica has nobody to divide anything with."""
+    return layout if layout["dp"] > 1 else layout | {"zero": 0}
+
+
+layouts = st.fixed_dictionaries(
+    {
+        "dp": st.sampled_from([1, 2, 8]),
+        "tp": st.sampled_from([1, 2, 4]),
+        "pp": st.sampled_from([1, 2, 4]),
+        "zero": st.sampled_from([0, 1, 2, 3]),
+        "micro_batches": st.sampled_from([1, 4, 16]),
+    }
+).map(with_fitting_zero)
 
 
 @given(layouts, st.sampled_from(["gpt2-medium", "llama2-7b", "qwen2.5-0.5b"]), st.sampled_from(["torch", "megatron"]))
-def test_sharding_never_adds_static_memory(layout: Layout, name: str, framework: str) -> None:
+def test_sharding_never_adds_static_memory(layout: dict[str, Any], name: str, framework: str) -> None:
     """Buckets and gathered parameters are scratch that sharding needs; they are counted apart."""
     m = model(name)
-    if m.heads % layout.tensor:
+    if m.heads % layout["tp"]:
         return
-    one = training_memory(m, sequence=128, framework=framework, precision="fp32")  # type: ignore[arg-type]
-    shard = training_memory(m, sequence=128, framework=framework, layout=layout, precision="fp32")  # type: ignore[arg-type]
+    one = training_memory(m, sequence=128, framework=framework, precision="fp32")
+    shard = training_memory(m, sequence=128, framework=framework, precision="fp32", **layout)
     for component in ("parameters", "gradients", "optimizer"):
         assert shard.component(component) <= one.component(component)
 
 
 @given(layouts)
-def test_more_devices_never_need_more_each(layout: Layout) -> None:
-    twice = Layout(
-        data=2 * layout.data, tensor=layout.tensor, pipeline=layout.pipeline, zero=layout.zero,
-        micro_batches=layout.micro_batches,
-    )  # fmt: skip
-    one, two = (training_memory("gpt2-medium", sequence=128, layout=x, precision="fp32").component("optimizer") for x in (layout, twice))
+def test_more_devices_never_need_more_each(layout: dict[str, Any]) -> None:
+    one, two = (
+        training_memory("gpt2-medium", sequence=128, precision="fp32", **some).component("optimizer")
+        for some in (layout, layout | {"dp": 2 * layout["dp"]})
+    )
     assert two <= one
 
 
 def test_ddp_copies_gradients_into_buckets() -> None:
-    ledger = training_memory("gpt2", layout=Layout(data=8), precision="fp32")
+    ledger = training_memory("gpt2", dp=8, precision="fp32")
     assert ledger.component("buckets") == ledger.component("gradients")
-    assert training_memory("gpt2", framework="megatron", layout=Layout(data=8), precision="fp32").component("buckets") == 0
+    assert training_memory("gpt2", framework="megatron", dp=8, precision="fp32").component("buckets") == 0
 
 
 def test_every_tensor_names_the_group_that_divides_it() -> None:
-    ledger = training_memory("gpt2-medium", layout=Layout(data=8, tensor=2, zero=1), precision="fp32")
+    ledger = training_memory("gpt2-medium", dp=8, tp=2, zero=1, precision="fp32")
     groups = {t.component: t.shard_group for t in ledger.tensors if t.component in ("parameters", "optimizer")}
     assert groups == {"parameters": "tensor", "optimizer": "tensor+data"}
 
 
 def test_the_last_stage_of_a_tied_model_holds_its_own_table() -> None:
-    first, last = stages(model("gpt2"), Layout(pipeline=4))
+    first, *_, last = stages(model("gpt2"), Layout(pipeline=4))
     assert (first.first, first.last, last.first, last.last) == (True, False, False, True)
-    ledger = training_memory("gpt2", layout=Layout(pipeline=4), sequence=8, batch=1, framework="megatron", precision="fp32")
+    ledger = training_memory("gpt2", pp=4, sequence=8, batch=1, framework="megatron", precision="fp32")
     names = {t.name for t in ledger.tensors if t.component == "parameters"}
     assert ("wte.weight" in names) != ("lm_head.weight" in names)
+
+
+@given(
+    layers=st.integers(1, 130),
+    pipeline=st.integers(2, 40),
+    micro_batches=st.integers(1, 64),
+    balanced=st.booleans(),
+    schedule=st.sampled_from(["1f1b", "gpipe"]),
+)
+def test_the_blocks_of_all_stages_are_the_models_and_one_stage_each_has_the_embedding_and_the_head(
+    layers: int, pipeline: int, micro_batches: int, balanced: bool, schedule: str
+) -> None:
+    gpt = Transformer("gpt", layers, 256, 4, 1000, 64)
+    layout = Layout(pipeline=pipeline, micro_batches=micro_batches, balanced=balanced, schedule=schedule)
+    try:
+        every = stages(gpt, layout)
+    except EngineError:
+        # Fewer blocks than stages, or slots that embedding or head fill alone.
+        slots = layers + 2 * balanced
+        assert pipeline > slots or (balanced and slots // pipeline < 2)
+        return
+    sizes = [stage.blocks for stage in every]
+    assert len(every) == pipeline
+    assert sum(sizes) == layers
+    slots_filled = [size + balanced * (stage.first + stage.last) for size, stage in zip(sizes, every, strict=True)]
+    assert slots_filled == sorted(slots_filled, reverse=True)
+    assert slots_filled[0] - slots_filled[-1] <= 1
+    assert [stage.first for stage in every] == [True] + [False] * (pipeline - 1)
+    assert [stage.last for stage in every] == [False] * (pipeline - 1) + [True]
+    in_flight = [micro_batches if schedule == "gpipe" else min(pipeline - i, micro_batches) for i in range(pipeline)]
+    assert [stage.in_flight for stage in every] == in_flight
+    assert [stage.kept_blocks for stage in every] == [n * size for n, size in zip(in_flight, sizes, strict=True)]
+
+
+@given(st.sampled_from([2, 3, 4, 6, 12]), st.sampled_from([1, 2, 4, 8]), st.integers(1, 4))
+def test_interleaved_stages_hold_as_many_blocks_and_the_last_keeps_the_least(p: int, v: int, rounds: int) -> None:
+    """Korthikanti et al. 2022, section 4.2.3: p v + p - 1 chunks in flight on the first stage, one less on each after.
+
+    No stage keeps more than all its micro-batches' blocks.
+    """
+    layers = 2 * p * v
+    gpt = Transformer("gpt", layers, 256, 4, 1000, 64)
+    every = stages(gpt, Layout(pipeline=p, micro_batches=rounds * p, interleave=v))
+    assert [stage.blocks for stage in every] == [layers // p] * p
+    chunks = [p * v + p - 1 - i for i in range(p)] if v > 1 else [p - i for i in range(p)]
+    assert [s.kept_blocks for s in every] == [min(c * layers // (p * v), layers // p * rounds * p) for c in chunks]
 
 
 @pytest.mark.parametrize(
@@ -159,7 +211,7 @@ def test_an_impossible_layout_is_refused_in_one_line(make: object, message: str)
 def test_every_list_can_be_divided_along_the_sequence(tensor: int, megatron: bool) -> None:
     m = Transformer("t", 2, 256, 4, 1000, 64, position="rope", norm="rmsnorm", mlp="swiglu", tied=False, bias=False)
     shard, mode = tensor_shard(m, tensor), precision("bf16")
-    framework: Framework = "megatron" if megatron else "torch"
+    framework: FrameworkName = "megatron" if megatron else "torch"
     whole = sections(shard, mode, "flash", 0.0, "cuda", framework)
     split = sections(shard, mode, "flash", 0.0, "cuda", framework, tensor)
     for a, b in zip(whole, split, strict=True):

@@ -58,7 +58,9 @@ def test_8_bit_adam_takes_two_bytes_and_a_scale_per_block() -> None:
 
 
 def test_lion_keeps_half_of_adam() -> None:
-    lion, adam = (training_memory("gpt2", optimizer=o, precision="fp32").component("optimizer") for o in ("lion", "adam"))
+    lion, adam = (
+        training_memory("gpt2", optimizer=o, precision="fp32").component("optimizer") for o in ("lion", "adam")
+    )
     assert 2 * lion == adam
 
 

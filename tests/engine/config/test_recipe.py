@@ -114,7 +114,9 @@ def test_square_root_segments_are_near_the_best_of_all_segment_lengths() -> None
 
 
 def test_the_peak_moves_from_the_loss_to_the_update_as_the_batch_shrinks() -> None:
-    moments = [training_memory("gpt2", optimizer="adamw", batch=b, sequence=256, precision="fp32").peak.name for b in (32, 1)]
+    moments = [
+        training_memory("gpt2", optimizer="adamw", batch=b, sequence=256, precision="fp32").peak.name for b in (32, 1)
+    ]
     assert moments == ["backward, loss", "optimizer step"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import engine
+from engine import model, vocabulary
 from plugins.measured.errors import MeasuredError
 from plugins.measured.expressions import Evaluator, Outcome
 
@@ -12,14 +12,12 @@ STATE = 'training_memory("gpt2-xl", optimizer="adam", precision="fp32")'
 
 
 def evaluate(text: str) -> Outcome:
-    return Evaluator(engine).evaluate(text)
+    return Evaluator(vocabulary).evaluate(text)
 
 
 def test_a_property_carries_the_unit_of_its_annotation_and_its_place_in_the_reference() -> None:
     outcome = evaluate('model("gpt2-xl").parameters')
-    assert outcome == Outcome(
-        engine.model("gpt2-xl").parameters, "1", "engine.models.transformer.Transformer.parameters"
-    )
+    assert outcome == Outcome(model("gpt2-xl").parameters, "1", "engine.models.transformer.Transformer.parameters")
 
 
 def test_a_method_carries_the_unit_of_its_return_annotation() -> None:
@@ -56,6 +54,25 @@ def test_a_quantity_as_argument_is_given_in_the_unit_of_the_parameter() -> None:
     assert evaluate('training_memory("gpt2", batch=model("gpt2").layers, precision="fp32").total_bytes').unit == "B"
     with pytest.raises(MeasuredError, match="argument 'batch' is in '1' but was given 'B'"):
         evaluate(f'training_memory("gpt2", batch={STATE}.total_bytes, precision="fp32")')
+
+
+def test_words_that_a_question_passes_on_are_those_of_a_setup() -> None:
+    words = '"gpt2-xl", "h100-sxm", model("gpt2").layers, checkpointing="full"'
+    outcome = evaluate(f"step_time({words}).total")
+    assert outcome == evaluate(f"step_time(setup({words})).total")
+    assert (outcome.unit, outcome.origin) == ("s", "engine.time.step.StepTime.total")
+    with pytest.raises(MeasuredError, match="no argument 'checkpoints'; perhaps 'checkpointing' is meant"):
+        evaluate('step_time("gpt2-xl", checkpoints="full")')
+
+
+def test_parts_of_a_setup_can_be_named_although_its_module_imports_some_types_for_checkers_only() -> None:
+    assert evaluate('setup("gpt2-xl", dp=16).cluster.node_size').magnitude == 8
+    assert evaluate('setup("gpt2-xl", dp=16).layout.devices').magnitude == 16
+
+
+def test_an_object_that_can_be_called_gives_the_unit_of_its_result() -> None:
+    assert evaluate('step_plan(setup("gpt2-xl"))(8, 1024).total').unit == "s"
+    assert evaluate('prepare(setup("gpt2-xl"))(8, 1024).memory_bytes.device_total').unit == "B"
 
 
 @pytest.mark.parametrize(

@@ -155,8 +155,8 @@ def test_an_engine_that_cannot_be_imported_is_named_at_every_number(site: Site) 
 
 
 def test_an_expression_that_ends_its_process_does_not_take_the_build_or_other_numbers_along(site: Site) -> None:
-    with (site.own_engine() / "__init__.py").open("a", encoding="utf-8") as file:
-        file.write("\n\ndef crash() -> int:\n    import os\n    os._exit(3)\n\n\n__all__ += ['crash']\n")
+    with (site.own_engine() / "vocabulary.py").open("a", encoding="utf-8") as file:
+        file.write("\n\ndef crash() -> int:\n    import os\n    os._exit(3)\n")
     site.page(f"{ENGINE}\n\nand `{{engine}} crash() | count`\n")
     (warning,) = site.defects()
     assert "docs/index.md:3: 'crash()' has no value" in warning
