@@ -13,6 +13,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from engine.answers.assumptions import assumptions, hourly_price
+from engine.answers.expected import Expected, expected, features
+from engine.calibration import Features
 from engine.config.setup import Setup, as_setup, require_sequence, stage_sections
 from engine.core.errors import require_positive
 from engine.core.sizes import Size
@@ -112,6 +114,7 @@ class Estimate:
         usd_per_1e9_tokens: Dollars per billion tokens, or None when no price of the chip is on record.
         fits: Whether `device_total` is within `capacity`.
         assumptions: What the numbers rest on, one sentence each.
+        about: What experience with published runs looks at; None where there is none (images).
     """
 
     parameters: Count
@@ -122,10 +125,22 @@ class Estimate:
     usd_per_1e9_tokens: float | None
     fits: bool
     assumptions: tuple[str, ...]
+    about: Features | None = None
+
+    @property
+    def calibrated(self) -> Expected | None:
+        """What published runs lead one to expect, with 90 % bands; the estimate's own figures are physics alone."""
+        if self.about is None:
+            return None
+        time, memory = self.time, self.memory_bytes
+        tokens = time.tokens_per_s * time.step_s
+        return expected(self.about, time.step_s, tokens, memory.allocated_peak, memory.device_total)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
-        return asdict(self) | {"assumptions": list(self.assumptions)}
+        plain = asdict(self) | {"assumptions": list(self.assumptions)}
+        del plain["about"]
+        return plain | ({"calibrated": asdict(found)} if (found := self.calibrated) else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +156,7 @@ class EstimatePlan:
         power: Watts of all devices.
         price: Dollars for the seconds that a billion tokens take at one token per second, or None.
         assumptions: What the numbers rest on.
+        about: What experience with published runs looks at.
     """
 
     setup: Setup
@@ -151,6 +167,7 @@ class EstimatePlan:
     power: Watts
     price: Dollars | None
     assumptions: tuple[str, ...]
+    about: Features
 
     def __call__(self, batch: Count | None = None, sequence: Count | None = None) -> Estimate:
         """The estimate for a micro-batch and a sequence length; those of the setup when None.
@@ -178,6 +195,7 @@ class EstimatePlan:
             None if self.price is None else self.price / rate,
             memory.device_total <= memory.capacity,
             self.assumptions,
+            self.about,
         )
 
     def ledger(self, batch: Count, sequence: Count) -> MemoryLedger:
@@ -206,6 +224,7 @@ def _prepare(c: Setup) -> EstimatePlan:
         power=joules_per_token(c.chip.tdp, c.devices, 1.0),
         price=None if price is None else dollars_per_billion_tokens(price, c.devices, 1.0),
         assumptions=assumptions(c),
+        about=features(c),
     )
 
 

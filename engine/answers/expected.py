@@ -1,9 +1,31 @@
-"""What published runs took beyond the physics, for a setup: its expected value and the band around it."""
+"""What published runs took beyond the physics, for a setup: expected values and the bands around them."""
 
 from __future__ import annotations
 
-from engine.calibration import Features, gpu_family, number_group
-from engine.config.setup import Setup
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engine.calibration import Calibrated, Features, calibrate, gpu_family, number_group
+
+if TYPE_CHECKING:
+    from engine.config.setup import Setup
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The figures of an estimate that experience corrects. Bytes and FLOPs of named tensors need none.
+
+    Attributes:
+        step_s: Seconds of a step.
+        tokens_per_s: Tokens per second of all devices together; low where steps are long.
+        allocated_peak: Bytes of the allocator's peak.
+        device_total: Bytes that the driver shows on the busiest device.
+    """
+
+    step_s: Calibrated
+    tokens_per_s: Calibrated
+    allocated_peak: Calibrated
+    device_total: Calibrated
 
 
 def features(c: Setup) -> Features:
@@ -14,4 +36,23 @@ def features(c: Setup) -> Features:
         execution="fused" if c.framework.compiled else "eager",
         numbers=number_group(c.precision.name),
         software=c.framework.name if c.framework.runtime == "none" else c.framework.runtime,
+    )
+
+
+def expected(about: Features, step_s: float, tokens: float, allocated_peak: float, device_total: float) -> Expected:
+    """Expected values and bands of an estimate.
+
+    Args:
+        about: What the calibration looks at.
+        step_s: Seconds of a step by the physics.
+        tokens: Tokens of a step.
+        allocated_peak: Bytes of the allocator's peak by the count.
+        device_total: Bytes of the driver's view by the count.
+    """
+    time = calibrate("time", step_s, about)
+    return Expected(
+        time,
+        Calibrated(tokens / time.expected, tokens / time.high, tokens / time.low, time.runs, time.sources),
+        calibrate("allocated", allocated_peak, about),
+        calibrate("device memory", device_total, about),
     )

@@ -23,6 +23,7 @@ WORDS = {
     "gathered": "parameters collected by ZeRO-3",
     "peak_balance": "temporary tensors at the peak, less what is not alive then",
     "context": "driver, outside PyTorch's allocator",
+    "runtime": "DeepSpeed's buffers and communicators",
 }
 ALWAYS = ("parameters", "gradients", "optimizer", "activations", "logits", "workspace")
 SUMS = ("parameters", "master", "gradients", "optimizer", "buckets", "gathered", "activations", "casts", "logits")
@@ -69,8 +70,8 @@ def render(asked: Setup | ImageSetup, found: Estimate) -> Iterator[str]:
     rows: list[tuple[str, str | Cell, str]] = [
         ("time", Cell(number(time.step_s * 1000), "strong"), f"ms, bound by {time.bound_by}"),
         ("throughput", number(time.tokens_per_s), "tokens/s of the whole job"),
-        ("MFU", f"{time.mfu:.1%}", "model FLOPs over the dense peak"),
-        ("HFU", f"{time.hfu:.1%}", "hardware FLOPs over the dense peak"),
+        ("MFU", f"{time.mfu:.1%}", "6 N + 12 L h T a token over the dense peak"),
+        ("HFU", f"{time.hfu:.1%}", "the same with what is computed again"),
         ("model", number(flops.model_per_step / 1e12), "TFLOP"),
         ("hardware", number(flops.hardware_per_step / 1e12), "TFLOP"),
         ("energy", number(found.energy_j_per_token * 1000), "mJ per token"),
@@ -79,8 +80,34 @@ def render(asked: Setup | ImageSetup, found: Estimate) -> Iterator[str]:
         rows.append(("cost", number(found.usd_per_1e9_tokens), "dollars per billion tokens"))
     yield table(rows, right=(1,))
     yield ""
+    yield from _experience(found)
     yield heading("Assumptions")
     yield from (f"  {sentence}" for sentence in found.assumptions)
+
+
+def _experience(found: Estimate) -> Iterator[str]:
+    """Physics is a floor; what published runs took beyond it, and the band in which nine of ten lie."""
+    if (seen := found.calibrated) is None:
+        return
+    yield heading("Expected, by published runs")
+    figures = (
+        ("time", seen.step_s, 1e3, "ms"),
+        ("throughput", seen.tokens_per_s, 1.0, "tokens/s"),
+        ("allocated peak", seen.allocated_peak, 1e-9, "GB"),
+        ("device total", seen.device_total, 1e-9, "GB"),
+    )
+    rows = [
+        (
+            name,
+            Cell(number(value.expected * scale), "strong"),
+            number(value.low * scale),
+            number(value.high * scale),
+            f"{unit}; {value.runs} runs of {value.sources} sources near this one",
+        )
+        for name, value, scale, unit in figures
+    ]
+    yield table(rows, ("", "expected", "90 % from", "to", ""), right=(1, 2, 3))
+    yield ""
 
 
 def memory_rows(memory: MemoryBytes) -> Iterator[tuple[str, Cell, str]]:
@@ -94,6 +121,8 @@ def memory_rows(memory: MemoryBytes) -> Iterator[tuple[str, Cell, str]]:
 def _peak_rows(found: Estimate) -> Iterator[tuple[str, Cell, str]]:
     memory = found.memory_bytes
     yield "allocated peak", Cell(gigabytes(memory.allocated_peak), "strong"), "torch.cuda.max_memory_allocated"
+    if memory.runtime:
+        yield "runtime", Cell(gigabytes(memory.runtime), "memory"), WORDS["runtime"]
     yield "context", Cell(gigabytes(memory.context), "memory"), WORDS["context"]
     left = memory.capacity - memory.device_total
     verdict = f"fits: {gigabytes(left)} GB to spare" if found.fits else f"does not fit: {gigabytes(-left)} GB too much"

@@ -112,6 +112,16 @@ def _probability(text: str) -> float:
 PROBABILITY = Kind(_probability, "a number of at least 0 and below 1")
 
 
+def _rate(text: str) -> float:
+    value = float(text)
+    if not (math.isfinite(value) and 0 < value <= 1_000_000):
+        raise ValueError(text)
+    return value
+
+
+RATE = Kind(_rate, "a number above 0, at most 1000000")
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """One option.
@@ -165,8 +175,22 @@ STEP = (
     Option(
         "--precision",
         "precision",
-        one_of("fp32", "amp-fp16", "amp-bf16", "fp16", "bf16", "mixed", "megatron", "deepspeed"),
-        "number formats (amp-bf16, or amp-fp16 where there is no bf16)",
+        one_of(
+            *(
+                "fp32",
+                "tf32",
+                "amp-fp16",
+                "amp-bf16",
+                "amp-fp8",
+                "fp16",
+                "bf16",
+                "mixed",
+                "megatron",
+                "deepspeed",
+                "fp8",
+            )
+        ),
+        "number formats (amp-bf16, or amp-fp16 where there is no bf16; megatron's own under megatron)",
     ),
     Option(
         "--optimizer",
@@ -175,16 +199,20 @@ STEP = (
         "update rule (adamw)",
     ),
     Option("--attention", "attention", one_of("standard", "flash"), "attention kernels (flash)"),
+    Option("--attention-generation", "attention_generation", whole(1, 2), "of the flash kernels: 1 or 2 (2)"),
     Option(
         "--checkpointing", "checkpointing", counted("every", "none", "selective", "full"), "what is recomputed (none)"
     ),
     Option("--loss", "loss", counted("chunked", "full"), "pieces of the head and the loss (full)"),
+    Option("--metrics", "metrics", whole(0, 100), "cross-entropies computed besides the loss, for logging (0)"),
     Option("--dropout", "dropout", PROBABILITY, "probability of dropout (0)"),
     Option("--accumulate", "accumulate", whole(1, 1_000_000), "micro-batches per update (1)"),
     Option("--optimizer-in-backward", "optimizer_in_backward", None, "update each parameter as its gradient appears"),
     Option("--offload", "offload", one_of("none", "optimizer", "gradients"), "what lives in host memory (none)"),
     Option("--update", "update", one_of("foreach", "for-loop", "fused"), "PyTorch's kind of update (foreach)"),
     Option("--framework", "framework", one_of("torch", "megatron"), "whose tensors and kernels (torch)"),
+    Option("--execution", "execution", one_of("eager", "compiled"), "how they run (eager; compiled under megatron)"),
+    Option("--runtime", "runtime", one_of("none", "deepspeed"), "what drives the step and keeps buffers for it (none)"),
 )
 PARALLEL = (
     Option("--dp", "dp", whole(1, 1_000_000), "replicas (1)"),
@@ -194,9 +222,14 @@ PARALLEL = (
     Option("--zero", "zero", whole(0, 3), "what replicas divide: 0, 1, 2 or 3 (0)"),
     Option("--micro-batches", "micro_batches", whole(1, 1_000_000), "micro-batches per pass of the pipeline (1)"),
     Option("--interleave", "interleave", whole(1, 10_000), "model chunks per pipeline stage (1)"),
+    Option("--schedule", "schedule", one_of("1f1b", "gpipe"), "order of the pipeline's work (1f1b)"),
+    Option("--balanced", "balanced", None, "embedding and head count as a block each when stages are cut"),
+    Option("--no-overlap", "overlap", None, "data parallelism's collectives wait for the work", False),
+    Option("--overlap-tensor", "overlap_tensor", None, "tensor parallelism's collectives run beside the work"),
     Option("--node-size", "node_size", whole(1, 100_000), "devices per node (8)"),
     Option("--link", "link", named("links", _links), "link inside a node (the GPU's fastest)"),
     Option("--network", "network", named("links", _links), "link between nodes (infiniband-ndr)"),
+    Option("--network-gbit", "network_gbit", RATE, "Gbit/s of it that each device has for itself (the link's own)"),
 )
 MODEL = Option("--model", "model", named("models", _models), "a model by name")
 GPU = Option("--gpu", "gpu", named("gpus", _gpus), "an accelerator by name (h100-sxm)")
@@ -214,6 +247,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, command: str, text: str) -> None:
         super().__init__(f"python -m engine {command}", description=text, allow_abbrev=False, add_help=True)
         self._valued: set[str] = set()
+        self._repeated: set[str] = set()
         self._switches: set[str] = {"-h", "--help"}
 
     def add_options(self, groups: Mapping[str, Iterable[Option]]) -> None:
@@ -251,6 +285,7 @@ class Parser(argparse.ArgumentParser):
         """Add an option of the command itself; `read` raises `UsageError`."""
         self._valued.add(flag)
         if repeat:
+            self._repeated.add(flag)
             self.add_argument(flag, type=read, action="append", default=[], metavar="X", help=text)
         else:
             self.add_argument(flag, type=read, default=None, metavar="X", help=text)
@@ -263,6 +298,7 @@ class Parser(argparse.ArgumentParser):
         """
         known = self._valued | self._switches
         joined: list[str] = []
+        given: dict[str, str] = {}
         waiting = iter(words)
         for word in waiting:
             flag, equals, value = word.partition("=")
@@ -270,6 +306,11 @@ class Parser(argparse.ArgumentParser):
                 raise UsageError(f"{word!r} is not an option{closest(word, (f[2:] for f in known))}")
             if flag not in known:
                 raise UsageError(f"option {flag!r} is unknown{closest(flag, known)}; --help lists all")
+            before = given.get(self._what(flag))
+            if before and flag not in self._repeated:
+                twice = "is given twice; give it once" if before == flag else f"is not allowed with {before}"
+                raise UsageError(f"{flag} {twice}")
+            given[self._what(flag)] = flag
             if flag in self._switches:
                 if equals:
                     raise UsageError(f"{flag} {value!r} is not allowed; it takes no value")
@@ -277,10 +318,17 @@ class Parser(argparse.ArgumentParser):
                 continue
             if not equals:
                 value = next(waiting, "")
-                if not value or value in known:
+                if not value or value in known or value == "--":
                     raise UsageError(f"{flag} has no value{self._expected(flag)}")
+            if value == "--":
+                raise UsageError(f"{flag} {value!r} is not allowed{self._expected(flag)}")
             joined.append(f"{flag}={value}")
         return vars(self.parse_args(joined))
+
+    @staticmethod
+    def _what(flag: str) -> str:
+        """What an option sets: two switches may set the same."""
+        return OPTIONS[flag].argument if flag in OPTIONS else flag
 
     def _expected(self, flag: str) -> str:
         kind = OPTIONS[flag].kind if flag in OPTIONS else None

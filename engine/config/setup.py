@@ -329,6 +329,8 @@ def require_possible(c: Setup) -> None:
     shortest = c.sequence.min() if hasattr(c.sequence, "min") else c.sequence
     if c.loss.chunks > shortest:
         raise EngineError(f"loss 'chunked:{c.loss.chunks}' is not allowed; a sequence of {c.sequence} has fewer tokens")
+    if c.layout.zero and c.layout.data == 1:
+        raise EngineError(f"zero {c.layout.zero} is not allowed with data 1; allowed: 0, or data of at least 2")
     if c.update.in_backward and c.micro_batches > 1:
         raise EngineError(
             f"accumulate {c.micro_batches} is not allowed with optimizer_in_backward, which keeps no gradients"

@@ -1,5 +1,7 @@
 """How much of a layer attention's quadratic part is, by the length of the sequence."""
 
+from dataclasses import replace
+
 from engine import accelerator, model
 from engine.time import step_points
 from plugins.book.drawing import Drawing, canvas
@@ -11,7 +13,8 @@ TOKENS = 16384
 
 def draw() -> Drawing:
     """Two curves over the sequence: the share of FLOPs, and the share of bytes when the scores are written out."""
-    network, chip = model("gpt2-xl"), accelerator("h100-sxm")
+    # GPT-2's positions end at 1,024 tokens; here they go on.
+    network, chip = replace(model("gpt2-xl"), max_seq=LENGTHS[-1]), accelerator("h100-sxm")
     flops, moved = [], []
     for length in LENGTHS:
         points = step_points(network, chip, TOKENS // length, length, precision="amp-bf16", attention="standard")

@@ -1,8 +1,7 @@
 """What more GPUs do to the duration and the price of one fixed run."""
 
-from engine import Layout, accelerator, job, job_time, model
+from engine import accelerator, job_time
 from engine.economics import days, rent
-from engine.hardware import cluster
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 
@@ -15,12 +14,12 @@ def draw() -> Drawing:
     """Dollars over days, a point for each number of GPUs."""
     chip = accelerator("h100-sxm")
     assert chip.rent is not None
-    work = job(model("gpt2-xl"), mode="amp-bf16", framework="torch")
     durations, prices = [], []
     for devices in DEVICES:
         batch = min(LARGEST, BATCH // devices)
-        layout = Layout(data=devices, micro_batches=BATCH // devices // batch)
-        seconds = STEPS * job_time(work, layout, cluster(chip), batch).total
+        pieces = BATCH // devices // batch
+        step = job_time("gpt2-xl", chip, batch, execution="compiled", dp=devices, micro_batches=pieces)
+        seconds = STEPS * step.total
         durations.append(days(seconds))
         prices.append(rent(devices * seconds / 3600, chip.rent.dollars))
     figure, axes = canvas(2.9)

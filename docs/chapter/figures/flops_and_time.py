@@ -19,10 +19,10 @@ PARTS: Mapping[str, dict[str, Any]] = {
 }
 """What is summed, and how it looks."""
 BARS = (
-    ("operations", "flash", False),
-    ("time, attention\nwritten out", "standard", False),
-    ("time, attention\nfused", "flash", False),
-    ("time, everything\nfused", "flash", True),
+    ("operations", "flash", "eager"),
+    ("time, attention\nwritten out", "standard", "eager"),
+    ("time, attention\nfused", "flash", "eager"),
+    ("time, everything\nfused", "flash", "compiled"),
 )
 
 
@@ -37,7 +37,7 @@ def draw() -> Drawing:
     """One bar of shares of FLOPs, three of milliseconds, each of 100 percent."""
     figure, axes = canvas(2.5)
     said = []
-    for place, (name, attention, fused) in enumerate(BARS):
+    for place, (name, attention, execution) in enumerate(BARS):
         sums: Counter[str] = Counter()
         for one in step_points(
             GPT2_XL,
@@ -45,8 +45,8 @@ def draw() -> Drawing:
             BATCH,
             SEQUENCE,
             precision="amp-bf16",
-            attention="flash" if attention == "flash" else "standard",
-            fused=fused,
+            attention=attention,
+            execution=execution,
         ):
             seconds = least_seconds(one.flops, one.bytes, one.ridge * H100.bandwidth, H100.bandwidth)
             sums[part_of(one)] += one.count * (one.flops if place == 0 else seconds)  # type: ignore[assignment]

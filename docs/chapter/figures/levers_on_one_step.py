@@ -7,11 +7,11 @@ from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 
 CHANGES: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("FP32", {"mode": "fp32", "attention": "standard"}),
-    ("TF32 products", {"mode": "fp32", "tf32": True, "attention": "standard"}),
-    ("BF16 autocast", {"mode": "amp-bf16", "attention": "standard"}),
-    ("fused attention", {"mode": "amp-bf16"}),
-    ("fused kernels", {"mode": "amp-bf16", "fused": True}),
+    ("FP32", {"precision": "fp32", "attention": "standard"}),
+    ("TF32 products", {"precision": "tf32", "attention": "standard"}),
+    ("BF16 autocast", {"precision": "amp-bf16", "attention": "standard"}),
+    ("fused attention", {"precision": "amp-bf16"}),
+    ("fused kernels", {"precision": "amp-bf16", "execution": "compiled"}),
 )
 
 

@@ -27,11 +27,11 @@ def draw() -> Drawing:
                 optimizer="adamw",
                 precision=MODE,
                 batch=BATCH,
-                attention=attention,  # type: ignore[arg-type]
+                attention=attention,
                 checkpointing=policy,
                 update="fused",
             )
-            step = step_time(MODEL, CHIP, BATCH, precision=MODE, checkpointing=policy, attention=attention)  # type: ignore[arg-type]
+            step = step_time(MODEL, CHIP, BATCH, precision=MODE, checkpointing=policy, attention=attention)
             points.append((policy, ledger.allocated_peak / GB, 1000 * step.total))
         axes.scatter([x for _, x, _ in points], [y for *_, y in points], color=INK[ink], marker=marker, label=title)
         for policy, x, y in points:

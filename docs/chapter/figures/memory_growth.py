@@ -27,7 +27,7 @@ def draw() -> Drawing:
     kept = {}
     for kind, (title, ink, marker, line) in KINDS.items():
         kept[kind] = [
-            training_memory("llama2-7b", precision="mixed", sequence=length, attention=kind).saved_bytes / GB  # type: ignore[arg-type]
+            training_memory("llama2-7b", precision="mixed", sequence=length, attention=kind).saved_bytes / GB
             for length in LENGTHS
         ]
         below.plot(LENGTHS, kept[kind], color=INK[ink], marker=marker, markersize=4, linestyle=line, linewidth=1.4)

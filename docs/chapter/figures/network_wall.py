@@ -1,7 +1,6 @@
 """Efficiency of data parallelism by the tokens that a device computes between two exchanges of gradients."""
 
-from engine import Layout, accelerator, job, job_time, link, model
-from engine.hardware import cluster
+from engine import job_time, link
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 
@@ -18,17 +17,23 @@ NETWORKS = (
 
 def draw() -> Drawing:
     """Three curves of efficiency, one for each network."""
-    work = job(model("gpt2-xl"), mode="amp-bf16", framework="torch")
-    chip = accelerator("h100-sxm")
     figure, axes = canvas(2.9)
     said = []
     for name, ink, line, marker, x, y in NETWORKS:
-        hardware = cluster(chip, network=name)
         shares = []
         for count in SEQUENCES:
             batch = min(count, LARGEST)
-            layout = Layout(data=DEVICES, micro_batches=count // batch)
-            shares.append(100 * job_time(work, layout, hardware, batch).scaling_efficiency)
+            step = job_time(
+                "gpt2-xl",
+                "h100-sxm",
+                batch,
+                SEQUENCE,
+                execution="compiled",
+                dp=DEVICES,
+                micro_batches=count // batch,
+                network=name,
+            )
+            shares.append(100 * step.scaling_efficiency)
         tokens = [SEQUENCE * count for count in SEQUENCES]
         label = link(name).title
         axes.plot(tokens, shares, color=INK[ink], linestyle=line, marker=marker, markersize=4)

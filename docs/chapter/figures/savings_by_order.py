@@ -17,7 +17,7 @@ def needed(choices: dict[str, str]) -> float:
         batch=32,
         update="fused",
         precision=choices["precision"],
-        attention=choices["attention"],  # type: ignore[arg-type]
+        attention=choices["attention"],
         checkpointing=choices["checkpointing"],
     )
     return ledger.device_total / GB

@@ -8,8 +8,8 @@ from plugins.shared.svg import INK
 
 CHARACTERS = Transformer("characters", 6, 384, 6, 65, 256)
 STEPS: tuple[tuple[str, str | Transformer, int, dict[str, Any]], ...] = (
-    ("GPT-2 XL, batch 16,\nfused", "gpt2-xl", 16, {"fused": True}),
-    ("the same, every layer\ncheckpointed", "gpt2-xl", 16, {"fused": True, "policy": "full"}),
+    ("GPT-2 XL, batch 16,\nfused", "gpt2-xl", 16, {"execution": "compiled"}),
+    ("the same, every layer\ncheckpointed", "gpt2-xl", 16, {"execution": "compiled", "checkpointing": "full"}),
     ("GPT-2 XL, batch 8,\nattention written out", "gpt2-xl", 8, {"attention": "standard"}),
     ("small model, batch 1,\neager", CHARACTERS, 1, {}),
 )

@@ -1,7 +1,6 @@
 """What the optimizer's step moves through memory for each parameter."""
 
-from engine import Layout, model, optimizer, precision
-from engine.config.layout import stages
+from engine import optimizer, setup
 from engine.time.update import update_bytes
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
@@ -11,11 +10,10 @@ NAMES = ("sgd", "momentum", "rmsprop", "adam", "adamw")
 
 def draw() -> Drawing:
     """Bytes per parameter and step: in one kernel, and one operation after the other."""
-    network, layout, mode = model("gpt2-xl"), Layout(), precision("fp32")
-    (stage,) = stages(network, layout)
     rules = [optimizer(name) for name in NAMES]
+    setups = [setup("gpt2-xl", precision="fp32", optimizer=rule) for rule in rules]
     once, apart = (
-        [update_bytes(stage, layout, rule, mode, fused=fused) / network.parameters for rule in rules]
+        [update_bytes(one, one.stages[0], fused=fused) / one.model.parameters for one in setups]
         for fused in (True, False)
     )
     figure, axes = canvas(2.9)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from engine import GB, Layout, accelerator, training_memory
+from engine import GB, accelerator, training_memory
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 
@@ -20,8 +20,7 @@ ROWS = ("plain copies", "stage 1", "stage 2", "stage 3")
 def draw() -> Drawing:
     """Four stacked bars against the memory of one GPU."""
     ledgers = [
-        training_memory(NAME, precision="mixed", optimizer="adamw", layout=Layout(data=DEVICES, zero=stage))
-        for stage in (0, 1, 2, 3)
+        training_memory(NAME, precision="mixed", optimizer="adamw", dp=DEVICES, zero=stage) for stage in (0, 1, 2, 3)
     ]
     limit = accelerator("h100-sxm").memory_bytes / GB
     figure, axes = canvas(2.8)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import EngineError, Transformer, model, training_memory
+from engine import EngineError, Transformer, model, setup, training_memory
 from engine.cli import main
-from engine.config.layout import Layout, stages
-from engine.config.optimizers import optimizer
+from engine.config.layout import Layout
 from engine.memory.deepspeed import GROUP_COMMUNICATOR, PAIR_COMMUNICATOR, communicators, new_segments, overheads
 from engine.memory.static import stage_parameters
-from engine.numerics.precision import precision
 from engine.time.step import step_plan
 from engine.time.update import update_bytes
 
@@ -29,7 +29,8 @@ def test_the_list_of_precisions_names_both_formats_of_gradients(capsys: pytest.C
 @pytest.mark.parametrize("replicas", [1, 4, 8])
 def test_zero_1_leaves_both_gradients_whole_and_divides_twelve_bytes(replicas: int) -> None:
     """`BF16_Optimizer`: 2 weights, 2 gradients and 4 sums on each device; 4 master copy and 8 states divided."""
-    ledger = training_memory("gpt2", precision="deepspeed", layout=Layout(data=replicas, zero=1), framework="megatron")
+    zero = min(replicas - 1, 1)
+    ledger = training_memory("gpt2", precision="deepspeed", dp=replicas, zero=zero, framework="megatron")
     expected = (8 + 12 / replicas) * SMALL.parameters
     assert ledger.static_bytes == pytest.approx(expected, rel=1e-4)
     assert ledger.bytes_by_part("gradients") == {"": 2 * SMALL.parameters, "sum": 4 * SMALL.parameters}
@@ -66,50 +67,59 @@ def test_segments_hold_every_phase_and_never_more_than_all_requests(phases: list
 
 
 def test_the_bf16_optimizer_stages_a_cast_of_the_embedding_and_of_all_sums() -> None:
-    staging = overheads(SMALL, "deepspeed", Layout(data=4, zero=1)).staging
+    staging = overheads(setup(SMALL, precision="deepspeed", dp=4, zero=1)).staging
     assert staging == 4 * EMBEDDING + 2 * SMALL.parameters
-    assert overheads(SMALL, "deepspeed", Layout()).staging == 4 * EMBEDDING
+    assert overheads(setup(SMALL, precision="deepspeed")).staging == 4 * EMBEDDING
 
 
 def test_zero_1_in_fp16_stages_one_bucket_where_all_fits_in_it() -> None:
     # The bucket's 2 bytes a parameter then hold the share's 2/4 + 4/4 bytes, and the gathered weights.
-    assert overheads(SMALL, "mixed", Layout(data=4, zero=1)).staging == 2 * SMALL.parameters
+    assert overheads(setup(SMALL, precision="mixed", dp=4, zero=1)).staging == 2 * SMALL.parameters
     # A single replica reduces nothing: a flat copy in FP16, then in FP32.
-    assert overheads(SMALL, "mixed", Layout()).staging == 6 * SMALL.parameters
+    assert overheads(setup(SMALL, precision="mixed")).staging == 6 * SMALL.parameters
 
 
 def test_zero_1_in_fp16_stages_buckets_of_half_a_billion_and_the_share_in_fp32() -> None:
-    layout = Layout(data=8, tensor=4, pipeline=12, zero=1)
     shape = Transformer("t", layers=72, hidden=14336, heads=64, vocab=250880, max_seq=2048, position="alibi")
-    parameters = sum(p.elements * p.count for p in stage_parameters(stages(shape, layout)[0]))
-    staging = overheads(shape, "mixed", layout).staging
+    c = setup(shape, precision="mixed", dp=8, tp=4, pp=12, zero=1)
+    parameters = sum(p.elements * p.count for p in stage_parameters(c.stages[0]))
+    staging = overheads(c).staging
     share = 4 * parameters / 8
     assert share + 2 * parameters / 8 < staging <= share + 2 * 500_000_000 + 2 * parameters / 8
 
 
 def test_a_first_stage_talks_in_eight_groups() -> None:
     tied = Transformer("t", layers=12, hidden=64, heads=4, vocab=512, max_seq=64)
-    layout = Layout(data=8, tensor=4, pipeline=12, zero=1)
-    assert sorted(communicators(tied, layout)) == [2, 2, 4, 4, 8, 12, 48, 384]
-    assert overheads(tied, "mixed", layout).communicators == 6 * GROUP_COMMUNICATOR + 2 * PAIR_COMMUNICATOR
+    c = setup(tied, precision="mixed", dp=8, tp=4, pp=12, zero=1)
+    assert sorted(communicators(tied, c.layout)) == [2, 2, 4, 4, 8, 12, 48, 384]
+    assert overheads(c).communicators == 6 * GROUP_COMMUNICATOR + 2 * PAIR_COMMUNICATOR
 
 
 def test_a_single_device_talks_to_nobody() -> None:
     assert communicators(SMALL, Layout()) == ()
-    assert overheads(SMALL, "mixed", Layout()).communicators == 0
+    assert overheads(setup(SMALL, precision="mixed")).communicators == 0
 
 
 def test_overheads_are_known_for_two_optimizers_only() -> None:
-    with pytest.raises(EngineError, match="allowed: deepspeed, mixed"):
-        overheads(SMALL, "fp32", Layout())
-    with pytest.raises(EngineError, match="allowed: deepspeed, mixed"):
-        overheads(SMALL, "megatron", Layout())
+    for mode in ("fp32", "megatron"):
+        with pytest.raises(EngineError, match=f"precision '{mode}' is not allowed .* allowed: deepspeed, mixed"):
+            overheads(setup(SMALL, precision=mode))
+    with pytest.raises(EngineError, match="zero 2 is not allowed with runtime deepspeed; allowed: 0, 1"):
+        overheads(setup(SMALL, precision="mixed", dp=4, zero=2))
+
+
+@given(st.sampled_from(["deepspeed", "mixed"]), st.sampled_from([1, 4]), st.sampled_from([1, 2]))
+def test_the_runtime_adds_its_overheads_to_the_device_and_nothing_to_the_tensors(mode: str, dp: int, pp: int) -> None:
+    words: dict[str, Any] = {"precision": mode, "dp": dp, "pp": pp, "zero": min(dp - 1, 1), "micro_batches": 4}
+    plain, run = (training_memory(SMALL, runtime=runtime, **words) for runtime in ("none", "deepspeed"))
+    assert run.allocated_peak == plain.allocated_peak
+    assert run.device_total - plain.device_total == overheads(setup(SMALL, **words)).total > 0
 
 
 def test_adding_through_a_cast_moves_18_bytes_a_parameter() -> None:
     """2 to read the gradient, 4 + 4 for the cast, 4 + 4 for the sum; Megatron's own products move 12, pure BF16 6."""
     times = {
-        mode: step_plan(SMALL, "a100-80", precision=mode, framework="megatron").accumulation
+        mode: step_plan(setup(SMALL, "a100-80", precision=mode, framework="megatron")).accumulation
         for mode in ("deepspeed", "megatron", "bf16")
     }
     assert times["deepspeed"] / times["bf16"] == pytest.approx(18 / 6)
@@ -117,6 +127,6 @@ def test_adding_through_a_cast_moves_18_bytes_a_parameter() -> None:
 
 
 def test_the_update_reads_the_sums_alone() -> None:
-    stage, rule = stages(SMALL, Layout())[0], optimizer("adamw")
-    ours, megatrons = (update_bytes(stage, Layout(), rule, precision(m), fused=True) for m in ("deepspeed", "megatron"))
+    made = (setup(SMALL, precision=mode, framework="megatron") for mode in ("deepspeed", "megatron"))
+    ours, megatrons = (update_bytes(c, c.stages[0], fused=True) for c in made)
     assert ours == megatrons

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -28,7 +30,10 @@ def test_adam_adds_12_46_gigabytes_to_gpt2_xl() -> None:
 
 
 def test_adam_names_its_two_vectors() -> None:
-    assert training_memory("gpt2-xl", precision="fp32").bytes_by_part("optimizer") == {"exp_avg": 4 * XL, "exp_avg_sq": 4 * XL}
+    assert training_memory("gpt2-xl", precision="fp32").bytes_by_part("optimizer") == {
+        "exp_avg": 4 * XL,
+        "exp_avg_sq": 4 * XL,
+    }
 
 
 @pytest.mark.parametrize(
@@ -94,8 +99,8 @@ steps = st.fixed_dictionaries(
 
 
 @given(shapes, steps)
-def test_components_parts_and_tensors_have_one_sum(m: Transformer, step: dict[str, object]) -> None:
-    ledger = training_memory(m, **step)  # type: ignore[arg-type]
+def test_components_parts_and_tensors_have_one_sum(m: Transformer, step: dict[str, Any]) -> None:
+    ledger = training_memory(m, **step)
     parts = ledger.bytes_by_component()
     assert sum(parts.values()) == ledger.total_bytes == ledger.static_bytes + ledger.saved_bytes
     assert all(
@@ -104,19 +109,19 @@ def test_components_parts_and_tensors_have_one_sum(m: Transformer, step: dict[st
 
 
 @given(shapes, steps)
-def test_only_what_is_saved_grows_with_the_batch(m: Transformer, step: dict[str, object]) -> None:
-    one = training_memory(m, **step)  # type: ignore[arg-type]
-    two = training_memory(m, **(step | {"batch": step["batch"] + 1}))  # type: ignore[arg-type, operator]
+def test_only_what_is_saved_grows_with_the_batch(m: Transformer, step: dict[str, Any]) -> None:
+    one = training_memory(m, **step)
+    two = training_memory(m, **(step | {"batch": step["batch"] + 1}))
     assert two.static_bytes == one.static_bytes
     assert two.component("casts") == one.component("casts")
     assert two.component("activations") > one.component("activations")
 
 
 @given(shapes, steps)
-def test_flash_attention_never_saves_more_than_standard(m: Transformer, step: dict[str, object]) -> None:
-    flash = training_memory(m, **(step | {"attention": "flash"}))  # type: ignore[arg-type]
-    standard = training_memory(m, **(step | {"attention": "standard"}))  # type: ignore[arg-type]
-    tokens = int(step["batch"]) * int(step["sequence"])  # type: ignore[call-overload]
+def test_flash_attention_never_saves_more_than_standard(m: Transformer, step: dict[str, Any]) -> None:
+    flash = training_memory(m, **(step | {"attention": "flash"}))
+    standard = training_memory(m, **(step | {"attention": "standard"}))
+    tokens = step["batch"] * step["sequence"]
     # Below a few tokens the log-sum-exp (4 bytes) outweighs a row of probabilities.
     lse = 4 * m.heads * tokens * m.layers
     assert flash.saved_bytes - lse <= standard.saved_bytes
@@ -124,7 +129,7 @@ def test_flash_attention_never_saves_more_than_standard(m: Transformer, step: di
 
 def test_a_sweep_over_batches_is_the_scalar_answer_at_each() -> None:
     batches = np.arange(1, 65)
-    swept = training_memory("gpt2-xl", precision="amp-bf16", batch=batches)  # type: ignore[arg-type]
+    swept = training_memory("gpt2-xl", precision="amp-bf16", batch=batches)
     scalars = [training_memory("gpt2-xl", precision="amp-bf16", batch=int(b)).total_bytes for b in batches]
     assert np.array_equal(swept.total_bytes, scalars)
 
@@ -141,9 +146,9 @@ def test_a_sweep_over_batches_is_the_scalar_answer_at_each() -> None:
         ({"dropout": 1.0}, r"^dropout 1.0 is not allowed"),
     ],
 )
-def test_bad_input_is_refused_in_one_line(change: dict[str, object], message: str) -> None:
+def test_bad_input_is_refused_in_one_line(change: dict[str, Any], message: str) -> None:
     with pytest.raises(EngineError, match=message):
-        training_memory("gpt2-xl", **change)  # type: ignore[arg-type]
+        training_memory("gpt2-xl", **change)
 
 
 def test_asking_for_a_component_that_is_none_is_refused() -> None:

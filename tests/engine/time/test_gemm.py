@@ -1,4 +1,4 @@
-"""Matrix products: quantization by tiles and waves, and ceilings nobody may break."""
+"""Matrix products: quantization by tiles and waves, ceilings nobody may break, and the time with the traffic."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ from engine.time.gemm import (
     deep_product,
     gemm_rate,
     gemm_seconds,
+    product_bytes,
+    product_seconds,
     row_product,
     sustained,
     tile_quantization,
     wave_quantization,
 )
+from engine.time.roofline import least_seconds
 
 CHIPS = [chip for name in list_accelerators() if (chip := accelerator(name)).multiprocessors]
 dimension = st.integers(1, 60_000)
@@ -139,3 +142,38 @@ def test_shapes_may_be_arrays() -> None:
 def test_bad_sizes_are_refused() -> None:
     with pytest.raises(EngineError, match="m 0 is not allowed; it must be a finite number of at least 1"):
         gemm_rate(0, 1, 1, accelerator("h200"), "bf16")
+
+
+FAMOUS = [accelerator(name) for name in ("v100-32", "a100-80", "h100-sxm", "b200", "rtx-4090")]
+H100 = accelerator("h100-sxm")
+WIDE = (6400, 1600)
+"""Columns and depth of the first product of GPT-2 XL's MLP."""
+side = st.integers(1, 20_000)
+
+
+@given(chip=st.sampled_from(FAMOUS), m=side, n=side, k=side)
+def test_no_product_beats_the_roofline(chip: Accelerator, m: int, n: int, k: int) -> None:
+    least = least_seconds(2 * m * n * k, product_bytes(m, n, k, "fp16"), chip.peak("fp16"), chip.bandwidth)
+    assert product_seconds(m, n, k, chip, "fp16") >= least
+
+
+def test_few_rows_wait_for_the_weights_and_many_for_arithmetic() -> None:
+    n, k = WIDE
+    few, many = 32, 8192
+    assert product_seconds(few, n, k, H100) == product_bytes(few, n, k) / (0.9 * H100.bandwidth)
+    assert product_seconds(many, n, k, H100) == pytest.approx(2 * many * n * k / gemm_rate(many, n, k, H100, "bf16"))
+
+
+def test_a_thirty_third_row_costs_what_it_moves_and_a_sixty_fifth_starts_new_tiles() -> None:
+    times = {rows: product_seconds(rows, *WIDE, H100) for rows in (32, 33, 64, 65)}
+    assert times[33] / times[32] == pytest.approx(1, abs=0.01)
+    assert times[65] / times[64] > 1.2
+
+
+def test_the_bytes_are_those_of_three_matrices() -> None:
+    assert product_bytes(2, 3, 5, "fp32") == 4 * (10 + 15 + 6)
+
+
+def test_a_product_without_rows_is_refused() -> None:
+    with pytest.raises(EngineError, match="m"):
+        product_seconds(0, 3, 5, H100)

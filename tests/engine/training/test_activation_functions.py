@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from engine.training import activation_function, list_activation_functions
 from engine.core.errors import EngineError
+from engine.training import activation_function, list_activation_functions
 
 TORCH: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "sigmoid": torch.sigmoid,

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from engine import optimizer
-from engine.training import descend, list_update_rules, update_rule
 from engine.core.errors import EngineError
+from engine.training import descend, list_update_rules, update_rule
 
 RATE, STEPS = 0.05, 60
 
