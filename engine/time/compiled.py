@@ -23,25 +23,37 @@ from engine.time.gemm import (
     Rows,
     deep_product,
     gemm_seconds,
+    pipeline_depth,
     row_product,
     sustained,
 )
-from engine.time.roofline import STREAM_EFFICIENCY
 
-ATTENTION_SHARES: tuple[Ratio, Ratio] = (0.73, 0.63)
+ATTENTION_SHARES: dict[str, tuple[Ratio, Ratio]] = {"data-center": (0.73, 0.63), "geforce": (1.0, 0.94)}
 """Shares of the dense peak that fused attention reaches forward and backward at head size 128, if none is on record.
 
-FlashAttention-2's best on an A100 (arXiv 2307.08691); Hopper's are on record and lower, 335 and 322 of 989 TFLOP/s.
+Data center, and chips of no family: FlashAttention-2's best on an A100 (arXiv 2307.08691); Hopper's are on record and
+lower, 335 and 322 of 989 TFLOP/s. GeForce: 173 of 165 TFLOP/s forward on an RTX 4090, above the peak at the nominal
+clock (github.com/ROCm/flash-attention, issue 27); backward, not published, is 77 of 82 TFLOP/s forward on an RTX A5000,
+whose multiprocessors are those of a GeForce card (github.com/gpu-mode/ring-attention, issue 10).
+"""
+
+EXPONENTIAL_SHARES: dict[str, Ratio] = {"data-center": 1 / 3, "geforce": 1 / 12}
+"""Seconds of a score's exponential over those of its products at head size 128.
+
+A multiprocessor computes 16 exponentials a clock (CUDA C++ programming guide, arithmetic instructions), and 2,048 FLOPs
+of 16-bit products on an A100, on a GeForce card with fp32 sums 512: exponentials hide four times better. There head
+size 64 is no slower than 128: 173 TFLOP/s on an RTX 4090, as above.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A matrix product: its shape, the rate of its format, and its traffic in seconds."""
+    """A matrix product: its shape, the rate of its format, its traffic in seconds, and what its pipeline is worth."""
 
     shape: RowProduct | DeepProduct | Matmul
     rate: FlopsPerSecond
     traffic: Polynomial
+    depth: Count
 
     def arithmetic(self, batch: Count, sequence: Count, rows: Rows, units: Count) -> Seconds:
         """Seconds of arithmetic alone; `rows` are the tokens."""
@@ -51,7 +63,7 @@ class Product:
             return self.shape.seconds(rows.count, rows.math)
         p = self.shape
         m, n, k, count = (size(batch, sequence) for size in (p.m, p.n, p.k, p.count))
-        return gemm_seconds(m, n, k, self.rate, units, count)
+        return gemm_seconds(m, n, k, self.rate, units, count, depth=self.depth)
 
 
 CountedProduct = tuple[Product, tuple[tuple[Phase, Count], ...]]
@@ -92,18 +104,20 @@ class Preparation:
         chip: The accelerator.
         tf32: Whether fp32 products may round their operands to TF32.
         head_size: Of attention.
+        generation: Of fused attention's kernels (`AttentionCeiling.generation`); the chip's usual one when empty.
         products: Every distinct product so far, with how often it runs in each phase.
     """
 
     chip: Accelerator
     tf32: bool
     head_size: Count
+    generation: str = ""
     products: dict[Product, Counter[Phase]] = field(default_factory=dict)
 
     @property
     def streaming(self) -> BytesPerSecond:
         """Bytes per second of long streams."""
-        return STREAM_EFFICIENCY * self.chip.bandwidth
+        return self.chip.streaming
 
     def name(self, dtype: str) -> str:
         """The format in which products of `dtype` run."""
@@ -112,14 +126,18 @@ class Preparation:
     def attention_rate(self, dtype: str, phase: Phase) -> FlopsPerSecond:
         """FLOPs per second of fused attention. A smaller head leaves more exponentials per product."""
         peak = self.chip.peak(dtype)
-        measured = self.chip.attention if dtype in SIXTEEN_BIT else None
-        forward, backward = (peak * share for share in ATTENTION_SHARES)
+        measured = None
+        if dtype in SIXTEEN_BIT:
+            measured = self.chip.fused_attention(self.generation) if self.generation else self.chip.attention
+        family = self.chip.family or "data-center"
+        forward, backward = (peak * share for share in ATTENTION_SHARES[family])
         if measured:
             forward, backward = measured.forward, measured.backward
         full = backward if phase == "backward" else forward
-        # One exponential per score takes about a third of the time of its products at head size 128.
-        rate = full * (1 + 1 / 3) / (1 + 128 / (3 * self.head_size)) if self.head_size < 128 else full
-        return min(rate, peak)
+        exponentials = EXPONENTIAL_SHARES[family]
+        if self.head_size < 128:
+            full = full * (1 + exponentials) / (1 + exponentials * 128 / self.head_size)
+        return min(full, peak)
 
     def gather(self, kernels: Iterable[Kernel]) -> PhaseWork:
         """Sort kernels of one phase by what bounds them; traffic and small arithmetic become one polynomial each."""
@@ -134,7 +152,8 @@ class Preparation:
             traffic = polynomial(kernel.bytes, 1 / streaming)
             if kernel.product is not None:
                 rate = sustained(self.chip, dtype)
-                product = Product(self.shape(kernel.product, rate), rate, traffic)
+                depth = pipeline_depth(dtype)
+                product = Product(self.shape(kernel.product, rate, depth), rate, traffic, depth)
                 self.products.setdefault(product, Counter())[kernel.phase] += kernel.count
             elif kernel.kind == "attention":
                 seconds = polynomial(kernel.flops, 1 / self.attention_rate(dtype, kernel.phase))
@@ -154,14 +173,14 @@ class Preparation:
         """Every distinct product with how often it runs in which phase."""
         return tuple((product, tuple(counts.items())) for product, counts in self.products.items())
 
-    def shape(self, product: Matmul, rate: FlopsPerSecond) -> RowProduct | DeepProduct | Matmul:
+    def shape(self, product: Matmul, rate: FlopsPerSecond, depth: Count) -> RowProduct | DeepProduct | Matmul:
         """A product over tokens made ready for many evaluations; others stay as they are."""
         units = self.chip.multiprocessors
         if product.count != as_size(1):
             return product
         if product.m == TOKENS:
-            return row_product(_constant(product.n), _constant(product.k), rate, units)
-        return deep_product(_constant(product.m), _constant(product.n), rate, units)
+            return row_product(_constant(product.n), _constant(product.k), rate, units, depth)
+        return deep_product(_constant(product.m), _constant(product.n), rate, units, depth)
 
 
 def _constant(size: Size) -> Count:

@@ -5,16 +5,20 @@ from __future__ import annotations
 from engine.core.arrays import maximum, require_at_least
 from engine.core.units import Bytes, Count, Seconds
 from engine.hardware.accelerators import Accelerator
-from engine.numerics.dtypes import dtype
-from engine.time.gemm import gemm_seconds, sustained
-from engine.time.roofline import STREAM_EFFICIENCY
+from engine.numerics.dtypes import BF16, dtype
+from engine.time.gemm import gemm_seconds, pipeline_depth, sustained
 
 
 def product_bytes(m: Count, n: Count, k: Count, form: str = "bf16") -> Bytes:
-    """Bytes of an (m, k) by (k, n) product that reads both factors and writes the result once."""
+    """Bytes of an (m, k) by (k, n) product that reads both factors and writes the result once.
+
+    The result has the operands' format, and 16 bits where they have 8: what is added up is not rounded to 8 bits.
+    """
     for what, value in (("m", m), ("n", n), ("k", k)):
         require_at_least(what, value, 1)
-    return dtype(form).bytes(m * k + k * n + m * n)
+    operands = dtype(form)
+    result = operands if operands.bits > 8 else BF16
+    return operands.bytes(m * k + k * n) + result.bytes(m * n)
 
 
 def product_seconds(m: Count, n: Count, k: Count, chip: Accelerator, form: str = "bf16") -> Seconds:
@@ -32,7 +36,8 @@ def product_seconds(m: Count, n: Count, k: Count, chip: Accelerator, form: str =
     Raises:
         EngineError: A size below one, or a format that the chip does not have.
 
-    Source: as in `engine.time.gemm` and, for the traffic, `engine.time.roofline.STREAM_EFFICIENCY`.
+    Source: as in `engine.time.gemm` and, for the traffic, the chip's `streaming`.
     """
-    traffic = product_bytes(m, n, k, form) / (STREAM_EFFICIENCY * chip.bandwidth)
-    return maximum(gemm_seconds(m, n, k, sustained(chip, form), chip.multiprocessors), traffic)
+    traffic = product_bytes(m, n, k, form) / chip.streaming
+    arithmetic = gemm_seconds(m, n, k, sustained(chip, form), chip.multiprocessors, depth=pipeline_depth(form))
+    return maximum(arithmetic, traffic)

@@ -88,7 +88,7 @@ def _chip(row: Row) -> Accelerator:
     forward, backward = (
         rate / ATTENTION_GENERATION_SPEEDUP for rate in (chip.attention.forward, chip.attention.backward)
     )
-    return replace(chip, attention=replace(chip.attention, forward=forward, backward=backward))
+    return replace(chip, attentions=(replace(chip.attention, forward=forward, backward=backward),))
 
 
 def _cluster(row: Row) -> Cluster:

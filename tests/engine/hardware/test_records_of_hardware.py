@@ -10,7 +10,7 @@ import pytest
 
 from engine.core.errors import EngineError
 from engine.core.records import Source
-from engine.hardware.accelerators import Accelerator, accelerator, list_accelerators
+from engine.hardware.accelerators import FAMILIES, STREAM_EFFICIENCY, Accelerator, accelerator, list_accelerators
 from engine.hardware.links import Link, link, list_links
 from engine.hardware.storage import Storage, list_storage, storage
 
@@ -30,7 +30,8 @@ def every_source() -> list[tuple[str, Source]]:
     for entry in ACCELERATORS:
         found += [(entry.name, ceiling.source) for ceiling in entry.ceilings]
         found += [(entry.name, sustained.source) for sustained in entry.sustained]
-        found += [(entry.name, entry.attention.source)] if entry.attention else []
+        found += [(entry.name, attention.source) for attention in entry.attentions]
+        found += [(entry.name, entry.stream.source)] if entry.stream else []
         found += [(entry.name, price.source) for price in (entry.rent, entry.purchase) if price]
         found += [(entry.name, entry.memory_source)] if entry.memory_source else []
     return found + [(entry.name, entry.measured.source) for entry in LINKS if entry.measured]
@@ -74,8 +75,36 @@ def test_peaks_have_the_ratios_of_dense_arithmetic(chip: Accelerator) -> None:
 
 @pytest.mark.parametrize("chip", ACCELERATORS, ids=lambda chip: chip.name)
 def test_measured_ceilings_lie_below_the_dense_peak_and_not_at_a_sparse_one(chip: Accelerator) -> None:
+    # A GeForce card's clock rises above the nominal one of its peaks. In fp32 without tensor cores, half of its units
+    # are shared with integers.
+    lowest, highest = (0.45, 1.2) if chip.family == "geforce" else (0.5, 1.0)
     for ceiling in chip.ceilings:
-        assert 0.5 < ceiling.flops_per_second / chip.peak(ceiling.dtype) <= 1
+        assert lowest < ceiling.flops_per_second / chip.peak(ceiling.dtype) <= highest
+
+
+@pytest.mark.parametrize("chip", ACCELERATORS, ids=lambda chip: chip.name)
+def test_gpus_of_a_data_center_and_geforce_cards_say_their_family(chip: Accelerator) -> None:
+    assert (chip.family == "geforce") == ("GeForce" in chip.title)
+    assert chip.family in ("", *FAMILIES)
+
+
+def test_a_stream_through_the_memory_reaches_83_to_92_percent_of_its_peak() -> None:
+    shares = [entry.stream.bandwidth / entry.bandwidth for entry in ACCELERATORS if entry.stream]
+    assert min(shares) > 0.83
+    assert max(shares) < 0.92
+    assert sum(shares) / len(shares) == pytest.approx(STREAM_EFFICIENCY, abs=0.005)
+    assert accelerator("h200").streaming == 4.15e12
+    assert accelerator("v100-16").streaming == STREAM_EFFICIENCY * 900e9
+
+
+def test_fused_attention_is_recorded_by_generation_the_usual_one_first() -> None:
+    h100 = accelerator("h100-sxm")
+    assert h100.attention == h100.fused_attention("flash-2")
+    newer, older = h100.fused_attention("flash-3"), h100.fused_attention("flash-2")
+    assert newer is not None
+    assert older is not None
+    assert newer.forward > older.forward
+    assert h100.fused_attention("flash-4") is None
 
 
 @pytest.mark.parametrize(
@@ -105,14 +134,14 @@ def test_what_a_chip_keeps_up_on_random_data_is_below_its_best_product() -> None
     measured = [(chip, entry) for chip in ACCELERATORS for entry in chip.sustained]
     assert len(measured) >= 5
     for chip, entry in measured:
-        assert entry.flops_per_second < chip.peak(entry.dtype)
+        assert entry.flops_per_second < (1.2 if chip.family == "geforce" else 1) * chip.peak(entry.dtype)
         best = chip.ceiling(entry.dtype)
         if best:
-            assert entry.flops_per_second < best.flops_per_second
+            assert entry.flops_per_second <= best.flops_per_second
 
 
 def test_fused_attention_is_slower_backward_than_forward() -> None:
-    measured = [chip.attention for chip in ACCELERATORS if chip.attention]
+    measured = [entry for chip in ACCELERATORS for entry in chip.attentions]
     assert measured
     assert all(entry.backward < entry.forward for entry in measured)
 
