@@ -34,7 +34,9 @@ def every_source() -> list[tuple[str, Source]]:
         found += [(entry.name, entry.stream.source)] if entry.stream else []
         found += [(entry.name, price.source) for price in (entry.rent, entry.purchase) if price]
         found += [(entry.name, entry.memory_source)] if entry.memory_source else []
-    return found + [(entry.name, entry.measured.source) for entry in LINKS if entry.measured]
+    for wire in LINKS:
+        found += [(wire.name, reached.source) for reached in (wire.measured, wire.peers, wire.collective) if reached]
+    return found
 
 
 def test_every_figure_has_an_address_and_a_date_not_in_the_future() -> None:
@@ -170,6 +172,19 @@ def test_small_random_reads_get_a_small_part_of_a_disk() -> None:
     assert disk.read_rate(4096, 10_000) == disk.random_reads * 4096
 
 
+def test_fewer_devices_send_larger_pieces_of_the_same_buffer() -> None:
+    sweep = link("nvlink-4").collective
+    assert sweep is not None
+    assert sweep.scaled(2**20, 8) == sweep.rate(2**20)
+    assert sweep.scaled(2**20, 4) == sweep.rate(2**21)
+
+
+def test_cards_that_meet_over_the_host_share_it() -> None:
+    bus = link("pcie-5-x16")
+    assert bus.peers is not None
+    assert bus.peers.bandwidth < bus.achievable / 1.5
+
+
 def test_small_collectives_reach_a_small_part_of_a_link() -> None:
     sweep = link("nvlink-3").collective
     assert sweep is not None
@@ -187,7 +202,8 @@ def test_measured_collectives_never_take_less_time_for_more_bytes_nor_beat_the_w
     assert sweep is not None
     assert len(sweep.sizes) == len(sweep.rates)
     assert sorted(set(sweep.sizes)) == list(sweep.sizes)
-    assert max(sweep.rates) <= entry.achievable * 1.001
+    # Between nodes it is a node's devices together.
+    assert max(sweep.rates) <= entry.achievable * (sweep.devices if sweep.nodes > 1 else 1) * 1.001
     seconds = [sweep.sizes[0] * 2**i / 8 / sweep.rate(sweep.sizes[0] * 2**i / 8) for i in range(30)]
-    # Below a megabyte times are all latency, and measured times scatter by 3 %.
-    assert all(later >= 0.97 * earlier for earlier, later in pairwise(seconds))
+    # Below a megabyte times are all latency, and measured times scatter by 3 to 11 %.
+    assert all(later >= 0.89 * earlier for earlier, later in pairwise(seconds))
