@@ -24,7 +24,6 @@ from engine.models.transformer import Transformer
 from engine.numerics.precision import Precision, precision
 from engine.parallel import collectives, pipeline_parallel, tensor_parallel
 from engine.parallel.data_parallel import BUCKET_BYTES
-from engine.time.roofline import STREAM_EFFICIENCY
 from engine.time.step import StepTime, stage_plan
 
 
@@ -261,7 +260,7 @@ def _metrics(work: Job, stage: Stage, cluster: Cluster, micro_batch: Count) -> S
         return 0.0
     logits = micro_batch * work.sequence * stage.model.vocab
     moved = logits * (work.mode.compute.bits // 8 + 3 * 4)
-    return work.metrics * moved / (STREAM_EFFICIENCY * cluster.chip.bandwidth)
+    return work.metrics * moved / cluster.chip.streaming
 
 
 def _middle(work: Job, layout: Layout, cluster: Cluster, micro_batch: Count, ends: tuple[Stage, ...]) -> Seconds:
@@ -367,7 +366,7 @@ def _copies(work: Job, stage: Stage, layout: Layout, cluster: Cluster) -> Second
         return 0.0
     elements = sum(p.elements * p.count for p in stage_parameters(stage))
     moved = COPY_PASSES * work.mode.gradients.bytes(elements) * _scatters(layout)
-    return moved / (STREAM_EFFICIENCY * cluster.chip.bandwidth)
+    return moved / cluster.chip.streaming
 
 
 def _group(size: Traffic, message: Traffic, layout: Layout, cluster: Cluster) -> Seconds:

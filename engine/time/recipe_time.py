@@ -16,7 +16,6 @@ from engine.graph.kernels import forward_kernels
 from engine.graph.operations import product_flops
 from engine.memory.static import stage_parameters
 from engine.time.compiled import Preparation
-from engine.time.roofline import STREAM_EFFICIENCY
 from engine.time.step import KERNEL_GAP, StepPlan
 from engine.time.update import FOREACH_LAUNCHES, update_bytes
 
@@ -48,7 +47,7 @@ def _update(setup: Setup, stage: Stage) -> tuple[Seconds, Count]:
     launches = 1 if fused else FOREACH_LAUNCHES
     if quantized or recipe.optimizer_in_backward or recipe.update == "for-loop":
         launches *= tensors
-    return moved / (STREAM_EFFICIENCY * setup.chip.bandwidth), launches
+    return moved / setup.chip.streaming, launches
 
 
 @lru_cache(maxsize=512)

@@ -12,7 +12,6 @@ from engine.core.arrays import maximum, minimum, require_above_zero, require_at_
 from engine.core.units import Bytes, BytesPerSecond, Count, Flops, FlopsPerByte, FlopsPerSecond, Seconds, Traffic
 from engine.graph.blocks import Attention, sections
 from engine.graph.kernels import Kernel, Phase, backward_kernels, forward_kernels
-from engine.hardware.accelerators import STREAM_EFFICIENCY as STREAM_EFFICIENCY
 from engine.hardware.accelerators import Accelerator
 from engine.models.transformer import Transformer
 from engine.numerics.precision import Precision, precision
