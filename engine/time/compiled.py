@@ -137,7 +137,8 @@ class Preparation:
         exponentials = EXPONENTIAL_SHARES[family]
         if self.head_size < 128:
             full = full * (1 + exponentials) / (1 + exponentials * 128 / self.head_size)
-        return min(full, peak)
+        # Formats without fused attention on record: their products are no faster in it than alone.
+        return min(full, peak if dtype in SIXTEEN_BIT else sustained(self.chip, dtype))
 
     def gather(self, kernels: Iterable[Kernel]) -> PhaseWork:
         """Sort kernels of one phase by what bounds them; traffic and small arithmetic become one polynomial each."""
