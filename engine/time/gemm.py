@@ -6,6 +6,12 @@ quantization: the last wave of tiles leaves multiprocessors idle. Depth: every t
 a short sum does not pay back. A batch of 33 is slower than 32 only when it starts a new tile or a new wave: warps of
 32 threads have nothing to do with the batch.
 
+What is not here: a penalty for dimensions that are no multiple of 8. NVIDIA's guide and arXiv 2401.14489 show one for
+16-bit products on a V100 and an A100, in figures without numbers to take. The numbers that are published need none:
+odd squares on an RTX 4090, a third slower than even ones, start a new wave of tiles, and are met within 9 %
+(github.com/pytorch/pytorch, issue 181718; `tests/engine/time/test_product_curves.py`); 8193 x 2501 x 5008 on an H100
+is as fast as with its sizes padded (github.com/meta-pytorch/float8_experimental, pull request 145).
+
 Source: NVIDIA, "Matrix Multiplication Background User's Guide", sections Tile Quantization and Wave Quantization.
 """
 
@@ -35,8 +41,15 @@ with. Chips of no family, and formats without a row, take the data centers' 16-b
 SIXTEEN_BIT = ("bf16", "fp16")
 """Formats whose products run in the same units at the same rate."""
 
-PIPELINE_BYTES = 256
-"""Bytes along the sum that filling and draining a tile's pipeline is worth: four stages of 64. An assumption.
+STAGES: Count = 4
+"""Stages of a tile's pipeline, each of which loads a step of the sum. An assumption."""
+
+PIPELINE_BYTES = STAGES * 64
+"""Bytes along the sum that filling and draining a tile's pipeline is worth.
+
+Stages of 64 bytes, 32 elements of 16 bits, stand in the names of cuBLAS's and CUTLASS's kernels (`64x64_32x6`: tiles of
+64 x 64, steps of 32, six stages; github.com/pytorch/pytorch, issue 181718). A sum is worked off in such steps, so that
+heads of 108 take the time of 128.
 
 128 elements of 16 bits, 256 of 8: products in FP8, whose tiles are as deep in bytes, pay as many bytes.
 """
@@ -200,11 +213,17 @@ def _tiled_seconds(
 
 def _depth(grid: float, k: Count, multiprocessors: Count, pipeline: Count) -> float:
     """Elements of the sum that the busiest multiprocessor works through, pipeline included."""
-    whole_waves = ceil(grid / multiprocessors) * (k + pipeline)
+    whole_waves = ceil(grid / multiprocessors) * (whole_steps(k, pipeline) + pipeline)
     # Few tiles with deep sums: the sums are cut so that all multiprocessors share them, and added up afterwards.
     shared = maximum(grid * k / multiprocessors, SPLIT_DEPTH) + 2 * pipeline
     splits = (k >= 2 * SPLIT_DEPTH) & (grid < 2 * multiprocessors)
     return where(splits, minimum(whole_waves, shared), whole_waves)
+
+
+def whole_steps(k: Count, pipeline: Count) -> float:
+    """The depth of a sum in whole steps of a tile's pipeline that is worth `pipeline` elements."""
+    step = pipeline // STAGES
+    return ceil(k / step) * step
 
 
 def gemm_rate(m: Count, n: Count, k: Count, chip: Accelerator, dtype: str, count: Count = 1) -> FlopsPerSecond:
@@ -268,7 +287,7 @@ def row_product(
     """A `RowProduct` for n columns and depth k (sums are not split: the rows are many)."""
     if multiprocessors == 0:
         return RowProduct(n, k / rate, start=0.0)
-    return RowProduct(n, (k + depth) / rate)
+    return RowProduct(n, (whole_steps(k, depth) + depth) / rate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +306,9 @@ class DeepProduct:
 
     def seconds(self, depth: Count, math: Numbers) -> Seconds:
         """Seconds of one product over `depth`; `math` comes from `engine.core.arrays.numbers`."""
-        whole: float = self.waves * (depth + self.pipeline)
+        step = self.pipeline // STAGES
+        steps = math.ceil_division(depth, step) * step if step else depth
+        whole: float = self.waves * (steps + self.pipeline)
         if self.splits:
             shared = math.maximum(self.grid_per_unit * depth, SPLIT_DEPTH) + 2 * self.pipeline
             whole = math.where(depth >= 2 * SPLIT_DEPTH, math.minimum(whole, shared), whole)

@@ -106,6 +106,15 @@ def test_fp8_without_a_published_product_takes_its_familys_share(name: str) -> N
     assert sustained(chip, "fp8") == TYPICAL_SHARES[chip.family]["fp8"][1] * chip.peak("fp8")
 
 
+@pytest.mark.parametrize("name", ["a100-80", "h100-sxm", "rtx-4090"])
+def test_scores_over_heads_of_108_cost_more_per_flop_than_over_96_and_128(name: str) -> None:
+    chip = accelerator(name)
+    rates = {head: gemm_rate(2048, 2048, head, chip, "bf16", count=64) for head in (96, 108, 128)}
+    assert rates[108] < min(rates[96], rates[128])
+    seconds = {head: 2 * 64 * 2048 * 2048 * head / rate for head, rate in rates.items()}
+    assert seconds[108] == pytest.approx(seconds[128])
+
+
 def test_16_bit_formats_share_their_tensor_cores_records() -> None:
     a100 = accelerator("a100-80")
     assert a100.ceiling("fp16") is None
