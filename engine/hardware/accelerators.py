@@ -22,10 +22,11 @@ of 179.06 GiB (https://github.com/pytorch/ao/pull/4002), a GeForce card under Wi
 """
 
 
-STREAM_EFFICIENCY: Ratio = 0.88
+STREAM_EFFICIENCY: Ratio = 0.87
 """Share of the memory's peak rate that a long, regular stream reaches where none is published for the chip.
 
-The mean of what is: A100 80 GB 0.83, H100 0.89, H200 0.86, RTX 5090 0.88, RTX 4090 0.91 (the records' `stream`).
+The mean of what is: A100 80 GB 0.83, H100 0.89, H200 0.86, B200 0.82, RTX 5090 0.88, RTX 4090 0.91 (the records'
+`stream`).
 """
 
 FAMILIES = ("data-center", "geforce")

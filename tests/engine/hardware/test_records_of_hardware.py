@@ -90,9 +90,9 @@ def test_gpus_of_a_data_center_and_geforce_cards_say_their_family(chip: Accelera
     assert chip.family in ("", *FAMILIES)
 
 
-def test_a_stream_through_the_memory_reaches_83_to_92_percent_of_its_peak() -> None:
+def test_a_stream_through_the_memory_reaches_81_to_92_percent_of_its_peak() -> None:
     shares = [entry.stream.bandwidth / entry.bandwidth for entry in ACCELERATORS if entry.stream]
-    assert min(shares) > 0.83
+    assert min(shares) > 0.81
     assert max(shares) < 0.92
     assert sum(shares) / len(shares) == pytest.approx(STREAM_EFFICIENCY, abs=0.005)
     assert accelerator("h200").streaming == 4.15e12
