@@ -6,16 +6,20 @@ from collections.abc import Mapping
 from typing import Any
 
 import engine
-from engine import EngineError, Transformer, chapter_activation_bytes, count_operations, step_time, training_memory
-from engine.graph.checkpointing import sqrt_placement
+from engine import EngineError, Setup, Transformer, setup, step_time, training_memory
+from engine.config.setup import DEFAULT_GPU
+from engine.graph import count_operations, sqrt_placement
+from engine.hardware import Accelerator
+from engine.memory import chapter_activation_bytes
 from engine.numerics.dtypes import FP16, FP32
 from gpu_bench.case import TrainingCase
 from gpu_bench.chips import chip_of, specified_peak
 from gpu_bench.flops import step_flops
 from gpu_bench.sizes import SIZES
 
-_PRECISIONS = {"fp32": "fp32", "tf32": "fp32", "amp-bf16": "amp-bf16", "amp-fp16": "amp-fp16", "bf16": "bf16",
-               "fp16": "fp16"}  # fmt: skip
+_PRECISIONS = ("fp32", "tf32", "amp-bf16", "amp-fp16", "bf16", "fp16")
+"""Formats of a case that the engine calls by the same name."""
+
 _KEEPS_RESULT = ("relu", "sigmoid", "tanh")
 """Activation functions whose backward pass needs the result, as ReLU's does; the others need the input, as GELU's."""
 _STATES = {"sgd": 0, "momentum": 1, "rmsprop": 1, "adam": 2, "adamw": 2}
@@ -46,7 +50,7 @@ def recomputed_flops(case: TrainingCase) -> int:
 
     def again(checkpointing: str) -> float:
         return count_operations(
-            model, case.batch, case.sequence, attention=case.attention, policy=checkpointing
+            model, case.batch, case.sequence, attention=case.attention, checkpointing=checkpointing
         ).recompute
 
     head = 2 * case.batch * case.sequence * model.hidden * model.vocab if case.loss_chunks > 1 else 0
@@ -92,28 +96,38 @@ def predicted_seconds(case: TrainingCase, name: str | None) -> float | None:
     return _seconds(case, name)[0]
 
 
-def _memory(case: TrainingCase, backend: Any) -> tuple[dict[str, int] | None, list[str]]:
-    policy = engine_checkpointing(case)
+def case_setup(case: TrainingCase, chip: Accelerator | str = DEFAULT_GPU, backend: str = "cuda") -> Setup:
+    """The case as the engine takes it, with the rows that pad the vocabulary.
+
+    Raises:
+        EngineError: For choices that the chip or the engine does not have.
+    """
+    return setup(
+        shape_of(case, padded=True),
+        chip,
+        case.batch,
+        case.sequence,
+        precision=case.precision,
+        optimizer=case.optimizer,
+        attention=case.attention,
+        dropout=case.dropout,
+        checkpointing=engine_checkpointing(case) or "none",
+        loss=case.loss,
+        accumulate=case.accumulate,
+        optimizer_in_backward=case.optimizer_in_backward,
+        update=None if case.update == "default" else case.update,
+        execution="eager" if case.compile == "none" else "compiled",
+        backend=backend,
+    )
+
+
+def _memory(case: TrainingCase, backend: str) -> tuple[dict[str, int] | None, list[str]]:
     if case.precision not in _PRECISIONS:
         return None, [f"the engine has no memory model of precision {case.precision}"]
-    if policy is None:
+    if engine_checkpointing(case) is None:
         return None, [f"the engine has no memory model of checkpointing {case.checkpointing}"]
     try:
-        ledger = training_memory(
-            shape_of(case, padded=True),
-            optimizer=case.optimizer,
-            precision=_PRECISIONS[case.precision],
-            batch=case.batch,
-            sequence=case.sequence,
-            attention=case.attention,
-            dropout=case.dropout,
-            checkpointing=policy,
-            loss=case.loss,
-            accumulate=min(case.accumulate, 2),
-            optimizer_in_backward=case.optimizer_in_backward,
-            update=None if case.update == "default" else case.update,
-            backend=backend,
-        )
+        ledger = training_memory(case_setup(case, backend=backend))
     except EngineError as error:
         return None, [f"memory: {error}"]
     sums = ledger.bytes_by_component()
@@ -139,29 +153,9 @@ def _seconds(case: TrainingCase, name: str | None) -> tuple[float | None, list[s
         return None, []
     if case.precision not in _PRECISIONS:
         return None, [f"the engine has no step time of precision {case.precision}"]
-    notes: list[str] = []
-    fused = case.compile != "none"
-    if policy is None:
-        notes.append(f"time: checkpointing {case.checkpointing} counted as none")
-    if case.loss_chunks > 1:
-        notes.append("time: the second pass of the chunked head is not counted")
-    if case.update == "fused" and not fused:
-        notes.append("time: the update counted as foreach")
+    notes = [] if policy else [f"time: checkpointing {case.checkpointing} counted as none"]
     try:
-        time = step_time(
-            shape_of(case, padded=True),
-            chip,
-            case.batch,
-            case.sequence,
-            accumulate=case.accumulate,
-            mode=_PRECISIONS[case.precision],
-            rule=case.optimizer,
-            attention=case.attention,
-            policy=policy or "none",
-            dropout=case.dropout,
-            fused=fused,
-            tf32=case.precision == "tf32",
-        )
+        time = step_time(case_setup(case, chip))
     except EngineError as error:
         return None, [f"time: {error}"]
     return float(time.total), notes

@@ -21,10 +21,11 @@ from importlib.metadata import version
 from itertools import cycle, product
 from typing import Any
 
-from engine.answers.estimate import prepare
-from engine.config.setup import setup
-from engine.memory.ledger import training_memory
-from engine.time.step import StepPlan, stage_plan, step_plan
+from engine import setup
+from engine.answers import prepare
+from engine.memory.ledger import memory_plans
+from engine.memory.tensors import MemoryLedger
+from engine.time.step import StepPlan, step_plan, step_plan_anew
 
 MODELS = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 CHIPS = ("a100-80", "h100-sxm", "h200", "rtx-4090")
@@ -55,8 +56,8 @@ class Line:
 def plans() -> list[StepPlan]:
     """A few dozen prepared steps."""
     return [
-        step_plan(model, chip, mode=mode, fused=fused)
-        for model, chip, mode, fused in product(MODELS, CHIPS, ("amp-bf16", "bf16"), (False, True))
+        step_plan(setup(model, chip, precision=mode, execution=execution))
+        for model, chip, mode, execution in product(MODELS, CHIPS, ("amp-bf16", "bf16"), ("eager", "compiled"))
     ]
 
 
@@ -90,26 +91,22 @@ def swept_estimates(seconds: float) -> float:
     """Estimates per second when a whole array of batch sizes is asked at once, on one core."""
     import numpy as np
 
-    plan = step_plan("gpt2-xl", "h100-sxm", fused=True)
+    plan = step_plan(setup("gpt2-xl", "h100-sxm", execution="compiled"))
     batches: Any = np.arange(1, SWEEP + 1)
     return SWEEP * per_second(lambda: plan(batches, 1024), seconds)
 
 
 def memory_ledgers(seconds: float) -> float:
     """Full memory ledgers per second: every named tensor and the peak."""
+    (plan,) = memory_plans(setup("gpt2-xl"))
     batches = cycle(range(1, 257))
-    return per_second(lambda: training_memory("gpt2-xl", batch=next(batches), sequence=1024), seconds)
+    return per_second(lambda: MemoryLedger(plan, next(batches), 1024).allocated_peak, seconds)
 
 
 def prepared_plans(seconds: float) -> float:
     """Plans per second without the cache: operation list to kernels to polynomials."""
-
-    def prepare() -> None:
-        step_plan.cache_clear()
-        stage_plan.cache_clear()
-        step_plan("gpt2-xl", "h100-sxm", fused=True)
-
-    return per_second(prepare, seconds)
+    asked = setup("gpt2-xl", "h100-sxm", execution="compiled")
+    return per_second(lambda: step_plan_anew(asked, asked.stages[0]), seconds)
 
 
 def process_milliseconds(*arguments: str) -> float:

@@ -132,7 +132,8 @@ if not run.fits:
 # on more. The energy is that of the cards at their full power, without the building around them.
 
 # %%
-from engine import accelerator, chinchilla_tokens, model
+from engine import accelerator, model
+from engine.training import chinchilla_tokens
 
 weights = model(model_name).parameters
 wanted = chinchilla_tokens(weights) if tokens is None else tokens

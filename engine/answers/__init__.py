@@ -1,1 +1,7 @@
 """The questions people ask of a setup: estimate it, make it fit, explain its numbers."""
+
+from __future__ import annotations
+
+from engine.answers.estimate import Estimate, estimate, prepare
+from engine.answers.explanation import Explanation, explain
+from engine.answers.fitting import Fit, fit

@@ -9,7 +9,7 @@ from engine.core.units import GB, Bytes, DollarsPerHour
 from engine.hardware.accelerators import Accelerator
 from engine.memory.ledger import CUDA_CONTEXT
 from engine.time.gemm import SIXTEEN_BIT, sustained
-from engine.time.recipe_time import HOST_MEMORY
+from engine.time.update import HOST_MEMORY
 
 YEARS_OF_USE = 3
 """Years over which a card that nobody rents out is paid for; an assumption."""
@@ -37,26 +37,29 @@ def _sentences(c: Setup) -> Iterator[str]:
     )
     yield (
         "Tensors and kernels are those of Megatron-LM with fused kernels."
-        if c.framework == "megatron"
-        else f"Tensors and kernels are those of eager PyTorch 2.13, the optimizer's update is {c.recipe.update}."
+        if c.framework.by_hand
+        else f"Tensors and kernels are those of {c.framework.execution} PyTorch 2.13, the optimizer's update is "
+        f"{c.update.kind}."
     )
+    if c.framework.compiled and not c.framework.by_hand:
+        yield "Compiled code is faster here, but memory is counted as for eager code, which keeps more."
     yield memory_sentence(c.chip)
-    if c.recipe.optimizer_in_backward:
+    if c.update.in_backward:
         yield "Updating in the backward pass excludes clipping by the global norm of the gradients."
     yield _rate(c)
-    if c.precision.compute.name == "fp32":
+    if c.precision.product_format == "fp32":
         yield "fp32 products keep all their bits: TF32 is off, as it is by default."
     yield "The input pipeline never makes the device wait, and nothing runs beside the job."
     yield (
-        "MFU and HFU count the matrix products of the operation list, attention in full, against the dense "
-        f"{c.precision.compute.name} peak."
+        "MFU counts 6 N + 12 L h T operations a token, HFU also what is computed again, against the dense "
+        f"{c.precision.product_format} peak."
     )
     if c.cluster:
         yield (
             f"Nodes of {c.cluster.node_size} devices are joined by {c.cluster.inside.title}, "
             f"and to each other by {c.cluster.network.title}."
         )
-    if c.recipe.offload != "none" and c.host_link:
+    if c.update.offload != "none" and c.host_link:
         yield (
             f"The host updates at {HOST_MEMORY / GB:g} GB/s of its memory, and is reached over {c.host_link.title} at "
             f"{c.host_link.achievable / GB:.1f} GB/s."
@@ -77,7 +80,7 @@ def _count(number: int, one: str, many: str) -> str:
 
 
 def _rate(c: Setup) -> str:
-    name = c.precision.compute.name
+    name = c.precision.product_format
     rate = f"{sustained(c.chip, name) / 1e12:.3g} TFLOP/s"
     alike = SIXTEEN_BIT if name in SIXTEEN_BIT else (name,)
     kept = next((entry for entry in c.chip.sustained if entry.dtype in alike), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from engine.config.choices import Attention, Loss
 from engine.config.optimizers import optimizer
 from engine.config.setup import Setup
 from engine.core.units import Count
@@ -52,10 +53,10 @@ def more_devices(c: Setup) -> tuple[Change, ...]:
 
 
 def _kernels(c: Setup) -> Iterator[Change]:
-    if c.attention == "standard":
-        yield _exact("attention", "--attention flash", lambda s: replace(s, attention="flash"))
-    if c.framework == "torch" and c.recipe.update != "fused" and c.optimizer.name in FUSED_UPDATES:
-        yield _exact("update", "--update fused", lambda s: replace(s, recipe=replace(s.recipe, update="fused")))
+    if c.attention.kernel == "standard":
+        yield _exact("attention", "--attention flash", lambda s: replace(s, attention=Attention("flash")))
+    if c.framework.name == "torch" and c.update.kind != "fused" and c.optimizer.name in FUSED_UPDATES:
+        yield _exact("update", "--update fused", lambda s: replace(s, update=replace(s.update, kind="fused")))
 
 
 def _formats(c: Setup) -> Iterator[Change]:
@@ -79,18 +80,19 @@ def _formats(c: Setup) -> Iterator[Change]:
 
 
 def _recomputing(c: Setup) -> Iterator[Change]:
-    if c.recipe.chunks == 1:
-        yield _exact("loss", f"--loss chunked:{CHUNKS}", lambda s: replace(s, recipe=replace(s.recipe, chunks=CHUNKS)))
-    if c.recipe.checkpointing.kind == "full":
+    if c.loss.chunks == 1 and c.sequence >= CHUNKS:
+        cut = Loss(CHUNKS, c.loss.metrics)
+        yield _exact("loss", f"--loss {cut.name}", lambda s: replace(s, loss=cut))
+    if c.checkpointing.kind == "full":
         return
     segment = sqrt_placement(c.model.layers)
     for name in ("selective", f"every:{segment}", "full"):
         policy = checkpointing(name)
-        if policy != c.recipe.checkpointing:
+        if policy != c.checkpointing:
             yield _exact(
                 "checkpointing",
                 f"--checkpointing {policy.name}",
-                lambda s, policy=policy: replace(s, recipe=replace(s.recipe, checkpointing=policy)),  # type: ignore[misc]
+                lambda s, policy=policy: replace(s, checkpointing=policy),  # type: ignore[misc]
             )
 
 
@@ -98,7 +100,7 @@ def _batches(c: Setup) -> Iterator[Change]:
     """Smaller micro-batches, and so many more of them that a step trains on the same sequences."""
     more = "--accumulate" if c.layout.pipeline == 1 else "--micro-batches"
     batch = c.batch
-    while batch % 2 == 0 and not c.recipe.optimizer_in_backward:
+    while batch % 2 == 0 and not c.update.in_backward:
         batch //= 2
         times = c.batch // batch
         yield _exact(
@@ -110,12 +112,7 @@ def _batches(c: Setup) -> Iterator[Change]:
 
 def _split(s: Setup, batch: Count, times: Count) -> Setup:
     micro_batches = s.micro_batches * times
-    return replace(
-        s,
-        batch=batch,
-        recipe=replace(s.recipe, accumulate=micro_batches),
-        layout=replace(s.layout, micro_batches=micro_batches),
-    )
+    return replace(s.at(batch, s.sequence), layout=replace(s.layout, micro_batches=micro_batches))
 
 
 def _states(c: Setup) -> Iterator[Change]:
@@ -123,22 +120,22 @@ def _states(c: Setup) -> Iterator[Change]:
         small = optimizer("adamw-8bit")
         text = "states in 8 bit"
         yield Change("optimizer", "--optimizer adamw-8bit", text, False, True, lambda s: replace(s, optimizer=small))
-    if c.micro_batches == 1 and not c.recipe.optimizer_in_backward and c.recipe.offload != "gradients":
+    if c.micro_batches == 1 and not c.update.in_backward and c.update.offload != "gradients":
         yield Change(
             "optimizer-in-backward",
             "--optimizer-in-backward",
             "no clipping by the gradients' global norm",
             True,
             True,
-            lambda s: replace(s, recipe=replace(s.recipe, optimizer_in_backward=True)),
+            lambda s: replace(s, update=replace(s.update, in_backward=True)),
         )
-    if c.recipe.offload == "none" and c.host_link:
-        yield _exact(
-            "offload", "--offload optimizer", lambda s: replace(s, recipe=replace(s.recipe, offload="optimizer"))
-        )
-        yield _exact(
-            "offload", "--offload gradients", lambda s: replace(s, recipe=replace(s.recipe, offload="gradients"))
-        )
+    if c.update.offload == "none" and c.host_link:
+        for what in ("optimizer", "gradients"):
+            yield _exact(
+                "offload",
+                f"--offload {what}",
+                lambda s, what=what: replace(s, update=replace(s.update, offload=what)),  # type: ignore[misc]
+            )
 
 
 def _devices(c: Setup) -> Iterator[Change]:
@@ -167,5 +164,4 @@ def _exact(knob: str, option: str, apply: Callable[[Setup], Setup]) -> Change:
 
 def allowed(c: Setup) -> bool:
     """Whether a changed configuration's choices go together."""
-    immediate = c.recipe.optimizer_in_backward
-    return not (immediate and (c.micro_batches > 1 or c.recipe.offload == "gradients"))
+    return not (c.update.in_backward and c.micro_batches > 1)

@@ -173,6 +173,7 @@ def _memory(c: ImageSetup) -> MemoryBytes:
         gathered=0,
         peak_balance=peak - held,
         allocated_peak=peak,
+        runtime=0,
         context=CUDA_CONTEXT,
         device_total=peak + CUDA_CONTEXT,
         capacity=c.chip.usable_bytes,

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from engine.answers.estimate import ledger, prepare, stage_times
-from engine.config.setup import Setup
+from engine.answers.estimate import prepare
+from engine.config.setup import Setup, as_setup, stage_sections
 from engine.core.sizes import Size
 from engine.core.units import GB, Count
-from engine.graph.blocks import sections
 from engine.graph.operations import product_flops, recomputation
 from engine.hardware.accelerators import Ceiling, Sustained
+from engine.memory.ledger import training_memory
 from engine.memory.tensors import MemoryLedger
 from engine.models.transformer import Transformer
-from engine.parallel.job import JobTime
 from engine.time.gemm import sustained
+from engine.time.step import StepTime
 
 LETTERS = ("B", "T")
 
@@ -54,9 +55,19 @@ class Explanation:
     sources: tuple[str, ...]
 
 
-def explain(c: Setup) -> Explanation:
-    """The sums behind a configuration's estimate."""
-    account = ledger(c, c.batch, c.sequence)
+def explain(asked: Setup | str | Transformer, *words: Any, **choices: Any) -> Explanation:
+    """The sums behind a configuration's estimate.
+
+    Args:
+        asked: A setup, or a model with which the words of one begin (see `engine.config.setup.setup`).
+        words: Further words of a setup.
+        choices: Further words of a setup, by name.
+
+    Raises:
+        EngineError: An unknown name, a value out of range, or choices that exclude each other.
+    """
+    c = as_setup(asked, *words, **choices)
+    account = training_memory(c)
     return Explanation(
         parameters=tuple(_parameters(c.model)),
         parameter_total=c.model.parameters,
@@ -112,7 +123,8 @@ def _saved(account: MemoryLedger) -> Iterator[Line]:
 
 
 def _flops(c: Setup) -> Iterator[Line]:
-    parts = sections(c.model, c.precision, c.attention, c.dropout, "cuda", c.framework)
+    whole = c.whole
+    parts = stage_sections(whole, whole.stages[0])
     forward = 0
     again = 0
     for part in parts:
@@ -122,42 +134,34 @@ def _flops(c: Setup) -> Iterator[Line]:
                 value = size(c.batch, c.sequence) * part.count
                 forward += value
                 yield Line(op.name, f"{part.count} x ({formula(size)})" if part.count > 1 else formula(size), value)
-        for ops, count in recomputation(part, c.recipe.checkpointing):
+        for ops, count in recomputation(part, c.checkpointing):
             again += sum(product_flops(op)(c.batch, c.sequence) * count for op in ops if op.matmuls)
     plan = prepare(c)
     hardware = plan.hardware_flops(c.batch, c.sequence)
     yield Line("forward", "sum of the above", forward)
     yield Line("backward", "2 x forward", 2 * forward)
-    yield Line("recomputed blocks", f"checkpointing {c.recipe.checkpointing.name}", again)
+    yield Line("recomputed blocks", f"checkpointing {c.checkpointing.name}", again)
     yield Line("recomputed attention and loss", "inside their backward passes", hardware - 3 * forward - again)
 
 
 def _time(c: Setup) -> Iterator[Line]:
-    alone, job = stage_times(c)
-    total, bound_by = prepare(c).step(c.batch, c.sequence)
-    rate = sustained(c.chip, c.precision.compute.name)
-    if job is None:
-        yield Line(
-            "arithmetic", f"kernels bound by arithmetic; products at most at {rate / 1e12:.3g} TFLOP/s", alone.compute
-        )
-        yield Line("traffic", f"kernels bound by traffic at {c.chip.bandwidth / GB:,.0f} GB/s x 0.9", alone.memory)
-        yield Line("launching", "gaps between kernels, or waiting for the host", alone.launch)
-        parts = alone.total
+    time = prepare(c).step(c.batch, c.sequence)
+    if isinstance(time, StepTime):
+        rate = sustained(c.chip, c.precision.product_format)
+        products = f"kernels bound by arithmetic; products at most at {rate / 1e12:.3g} TFLOP/s"
+        yield Line("arithmetic", products, time.compute)
+        yield Line("traffic", f"kernels bound by traffic at {c.chip.bandwidth / GB:,.0f} GB/s x 0.9", time.memory)
+        yield Line("launching", "gaps between kernels, or waiting for the host", time.launch)
     else:
-        yield from _job(job)
-        parts = job.total
-    if abs(total - parts) > 1e-9 * total:
-        yield Line("recipe", "a chunked loss runs the head again; the host updates what is offloaded", total - parts)
-    yield Line("step", f"bound by {bound_by}", total)
-
-
-def _job(job: JobTime) -> Iterator[Line]:
-    yield Line("compute", "the slowest stage: forward, backward, recompute", job.compute)
-    yield Line("update", "the optimizer", job.update)
-    yield Line("bubble", "the pipeline fills and drains", job.bubble)
-    yield Line("tensor parallelism", "collectives that the next kernel waits for", job.tensor)
-    yield Line("pipeline parallelism", "sends between stages", job.pipeline)
-    yield Line("data parallelism", "collectives that nothing hides", job.data)
+        yield Line("compute", "the slowest stage: forward, backward, recompute", time.compute)
+        yield Line("update", "the optimizer", time.update)
+        yield Line("bubble", "the pipeline fills and drains", time.bubble)
+        yield Line("tensor parallelism", "collectives that the next kernel waits for", time.tensor)
+        yield Line("pipeline parallelism", "sends between stages", time.pipeline)
+        yield Line("data parallelism", "collectives that nothing hides", time.data)
+    if time.offload:
+        yield Line("offloading", "the host updates what is offloaded", time.offload)
+    yield Line("step", f"bound by {time.bound_by}", time.total)
 
 
 def _sources(c: Setup) -> Iterator[str]:

@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, product
+from typing import Any
 
 from engine.answers.changes import CHUNKS, Change, allowed, changes, more_devices
-from engine.answers.estimate import ledger, step_function
-from engine.config.setup import Setup
+from engine.answers.estimate import prepare
+from engine.config.setup import Setup, as_setup
 from engine.core.units import Bytes, Count, Ratio
+from engine.memory.ledger import training_memory
+from engine.models.transformer import Transformer
 
 EFFORT: Ratio = 0.02
 """What a further change is taken to cost, as a share of the step: somebody has to make it and live with it."""
@@ -76,8 +79,18 @@ class Fit:
         return self.fits or bool(self.cheapest or self.risky or self.devices)
 
 
-def fit(c: Setup) -> Fit:
-    """Whether a configuration fits its device, and what makes it fit at the least cost."""
+def fit(asked: Setup | str | Transformer, *words: Any, **choices: Any) -> Fit:
+    """Whether a configuration fits its device, and what makes it fit at the least cost.
+
+    Args:
+        asked: A setup, or a model with which the words of one begin (see `engine.config.setup.setup`).
+        words: Further words of a setup.
+        choices: Further words of a setup, by name.
+
+    Raises:
+        EngineError: An unknown name, a value out of range, or choices that exclude each other.
+    """
+    c = as_setup(asked, *words, **choices)
     options = changes(c)
     single = sorted((_try(c, change) for change in options), key=lambda t: (not t.fits, t.slowdown))
     total = device_total(c)
@@ -126,23 +139,22 @@ def price(c: Setup, taken: Sequence[Change]) -> tuple[Ratio, Ratio]:
 
 def device_total(c: Setup) -> Bytes:
     """Bytes that the busiest device needs."""
-    return ledger(c, c.batch, c.sequence).device_total
+    return training_memory(c).device_total
 
 
 def seconds_per_token(c: Setup) -> float:
     """Device-seconds of the whole job per token."""
-    seconds, _ = step_function(c)(c.batch, c.sequence)
-    return seconds * c.layout.devices / (c.batch * c.sequence * c.micro_batches * c.replicas)
+    return prepare(c).step(c.batch, c.sequence).total * c.devices / c.tokens
 
 
 def largest_batch(c: Setup) -> Count:
     """The largest micro-batch that fits, 0 when not even one sequence does."""
     low, high = 0, 1
-    while high < LARGEST_BATCH and ledger(c, high, c.sequence).device_total <= c.chip.usable_bytes:
+    while high < LARGEST_BATCH and training_memory(c.at(high, c.sequence)).device_total <= c.chip.usable_bytes:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        if ledger(c, middle, c.sequence).device_total <= c.chip.usable_bytes:
+        if training_memory(c.at(middle, c.sequence)).device_total <= c.chip.usable_bytes:
             low = middle
         else:
             high = middle
@@ -165,11 +177,10 @@ def _more_devices(c: Setup) -> Tried | None:
 
 def _fits(c: Setup, floors: dict[tuple[object, ...], Bytes]) -> bool:
     """Whether a configuration fits. What does not depend on the batch is asked first, and remembered."""
-    recipe = c.recipe
-    key = (c.precision, c.optimizer, recipe.offload, recipe.optimizer_in_backward, c.layout)
+    key = (c.precision, c.optimizer, c.update.offload, c.update.in_backward, c.layout)
     if floors.get(key, 0) > c.chip.usable_bytes:
         return False
-    account = ledger(c, c.batch, c.sequence)
+    account = training_memory(c)
     # At the update all gradients are there beside parameters and states, whatever the batch.
     floors[key] = account.static_bytes + account.workspace_bytes
     return account.device_total <= (1 - SPARE) * c.chip.usable_bytes

@@ -1,1 +1,8 @@
 """How somebody trains: optimizer, layout of devices, and the one `Setup` that says all of it."""
+
+from __future__ import annotations
+
+from engine.config.choices import Attention, Framework, Loss, Update
+from engine.config.layout import Layout, stages
+from engine.config.optimizers import Optimizer, StateVector, galore, list_optimizers, optimizer
+from engine.config.setup import DataShape, Setup, setup

@@ -28,6 +28,8 @@ class Layout:
         interleave: Model chunks per stage, v.
         schedule: Order of the pipeline's work, `"1f1b"` or `"gpipe"`.
         balanced: Whether embedding and head count as a block each when a pipeline divides the model.
+        overlap: Whether data parallelism's collectives run beside the work where they can.
+        overlap_tensor: Whether tensor parallelism's collectives run beside the work, piece by piece.
     """
 
     data: Count = 1
@@ -39,6 +41,8 @@ class Layout:
     interleave: Count = 1
     schedule: str = "1f1b"
     balanced: bool = False
+    overlap: bool = True
+    overlap_tensor: bool = False
 
     def __post_init__(self) -> None:
         for field in ("data", "tensor", "pipeline", "micro_batches", "interleave"):
@@ -112,31 +116,57 @@ class Stage:
 
 @lru_cache(maxsize=256)
 def stages(model: Transformer, layout: Layout) -> tuple[Stage, ...]:
-    """The stages that can need the most memory: the first and the last.
+    """Every stage of the pipeline, in order. Blocks that do not divide evenly go one more to each of the first stages.
 
-    In flight: GPipe holds every micro-batch; 1F1B holds p on the first stage and one on the last; interleaving holds
-    p v + p - 1 chunks of L/(p v) blocks on the first (Korthikanti et al. 2022, arXiv 2205.05198, section 4.2.3).
+    In flight: GPipe holds every micro-batch; 1F1B holds p on the first stage, one less on each after it; interleaving
+    holds p v + p - 1 chunks of L/(p v) blocks on the first and p v on the last (Korthikanti et al. 2022, arXiv
+    2205.05198, section 4.2.3). Uneven division: DeepSpeed, `runtime/utils.py`, `partition_uniform`.
 
     Raises:
-        EngineError: When there are more stages than blocks.
+        EngineError: More stages than blocks, or an interleaving that blocks or micro-batches cannot have.
     """
-    shard, p, m = tensor_shard(model, layout.tensor), layout.pipeline, layout.micro_batches
+    shard, p = tensor_shard(model, layout.tensor), layout.pipeline
     # Balanced stages have as many slots each; the first and the last fill one with what is not a block.
     slots = model.layers + 2 * layout.balanced
     if p * layout.interleave > slots:
         raise EngineError(f"pipeline {p * layout.interleave} is not allowed; {model.name} has {model.layers} blocks")
     if p == 1:
         return (Stage(shard, model.layers, model.layers, 1, first=True, last=True),)
-    blocks = -(-slots // p) - layout.balanced
-    if blocks < 1:
-        raise EngineError(f"pipeline {p} is not allowed; balanced stages of {model.name} would hold no block")
-    flights = (m, m) if layout.schedule == "gpipe" else (min(p, m), 1)
-    kept = [blocks * flight for flight in flights]
     if layout.interleave > 1:
-        chunks, size = p * layout.interleave + p - 1, -(-slots // (p * layout.interleave))
-        kept[0] = min(chunks * size, blocks * m)
-        kept[1] = min(p * layout.interleave * size, blocks * m)
-    return (
-        Stage(shard, blocks, kept[0], flights[0], first=True, last=False),
-        Stage(shard, blocks, kept[1], flights[1], first=False, last=True),
+        _require_chunks(model, layout, slots)
+    sizes = [slots // p + (i < slots % p) for i in range(p)]
+    sizes[0] -= layout.balanced
+    sizes[-1] -= layout.balanced
+    if min(sizes) < 1:
+        raise EngineError(f"pipeline {p} is not allowed; balanced stages of {model.name} would hold no block")
+    return tuple(
+        Stage(shard, size, _kept(i, size, slots, layout), _flight(i, layout), first=i == 0, last=i == p - 1)
+        for i, size in enumerate(sizes)
     )
+
+
+def _require_chunks(model: Transformer, layout: Layout, slots: Count) -> None:
+    chunks = layout.pipeline * layout.interleave
+    if slots % chunks:
+        raise EngineError(
+            f"interleave {layout.interleave} is not allowed; pipeline {layout.pipeline} x interleave must divide the "
+            f"{slots} blocks of {model.name}"
+        )
+    if layout.micro_batches % layout.pipeline:
+        raise EngineError(
+            f"interleave {layout.interleave} is not allowed; pipeline {layout.pipeline} must divide the "
+            f"{layout.micro_batches} micro-batches of a step"
+        )
+
+
+def _flight(index: Count, layout: Layout) -> Count:
+    m = layout.micro_batches
+    return m if layout.schedule == "gpipe" else min(layout.pipeline - index, m)
+
+
+def _kept(index: Count, blocks: Count, slots: Count, layout: Layout) -> Count:
+    """Blocks whose activations are in flight at the worst moment of a stage."""
+    p, m, v = layout.pipeline, layout.micro_batches, layout.interleave
+    if v == 1:
+        return blocks * _flight(index, layout)
+    return min((p * v + p - 1 - index) * (slots // (p * v)), blocks * m)

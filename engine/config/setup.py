@@ -1,17 +1,22 @@
-"""Setups: everything that one configuration of a training job says, from names, checked once and hashable."""
+"""The setup: everything that says how somebody trains, checked once. Every question to the engine is asked of one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from engine.config.layout import Layout, stages
+from engine.config.choices import Attention, Execution, Framework, Loss, Update
+from engine.config.choices import loss as loss_by_name
+from engine.config.layout import Layout, Stage, stages
 from engine.config.optimizers import Optimizer
 from engine.config.optimizers import optimizer as optimizer_by_name
-from engine.config.recipe import Recipe, recipe
 from engine.core.errors import EngineError, require_positive
 from engine.core.units import Count, Ratio
-from engine.graph.blocks import Attention, Framework
+from engine.graph.blocks import sections
+from engine.graph.checkpointing import Checkpointing
+from engine.graph.checkpointing import checkpointing as checkpointing_by_name
+from engine.graph.ir import Section
 from engine.hardware.accelerators import Accelerator
 from engine.hardware.accelerators import accelerator as accelerator_by_name
 from engine.models.transformer import Transformer
@@ -23,54 +28,99 @@ if TYPE_CHECKING:  # A single device needs neither, and starts sooner without.
     from engine.hardware.cluster import Cluster
     from engine.hardware.links import Link
 
+DEFAULT_GPU = "h100-sxm"
+"""The accelerator of a question that names none."""
+
+LONGEST_SEQUENCE: Count = 2**20
+"""Tokens beyond which a sequence is taken for a slip where positions are not learned: nobody has trained on longer."""
+
 
 @dataclass(frozen=True, slots=True)
+class DataShape:
+    """What a device sees at a time.
+
+    Attributes:
+        batch: Sequences in a micro-batch of one replica.
+        sequence: Tokens in a sequence.
+    """
+
+    batch: Count
+    sequence: Count
+
+
+@dataclass(frozen=True)
 class Setup:
-    """One configuration, with every name resolved.
+    """One way to train, with every name resolved. `setup` makes it from names.
 
     Attributes:
         model: The transformer.
         chip: The accelerator.
-        batch: Sequences in a micro-batch of one replica.
-        sequence: Tokens in a sequence.
-        precision: The precision mode.
-        optimizer: The optimizer.
-        attention: `"flash"` or `"standard"`.
+        data: Micro-batch and sequence.
+        precision: The number formats.
+        optimizer: The optimizer and its states.
+        attention: Attention's kernel.
         dropout: Probability of dropout.
-        recipe: Checkpointing, loss, accumulation, offloading and the kind of update. Its `accumulate` counts all
-            micro-batches of a step, those of the pipeline included.
-        framework: Whose operation list and kernels, `"torch"` (eager) or `"megatron"` (fused).
-        layout: How the job's devices divide the work.
+        checkpointing: What blocks recompute in the backward pass.
+        loss: How head and loss are computed.
+        update: How the optimizer's step runs, and where its states live.
+        framework: Whose operation list and kernels.
+        layout: How the job's devices divide the work. Its `micro_batches` are all of a step, accumulated ones too.
         cluster: The devices and their links; None for a single device.
     """
 
     model: Transformer
     chip: Accelerator
-    batch: Count
-    sequence: Count
+    data: DataShape
     precision: Precision
     optimizer: Optimizer
     attention: Attention
     dropout: Ratio
-    recipe: Recipe
+    checkpointing: Checkpointing
+    loss: Loss
+    update: Update
     framework: Framework
     layout: Layout
     cluster: Cluster | None
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        # A setup is the key of several caches; the generated hash would walk all its parts each time.
+        named = (self.model, self.chip.name, self.precision.name, self.optimizer.name)
+        chosen = (self.attention, self.dropout, self.checkpointing, self.loss, self.update, self.framework)
+        return hash((named, chosen, self.data, self.layout))
+
     @property
-    def fused(self) -> bool:
-        """Whether chains of operations without products run as one kernel, and the host issues compiled code."""
-        return self.framework == "megatron"
+    def batch(self) -> Count:
+        """Sequences in a micro-batch of one replica."""
+        return self.data.batch
+
+    @property
+    def sequence(self) -> Count:
+        """Tokens in a sequence."""
+        return self.data.sequence
 
     @property
     def micro_batches(self) -> Count:
         """Micro-batches of one replica per optimizer step."""
-        return self.recipe.accumulate
+        return self.layout.micro_batches
 
     @property
     def replicas(self) -> Count:
         """Replicas that see different sequences."""
         return self.layout.data
+
+    @property
+    def devices(self) -> Count:
+        """Devices of the job."""
+        return self.layout.devices
+
+    @property
+    def tokens(self) -> Count:
+        """Tokens of a step of the whole job."""
+        return self.batch * self.sequence * self.micro_batches * self.replicas
 
     @property
     def host_link(self) -> Link | None:
@@ -79,24 +129,77 @@ class Setup:
 
         return next((entry for name in self.chip.links if (entry := link(name)).scope == "host"), None)
 
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages of the pipeline, in order; one when there is none."""
+        return stages(self.model, self.layout)
+
+    def at(self, batch: Count, sequence: Count) -> Setup:
+        """The same with another micro-batch and sequence."""
+        return replace(self, data=DataShape(batch, sequence))
+
+    @property
+    def anywhere(self) -> Setup:
+        """The same without micro-batch and sequence, for what is prepared once and evaluated at many of them."""
+        return self.at(1, 1)
+
+    @property
+    def whole(self) -> Setup:
+        """The same model on one device, undivided."""
+        layout = replace(
+            self.layout, data=1, tensor=1, pipeline=1, sequence_parallel=False, zero=0, interleave=1, balanced=False
+        )
+        return replace(self, layout=layout, cluster=None)
+
+
+@lru_cache(maxsize=1024)
+def stage_sections(c: Setup, stage: Stage) -> tuple[Section, ...]:
+    """The operations of a forward pass that a pipeline stage runs: blocks, and embedding, norm and head if it has them.
+
+    Args:
+        c: The setup.
+        stage: One of its stages.
+    """
+    parts = sections(
+        stage.model,
+        c.precision,
+        c.attention.kernel,
+        c.dropout,
+        c.framework.backend,
+        c.framework.name,
+        c.layout.sequence_shards,
+    )
+    return tuple(
+        replace(part, count=stage.blocks) if part.name == "block" else part for part in parts if _holds(stage, part)
+    )
+
+
+def _holds(stage: Stage, part: Section) -> bool:
+    return part.name == "block" or (stage.first if part.name == "embedding" else stage.last)
+
 
 def setup(
     model: str | Transformer,
-    gpu: str | Accelerator,
-    *,
+    gpu: str | Accelerator = DEFAULT_GPU,
     batch: Count = 1,
     sequence: Count | None = None,
+    *,
     precision: str | Precision | None = None,
     optimizer: str | Optimizer = "adamw",
-    attention: Attention = "flash",
-    checkpointing: str = "none",
-    loss: str = "full",
+    attention: str | Attention = "flash",
+    attention_generation: Count = 2,
+    checkpointing: str | Checkpointing = "none",
+    loss: str | Loss = "full",
+    metrics: Count = 0,
     dropout: Ratio = 0.0,
     accumulate: Count = 1,
     optimizer_in_backward: bool = False,
     offload: str = "none",
     update: str | None = None,
-    framework: Framework = "torch",
+    framework: str = "torch",
+    execution: str | None = None,
+    runtime: str = "none",
+    backend: str = "cuda",
     dp: Count = 1,
     tp: Count = 1,
     pp: Count = 1,
@@ -104,11 +207,16 @@ def setup(
     zero: Any = 0,
     micro_batches: Count = 1,
     interleave: Count = 1,
+    schedule: str = "1f1b",
+    balanced: bool = False,
+    overlap: bool = True,
+    overlap_tensor: bool = False,
     node_size: Count = 8,
     link: str | None = None,
     network: str = "infiniband-ndr",
+    network_gbit: float | None = None,
 ) -> Setup:
-    """A configuration from names. The arguments are those of the command line.
+    """A setup from names. The arguments are those of the command line.
 
     Args:
         model: A name from `list_models()` or a `Transformer`.
@@ -118,14 +226,19 @@ def setup(
         precision: A name from `list_precisions()`; autocast in the chip's 16-bit format when None.
         optimizer: A name from `list_optimizers()`.
         attention: `"flash"` or `"standard"`.
+        attention_generation: Of the fused kernel, 1 or 2.
         checkpointing: `"none"`, `"selective"`, `"full"` or `"every:K"`.
-        loss: `"full"` or `"chunked:K"`.
-        dropout: Probability of dropout.
+        loss: `"full"`, or `"chunked:K"` to compute logits and loss in K pieces of the sequence.
+        metrics: Cross-entropies computed from the logits besides the loss.
+        dropout: Probability of embedding, attention and residual dropout.
         accumulate: Times that a step repeats its micro-batches before the update.
-        optimizer_in_backward: Update each parameter as soon as its gradient is known.
-        offload: What lives in host memory: `"none"`, `"optimizer"` or `"gradients"` (both).
+        optimizer_in_backward: Update each parameter as soon as its gradient is known, and free the gradient.
+        offload: What lives in host memory: `"none"`, `"optimizer"` (states, master copy), `"gradients"` (these too).
         update: `"foreach"`, `"for-loop"` or `"fused"`; the framework's default when None.
         framework: `"torch"` or `"megatron"`.
+        execution: `"eager"` or `"compiled"`; eager for torch and compiled for megatron when None.
+        runtime: `"none"`, or `"deepspeed"` for its buffers and its sends.
+        backend: Whose kernels run, `"cuda"` or `"cpu"`.
         dp: Replicas.
         tp: Devices that share every matrix.
         pp: Pipeline stages.
@@ -133,9 +246,14 @@ def setup(
         zero: What the replicas divide, 0 to 3.
         micro_batches: Micro-batches of one replica in flight per pass through the pipeline.
         interleave: Model chunks per pipeline stage.
+        schedule: `"1f1b"` or `"gpipe"`.
+        balanced: Whether embedding and head count as a block each when a pipeline divides the model.
+        overlap: Whether data parallelism's collectives run beside the work.
+        overlap_tensor: Whether tensor parallelism's do.
         node_size: Devices per node.
         link: Name of the link inside a node; the chip's fastest when None.
         network: Name of the link between nodes.
+        network_gbit: Gbit/s of the network that each device has for itself; the link's own rate when None.
 
     Raises:
         EngineError: An unknown name, a value out of range, or choices that exclude each other.
@@ -144,58 +262,114 @@ def setup(
     chip = accelerator_by_name(gpu) if isinstance(gpu, str) else gpu
     for what, value in (("batch", batch), ("accumulate", accumulate), ("micro_batches", micro_batches)):
         require_positive(what, value)
-    sequence = _sequence(transformer, sequence)
-    mode = precision_by_name(precision or default_precision(chip))
-    require_formats(chip, mode)
-    layout = Layout(dp, tp, pp, sequence_parallel, zero, micro_batches * accumulate, interleave)
-    stages(transformer, layout)
     require_positive("node_size", node_size)
+    code = Framework(framework, execution or _execution(framework), runtime, backend)  # type: ignore[arg-type]
+    layout = Layout(
+        data=dp,
+        tensor=tp,
+        pipeline=pp,
+        sequence_parallel=sequence_parallel,
+        zero=zero,
+        micro_batches=micro_batches * accumulate,
+        interleave=interleave,
+        schedule=schedule,
+        balanced=balanced,
+        overlap=overlap,
+        overlap_tensor=overlap_tensor,
+    )
     made = Setup(
         model=transformer,
         chip=chip,
-        batch=batch,
-        sequence=sequence,
-        precision=mode,
+        data=DataShape(batch, transformer.max_seq if sequence is None else sequence),
+        precision=precision_by_name(precision or default_precision(chip, code)),
         optimizer=optimizer_by_name(optimizer),
-        attention=attention,
+        attention=Attention(attention, attention_generation) if isinstance(attention, str) else attention,  # type: ignore[arg-type]
         dropout=dropout,
-        recipe=recipe(
-            checkpointing,
-            loss,
-            micro_batches * accumulate,
-            optimizer_in_backward,
-            offload,
-            update or ("fused" if framework == "megatron" else "foreach"),
-        ),
-        framework=framework,
+        checkpointing=checkpointing_by_name(checkpointing),
+        loss=loss_by_name(loss, metrics),
+        update=Update(update or _update(code), optimizer_in_backward, offload),  # type: ignore[arg-type]
+        framework=code,
         layout=layout,
-        cluster=joined(chip, node_size, link, network) if layout.devices > 1 else None,
+        cluster=joined(chip, node_size, link, network, network_gbit) if layout.devices > 1 else None,
     )
-    if made.recipe.offload != "none" and made.host_link is None:
-        raise EngineError(f"offload {offload!r} is not allowed on {chip.name}, which has no link to a host on record")
+    require_possible(made)
     return made
 
 
-def joined(chip: Accelerator, node_size: Count, link: str | None, network: str) -> Cluster:
-    """Nodes of a chip, joined by links given by name. Raises `EngineError` for an unknown one."""
+def as_setup(asked: Setup | str | Transformer, *words: Any, **choices: Any) -> Setup:
+    """The setup asked about: itself, or one made of words as `setup` takes them.
+
+    Raises:
+        EngineError: As `setup`, or words that come with a setup.
+    """
+    if not isinstance(asked, Setup):
+        return setup(asked, *words, **choices)
+    if words or choices:
+        given = ", ".join(map(repr, (*words, *choices)))
+        raise EngineError(f"{given} is not allowed beside a Setup; allowed: a Setup alone, or the words of one")
+    return asked
+
+
+def require_possible(c: Setup) -> None:
+    """Refuse choices that exclude each other.
+
+    Raises:
+        EngineError: The first pair of choices that does.
+    """
+    require_sequence(c.model, c.sequence)
+    if not 0 <= c.dropout < 1:
+        raise EngineError(f"dropout {c.dropout!r} is not allowed; it must be at least 0 and below 1")
+    if c.framework.backend == "cuda":
+        require_formats(c.chip, c.precision)
+    if c.framework.by_hand and c.precision.autocast:
+        raise EngineError(
+            f"precision {c.precision.name!r} is not allowed with framework megatron, which keeps 16-bit weights; "
+            "allowed: megatron, deepspeed, mixed, bf16, fp16, fp32"
+        )
+    shortest = c.sequence.min() if hasattr(c.sequence, "min") else c.sequence
+    if c.loss.chunks > shortest:
+        raise EngineError(f"loss 'chunked:{c.loss.chunks}' is not allowed; a sequence of {c.sequence} has fewer tokens")
+    if c.update.in_backward and c.micro_batches > 1:
+        raise EngineError(
+            f"accumulate {c.micro_batches} is not allowed with optimizer_in_backward, which keeps no gradients"
+        )
+    if c.update.offload != "none" and c.host_link is None:
+        raise EngineError(
+            f"offload {c.update.offload!r} is not allowed on {c.chip.name}, which has no link to a host on record"
+        )
+    if c.layout.pipeline > 1:
+        _ = c.stages
+    if c.cluster and c.layout.tensor > 1 and c.layout.tensor % (n := c.cluster.node_size) and n % c.layout.tensor:
+        raise EngineError(f"node_size {n} is not allowed with tensor {c.layout.tensor}; one must divide the other")
+
+
+def require_sequence(model: Transformer, sequence: Count) -> None:
+    """Refuse a sequence that the model's positions do not reach."""
+    require_positive("sequence", sequence)
+    longest = model.max_seq if model.position == "learned" else max(LONGEST_SEQUENCE, model.max_seq)
+    asked = sequence.max() if hasattr(sequence, "max") else sequence
+    if asked > longest:
+        raise EngineError(f"sequence {asked} is too long; {model.name} allows at most {longest}")
+
+
+def joined(
+    chip: Accelerator, node_size: Count, link: str | None, network: str, network_gbit: float | None = None
+) -> Cluster:
+    """Nodes of a chip, joined by links given by name. Raises `EngineError` for an unknown or unfit one."""
     from engine.hardware.cluster import cluster
 
-    return cluster(chip, node_size=node_size, inside=link, network=network)
+    return cluster(chip, node_size=node_size, inside=link, network=network, network_gbit=network_gbit)
 
 
-def _sequence(model: Transformer, sequence: Count | None) -> Count:
-    if sequence is None:
-        return model.max_seq
-    require_positive("sequence", sequence)
-    if model.position == "learned" and sequence > model.max_seq:
-        raise EngineError(f"sequence {sequence} is too long; {model.name} allows at most {model.max_seq}")
-    return sequence
-
-
-def default_precision(chip: Accelerator) -> str:
-    """Autocast in the chip's 16-bit format, bf16 if it has both, or fp32 if it has none."""
+def default_precision(chip: Accelerator, framework: Framework | None = None) -> str:
+    """Autocast in the chip's 16-bit format, bf16 if it has both, fp32 if it has none; Megatron's own under megatron."""
     formats = {peak.dtype for peak in chip.peaks}
-    return next((f"amp-{name}" for name in ("bf16", "fp16") if name in formats), "fp32")
+    short = next((name for name in ("bf16", "fp16") if name in formats), None)
+    if short is None:
+        return "fp32"
+    if framework is not None and framework.by_hand:
+        return "megatron" if short == "bf16" else "mixed"
+    return f"amp-{short}"
 
 
 def require_formats(chip: Accelerator, mode: Precision) -> None:
@@ -203,8 +377,19 @@ def require_formats(chip: Accelerator, mode: Precision) -> None:
     formats = {peak.dtype for peak in chip.peaks if peak.accumulate == "fp32"}
     if "fp32" not in formats:
         raise EngineError(f"gpu {chip.name!r} cannot be timed: no fp32 rate of it is published")
-    if mode.compute.name not in formats:
-        raise EngineError(
-            f"precision {mode.name!r} is not allowed on {chip.name}, which has no {mode.compute.name}; "
-            f"its formats: {', '.join(sorted(formats))}"
-        )
+    for name in dict.fromkeys((mode.compute.name, mode.product_format)):
+        if name not in formats:
+            raise EngineError(
+                f"precision {mode.name!r} is not allowed on {chip.name}, which has no {name}; "
+                f"its formats: {', '.join(sorted(formats))}"
+            )
+
+
+def _execution(framework: str) -> Execution:
+    return "compiled" if framework == "megatron" else "eager"
+
+
+def _update(framework: Framework) -> str:
+    if framework.compiled:
+        return "fused"
+    return "foreach" if framework.backend == "cuda" else "for-loop"

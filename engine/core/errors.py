@@ -20,3 +20,9 @@ def require_positive(what: str, value: int) -> None:
     whole = value.dtype.kind in "iu" if hasattr(value, "dtype") else isinstance(value, int)
     if not whole or isinstance(value, bool) or lowest < 1:
         raise EngineError(f"{what} {value!r} is not allowed; it must be a whole number of at least 1")
+
+
+def require_at_least_zero(what: str, value: int) -> None:
+    """Raise `EngineError` unless `value` is a whole number of at least zero."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise EngineError(f"{what} {value!r} is not allowed; it must be a whole number of at least 0")

@@ -70,6 +70,7 @@ class Kernel:
         product: The matrix product of a `"matmul"`; None otherwise.
         dtype: Operand format of products, or None.
         count: Launches of this kernel per micro-batch.
+        once: Whether it runs once however a chunked loss cuts the sequence.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Kernel:
     product: Matmul | None = None
     dtype: DType | None = None
     count: Count = 1
+    once: bool = False
 
 
 def forward_kernels(
@@ -147,7 +149,7 @@ def _products_forward(op: Op, count: Count, phase: Phase) -> Iterator[Kernel]:
         # Autocast keeps a 16-bit copy of the weight from forward to backward: made once a step.
         for copy in (value for value in op.saved if value.component == "casts"):
             moved = copy.size * (4 + copy.dtype.bits // 8)
-            yield Kernel(f"{op.name}.weight_cast", phase, "memory", NOTHING, moved, count=count)
+            yield Kernel(f"{op.name}.weight_cast", phase, "memory", NOTHING, moved, count=count, once=True)
     (product,) = op.matmuls
     yield Kernel(op.name, phase, "matmul", product.flops, traffic, product, dtype, count)
 
@@ -215,7 +217,7 @@ def _products_backward(op: Op, count: Count) -> Iterator[Kernel]:
         yield Kernel(f"{op.name}.bias_gradient", "backward", "memory", op.outputs[0].size, gradient, count=count)
     for copy in (value for value in op.saved if value.component == "casts"):
         moved = copy.size * (4 + copy.dtype.bits // 8)
-        yield Kernel(f"{op.name}.gradient_cast", "backward", "memory", NOTHING, moved, count=count)
+        yield Kernel(f"{op.name}.gradient_cast", "backward", "memory", NOTHING, moved, count=count, once=True)
 
 
 def _pointwise_backward(op: Op, count: Count) -> Iterator[Kernel]:

@@ -15,8 +15,9 @@ from engine.core.arrays import require_above_zero, require_at_least
 from engine.core.errors import EngineError
 from engine.core.sizes import NOTHING, Size
 from engine.core.units import Count, Flops, FlopsPerSecond, Ratio, Unit
-from engine.graph.blocks import Attention, sections
-from engine.graph.checkpointing import Checkpointing, checkpointing
+from engine.graph.blocks import AttentionKernel, sections
+from engine.graph.checkpointing import Checkpointing
+from engine.graph.checkpointing import checkpointing as checkpointing_by_name
 from engine.graph.ir import Op, Section
 from engine.graph.kernels import ATTENTION_BACKWARD_PRODUCTS, PRODUCTS, recomputed
 from engine.models.transformer import Transformer
@@ -55,8 +56,8 @@ def count_operations(
     batch: Count,
     sequence: Count,
     *,
-    attention: Attention = "flash",
-    policy: str | Checkpointing = "none",
+    attention: AttentionKernel = "flash",
+    checkpointing: str | Checkpointing = "none",
     causal: bool = False,
 ) -> OperationCount:
     """Exact matrix-product FLOPs of a step, summed over the operation list.
@@ -68,7 +69,7 @@ def count_operations(
         batch: Sequences in the micro-batch.
         sequence: Tokens in a sequence.
         attention: `"flash"` computes the scores again in the backward pass, `"standard"` keeps them.
-        policy: Activation checkpointing, `"none"`, `"selective"`, `"full"` or `"every:K"`.
+        checkpointing: Activation checkpointing, `"none"`, `"selective"`, `"full"` or `"every:K"`.
         causal: Count only the half of attention that a causal mask leaves (the convention of `6 L h T`).
 
     Raises:
@@ -76,7 +77,7 @@ def count_operations(
     """
     require_at_least("batch", batch, 1)
     require_at_least("sequence", sequence, 1)
-    linear, core = _phases(sections(model, precision("bf16"), attention), checkpointing(policy))
+    linear, core = _phases(sections(model, precision("bf16"), attention), checkpointing_by_name(checkpointing))
     share = 0.5 if causal else 1.0
     forward, backward, recompute = (
         a(batch, sequence) + share * b(batch, sequence) for a, b in zip(linear, core, strict=True)

@@ -1,1 +1,8 @@
 """What a run runs on: accelerators, the links between them, storage, nodes joined to a cluster."""
+
+from __future__ import annotations
+
+from engine.hardware.accelerators import Accelerator, Ceiling, Peak, Price, accelerator, list_accelerators
+from engine.hardware.cluster import Cluster, cluster
+from engine.hardware.links import Link, link, list_links
+from engine.hardware.storage import Storage, list_storage, storage

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.core.arrays import require_above_zero
 from engine.core.errors import EngineError, require_positive
 from engine.core.units import BytesPerSecond, Count, Ratio, Seconds, Traffic
 from engine.hardware.accelerators import Accelerator
-from engine.hardware.links import Link
+from engine.hardware.links import Link, list_links
 from engine.hardware.links import link as link_by_name
 from engine.hardware.protocols import ring_gather
 
@@ -98,6 +98,7 @@ def cluster(
     node_size: Count = 8,
     inside: str | None = None,
     network: str = "infiniband-ndr",
+    network_gbit: float | None = None,
     network_ports: Ratio = 1.0,
 ) -> Cluster:
     """A cluster of a chip's usual nodes.
@@ -107,13 +108,31 @@ def cluster(
         node_size: Devices per node.
         inside: Name of the link inside a node; the chip's fastest when None.
         network: Name of the link between nodes.
+        network_gbit: Gbit/s of it that each device has for itself; the link's own rate when None.
         network_ports: Network links per device.
 
     Raises:
-        EngineError: The chip has no link and none is given, or a name is unknown.
+        EngineError: The chip has no link and none is given, a name is unknown, or a link joins something else.
     """
     if inside is None:
         if not chip.links:
             raise EngineError(f"{chip.name} has no link to other devices; allowed: a link given by name")
         inside = chip.links[0]
-    return Cluster(chip, node_size, link_by_name(inside), link_by_name(network), network_ports)
+    between = link_by_name(network)
+    if between.scope != "network":
+        raise EngineError(f"network {network!r} is not allowed: it joins devices inside a node; allowed: {_networks()}")
+    if network_gbit is not None:
+        require_above_zero("network_gbit", network_gbit)
+        between = replace(
+            between,
+            name=f"{between.name} at {network_gbit:g} Gb/s",
+            title=f"{between.title}, {network_gbit:g} Gb/s a device",
+            bandwidth=network_gbit * 1e9 / 8,
+            measured=None,
+            collective=None,
+        )
+    return Cluster(chip, node_size, link_by_name(inside), between, network_ports)
+
+
+def _networks() -> str:
+    return ", ".join(name for name in list_links() if link_by_name(name).scope == "network")

@@ -14,14 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from engine.config.layout import Layout, Stage, stages
+from engine.config.layout import Layout, Stage
+from engine.config.setup import Setup
 from engine.core.errors import EngineError
 from engine.core.units import Bytes, Count
 from engine.memory.static import stage_parameters
 from engine.models.transformer import Transformer
 from engine.numerics.dtypes import FP32
 from engine.numerics.precision import Precision
-from engine.numerics.precision import precision as precision_by_name
 
 BUCKET_ELEMENTS = 500_000_000
 """Elements of a bucket to reduce or to gather: DeepSpeed's defaults, `zero/constants.py`."""
@@ -49,23 +49,19 @@ class Overheads:
         return self.staging + self.communicators
 
 
-def overheads(model: Transformer, precision: str | Precision, layout: Layout) -> Overheads:
+def overheads(c: Setup) -> Overheads:
     """What DeepSpeed's engine adds on the first pipeline stage, under ZeRO stage 1.
 
-    Args:
-        model: The whole model.
-        precision: `"deepspeed"` (its BF16 optimizer) or `"mixed"` (its FP16 optimizer of ZeRO stage 1).
-        layout: How the devices divide the work.
-
     Raises:
-        EngineError: For a precision that neither optimizer has.
+        EngineError: For a precision or a ZeRO stage that neither of its two optimizers has.
     """
-    mode = precision_by_name(precision)
+    mode, layout, stage = c.precision, c.layout, c.stages[0]
     if mode.master is None or mode.gradients is FP32:
-        raise EngineError(f"DeepSpeed's optimizers do not hold precision {mode.name!r}; allowed: deepspeed, mixed")
-    stage = stages(model, layout)[0]
+        raise EngineError(f"precision {mode.name!r} is not allowed with runtime deepspeed; allowed: deepspeed, mixed")
+    if layout.zero > 1:
+        raise EngineError(f"zero {layout.zero} is not allowed with runtime deepspeed; allowed: 0, 1")
     phases = _summed_apart(stage, mode, layout) if mode.accumulation else _summed_in_place(stage, mode, layout)
-    buffers = sum(PAIR_COMMUNICATOR if size == 2 else GROUP_COMMUNICATOR for size in communicators(model, layout))
+    buffers = sum(PAIR_COMMUNICATOR if size == 2 else GROUP_COMMUNICATOR for size in communicators(c.model, layout))
     return Overheads(new_segments(phases), buffers)
 
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from engine.config.layout import Stage
-from engine.config.recipe import Recipe
 from engine.core.sizes import NOTHING, Size, as_size
 from engine.core.units import Bytes, Count
+from engine.graph.checkpointing import Checkpointing
 from engine.memory.liveness import WorkingSet
 from engine.memory.tensors import Candidate
 
@@ -23,7 +23,8 @@ class StepMemory:
 
     Attributes:
         stage: The pipeline stage.
-        recipe: The choices of the step.
+        checkpointing: What blocks recompute.
+        chunks: Pieces of the loss.
         sets: Working sets of the sections by name.
         resident: Bytes there all the time: parameters, states, workspace, and gradients that outlive the step.
         gradients: Bytes of gradients that backward makes and the update frees.
@@ -34,7 +35,8 @@ class StepMemory:
     """
 
     stage: Stage
-    recipe: Recipe
+    checkpointing: Checkpointing
+    chunks: Count
     sets: dict[str, WorkingSet]
     resident: Bytes
     gradients: Bytes
@@ -51,7 +53,7 @@ class StepMemory:
 
     def _moments(self) -> Iterator[Candidate]:
         block, blocks = self.sets["block"], self.stage.blocks
-        every = self.recipe.checkpointing.every
+        every = self.checkpointing.every
         unit = block.entering if every else block.saved
         kept = -(-self.stage.kept_blocks // every) if every else self.stage.kept_blocks
         before = self.sets["embedding"].saved * self.stage.in_flight if self.stage.first else NOTHING
@@ -81,7 +83,7 @@ class StepMemory:
 
     def _head(self, saved: Size, casts: Size) -> Iterator[Candidate]:
         head = self.sets["head"]
-        if self.recipe.chunks == 1:
+        if self.chunks == 1:
             yield from _each("forward, loss", saved + casts, head.forward)
             yield from _each("backward, loss", saved, head.backward)
             return
@@ -95,7 +97,7 @@ class StepMemory:
 
     def _blocks(self, base: Size, block: WorkingSet, unit: Size, kept: Count) -> Iterator[Candidate]:
         """Backward through the blocks, at its ends: what is saved, recomputed and left behind in gradients."""
-        every, blocks = self.recipe.checkpointing.every, self.stage.blocks
+        every, blocks = self.checkpointing.every, self.stage.blocks
         if not every:
             yield from _each("backward, last block", base + unit * (kept - 1), block.backward)
             left = base + unit * (kept - blocks) + block.gradients * (blocks - 1)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from engine.config.layout import Layout, Stage
-from engine.config.optimizers import Optimizer
-from engine.config.recipe import Recipe
+from engine.config.layout import Stage
+from engine.config.setup import Setup
 from engine.core.units import Count
 from engine.memory.tensors import Place, Tensor
 from engine.models.transformer import Parameter, Transformer
 from engine.numerics.dtypes import DType
-from engine.numerics.precision import Precision
 
 EMBEDDINGS = ("wte.", "wpe.", "ln_0.")
 
@@ -39,29 +37,17 @@ def _parameters(m: Transformer, stage: Stage) -> Iterator[Parameter]:
             yield p
 
 
-@lru_cache(maxsize=512)
-def static_tensors(
-    stage: Stage, layout: Layout, optimizer: Optimizer, precision: Precision, recipe: Recipe, buckets: bool
-) -> tuple[Tensor, ...]:
+def static_tensors(c: Setup, stage: Stage) -> Iterator[Tensor]:
     """Parameters, master copy, gradients and optimizer states of a stage, and what sharding needs besides.
 
     Args:
-        stage: The pipeline stage.
-        layout: How devices divide the work.
-        optimizer: The optimizer.
-        precision: The precision mode.
-        recipe: The choices of the step.
-        buckets: Whether data parallelism copies all gradients into buckets (PyTorch's DDP as it comes).
+        c: The setup.
+        stage: One of its stages.
     """
-    return tuple(_static(stage, layout, optimizer, precision, recipe, buckets))
-
-
-def _static(
-    stage: Stage, layout: Layout, optimizer: Optimizer, precision: Precision, recipe: Recipe, buckets: bool
-) -> Iterator[Tensor]:
+    layout, precision, update = c.layout, c.precision, c.update
     parameters = stage_parameters(stage)
-    states_at: Place = "device" if recipe.offload == "none" else "host"
-    gradients_at: Place = "host" if recipe.offload == "gradients" else "device"
+    states_at: Place = "device" if update.offload == "none" else "host"
+    gradients_at: Place = "host" if update.offload == "gradients" else "device"
 
     def tensor(
         p: Parameter,
@@ -84,19 +70,20 @@ def _static(
         for p in parameters:
             yield tensor(p, ".master", "master", p.elements, precision.master, 1, states_at)
     # PyTorch runs an update as soon as a parameter's gradient is there, so no two are alive at once.
-    held = _largest_parameter(parameters) if recipe.optimizer_in_backward else parameters
+    held = _largest_parameter(parameters) if update.in_backward else parameters
     for p in held:
         yield tensor(p, ".grad", "gradients", p.elements, precision.gradients, 2, gradients_at)
         if precision.accumulation:
             yield tensor(p, ".grad_sum", "gradients", p.elements, precision.accumulation, 2, gradients_at, "sum")
     for p in parameters:
-        for state in optimizer.state_tensors(p, precision.states):
+        for state in c.optimizer.state_tensors(p, precision.states):
             suffix = state.name.removeprefix(p.name)
             yield tensor(p, suffix, "optimizer", state.elements, state.dtype, 1, states_at, state.vector)
-    if layout.data > 1 and layout.zero == 0 and buckets:
+    # PyTorch's DDP, as it comes, copies all gradients into buckets.
+    if layout.data > 1 and layout.zero == 0 and c.framework.name == "torch":
         for p in parameters:
             yield Tensor(f"{p.name}.bucket", "buckets", p.elements, precision.gradients, p.count)
-    if (layout.data > 1 and layout.zero >= 2) or recipe.offload == "gradients":
+    if (layout.data > 1 and layout.zero >= 2) or update.offload == "gradients":
         for p in _largest_layer(parameters):
             yield Tensor(f"{p.name}.bucket", "buckets", p.elements, precision.gradients, p.count)
     if layout.data > 1 and layout.zero == 3:

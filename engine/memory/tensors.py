@@ -97,6 +97,7 @@ class MemoryPlan:
         chunks: Pieces into which the loss cuts the sequence.
         workspace_bytes: Scratch memory of the matrix library, part of every candidate.
         context_bytes: What the driver takes outside the framework's allocator.
+        runtime_bytes: What DeepSpeed holds besides (`engine.memory.deepspeed`).
     """
 
     static: tuple[Tensor, ...]
@@ -105,6 +106,7 @@ class MemoryPlan:
     chunks: Count
     workspace_bytes: Bytes
     context_bytes: Bytes
+    runtime_bytes: Bytes = 0
 
     @cached_property
     def static_sums(self) -> dict[str, Bytes]:
@@ -229,8 +231,8 @@ class MemoryLedger:
 
     @property
     def device_total(self) -> Bytes:
-        """The peak and the driver's context: the least a device must have. Fragmentation comes on top."""
-        return self.allocated_peak + self.plan.context_bytes
+        """Peak, the runtime's buffers, the driver's context: the least a device must have. Fragmentation is on top."""
+        return self.allocated_peak + self.plan.runtime_bytes + self.plan.context_bytes
 
     def _total(self, components: tuple[str, ...]) -> Bytes:
         plan = self.plan

@@ -8,6 +8,9 @@
 | `mixed` | fp16 | fp16 | fp32 | fp32 | fp16 | Micikevicius et al. 2018; ZeRO, arXiv 1910.02054, section 3.1 |
 | `megatron` | bf16 | fp32 | fp32 | fp32 | bf16 | Megatron-LM: gradients accumulate in fp32 |
 | `deepspeed` | bf16 | bf16 + fp32 | fp32 | fp32 | bf16 | DeepSpeed's `BF16_Optimizer`: fp32 sums beside gradients |
+| `tf32` | fp32 | fp32 | none | fp32 | fp32 | products round their operands to TF32 |
+| `fp8` | bf16 | fp32 | fp32 | fp32 | bf16 | `megatron`, with the blocks' linear layers in FP8 (Transformer Engine) |
+| `amp-fp8` | fp32 | fp32 | none | fp32 | bf16 | `amp-bf16`, with the blocks' linear layers in FP8 (torchao) |
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.core.errors import one_of
-from engine.numerics.dtypes import BF16, FP16, FP32, DType
+from engine.numerics.dtypes import BF16, FP8_E4M3, FP16, FP32, TF32, DType
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,8 @@ class Precision:
         autocast: Whether 16-bit casts of fp32 weights are made for the matrix products and kept until backward, while
             normalizations, the residual stream and the loss stay in fp32 (torch autocast).
         accumulation: What gradients are summed in when the sums are tensors of their own beside `gradients`, or None.
+        rounded: What linear layers round the operands of their products to: TF32 wherever products are fp32, FP8 in
+            blocks; None when they multiply in `compute`.
     """
 
     name: str
@@ -42,6 +47,17 @@ class Precision:
     compute: DType
     autocast: bool = False
     accumulation: DType | None = None
+    rounded: DType | None = None
+
+    @property
+    def products(self) -> DType:
+        """The format in which the blocks' linear layers multiply, and whose peak utilization is taken of."""
+        return self.rounded or self.compute
+
+    @property
+    def product_format(self) -> str:
+        """Its name in an accelerator's record: `"fp8"` for either of the FP8 formats."""
+        return self.products.name.partition("-")[0]
 
     @property
     def residual(self) -> DType:
@@ -60,6 +76,9 @@ _MODES = {
         Precision("mixed", FP16, FP16, FP32, FP32, FP16),
         Precision("megatron", BF16, FP32, FP32, FP32, BF16),
         Precision("deepspeed", BF16, BF16, FP32, FP32, BF16, accumulation=FP32),
+        Precision("tf32", FP32, FP32, None, FP32, FP32, rounded=TF32),
+        Precision("fp8", BF16, FP32, FP32, FP32, BF16, rounded=FP8_E4M3),
+        Precision("amp-fp8", FP32, FP32, None, FP32, BF16, autocast=True, rounded=FP8_E4M3),
     )
 }
 

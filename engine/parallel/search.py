@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from engine.config.layout import Layout
+from engine.config.setup import DataShape, Setup
 from engine.core.errors import EngineError, require_positive
 from engine.core.units import Bytes, Count
 from engine.graph.checkpointing import checkpointing
-from engine.hardware.cluster import Cluster
+from engine.hardware.cluster import cluster
 from engine.memory.ledger import training_memory
 from engine.models.transformer import Transformer
-from engine.parallel.job import Job, JobTime, job_time
+from engine.parallel.job import JobTime, job_time
 from engine.parallel.tensor_parallel import divides
 from engine.parallel.zero import state_bytes_per_parameter
 
@@ -22,19 +22,15 @@ POLICIES = ("none", "selective", "full")
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """A layout with its micro-batch and checkpointing, and what it costs.
+    """A setup that was found, and what it costs.
 
     Attributes:
-        layout: How devices divide the work.
-        micro_batch: Sequences in a micro-batch of one replica.
-        policy: Activation checkpointing.
+        setup: With its layout, micro-batch and checkpointing.
         time: The step.
         device_bytes: Memory the busiest device needs, context included.
     """
 
-    layout: Layout
-    micro_batch: Count
-    policy: str
+    setup: Setup
     time: JobTime
     device_bytes: Bytes
 
@@ -83,17 +79,14 @@ def choose(parameters: Count, memory: Bytes, devices: Count, node_size: Count = 
     return Advice("more devices or offloading", f"states do not fit in {devices} devices however they are divided")
 
 
-def search(
-    work: Job, cluster: Cluster, devices: Count, global_batch: Count, *, keep: Count = 5
-) -> tuple[Configuration, ...]:
+def search(c: Setup, devices: Count, global_batch: Count, *, keep: Count = 5) -> tuple[Configuration, ...]:
     """The fastest configurations that fit, the fastest first.
 
     Tries every way to write `devices` as data x tensor x pipeline (tensor within a node), every power-of-two
     micro-batch, ZeRO stage and checkpointing policy that gives exactly `global_batch` sequences per step.
 
     Args:
-        work: What is trained; its own policy is ignored.
-        cluster: The devices.
+        c: What is trained, and on what; its own layout, micro-batch and checkpointing are ignored.
         devices: How many.
         global_batch: Sequences per optimizer step.
         keep: How many configurations to return at most.
@@ -103,56 +96,41 @@ def search(
     """
     for what, value in (("devices", devices), ("global batch", global_batch), ("keep", keep)):
         require_positive(what, value)
-    timed = sorted(_timed(work, cluster, devices, global_batch), key=lambda entry: entry[0].total)
+    timed = sorted(((job_time(tried), tried) for tried in _setups(c, devices, global_batch)), key=lambda t: t[0].total)
     found: list[Configuration] = []
-    for time, layout, micro_batch, policy in timed:
-        needed = device_bytes(replace(work, policy=checkpointing(policy)), layout, micro_batch)
-        if needed <= cluster.chip.usable_bytes:
-            found.append(Configuration(layout, micro_batch, policy, time, needed))
+    for time, tried in timed:
+        needed = training_memory(tried).device_total
+        if needed <= c.chip.usable_bytes:
+            found.append(Configuration(tried, time, needed))
             if len(found) == keep:
                 break
     if not found:
         raise EngineError(
-            f"{work.model.name} with a batch of {global_batch} fits no layout of {devices} {cluster.chip.name}; "
+            f"{c.model.name} with a batch of {global_batch} fits no layout of {devices} {c.chip.name}; "
             "allowed: more devices, a larger batch, or a smaller model"
         )
     return tuple(found)
 
 
-@lru_cache(maxsize=4096)
-def device_bytes(work: Job, layout: Layout, micro_batch: Count) -> Bytes:
-    """Memory of the busiest device, context included."""
-    ledger = training_memory(
-        work.model,
-        optimizer=work.rule,
-        precision=work.mode,
-        batch=micro_batch,
-        sequence=work.sequence,
-        attention=work.attention,
-        dropout=work.dropout,
-        checkpointing=work.policy,
-        framework=work.framework,
-        layout=layout,
-        # Without a pipeline, micro-batches after the first add to gradients that are already there.
-        accumulate=layout.micro_batches if layout.pipeline == 1 else 1,
-    )
-    return ledger.device_total
-
-
-def _timed(
-    work: Job, cluster: Cluster, devices: Count, global_batch: Count
-) -> Iterator[tuple[JobTime, Layout, Count, str]]:
-    for layout, micro_batch in _layouts(work.model, cluster, devices, global_batch):
+def _setups(c: Setup, devices: Count, global_batch: Count) -> Iterator[Setup]:
+    joined = c.cluster or cluster(c.chip)
+    for layout, micro_batch in _layouts(c.model, joined.node_size, devices, global_batch):
+        layout = replace(layout, overlap=c.layout.overlap, overlap_tensor=c.layout.overlap_tensor)
         for policy in POLICIES:
-            job = replace(work, policy=checkpointing(policy))
-            yield job_time(job, layout, cluster, micro_batch), layout, micro_batch, policy
+            yield replace(
+                c,
+                data=DataShape(micro_batch, c.sequence),
+                checkpointing=checkpointing(policy),
+                layout=layout,
+                cluster=joined,
+            )
 
 
 def _layouts(
-    model: Transformer, cluster: Cluster, devices: Count, global_batch: Count
+    model: Transformer, node_size: Count, devices: Count, global_batch: Count
 ) -> Iterator[tuple[Layout, Count]]:
     for tensor in _divisors(devices):
-        if tensor > cluster.node_size or not divides(model.heads, model.kv_heads, model.ffn, tensor):
+        if tensor > node_size or not divides(model.heads, model.kv_heads, model.ffn, tensor):
             continue
         if model.hidden % tensor:
             continue

@@ -7,9 +7,10 @@ bound by memory traffic, which is one polynomial however many kernels there are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
+from engine.config.setup import Setup
 from engine.core.polynomial import Polynomial, polynomial
 from engine.core.sizes import NOTHING, TOKENS, Size, as_size
 from engine.core.units import BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds
@@ -44,6 +45,9 @@ A multiprocessor computes 16 exponentials a clock (CUDA C++ programming guide, a
 of 16-bit products on an A100, on a GeForce card with fp32 sums 512: exponentials hide four times better. There head
 size 64 is no slower than 128: 173 TFLOP/s on an RTX 4090, as above.
 """
+
+ATTENTION_GENERATION_SPEEDUP = 2
+"""FlashAttention-2 over FlashAttention. Source: Dao 2023, arXiv 2307.08691, abstract."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,92 +100,105 @@ class PhaseWork:
     launches: Count
 
 
-@dataclass(frozen=True)
-class Preparation:
-    """Prepares the phases of one step on one chip; equal products of different phases are kept once.
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Kernels that run together on one batch and sequence, made ready.
 
     Attributes:
-        chip: The accelerator.
-        tf32: Whether fp32 products may round their operands to TF32.
-        head_size: Of attention.
-        generation: Of fused attention's kernels (`AttentionCeiling.generation`); the chip's usual one when empty.
-        products: Every distinct product so far, with how often it runs in each phase.
+        pieces: How often they run in a micro-batch, each time on so many parts of the sequence.
+        phases: What runs in each phase besides matrix products.
+        products: The distinct matrix products, each with how often it runs in which phase.
     """
 
-    chip: Accelerator
-    tf32: bool
-    head_size: Count
-    generation: str = ""
-    products: dict[Product, Counter[Phase]] = field(default_factory=dict)
+    pieces: Count
+    phases: tuple[tuple[Phase, PhaseWork], ...]
+    products: tuple[CountedProduct, ...]
 
-    @property
-    def streaming(self) -> BytesPerSecond:
-        """Bytes per second of long streams."""
-        return self.chip.streaming
 
-    def name(self, dtype: str) -> str:
-        """The format in which products of `dtype` run."""
-        return "tf32" if dtype == "fp32" and self.tf32 else dtype
+def compile_work(c: Setup, head_size: Count, kernels: Mapping[Phase, Iterable[Kernel]], pieces: Count = 1) -> Work:
+    """Kernels by phase, made ready for a setup's chip. Equal products of different phases are kept once.
 
-    def attention_rate(self, dtype: str, phase: Phase) -> FlopsPerSecond:
-        """FLOPs per second of fused attention. A smaller head leaves more exponentials per product."""
-        peak = self.chip.peak(dtype)
-        measured = None
-        if dtype in SIXTEEN_BIT:
-            measured = self.chip.fused_attention(self.generation) if self.generation else self.chip.attention
-        family = self.chip.family or "data-center"
-        forward, backward = (peak * share for share in ATTENTION_SHARES[family])
-        if measured:
-            forward, backward = measured.forward, measured.backward
-        full = backward if phase == "backward" else forward
-        exponentials = EXPONENTIAL_SHARES[family]
-        if self.head_size < 128:
-            full = full * (1 + exponentials) / (1 + exponentials * 128 / self.head_size)
-        # Formats without fused attention on record: their products are no faster in it than alone.
-        return min(full, peak if dtype in SIXTEEN_BIT else sustained(self.chip, dtype))
+    Args:
+        c: The setup.
+        head_size: Of attention.
+        kernels: What runs in each phase.
+        pieces: How often all of it runs in a micro-batch, on as many parts of the sequence.
+    """
+    products: dict[Product, Counter[Phase]] = {}
+    phases = [(phase, _gather(c, head_size, list(run), products)) for phase, run in kernels.items()]
+    counted = tuple((product, tuple(counts.items())) for product, counts in products.items())
+    return Work(pieces, tuple((phase, work) for phase, work in phases if work.launches), counted)
 
-    def gather(self, kernels: Iterable[Kernel]) -> PhaseWork:
-        """Sort kernels of one phase by what bounds them; traffic and small arithmetic become one polynomial each."""
-        attention: list[FusedAttention] = []
-        moved = arithmetic = NOTHING
-        launches = 0
-        streaming = self.streaming
-        vector_rate = self.chip.peak("fp32")
-        for kernel in kernels:
-            launches += kernel.count
-            dtype = self.name(kernel.dtype.name) if kernel.dtype else ""
-            traffic = polynomial(kernel.bytes, 1 / streaming)
-            if kernel.product is not None:
-                rate = sustained(self.chip, dtype)
-                depth = pipeline_depth(dtype)
-                product = Product(self.shape(kernel.product, rate, depth), rate, traffic, depth)
-                self.products.setdefault(product, Counter())[kernel.phase] += kernel.count
-            elif kernel.kind == "attention":
-                seconds = polynomial(kernel.flops, 1 / self.attention_rate(dtype, kernel.phase))
-                attention.append(FusedAttention(seconds, traffic, kernel.count))
-            elif kernel.flops(1, 1024) * streaming > kernel.bytes(1, 1024) * vector_rate:
-                arithmetic = arithmetic + kernel.flops * kernel.count
-            else:
-                moved = moved + kernel.bytes * kernel.count
-        return PhaseWork(
-            attention=tuple(attention),
-            moved=polynomial(moved, 1 / streaming),
-            arithmetic=polynomial(arithmetic, 1 / vector_rate),
-            launches=launches,
-        )
 
-    def counted(self) -> tuple[CountedProduct, ...]:
-        """Every distinct product with how often it runs in which phase."""
-        return tuple((product, tuple(counts.items())) for product, counts in self.products.items())
+def streaming(chip: Accelerator) -> BytesPerSecond:
+    """Bytes per second of long streams."""
+    return chip.streaming
 
-    def shape(self, product: Matmul, rate: FlopsPerSecond, depth: Count) -> RowProduct | DeepProduct | Matmul:
-        """A product over tokens made ready for many evaluations; others stay as they are."""
-        units = self.chip.multiprocessors
-        if product.count != as_size(1):
-            return product
-        if product.m == TOKENS:
-            return row_product(_constant(product.n), _constant(product.k), rate, units, depth)
-        return deep_product(_constant(product.m), _constant(product.n), rate, units, depth)
+
+def attention_rate(c: Setup, head_size: Count, dtype: str, phase: Phase) -> FlopsPerSecond:
+    """FLOPs per second of fused attention. A smaller head leaves more exponentials per product."""
+    peak = c.chip.peak(dtype)
+    generation = f"flash-{c.attention.generation}"
+    measured = (c.chip.fused_attention(generation) or c.chip.attention) if dtype in SIXTEEN_BIT else None
+    family = c.chip.family or "data-center"
+    forward, backward = (peak * share for share in ATTENTION_SHARES[family])
+    if measured:
+        forward, backward = measured.forward, measured.backward
+    full = backward if phase == "backward" else forward
+    if c.attention.generation == 1:
+        full = full / ATTENTION_GENERATION_SPEEDUP
+    exponentials = EXPONENTIAL_SHARES[family]
+    if head_size < 128:
+        full = full * (1 + exponentials) / (1 + exponentials * 128 / head_size)
+    # Formats without fused attention on record: their products are no faster in it than alone.
+    return min(full, peak if dtype in SIXTEEN_BIT else sustained(c.chip, dtype))
+
+
+def _gather(c: Setup, head_size: Count, kernels: list[Kernel], products: dict[Product, Counter[Phase]]) -> PhaseWork:
+    """Sort kernels of one phase by what bounds them; traffic and small arithmetic become one polynomial each."""
+    attention: list[FusedAttention] = []
+    moved = arithmetic = NOTHING
+    launches = 0
+    rate = streaming(c.chip)
+    vector_rate = c.chip.peak("fp32")
+    for kernel in kernels:
+        launches += kernel.count
+        traffic = polynomial(kernel.bytes, 1 / rate)
+        if kernel.product is not None:
+            form = _format(c, kernel)
+            kept, depth = sustained(c.chip, form), pipeline_depth(form)
+            product = Product(_shape(c.chip, kernel.product, kept, depth), kept, traffic, depth)
+            products.setdefault(product, Counter())[kernel.phase] += kernel.count
+        elif kernel.kind == "attention":
+            rounded = attention_rate(c, head_size, _format(c, kernel), kernel.phase)
+            attention.append(FusedAttention(polynomial(kernel.flops, 1 / rounded), traffic, kernel.count))
+        elif kernel.flops(1, 1024) * rate > kernel.bytes(1, 1024) * vector_rate:
+            arithmetic = arithmetic + kernel.flops * kernel.count
+        else:
+            moved = moved + kernel.bytes * kernel.count
+    return PhaseWork(
+        attention=tuple(attention),
+        moved=polynomial(moved, 1 / rate),
+        arithmetic=polynomial(arithmetic, 1 / vector_rate),
+        launches=launches,
+    )
+
+
+def _format(c: Setup, kernel: Kernel) -> str:
+    """The format in which a kernel multiplies: TF32 takes operands of FP32 as they are."""
+    assert kernel.dtype is not None
+    name = kernel.dtype.name
+    return "tf32" if name == "fp32" and c.precision.product_format == "tf32" else name.partition("-")[0]
+
+
+def _shape(chip: Accelerator, product: Matmul, rate: FlopsPerSecond, depth: Count) -> RowProduct | DeepProduct | Matmul:
+    """A product over tokens made ready for many evaluations; others stay as they are."""
+    units = chip.multiprocessors
+    if product.count != as_size(1):
+        return product
+    if product.m == TOKENS:
+        return row_product(_constant(product.n), _constant(product.k), rate, units, depth)
+    return deep_product(_constant(product.m), _constant(product.n), rate, units, depth)
 
 
 def _constant(size: Size) -> Count:

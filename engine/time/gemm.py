@@ -25,8 +25,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from engine.core.arrays import Numbers, ceil, maximum, minimum, numbers, require_at_least, where
-from engine.core.units import Count, Flops, FlopsPerSecond, Ratio, Seconds
+from engine.core.units import Bytes, Count, Flops, FlopsPerSecond, Ratio, Seconds
 from engine.hardware.accelerators import Accelerator, product_format
+from engine.numerics.dtypes import BF16
 from engine.numerics.dtypes import dtype as element
 
 TYPICAL_SHARES: dict[str, dict[str, tuple[Ratio, Ratio]]] = {
@@ -341,3 +342,37 @@ def deep_product(
 def _wave(tile: Tile, rate: FlopsPerSecond, multiprocessors: Count) -> Seconds:
     """Seconds in which all multiprocessors advance one tile each by one element of the sum."""
     return 2 * tile.m * tile.n * multiprocessors / (rate * tile.efficiency)
+
+
+def product_bytes(m: Count, n: Count, k: Count, form: str = "bf16") -> Bytes:
+    """Bytes of an (m, k) by (k, n) product that reads both factors and writes the result once.
+
+    The result has the operands' format, and 16 bits where they have 8: what is added up is not rounded to 8 bits.
+    """
+    for what, value in (("m", m), ("n", n), ("k", k)):
+        require_at_least(what, value, 1)
+    operands = element(form)
+    result = operands if operands.bits > 8 else BF16
+    return operands.bytes(m * k + k * n) + result.bytes(m * n)
+
+
+def product_seconds(m: Count, n: Count, k: Count, chip: Accelerator, form: str = "bf16") -> Seconds:
+    """Seconds of an (m, k) by (k, n) product: the slower of its arithmetic, in tiles and waves, and its traffic.
+
+    What `engine.time.step` takes for a product of a training step. Takes NumPy arrays.
+
+    Args:
+        m: Rows of the result.
+        n: Columns of the result.
+        k: Depth of the sum.
+        chip: The accelerator.
+        form: Format of the operands, accumulated in fp32.
+
+    Raises:
+        EngineError: A size below one, or a format that the chip does not have.
+
+    Source: as above and, for the traffic, the chip's `streaming`.
+    """
+    traffic = product_bytes(m, n, k, form) / chip.streaming
+    arithmetic = gemm_seconds(m, n, k, sustained(chip, form), chip.multiprocessors, depth=pipeline_depth(form))
+    return maximum(arithmetic, traffic)

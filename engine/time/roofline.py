@@ -6,15 +6,15 @@ Source: Williams, Waterman, Patterson 2009, "Roofline: An Insightful Visual Perf
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+from engine.config.setup import Setup, as_setup, stage_sections
 from engine.core.arrays import maximum, minimum, require_above_zero, require_at_least
 from engine.core.units import Bytes, BytesPerSecond, Count, Flops, FlopsPerByte, FlopsPerSecond, Seconds, Traffic
-from engine.graph.blocks import Attention, sections
-from engine.graph.kernels import Kernel, Phase, backward_kernels, forward_kernels
+from engine.graph.kernels import Kernel, Phase
 from engine.hardware.accelerators import Accelerator
 from engine.models.transformer import Transformer
-from engine.numerics.precision import Precision, precision
+from engine.time.phases import phase_kernels
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,36 +82,21 @@ def matmul_intensity(m: Count, n: Count, k: Count, element_bytes: Bytes = 2) -> 
     return 2 * m * n * k / (element_bytes * (m * k + k * n + m * n))
 
 
-def step_points(
-    model: Transformer,
-    chip: Accelerator,
-    batch: Count,
-    sequence: Count,
-    *,
-    mode: str | Precision = "amp-bf16",
-    attention: Attention = "flash",
-    fused: bool = False,
-) -> tuple[RooflinePoint, ...]:
-    """Every kernel of a forward and backward pass as a point on the chip's roofline.
+def step_points(asked: Setup | str | Transformer, *words: Any, **choices: Any) -> tuple[RooflinePoint, ...]:
+    """Every kernel of a forward and backward pass of the whole model as a point on the chip's roofline.
 
     Args:
-        model: The transformer.
-        chip: The accelerator.
-        batch: Sequences in the micro-batch.
-        sequence: Tokens in a sequence.
-        mode: Precision mode.
-        attention: `"flash"` or `"standard"`.
-        fused: Whether chains of operations without products run as one kernel.
+        asked: A setup, or a model with which the words of one begin (see `engine.config.setup.setup`).
+        words: Further words of a setup.
+        choices: Further words of a setup, by name.
 
     Raises:
-        EngineError: An unknown name, a size below one, or a format the chip does not have.
+        EngineError: An unknown name, a value out of range, or choices that exclude each other.
     """
-    require_at_least("batch", batch, 1)
-    require_at_least("sequence", sequence, 1)
-    parts = sections(model, precision(mode), attention)
-    kernels = [kernel for part in parts for kernel in forward_kernels(part, fused=fused)]
-    kernels += [kernel for part in reversed(parts) for kernel in backward_kernels(part, fused=fused)]
-    return tuple(_point(kernel, chip, batch, sequence) for kernel in kernels)
+    c = as_setup(asked, *words, **choices).whole
+    phases = phase_kernels(c, stage_sections(c, c.stages[0]))
+    kernels = (*phases["forward"], *phases["backward"])
+    return tuple(_point(kernel, c.chip, c.batch, c.sequence) for kernel in kernels)
 
 
 def _point(kernel: Kernel, chip: Accelerator, batch: Count, sequence: Count) -> RooflinePoint:

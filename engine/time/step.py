@@ -7,32 +7,30 @@ the memory. A kernel's time is never below FLOPs over the dense peak nor bytes o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
-from engine.config.layout import Layout, Stage, stages
-from engine.config.optimizers import Optimizer, optimizer
+from engine.config.layout import Stage
+from engine.config.setup import Setup, as_setup, require_sequence, stage_sections
 from engine.core.arrays import as_floats, maximum, numbers
-from engine.core.errors import EngineError, require_positive
+from engine.core.errors import require_positive
 from engine.core.polynomial import Polynomial, point, polynomial
-from engine.core.sizes import NOTHING, as_size
+from engine.core.sizes import NOTHING, TOKENS, Size, as_size
 from engine.core.units import Bytes, Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds
-from engine.graph.blocks import Attention, Framework, sections
-from engine.graph.checkpointing import Checkpointing, checkpointing
 from engine.graph.ir import Section
-from engine.graph.kernels import Kernel, Phase, backward_kernels, forward_kernels, recompute_kernels
-from engine.graph.operations import operation_sizes, product_parameters, recomputation
-from engine.hardware.accelerators import Accelerator, accelerator
-from engine.memory.ledger import SINGLE
+from engine.graph.kernels import Kernel
+from engine.graph.operations import operation_sizes, product_flops, product_parameters
+from engine.hardware.accelerators import Accelerator
 from engine.memory.static import stage_parameters
 from engine.models.transformer import Transformer
-from engine.models.transformer import model as model_by_name
-from engine.numerics.precision import Precision, precision
+from engine.numerics.precision import Precision
 from engine.time.attention_io import kernel_share
-from engine.time.compiled import CountedProduct, PhaseWork, Preparation
+from engine.time.compiled import Work, compile_work, streaming
 from engine.time.gemm import Rows
-from engine.time.update import FOREACH_LAUNCHES, update_bytes
+from engine.time.phases import phase_kernels
+from engine.time.update import offload_seconds, update_time
 
 KERNEL_GAP: Seconds = 1.5e-6
 """Seconds between two kernels that wait in the device's queue. An assumption; CUDA graphs reach about 1 microsecond."""
@@ -57,11 +55,12 @@ class StepTime:
         recompute: Of what checkpointing runs again.
         update: Of the optimizer.
         host: Seconds the host needs to issue all kernels, running beside the device.
+        offload: Seconds that device and host then wait for the optimizer's step in host memory.
         tokens: Tokens of the step.
-        model_flops: By the exact operation list.
-        hardware_flops: With what is computed again.
-        convention_flops: By the rule `6 N + 12 L h T`.
-        peak: Dense peak of the compute format.
+        model_flops: Matrix products that the mathematics needs, by the exact operation list.
+        recomputed_flops: Matrix products that checkpointing, fused attention and a chunked loss do again.
+        convention_flops: Model FLOPs by the rule `6 N + 12 L h T`.
+        peak: Dense peak of the format of the products.
     """
 
     compute: Seconds
@@ -72,9 +71,10 @@ class StepTime:
     recompute: Seconds
     update: Seconds
     host: Seconds
+    offload: Seconds
     tokens: Count
     model_flops: Flops
-    hardware_flops: Flops
+    recomputed_flops: Flops
     convention_flops: Flops
     peak: FlopsPerSecond
 
@@ -85,13 +85,18 @@ class StepTime:
 
     @property
     def total(self) -> Seconds:
-        """Seconds of the step: the device's, unless the host cannot keep up."""
-        return maximum(self.device, self.host)
+        """Seconds of the step: the device's or the host's, whichever is longer, and the update in host memory."""
+        return maximum(self.device, self.host) + self.offload
 
     @property
     def launch(self) -> Seconds:
         """Seconds the step would be shorter if launching cost nothing."""
-        return self.total - self.compute - self.memory
+        return maximum(self.device, self.host) - self.compute - self.memory
+
+    @property
+    def hardware_flops(self) -> Flops:
+        """Matrix products that the hardware does."""
+        return self.model_flops + self.recomputed_flops
 
     @property
     def tokens_per_second(self) -> PerSecond:
@@ -105,12 +110,20 @@ class StepTime:
 
     @property
     def hfu(self) -> Ratio:
-        """Hardware FLOPs utilization, from the exact operation list."""
-        return self.hardware_flops / (self.total * self.peak)
+        """Hardware FLOPs utilization: the same with what is computed again."""
+        return (self.convention_flops + self.recomputed_flops) / (self.total * self.peak)
 
     @property
     def bound_by(self) -> str:
-        """`"launch"` when the host cannot keep up, else what most of the step is spent on (scalars only)."""
+        """`"offload"` or `"launch"` when the host is waited for most, else what most of the step goes to."""
+        if hasattr(self.total, "shape"):
+            where: Any = numbers(self.total).where
+            mine = where(self.memory > self.compute, "memory", "compute")
+            mine = where(self.launch > maximum(self.memory, self.compute), "launch", mine)
+            mine = where(self.host > self.device, "launch", mine)
+            return where(self.offload > self.total - self.offload, "offload", mine)  # type: ignore[no-any-return]
+        if self.offload > self.total - self.offload:
+            return "offload"
         if self.host > self.device:
             return "launch"
         parts = {"compute": self.compute, "memory": self.memory, "launch": self.launch}
@@ -119,84 +132,74 @@ class StepTime:
 
 @dataclass(frozen=True)
 class StepPlan:
-    """A training step made ready for one model, configuration and chip; call it with a batch and a sequence length.
+    """The step of one device of a stage made ready; call it with a batch and a sequence length.
 
     Attributes:
-        model: The transformer.
-        chip: The accelerator.
-        phases: Work per micro-batch of forward, backward and recompute.
-        products: The step's distinct matrix products, each with how often it runs in which phase.
+        setup: What is trained, and how.
+        stage: The pipeline stage.
+        works: What runs once per micro-batch, and what runs once per piece of the loss.
         update: Seconds of the optimizer.
         update_launches: Its kernels.
         accumulation: Seconds of adding one more micro-batch's gradients.
         host_per_kernel: Seconds the host needs per kernel.
-        peak: Dense peak of the compute format.
+        peak: Dense peak of the format of the products.
         model_flops: Matrix products of a micro-batch by the exact operation list.
-        hardware_flops: With what is computed again.
+        recomputed_flops: What is computed again.
         convention: FLOPs per token by the rule `6 N + 12 L h T`: the constant, and the part per T.
     """
 
-    model: Transformer
-    chip: Accelerator
-    phases: tuple[tuple[Phase, PhaseWork], ...]
-    products: tuple[CountedProduct, ...]
+    setup: Setup
+    stage: Stage
+    works: tuple[Work, ...]
     update: Seconds
     update_launches: Count
     accumulation: Seconds
     host_per_kernel: Seconds
     peak: FlopsPerSecond
     model_flops: Polynomial
-    hardware_flops: Polynomial
+    recomputed_flops: Polynomial
     convention: tuple[float, float]
 
-    def __call__(self, batch: Count, sequence: Count | None = None, accumulate: Count = 1) -> StepTime:
+    @property
+    def model(self) -> Transformer:
+        """The stage's share of the model."""
+        return self.stage.model
+
+    @property
+    def chip(self) -> Accelerator:
+        """The device."""
+        return self.setup.chip
+
+    def __call__(self, batch: Count, sequence: Count | None = None, accumulate: Count | None = None) -> StepTime:
         """The step's time. `batch`, `sequence` and `accumulate` may be NumPy arrays.
 
         Args:
             batch: Sequences in a micro-batch.
             sequence: Tokens in a sequence; the model's longest when None.
-            accumulate: Micro-batches per optimizer step.
+            accumulate: Micro-batches per optimizer step; the setup's when None.
 
         Raises:
-            EngineError: A size below one, or a sequence longer than learned positions allow.
+            EngineError: A size below one, or a sequence longer than positions allow.
         """
         sequence = self.model.max_seq if sequence is None else sequence
-        for what, value in (("batch", batch), ("sequence", sequence), ("accumulate", accumulate)):
-            require_positive(what, value)
-        longest = sequence.max() if hasattr(sequence, "max") else sequence
-        if self.model.position == "learned" and longest > self.model.max_seq:
-            raise EngineError(f"sequence {longest} is too long; {self.model.name} allows at most {self.model.max_seq}")
+        accumulate = self.setup.micro_batches if accumulate is None else accumulate
+        require_positive("batch", batch)
+        require_positive("accumulate", accumulate)
+        require_sequence(self.model, sequence)
         batch, sequence, accumulate = as_floats(batch), as_floats(sequence), as_floats(accumulate)
-        at = point(batch, sequence)
-        tokens = at[2]
-        math = numbers(batch, sequence)
-        attended = kernel_share(sequence)
-        units = self.chip.multiprocessors
-        rows = Rows(tokens, units, math)
-        busy = {phase: work.arithmetic(at) for phase, work in self.phases}
-        waiting = {phase: work.moved(at) for phase, work in self.phases}
-        for product, counts in self.products:
-            arithmetic = product.arithmetic(batch, sequence, rows, units)
-            longer = math.maximum(product.traffic(at), arithmetic) - arithmetic
-            for phase, count in counts:
-                busy[phase] = busy[phase] + count * arithmetic
-                waiting[phase] = waiting[phase] + count * longer
         seconds: dict[str, Seconds] = {"forward": 0.0, "backward": 0.0, "recompute": 0.0}
         compute: Seconds = 0.0
         memory: Seconds = self.update + (accumulate - 1) * self.accumulation
         launches = self.update_launches
-        for phase, work in self.phases:
-            bound_by_compute, bound_by_memory = busy.pop(phase), waiting.pop(phase)
-            for fused in work.attention:
-                arithmetic = fused.arithmetic(at) * attended
-                bound_by_compute = bound_by_compute + fused.count * arithmetic
-                longer = math.maximum(fused.traffic(at), arithmetic) - arithmetic
-                bound_by_memory = bound_by_memory + fused.count * longer
-            compute = compute + bound_by_compute * accumulate
-            memory = memory + bound_by_memory * accumulate
-            launches = launches + work.launches * accumulate
-            seconds[phase] = (bound_by_compute + bound_by_memory + work.launches * KERNEL_GAP) * accumulate
-        all_tokens = tokens * accumulate
+        for work in self.works:
+            times = accumulate * work.pieces
+            for phase, busy, waiting, kernels in self._phases(work, batch, sequence / work.pieces):
+                compute = compute + busy * times
+                memory = memory + waiting * times
+                launches = launches + kernels * times
+                seconds[phase] = seconds[phase] + (busy + waiting + kernels * KERNEL_GAP) * times
+        at = point(batch, sequence)
+        tokens = at[2] * accumulate
         return StepTime(
             compute=compute,
             memory=memory,
@@ -206,157 +209,141 @@ class StepPlan:
             recompute=seconds["recompute"],
             update=self.update + (accumulate - 1) * self.accumulation + self.update_launches * KERNEL_GAP,
             host=launches * self.host_per_kernel,
-            tokens=all_tokens,
+            offload=offload_seconds(self.setup, self.stage, seconds["backward"]) if self._waits else 0.0,
+            tokens=tokens,
             model_flops=self.model_flops(at) * accumulate,
-            hardware_flops=self.hardware_flops(at) * accumulate,
-            convention_flops=(self.convention[0] + self.convention[1] * sequence) * all_tokens,
+            recomputed_flops=self.recomputed_flops(at) * accumulate,
+            convention_flops=(self.convention[0] + self.convention[1] * sequence) * tokens,
             peak=self.peak,
         )
 
+    @property
+    def _waits(self) -> bool:
+        return self.setup.update.offload != "none"
 
-@lru_cache(maxsize=512)
-def step_plan(
-    model: str | Transformer,
-    chip: str | Accelerator,
-    *,
-    mode: str | Precision = "amp-bf16",
-    rule: str | Optimizer = "adamw",
-    attention: Attention = "flash",
-    policy: str | Checkpointing = "none",
-    dropout: Ratio = 0.0,
-    fused: bool = False,
-    tf32: bool = False,
-    framework: Framework = "torch",
-) -> StepPlan:
-    """A step on one device made ready for repeated evaluation.
+    def _phases(self, work: Work, batch: Count, sequence: Any) -> list[tuple[str, Seconds, Seconds, Count]]:
+        """Each phase of a piece of work: seconds bound by arithmetic, seconds bound by traffic, kernels."""
+        at = point(batch, sequence)
+        math = numbers(batch, sequence)
+        units = self.chip.multiprocessors
+        rows = Rows(at[2], units, math)
+        busy = {phase: part.arithmetic(at) for phase, part in work.phases}
+        waiting = {phase: part.moved(at) for phase, part in work.phases}
+        for product, counts in work.products:
+            arithmetic = product.arithmetic(batch, sequence, rows, units)
+            longer = math.maximum(product.traffic(at), arithmetic) - arithmetic
+            for phase, count in counts:
+                busy[phase] = busy[phase] + count * arithmetic
+                waiting[phase] = waiting[phase] + count * longer
+        attended = kernel_share(sequence)
+        for phase, part in work.phases:
+            for fused in part.attention:
+                arithmetic = fused.arithmetic(at) * attended
+                busy[phase] = busy[phase] + fused.count * arithmetic
+                waiting[phase] = waiting[phase] + fused.count * (
+                    math.maximum(fused.traffic(at), arithmetic) - arithmetic
+                )
+        return [(phase, busy[phase], waiting[phase], part.launches) for phase, part in work.phases]
+
+
+def step_plan(c: Setup, stage: Stage | None = None) -> StepPlan:
+    """The step of one device of a stage made ready for repeated evaluation, without communication.
 
     Args:
-        model: A name or a transformer.
-        chip: A name or an accelerator.
-        mode: Precision mode.
-        rule: Optimizer.
-        attention: `"flash"` or `"standard"`.
-        policy: Activation checkpointing.
-        dropout: Probability of dropout.
-        fused: Compiled or hand-fused code: chains of operations without products are one kernel, and so is the
-            optimizer; otherwise eager PyTorch with its `foreach` optimizer. Megatron's norms, softmax and loss stay
-            kernels of their own.
-        tf32: Whether fp32 products may round their operands to TF32 (PyTorch does not by default).
-        framework: Whose operation list, `"torch"` or `"megatron"`.
-
-    Raises:
-        EngineError: An unknown name, or a format the chip does not have.
+        c: The setup. Its batch and sequence do not matter.
+        stage: One of its stages; the first when None.
     """
-    model = model_by_name(model) if isinstance(model, str) else model
-    (stage,) = stages(model, SINGLE)
-    return stage_plan(
-        stage,
-        SINGLE,
-        accelerator(chip) if isinstance(chip, str) else chip,
-        precision(mode),
-        optimizer(rule),
-        attention,
-        checkpointing(policy),
-        dropout,
-        fused,
-        tf32,
-        framework,
-    )
+    return _step_plan(c.anywhere, c.stages[0] if stage is None else stage)
 
 
-@lru_cache(maxsize=4096)
-def stage_plan(
-    stage: Stage,
-    layout: Layout,
-    chip: Accelerator,
-    mode: Precision,
-    rule: Optimizer,
-    attention: Attention,
-    policy: Checkpointing,
-    dropout: Ratio,
-    fused: bool,
-    tf32: bool,
-    framework: Framework,
-) -> StepPlan:
-    """A pipeline stage's step on one device of a layout, without communication. Arguments as in `step_plan`."""
-    model = stage.model
-    every = sections(model, mode, attention, dropout, "cuda", framework, layout.sequence_shards)
-    parts = tuple(
-        replace(part, count=stage.blocks) if part.name == "block" else part for part in every if holds(stage, part)
-    )
-    preparation = Preparation(chip, tf32, model.head_size)
-    by_hand = framework == "megatron"
-    work: list[tuple[Phase, PhaseWork]] = [
-        (
-            "forward",
-            preparation.gather(k for part in parts for k in forward_kernels(part, fused=fused, by_hand=by_hand)),
-        ),
-        ("backward", preparation.gather(_all_backward(stage, mode, parts, fused, by_hand))),
-    ]
-    again = tuple(_all_recompute(parts, policy, fused, by_hand))
-    if again:
-        work.append(("recompute", preparation.gather(again)))
-    streaming = preparation.streaming
+def step_plan_anew(c: Setup, stage: Stage) -> StepPlan:
+    """The same without looking whether it was prepared before: operation list to kernels to polynomials."""
+    parts = stage_sections(c, stage)
+    model_flops, hardware_flops = operation_sizes(parts, c.checkpointing)
     elements = sum(p.elements * p.count for p in stage_parameters(stage))
     # Devices that divide gradients add up only their share.
-    shares = layout.data if layout.zero >= 2 and layout.pipeline == 1 else 1
-    model_flops, hardware_flops = operation_sizes(parts, policy)
+    shares = c.layout.data if c.layout.zero >= 2 and c.layout.pipeline == 1 else 1
+    update, launches = update_time(c, stage)
     return StepPlan(
-        model=model,
-        chip=chip,
-        phases=tuple(work),
-        products=preparation.counted(),
-        update=update_bytes(stage, layout, rule, mode, fused=fused) / streaming,
-        update_launches=1 if fused else FOREACH_LAUNCHES,
-        accumulation=_accumulated_bytes(mode, elements) / shares / streaming,
-        host_per_kernel=HOST_COMPILED if fused else HOST_EAGER,
-        peak=chip.peak(preparation.name(mode.compute.name)),
+        setup=c,
+        stage=stage,
+        works=tuple(_works(c, stage, parts)),
+        update=update,
+        update_launches=launches,
+        accumulation=_accumulated_bytes(c.precision, elements) / shares / streaming(c.chip),
+        host_per_kernel=HOST_COMPILED if c.framework.compiled else HOST_EAGER,
+        peak=c.chip.peak(c.precision.product_format),
         model_flops=polynomial(model_flops),
-        hardware_flops=polynomial(hardware_flops),
-        convention=(6 * product_parameters(model), 12 * model.layers * model.query_width),
+        recomputed_flops=polynomial(hardware_flops + model_flops * -1 + head_again_flops(c, parts)),
+        convention=(6 * product_parameters(stage.model), 12 * stage.model.layers * stage.model.query_width),
     )
 
 
-def holds(stage: Stage, part: Section) -> bool:
-    """Whether a section runs on a pipeline stage."""
-    return part.name == "block" or (stage.first if part.name == "embedding" else stage.last)
+_step_plan = lru_cache(maxsize=2048)(step_plan_anew)
 
 
-def step_time(
-    model: str | Transformer,
-    chip: str | Accelerator,
-    batch: Count,
-    sequence: Count | None = None,
-    *,
-    accumulate: Count = 1,
-    mode: str | Precision = "amp-bf16",
-    rule: str | Optimizer = "adamw",
-    attention: Attention = "flash",
-    policy: str | Checkpointing = "none",
-    dropout: Ratio = 0.0,
-    fused: bool = False,
-    tf32: bool = False,
-    framework: Framework = "torch",
-) -> StepTime:
-    """The time of one optimizer step on one device. Arguments as in `step_plan` and `StepPlan`."""
-    plan = step_plan(
-        model,
-        chip,
-        mode=mode,
-        rule=rule,
-        attention=attention,
-        policy=policy,
-        dropout=dropout,
-        fused=fused,
-        tf32=tf32,
-        framework=framework,
-    )
-    return plan(batch, sequence, accumulate)
+def step_time(asked: Setup | str | Transformer, *words: Any, **choices: Any) -> StepTime:
+    """The time of one optimizer step on one device, working alone: the first stage's, without communication.
+
+    Args:
+        asked: A setup, or a model with which the words of one begin (see `engine.config.setup.setup`). Batch and
+            sequence may be NumPy arrays.
+        words: Further words of a setup.
+        choices: Further words of a setup, by name.
+
+    Raises:
+        EngineError: An unknown name, a value out of range, or choices that exclude each other.
+    """
+    c = as_setup(asked, *words, **choices)
+    return step_plan(c)(c.batch, c.sequence)
 
 
-def batch_curve(plan: StepPlan, batches: Iterable[Count], sequence: Count | None = None) -> tuple[StepTime, ...]:
-    """The step at several batch sizes: how utilization rises with the batch, and where it stops rising."""
-    return tuple(plan(batch, sequence) for batch in batches)
+def head_again_flops(c: Setup, parts: tuple[Section, ...]) -> Size:
+    """FLOPs of a micro-batch that a chunked loss does again: the head's forward pass."""
+    if c.loss.chunks == 1:
+        return NOTHING
+    total = NOTHING
+    for op in (op for part in parts if part.name == "head" for op in part.ops):
+        total = total + product_flops(op)
+    return total
+
+
+def _works(c: Setup, stage: Stage, parts: tuple[Section, ...]) -> Iterator[Work]:
+    """All kernels of a micro-batch; those of a chunked loss apart, because they run on pieces of the sequence."""
+    chunks, size = c.loss.chunks, stage.model.head_size
+    cut = tuple(part for part in parts if part.name == "head" and chunks > 1)
+    whole = phase_kernels(c, tuple(part for part in parts if part not in cut))
+    whole["backward"] += _table_gradients(c, stage)
+    if stage.last and c.loss.metrics:
+        whole["forward"].append(_metrics(c, stage))
+    if not cut:
+        yield compile_work(c, size, whole)
+        return
+    pieces = phase_kernels(c, cut)
+    # The casts of the head's matrix are shared by the pieces; the gradients that each piece gives of it are added up.
+    for phase, run in pieces.items():
+        whole[phase] += [kernel for kernel in run if kernel.once]
+        pieces[phase] = [kernel for kernel in run if not kernel.once]
+    pieces["recompute"] = [replace(kernel, phase="recompute") for kernel in pieces["forward"]]
+    matrix = c.precision.compute.bytes(stage.model.vocab * stage.model.hidden)
+    sums = Kernel("lm_head.gradient_sum", "backward", "memory", NOTHING, as_size(3 * matrix), count=chunks - 1)
+    whole["backward"].append(sums)
+    yield compile_work(c, size, whole)
+    yield compile_work(c, size, pieces, pieces=chunks)
+
+
+def _table_gradients(c: Setup, stage: Stage) -> Iterator[Kernel]:
+    """The gradient of a looked-up table is a whole table: zeroed, then rows are added. A tied one joins the head's."""
+    for table in (p for p in stage_parameters(stage) if p.role == "embedding"):
+        passes = 4 if stage.model.tied and stage.last and table.name == "wte.weight" else 1
+        moved = as_size(passes * c.precision.gradients.bytes(table.elements))
+        yield Kernel(f"{table.name}.gradient", "backward", "memory", NOTHING, moved)
+
+
+def _metrics(c: Setup, stage: Stage) -> Kernel:
+    """Cross-entropies for metrics: the logits cast to fp32, then log-softmax, both in memory."""
+    moved = TOKENS * (stage.model.vocab * (c.precision.compute.bits // 8 + 3 * 4))
+    return Kernel("metrics", "forward", "memory", NOTHING, moved, count=c.loss.metrics)
 
 
 def _accumulated_bytes(mode: Precision, elements: Count) -> Bytes:
@@ -364,22 +351,3 @@ def _accumulated_bytes(mode: Precision, elements: Count) -> Bytes:
     if mode.accumulation:
         return mode.gradients.bytes(elements) + 4 * mode.accumulation.bytes(elements)
     return 3 * mode.gradients.bytes(elements)
-
-
-def _all_backward(
-    stage: Stage, mode: Precision, parts: tuple[Section, ...], fused: bool, by_hand: bool
-) -> Iterable[Kernel]:
-    for part in reversed(parts):
-        yield from backward_kernels(part, fused=fused, by_hand=by_hand)
-    # The gradient of a looked-up table is a whole table: zeroed, then rows are added. A tied one joins the head's.
-    for table in (p for p in stage_parameters(stage) if p.role == "embedding"):
-        passes = 4 if stage.model.tied and stage.last and table.name == "wte.weight" else 1
-        moved = as_size(passes * mode.gradients.bytes(table.elements))
-        yield Kernel(f"{table.name}.gradient", "backward", "memory", NOTHING, moved)
-
-
-def _all_recompute(parts: tuple[Section, ...], policy: Checkpointing, fused: bool, by_hand: bool) -> Iterable[Kernel]:
-    for part in parts:
-        for ops, count in recomputation(part, policy):
-            if ops and count:
-                yield from recompute_kernels(part, ops, fused=fused, by_hand=by_hand, count=count)

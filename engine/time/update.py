@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from functools import lru_cache
 
-from engine.config.layout import Layout, Stage
-from engine.config.optimizers import Optimizer
-from engine.config.recipe import recipe
-from engine.core.units import Bytes, Count
-from engine.memory.static import static_tensors
-from engine.numerics.precision import Precision
+from engine.config.choices import Update
+from engine.config.layout import Stage
+from engine.config.setup import Setup
+from engine.core.units import Bytes, BytesPerSecond, Count, Seconds
+from engine.memory.static import stage_parameters, static_tensors
 
-PLAIN = recipe("none", "full", 1, False, "none", "fused")
-"""Choices that change nothing about what the optimizer holds."""
+PLAIN = Update("fused")
+"""An update that changes nothing about what the optimizer holds."""
 
 FOREACH_PASSES = {"sgd": 3, "momentum": 8, "rmsprop": 13, "adam": 18, "adamw": 20}
 """Reads and writes of a parameter-sized tensor in PyTorch's `foreach` implementations, counted from their source.
@@ -24,32 +24,72 @@ AdamW: decay (2), first moment (3), second moment (2 + 3), root (2), divide (2),
 FOREACH_LAUNCHES: Count = 12
 """Kernels per list of tensors of a `foreach` step, of the order of the operations above."""
 
+HOST_MEMORY: BytesPerSecond = 50e9
+"""Bytes per second at which a host's processor updates parameters. An assumption: two channels of DDR5 at 60 %."""
+
+
+def update_time(c: Setup, stage: Stage) -> tuple[Seconds, Count]:
+    """Seconds of traffic of the optimizer's step on a device of a stage, and its kernels; 0 where the host updates."""
+    if c.update.offload != "none":
+        return 0.0, 0
+    # bitsandbytes updates quantized states in one kernel a tensor, whatever PyTorch's own optimizers do.
+    quantized = any(state.form == "quantized" for state in c.optimizer.states)
+    fused = quantized or c.update.kind == "fused"
+    launches = 1 if fused else FOREACH_LAUNCHES
+    if quantized or c.update.in_backward or c.update.kind == "for-loop":
+        launches *= sum(p.count for p in stage_parameters(stage))
+    return update_bytes(c, stage, fused=fused) / c.chip.streaming, launches
+
 
 @lru_cache(maxsize=4096)
-def update_bytes(stage: Stage, layout: Layout, rule: Optimizer, mode: Precision, *, fused: bool) -> Bytes:
-    """Bytes that one optimizer step moves on one device of a layout.
+def update_bytes(c: Setup, stage: Stage, *, fused: bool) -> Bytes:
+    """Bytes that one optimizer step moves on one device of a stage, wherever the states live.
 
     Fused: gradients are read; parameters (or the master copy) and states are read and written; with a master copy the
     working weights are written too. Otherwise PyTorch's `foreach`, which passes over memory once per operation. With
     ZeRO every device updates only what it holds the states of.
 
     Args:
-        stage: The pipeline stage.
-        layout: How devices divide the states.
-        rule: The optimizer.
-        mode: Precision mode.
+        c: The setup.
+        stage: One of its stages.
         fused: Whether one kernel does the whole update.
     """
     sums: Counter[str] = Counter()
-    for tensor in static_tensors(stage, layout, rule, mode, PLAIN, False):
+    for tensor in static_tensors(replace(c, update=PLAIN), stage):
         # Where gradients are summed apart, the update reads the sums alone.
-        if not (mode.accumulation and tensor.component == "gradients" and tensor.part != "sum"):
+        if not (c.precision.accumulation and tensor.component == "gradients" and tensor.part != "sum"):
             sums[tensor.component] += tensor.bytes
-    shares = layout.data if layout.data > 1 else 1
-    weights = sums["parameters"] // (shares if layout.zero in (1, 2) else 1)
-    gradients = sums["gradients"] // (shares if layout.zero == 1 else 1)
+    zero, shares = c.layout.zero, c.layout.data
+    weights = sums["parameters"] // (shares if zero in (1, 2) else 1)
+    gradients = sums["gradients"] // (shares if zero == 1 else 1)
     updated = sums["master"] or weights
     once = gradients + 2 * updated + 2 * sums["optimizer"] + (weights if sums["master"] else 0)
     if fused:
         return once
-    return max(once, FOREACH_PASSES.get(rule.name, FOREACH_PASSES["adamw"]) * updated)
+    return max(once, FOREACH_PASSES.get(c.optimizer.name, FOREACH_PASSES["adamw"]) * updated)
+
+
+def offload_seconds(c: Setup, stage: Stage, backward: Seconds) -> Seconds:
+    """Seconds per step that a device waits for its host: gradients out, the update there, weights back in.
+
+    Gradients that are offloaded as they appear travel while the backward pass runs; the others follow it. All devices
+    of a node share the host's memory.
+
+    Args:
+        c: The setup.
+        stage: The pipeline stage.
+        backward: Seconds of the backward passes of a step.
+
+    Source of the scheme: Ren et al. 2021, "ZeRO-Offload", arXiv 2101.06840, section 4.
+    """
+    if c.update.offload == "none" or c.host_link is None:
+        return 0.0
+    shares = c.layout.data if c.layout.zero >= 1 else 1
+    elements = -(-sum(p.elements * p.count for p in stage_parameters(stage)) // shares)
+    rate = c.host_link.achievable
+    out = c.precision.gradients.bytes(elements) / rate
+    if c.update.offload == "gradients":
+        out = max(out * c.micro_batches - backward, 0.0)
+    neighbors = min(c.devices, c.cluster.node_size) if c.cluster else 1
+    update = update_bytes(c, stage, fused=True)
+    return out + neighbors * update / HOST_MEMORY + c.precision.weights.bytes(elements) / rate

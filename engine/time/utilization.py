@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from engine.core.sizes import Size
 from engine.core.units import Count, Flops
-from engine.graph.blocks import Attention
 from engine.time.attention_io import causal_share
 
 
-def computed_flops(flops: Size, batch: Count, sequence: Count, attention: Attention) -> Flops:
+def computed_flops(flops: Size, batch: Count, sequence: Count, attention: str) -> Flops:
     """FLOPs of `flops` that kernels compute: of the scores, which grow with T², the share that is not skipped.
 
     Args:

@@ -1,1 +1,25 @@
 """What surrounds a step: data loading, learning rates, update rules, activation functions."""
+
+from __future__ import annotations
+
+from engine.training.activation_functions import ActivationFunction, activation_function, list_activation_functions
+from engine.training.dynamics import (
+    chinchilla_tokens,
+    convergence,
+    critical_batch_tokens,
+    effective_batch,
+    linear_scaling,
+    steps_to_target,
+    warmup_cosine,
+)
+from engine.training.pipeline import (
+    Iteration,
+    Samples,
+    StageTimes,
+    buffer_bytes,
+    shuffled_rate,
+    stage_times,
+    throughput,
+    workers_to_feed,
+)
+from engine.training.update_rules import UpdateRule, descend, list_update_rules, update_rule

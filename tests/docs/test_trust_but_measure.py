@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from engine import GB, chapter_activation_bytes, model, training_memory
+from engine import GB, model, training_memory
+from engine.memory import chapter_activation_bytes
 from engine.numerics.dtypes import FP16, FP32
 from gpu_bench.cases import SUITES
 from plugins.live import Value

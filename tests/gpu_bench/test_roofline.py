@@ -13,7 +13,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from engine import matmul_intensity
+from engine.time import matmul_intensity
 from gpu_bench import roofline, runner, validation
 from gpu_bench.case import case_of
 from gpu_bench.cases import TINY

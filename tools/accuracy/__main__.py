@@ -6,9 +6,11 @@ import argparse
 import json
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 from tools.accuracy.calculators import CALCULATORS, medians, saved_activations
+from tools.accuracy.experience import NAMES, Experience, Figures, experience, plain_experience
 from tools.accuracy.report import GROUPS, TARGETS, Report, plain, reason, report
 
 WIDTH = 110
@@ -24,7 +26,8 @@ def main(arguments: list[str] | None = None) -> int:
     print("\n".join(_lines(made, rows=options.rows, color=sys.stdout.isatty())))
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(plain(made), indent=1) + "\n", encoding="utf-8")
+        content = {**plain(made), "calibration": plain_experience(experience())}
+        options.json.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
         print(f"\nwritten: {options.json}")
     return 0
 
@@ -55,6 +58,7 @@ def _lines(made: Report, *, rows: bool, color: bool) -> list[str]:
                 f"{c.error:>+8.1%}  {c.published:.4g} published, {c.predicted:.4g} predicted {c.unit}: {c.row.name}"
             )
             lines += textwrap.wrap(reason(c), WIDTH, initial_indent=" " * 10, subsequent_indent=" " * 10)
+    lines += ["", *_experience(experience(), paint)]
     lines += ["", paint("Constants", 1)]
     lines += [f"  {c.name}: {c.value}; {c.origin}; rows of this report: {c.rows}" for c in made.constants]
     lines += ["", paint("Other calculators, median error on the allocator's peaks", 1)]
@@ -67,6 +71,27 @@ def _lines(made: Report, *, rows: bool, color: bool) -> list[str]:
         for c in made.comparisons:
             lines.append(f"{c.error:>+8.1%}  {c.published:>12.5g} {c.predicted:>12.5g} {c.unit:<6} {c.row.name}")
     return lines
+
+
+def _experience(made: Experience, paint: Callable[[str, int], str]) -> list[str]:
+    head = f"{'experience, on sources not seen':<44}{'rows':>6}{'physics':>9}{'p90':>8}{'expected':>10}{'p90':>8}"
+    head += f"{'carried':>9}{'hindsight':>11}{'covered':>9}{'by source':>11}"
+    lines = [paint(head, 1), *(_figures(NAMES[f.kind], f) for f in made.totals), ""]
+    lines += [_figures(f"{f.source}, {f.kind}", f) for f in made.sources]
+    lines += ["", paint("Goals", 1)]
+    for goal in made.goals:
+        verdict = paint("met", 32) if goal.met else paint("missed", 31)
+        lines.append(f"  {goal.name}: {goal.wanted}; reached {goal.reached}: {verdict}")
+        lines += textwrap.wrap(goal.where, WIDTH, initial_indent=" " * 10, subsequent_indent=" " * 10)
+    return lines
+
+
+def _figures(name: str, f: Figures) -> str:
+    carried, hindsight = (f"{x:.1%}" if x is not None else "" for x in (f.carried, f.hindsight))
+    errors = f"{f.physics:>9.1%}{f.physics_p90:>8.1%}{f.calibrated:>10.1%}{f.calibrated_p90:>8.1%}"
+    return (
+        f"{name[:42]:<44}{f.rows:>6}{errors}{carried:>9}{hindsight:>11}{f.coverage:>9.0%}{f.coverage_of_sources:>11.0%}"
+    )
 
 
 if __name__ == "__main__":

@@ -15,14 +15,13 @@ from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
 from plugins.shared.locate import unstamp
 from tools.accuracy.calculators import CALCULATORS, medians, memory_answers, saved_activations
 from tools.accuracy.driver import RUNS, steps
+from tools.accuracy.experience_page import experience_sources, experience_totals, goals, overhead
 from tools.accuracy.figure import figure
 from tools.accuracy.predict import Comparison
 from tools.accuracy.report import GROUPS, TARGETS, Summary, reason, report
+from tools.accuracy.tables import Cell, table
 
 log = logging.getLogger("mkdocs.plugins.accuracy")
-
-Cell = str | tuple[str, str]
-"""Text, or text and the address it links to."""
 
 
 def groups() -> Element:
@@ -33,14 +32,14 @@ def groups() -> Element:
         goal = "none" if target is None else f"{target.median:.0%} and {target.p90:.0%}: {'met' if met else 'missed'}"
         rows.append([GROUPS[summary.group], f"{summary.count}", *_errors(summary), goal])
     header = ["Group", "Rows", "Median %", "90th percentile %", "Signed median %", "Target"]
-    return _table("Error of the engine's predictions", header, rows, numbers=range(1, 5))
+    return table("Error of the engine's predictions", header, rows, numbers=range(1, 5))
 
 
 def halves() -> Element:
     """The same for the half of the rows that later decisions may look at, and the half that they may not."""
     rows: list[list[Cell]] = [[GROUPS[s.group], name, f"{s.count}", *_errors(s)] for name, s in report().halves]
     header = ["Group", "Half", "Rows", "Median %", "90th percentile %", "Signed median %"]
-    return _table("Error of the two halves", header, rows, numbers=range(2, 6))
+    return table("Error of the two halves", header, rows, numbers=range(2, 6))
 
 
 def sources() -> Element:
@@ -52,7 +51,7 @@ def sources() -> Element:
         for title, s in made.sources
     ]
     header = ["Source", "Group", "Rows", "Median %", "Signed median %"]
-    return _table("Error by source", header, rows, numbers=range(2, 5))
+    return table("Error by source", header, rows, numbers=range(2, 5))
 
 
 def worst() -> Element:
@@ -65,7 +64,7 @@ def worst() -> Element:
         ]
         unit = "s" if group == "time" else "GiB"
         header = ["Run", f"Published {unit}", f"Predicted {unit}", "Error %", "Why"]
-        box.append(_table(f"Worst of {GROUPS[group].lower()}", header, rows, numbers=range(1, 4)))
+        box.append(table(f"Worst of {GROUPS[group].lower()}", header, rows, numbers=range(1, 4)))
     return box
 
 
@@ -81,13 +80,13 @@ def mechanisms() -> Element:
     ]
     runs = [f"{name}, {summary.count} rows" for (name, _), summary in zip(RUNS, made[-1].summaries, strict=True)]
     header = ["Counted so far", *(f"{run}: {what} %" for run in runs for what in ("median", "signed"))]
-    return _table("Error of the driver's view, mechanism by mechanism", header, rows, numbers=range(1, len(header)))
+    return table("Error of the driver's view, mechanism by mechanism", header, rows, numbers=range(1, len(header)))
 
 
 def constants() -> Element:
     """The engine's constants that are not laws of nature, and the rows that chose them."""
     rows: list[list[Cell]] = [[c.name, c.value, c.origin, c.rows] for c in report().constants]
-    return _table("Constants and their origin", ["Constant", "Value", "Origin", "Rows used"], rows, numbers=())
+    return table("Constants and their origin", ["Constant", "Value", "Origin", "Rows used"], rows, numbers=())
 
 
 def calculators() -> Element:
@@ -98,13 +97,13 @@ def calculators() -> Element:
     ]
     rows.append(["Median error %", "", *(f"{100 * error:.0f}" for error in medians())])
     header = ["Run", "Published", *names]
-    return _table("Peak memory in GiB, by who answers", header, rows, numbers=range(1, len(header)))
+    return table("Peak memory in GiB, by who answers", header, rows, numbers=range(1, len(header)))
 
 
 def calculator_scope() -> Element:
     """What each calculator counts, and its address."""
     rows: list[list[Cell]] = [[(c.name, c.url), c.covers] for c in CALCULATORS]
-    return _table("What the calculators count", ["Calculator", "Counts"], rows, numbers=())
+    return table("What the calculators count", ["Calculator", "Counts"], rows, numbers=())
 
 
 def activations() -> Element:
@@ -113,7 +112,7 @@ def activations() -> Element:
         [a.who, f"{a.bf16:,.0f}", f"{a.autocast:,.0f}", f"{a.fp32:,.0f}"] for a in saved_activations()
     ]
     header = ["Who answers", "BF16", "BF16 autocast", "FP32"]
-    return _table("MiB that GPT-2 124M saves for backward", header, rows, numbers=range(1, 4))
+    return table("MiB that GPT-2 124M saves for backward", header, rows, numbers=range(1, 4))
 
 
 def time_plot() -> Element:
@@ -148,7 +147,7 @@ def rows() -> Element:
             for c in report().of(group)
         ]
         header = ["Source", "Run", "Published", "Predicted", "Unit", "Error %"]
-        box.append(_table(name, header, listed, numbers=(2, 3, 5)))
+        box.append(table(name, header, listed, numbers=(2, 3, 5)))
     return box
 
 
@@ -156,6 +155,10 @@ PARTS: dict[str, Callable[[], Element]] = {
     "groups": groups,
     "halves": halves,
     "sources": sources,
+    "experience": experience_totals,
+    "experience-sources": experience_sources,
+    "goals": goals,
+    "overhead": overhead,
     "worst": worst,
     "mechanisms": mechanisms,
     "constants": constants,
@@ -216,29 +219,3 @@ def _figure(series: Sequence[tuple[str, Sequence[Comparison]]], unit: str, title
     caption = SubElement(box, "figcaption")
     caption.text = AtomicString(f"{title}. The band is 25 % either way: {within} of {count} runs lie in it.")
     return box
-
-
-def _table(caption: str, header: Sequence[str], body: Sequence[Sequence[Cell]], numbers: Sequence[int]) -> Element:
-    box = Element("div", {"class": "il-measured-table"})
-    scroll = SubElement(box, "div", {"class": "il-measured-table__scroll", "tabindex": "0", "role": "region"})
-    scroll.set("aria-label", caption)
-    table = SubElement(scroll, "table", {"class": "il-table"})
-    SubElement(table, "caption").text = AtomicString(caption)
-    head = SubElement(SubElement(table, "thead"), "tr")
-    for index, text in enumerate(header):
-        cell = SubElement(head, "th", {"scope": "col", **_align(index, numbers)})
-        cell.text = AtomicString(text)
-    lines = SubElement(table, "tbody")
-    for values in body:
-        line = SubElement(lines, "tr")
-        for index, value in enumerate(values):
-            cell = SubElement(line, "td", _align(index, numbers))
-            if isinstance(value, tuple):
-                cell = SubElement(cell, "a", {"href": value[1]})
-                value = value[0]
-            cell.text = AtomicString(value)
-    return box
-
-
-def _align(index: int, numbers: Sequence[int]) -> dict[str, str]:
-    return {"style": "text-align:right"} if index in numbers else {}

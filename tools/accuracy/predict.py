@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from engine import GIB, MemoryLedger, Transformer, accelerator, training_memory
+from engine import GIB, Transformer, accelerator, training_memory
 from engine.config.layout import Layout
 from engine.economics.cost import LLAMA_PUE, US_GRID_INTENSITY, carbon, energy
 from engine.graph.operations import flops_per_token, korthikanti_model_flops, megatron_flops
+from engine.memory import MemoryLedger
 from engine.memory.deepspeed import Overheads, overheads
 from tools.accuracy.rows import MEASURES, Row
 from tools.accuracy.steptime import layout_of, plan_of, step_seconds

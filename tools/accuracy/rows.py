@@ -32,7 +32,8 @@ MEASURES = {
 }
 """Columns that are published results, and the group each belongs to."""
 
-VERIFIED = ("opened", "from memory of the paper")
+VERIFIED = ("opened", "copy", "from memory of the paper")
+"""How a source's figures were read: in the source itself, in a copy of it (the note says which), or not again."""
 
 _SHAPE = ("layers", "hidden", "heads", "vocab", "position")
 _SOURCE = ("title", "url", "where", "date", "verified")
@@ -74,6 +75,7 @@ _SETTINGS = frozenset(
         "overlap_tensor",
         "runtime",
         "context_mib",
+        "never_fitted",
     }
 ).union(_SHAPE)
 
@@ -84,7 +86,7 @@ class DataError(ValueError):
 
 @dataclass(frozen=True)
 class Source:
-    """Where a table comes from. `verified` says whether the figures were read there or are remembered."""
+    """Where a table comes from. `verified` says whether the figures were read there, in a copy, or are remembered."""
 
     title: str
     url: str
@@ -113,6 +115,11 @@ class Row:
         """
         run = f"{self.source.title} | {self.name} | {self.get('accumulate')} | {self.get('global_batch')}"
         return hashlib.sha256(run.encode()).digest()[-1] % 2 == 1
+
+    @property
+    def never_fitted(self) -> bool:
+        """Whether no constant, factor or spread may ever be fitted to this row, in the physics or beside it."""
+        return bool(self.get("never_fitted", False))
 
     def get(self, key: str, default: Any = None) -> Any:
         """A setting, or `default` where the source says nothing."""

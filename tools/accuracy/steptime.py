@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from engine import Accelerator, accelerator, job, job_time
+from engine import accelerator, job, job_time
 from engine.config.layout import Layout
+from engine.hardware import Accelerator
 from engine.hardware.cluster import Cluster
 from engine.hardware.links import Link, link
 from tools.accuracy.rows import Row

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
-from engine import GB, Layout, MemoryLedger, model, training_memory
+from engine import GB, Layout, model, training_memory
+from engine.memory import MemoryLedger
 from engine.numerics.formats import FP16, FP32, FloatFormat
 from plugins import live
 

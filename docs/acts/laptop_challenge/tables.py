@@ -89,7 +89,7 @@ def levers_table(setting: Setting) -> live.Table:
     """What every lever frees from here, and what it costs."""
     half = FP16.vanishing_threshold(WEIGHT)
     steps = convergence("sgd").steps / convergence("adam").steps
-    slower = step_time(GPT2_XL, "rtx-4060", 1, mode="amp-bf16", policy="full", rule="sgd")
+    slower = step_time(GPT2_XL, "rtx-4060", 1, precision="amp-bf16", checkpointing="full", optimizer="sgd")
     again = slower.hardware_flops / slower.model_flops - 1
     rows = [
         lever(setting, "Mixed precision", "an FP32 copy of the weights, loss scaling", precision="mixed"),

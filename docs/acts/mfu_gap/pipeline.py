@@ -10,7 +10,8 @@ from dataclasses import dataclass, fields
 from functools import cache
 from itertools import product
 
-from engine import GB, MemoryLedger, accelerator, model, training_memory
+from engine import GB, accelerator, model, training_memory
+from engine.memory import MemoryLedger
 from engine.time.step import step_time
 from engine.training.pipeline import Iteration, StageTimes
 from plugins import live
@@ -27,9 +28,9 @@ SOURCE_FIRST = {"data": 0.40, "transfer": 0.25, "compute": 0.35}
 SOURCE_SECOND = {"data": 0.05, "transfer": 0.20, "compute": 0.75}
 SOURCE_BATCH_RULE = ((16, 0.60), (32, 0.70), (256, 0.90))
 """The source on batch and hardware utilization: 60 to 70 percent at 16 to 32, over 90 at 256."""
-STEP = step_time(GPT2_XL, A100, BASE_BATCH, SEQUENCE, mode="amp-bf16", rule="adam")
-CHECKPOINTED = step_time(GPT2_XL, A100, BASE_BATCH, SEQUENCE, mode="amp-bf16", rule="adam", policy=POLICY)
-TF32_STEP = step_time(GPT2_XL, A100, BASE_BATCH, SEQUENCE, mode="fp32", rule="adam", tf32=True)
+STEP = step_time(GPT2_XL, A100, BASE_BATCH, SEQUENCE, precision="amp-bf16", optimizer="adam")
+CHECKPOINTED = step_time(GPT2_XL, A100, BASE_BATCH, SEQUENCE, precision="amp-bf16", optimizer="adam", checkpointing=POLICY)
+TF32_STEP = step_time(GPT2_XL, A100, BASE_BATCH, SEQUENCE, optimizer="adam", precision="tf32")
 RECOMPUTE = CHECKPOINTED.hardware_flops / STEP.model_flops - 1
 """Arithmetic that checkpointing adds, as a share of the step's."""
 UNIT = STEP.compute / SOURCE_FIRST["compute"]

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
-from engine import GB, MemoryLedger, accelerator, model, training_memory
+from engine import GB, accelerator, model, training_memory
+from engine.memory import MemoryLedger
 from plugins import live
 
 GPT2_XL = model("gpt2-xl")

@@ -67,7 +67,7 @@ def operations(state: live.State) -> tuple[Operation, ...]:
         chip,
         int(at["batch"]),
         int(at["sequence"]),
-        mode=form(str(at["gpu"])),
+        precision=form(str(at["gpu"])),
         attention="flash" if at["attention"] == "flash" else "standard",
         fused=bool(at["fused"]),
     )

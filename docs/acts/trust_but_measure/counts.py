@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from engine import GB, chapter_activation_bytes, training_memory
+from engine import GB, training_memory
+from engine.memory import chapter_activation_bytes
 from engine.numerics.dtypes import FP16, FP32
 
 from .configurations import SOURCE_BATCH, Configuration, shape

@@ -4,7 +4,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from engine import activation_function
+from engine.training import activation_function
 from plugins.book.drawing import WIDTH, Drawing
 from plugins.shared.svg import INK
 

@@ -1,6 +1,7 @@
 """How much of a layer attention's quadratic part is, by the length of the sequence."""
 
-from engine import accelerator, model, step_points
+from engine import accelerator, model
+from engine.time import step_points
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 
@@ -13,7 +14,7 @@ def draw() -> Drawing:
     network, chip = model("gpt2-xl"), accelerator("h100-sxm")
     flops, moved = [], []
     for length in LENGTHS:
-        points = step_points(network, chip, TOKENS // length, length, mode="amp-bf16", attention="standard")
+        points = step_points(network, chip, TOKENS // length, length, precision="amp-bf16", attention="standard")
         layer = [point for point in points if point.phase == "forward" and point.count == network.layers]
         # Queries, keys and values are copied, which is linear; everything else of the core works on the scores.
         copies = [f"attn.core{part}" for part in ("", ".q", ".k", ".v")]

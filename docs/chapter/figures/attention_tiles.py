@@ -3,7 +3,7 @@
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from engine import score_bytes
+from engine.time import score_bytes
 from plugins.book.drawing import Drawing, arrow, diagram
 from plugins.shared.svg import INK
 

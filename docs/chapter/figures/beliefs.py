@@ -1,12 +1,7 @@
 """What is often said beside what the engine computes, each as a factor."""
 
-from engine import (
-    accelerator,
-    count_operations,
-    model,
-    step_time,
-    training_memory,
-)
+from engine import accelerator, model, step_time, training_memory
+from engine.graph import count_operations
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 
@@ -14,13 +9,13 @@ from plugins.shared.svg import INK
 def pairs() -> list[tuple[str, float, float]]:
     """What is compared, as a factor: the belief, and the engine's answer."""
     network = model("gpt2-xl")
-    count = count_operations(network, 8, 1024, attention="standard", policy="full")
+    count = count_operations(network, 8, 1024, attention="standard", checkpointing="full")
     old, new = (accelerator(name) for name in ("a100-80", "h100-sxm"))
-    steps = [step_time(network, card, 8, 1024, mode="amp-bf16").total for card in (old, new)]
+    steps = [step_time(network, card, 8, 1024, precision="amp-bf16").total for card in (old, new)]
     memory = [
         training_memory(network, precision=mode, batch=8, sequence=1024).total_bytes for mode in ("fp32", "amp-bf16")
     ]
-    odd = [step_time(model("gpt2"), new, batch, 1024, mode="amp-bf16").total for batch in (32, 33)]
+    odd = [step_time(model("gpt2"), new, batch, 1024, precision="amp-bf16").total for batch in (32, 33)]
     return [
         ("step / forward pass", 2.0, (count.forward + count.backward) / count.forward),
         ("FLOPs, checkpointing", 4 / 3, 1 + count.recompute / count.model),

@@ -1,6 +1,7 @@
 """The same training run on the electricity of four published runs."""
 
-from engine import NODE_OVERHEAD, accelerator, carbon, energy
+from engine import accelerator
+from engine.economics import NODE_OVERHEAD, carbon, energy
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 

@@ -1,6 +1,6 @@
 """Time lost to failures and to saving, by the interval between two checkpoints."""
 
-from engine import checkpoint_interval, failure_overhead
+from engine.economics import checkpoint_interval, failure_overhead
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 

@@ -1,6 +1,8 @@
 """What published training runs would cost to rent today, by the iron law."""
 
-from engine import accelerator, device_hours, model, rent, total_flops
+from engine import accelerator, model
+from engine.economics import device_hours, rent
+from engine.graph import total_flops
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 

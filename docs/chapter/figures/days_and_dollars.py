@@ -1,6 +1,8 @@
 """What more GPUs do to the duration and the price of one fixed run."""
 
-from engine import Layout, accelerator, cluster, days, job, job_time, model, rent
+from engine import Layout, accelerator, job, job_time, model
+from engine.economics import days, rent
+from engine.hardware import cluster
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 

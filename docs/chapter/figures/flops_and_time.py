@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from engine import accelerator, model, step_points
+from engine import accelerator, model
+from engine.time import step_points
 from engine.time.roofline import RooflinePoint, least_seconds
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
@@ -43,7 +44,7 @@ def draw() -> Drawing:
             H100,
             BATCH,
             SEQUENCE,
-            mode="amp-bf16",
+            precision="amp-bf16",
             attention="flash" if attention == "flash" else "standard",
             fused=fused,
         ):

@@ -2,7 +2,7 @@
 
 import math
 
-from engine import float_format
+from engine.numerics import float_format
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 

@@ -1,6 +1,6 @@
 """A learning rate over a run: warm-up, then half a cosine."""
 
-from engine import warmup_cosine
+from engine.training import warmup_cosine
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 

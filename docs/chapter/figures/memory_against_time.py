@@ -31,7 +31,7 @@ def draw() -> Drawing:
                 checkpointing=policy,
                 update="fused",
             )
-            step = step_time(MODEL, CHIP, BATCH, mode=MODE, policy=policy, attention=attention)  # type: ignore[arg-type]
+            step = step_time(MODEL, CHIP, BATCH, precision=MODE, checkpointing=policy, attention=attention)  # type: ignore[arg-type]
             points.append((policy, ledger.allocated_peak / GB, 1000 * step.total))
         axes.scatter([x for _, x, _ in points], [y for *_, y in points], color=INK[ink], marker=marker, label=title)
         for policy, x, y in points:

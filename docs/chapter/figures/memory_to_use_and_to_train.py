@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from engine import GB, dtype, model, training_memory
+from engine import GB, model, training_memory
+from engine.numerics import dtype
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 

@@ -1,6 +1,7 @@
 """What a larger batch does for utilization, and where it stops."""
 
-from engine import batch_curve, step_plan
+from engine import batch_curve
+from engine.time import step_plan
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 
@@ -13,7 +14,7 @@ def draw() -> Drawing:
     figure, axes = canvas(2.4)
     said = []
     for name, key, ink, marker, line in MODELS:
-        curve = [100 * step.mfu for step in batch_curve(step_plan(key, "h100-sxm", fused=True), BATCHES, 1024)]
+        curve = [100 * step.mfu for step in batch_curve(step_plan(key, "h100-sxm", execution="compiled"), BATCHES, 1024)]
         axes.plot(
             BATCHES, curve, color=INK[ink], marker=marker, markersize=4.5, linestyle=line, linewidth=1.4, label=name
         )

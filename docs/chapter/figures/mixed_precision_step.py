@@ -1,6 +1,6 @@
 """One step of mixed precision: which number format each part of the loop is in."""
 
-from engine import dtype
+from engine.numerics import dtype
 from plugins.book.drawing import Drawing, arrow, box, diagram
 
 

@@ -1,6 +1,7 @@
 """Efficiency of data parallelism by the tokens that a device computes between two exchanges of gradients."""
 
-from engine import Layout, accelerator, cluster, job, job_time, link, model
+from engine import Layout, accelerator, job, job_time, link, model
+from engine.hardware import cluster
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 

@@ -3,7 +3,7 @@
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from engine import FloatFormat, float_format
+from engine.numerics import FloatFormat, float_format
 from plugins.book.drawing import WIDTH, Drawing
 from plugins.shared.svg import INK
 

@@ -1,6 +1,7 @@
 """From one token to a whole training run of GPT-2 XL, in operations."""
 
-from engine import count_operations, model
+from engine import model
+from engine.graph import count_operations
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 

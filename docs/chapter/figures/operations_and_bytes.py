@@ -1,6 +1,7 @@
 """Where a layer's operations are, and where its bytes are."""
 
-from engine import accelerator, model, step_points
+from engine import accelerator, model
+from engine.time import step_points
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 
@@ -21,7 +22,7 @@ OTHER = "other casts and copies"
 def draw() -> Drawing:
     """Two bars for each kind of operation: its share of the FLOPs, and its share of the traffic."""
     points = step_points(
-        model("gpt2-xl"), accelerator("h100-sxm"), BATCH, SEQUENCE, mode="amp-bf16", attention="standard"
+        model("gpt2-xl"), accelerator("h100-sxm"), BATCH, SEQUENCE, precision="amp-bf16", attention="standard"
     )
     layer = [point for point in points if point.phase == "forward" and point.count == model("gpt2-xl").layers]
     kinds = {name: kind for kind, names in GROUPS.items() for name in names}

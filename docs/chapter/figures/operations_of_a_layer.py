@@ -1,6 +1,7 @@
 """Where the multiplications of a GPT-2 XL layer are."""
 
-from engine import model, precision, sections
+from engine import model, precision
+from engine.graph import sections
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 

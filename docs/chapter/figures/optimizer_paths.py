@@ -2,7 +2,7 @@
 
 import math
 
-from engine import descend
+from engine.training import descend
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 

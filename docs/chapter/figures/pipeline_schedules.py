@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from engine import bubble_fraction
+from engine.parallel import bubble_fraction
 from plugins.book.drawing import WIDTH, Drawing
 from plugins.shared.svg import INK
 

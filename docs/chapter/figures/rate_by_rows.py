@@ -1,6 +1,7 @@
 """The rate that a matrix product can reach by its number of rows."""
 
-from engine import accelerator, attainable, matmul_intensity
+from engine import accelerator
+from engine.time import attainable, matmul_intensity
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 

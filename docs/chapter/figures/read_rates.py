@@ -1,6 +1,6 @@
 """How fast storage gives records in random order, by their size."""
 
-from engine import storage
+from engine.hardware import storage
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 

@@ -1,6 +1,7 @@
 """The intensity from which on accelerators can keep their arithmetic units busy."""
 
-from engine import accelerator, ridge_point
+from engine import accelerator
+from engine.time import ridge_point
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 

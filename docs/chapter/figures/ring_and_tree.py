@@ -1,6 +1,7 @@
 """How long a ring and a tree take to add up a buffer, by its size."""
 
-from engine import link, ring_all_reduce, tree_all_reduce
+from engine import link
+from engine.parallel import ring_all_reduce, tree_all_reduce
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 

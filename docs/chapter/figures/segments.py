@@ -1,6 +1,7 @@
 """What checkpointing keeps by the length of a segment: the textbook's blocks, and those of a transformer."""
 
-from engine import alive_tensors, model, sqrt_placement, training_memory
+from engine import model, training_memory
+from engine.graph import alive_tensors, sqrt_placement
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 

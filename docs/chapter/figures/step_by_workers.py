@@ -1,6 +1,8 @@
 """The step of a photo pipeline by the number of loader processes, with and without overlap."""
 
-from engine import Samples, link, stage_times, storage
+from engine import link
+from engine.hardware import storage
+from engine.training import Samples, stage_times
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 

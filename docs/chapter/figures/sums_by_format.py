@@ -1,6 +1,6 @@
 """Adding the same small number again and again, with the sum kept in three formats."""
 
-from engine import FloatFormat, float_format
+from engine.numerics import FloatFormat, float_format
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 

@@ -1,6 +1,7 @@
 """One step of training as a loop, with the share of its operations in each part."""
 
-from engine import count_operations, model
+from engine import model
+from engine.graph import count_operations
 from plugins.book.drawing import Drawing, arrow, box, diagram
 
 

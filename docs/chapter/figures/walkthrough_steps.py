@@ -34,9 +34,9 @@ def draw() -> Drawing:
             chip,
             batch,
             accumulate=pieces,
-            mode=change["precision"],
+            precision=change["precision"],
             attention=change.get("attention", "flash"),
-            policy=change.get("checkpointing", "none"),
+            checkpointing=change.get("checkpointing", "none"),
             fused=fused,
         )
         fits = ledger.device_total <= chip.usable_bytes

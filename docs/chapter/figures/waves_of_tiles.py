@@ -1,6 +1,7 @@
 """The rate of a matrix product by its rows, where tiles fill the multiprocessors wave by wave."""
 
-from engine import accelerator, product_seconds
+from engine import accelerator
+from engine.time import product_seconds
 from engine.time.gemm import sustained
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK

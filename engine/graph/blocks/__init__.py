@@ -14,18 +14,18 @@ from engine.graph.ir import Section
 from engine.models.transformer import Transformer
 from engine.numerics.precision import Precision
 
-Attention = Literal["flash", "standard"]
-Framework = Literal["torch", "megatron"]
+AttentionKernel = Literal["flash", "standard"]
+FrameworkName = Literal["torch", "megatron"]
 
 
 @lru_cache(maxsize=512)
 def sections(
     model: Transformer,
     precision: Precision,
-    attention: Attention = "flash",
+    attention: AttentionKernel = "flash",
     dropout: Ratio = 0.0,
     backend: str | Backend = "cuda",
-    framework: Framework = "torch",
+    framework: FrameworkName = "torch",
     sequence_shards: Count = 1,
 ) -> tuple[Section, ...]:
     """The forward pass of one training step as sections of operations: embedding, block, norm, head.

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import EngineError, Layout, Transformer, model, precision, sections, training_memory
+from engine import EngineError, Layout, Transformer, model, precision, training_memory
+from engine.graph import sections
 from engine.config.layout import stages, tensor_shard
 from engine.graph.blocks import Framework
 from engine.parallel.tensor_parallel import activation_bytes_per_layer
@@ -100,8 +101,8 @@ def test_sharding_never_adds_static_memory(layout: Layout, name: str, framework:
     m = model(name)
     if m.heads % layout.tensor:
         return
-    one = training_memory(m, sequence=128, framework=framework)  # type: ignore[arg-type]
-    shard = training_memory(m, sequence=128, framework=framework, layout=layout)  # type: ignore[arg-type]
+    one = training_memory(m, sequence=128, framework=framework, precision="fp32")  # type: ignore[arg-type]
+    shard = training_memory(m, sequence=128, framework=framework, layout=layout, precision="fp32")  # type: ignore[arg-type]
     for component in ("parameters", "gradients", "optimizer"):
         assert shard.component(component) <= one.component(component)
 
@@ -112,18 +113,18 @@ def test_more_devices_never_need_more_each(layout: Layout) -> None:
         data=2 * layout.data, tensor=layout.tensor, pipeline=layout.pipeline, zero=layout.zero,
         micro_batches=layout.micro_batches,
     )  # fmt: skip
-    one, two = (training_memory("gpt2-medium", sequence=128, layout=x).component("optimizer") for x in (layout, twice))
+    one, two = (training_memory("gpt2-medium", sequence=128, layout=x, precision="fp32").component("optimizer") for x in (layout, twice))
     assert two <= one
 
 
 def test_ddp_copies_gradients_into_buckets() -> None:
-    ledger = training_memory("gpt2", layout=Layout(data=8))
+    ledger = training_memory("gpt2", layout=Layout(data=8), precision="fp32")
     assert ledger.component("buckets") == ledger.component("gradients")
-    assert training_memory("gpt2", framework="megatron", layout=Layout(data=8)).component("buckets") == 0
+    assert training_memory("gpt2", framework="megatron", layout=Layout(data=8), precision="fp32").component("buckets") == 0
 
 
 def test_every_tensor_names_the_group_that_divides_it() -> None:
-    ledger = training_memory("gpt2-medium", layout=Layout(data=8, tensor=2, zero=1))
+    ledger = training_memory("gpt2-medium", layout=Layout(data=8, tensor=2, zero=1), precision="fp32")
     groups = {t.component: t.shard_group for t in ledger.tensors if t.component in ("parameters", "optimizer")}
     assert groups == {"parameters": "tensor", "optimizer": "tensor+data"}
 
@@ -131,7 +132,7 @@ def test_every_tensor_names_the_group_that_divides_it() -> None:
 def test_the_last_stage_of_a_tied_model_holds_its_own_table() -> None:
     first, last = stages(model("gpt2"), Layout(pipeline=4))
     assert (first.first, first.last, last.first, last.last) == (True, False, False, True)
-    ledger = training_memory("gpt2", layout=Layout(pipeline=4), sequence=8, batch=1, framework="megatron")
+    ledger = training_memory("gpt2", layout=Layout(pipeline=4), sequence=8, batch=1, framework="megatron", precision="fp32")
     names = {t.name for t in ledger.tensors if t.component == "parameters"}
     assert ("wte.weight" in names) != ("lm_head.weight" in names)
 

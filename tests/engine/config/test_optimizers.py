@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from engine import EngineError, Transformer, galore, list_optimizers, model, optimizer, training_memory
+from engine import EngineError, Transformer, list_optimizers, model, optimizer, training_memory
+from engine.config import galore
 from gpu_bench.gpt2 import GPT2, GPT2Config
 
 SHAPE = Transformer("t", 3, 256, 4, 1000, 128)
@@ -57,12 +58,12 @@ def test_8_bit_adam_takes_two_bytes_and_a_scale_per_block() -> None:
 
 
 def test_lion_keeps_half_of_adam() -> None:
-    lion, adam = (training_memory("gpt2", optimizer=o).component("optimizer") for o in ("lion", "adam"))
+    lion, adam = (training_memory("gpt2", optimizer=o, precision="fp32").component("optimizer") for o in ("lion", "adam"))
     assert 2 * lion == adam
 
 
 def test_adafactor_keeps_a_row_and_a_column_of_each_matrix() -> None:
-    ledger = training_memory("gpt2", optimizer="adafactor")
+    ledger = training_memory("gpt2", optimizer="adafactor", precision="fp32")
     by_name = {t.name: t.elements for t in ledger.tensors if t.component == "optimizer"}
     assert by_name["blocks.*.mlp.c_fc.weight.exp_avg_sq.rows"] == 3072
     assert by_name["blocks.*.mlp.c_fc.weight.exp_avg_sq.columns"] == 768
@@ -79,8 +80,8 @@ def test_galore_keeps_m_r_and_two_n_r_per_matrix() -> None:
 
 
 def test_galore_leaves_matrices_of_lower_rank_alone() -> None:
-    wide = training_memory(SHAPE, optimizer=galore(256)).component("optimizer")
-    assert wide == training_memory(SHAPE, optimizer="adam").component("optimizer")
+    wide = training_memory(SHAPE, optimizer=galore(256), precision="fp32").component("optimizer")
+    assert wide == training_memory(SHAPE, optimizer="adam", precision="fp32").component("optimizer")
     with pytest.raises(EngineError, match="rank 0 is not allowed"):
         galore(0)
 

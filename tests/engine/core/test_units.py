@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import engine
-from engine import GB, GIB, format_bytes, unit_of
+from engine import GB, GIB
+from engine.core import format_bytes, unit_of
 
 
 def test_gigabyte_and_gibibyte_differ() -> None:

@@ -61,7 +61,7 @@ def test_counts_equal_pytorchs_counter(
     config = GPT2Config(layers, heads, heads * head, vocab, 64, attention="standard")
     forward, total = counted_by_torch(config, batch, sequence, recompute)
     policy = "full" if recompute else "none"
-    ours = count_operations(as_model(config), batch, sequence, attention="standard", policy=policy)
+    ours = count_operations(as_model(config), batch, sequence, attention="standard", checkpointing=policy)
     assert ours.forward == forward
     assert ours.hardware == total
 
@@ -87,7 +87,7 @@ def test_tied_table_counts_and_position_table_does_not() -> None:
 
 
 def test_pytorch_checkpointing_costs_3_53_forward_passes_on_gpt2_small_not_4() -> None:
-    counted = count_operations(model("gpt2"), 1, 1024, attention="standard", policy="full")
+    counted = count_operations(model("gpt2"), 1, 1024, attention="standard", checkpointing="full")
     assert counted.hardware / counted.forward == pytest.approx(3.53, abs=0.005)
 
 
@@ -167,4 +167,4 @@ def test_bad_input_is_one_line() -> None:
     with pytest.raises(EngineError, match="batch 0 is not allowed"):
         count_operations(model("gpt2"), 0, 1024)
     with pytest.raises(EngineError, match="allowed: none, selective, full"):
-        count_operations(model("gpt2"), 1, 1024, policy="half")
+        count_operations(model("gpt2"), 1, 1024, checkpointing="half")

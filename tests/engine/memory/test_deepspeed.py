@@ -109,7 +109,7 @@ def test_overheads_are_known_for_two_optimizers_only() -> None:
 def test_adding_through_a_cast_moves_18_bytes_a_parameter() -> None:
     """2 to read the gradient, 4 + 4 for the cast, 4 + 4 for the sum; Megatron's own products move 12, pure BF16 6."""
     times = {
-        mode: step_plan(SMALL, "a100-80", mode=mode, framework="megatron").accumulation
+        mode: step_plan(SMALL, "a100-80", precision=mode, framework="megatron").accumulation
         for mode in ("deepspeed", "megatron", "bf16")
     }
     assert times["deepspeed"] / times["bf16"] == pytest.approx(18 / 6)

@@ -17,18 +17,18 @@ MIB = 2**20
     ("optimizer", "vectors"), [("sgd", 0), ("momentum", 1), ("rmsprop", 1), ("adam", 2), ("adamw", 2)]
 )
 def test_optimizer_state_is_whole_fp32_copies_of_the_parameters(optimizer: str, vectors: int) -> None:
-    ledger = training_memory("gpt2-xl", optimizer=optimizer)
+    ledger = training_memory("gpt2-xl", optimizer=optimizer, precision="fp32")
     assert ledger.component("optimizer") == vectors * 4 * XL
     assert ledger.static_bytes == (2 + vectors) * 4 * XL
 
 
 def test_adam_adds_12_46_gigabytes_to_gpt2_xl() -> None:
-    adam, sgd = (training_memory("gpt2-xl", optimizer=o).static_bytes for o in ("adam", "sgd"))
+    adam, sgd = (training_memory("gpt2-xl", optimizer=o, precision="fp32").static_bytes for o in ("adam", "sgd"))
     assert adam - sgd == 12_460_889_600
 
 
 def test_adam_names_its_two_vectors() -> None:
-    assert training_memory("gpt2-xl").bytes_by_part("optimizer") == {"exp_avg": 4 * XL, "exp_avg_sq": 4 * XL}
+    assert training_memory("gpt2-xl", precision="fp32").bytes_by_part("optimizer") == {"exp_avg": 4 * XL, "exp_avg_sq": 4 * XL}
 
 
 @pytest.mark.parametrize(
@@ -147,11 +147,11 @@ def test_bad_input_is_refused_in_one_line(change: dict[str, object], message: st
 
 
 def test_asking_for_a_component_that_is_none_is_refused() -> None:
-    assert training_memory("gpt2", optimizer="sgd").component("optimizer") == 0
+    assert training_memory("gpt2", optimizer="sgd", precision="fp32").component("optimizer") == 0
     with pytest.raises(EngineError, match="component 'optimiser' is unknown"):
-        training_memory("gpt2").component("optimiser")
+        training_memory("gpt2", precision="fp32").component("optimiser")
 
 
 def test_parameters_are_listed_once_per_tensor() -> None:
-    names = [t.name for t in training_memory("gpt2").tensors if t.component == "parameters"]
+    names = [t.name for t in training_memory("gpt2", precision="fp32").tensors if t.component == "parameters"]
     assert len(names) == len(set(names)) == len(model("gpt2").parameter_tensors)

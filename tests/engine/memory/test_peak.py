@@ -155,7 +155,8 @@ def test_the_peak_with_a_chunked_loss_is_pytorchs(precision: str) -> None:
 def test_accumulated_gradients_are_there_during_the_forward_pass(where: str) -> None:
     shape, batch, sequence = SHAPES[where]
     ledger = training_memory(
-        shape, optimizer="adamw", batch=batch, sequence=sequence, accumulate=2, backend="cpu", update="foreach"
+        shape, optimizer="adamw", batch=batch, sequence=sequence, accumulate=2, backend="cpu", update="foreach",
+        precision="fp32",
     )
     measured = tracked_peak(shape, batch, sequence, "fp32", adamw, accumulate=2)
     assert ledger.allocated_peak == pytest.approx(measured, rel=0.005)
@@ -177,7 +178,7 @@ def test_the_update_makes_the_temporaries_of_pytorchs_implementation(
     name: str, update: str, make: Callable[[Any], torch.optim.Optimizer]
 ) -> None:
     shape = Transformer("t", 6, 256, 4, 64, 512)  # a small table, so that the update is the peak
-    ledger = training_memory(shape, optimizer=name, batch=1, sequence=8, backend="cpu", update=update)
+    ledger = training_memory(shape, optimizer=name, batch=1, sequence=8, backend="cpu", update=update, precision="fp32")
     measured = tracked_peak(shape, 1, 8, "fp32", make)
     assert ledger.allocated_peak == pytest.approx(measured, rel=0.005)
 
@@ -205,7 +206,8 @@ def test_the_peak_of_updating_during_backward_is_pytorchs(where: str) -> None:
                 tracker.reset_mod_stats()
         (snapshot,) = tracker.get_tracker_snapshot("peak").values()
     ledger = training_memory(
-        shape, optimizer="adamw", batch=batch, sequence=sequence, optimizer_in_backward=True, backend="cpu"
+        shape, optimizer="adamw", batch=batch, sequence=sequence, optimizer_in_backward=True, backend="cpu",
+        precision="fp32",
     )
     assert ledger.allocated_peak == pytest.approx(snapshot["Total"], rel=0.015)
 
@@ -215,19 +217,20 @@ def test_dropout_and_standard_attention_peak_is_pytorchs() -> None:
     ledger = training_memory(
         shape, optimizer="adamw", batch=batch, sequence=sequence, attention="standard", dropout=0.1, backend="cpu",
         update="foreach",
+        precision="fp32",
     )  # fmt: skip
     measured = tracked_peak(shape, batch, sequence, "fp32", adamw, attention="standard", dropout=0.1)
     assert ledger.allocated_peak == pytest.approx(measured, rel=0.005)
 
 
 def test_fp32_adamw_peaks_at_twenty_bytes_a_parameter_in_the_foreach_update() -> None:
-    ledger = training_memory("gpt2", optimizer="adamw", batch=1, sequence=8, backend="cpu", update="foreach")
+    ledger = training_memory("gpt2", optimizer="adamw", batch=1, sequence=8, backend="cpu", update="foreach", precision="fp32")
     assert ledger.peak.name == "optimizer step"
     assert ledger.allocated_peak / 124_439_808 == pytest.approx(20, abs=0.01)
 
 
 def test_fp32_adamw_peaks_at_eighteen_and_a_half_without_foreach_for_the_tied_table() -> None:
     """Three copies of the shared table's gradient are alive at once: the head's half, the embedding's, their sum."""
-    ledger = training_memory("gpt2", optimizer="adamw", batch=1, sequence=8, backend="cpu", update="fused")
+    ledger = training_memory("gpt2", optimizer="adamw", batch=1, sequence=8, backend="cpu", update="fused", precision="fp32")
     assert ledger.peak.name == "backward, embedding"
     assert ledger.allocated_peak / 124_439_808 == pytest.approx(18.48, abs=0.01)

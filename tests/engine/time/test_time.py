@@ -97,15 +97,15 @@ def test_a_plan_takes_arrays_and_gives_what_scalars_give(configuration: dict[str
 
 
 def test_utilization_rises_with_the_batch_and_levels_off() -> None:
-    curve = batch_curve(step_plan("gpt2-xl", "h100-sxm", fused=True), (1, 2, 4, 8, 16, 32), 1024)
+    curve = batch_curve(step_plan("gpt2-xl", "h100-sxm", execution="compiled"), (1, 2, 4, 8, 16, 32), 1024)
     mfu = [step.mfu for step in curve]
     assert mfu == sorted(mfu)
     assert mfu[-1] - mfu[-2] < mfu[1] - mfu[0]
 
 
 def test_eager_small_models_are_bound_by_launching() -> None:
-    assert step_time("gpt2", "h100-sxm", 1, 64, rule="sgd").bound_by == "launch"
-    assert step_time("gpt2", "h100-sxm", 64, 1024, fused=True).bound_by == "compute"
+    assert step_time("gpt2", "h100-sxm", 1, 64, optimizer="sgd").bound_by == "launch"
+    assert step_time("gpt2", "h100-sxm", 64, 1024, execution="compiled").bound_by == "compute"
 
 
 def test_standard_attention_is_bound_by_memory_and_slower() -> None:
@@ -116,9 +116,9 @@ def test_standard_attention_is_bound_by_memory_and_slower() -> None:
 
 
 def test_mixed_precision_beats_fp32_by_more_than_the_bandwidth_alone() -> None:
-    fp32 = step_time("gpt2-xl", "a100-80", 8, 1024, mode="fp32")
-    amp = step_time("gpt2-xl", "a100-80", 8, 1024, mode="amp-bf16")
-    tf32 = step_time("gpt2-xl", "a100-80", 8, 1024, mode="fp32", tf32=True)
+    fp32 = step_time("gpt2-xl", "a100-80", 8, 1024, precision="fp32")
+    amp = step_time("gpt2-xl", "a100-80", 8, 1024, precision="amp-bf16")
+    tf32 = step_time("gpt2-xl", "a100-80", 8, 1024, precision="tf32")
     assert fp32.total / amp.total > 4
     assert amp.total < tf32.total < fp32.total
 
@@ -137,7 +137,7 @@ def test_mixed_precision_beats_fp32_by_more_than_the_bandwidth_alone() -> None:
 def test_published_throughputs_are_met_within_20_percent(
     name: str, chip: str, batch: int, mode: str, published: float
 ) -> None:
-    assert step_time(name, chip, batch, 1024, mode=mode, fused=True).tokens_per_second == pytest.approx(
+    assert step_time(name, chip, batch, 1024, precision=mode, execution="compiled").tokens_per_second == pytest.approx(
         published, rel=0.2
     )
 
@@ -145,8 +145,8 @@ def test_published_throughputs_are_met_within_20_percent(
 def test_v100_has_no_bf16_and_small_chips_still_have_a_time() -> None:
     with pytest.raises(EngineError, match="v100-16 has no peak for 'bf16'"):
         step_time("gpt2", "v100-16", 1, 1024)
-    assert step_time("gpt2", "phone", 1, 128, mode="fp32").total > 0.1
-    tiny = step_time("gpt2", "microcontroller", 1, 16, mode="fp32")
+    assert step_time("gpt2", "phone", 1, 128, precision="fp32").total > 0.1
+    tiny = step_time("gpt2", "microcontroller", 1, 16, precision="fp32")
     assert tiny.bound_by == "compute"
 
 

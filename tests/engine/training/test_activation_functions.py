@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from engine import activation_function, list_activation_functions
+from engine.training import activation_function, list_activation_functions
 from engine.core.errors import EngineError
 
 TORCH: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {

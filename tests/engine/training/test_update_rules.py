@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from engine import descend, list_update_rules, optimizer, update_rule
+from engine import optimizer
+from engine.training import descend, list_update_rules, update_rule
 from engine.core.errors import EngineError
 
 RATE, STEPS = 0.05, 60

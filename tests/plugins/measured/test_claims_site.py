@@ -33,7 +33,7 @@ within = "printed"
 band = 1.1
 because = "The source prints rounded digits."
 """
-STATE = 'training_memory("gpt2-xl", optimizer="adam").component("optimizer")'
+STATE = 'training_memory("gpt2-xl", optimizer="adam", precision="fp32").component("optimizer")'
 ADAM = f"""
 [[claim]]
 id = "adam-12-gb"

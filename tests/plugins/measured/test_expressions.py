@@ -8,7 +8,7 @@ import engine
 from plugins.measured.errors import MeasuredError
 from plugins.measured.expressions import Evaluator, Outcome
 
-STATE = 'training_memory("gpt2-xl", optimizer="adam")'
+STATE = 'training_memory("gpt2-xl", optimizer="adam", precision="fp32")'
 
 
 def evaluate(text: str) -> Outcome:
@@ -53,9 +53,9 @@ def test_a_rate_times_a_time_has_the_unit_of_their_product() -> None:
 
 
 def test_a_quantity_as_argument_is_given_in_the_unit_of_the_parameter() -> None:
-    assert evaluate('training_memory("gpt2", batch=model("gpt2").layers).total_bytes').unit == "B"
+    assert evaluate('training_memory("gpt2", batch=model("gpt2").layers, precision="fp32").total_bytes').unit == "B"
     with pytest.raises(MeasuredError, match="argument 'batch' is in '1' but was given 'B'"):
-        evaluate(f'training_memory("gpt2", batch={STATE}.total_bytes)')
+        evaluate(f'training_memory("gpt2", batch={STATE}.total_bytes, precision="fp32")')
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_quantity_as_argument_is_given_in_the_unit_of_the_parameter() -> None:
         ('modle("gpt2").parameters', "no 'modle'; perhaps 'model' is meant"),
         ('model("gpt2").parmeters', "no 'parmeters'; perhaps 'parameters' is meant"),
         ('model("gpt2-xxl").parameters', "gpt2-xl"),
-        ('training_memory("gpt2", optimiser="adam").total_bytes', "perhaps 'optimizer' is meant"),
+        ('training_memory("gpt2", optimiser="adam", precision="fp32").total_bytes', "perhaps 'optimizer' is meant"),
         (f'{STATE}.bytes_by_component()["optimzer"]', "perhaps 'optimizer' is meant"),
         ("training_memory().total_bytes", "missing a required argument"),
         (f'{STATE}.total_bytes + model("gpt2").parameters', "mixes units"),

@@ -15,7 +15,7 @@ from plugins.measured.config import MeasuredConfig
 from tests.plugins.measured.made import ROOT, Site, document
 
 ADAM, SGD, MOMENTUM = "gpt2-nano-fp32-adam", "gpt2-nano-fp32-sgd", "gpt2-nano-fp32-momentum"
-STATE = 'training_memory(model("gpt2-xl"), optimizer="adam").component("optimizer")'
+STATE = 'training_memory(model("gpt2-xl"), optimizer="adam", precision="fp32").component("optimizer")'
 ENGINE = f"`{{engine}} {STATE} | GB .2f`"
 TABLE = """
 /// measured | smoke

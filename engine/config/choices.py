@@ -1,0 +1,140 @@
+"""The choices of a step that a name alone does not say: attention, loss, update, and whose code runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.core.errors import EngineError, one_of, require_at_least_zero, require_positive
+from engine.core.units import Count
+from engine.graph.backends import BackendName
+from engine.graph.backends import backend as backend_by_name
+from engine.graph.blocks import AttentionKernel, FrameworkName
+
+UpdateKind = Literal["foreach", "for-loop", "fused"]
+Offload = Literal["none", "optimizer", "gradients"]
+Execution = Literal["eager", "compiled"]
+Runtime = Literal["none", "deepspeed"]
+
+ATTENTION_KERNELS = ("flash", "standard")
+ATTENTION_GENERATIONS = (1, 2)
+UPDATES = ("foreach", "for-loop", "fused")
+OFFLOADS = ("none", "optimizer", "gradients")
+FRAMEWORKS = ("torch", "megatron")
+EXECUTIONS = ("eager", "compiled")
+RUNTIMES = ("none", "deepspeed")
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """How attention is computed.
+
+    Attributes:
+        kernel: `"flash"` fuses attention, `"standard"` keeps the T x T probabilities.
+        generation: Of the fused kernel: 1 is FlashAttention as first published, 2 its successor, twice as fast.
+    """
+
+    kernel: AttentionKernel = "flash"
+    generation: Count = 2
+
+    def __post_init__(self) -> None:
+        if self.kernel not in ATTENTION_KERNELS:
+            raise one_of("attention", self.kernel, ATTENTION_KERNELS)
+        if self.generation not in ATTENTION_GENERATIONS:
+            raise EngineError(f"attention_generation {self.generation!r} is unknown; allowed: 1, 2")
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """How head and loss are computed.
+
+    Attributes:
+        chunks: Pieces of the sequence into which they are cut; 1 is the whole.
+        metrics: Cross-entropies that the training loop computes from the logits besides the loss, in FP32 and without
+            gradient. Composer computes two by default, of which one is the loss again and the other its exponential.
+    """
+
+    chunks: Count = 1
+    metrics: Count = 0
+
+    def __post_init__(self) -> None:
+        require_positive("chunks", self.chunks)
+        require_at_least_zero("metrics", self.metrics)
+
+    @property
+    def name(self) -> str:
+        """As written on the command line."""
+        return "full" if self.chunks == 1 else f"chunked:{self.chunks}"
+
+
+def loss(name: str | Loss, metrics: Count = 0) -> Loss:
+    """The loss written as `full` or `chunked:K`. Raises `EngineError` for anything else."""
+    if isinstance(name, Loss):
+        return name
+    word, colon, number = name.partition(":")
+    if name == "full":
+        return Loss(1, metrics)
+    if word == "chunked" and colon and number.isascii() and number.isdigit() and int(number) > 0:
+        return Loss(int(number), metrics)
+    raise EngineError(f"loss {name!r} is unknown; allowed: full, chunked:K with K at least 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """How the optimizer's step runs.
+
+    Attributes:
+        kind: PyTorch's implementation: `foreach` works on all tensors at once and needs a temporary for each,
+            `for-loop` on one at a time, `fused` without any.
+        in_backward: Whether each parameter is updated, and its gradient freed, as soon as it is known.
+        offload: What lives in host memory: nothing, optimizer states and master copy, or these and gradients.
+    """
+
+    kind: UpdateKind = "foreach"
+    in_backward: bool = False
+    offload: Offload = "none"
+
+    def __post_init__(self) -> None:
+        if self.offload not in OFFLOADS:
+            raise one_of("offload", self.offload, OFFLOADS)
+        if self.kind not in UPDATES:
+            raise one_of("update", self.kind, UPDATES)
+        if self.in_backward and self.offload == "gradients":
+            raise EngineError("offload 'gradients' is not allowed with optimizer_in_backward, which keeps no gradients")
+
+
+@dataclass(frozen=True, slots=True)
+class Framework:
+    """Whose code runs.
+
+    Attributes:
+        name: Whose operation list: `"torch"`, or `"megatron"` with its hand-fused kernels.
+        execution: `"eager"` runs one kernel an operation; `"compiled"` joins chains of operations without products
+            into one, and the host issues compiled code. Megatron-LM's chains are fused by hand.
+        runtime: What drives the step: `"deepspeed"` keeps buffers of its own and sends between stages one by one.
+        backend: Whose kernels, `"cuda"` or `"cpu"`; they keep different tensors.
+    """
+
+    name: FrameworkName = "torch"
+    execution: Execution = "eager"
+    runtime: Runtime = "none"
+    backend: BackendName = "cuda"
+
+    def __post_init__(self) -> None:
+        if self.name not in FRAMEWORKS:
+            raise one_of("framework", self.name, FRAMEWORKS)
+        if self.execution not in EXECUTIONS:
+            raise one_of("execution", self.execution, EXECUTIONS)
+        if self.runtime not in RUNTIMES:
+            raise one_of("runtime", self.runtime, RUNTIMES)
+        backend_by_name(self.backend)
+
+    @property
+    def compiled(self) -> bool:
+        """Whether chains of operations run as one kernel."""
+        return self.execution == "compiled"
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether chains were fused by hand: pointwise operations only, with kernels of their own for the rest."""
+        return self.name == "megatron"

@@ -1,0 +1,77 @@
+"""The rival: one utilization per GPU, which many people use instead of a model of time.
+
+A step's time is then its model FLOPs (6 N + 12 L h T per token) over utilization x dense peak x devices. The
+utilization is chosen in two ways. *Carried over*: what the other sources reached on that GPU, else on its family;
+nothing of the source itself is known. *In hindsight*: the one number that suits the source's own rows best; nobody
+can know it before.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+
+from engine import accelerator
+from engine.graph.operations import flops_per_token
+from tools.accuracy.observations import Observation
+from tools.accuracy.steptime import plan_of
+
+_PEAKS = {"fp8": ("fp8",), "16-bit": ("bf16", "fp16"), "fp32": ("tf32", "fp32")}
+
+
+def utilization(o: Observation) -> float:
+    """Model FLOPs of a row's step over what its devices' dense peak could have done in the published time."""
+    row, plan = o.comparison.row, plan_of(o.comparison.row)
+    assert row.shape is not None
+    tokens = row.get("batch") * plan.tokens_factor * row.get("sequence")
+    peak = _peak(row.get("gpu"), o.features.numbers) * plan.devices
+    return float(flops_per_token(row.shape, row.get("sequence")) * tokens / (o.comparison.published * peak))
+
+
+def _peak(gpu: str, numbers: str) -> float:
+    peaks = {p.dtype: p.flops_per_second for p in accelerator(gpu).peaks if p.accumulate == "fp32"}
+    return next((peaks[name] for name in _PEAKS[numbers] if name in peaks), max(peaks.values()))
+
+
+def hindsight(seen: Sequence[Observation]) -> list[float]:
+    """Relative error of each row's time, with the best utilization for each GPU and number format of its source."""
+    groups: dict[tuple[str, str, str], list[float]] = {}
+    for o in seen:
+        groups.setdefault(_group(o), []).append(utilization(o))
+    chosen = {group: best(values) for group, values in groups.items()}
+    return [utilization(o) / chosen[_group(o)] - 1 for o in seen]
+
+
+def carried_over(seen: Sequence[Observation]) -> list[float | None]:
+    """Relative error of each row's time, with the median utilization of other sources; None where there is none.
+
+    Every other source counts once, by the median of its rows, on the same GPU and number format, else on the same
+    family and format, else on the same family.
+    """
+    return [_carried(o, seen) for o in seen]
+
+
+def _carried(o: Observation, seen: Iterable[Observation]) -> float | None:
+    others = [other for other in seen if other.source != o.source]
+    gpu = o.comparison.row.get("gpu")
+    near = [other for other in others if other.features.family == o.features.family]
+    same_numbers = [other for other in near if other.features.numbers == o.features.numbers]
+    same_gpu = [other for other in same_numbers if other.comparison.row.get("gpu") == gpu]
+    known = same_gpu or same_numbers or near
+    if not known:
+        return None
+    by_source: dict[str, list[float]] = {}
+    for other in known:
+        by_source.setdefault(other.source, []).append(utilization(other))
+    return utilization(o) / statistics.median(statistics.median(values) for values in by_source.values()) - 1
+
+
+def best(values: Sequence[float]) -> float:
+    """The utilization with the smallest median of |value / utilization - 1|, tried at a thousand places."""
+    low, high = min(values), max(values)
+    tried = (low + (high - low) * step / 1000 for step in range(1001))
+    return min(tried, key=lambda u: statistics.median(abs(value / u - 1) for value in values))
+
+
+def _group(o: Observation) -> tuple[str, str, str]:
+    return o.source, o.comparison.row.get("gpu"), o.features.numbers

@@ -1,0 +1,98 @@
+"""The parts of the page that show what experience adds to the physics, and how honest its band is."""
+
+from __future__ import annotations
+
+from xml.etree.ElementTree import Element
+
+from engine.calibration import Features, calibrate
+from tools.accuracy.experience import NAMES, Figures, experience
+from tools.accuracy.tables import Cell, table
+
+_EXAMPLES = (
+    ("time", "8 data-center GPUs, eager", Features("data-center", 8, "eager")),
+    ("time", "8 data-center GPUs, fused", Features("data-center", 8, "fused")),
+    ("time", "512 data-center GPUs, fused", Features("data-center", 512, "fused")),
+    ("time", "512 data-center GPUs, Megatron", Features("data-center", 512, "fused", software="megatron")),
+    (
+        "time",
+        "512 data-center GPUs, Megatron and DeepSpeed",
+        Features("data-center", 512, "fused", software="deepspeed"),
+    ),
+    ("time", "16,384 data-center GPUs, fused", Features("data-center", 16_384, "fused")),
+    ("time", "8 data-center GPUs, fused, FP8", Features("data-center", 8, "fused", "fp8")),
+    ("time", "one GeForce card, fused", Features("geforce", 1, "fused")),
+    ("time", "an accelerator of no known family", Features("unknown", 8, "fused")),
+    ("allocated", "one data-center GPU, eager", Features("data-center", 1, "eager")),
+    ("allocated", "one GeForce card, eager", Features("geforce", 1, "eager")),
+    (
+        "device memory",
+        "512 data-center GPUs, Megatron and DeepSpeed",
+        Features("data-center", 512, "fused", software="deepspeed"),
+    ),
+    ("device memory", "one GeForce card, eager", Features("geforce", 1, "eager")),
+)
+"""Kinds of runs, from well known to unknown."""
+
+
+def experience_totals() -> Element:
+    """Physics alone and with experience, for all sources together."""
+    body: list[list[Cell]] = [
+        [NAMES[f.kind], f"{f.rows}", *_errors(f), f"{100 * f.coverage_of_sources:.0f}", f"{f.width:.2f}"]
+        for f in experience().totals
+    ]
+    header = ["What", "Rows", *_HEADER, "In the band, each source once %", "Upper over lower end"]
+    return table("Error of physics alone and of the expected value", header, body, numbers=range(1, len(header)))
+
+
+def experience_sources() -> Element:
+    """The same by source, beside a constant utilization."""
+    links = {o.source: o.comparison.row.source.url for o in (j.observation for j in experience().judged)}
+    body: list[list[Cell]] = [
+        [(f.source, links[f.source]), NAMES[f.kind], f"{f.rows}", *_errors(f), _part(f.carried), _part(f.hindsight)]
+        for f in experience().sources
+    ]
+    header = ["Source", "What", "Rows", *_HEADER, "Utilization of others: median %", "In hindsight: median %"]
+    return table("Errors by source, each predicted without it", header, body, numbers=range(2, len(header)))
+
+
+def goals() -> Element:
+    """What was wanted, what was reached, and where it was missed."""
+    body: list[list[Cell]] = [
+        [g.name, g.wanted, g.reached, "met" if g.met else "missed", g.where] for g in experience().goals
+    ]
+    return table("Goals", ["Goal", "Wanted", "Reached", "Verdict", "Where it falls short"], body, numbers=())
+
+
+def overhead() -> Element:
+    """What the fitted calibration adds for some kinds of runs, with the band and the runs behind it."""
+    body: list[list[Cell]] = []
+    for kind, name, features in _EXAMPLES:
+        made = calibrate(kind, 1.0, features)
+        shares = [f"{round(100 * (x - 1)):+d}" for x in (made.expected, made.low, made.high)]
+        body.append([NAMES[kind], name, *shares, f"{made.runs}", f"{made.sources}"])
+    header = ["What", "Run", "Expected %", "Band from %", "to %", "Runs near", "Their sources"]
+    caption = f"What {len(experience().judged)} published values add to physics"
+    return table(caption, header, body, numbers=range(2, len(header)))
+
+
+_HEADER = (
+    "Physics: median %",
+    "90th percentile %",
+    "Expected: median %",
+    "90th percentile %",
+    "In the band %",
+)
+
+
+def _errors(f: Figures) -> list[Cell]:
+    return [
+        f"{100 * f.physics:.1f}",
+        f"{100 * f.physics_p90:.1f}",
+        f"{100 * f.calibrated:.1f}",
+        f"{100 * f.calibrated_p90:.1f}",
+        f"{100 * f.coverage:.0f}",
+    ]
+
+
+def _part(error: float | None) -> str:
+    return "" if error is None else f"{100 * error:.1f}"

@@ -1,0 +1,38 @@
+"""Tables of the report's page, as elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from xml.etree.ElementTree import Element, SubElement
+
+from markdown.util import AtomicString
+
+Cell = str | tuple[str, str]
+"""Text, or text and the address it links to."""
+
+
+def table(caption: str, header: Sequence[str], body: Sequence[Sequence[Cell]], numbers: Sequence[int]) -> Element:
+    """A table with a caption that scrolls where it is too wide; the columns in `numbers` align right."""
+    box = Element("div", {"class": "il-measured-table"})
+    scroll = SubElement(box, "div", {"class": "il-measured-table__scroll", "tabindex": "0", "role": "region"})
+    scroll.set("aria-label", caption)
+    element = SubElement(scroll, "table", {"class": "il-table"})
+    SubElement(element, "caption").text = AtomicString(caption)
+    head = SubElement(SubElement(element, "thead"), "tr")
+    for index, text in enumerate(header):
+        cell = SubElement(head, "th", {"scope": "col", **_align(index, numbers)})
+        cell.text = AtomicString(text)
+    lines = SubElement(element, "tbody")
+    for values in body:
+        line = SubElement(lines, "tr")
+        for index, value in enumerate(values):
+            cell = SubElement(line, "td", _align(index, numbers))
+            if isinstance(value, tuple):
+                cell = SubElement(cell, "a", {"href": value[1]})
+                value = value[0]
+            cell.text = AtomicString(value)
+    return box
+
+
+def _align(index: int, numbers: Sequence[int]) -> dict[str, str]:
+    return {"style": "text-align:right"} if index in numbers else {}
