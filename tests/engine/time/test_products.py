@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from engine.core.errors import EngineError
 from engine.hardware.accelerators import Accelerator, accelerator
-from engine.time.gemm import gemm_rate
-from engine.time.gemm import product_bytes, product_seconds
+from engine.time.gemm import gemm_rate, product_bytes, product_seconds
 from engine.time.roofline import least_seconds
 
 CHIPS = [accelerator(name) for name in ("v100-32", "a100-80", "h100-sxm", "b200", "rtx-4090")]
