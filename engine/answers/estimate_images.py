@@ -29,7 +29,6 @@ from engine.numerics.precision import Precision
 from engine.numerics.precision import precision as precision_by_name
 from engine.parallel.data_parallel import data_parallel_step
 from engine.time.gemm import gemm_seconds, sustained
-from engine.time.roofline import STREAM_EFFICIENCY
 from engine.time.step import HOST_EAGER, KERNEL_GAP
 from engine.time.update import FOREACH_LAUNCHES, FOREACH_PASSES
 
@@ -218,7 +217,7 @@ def _convolution(c: ImageSetup, layer: Convolution) -> tuple[Seconds, Seconds]:
         gemm_seconds(width, depth, pixels, rate, units, layer.groups),
     )
     inputs, outputs = c.batch * layer.inputs * layer.image**2, c.batch * layer.output_elements
-    streaming = STREAM_EFFICIENCY * c.chip.bandwidth
+    streaming = c.chip.streaming
     traffic = (inputs + outputs + layer.outputs * depth) * size / streaming
     pointwise = POINTWISE_PASSES * outputs * size / streaming
     waiting = sum(max(traffic - arithmetic, 0.0) for arithmetic in products)
@@ -230,7 +229,7 @@ def _update(c: ImageSetup) -> tuple[Seconds, Count]:
     passes = FOREACH_PASSES.get(c.optimizer.name, FOREACH_PASSES["adamw"])
     moved = passes * c.precision.states.bytes(elements)
     accumulated = (c.accumulate - 1) * 3 * c.precision.gradients.bytes(c.model.parameters)
-    return (moved + accumulated) / (STREAM_EFFICIENCY * c.chip.bandwidth), FOREACH_LAUNCHES
+    return (moved + accumulated) / c.chip.streaming, FOREACH_LAUNCHES
 
 
 def _communication(c: ImageSetup, micro_batch: Seconds) -> Seconds:

@@ -12,7 +12,7 @@ from typing import Any
 
 from engine.core.errors import EngineError
 from engine.core.records import Source, read_record, record_names, take_sources
-from engine.core.units import Bytes, BytesPerSecond, Count, Dollars, FlopsPerSecond, Gigabytes, Watts
+from engine.core.units import Bytes, BytesPerSecond, Count, Dollars, FlopsPerSecond, Gigabytes, Ratio, Watts
 
 DRIVER_RESERVE: Bytes = 512 * 2**20
 """Bytes of a GPU's memory that the driver keeps and no program can allocate; an assumption between what is reported.
@@ -20,6 +20,17 @@ DRIVER_RESERVE: Bytes = 512 * 2**20
 An A100 leaves CUDA 40,339 of its 40,960 MiB (https://github.com/bottlerocket-os/bottlerocket/pull/3873), a B200 178.35
 of 179.06 GiB (https://github.com/pytorch/ao/pull/4002), a GeForce card under Windows everything.
 """
+
+
+STREAM_EFFICIENCY: Ratio = 0.87
+"""Share of the memory's peak rate that a long, regular stream reaches where none is published for the chip.
+
+The mean of what is: A100 80 GB 0.83, H100 0.89, H200 0.86, B200 0.82, RTX 5090 0.88, RTX 4090 0.91 (the records'
+`stream`).
+"""
+
+FAMILIES = ("data-center", "geforce")
+"""Families of GPUs that share what limits a product or a kernel; other chips have none on record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +75,22 @@ class Sustained:
 
 @dataclass(frozen=True, slots=True)
 class AttentionCeiling:
-    """The fastest fused attention published for the chip, 16 bit, head size 128, for each pass by itself."""
+    """The fastest fused attention published for the chip, 16 bit, head size 128, for each pass by itself.
 
+    `generation` names the kernels: `"flash-2"`, `"flash-3"` or `"flash-4"`.
+    """
+
+    generation: str
     forward: FlopsPerSecond
     backward: FlopsPerSecond
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Bytes per second of a long stream from and to the device's memory, read and written bytes both counted."""
+
+    bandwidth: BytesPerSecond
     source: Source
 
 
@@ -93,11 +116,14 @@ class Accelerator:
         tdp: Thermal design power of the chip or card.
         sources: Where the figures come from.
         memory_source: Who saw the driver's total, or None where the data sheet is exact.
+        family: One of `FAMILIES`, or empty.
         multiprocessors: Streaming multiprocessors, which share out the tiles of a matrix product; 0 for other chips.
         links: Names of the links it has (`engine.hardware.links`), the fastest first; none for a chip that works alone.
-        ceilings: Measured matrix products, at most one per number format.
+        ceilings: Measured matrix products, at most one per number format. A GeForce card's clock rises above the
+            nominal one that its peaks are given at, so its products may be faster than the peak.
         sustained: Measured products of random data at the power limit, at most one per number format.
-        attention: Measured fused attention, or None.
+        attentions: Measured fused attention, one entry per generation of kernels, the usual one first.
+        stream: A measured stream through the memory, or None.
         rent: Dollars per hour, or None when no price is on record.
         purchase: Dollars, or None when no price is on record.
     """
@@ -111,11 +137,13 @@ class Accelerator:
     tdp: Watts
     sources: tuple[Source, ...]
     memory_source: Source | None = None
+    family: str = ""
     multiprocessors: Count = 0
     links: tuple[str, ...] = ()
     ceilings: tuple[Ceiling, ...] = ()
     sustained: tuple[Sustained, ...] = ()
-    attention: AttentionCeiling | None = None
+    attentions: tuple[AttentionCeiling, ...] = ()
+    stream: Stream | None = None
     rent: Price | None = None
     purchase: Price | None = None
 
@@ -124,11 +152,26 @@ class Accelerator:
         """Memory that programs can allocate: all of it, less what the driver of an NVIDIA GPU keeps."""
         return self.memory_bytes - (DRIVER_RESERVE if self.multiprocessors else 0)
 
+    @property
+    def streaming(self) -> BytesPerSecond:
+        """Bytes per second of long streams: measured if published, else a typical share of the peak bandwidth."""
+        return self.stream.bandwidth if self.stream else STREAM_EFFICIENCY * self.bandwidth
+
+    @property
+    def attention(self) -> AttentionCeiling | None:
+        """Fused attention of the usual generation of kernels, or None when none is published."""
+        return self.attentions[0] if self.attentions else None
+
+    def fused_attention(self, generation: str) -> AttentionCeiling | None:
+        """Fused attention of a generation of kernels (`"flash-3"`), or None when it is not published for the chip."""
+        return next((entry for entry in self.attentions if entry.generation == generation), None)
+
     def peak(self, dtype: str, accumulate: str = "fp32") -> FlopsPerSecond:
-        """Dense peak for operands of `dtype` with the given accumulator.
+        """Dense peak for operands of `dtype` with the given accumulator. All 8-bit floats run at the rate of `"fp8"`.
 
         Raises `EngineError` when the chip has no such mode (a V100 has no bf16).
         """
+        dtype = product_format(dtype)
         for entry in self.peaks:
             if (entry.dtype, entry.accumulate) == (dtype, accumulate):
                 return entry.flops_per_second
@@ -137,7 +180,13 @@ class Accelerator:
 
     def ceiling(self, dtype: str) -> Ceiling | None:
         """The measured matrix-product ceiling for operands of `dtype`, or None when none is published."""
+        dtype = product_format(dtype)
         return next((entry for entry in self.ceilings if entry.dtype == dtype), None)
+
+
+def product_format(dtype: str) -> str:
+    """The name under which the rate of products of `dtype` is on record: `"fp8"` for both 8-bit floats."""
+    return "fp8" if dtype.startswith("fp8-") else dtype
 
 
 @cache
@@ -152,9 +201,10 @@ def accelerator(name: str) -> Accelerator:
     record["links"] = tuple(record.get("links", ()))
     record["ceilings"] = tuple(Ceiling(*_product(entry)) for entry in record.get("ceilings", ()))
     record["sustained"] = tuple(Sustained(*_product(entry)) for entry in record.get("sustained", ()))
-    if "attention" in record:
-        entry = record["attention"]
-        record["attention"] = AttentionCeiling(float(entry["forward"]), float(entry["backward"]), _origin(entry))
+    record["attentions"] = tuple(map(_attention, record.pop("attention", ())))
+    if "stream" in record:
+        entry = record["stream"]
+        record["stream"] = Stream(float(entry["bandwidth_bytes_per_second"]), _origin(entry))
     for deal in ("rent", "purchase"):
         if deal in record:
             record[deal] = _price(record[deal])
@@ -163,6 +213,10 @@ def accelerator(name: str) -> Accelerator:
 
 def _product(entry: dict[str, Any]) -> tuple[str, FlopsPerSecond, str, Source]:
     return entry["dtype"], float(entry["flops_per_second"]), entry["shape"], _origin(entry)
+
+
+def _attention(entry: dict[str, Any]) -> AttentionCeiling:
+    return AttentionCeiling(entry["generation"], float(entry["forward"]), float(entry["backward"]), _origin(entry))
 
 
 def _price(entry: dict[str, Any]) -> Price:

@@ -10,6 +10,7 @@ from engine.core.units import BytesPerSecond, Count, Ratio, Seconds, Traffic
 from engine.hardware.accelerators import Accelerator
 from engine.hardware.links import Link, list_links
 from engine.hardware.links import link as link_by_name
+from engine.hardware.protocols import ring_gather
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +37,55 @@ class Cluster:
 
     def bandwidth(self, *, within_node: bool) -> BytesPerSecond:
         """One-way bytes per second that a device reaches."""
-        return self.inside.achievable if within_node else self.network.achievable * self.network_ports
+        if within_node:
+            return self.inside.peers.bandwidth if self.inside.peers else self.inside.achievable
+        return self.network.achievable * self.network_ports
 
-    def collective(self, size: Traffic, *, within_node: bool) -> tuple[BytesPerSecond, Seconds]:
-        """Bandwidth and latency a hop of a collective over a buffer of `size` bytes.
+    def collective(
+        self, size: Traffic, *, within_node: bool, nodes: Count | None = None, inside: Count | None = None
+    ) -> tuple[BytesPerSecond, Seconds]:
+        """Bandwidth and latency a hop of a ring's collective over a buffer of `size` bytes.
 
-        Where collectives were measured by size, the measured bandwidth, which contains the latency.
+        For `engine.parallel.collectives`: within a node among `inside` devices with `inside - 1` hops; across nodes
+        among one device a node, each with its share of the buffer, with `nodes - 1` hops. Where collectives were
+        measured by size, the bandwidth is the measured one, which contains the latency.
+
+        NCCL gathers and scatters across nodes along rings through all devices that take part. Such a ring brings
+        `(n - 1) / n` of the buffer into every node, where a node's devices could do with `(nodes - 1) / nodes`, and
+        makes `inside - 1` steps in a node for every one between nodes: both are in what is returned.
+
+        Args:
+            size: Bytes of the whole buffer.
+            within_node: Whether the group lies in one node.
+            nodes: Nodes that the group spans; without it, what a device's own link does, whatever the group.
+            inside: Devices of each node that take part, all of them when None.
         """
-        if within_node and self.inside.collective:
-            return self.inside.collective.rate(max(size, 1.0)), 0.0
-        return self.bandwidth(within_node=within_node), self.latency(within_node=within_node)
+        inside = self.node_size if inside is None else inside
+        size = max(size, 1.0)
+        if within_node:
+            return self._within(size, inside)
+        if nodes is None or nodes < 2:
+            return self.bandwidth(within_node=False), self.latency(within_node=False)
+        sent = (nodes - 1) / nodes / (1 - 1 / (inside * nodes))
+        sweep = self.network.collective
+        if sweep:
+            ports = self.network_ports * sent / sweep.devices
+            return sweep.scaled(size, inside * nodes) * ports, 0.0
+        bandwidth = self.bandwidth(within_node=False)
+        if not self.chip.multiprocessors:
+            return bandwidth * sent, self.network.latency + (inside - 1) * self.inside.latency
+        chosen = ring_gather(size, bandwidth * inside, inside, nodes, self.inside.scope, self.network.protocol)
+        return chosen.share * bandwidth * sent, chosen.latency / (nodes - 1)
+
+    def _within(self, size: Traffic, devices: Count) -> tuple[BytesPerSecond, Seconds]:
+        """Bandwidth and latency a hop among devices of one node."""
+        if self.inside.collective:
+            return self.inside.collective.scaled(size, max(devices, 1)), 0.0
+        bandwidth = self.bandwidth(within_node=True)
+        if not self.chip.multiprocessors or devices < 2:
+            return bandwidth, self.inside.latency
+        chosen = ring_gather(size, bandwidth, devices, 1, self.inside.scope, self.inside.protocol)
+        return chosen.share * bandwidth, chosen.latency / (devices - 1)
 
     def latency(self, *, within_node: bool) -> Seconds:
         """Seconds per hop."""

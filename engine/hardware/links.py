@@ -10,17 +10,18 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cache
 from math import log
-from typing import Literal
+from typing import Any, Literal
 
 from engine.core.records import Source, read_record, record_names, take_sources
-from engine.core.units import Bytes, BytesPerSecond, Ratio, Seconds, Traffic
+from engine.core.units import Bytes, BytesPerSecond, Count, Ratio, Seconds, Traffic
 
 Scope = Literal["node", "host", "network"]
 
-TYPICAL_EFFICIENCY: Ratio = 0.8
+TYPICAL_EFFICIENCY: dict[Scope, Ratio] = {"node": 0.8, "host": 0.8, "network": 0.94}
 """Share of a link's one-way rate that large transfers reach where nothing was measured.
 
-Measured: 0.78 to 0.88 on NVLink 3, NVLink 4 and PCIe 5 (see the records' `measured`).
+Measured: 0.76 to 0.88 on NVLink 3, 4 and 5 and PCIe 5, and 0.91 to 0.96 on InfiniBand HDR and NDR and EFA (see the
+records' `measured`).
 """
 
 
@@ -40,11 +41,15 @@ class Sweep:
         sizes: Bytes of the buffer, ascending.
         rates: Bytes per second of one device in one direction at those sizes.
         source: Who measured.
+        devices: Devices of each node that took part.
+        nodes: Nodes.
     """
 
     sizes: tuple[Bytes, ...]
     rates: tuple[BytesPerSecond, ...]
     source: Source
+    devices: Count = 8
+    nodes: Count = 1
 
     def rate(self, size: Traffic) -> BytesPerSecond:
         """Bus bandwidth at a size: straight lines between the logarithms, in proportion to the size below the first."""
@@ -56,6 +61,14 @@ class Sweep:
         above = bisect_right(sizes, size)
         share = log(size / sizes[above - 1]) / log(sizes[above] / sizes[above - 1])
         return float(rates[above - 1] * (rates[above] / rates[above - 1]) ** share)
+
+    def scaled(self, size: Traffic, devices: Count) -> BytesPerSecond:
+        """Bus bandwidth at a size among another number of devices.
+
+        A ring of n devices sends pieces of an n-th of the buffer in steps whose number grows with n: its bus bandwidth
+        depends on the piece alone.
+        """
+        return self.rate(max(size * self.devices * self.nodes / devices, 1.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +83,9 @@ class Link:
         latency: Seconds per hop of a collective.
         measured: A published measurement, or None.
         collective: Published collectives by size, or None.
+        peers: A published collective among devices that have only this link, large, where it differs from `measured`,
+            a transfer between a device and its host; or None.
+        protocol: The one protocol of collectives that the fabric can do, or empty (`engine.hardware.protocols`).
         sources: Where the figures come from.
     """
 
@@ -81,11 +97,13 @@ class Link:
     measured: Measured | None
     collective: Sweep | None
     sources: tuple[Source, ...]
+    peers: Measured | None = None
+    protocol: str = ""
 
     @property
     def achievable(self) -> BytesPerSecond:
         """One-way bytes per second that large transfers reach: measured if published, else a typical share."""
-        return self.measured.bandwidth if self.measured else TYPICAL_EFFICIENCY * self.bandwidth
+        return self.measured.bandwidth if self.measured else TYPICAL_EFFICIENCY[self.scope] * self.bandwidth
 
 
 @cache
@@ -93,25 +111,31 @@ def link(name: str) -> Link:
     """The link called `name`, e.g. `link("nvlink-4")`. Raises `EngineError` for an unknown name."""
     record = read_record("links", name)
     sources = take_sources(record, f"links/{name}")
-    measured = None
-    if "measured" in record:
-        entry = dict(record["measured"])
-        measured = Measured(float(entry.pop("bandwidth_bytes_per_second")), Source(**entry))
     collective = None
     if "collective" in record:
         entry = dict(record["collective"])
         sizes, rates = tuple(entry.pop("bytes")), tuple(map(float, entry.pop("bandwidth_bytes_per_second")))
-        collective = Sweep(sizes, rates, Source(**entry))
+        devices, nodes = entry.pop("devices", 8), entry.pop("nodes", 1)
+        collective = Sweep(sizes, rates, Source(**entry), devices, nodes)
     return Link(
         name=name,
         title=record["title"],
         scope=record["scope"],
         bandwidth=float(record["bandwidth_bytes_per_second"]),
         latency=float(record["latency_seconds"]),
-        measured=measured,
+        measured=_measured(record.get("measured")),
         collective=collective,
         sources=sources,
+        peers=_measured(record.get("peers")),
+        protocol=record.get("protocol", ""),
     )
+
+
+def _measured(entry: dict[str, Any] | None) -> Measured | None:
+    if entry is None:
+        return None
+    entry = dict(entry)
+    return Measured(float(entry.pop("bandwidth_bytes_per_second")), Source(**entry))
 
 
 def list_links() -> tuple[str, ...]:

@@ -14,7 +14,6 @@ from engine.core.errors import require_positive
 from engine.core.units import Bytes, BytesPerSecond, Count, Flops, FlopsPerByte, Seconds
 from engine.hardware.accelerators import Accelerator
 from engine.parallel.collectives import all_to_all
-from engine.time.roofline import STREAM_EFFICIENCY
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ class Recommender:
         require_at_least("batch", batch, 1)
         require_at_least("devices", devices, 1)
         arithmetic = 3 * self.forward_flops * batch / devices / chip.peak(dtype)
-        lookup = self.lookup_bytes(batch) / devices / (STREAM_EFFICIENCY * chip.bandwidth)
+        lookup = self.lookup_bytes(batch) / devices / chip.streaming
         # Every sample's rows are sent to the device that trains on it, and their gradients back.
         exchanged = 2 * batch / devices * len(self.rows) * self.width * 4
         return StepBounds(arithmetic, lookup, all_to_all(exchanged, devices, link))

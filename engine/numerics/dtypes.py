@@ -42,6 +42,7 @@ UINT8 = DType("uint8", 8)
 BOOL = DType("bool", 8)  # PyTorch stores a boolean in a byte
 
 _BY_NAME = {d.name: d for d in (FP64, FP32, TF32, FP16, BF16, FP8_E4M3, FP8_E5M2, INT64, INT32, INT8, UINT8, BOOL)}
+_BY_NAME["fp8"] = FP8_E4M3  # accelerators state one rate for both 8-bit floats; E4M3 is the one of forward products
 
 
 def dtype(name: str) -> DType:

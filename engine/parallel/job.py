@@ -25,6 +25,7 @@ from engine.memory.static import stage_parameters
 from engine.models.transformer import Transformer
 from engine.parallel import collectives, pipeline_parallel, tensor_parallel
 from engine.parallel.data_parallel import BUCKET_BYTES
+from engine.parallel.multi_node import group_all_reduce
 from engine.time.compiled import streaming
 from engine.time.step import StepPlan, StepTime, head_again_flops, step_plan
 
@@ -219,19 +220,9 @@ def _tensor_seconds(c: Setup, stage: Stage, busy: Seconds) -> tuple[Seconds, Sec
     again = c.checkpointing.kind == "full"
     extra = 2 * (stage.first + stage.last)
     count = tensor_parallel.all_reduces_per_layer(again) * stage.blocks + extra
-    sent = count * _all_reduce(size, t, _cluster(c))
+    sent = count * group_all_reduce(size, t, _cluster(c))
     # Cut into t pieces, the first cannot hide: nothing has been computed that it could send, or it is waited for.
     return sent, max(sent - busy, sent / t) if c.layout.overlap_tensor else sent
-
-
-def _all_reduce(size: Traffic, devices: Count, cluster: Cluster) -> Seconds:
-    """Seconds to sum a buffer over neighbors: inside a node, or inside nodes first and then between them."""
-    inside = min(devices, cluster.node_size)
-    if devices == inside:
-        return collectives.all_reduce(size, devices, *cluster.collective(size, within_node=True))
-    near, near_latency = cluster.collective(size, within_node=True)
-    far, far_latency = cluster.collective(size / inside, within_node=False)
-    return collectives.hierarchical_all_reduce(size, inside, devices // inside, near, far, near_latency, far_latency)
 
 
 def _pipeline_seconds(c: Setup) -> Seconds:
@@ -323,7 +314,7 @@ def _group(c: Setup, size: Traffic, message: Traffic) -> Seconds:
     message = min(message, size)
     seconds = collectives.all_gather(size, inside, *cluster.collective(message, within_node=True))
     if nodes > 1:
-        bandwidth, latency = cluster.collective(message, within_node=False)
+        bandwidth, latency = cluster.collective(message, within_node=False, nodes=nodes, inside=inside)
         steps = latency * max(size / message, 1.0)
         seconds = max(seconds, collectives.all_gather(size / inside, nodes, bandwidth, steps))
     return seconds

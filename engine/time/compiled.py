@@ -24,17 +24,27 @@ from engine.time.gemm import (
     Rows,
     deep_product,
     gemm_seconds,
+    pipeline_depth,
     row_product,
     sustained,
 )
-from engine.time.roofline import STREAM_EFFICIENCY
 
-ATTENTION_SHARES: tuple[Ratio, Ratio] = (0.73, 0.63)
+ATTENTION_SHARES: dict[str, tuple[Ratio, Ratio]] = {"data-center": (0.73, 0.63), "geforce": (1.0, 0.94)}
 """Shares of the dense peak that fused attention reaches forward and backward at head size 128, if none is on record.
 
-FlashAttention-2's best on an A100 (arXiv 2307.08691); Hopper's are on record and lower, 335 and 322 of 989 TFLOP/s.
+Data center, and chips of no family: FlashAttention-2's best on an A100 (arXiv 2307.08691); Hopper's are on record and
+lower, 335 and 322 of 989 TFLOP/s. GeForce: 173 of 165 TFLOP/s forward on an RTX 4090, above the peak at the nominal
+clock (github.com/ROCm/flash-attention, issue 27); backward, not published, is 77 of 82 TFLOP/s forward on an RTX A5000,
+whose multiprocessors are those of a GeForce card (github.com/gpu-mode/ring-attention, issue 10).
 """
 
+EXPONENTIAL_SHARES: dict[str, Ratio] = {"data-center": 1 / 3, "geforce": 1 / 12}
+"""Seconds of a score's exponential over those of its products at head size 128.
+
+A multiprocessor computes 16 exponentials a clock (CUDA C++ programming guide, arithmetic instructions), and 2,048 FLOPs
+of 16-bit products on an A100, on a GeForce card with fp32 sums 512: exponentials hide four times better. There head
+size 64 is no slower than 128: 173 TFLOP/s on an RTX 4090, as above.
+"""
 
 ATTENTION_GENERATION_SPEEDUP = 2
 """FlashAttention-2 over FlashAttention. Source: Dao 2023, arXiv 2307.08691, abstract."""
@@ -42,11 +52,12 @@ ATTENTION_GENERATION_SPEEDUP = 2
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A matrix product: its shape, the rate of its format, and its traffic in seconds."""
+    """A matrix product: its shape, the rate of its format, its traffic in seconds, and what its pipeline is worth."""
 
     shape: RowProduct | DeepProduct | Matmul
     rate: FlopsPerSecond
     traffic: Polynomial
+    depth: Count
 
     def arithmetic(self, batch: Count, sequence: Count, rows: Rows, units: Count) -> Seconds:
         """Seconds of arithmetic alone; `rows` are the tokens."""
@@ -56,7 +67,7 @@ class Product:
             return self.shape.seconds(rows.count, rows.math)
         p = self.shape
         m, n, k, count = (size(batch, sequence) for size in (p.m, p.n, p.k, p.count))
-        return gemm_seconds(m, n, k, self.rate, units, count)
+        return gemm_seconds(m, n, k, self.rate, units, count, depth=self.depth)
 
 
 CountedProduct = tuple[Product, tuple[tuple[Phase, Count], ...]]
@@ -121,22 +132,26 @@ def compile_work(c: Setup, head_size: Count, kernels: Mapping[Phase, Iterable[Ke
 
 def streaming(chip: Accelerator) -> BytesPerSecond:
     """Bytes per second of long streams."""
-    return STREAM_EFFICIENCY * chip.bandwidth
+    return chip.streaming
 
 
 def attention_rate(c: Setup, head_size: Count, dtype: str, phase: Phase) -> FlopsPerSecond:
     """FLOPs per second of fused attention. A smaller head leaves more exponentials per product."""
     peak = c.chip.peak(dtype)
-    measured = c.chip.attention if dtype in SIXTEEN_BIT else None
-    forward, backward = (peak * share for share in ATTENTION_SHARES)
+    generation = f"flash-{c.attention.generation}"
+    measured = (c.chip.fused_attention(generation) or c.chip.attention) if dtype in SIXTEEN_BIT else None
+    family = c.chip.family or "data-center"
+    forward, backward = (peak * share for share in ATTENTION_SHARES[family])
     if measured:
         forward, backward = measured.forward, measured.backward
     full = backward if phase == "backward" else forward
     if c.attention.generation == 1:
         full = full / ATTENTION_GENERATION_SPEEDUP
-    # One exponential per score takes about a third of the time of its products at head size 128.
-    rate = full * (1 + 1 / 3) / (1 + 128 / (3 * head_size)) if head_size < 128 else full
-    return min(rate, peak)
+    exponentials = EXPONENTIAL_SHARES[family]
+    if head_size < 128:
+        full = full * (1 + exponentials) / (1 + exponentials * 128 / head_size)
+    # Formats without fused attention on record: their products are no faster in it than alone.
+    return min(full, peak if dtype in SIXTEEN_BIT else sustained(c.chip, dtype))
 
 
 def _gather(c: Setup, head_size: Count, kernels: list[Kernel], products: dict[Product, Counter[Phase]]) -> PhaseWork:
@@ -150,8 +165,9 @@ def _gather(c: Setup, head_size: Count, kernels: list[Kernel], products: dict[Pr
         launches += kernel.count
         traffic = polynomial(kernel.bytes, 1 / rate)
         if kernel.product is not None:
-            sustained_rate = sustained(c.chip, _format(c, kernel))
-            product = Product(_shape(c.chip, kernel.product, sustained_rate), sustained_rate, traffic)
+            form = _format(c, kernel)
+            kept, depth = sustained(c.chip, form), pipeline_depth(form)
+            product = Product(_shape(c.chip, kernel.product, kept, depth), kept, traffic, depth)
             products.setdefault(product, Counter())[kernel.phase] += kernel.count
         elif kernel.kind == "attention":
             rounded = attention_rate(c, head_size, _format(c, kernel), kernel.phase)
@@ -175,14 +191,14 @@ def _format(c: Setup, kernel: Kernel) -> str:
     return "tf32" if name == "fp32" and c.precision.product_format == "tf32" else name.partition("-")[0]
 
 
-def _shape(chip: Accelerator, product: Matmul, rate: FlopsPerSecond) -> RowProduct | DeepProduct | Matmul:
+def _shape(chip: Accelerator, product: Matmul, rate: FlopsPerSecond, depth: Count) -> RowProduct | DeepProduct | Matmul:
     """A product over tokens made ready for many evaluations; others stay as they are."""
     units = chip.multiprocessors
     if product.count != as_size(1):
         return product
     if product.m == TOKENS:
-        return row_product(_constant(product.n), _constant(product.k), rate, units)
-    return deep_product(_constant(product.m), _constant(product.n), rate, units)
+        return row_product(_constant(product.n), _constant(product.k), rate, units, depth)
+    return deep_product(_constant(product.m), _constant(product.n), rate, units, depth)
 
 
 def _constant(size: Size) -> Count:

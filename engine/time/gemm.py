@@ -6,6 +6,15 @@ quantization: the last wave of tiles leaves multiprocessors idle. Depth: every t
 a short sum does not pay back. A batch of 33 is slower than 32 only when it starts a new tile or a new wave: warps of
 32 threads have nothing to do with the batch.
 
+What is not here: a penalty for dimensions that are no multiple of 8. NVIDIA's guide and arXiv 2401.14489 show one for
+16-bit products on a V100 and an A100, in figures without numbers to take. The numbers that are published need none:
+odd squares on an RTX 4090, a third slower than even ones, start a new wave of tiles, and are met within 9 %
+(github.com/pytorch/pytorch, issue 181718; `tests/engine/time/test_product_curves.py`); 8193 x 2501 x 5008 on an H100
+is as fast as with its sizes padded (github.com/meta-pytorch/float8_experimental, pull request 145). Libraries of
+earlier years did pay: 384 products of 1024 x 140 x 1024 ran at 12 TFLOP/s in bf16 and 54 in fp16 with CUDA 11.6, at 86
+with 11.7, and at 132 with 128 for 140 (github.com/pytorch/pytorch, issue 83272), so runs before 2022 with such heads
+are slower than here.
+
 Source: NVIDIA, "Matrix Multiplication Background User's Guide", sections Tile Quantization and Wave Quantization.
 """
 
@@ -17,21 +26,48 @@ from functools import cache
 
 from engine.core.arrays import Numbers, ceil, maximum, minimum, numbers, require_at_least, where
 from engine.core.units import Bytes, Count, Flops, FlopsPerSecond, Ratio, Seconds
-from engine.hardware.accelerators import Accelerator
-from engine.numerics.dtypes import dtype
-from engine.time.roofline import STREAM_EFFICIENCY
+from engine.hardware.accelerators import Accelerator, product_format
+from engine.numerics.dtypes import BF16
+from engine.numerics.dtypes import dtype as element
 
-TYPICAL_CEILING: Ratio = 0.83
-"""Share of the dense peak that the best product reaches where nothing was published.
+TYPICAL_SHARES: dict[str, dict[str, tuple[Ratio, Ratio]]] = {
+    "data-center": {"fp32": (0.83, 0.80), "tf32": (0.71, 0.67), "16-bit": (0.78, 0.70), "fp8": (0.74, 0.69)},
+    "geforce": {"fp32": (0.63, 0.59), "tf32": (0.98, 0.97), "16-bit": (0.98, 0.97), "fp8": (1.00, 0.97)},
+}
+"""Shares of the dense peak that a product reaches where none is published: the best one, and one on random data.
 
-The mean of what was: A100 SXM 0.869 and PCIe 0.811, GH200 0.838, H100 0.803 (the records' `ceilings`).
+The means over the cards of a family whose products are published, a card above its peak counted as 1 (the records'
+`ceilings` and `sustained`); no GeForce card's FP8 product on random data is published, so that is the 16-bit share.
+GeForce cards run 16-bit products with fp32 sums at half the tensor cores' rate, which memory, clocks and power keep up
+with. Chips of no family, and formats without a row, take the data centers' 16-bit share.
 """
 
 SIXTEEN_BIT = ("bf16", "fp16")
 """Formats whose products run in the same units at the same rate."""
 
-PIPELINE_DEPTH: Count = 128
-"""Elements of the sum that filling and draining a tile's pipeline is worth: four stages of 32. An assumption."""
+STAGES: Count = 4
+"""Stages of a tile's pipeline, each of which loads a step of the sum. An assumption."""
+
+PIPELINE_BYTES = STAGES * 64
+"""Bytes along the sum that filling and draining a tile's pipeline is worth.
+
+Stages of 64 bytes, 32 elements of 16 bits, stand in the names of cuBLAS's and CUTLASS's kernels (`64x64_32x6`: tiles of
+64 x 64, steps of 32, six stages; github.com/pytorch/pytorch, issue 181718). A sum is worked off in such steps, so that
+heads of 108 take the time of 128.
+
+128 elements of 16 bits, 256 of 8: products in FP8, whose tiles are as deep in bytes, pay as many bytes.
+"""
+
+PIPELINE_DEPTH: Count = PIPELINE_BYTES // 2
+"""Elements of 16 bits that `PIPELINE_BYTES` are."""
+
+PRODUCT_START: Seconds = 1.5e-6
+"""Seconds that a product takes besides its tiles' work: the first loads from memory, and writing the last results.
+
+With the gap of 1.5 between two kernels, what 16 published curves of products by size ask for
+(`tests/engine/time/test_product_curves.py`): a mean error of 7 %, against 13 % without start and gap and with the same
+depth for all formats. Only products that take some ten microseconds notice.
+"""
 
 SPLIT_DEPTH: Count = 1024
 """A sum is split among multiprocessors only into parts at least this deep. An assumption."""
@@ -50,9 +86,19 @@ class Tile:
 
 
 TILES = (Tile(128, 256, 1.0), Tile(128, 128, 0.95), Tile(64, 64, 0.55))
-"""Tiles that a library chooses from; rates relative to the largest, after figure 8 of NVIDIA's guide."""
+"""Tiles that a library chooses from; rates relative to the largest, after figure 8 of NVIDIA's guide.
+
+An RTX 4090 runs square products of 2,056 and 2,072, for which cuBLAS takes tiles of 64 x 64, at 0.57 and 0.54 of one of
+2,040 with tiles of 128 x 128. Source: github.com/pytorch/pytorch, issue 181718.
+"""
 
 TILE_HEIGHTS = tuple(sorted({tile.m for tile in TILES}))
+
+
+def typical_shares(chip: Accelerator, dtype: str) -> tuple[Ratio, Ratio]:
+    """Shares of the dense peak of the best product and of one on random data (`TYPICAL_SHARES`)."""
+    shares = TYPICAL_SHARES.get(chip.family, TYPICAL_SHARES["data-center"])
+    return shares.get(product_format(dtype), shares["16-bit"])
 
 
 def ceiling(chip: Accelerator, dtype: str) -> FlopsPerSecond:
@@ -68,30 +114,41 @@ def ceiling(chip: Accelerator, dtype: str) -> FlopsPerSecond:
     measured, peak = chip.ceiling(dtype), chip.peak(dtype)
     if measured is None and dtype in SIXTEEN_BIT:
         measured = next((entry for entry in chip.ceilings if entry.dtype in SIXTEEN_BIT), None)
-    return min(measured.flops_per_second, peak) if measured else TYPICAL_CEILING * peak
+    return min(measured.flops_per_second, peak) if measured else typical_shares(chip, dtype)[0] * peak
 
 
 def sustained(chip: Accelerator, dtype: str) -> FlopsPerSecond:
     """FLOPs per second that a product without quantization keeps up on real data at the power limit.
 
     The published product's rate over this model's own efficiency at its shape, so that tiles, waves and depth are not
-    counted twice; never above the ceiling, and the ceiling where no such product is published.
+    counted twice; never above the ceiling. Where no such product is published, the ceiling if that is, else a typical
+    share of the dense peak.
 
     Args:
         chip: The accelerator.
-        dtype: Operand format. The 16-bit formats share tensor cores and so a record.
+        dtype: Operand format. The 16-bit formats share tensor cores and so a record, as do the 8-bit floats.
 
     Raises:
         EngineError: The chip has no such mode.
     """
     best = ceiling(chip, dtype)
-    alike = SIXTEEN_BIT if dtype in SIXTEEN_BIT else (dtype,)
+    alike = SIXTEEN_BIT if dtype in SIXTEEN_BIT else (product_format(dtype),)
     found = next((entry for entry in chip.sustained if entry.dtype in alike), None)
     if found is None:
-        return best
+        if any(entry.dtype in alike for entry in chip.ceilings):
+            return best
+        return typical_shares(chip, dtype)[1] * chip.peak(dtype)
     m, n, k = found.sizes
-    efficiency = 2 * m * n * k / gemm_seconds(m, n, k, 1.0, chip.multiprocessors)
-    return min(best, found.flops_per_second / efficiency)
+    flops = 2 * m * n * k
+    working = flops / found.flops_per_second - (PRODUCT_START if chip.multiprocessors else 0.0)
+    tiled = _tiled_seconds(m, n, k, 1.0, chip.multiprocessors, 1, TILES, pipeline_depth(dtype))
+    return min(best, tiled / working)
+
+
+@cache
+def pipeline_depth(dtype: str) -> Count:
+    """Elements of the sum that filling and draining a tile's pipeline is worth, for operands of `dtype`."""
+    return PIPELINE_BYTES * 8 // element(dtype).bits
 
 
 def tile_quantization(m: Count, n: Count, tile: Tile) -> Ratio:
@@ -115,6 +172,7 @@ def gemm_seconds(
     count: Count = 1,
     *,
     tiles: tuple[Tile, ...] = TILES,
+    depth: Count = PIPELINE_DEPTH,
 ) -> Seconds:
     """Seconds of `count` products of (m, k) by (k, n), bound by arithmetic, with the best tile.
 
@@ -128,33 +186,56 @@ def gemm_seconds(
         multiprocessors: Units that share the tiles; 0 for a chip without such units: nothing is quantized.
         count: Independent products in one launch.
         tiles: Tiles to choose from.
+        depth: Elements of the sum that a tile's pipeline is worth (`pipeline_depth`).
     """
+    if multiprocessors == 0:
+        return 2 * count * m * n * k / rate
+    return _tiled_seconds(m, n, k, rate, multiprocessors, count, tiles, depth) + PRODUCT_START
+
+
+def _tiled_seconds(
+    m: Count,
+    n: Count,
+    k: Count,
+    rate: FlopsPerSecond,
+    multiprocessors: Count,
+    count: Count,
+    tiles: tuple[Tile, ...],
+    pipeline: Count,
+) -> Seconds:
+    """Seconds of the tiles' work alone, with the best tile; in proportion to 1 / rate."""
     if multiprocessors == 0:
         return 2 * count * m * n * k / rate
     best: Seconds | None = None
     for tile in tiles:
         grid = count * ceil(m / tile.m) * ceil(n / tile.n)
-        depth = _depth(grid, k, multiprocessors)
-        seconds = depth * _wave(tile, rate, multiprocessors)
+        seconds = _depth(grid, k, multiprocessors, pipeline) * _wave(tile, rate, multiprocessors)
         best = seconds if best is None else minimum(best, seconds)
     assert best is not None
     return best
 
 
-def _depth(grid: float, k: Count, multiprocessors: Count) -> float:
+def _depth(grid: float, k: Count, multiprocessors: Count, pipeline: Count) -> float:
     """Elements of the sum that the busiest multiprocessor works through, pipeline included."""
-    whole_waves = ceil(grid / multiprocessors) * (k + PIPELINE_DEPTH)
+    whole_waves = ceil(grid / multiprocessors) * (whole_steps(k, pipeline) + pipeline)
     # Few tiles with deep sums: the sums are cut so that all multiprocessors share them, and added up afterwards.
-    shared = maximum(grid * k / multiprocessors, SPLIT_DEPTH) + 2 * PIPELINE_DEPTH
+    shared = maximum(grid * k / multiprocessors, SPLIT_DEPTH) + 2 * pipeline
     splits = (k >= 2 * SPLIT_DEPTH) & (grid < 2 * multiprocessors)
     return where(splits, minimum(whole_waves, shared), whole_waves)
+
+
+def whole_steps(k: Count, pipeline: Count) -> float:
+    """The depth of a sum in whole steps of a tile's pipeline that is worth `pipeline` elements."""
+    step = pipeline // STAGES
+    return ceil(k / step) * step
 
 
 def gemm_rate(m: Count, n: Count, k: Count, chip: Accelerator, dtype: str, count: Count = 1) -> FlopsPerSecond:
     """Achievable FLOPs per second of a shape on a chip, arithmetic alone (see `engine.time.roofline` for traffic)."""
     for what, value in (("m", m), ("n", n), ("k", k), ("count", count)):
         require_at_least(what, value, 1)
-    seconds = gemm_seconds(m, n, k, sustained(chip, dtype), chip.multiprocessors, count)
+    rate, depth = sustained(chip, dtype), pipeline_depth(dtype)
+    seconds = gemm_seconds(m, n, k, rate, chip.multiprocessors, count, depth=depth)
     return 2 * count * m * n * k / seconds
 
 
@@ -197,15 +278,20 @@ class RowProduct:
 
     columns: Count
     scale: Seconds
+    start: Seconds = PRODUCT_START
 
     def seconds(self, rows: Rows) -> Seconds:
         """Seconds of one product."""
-        return rows[self.columns] * self.scale
+        return rows[self.columns] * self.scale + self.start
 
 
-def row_product(n: Count, k: Count, rate: FlopsPerSecond, multiprocessors: Count) -> RowProduct:
+def row_product(
+    n: Count, k: Count, rate: FlopsPerSecond, multiprocessors: Count, depth: Count = PIPELINE_DEPTH
+) -> RowProduct:
     """A `RowProduct` for n columns and depth k (sums are not split: the rows are many)."""
-    return RowProduct(n, (k + PIPELINE_DEPTH if multiprocessors else k) / rate)
+    if multiprocessors == 0:
+        return RowProduct(n, k / rate, start=0.0)
+    return RowProduct(n, (whole_steps(k, depth) + depth) / rate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,20 +306,25 @@ class DeepProduct:
     splits: bool
     per_depth: Seconds
     pipeline: Count = PIPELINE_DEPTH
+    start: Seconds = PRODUCT_START
 
     def seconds(self, depth: Count, math: Numbers) -> Seconds:
         """Seconds of one product over `depth`; `math` comes from `engine.core.arrays.numbers`."""
-        whole: float = self.waves * (depth + self.pipeline)
+        step = self.pipeline // STAGES
+        steps = math.ceil_division(depth, step) * step if step else depth
+        whole: float = self.waves * (steps + self.pipeline)
         if self.splits:
-            shared = math.maximum(self.grid_per_unit * depth, SPLIT_DEPTH) + 2 * PIPELINE_DEPTH
+            shared = math.maximum(self.grid_per_unit * depth, SPLIT_DEPTH) + 2 * self.pipeline
             whole = math.where(depth >= 2 * SPLIT_DEPTH, math.minimum(whole, shared), whole)
-        return whole * self.per_depth
+        return whole * self.per_depth + self.start
 
 
-def deep_product(m: Count, n: Count, rate: FlopsPerSecond, multiprocessors: Count) -> DeepProduct:
+def deep_product(
+    m: Count, n: Count, rate: FlopsPerSecond, multiprocessors: Count, depth: Count = PIPELINE_DEPTH
+) -> DeepProduct:
     """A `DeepProduct` for a result of m by n."""
     if multiprocessors == 0:
-        return DeepProduct(1, 1.0, False, 2 * m * n / rate, pipeline=0)
+        return DeepProduct(1, 1.0, False, 2 * m * n / rate, pipeline=0, start=0.0)
 
     def prepared(tile: Tile) -> DeepProduct:
         grid = math.ceil(m / tile.m) * math.ceil(n / tile.n)
@@ -242,6 +333,7 @@ def deep_product(m: Count, n: Count, rate: FlopsPerSecond, multiprocessors: Coun
             grid / multiprocessors,
             grid < 2 * multiprocessors,
             _wave(tile, rate, multiprocessors),
+            depth,
         )
 
     return min((prepared(tile) for tile in TILES), key=lambda product: product.seconds(8192, numbers()))
@@ -253,10 +345,15 @@ def _wave(tile: Tile, rate: FlopsPerSecond, multiprocessors: Count) -> Seconds:
 
 
 def product_bytes(m: Count, n: Count, k: Count, form: str = "bf16") -> Bytes:
-    """Bytes of an (m, k) by (k, n) product that reads both factors and writes the result once."""
+    """Bytes of an (m, k) by (k, n) product that reads both factors and writes the result once.
+
+    The result has the operands' format, and 16 bits where they have 8: what is added up is not rounded to 8 bits.
+    """
     for what, value in (("m", m), ("n", n), ("k", k)):
         require_at_least(what, value, 1)
-    return dtype(form).bytes(m * k + k * n + m * n)
+    operands = element(form)
+    result = operands if operands.bits > 8 else BF16
+    return operands.bytes(m * k + k * n) + result.bytes(m * n)
 
 
 def product_seconds(m: Count, n: Count, k: Count, chip: Accelerator, form: str = "bf16") -> Seconds:
@@ -274,7 +371,8 @@ def product_seconds(m: Count, n: Count, k: Count, chip: Accelerator, form: str =
     Raises:
         EngineError: A size below one, or a format that the chip does not have.
 
-    Source: as above and, for the traffic, `engine.time.roofline.STREAM_EFFICIENCY`.
+    Source: as above and, for the traffic, the chip's `streaming`.
     """
-    traffic = product_bytes(m, n, k, form) / (STREAM_EFFICIENCY * chip.bandwidth)
-    return maximum(gemm_seconds(m, n, k, sustained(chip, form), chip.multiprocessors), traffic)
+    traffic = product_bytes(m, n, k, form) / chip.streaming
+    arithmetic = gemm_seconds(m, n, k, sustained(chip, form), chip.multiprocessors, depth=pipeline_depth(form))
+    return maximum(arithmetic, traffic)

@@ -10,18 +10,11 @@ from typing import Any, Literal
 
 from engine.config.setup import Setup, as_setup, stage_sections
 from engine.core.arrays import maximum, minimum, require_above_zero, require_at_least
-from engine.core.units import Bytes, BytesPerSecond, Count, Flops, FlopsPerByte, FlopsPerSecond, Ratio, Seconds, Traffic
+from engine.core.units import Bytes, BytesPerSecond, Count, Flops, FlopsPerByte, FlopsPerSecond, Seconds, Traffic
 from engine.graph.kernels import Kernel, Phase
 from engine.hardware.accelerators import Accelerator
 from engine.models.transformer import Transformer
 from engine.time.phases import phase_kernels
-
-STREAM_EFFICIENCY: Ratio = 0.9
-"""Share of the memory's peak rate that a long, regular stream reaches.
-
-BabelStream reports 0.90 to 0.93 on V100, A100 and H100 (Deakin et al. 2018, "Evaluating attainable memory bandwidth
-of parallel programming models via BabelStream", and its repository's results).
-"""
 
 
 @dataclass(frozen=True, slots=True)

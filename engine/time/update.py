@@ -11,7 +11,6 @@ from engine.config.layout import Stage
 from engine.config.setup import Setup
 from engine.core.units import Bytes, BytesPerSecond, Count, Seconds
 from engine.memory.static import stage_parameters, static_tensors
-from engine.time.roofline import STREAM_EFFICIENCY
 
 PLAIN = Update("fused")
 """An update that changes nothing about what the optimizer holds."""
@@ -39,7 +38,7 @@ def update_time(c: Setup, stage: Stage) -> tuple[Seconds, Count]:
     launches = 1 if fused else FOREACH_LAUNCHES
     if quantized or c.update.in_backward or c.update.kind == "for-loop":
         launches *= sum(p.count for p in stage_parameters(stage))
-    return update_bytes(c, stage, fused=fused) / (STREAM_EFFICIENCY * c.chip.bandwidth), launches
+    return update_bytes(c, stage, fused=fused) / c.chip.streaming, launches
 
 
 @lru_cache(maxsize=4096)

@@ -10,7 +10,7 @@ import pytest
 
 from engine.core.errors import EngineError
 from engine.core.records import Source
-from engine.hardware.accelerators import Accelerator, accelerator, list_accelerators
+from engine.hardware.accelerators import FAMILIES, STREAM_EFFICIENCY, Accelerator, accelerator, list_accelerators
 from engine.hardware.links import Link, link, list_links
 from engine.hardware.storage import Storage, list_storage, storage
 
@@ -30,10 +30,13 @@ def every_source() -> list[tuple[str, Source]]:
     for entry in ACCELERATORS:
         found += [(entry.name, ceiling.source) for ceiling in entry.ceilings]
         found += [(entry.name, sustained.source) for sustained in entry.sustained]
-        found += [(entry.name, entry.attention.source)] if entry.attention else []
+        found += [(entry.name, attention.source) for attention in entry.attentions]
+        found += [(entry.name, entry.stream.source)] if entry.stream else []
         found += [(entry.name, price.source) for price in (entry.rent, entry.purchase) if price]
         found += [(entry.name, entry.memory_source)] if entry.memory_source else []
-    return found + [(entry.name, entry.measured.source) for entry in LINKS if entry.measured]
+    for wire in LINKS:
+        found += [(wire.name, reached.source) for reached in (wire.measured, wire.peers, wire.collective) if reached]
+    return found
 
 
 def test_every_figure_has_an_address_and_a_date_not_in_the_future() -> None:
@@ -74,8 +77,36 @@ def test_peaks_have_the_ratios_of_dense_arithmetic(chip: Accelerator) -> None:
 
 @pytest.mark.parametrize("chip", ACCELERATORS, ids=lambda chip: chip.name)
 def test_measured_ceilings_lie_below_the_dense_peak_and_not_at_a_sparse_one(chip: Accelerator) -> None:
+    # A GeForce card's clock rises above the nominal one of its peaks. In fp32 without tensor cores, half of its units
+    # are shared with integers.
+    lowest, highest = (0.45, 1.2) if chip.family == "geforce" else (0.5, 1.0)
     for ceiling in chip.ceilings:
-        assert 0.5 < ceiling.flops_per_second / chip.peak(ceiling.dtype) <= 1
+        assert lowest < ceiling.flops_per_second / chip.peak(ceiling.dtype) <= highest
+
+
+@pytest.mark.parametrize("chip", ACCELERATORS, ids=lambda chip: chip.name)
+def test_gpus_of_a_data_center_and_geforce_cards_say_their_family(chip: Accelerator) -> None:
+    assert (chip.family == "geforce") == ("GeForce" in chip.title)
+    assert chip.family in ("", *FAMILIES)
+
+
+def test_a_stream_through_the_memory_reaches_81_to_92_percent_of_its_peak() -> None:
+    shares = [entry.stream.bandwidth / entry.bandwidth for entry in ACCELERATORS if entry.stream]
+    assert min(shares) > 0.81
+    assert max(shares) < 0.92
+    assert sum(shares) / len(shares) == pytest.approx(STREAM_EFFICIENCY, abs=0.005)
+    assert accelerator("h200").streaming == 4.15e12
+    assert accelerator("v100-16").streaming == STREAM_EFFICIENCY * 900e9
+
+
+def test_fused_attention_is_recorded_by_generation_the_usual_one_first() -> None:
+    h100 = accelerator("h100-sxm")
+    assert h100.attention == h100.fused_attention("flash-2")
+    newer, older = h100.fused_attention("flash-3"), h100.fused_attention("flash-2")
+    assert newer is not None
+    assert older is not None
+    assert newer.forward > older.forward
+    assert h100.fused_attention("flash-4") is None
 
 
 @pytest.mark.parametrize(
@@ -105,14 +136,14 @@ def test_what_a_chip_keeps_up_on_random_data_is_below_its_best_product() -> None
     measured = [(chip, entry) for chip in ACCELERATORS for entry in chip.sustained]
     assert len(measured) >= 5
     for chip, entry in measured:
-        assert entry.flops_per_second < chip.peak(entry.dtype)
+        assert entry.flops_per_second < (1.2 if chip.family == "geforce" else 1) * chip.peak(entry.dtype)
         best = chip.ceiling(entry.dtype)
         if best:
-            assert entry.flops_per_second < best.flops_per_second
+            assert entry.flops_per_second <= best.flops_per_second
 
 
 def test_fused_attention_is_slower_backward_than_forward() -> None:
-    measured = [chip.attention for chip in ACCELERATORS if chip.attention]
+    measured = [entry for chip in ACCELERATORS for entry in chip.attentions]
     assert measured
     assert all(entry.backward < entry.forward for entry in measured)
 
@@ -141,6 +172,19 @@ def test_small_random_reads_get_a_small_part_of_a_disk() -> None:
     assert disk.read_rate(4096, 10_000) == disk.random_reads * 4096
 
 
+def test_fewer_devices_send_larger_pieces_of_the_same_buffer() -> None:
+    sweep = link("nvlink-4").collective
+    assert sweep is not None
+    assert sweep.scaled(2**20, 8) == sweep.rate(2**20)
+    assert sweep.scaled(2**20, 4) == sweep.rate(2**21)
+
+
+def test_cards_that_meet_over_the_host_share_it() -> None:
+    bus = link("pcie-5-x16")
+    assert bus.peers is not None
+    assert bus.peers.bandwidth < bus.achievable / 1.5
+
+
 def test_small_collectives_reach_a_small_part_of_a_link() -> None:
     sweep = link("nvlink-3").collective
     assert sweep is not None
@@ -158,7 +202,8 @@ def test_measured_collectives_never_take_less_time_for_more_bytes_nor_beat_the_w
     assert sweep is not None
     assert len(sweep.sizes) == len(sweep.rates)
     assert sorted(set(sweep.sizes)) == list(sweep.sizes)
-    assert max(sweep.rates) <= entry.achievable * 1.001
+    # Between nodes it is a node's devices together.
+    assert max(sweep.rates) <= entry.achievable * (sweep.devices if sweep.nodes > 1 else 1) * 1.001
     seconds = [sweep.sizes[0] * 2**i / 8 / sweep.rate(sweep.sizes[0] * 2**i / 8) for i in range(30)]
-    # Below a megabyte times are all latency, and measured times scatter by 3 %.
-    assert all(later >= 0.97 * earlier for earlier, later in pairwise(seconds))
+    # Below a megabyte times are all latency, and measured times scatter by 3 to 11 %.
+    assert all(later >= 0.89 * earlier for earlier, later in pairwise(seconds))

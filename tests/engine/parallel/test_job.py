@@ -193,7 +193,7 @@ def test_every_further_micro_batch_reads_and_writes_the_gradients_once_more() ->
     work = job(megatron_gpt(24, 2304, 24))
     one, nine = (job_time(work, Layout(micro_batches=m), SELENE, 1) for m in (1, 9))
     gradients = 4 * work.model.parameters
-    streaming = 0.9 * SELENE.chip.bandwidth
+    streaming = SELENE.chip.streaming
     assert nine.update - one.update == pytest.approx(8 * 3 * gradients / streaming, rel=1e-3)
     assert nine.compute == pytest.approx(9 * one.compute)
 
@@ -203,7 +203,7 @@ def test_a_metric_of_the_logits_passes_over_14_bytes_a_logit_and_only_where_the_
     for layout, shards in ((Layout(), 1), (Layout(tensor=2), 2)):
         plain, measured = (job_time(job(gpt, metrics=count), layout, SELENE, 4) for count in (0, 2))
         logits = 4 * 2048 * 51200 / shards
-        assert measured.compute - plain.compute == pytest.approx(2 * 14 * logits / (0.9 * SELENE.chip.bandwidth))
+        assert measured.compute - plain.compute == pytest.approx(2 * 14 * logits / SELENE.chip.streaming)
     piped = Layout(pipeline=4, micro_batches=64)
     first_is_slowest = [job_time(job(gpt, metrics=count), piped, SELENE, 4).total for count in (0, 2)]
     assert first_is_slowest[1] > first_is_slowest[0]
@@ -213,7 +213,7 @@ def test_sharded_gradients_are_copied_and_divided_before_they_are_sent() -> None
     work = job(megatron_gpt(24, 2304, 24), framework="torch", mode="bf16")
     idle = Cluster(replace(SELENE.chip, multiprocessors=0), 8, SELENE.inside, SELENE.network)
     step = job_time(work, Layout(data=8, zero=3), idle, 4)
-    copied = 4 * 2 * work.model.parameters / (0.9 * SELENE.chip.bandwidth)
+    copied = 4 * 2 * work.model.parameters / SELENE.chip.streaming
     assert copied < step.data < 2.5 * copied
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,17 @@ from hypothesis import strategies as st
 
 from engine.core.arrays import numbers
 from engine.core.errors import EngineError
-from engine.hardware.accelerators import Accelerator, accelerator, list_accelerators
+from engine.hardware.accelerators import FAMILIES, Accelerator, Ceiling, Sustained, accelerator, list_accelerators
 from engine.time.gemm import (
+    SIXTEEN_BIT,
     TILES,
+    TYPICAL_SHARES,
     Rows,
     ceiling,
     deep_product,
     gemm_rate,
     gemm_seconds,
+    pipeline_depth,
     product_bytes,
     product_seconds,
     row_product,
@@ -29,7 +33,12 @@ from engine.time.gemm import (
 from engine.time.roofline import least_seconds
 
 CHIPS = [chip for name in list_accelerators() if (chip := accelerator(name)).multiprocessors]
+FAMOUS = [accelerator(name) for name in ("v100-32", "a100-80", "h100-sxm", "b200", "rtx-4090")]
+H100 = accelerator("h100-sxm")
+WIDE = (6400, 1600)
+"""Columns and depth of the first product of GPT-2 XL's MLP."""
 dimension = st.integers(1, 60_000)
+side = st.integers(1, 20_000)
 
 
 @given(chip=st.sampled_from(CHIPS), m=dimension, n=dimension, k=dimension, count=st.integers(1, 64))
@@ -46,7 +55,8 @@ def test_the_published_best_shape_comes_near_its_published_rate(name: str) -> No
     best = chip.ceiling("bf16")
     assert best is not None
     m, n, k = (int(size) for size in best.shape.split("x"))
-    assert 0.85 * best.flops_per_second < gemm_rate(m, n, k, chip, "bf16") <= best.flops_per_second
+    # A B200 keeps up a smaller part of its best product than others do.
+    assert (0.78 if name == "b200" else 0.85) < gemm_rate(m, n, k, chip, "bf16") / best.flops_per_second <= 1
 
 
 @pytest.mark.parametrize("name", ["a100-80", "h100-sxm", "v100-16"])
@@ -54,9 +64,64 @@ def test_a_product_of_random_data_takes_as_long_as_published_neither_quantized_t
     name: str,
 ) -> None:
     chip = accelerator(name)
-    (measured,) = chip.sustained
-    assert gemm_rate(*measured.sizes, chip, measured.dtype) == pytest.approx(measured.flops_per_second)
-    assert measured.flops_per_second < sustained(chip, measured.dtype) <= ceiling(chip, measured.dtype)
+    for measured in chip.sustained:
+        assert gemm_rate(*measured.sizes, chip, measured.dtype) == pytest.approx(measured.flops_per_second, rel=0.01)
+        assert measured.flops_per_second <= sustained(chip, measured.dtype) <= ceiling(chip, measured.dtype)
+
+
+def test_a_geforce_card_above_its_peak_at_the_nominal_clock_counts_as_at_the_peak() -> None:
+    chip = accelerator("rtx-5090")
+    best = chip.ceiling("bf16")
+    assert best is not None
+    assert best.flops_per_second > chip.peak("bf16")
+    assert ceiling(chip, "bf16") == sustained(chip, "bf16") == chip.peak("bf16")
+
+
+def published_shares(family: str, dtypes: tuple[str, ...], *, kept: bool) -> dict[tuple[float, str], float]:
+    """Rates over peaks, at most 1, of a family's published products; one that several records share counts once."""
+    chips = [chip for chip in CHIPS if chip.family == family]
+    tables: list[tuple[Accelerator, tuple[Ceiling | Sustained, ...]]] = [
+        (chip, chip.sustained if kept else chip.ceilings) for chip in chips
+    ]
+    return {
+        (entry.flops_per_second, entry.source.url): min(entry.flops_per_second / chip.peak(entry.dtype), 1.0)
+        for chip, table in tables
+        for entry in table
+        if entry.dtype in dtypes
+    }
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("kind", ["fp32", "tf32", "16-bit", "fp8"])
+def test_typical_shares_are_the_means_of_what_is_published_for_the_family(family: str, kind: str) -> None:
+    dtypes = SIXTEEN_BIT if kind == "16-bit" else (kind,)
+    for position, kept in enumerate((False, True)):
+        shares = published_shares(family, dtypes, kept=kept)
+        if shares:
+            assert TYPICAL_SHARES[family][kind][position] == pytest.approx(fmean(shares.values()), abs=0.006)
+
+
+def test_both_8_bit_floats_have_the_rate_of_fp8_and_pay_for_as_many_bytes_of_pipeline() -> None:
+    h100 = accelerator("h100-sxm")
+    assert sustained(h100, "fp8-e4m3") == sustained(h100, "fp8-e5m2") == sustained(h100, "fp8")
+    assert pipeline_depth("fp8") == 2 * pipeline_depth("bf16") == 4 * pipeline_depth("fp32")
+    assert 1.7 < gemm_rate(8192, 8192, 8192, h100, "fp8") / gemm_rate(8192, 8192, 8192, h100, "bf16") < 2
+
+
+@pytest.mark.parametrize("name", ["rtx-4060", "rtx-5080", "h100-pcie"])
+def test_fp8_without_a_published_product_takes_its_familys_share(name: str) -> None:
+    chip = accelerator(name)
+    assert chip.ceiling("fp8") is None
+    assert sustained(chip, "fp8") == TYPICAL_SHARES[chip.family]["fp8"][1] * chip.peak("fp8")
+
+
+@pytest.mark.parametrize("name", ["a100-80", "h100-sxm", "rtx-4090"])
+def test_scores_over_heads_of_108_cost_more_per_flop_than_over_96_and_128(name: str) -> None:
+    chip = accelerator(name)
+    rates = {head: gemm_rate(2048, 2048, head, chip, "bf16", count=64) for head in (96, 108, 128)}
+    assert rates[108] < min(rates[96], rates[128])
+    seconds = {head: 2 * 64 * 2048 * 2048 * head / rate for head, rate in rates.items()}
+    assert seconds[108] == pytest.approx(seconds[128])
 
 
 def test_16_bit_formats_share_their_tensor_cores_records() -> None:
@@ -144,13 +209,6 @@ def test_bad_sizes_are_refused() -> None:
         gemm_rate(0, 1, 1, accelerator("h200"), "bf16")
 
 
-FAMOUS = [accelerator(name) for name in ("v100-32", "a100-80", "h100-sxm", "b200", "rtx-4090")]
-H100 = accelerator("h100-sxm")
-WIDE = (6400, 1600)
-"""Columns and depth of the first product of GPT-2 XL's MLP."""
-side = st.integers(1, 20_000)
-
-
 @given(chip=st.sampled_from(FAMOUS), m=side, n=side, k=side)
 def test_no_product_beats_the_roofline(chip: Accelerator, m: int, n: int, k: int) -> None:
     least = least_seconds(2 * m * n * k, product_bytes(m, n, k, "fp16"), chip.peak("fp16"), chip.bandwidth)
@@ -160,7 +218,7 @@ def test_no_product_beats_the_roofline(chip: Accelerator, m: int, n: int, k: int
 def test_few_rows_wait_for_the_weights_and_many_for_arithmetic() -> None:
     n, k = WIDE
     few, many = 32, 8192
-    assert product_seconds(few, n, k, H100) == product_bytes(few, n, k) / (0.9 * H100.bandwidth)
+    assert product_seconds(few, n, k, H100) == product_bytes(few, n, k) / H100.streaming
     assert product_seconds(many, n, k, H100) == pytest.approx(2 * many * n * k / gemm_rate(many, n, k, H100, "bf16"))
 
 
@@ -175,5 +233,5 @@ def test_the_bytes_are_those_of_three_matrices() -> None:
 
 
 def test_a_product_without_rows_is_refused() -> None:
-    with pytest.raises(EngineError, match="m"):
+    with pytest.raises(EngineError, match="m 0 is not allowed; it must be a finite number of at least 1"):
         product_seconds(0, 3, 5, H100)

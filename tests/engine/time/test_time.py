@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.config.setup import Setup, setup
 from engine.core.errors import EngineError
 from engine.hardware.accelerators import accelerator, list_accelerators
 from engine.models.transformer import model
-from engine.time.step import StepTime, batch_curve, step_plan, step_time
+from engine.time.step import StepTime, step_plan, step_time
 
 GPUS = [name for name in list_accelerators() if {"fp16", "fp32"} <= {p.dtype for p in accelerator(name).peaks}]
 MODELS = ["gpt2", "gpt2-medium", "gpt2-xl"]
@@ -20,18 +21,18 @@ MODELS = ["gpt2", "gpt2-medium", "gpt2-xl"]
 configurations = st.fixed_dictionaries(
     {
         "model": st.sampled_from(MODELS),
-        "chip": st.sampled_from(GPUS),
-        "mode": st.sampled_from(["fp32", "fp16", "amp-fp16", "mixed"]),
+        "gpu": st.sampled_from(GPUS),
+        "precision": st.sampled_from(["fp32", "fp16", "amp-fp16", "mixed"]),
         "attention": st.sampled_from(["flash", "standard"]),
-        "policy": st.sampled_from(["none", "selective", "full", "every:4"]),
-        "rule": st.sampled_from(["sgd", "momentum", "adam", "adamw"]),
-        "fused": st.booleans(),
+        "checkpointing": st.sampled_from(["none", "selective", "full", "every:4"]),
+        "optimizer": st.sampled_from(["sgd", "momentum", "adam", "adamw"]),
+        "execution": st.sampled_from(["eager", "compiled"]),
     }
 )
 
 
 def at(configuration: dict[str, Any], batch: int, sequence: int, accumulate: int = 1) -> StepTime:
-    return step_time(batch=batch, sequence=sequence, accumulate=accumulate, **configuration)
+    return step_time(setup(batch=batch, sequence=sequence, accumulate=accumulate, **configuration))
 
 
 @settings(max_examples=150, deadline=None)
@@ -39,7 +40,7 @@ def at(configuration: dict[str, Any], batch: int, sequence: int, accumulate: int
 def test_a_step_is_never_faster_than_its_flops_or_its_bytes(
     configuration: dict[str, Any], batch: int, sequence: int
 ) -> None:
-    step, chip = at(configuration, batch, sequence), accelerator(configuration["chip"])
+    step, chip = at(configuration, batch, sequence), accelerator(configuration["gpu"])
     # A causal kernel may skip half of attention; everything else must be done.
     linear = 6 * (model(configuration["model"]).block_parameters) * batch * sequence
     assert step.total >= linear / step.peak
@@ -77,8 +78,8 @@ def test_a_larger_batch_takes_no_less_time_and_a_second_micro_batch_less_than_a_
 @settings(max_examples=60, deadline=None)
 @given(configuration=configurations, batch=st.integers(1, 64))
 def test_checkpointing_costs_time_and_only_recompute(configuration: dict[str, Any], batch: int) -> None:
-    plain = at({**configuration, "policy": "none"}, batch, 512)
-    full = at({**configuration, "policy": "full"}, batch, 512)
+    plain = at({**configuration, "checkpointing": "none"}, batch, 512)
+    full = at({**configuration, "checkpointing": "full"}, batch, 512)
     assert plain.recompute == 0 < full.recompute
     assert full.forward == plain.forward
     assert plain.hardware_flops < full.hardware_flops
@@ -89,7 +90,7 @@ def test_checkpointing_costs_time_and_only_recompute(configuration: dict[str, An
 @given(configuration=configurations)
 def test_a_plan_takes_arrays_and_gives_what_scalars_give(configuration: dict[str, Any]) -> None:
     batches: Any = np.array([1, 2, 3, 17, 64, 200])
-    plan = step_plan(**configuration)
+    plan = step_plan(setup(**configuration))
     swept = plan(batches, 384)
     for name in ("total", "compute", "memory", "mfu", "hfu", "tokens_per_second"):
         expected = [getattr(plan(int(b), 384), name) for b in batches]
@@ -97,8 +98,8 @@ def test_a_plan_takes_arrays_and_gives_what_scalars_give(configuration: dict[str
 
 
 def test_utilization_rises_with_the_batch_and_levels_off() -> None:
-    curve = batch_curve(step_plan("gpt2-xl", "h100-sxm", execution="compiled"), (1, 2, 4, 8, 16, 32), 1024)
-    mfu = [step.mfu for step in curve]
+    plan = step_plan(setup("gpt2-xl", "h100-sxm", precision="bf16", execution="compiled"))
+    mfu = [plan(batch, 1024).mfu for batch in (1, 2, 4, 8, 16, 32)]
     assert mfu == sorted(mfu)
     assert mfu[-1] - mfu[-2] < mfu[1] - mfu[0]
 
@@ -143,8 +144,9 @@ def test_published_throughputs_are_met_within_20_percent(
 
 
 def test_v100_has_no_bf16_and_small_chips_still_have_a_time() -> None:
-    with pytest.raises(EngineError, match="v100-16 has no peak for 'bf16'"):
-        step_time("gpt2", "v100-16", 1, 1024)
+    with pytest.raises(EngineError, match="precision 'bf16' is not allowed on v100-16, which has no bf16"):
+        step_time("gpt2", "v100-16", 1, 1024, precision="bf16")
+    assert step_time("gpt2", "v100-16", 1, 1024) == step_time("gpt2", "v100-16", 1, 1024, precision="amp-fp16")
     assert step_time("gpt2", "phone", 1, 128, precision="fp32").total > 0.1
     tiny = step_time("gpt2", "microcontroller", 1, 16, precision="fp32")
     assert tiny.bound_by == "compute"
@@ -156,9 +158,9 @@ def test_v100_has_no_bf16_and_small_chips_still_have_a_time() -> None:
         ({"batch": 0}, "batch 0 is not allowed"),
         ({"sequence": 2048}, "sequence 2048 is too long; gpt2 allows at most 1024"),
         ({"accumulate": 0}, "accumulate 0 is not allowed"),
-        ({"policy": "lots"}, "checkpointing 'lots' is unknown"),
+        ({"checkpointing": "lots"}, "checkpointing 'lots' is unknown"),
     ],
 )
 def test_bad_input_is_one_line(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(EngineError, match=message):
-        step_time(**{"model": "gpt2", "chip": "h200", "batch": 1, "sequence": 1024, **arguments})
+        step_time("gpt2", "h200", **{"batch": 1, "sequence": 1024, **arguments})

@@ -1,0 +1,66 @@
+"""All-reduce of a group of devices on a cluster, in one node or across several, as NCCL runs it.
+
+Across nodes, NCCL sums along a ring through all devices of all nodes, or up and down a pair of trees over the nodes
+that are chains inside them: a hierarchical all-reduce whose phases run at the same time on different pieces. It takes
+what its model of latency and bandwidth says is faster. Large sums over three nodes and more go around a ring, two nodes
+and small sums take trees.
+
+Source: `engine.hardware.protocols`; for the trees of two nodes, which cross the network with half of what a ring does,
+github.com/NVIDIA/nccl, issue 209.
+"""
+
+from __future__ import annotations
+
+from math import ceil, log2
+
+from engine.core.errors import EngineError, require_positive
+from engine.core.units import Count, Seconds, Traffic
+from engine.hardware.cluster import Cluster
+from engine.hardware.protocols import TREE
+from engine.parallel.collectives import all_reduce, all_reduce_factor, ring_all_reduce
+
+
+def group_all_reduce(size: Traffic, devices: Count, cluster: Cluster) -> Seconds:
+    """Seconds until `devices` devices, as many to a node as fit, hold the sum of `size` bytes each.
+
+    What a tensor-parallel group larger than a node should use: its nodes' devices share the network.
+
+    Args:
+        size: Bytes of the buffer on every device.
+        devices: Devices of the group; beyond one node, whole nodes.
+        cluster: The devices and their links.
+
+    Raises:
+        EngineError: A group that fills no whole number of nodes.
+    """
+    require_positive("devices", devices)
+    inside = min(devices, cluster.node_size)
+    if devices % inside:
+        raise EngineError(
+            f"group of {devices} devices does not fill nodes of {inside}; allowed: at most {inside}, or a multiple"
+        )
+    nodes = devices // inside
+    if nodes == 1:
+        return all_reduce(size, inside, *cluster.collective(size, within_node=True, inside=inside))
+    bandwidth, latency = cluster.collective(size, within_node=False, nodes=nodes, inside=inside)
+    # A ring scatters and gathers; what a device sends over the network stands for the whole ring.
+    around = ring_all_reduce(size / inside, nodes, bandwidth, latency)
+    slowest_inside = ring_all_reduce(size, inside, cluster.bandwidth(within_node=True))
+    ring = max(around, slowest_inside)
+    if cluster.network.collective or not cluster.chip.multiprocessors:
+        return ring
+    return min(ring, tree_across_nodes(size, inside, nodes, cluster))
+
+
+def tree_across_nodes(size: Traffic, inside: Count, nodes: Count, cluster: Cluster) -> Seconds:
+    """Seconds of an all-reduce along a pair of trees over nodes, each a chain of `inside` devices in its node."""
+    wire = inside * cluster.bandwidth(within_node=False) * (2 if nodes == 2 else 1)
+    reachable = min(wire, cluster.bandwidth(within_node=True))
+    volume = all_reduce_factor(inside * nodes) * size
+    return min(
+        protocol.start
+        + 2 * ((inside - 1) * protocol.step(cluster.inside.scope) + ceil(log2(nodes)) * protocol.network)
+        + volume / min(protocol.share * reachable, protocol.cap)
+        for protocol in TREE
+        if not cluster.network.protocol or protocol.name == cluster.network.protocol
+    )
