@@ -16,6 +16,7 @@ from engine.answers.assumptions import assumptions, hourly_price
 from engine.answers.expected import Expected, expected, features
 from engine.calibration import Features
 from engine.config.setup import Setup, as_setup, require_sequence, stage_sections
+from engine.core.arrays import numbers
 from engine.core.errors import require_positive
 from engine.core.sizes import Size
 from engine.core.units import Bytes, Count, Dollars, Flops, Joules, PerSecond, Ratio, Seconds, Watts
@@ -88,16 +89,18 @@ class JobStep:
     Attributes:
         step_s: Seconds.
         tokens_per_s: Tokens per second of all devices together.
-        mfu: Model FLOPs by the rule `6 N + 12 L h T` over what all devices could do at their dense peak.
-        hfu: The same with what is computed again.
+        mfu: Model FLOPs by the rule `6 N + 12 L h T` over what all devices could do at their dense peak. None where
+            that passes 1: the rule counts all T² scores, of which causal kernels skip up to half, and means nothing
+            for a step that is mostly attention.
+        hfu: The same with what is computed again; None likewise.
         bound_by: What most of the step goes to: `"compute"`, `"memory"`, `"launch"`, `"communication"`, `"bubble"` or
             `"offload"`.
     """
 
     step_s: Seconds
     tokens_per_s: PerSecond
-    mfu: Ratio
-    hfu: Ratio
+    mfu: Ratio | None
+    hfu: Ratio | None
     bound_by: str
 
 
@@ -190,7 +193,7 @@ class EstimatePlan:
             StepFlops(
                 self.model_flops(batch, sequence) * micro_batches, self.hardware_flops(batch, sequence) * micro_batches
             ),
-            JobStep(total, rate, time.mfu, time.hfu, time.bound_by),
+            JobStep(total, rate, _meaningful(time.mfu), _meaningful(time.hfu), time.bound_by),
             self.power / rate,
             None if self.price is None else self.price / rate,
             memory.device_total <= memory.capacity,
@@ -249,6 +252,13 @@ def step_function(c: Setup) -> Callable[[Count, Count], StepTime | JobTime]:
     from engine.parallel.job import job_plan
 
     return job_plan(c)
+
+
+def _meaningful(utilization: Ratio) -> Ratio | None:
+    """A utilization, or None above 1; in a sweep, not a number."""
+    if hasattr(utilization, "shape"):
+        return numbers(utilization).where(utilization <= 1, utilization, float("nan"))
+    return utilization if utilization <= 1 else None
 
 
 def memory_bytes(c: Setup, account: MemoryLedger) -> MemoryBytes:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from engine.cli.options import answer, configuration_parser, output_is_json, print_json, read_any
-from engine.cli.tables import Cell, gigabytes, heading, number, table
+from engine.cli.tables import Cell, gigabytes, heading, number, percent, table
 
 if TYPE_CHECKING:
     from engine.answers.estimate import Estimate, MemoryBytes
@@ -70,8 +70,8 @@ def render(asked: Setup | ImageSetup, found: Estimate) -> Iterator[str]:
     rows: list[tuple[str, str | Cell, str]] = [
         ("time", Cell(number(time.step_s * 1000), "strong"), f"ms, bound by {time.bound_by}"),
         ("throughput", number(time.tokens_per_s), "tokens/s of the whole job"),
-        ("MFU", f"{time.mfu:.1%}", "6 N + 12 L h T a token over the dense peak"),
-        ("HFU", f"{time.hfu:.1%}", "the same with what is computed again"),
+        ("MFU", percent(time.mfu), "%: 6 N + 12 L h T a token over the dense peak"),
+        ("HFU", percent(time.hfu), "%: the same with what is computed again"),
         ("model", number(flops.model_per_step / 1e12), "TFLOP"),
         ("hardware", number(flops.hardware_per_step / 1e12), "TFLOP"),
         ("energy", number(found.energy_j_per_token * 1000), "mJ per token"),

@@ -199,7 +199,12 @@ STEP = (
         "update rule (adamw)",
     ),
     Option("--attention", "attention", one_of("standard", "flash"), "attention kernels (flash)"),
-    Option("--attention-generation", "attention_generation", whole(1, 2), "of the flash kernels: 1 or 2 (2)"),
+    Option(
+        "--attention-generation",
+        "attention_generation",
+        whole(1, 4),
+        "of flash: 1, 2; 3, 4 on some GPUs (2)",
+    ),
     Option(
         "--checkpointing", "checkpointing", counted("every", "none", "selective", "full"), "what is recomputed (none)"
     ),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from engine.cli.errors import UsageError
 from engine.cli.estimate import title
 from engine.cli.options import answer, output_is_json, print_json
-from engine.cli.tables import Cell, Row, gigabytes, heading, number, table
+from engine.cli.tables import Cell, Row, gigabytes, heading, number, percent, table
 from engine.cli.vary import Axis, Variant, variants, varied_parser
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _row(one: Variant, found: Estimate) -> Row:
         Cell("yes", "good") if found.fits else Cell("no", "over"),
         number(found.time.step_s * 1000),
         number(found.time.tokens_per_s),
-        f"{found.time.mfu:.1%}".removesuffix("%"),
+        percent(found.time.mfu),
         found.time.bound_by,
     )
 
@@ -73,7 +73,7 @@ def _flat(record: dict[str, Any]) -> dict[str, Any]:
     for name, value in record.items():
         if isinstance(value, dict):
             prefix = "" if name == "options" else f"{name}."
-            flat |= {f"{prefix}{inner}": entry for inner, entry in value.items()}
+            flat |= {f"{prefix}{inner}": entry for inner, entry in _flat(value).items()}
         else:
             flat[name] = value
     return flat

@@ -78,6 +78,11 @@ def gigabytes(size: float) -> str:
     return f"{size / 1e9:,.2f}"
 
 
+def percent(share: float | None) -> str:
+    """A share in percent with one decimal; a dash where there is none."""
+    return "-" if share is None else f"{100 * share:.1f}"
+
+
 def number(value: float) -> str:
     """A number with about four digits that matter, and separators where it is long."""
     size = abs(value)

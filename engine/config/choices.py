@@ -17,7 +17,7 @@ Execution = Literal["eager", "compiled"]
 Runtime = Literal["none", "deepspeed"]
 
 ATTENTION_KERNELS = ("flash", "standard")
-ATTENTION_GENERATIONS = (1, 2)
+ATTENTION_GENERATIONS = (1, 2, 3, 4)
 UPDATES = ("foreach", "for-loop", "fused")
 OFFLOADS = ("none", "optimizer", "gradients")
 FRAMEWORKS = ("torch", "megatron")
@@ -31,7 +31,8 @@ class Attention:
 
     Attributes:
         kernel: `"flash"` fuses attention, `"standard"` keeps the T x T probabilities.
-        generation: Of the fused kernel: 1 is FlashAttention as first published, 2 its successor, twice as fast.
+        generation: Of the fused kernel: 1 is FlashAttention as first published, 2 its successor, twice as fast; 3 and 4
+            are for the chips that have them on record.
     """
 
     kernel: AttentionKernel = "flash"
@@ -41,7 +42,7 @@ class Attention:
         if self.kernel not in ATTENTION_KERNELS:
             raise one_of("attention", self.kernel, ATTENTION_KERNELS)
         if self.generation not in ATTENTION_GENERATIONS:
-            raise EngineError(f"attention_generation {self.generation!r} is unknown; allowed: 1, 2")
+            raise EngineError(f"attention_generation {self.generation!r} is unknown; allowed: 1, 2, 3, 4")
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,7 +226,7 @@ def setup(
         precision: A name from `list_precisions()`; autocast in the chip's 16-bit format when None.
         optimizer: A name from `list_optimizers()`.
         attention: `"flash"` or `"standard"`.
-        attention_generation: Of the fused kernel, 1 or 2.
+        attention_generation: Of the fused kernel, 1 or 2, or 3 or 4 on the chips that have it on record.
         checkpointing: `"none"`, `"selective"`, `"full"` or `"every:K"`.
         loss: `"full"`, or `"chunked:K"` to compute logits and loss in K pieces of the sequence.
         metrics: Cross-entropies computed from the logits besides the loss.
@@ -321,6 +321,8 @@ def require_possible(c: Setup) -> None:
         raise EngineError(f"dropout {c.dropout!r} is not allowed; it must be at least 0 and below 1")
     if c.framework.backend == "cuda":
         require_formats(c.chip, c.precision)
+    if (generation := c.attention.generation) > 2 and c.chip.fused_attention(f"flash-{generation}") is None:
+        raise EngineError(f"attention_generation {generation} is not allowed on {c.chip.name}; allowed: 1, 2")
     if c.framework.by_hand and c.precision.autocast:
         raise EngineError(
             f"precision {c.precision.name!r} is not allowed with framework megatron, which keeps 16-bit weights; "

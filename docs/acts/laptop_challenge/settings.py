@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
-from engine import GB, Layout, model, training_memory
+from engine import GB, Setup, model, setup, training_memory
 from engine.memory import MemoryLedger
 from engine.numerics.formats import FP16, FP32, FloatFormat
 from plugins import live
 
 GPT2_XL = model("gpt2-xl")
+LAPTOP = "rtx-4060"
 BUDGET = 8 * GB
 """What the box says. The driver reports a little more; that remains for the screen."""
 OPTIMIZERS = {"adam": "Adam", "momentum": "Momentum", "sgd": "SGD"}
@@ -54,6 +55,26 @@ class Setting:
         return Setting(self.precision, self.optimizer, self.checkpointing, self.chunked, self.batch)
 
     @property
+    def training(self) -> Setup:
+        """The same for the engine: flash attention, full sequences, PyTorch's fused update."""
+        eight = self.eight_bit and self.optimizer == "adam"
+        return setup(
+            GPT2_XL,
+            LAPTOP,
+            self.batch,
+            optimizer="adamw-8bit" if eight else self.optimizer,
+            precision=self.precision,
+            checkpointing="full" if self.checkpointing else "none",
+            loss=f"chunked:{CHUNKS}" if self.chunked else "full",
+            optimizer_in_backward=self.in_backward,
+            # Updates during backward keep no gradients, so there are none to move to the host.
+            offload="optimizer" if self.in_backward and self.offload == "gradients" else self.offload,
+            update="fused",
+            dp=self.laptops,
+            zero=3 if self.laptops > 1 else 0,
+        )
+
+    @property
     def trains(self) -> bool:
         """Whether the format in which weights are updated keeps an everyday update."""
         return not update_format(self.precision).update_vanishes(WEIGHT, -RATE * GRADIENT)
@@ -84,21 +105,8 @@ def update_format(precision: str) -> FloatFormat:
 
 @cache
 def ledger(setting: Setting) -> MemoryLedger:
-    """The engine's account: flash attention, full sequences, PyTorch's fused update."""
-    eight = setting.eight_bit and setting.optimizer == "adam"
-    return training_memory(
-        GPT2_XL,
-        optimizer="adamw-8bit" if eight else setting.optimizer,
-        precision=setting.precision,
-        batch=setting.batch,
-        checkpointing="full" if setting.checkpointing else "none",
-        loss=f"chunked:{CHUNKS}" if setting.chunked else "full",
-        optimizer_in_backward=setting.in_backward,
-        # Updates during backward keep no gradients, so there are none to move to the host.
-        offload="optimizer" if setting.in_backward and setting.offload == "gradients" else setting.offload,
-        update="fused",
-        layout=Layout(data=setting.laptops, zero=3 if setting.laptops > 1 else 0),
-    )
+    """The engine's account."""
+    return training_memory(setting.training)
 
 
 def need(setting: Setting) -> int:

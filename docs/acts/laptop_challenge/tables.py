@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine import GB
-from engine.hardware.links import link
+from engine import GB, link, step_time
 from engine.numerics.formats import FP16, FP32
-from engine.time.step import step_time
 from engine.training.dynamics import convergence
 from plugins import live
 
@@ -16,6 +14,7 @@ from .settings import (
     BUDGET,
     GPT2_XL,
     GRADIENT,
+    LAPTOP,
     LAPTOPS,
     OPTIMIZERS,
     PRECISIONS,
@@ -89,7 +88,7 @@ def levers_table(setting: Setting) -> live.Table:
     """What every lever frees from here, and what it costs."""
     half = FP16.vanishing_threshold(WEIGHT)
     steps = convergence("sgd").steps / convergence("adam").steps
-    slower = step_time(GPT2_XL, "rtx-4060", 1, precision="amp-bf16", checkpointing="full", optimizer="sgd")
+    slower = step_time(GPT2_XL, LAPTOP, 1, checkpointing="full", optimizer="sgd")
     again = slower.hardware_flops / slower.model_flops - 1
     rows = [
         lever(setting, "Mixed precision", "an FP32 copy of the weights, loss scaling", precision="mixed"),

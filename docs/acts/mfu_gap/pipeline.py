@@ -10,10 +10,9 @@ from dataclasses import dataclass, fields
 from functools import cache
 from itertools import product
 
-from engine import GB, accelerator, model, training_memory
+from engine import GB, Setup, accelerator, model, setup, step_time, training_memory
 from engine.memory import MemoryLedger
-from engine.time.step import step_time
-from engine.training.pipeline import Iteration, StageTimes
+from engine.training import Iteration, StageTimes
 from plugins import live
 
 GPT2_XL, A100 = model("gpt2-xl"), accelerator("a100-80")
@@ -28,19 +27,6 @@ SOURCE_FIRST = {"data": 0.40, "transfer": 0.25, "compute": 0.35}
 SOURCE_SECOND = {"data": 0.05, "transfer": 0.20, "compute": 0.75}
 SOURCE_BATCH_RULE = ((16, 0.60), (32, 0.70), (256, 0.90))
 """The source on batch and hardware utilization: 60 to 70 percent at 16 to 32, over 90 at 256."""
-STEP = step_time(GPT2_XL, A100, BASE_BATCH, SEQUENCE, precision="amp-bf16", optimizer="adam")
-CHECKPOINTED = step_time(GPT2_XL, A100, BASE_BATCH, SEQUENCE, precision="amp-bf16", optimizer="adam", checkpointing=POLICY)
-TF32_STEP = step_time(GPT2_XL, A100, BASE_BATCH, SEQUENCE, optimizer="adam", precision="tf32")
-RECOMPUTE = CHECKPOINTED.hardware_flops / STEP.model_flops - 1
-"""Arithmetic that checkpointing adds, as a share of the step's."""
-UNIT = STEP.compute / SOURCE_FIRST["compute"]
-"""Seconds of the first profile's step: its compute share is the engine's time for the matrix products."""
-HAND_OVER = (
-    SOURCE_SECOND["data"]
-    / (1 - SOURCE_SECOND["data"])
-    * (SOURCE_FIRST["transfer"] / 2 + SOURCE_FIRST["compute"] * (1 + RECOMPUTE))
-)
-"""The part of loading that no prefetching hides, so that the second profile keeps the source's 5 percent."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +37,18 @@ class Setting:
     precision: str = "fp32"
     checkpointing: bool = False
     batch: int = BASE_BATCH
+
+    def training(self, sequence: int = SEQUENCE) -> Setup:
+        """The same for the engine. Prefetching is none of its business: it costs neither memory nor arithmetic."""
+        return setup(
+            GPT2_XL,
+            A100,
+            self.batch,
+            sequence,
+            optimizer="adam",
+            precision=MODES[self.precision],
+            checkpointing=POLICY if self.checkpointing else "none",
+        )
 
     def changes_to(self, other: Setting) -> list[str]:
         """What to move to get the other setting, in words."""
@@ -65,6 +63,19 @@ class Setting:
 
 SETTINGS = tuple(Setting(*values) for values in product((False, True), MODES, (False, True), BATCHES))
 START = Setting()
+STEP = step_time(Setting(precision="mixed").training())
+CHECKPOINTED = step_time(Setting(precision="mixed", checkpointing=True).training())
+TF32_STEP = step_time(GPT2_XL, A100, BASE_BATCH, SEQUENCE, optimizer="adam", precision="tf32")
+RECOMPUTE = CHECKPOINTED.hardware_flops / STEP.model_flops - 1
+"""Arithmetic that checkpointing adds, as a share of the step's."""
+UNIT = STEP.compute / SOURCE_FIRST["compute"]
+"""Seconds of the first profile's step: its compute share is the engine's time for the matrix products."""
+HAND_OVER = (
+    SOURCE_SECOND["data"]
+    / (1 - SOURCE_SECOND["data"])
+    * (SOURCE_FIRST["transfer"] / 2 + SOURCE_FIRST["compute"] * (1 + RECOMPUTE))
+)
+"""The part of loading that no prefetching hides, so that the second profile keeps the source's 5 percent."""
 
 
 def stages(setting: Setting) -> StageTimes:
@@ -115,14 +126,7 @@ def mfu(setting: Setting) -> float:
 @cache
 def ledger(setting: Setting, sequence: int = SEQUENCE) -> MemoryLedger:
     """The engine's memory of the step. Prefetching costs nothing here: its buffers lie in the host's memory."""
-    return training_memory(
-        GPT2_XL,
-        optimizer="adam",
-        precision=MODES[setting.precision],
-        batch=setting.batch,
-        sequence=sequence,
-        checkpointing=POLICY if setting.checkpointing else "none",
-    )
+    return training_memory(setting.training(sequence))
 
 
 def need(setting: Setting) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
-from engine import GB, accelerator, model, training_memory
+from engine import GB, Setup, accelerator, model, setup, training_memory
 from engine.memory import MemoryLedger
 from plugins import live
 
@@ -31,6 +31,11 @@ class Setting:
     optimizer: str
     precision: str
     batch: int
+
+    @property
+    def training(self) -> Setup:
+        """The same for the engine: flash attention, sequences of the model's full length, no dropout."""
+        return setup(GPT2_XL, batch=self.batch, precision=self.precision, optimizer=self.optimizer)
 
     @property
     def words(self) -> str:
@@ -62,10 +67,8 @@ class Part:
 
 @cache
 def ledger(setting: Setting) -> MemoryLedger:
-    """The engine's account of a training step: flash attention, sequences of the model's full length, no dropout."""
-    return training_memory(
-        GPT2_XL, optimizer=setting.optimizer, precision=setting.precision, batch=setting.batch, attention="flash"
-    )
+    """The engine's account of a training step."""
+    return training_memory(setting.training)
 
 
 @cache

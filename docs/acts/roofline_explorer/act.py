@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engine import accelerator, model
-from engine.time.roofline import RooflinePoint, attainable, least_seconds, ridge_point, step_points
+from engine import Setup, model, setup
+from engine.time import RooflinePoint, attainable, least_seconds, ridge_point, step_points
 from plugins import live
 
 GPT2_XL = model("gpt2-xl")
@@ -58,21 +58,25 @@ class Operation:
         return "compute" if self.intensity >= self.ridge else "memory"
 
 
-def operations(state: live.State) -> tuple[Operation, ...]:
-    """The layer's operations in a state, each at its least time on the chip."""
+def training(state: live.State) -> Setup:
+    """What a state's controls say."""
     at = state.controls
-    chip = accelerator(str(at["gpu"]))
-    points = step_points(
+    return setup(
         GPT2_XL,
-        chip,
+        str(at["gpu"]),
         int(at["batch"]),
         int(at["sequence"]),
         precision=form(str(at["gpu"])),
-        attention="flash" if at["attention"] == "flash" else "standard",
-        fused=bool(at["fused"]),
+        attention=str(at["attention"]),
+        execution="compiled" if at["fused"] else "eager",
     )
+
+
+def operations(asked: Setup) -> tuple[Operation, ...]:
+    """The layer's operations, each at its least time on the chip."""
+    chip = asked.chip
     found: dict[str, list[RooflinePoint]] = {}
-    for point in points:
+    for point in step_points(asked):
         if point.phase == "forward" and point.count == GPT2_XL.layers:
             found.setdefault(name_of(point.name), []).append(point)
     return tuple(
@@ -100,10 +104,11 @@ def name_of(kernel: str) -> str:
 
 def compute(state: live.State) -> live.View:
     """What the instrument shows."""
-    chip = accelerator(str(state.controls["gpu"]))
-    peak = chip.peak(form(str(state.controls["gpu"])))
+    asked = training(state)
+    chip = asked.chip
+    peak = chip.peak(asked.precision.product_format)
     ridge = ridge_point(peak, chip.bandwidth)
-    found = operations(state)
+    found = operations(asked)
     total = sum(one.seconds for one in found)
     waiting = sum(one.seconds for one in found if one.bound == "memory") / total
     roof = [(x, attainable(x, peak, chip.bandwidth) / 1e12) for x in (FRAME["left"], ridge, FRAME["right"])]
@@ -117,8 +122,7 @@ def compute(state: live.State) -> live.View:
             "ridge": ({"text": f"{peak / 1e12:,.0f} TFLOP/s, {chip.bandwidth / 1e12:.2f} TB/s: ridge at {ridge:.0f}"},),
         },
         headline=live.Figure("Least time spent under the memory roof", f"{100 * waiting:.0f}", "%"),
-        summary=f"One layer of GPT-2 XL on {chip.title}, batch {state.controls['batch']} with "
-        f"{state.controls['sequence']} tokens: "
+        summary=f"One layer of GPT-2 XL on {chip.title}, batch {asked.batch} with {asked.sequence} tokens: "
         + ", ".join(f"{one.name} {one.intensity:.1f} FLOP per byte, {one.bound}-bound" for one in found)
         + f". The ridge lies at {ridge:.0f}.",
         tables={"roofline": table(found, total)},

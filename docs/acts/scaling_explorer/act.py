@@ -6,11 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
-from engine import GB, Layout, accelerator, model
-from engine.hardware.cluster import cluster
-from engine.hardware.links import link
-from engine.parallel.job import JobTime, job, job_time
-from engine.parallel.search import device_bytes
+from engine import GB, Setup, accelerator, job_time, link, setup, training_memory
+from engine.parallel import JobTime
 from plugins import live
 
 MODELS = {"gpt2": "GPT-2", "gpt2-large": "GPT-2 L", "gpt2-xl": "GPT-2 XL"}
@@ -37,18 +34,28 @@ class Setting:
     accumulate: int
 
 
+def training(setting: Setting, devices: int) -> Setup:
+    """Training on so many GPUs, each with its own full batch: nodes of eight, autocast, fused kernels."""
+    return setup(
+        setting.model,
+        setting.gpu,
+        setting.batch,
+        execution="compiled",
+        dp=devices,
+        accumulate=setting.accumulate,
+        network=setting.network,
+    )
+
+
 @cache
 def step(setting: Setting, devices: int) -> JobTime:
-    """One optimizer step on so many GPUs, each with its own full batch: nodes of eight, autocast, fused kernels."""
-    work = job(model(setting.model), mode="amp-bf16", framework="torch")
-    hardware = cluster(accelerator(setting.gpu), network=setting.network)
-    return job_time(work, Layout(data=devices, micro_batches=setting.accumulate), hardware, setting.batch)
+    """One optimizer step."""
+    return job_time(training(setting, devices))
 
 
 def need(setting: Setting, devices: int) -> int:
     """Bytes a GPU must have."""
-    work = job(model(setting.model), mode="amp-bf16", framework="torch")
-    return device_bytes(work, Layout(data=devices, micro_batches=setting.accumulate), setting.batch)
+    return training_memory(training(setting, devices)).device_total
 
 
 def setting_of(state: live.State) -> Setting:

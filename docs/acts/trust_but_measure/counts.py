@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from engine import GB, training_memory
+from engine import GB, Setup, setup, training_memory
 from engine.memory import chapter_activation_bytes
 from engine.numerics.dtypes import FP16, FP32
 
@@ -45,18 +45,23 @@ def group(name: str, component: str) -> str:
     return "scores" if part in ("attn.core.softmax", "attn.core.future") or "drop" in part else "rest"
 
 
-@cache
-def kept(configuration: Configuration) -> dict[str, int]:
-    """The engine's bytes by kind of tensor: what autograd saves, 16-bit casts of weights left out as in the record."""
-    ledger = training_memory(
+def training(configuration: Configuration) -> Setup:
+    """The same for the engine."""
+    return setup(
         shape(configuration),
-        precision="fp32" if configuration.precision == "tf32" else configuration.precision,
         batch=configuration.batch,
         sequence=configuration.sequence,
+        precision=configuration.precision,
         attention="standard" if configuration.attention == "standard" else "flash",
         dropout=configuration.dropout,
         backend="cpu" if configuration.device == "cpu" else "cuda",
     )
+
+
+@cache
+def kept(configuration: Configuration) -> dict[str, int]:
+    """The engine's bytes by kind of tensor: what autograd saves, 16-bit casts of weights left out as in the record."""
+    ledger = training_memory(training(configuration))
     sizes = dict.fromkeys(GROUPS, 0)
     for tensor in ledger.tensors:
         if tensor.component in ("activations", "logits"):

@@ -4,22 +4,39 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.config.layout import Layout, stages
+from engine.config.setup import Setup, setup
 from engine.core.errors import EngineError
-from engine.graph.operations import megatron_flops
+from engine.graph.operations import flops_per_token, megatron_flops
 from engine.hardware.accelerators import accelerator
-from engine.hardware.cluster import Cluster, cluster
-from engine.models.transformer import Transformer, model
-from engine.parallel.job import job, job_time, weak_scaling
-from engine.parallel.search import choose, device_bytes, search
+from engine.hardware.cluster import cluster
+from engine.memory.ledger import training_memory
+from engine.models.transformer import Transformer
+from engine.parallel.collectives import hierarchical_all_reduce, ring_all_reduce
+from engine.parallel.job import JobTime, job_plan, job_time, weak_scaling
+from engine.parallel.multi_node import group_all_reduce
+from engine.parallel.search import choose, search
+from engine.time.step import step_plan
 
 SELENE = cluster(accelerator("a100-80"), network="infiniband-hdr")
 H100 = cluster(accelerator("h100-sxm"))
+
+
+def on_selene(gpt: Transformer, batch: int = 1, **words: Any) -> Setup:
+    """Megatron-LM's training on the machine of its papers."""
+    words = {"framework": "megatron", "network": "infiniband-hdr", **words}
+    return setup(gpt, "a100-80", batch, **words)
+
+
+def gpt2_xl(batch: int, **words: Any) -> JobTime:
+    """Compiled PyTorch with autocast, on 64 H100 unless other words are given."""
+    return job_time("gpt2-xl", "h100-sxm", batch, **{"execution": "compiled", "dp": 64, **words})
+
 
 # arXiv 2104.04473, table 1: heads, hidden, layers, tensor, pipeline, GPUs, batch, TFLOP/s per GPU on Selene.
 MEGATRON_2021 = [
@@ -45,6 +62,10 @@ KORTHIKANTI_2022 = [
 ]
 
 
+PAPER: dict[str, Any] = {"attention": "standard", "optimizer": "adam", "dropout": 0.1}
+"""What both papers train with."""
+
+
 def megatron_gpt(layers: int, hidden: int, heads: int) -> Transformer:
     return Transformer("gpt", layers, hidden, heads, 51200, 2048)
 
@@ -54,9 +75,9 @@ def test_megatron_runs_of_2021_are_met_within_a_fifth_at_the_median() -> None:
     errors = []
     for heads, hidden, layers, tensor, pipeline, devices, batch, published in MEGATRON_2021:
         data = devices // (tensor * pipeline)
-        layout = Layout(data=data, tensor=tensor, pipeline=pipeline, micro_batches=batch // data)
-        work = job(megatron_gpt(layers, hidden, heads), policy="full", attention="standard", rule="adam", dropout=0.1)
-        seconds = job_time(work, layout, SELENE, 1).total
+        layout = {"dp": data, "tp": tensor, "pp": pipeline, "micro_batches": batch // data}
+        gpt = megatron_gpt(layers, hidden, heads)
+        seconds = job_time(on_selene(gpt, **PAPER, checkpointing="full", **layout)).total
         rate = megatron_flops(batch, 2048, layers, hidden, 51200) / seconds / devices
         errors.append(abs(rate / (published * 1e12) - 1))
     assert statistics.median(errors) < 0.2
@@ -70,89 +91,149 @@ def test_korthikanti_step_times_are_met_within_a_fifth(row: tuple[float, ...]) -
     data = devices // (8 * pipeline)
     gpt = megatron_gpt(layers, hidden, heads)
     for policy, sequence_parallel, published in (("full", False, row[7]), ("selective", True, row[8])):
-        layout = Layout(
-            data=data,
-            tensor=8,
-            pipeline=pipeline,
+        c = on_selene(
+            gpt,
+            micro_batch,
+            **PAPER,
+            checkpointing=policy,
+            dp=data,
+            tp=8,
+            pp=pipeline,
             sequence_parallel=sequence_parallel,
             micro_batches=batch // (data * micro_batch),
             interleave=interleave,
         )
-        work = job(gpt, policy=policy, attention="standard", rule="adam", dropout=0.1)
-        assert job_time(work, layout, SELENE, micro_batch).total == pytest.approx(published, rel=0.2)
+        assert job_time(c).total == pytest.approx(published, rel=0.2)
 
 
-layouts = st.builds(
-    Layout,
-    data=st.sampled_from([1, 2, 8, 64]),
-    tensor=st.sampled_from([1, 2, 4, 8]),
-    pipeline=st.sampled_from([1, 2, 4, 12]),
-    zero=st.integers(0, 3),
-    micro_batches=st.integers(1, 16),
-)
-work_of_24_layers = job(Transformer("test", 24, 2048, 16, 50304, 1024))
+layouts: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    {
+        "dp": st.sampled_from([1, 2, 8, 64]),
+        "tp": st.sampled_from([1, 2, 4, 8]),
+        "pp": st.sampled_from([1, 2, 4, 5, 12]),
+        "zero": st.integers(0, 3),
+        "micro_batches": st.integers(1, 16),
+    }
+).map(lambda words: words if words["dp"] > 1 else words | {"zero": 0})
+TEST = Transformer("test", 24, 2048, 16, 50304, 1024)
+
+
+def on_h100(batch: int, **words: Any) -> Setup:
+    """Megatron-LM's training of a model of 24 layers."""
+    return setup(TEST, "h100-sxm", batch, framework="megatron", **words)
 
 
 @settings(max_examples=80, deadline=None)
 @given(layout=layouts, micro_batch=st.sampled_from([1, 2, 4]))
-def test_parts_sum_to_the_step_and_utilization_is_below_the_compute_share(layout: Layout, micro_batch: int) -> None:
-    step = job_time(work_of_24_layers, layout, H100, micro_batch)
+def test_parts_sum_to_the_step_and_utilization_is_below_the_compute_share(
+    layout: dict[str, Any], micro_batch: int
+) -> None:
+    c = on_h100(micro_batch, **layout)
+    step = job_time(c)
     parts = (step.compute, step.update, step.bubble, step.tensor, step.pipeline, step.data)
     assert min(*parts, step.hidden) >= 0
     assert sum(parts) == pytest.approx(step.total)
     assert 0 < step.scaling_efficiency <= 1
     assert 0 <= step.network_saturation <= 1
     assert step.convention_flops / (step.devices * step.peak) <= step.total
-    if layout.devices == 1:
+    if c.devices == 1:
         assert step.scaling_efficiency == 1
 
 
 @settings(max_examples=40, deadline=None)
 @given(layout=layouts, micro_batch=st.sampled_from([1, 4]))
-def test_dividing_states_or_tensors_further_never_needs_more_memory(layout: Layout, micro_batch: int) -> None:
+def test_dividing_states_or_tensors_further_never_needs_more_memory(layout: dict[str, Any], micro_batch: int) -> None:
     def needed(**changes: int) -> int:
-        fields = ("data", "tensor", "pipeline", "zero", "micro_batches")
-        values = {field: getattr(layout, field) for field in fields}
-        return device_bytes(work_of_24_layers, Layout(**{**values, **changes}), micro_batch)
+        return training_memory(on_h100(micro_batch, **(layout | changes))).device_total
 
     here = needed()
-    if layout.tensor < 8:
-        assert needed(tensor=2 * layout.tensor) <= here
-    if layout.zero in (1, 2, 3) and layout.data > 1:
-        assert needed(data=2 * layout.data) <= here
+    if layout["tp"] < 8:
+        assert needed(tp=2 * layout["tp"]) <= here
+    if layout["zero"] in (1, 2, 3) and layout["dp"] > 1:
+        assert needed(dp=2 * layout["dp"]) <= here
+
+
+@settings(max_examples=40, deadline=None)
+@given(layout=layouts, micro_batch=st.sampled_from([1, 2]), sequence=st.sampled_from([128, 1024]))
+def test_a_plan_evaluated_elsewhere_is_the_job_there(layout: dict[str, Any], micro_batch: int, sequence: int) -> None:
+    plan = job_plan(on_h100(16, **layout))
+    assert plan(micro_batch, sequence) == job_time(on_h100(micro_batch, sequence=sequence, **layout))
+
+
+# ---- real stages ----
+
+
+def test_layers_that_do_not_divide_make_stages_that_take_different_times() -> None:
+    """73, 78 and 84 layers over 12 stages: 6 or 7 blocks a stage, and the sum of all is the model."""
+    totals = []
+    for layers in (73, 78, 84):
+        c = on_selene(megatron_gpt(layers, 4096, 32), tp=8, pp=12, micro_batches=48)
+        sizes = [stage.blocks for stage in c.stages]
+        assert sum(sizes) == layers
+        assert set(sizes) == ({7} if layers == 84 else {6, 7})
+        totals.append(job_time(c))
+    # The slowest stage has 7 blocks in each; the others wait for it, so the bubble grows with their blocks.
+    assert totals[0].compute == pytest.approx(totals[1].compute) == pytest.approx(totals[2].compute, rel=0.05)
+    assert totals[0].total < totals[1].total < totals[2].total
+    assert totals[0].bubble < totals[1].bubble < totals[2].bubble
+    assert totals[0].mfu < totals[1].mfu < totals[2].mfu
+
+
+@given(layers=st.integers(12, 100), pipeline=st.integers(2, 12), micro_batches=st.integers(1, 32))
+def test_stages_add_up_and_a_step_is_the_slowest_stage_and_one_micro_batch_of_each_other(
+    layers: int, pipeline: int, micro_batches: int
+) -> None:
+    c = on_selene(Transformer("small", layers, 512, 8, 4096, 512), 2, pp=pipeline, micro_batches=micro_batches)
+    assert sum(stage.blocks for stage in c.stages) == layers
+    every = [step_plan(c, stage)(c.batch, c.sequence) for stage in c.stages]
+    busy = [max(one.forward + one.backward + one.recompute, one.host) / micro_batches for one in every]
+    step = job_time(c)
+    assert step.compute == pytest.approx(micro_batches * max(busy))
+    assert step.bubble == pytest.approx(sum(busy) - max(busy))
+
+
+@settings(max_examples=40)
+@given(layers=st.integers(12, 60), pipeline=st.sampled_from([2, 4, 12]))
+def test_a_layer_more_never_makes_a_job_faster(layers: int, pipeline: int) -> None:
+    one, two = (
+        job_time(on_selene(Transformer("small", n, 512, 8, 4096, 512), 2, pp=pipeline, micro_batches=8)).total
+        for n in (layers, layers + 1)
+    )
+    assert one < two
+
+
+# ---- communication ----
 
 
 def test_a_network_ten_times_slower_saturates_and_halves_efficiency() -> None:
-    fast, slow = (cluster(accelerator("h100-sxm"), network=name) for name in ("infiniband-ndr", "ethernet-10"))
-    work = job(model("gpt2-xl"), framework="torch", mode="amp-bf16")
-    assert job_time(work, Layout(data=64), fast, 4).scaling_efficiency > 0.8
-    starved = job_time(work, Layout(data=64), slow, 4)
+    assert gpt2_xl(4).scaling_efficiency > 0.8
+    starved = gpt2_xl(4, network="ethernet-10")
     assert starved.scaling_efficiency < 0.5
     assert starved.network_saturation > 0.9
     assert starved.bound_by == "communication"
 
 
 def test_a_larger_batch_lowers_communication_per_compute() -> None:
-    slow = cluster(accelerator("h100-sxm"), network="ethernet-25")
-    work = job(model("gpt2-xl"), framework="torch", mode="amp-bf16")
-    small, large = (job_time(work, Layout(data=64), slow, batch) for batch in (1, 16))
+    small, large = (gpt2_xl(batch, network="ethernet-25") for batch in (1, 16))
     assert large.scaling_efficiency > small.scaling_efficiency
 
 
 def test_efficiency_falls_as_replicas_are_added() -> None:
-    slow = cluster(accelerator("h100-sxm"), network="ethernet-100")
-    steps = weak_scaling(job(model("gpt2-xl"), framework="torch", mode="amp-bf16"), slow, 2, (1, 8, 64, 512))
+    c = setup("gpt2-xl", "h100-sxm", 2, execution="compiled", dp=8, network="ethernet-100")
+    steps = weak_scaling(c, (1, 8, 64, 512))
     efficiency = [step.scaling_efficiency for step in steps]
     assert efficiency == sorted(efficiency, reverse=True)
     assert efficiency[0] == 1
+    assert [step.devices for step in steps] == [1, 8, 64, 512]
+    assert steps[1] == job_time(c)
+    with pytest.raises(EngineError, match=r"replicas \(\) is empty"):
+        weak_scaling(c, ())
 
 
 def test_more_micro_batches_shrink_the_bubble_and_interleaving_too() -> None:
-    work = job(megatron_gpt(96, 12288, 96), policy="full")
-
     def bubble(micro_batches: int, interleave: int = 1) -> float:
-        layout = Layout(tensor=8, pipeline=8, micro_batches=micro_batches, interleave=interleave)
-        step = job_time(work, layout, SELENE, 1)
+        words = {"tp": 8, "pp": 8, "micro_batches": micro_batches, "interleave": interleave}
+        step = job_time(on_selene(megatron_gpt(96, 12288, 96), checkpointing="full", **words))
         return step.bubble / (step.compute + step.tensor)
 
     assert bubble(64) < bubble(16) <= 7 / 16
@@ -160,19 +241,18 @@ def test_more_micro_batches_shrink_the_bubble_and_interleaving_too() -> None:
 
 
 def test_sending_and_receiving_in_turn_takes_twice_as_long_and_a_gather() -> None:
-    layout = Layout(tensor=8, pipeline=8, micro_batches=16)
+    words: dict[str, Any] = {"checkpointing": "full", "tp": 8, "pp": 8, "micro_batches": 16}
     paired, in_turn = (
-        job_time(job(megatron_gpt(96, 12288, 96), policy="full", paired_sends=paired), layout, SELENE, 1)
-        for paired in (True, False)
+        job_time(on_selene(megatron_gpt(96, 12288, 96), runtime=runtime, **words)) for runtime in ("none", "deepspeed")
     )
     assert in_turn.pipeline > 2 * paired.pipeline
     assert in_turn.compute == paired.compute
 
 
 def test_tensor_collectives_cut_into_pieces_hide_all_but_one_piece_at_a_cost() -> None:
-    layout = Layout(tensor=8, sequence_parallel=True, micro_batches=4)
+    words: dict[str, Any] = {"tp": 8, "sequence_parallel": True, "micro_batches": 4}
     exposed, hidden = (
-        job_time(job(megatron_gpt(24, 12288, 96), overlap_tensor=overlap), layout, SELENE, 4).tensor
+        job_time(on_selene(megatron_gpt(24, 12288, 96), 4, overlap_tensor=overlap, **words)).tensor
         for overlap in (False, True)
     )
     # An eighth is waited for; the rest takes 16 of 108 multiprocessors.
@@ -181,64 +261,112 @@ def test_tensor_collectives_cut_into_pieces_hide_all_but_one_piece_at_a_cost() -
 
 def test_embedding_and_head_count_as_blocks_when_stages_are_balanced() -> None:
     gpt = megatron_gpt(94, 12288, 96)
-    even = Layout(tensor=8, pipeline=8, micro_batches=64)
-    balanced = Layout(tensor=8, pipeline=8, micro_batches=64, balanced=True)
-    assert [stage.blocks for stage in stages(gpt, balanced)] == [11, 11]
-    assert [stage.blocks for stage in stages(gpt, even)] == [12, 12]
+    even, balanced = (on_selene(gpt, tp=8, pp=8, micro_batches=64, balanced=yes) for yes in (False, True))
+    assert [stage.blocks for stage in balanced.stages] == [11, 12, 12, 12, 12, 12, 12, 11]
+    assert [stage.blocks for stage in even.stages] == [12, 12, 12, 12, 12, 12, 11, 11]
+    assert job_time(balanced).total < job_time(even).total
     with pytest.raises(EngineError, match="balanced stages of gpt would hold no block"):
-        stages(megatron_gpt(2, 1024, 16), Layout(pipeline=4, balanced=True))
+        on_selene(megatron_gpt(2, 1024, 16), pp=4, balanced=True)
 
 
 def test_every_further_micro_batch_reads_and_writes_the_gradients_once_more() -> None:
-    work = job(megatron_gpt(24, 2304, 24))
-    one, nine = (job_time(work, Layout(micro_batches=m), SELENE, 1) for m in (1, 9))
-    gradients = 4 * work.model.parameters
-    streaming = SELENE.chip.streaming
-    assert nine.update - one.update == pytest.approx(8 * 3 * gradients / streaming, rel=1e-3)
+    gpt = megatron_gpt(24, 2304, 24)
+    one, nine = (job_time(on_selene(gpt, micro_batches=m)) for m in (1, 9))
+    gradients = 4 * gpt.parameters
+    assert nine.update - one.update == pytest.approx(8 * 3 * gradients / SELENE.chip.streaming, rel=1e-3)
     assert nine.compute == pytest.approx(9 * one.compute)
 
 
 def test_a_metric_of_the_logits_passes_over_14_bytes_a_logit_and_only_where_the_logits_are() -> None:
     gpt = megatron_gpt(24, 2304, 24)
-    for layout, shards in ((Layout(), 1), (Layout(tensor=2), 2)):
-        plain, measured = (job_time(job(gpt, metrics=count), layout, SELENE, 4) for count in (0, 2))
+    for shards in (1, 2):
+        plain, measured = (job_time(on_selene(gpt, 4, metrics=count, tp=shards)) for count in (0, 2))
         logits = 4 * 2048 * 51200 / shards
         assert measured.compute - plain.compute == pytest.approx(2 * 14 * logits / SELENE.chip.streaming)
-    piped = Layout(pipeline=4, micro_batches=64)
-    first_is_slowest = [job_time(job(gpt, metrics=count), piped, SELENE, 4).total for count in (0, 2)]
-    assert first_is_slowest[1] > first_is_slowest[0]
+    c = {count: on_selene(gpt, 4, metrics=count, pp=4, micro_batches=64) for count in (0, 2)}
+    first, last = ([step_plan(c[n], c[n].stages[at])(4, 2048).total for n in (0, 2)] for at in (0, -1))
+    assert first[0] == first[1]
+    assert last[0] < last[1]
+    assert job_time(c[0]).total < job_time(c[2]).total
 
 
 def test_sharded_gradients_are_copied_and_divided_before_they_are_sent() -> None:
-    work = job(megatron_gpt(24, 2304, 24), framework="torch", mode="bf16")
-    idle = Cluster(replace(SELENE.chip, multiprocessors=0), 8, SELENE.inside, SELENE.network)
-    step = job_time(work, Layout(data=8, zero=3), idle, 4)
-    copied = 4 * 2 * work.model.parameters / SELENE.chip.streaming
+    gpt = megatron_gpt(24, 2304, 24)
+    idle = replace(SELENE.chip, multiprocessors=0)
+    step = job_time(
+        gpt, idle, 4, precision="bf16", execution="compiled", dp=8, zero=3, network="infiniband-hdr"
+    )  # fmt: skip
+    copied = 4 * 2 * gpt.parameters / SELENE.chip.streaming
     assert copied < step.data < 2.5 * copied
 
 
+# ---- tensor parallelism across nodes ----
+
+
 def test_tensor_parallelism_between_nodes_is_a_bad_idea() -> None:
-    work = job(megatron_gpt(96, 12288, 96), policy="full")
-    inside = job_time(work, Layout(tensor=8, pipeline=2, micro_batches=32), SELENE, 1)
-    across = job_time(work, Layout(tensor=16, micro_batches=32), SELENE, 1)
+    gpt = megatron_gpt(96, 12288, 96)
+    inside = job_time(on_selene(gpt, checkpointing="full", tp=8, pp=2, micro_batches=32))
+    across = job_time(on_selene(gpt, checkpointing="full", tp=16, micro_batches=32))
     assert inside.total < across.total
 
 
+@pytest.mark.parametrize("micro_batch", [1, 4])
+def test_a_tensor_group_of_two_nodes_sums_inside_nodes_and_between_them(micro_batch: int) -> None:
+    """Slower than eight devices that share a node, faster than a flat ring whose every hop is as slow as the network.
+
+    Nor is it slower than three phases one after the other: scatter in each node, reduce between nodes, gather.
+    """
+    gpt = megatron_gpt(24, 12288, 96)
+    size = micro_batch * 2048 * 12288 * 2
+    # Four all-reduces a block, one each for embedding and head in either direction.
+    seconds = {
+        tensor: job_time(on_selene(gpt, micro_batch, tp=tensor)).tensor / (4 * gpt.layers + 4) for tensor in (8, 16)
+    }
+    for tensor, each in seconds.items():
+        assert each == pytest.approx(group_all_reduce(size, tensor, SELENE))
+    network, latency = SELENE.bandwidth(within_node=False), SELENE.latency(within_node=False)
+    assert seconds[8] < seconds[16] < ring_all_reduce(size, 16, network, latency)
+    near, near_latency = SELENE.collective(size, within_node=True)
+    phases = hierarchical_all_reduce(size, 8, 2, near, network, near_latency, latency)
+    assert seconds[16] == pytest.approx(phases, rel=0.5)
+
+
+# ---- utilization ----
+
+
+@settings(max_examples=80)
+@given(layout=layouts, micro_batch=st.sampled_from([1, 2, 8]), policy=st.sampled_from(["none", "selective", "full"]))
+def test_utilization_of_a_job_is_the_convention_over_all_devices_peak(
+    layout: dict[str, Any], micro_batch: int, policy: str
+) -> None:
+    c = on_h100(micro_batch, checkpointing=policy, **layout)
+    step = job_time(c)
+    assert 0 < step.mfu <= step.hfu <= 1
+    assert step.tokens == c.tokens == micro_batch * 1024 * layout["micro_batches"] * layout["dp"]
+    assert step.devices == c.devices == layout["dp"] * layout["tp"] * layout["pp"]
+    available = step.total * H100.chip.peak("bf16") * step.devices
+    assert step.mfu == pytest.approx(flops_per_token(TEST, 1024) * step.tokens / available)
+    assert step.hfu == pytest.approx(step.mfu + step.recomputed_flops / available)
+
+
+# ---- search ----
+
+
 def test_search_returns_what_fits_the_fastest_first() -> None:
-    work = job(Transformer("13b", 40, 5120, 40, 50304, 2048))
-    found = search(work, H100, 16, 64)
+    found = search(setup(Transformer("13b", 40, 5120, 40, 50304, 2048), framework="megatron"), 16, 64)
     times = [entry.time.total for entry in found]
     assert times == sorted(times)
     for entry in found:
-        assert entry.device_bytes <= H100.chip.memory_bytes
-        assert entry.layout.devices == 16
-        assert entry.micro_batch * entry.layout.micro_batches * entry.layout.data == 64
+        c = entry.setup
+        assert entry.device_bytes == training_memory(c).device_total <= H100.chip.usable_bytes
+        assert entry.time == job_time(c)
+        assert c.devices == 16
+        assert c.batch * c.micro_batches * c.replicas == 64
 
 
 def test_search_says_when_nothing_fits() -> None:
-    laptop = Cluster(accelerator("rtx-4060"), 1, H100.inside, H100.network)
     with pytest.raises(EngineError, match=r"gpt2-xl with a batch of 8 fits no layout of 1 rtx-4060; allowed: more"):
-        search(job(model("gpt2-xl"), framework="torch", mode="amp-bf16"), laptop, 1, 8)
+        search(setup("gpt2-xl", "rtx-4060", execution="compiled"), 1, 8)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.config.setup import Setup, setup
+from engine.config.setup import setup
 from engine.core.errors import EngineError
 from engine.hardware.accelerators import accelerator, list_accelerators
 from engine.models.transformer import model
