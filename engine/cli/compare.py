@@ -17,9 +17,9 @@ MOST = 6
 LINES: tuple[tuple[str, Callable[[Estimate], float | None]], ...] = (
     ("step, ms", lambda e: e.time.step_s * 1000),
     ("tokens/s", lambda e: e.time.tokens_per_s),
-    ("expected step, ms", lambda e: e.calibrated and e.calibrated.step_s.expected * 1000),
-    ("90 % from, ms", lambda e: e.calibrated and e.calibrated.step_s.low * 1000),
-    ("to, ms", lambda e: e.calibrated and e.calibrated.step_s.high * 1000),
+    ("expected step, ms", lambda e: e.calibrated.step_s.expected * 1000 if e.calibrated else None),
+    ("90 % from, ms", lambda e: e.calibrated.step_s.low * 1000 if e.calibrated else None),
+    ("to, ms", lambda e: e.calibrated.step_s.high * 1000 if e.calibrated else None),
     ("MFU, %", lambda e: e.time.mfu and e.time.mfu * 100),
     ("HFU, %", lambda e: e.time.hfu and e.time.hfu * 100),
     ("model TFLOP/step", lambda e: e.flops.model_per_step / 1e12),

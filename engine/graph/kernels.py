@@ -288,7 +288,8 @@ class _Chain:
 
 def _chains(section: Section, by_hand: bool) -> Iterator[_Chain]:
     working = [op for op in section.ops if op.kind != "view"]
-    alone = (*PRODUCTS, *KERNELS_BY_HAND) if by_hand else PRODUCTS
+    # The loss is one kernel in hand-fused code too: it reads the logits as they are, and keeps no probabilities.
+    alone = (*PRODUCTS, *KERNELS_BY_HAND) if by_hand and section.name != "head" else PRODUCTS
     # Operations that stand alone are groups of one; the rest are as long as they can be.
     groups = (
         group

@@ -26,7 +26,6 @@ from engine.models.transformer import Transformer
 from engine.parallel import collectives, pipeline_parallel, tensor_parallel
 from engine.parallel.data_parallel import BUCKET_BYTES
 from engine.parallel.multi_node import group_all_reduce
-from engine.time.compiled import streaming
 from engine.time.step import StepPlan, StepTime, head_again_flops, step_plan
 
 
@@ -298,7 +297,7 @@ def _copies(c: Setup, stage: Stage) -> Seconds:
     if c.layout.data == 1 or c.layout.zero < 2:
         return 0.0
     elements = sum(p.elements * p.count for p in stage_parameters(stage))
-    return COPY_PASSES * c.precision.gradients.bytes(elements) * _scatters(c) / streaming(c.chip)
+    return COPY_PASSES * c.precision.gradients.bytes(elements) * _scatters(c) / c.chip.streaming
 
 
 def _group(c: Setup, size: Traffic, message: Traffic) -> Seconds:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from engine.config.setup import Setup
 from engine.core.polynomial import Polynomial, polynomial
 from engine.core.sizes import NOTHING, TOKENS, Size, as_size
-from engine.core.units import BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds
+from engine.core.units import Count, FlopsPerSecond, Ratio, Seconds
 from engine.graph.ir import Matmul
 from engine.graph.kernels import Kernel, Phase
 from engine.hardware.accelerators import Accelerator
@@ -130,11 +130,6 @@ def compile_work(c: Setup, head_size: Count, kernels: Mapping[Phase, Iterable[Ke
     return Work(pieces, tuple((phase, work) for phase, work in phases if work.launches), counted)
 
 
-def streaming(chip: Accelerator) -> BytesPerSecond:
-    """Bytes per second of long streams."""
-    return chip.streaming
-
-
 def attention_rate(c: Setup, head_size: Count, dtype: str, phase: Phase) -> FlopsPerSecond:
     """FLOPs per second of fused attention. A smaller head leaves more exponentials per product."""
     peak = c.chip.peak(dtype)
@@ -159,7 +154,7 @@ def _gather(c: Setup, head_size: Count, kernels: list[Kernel], products: dict[Pr
     attention: list[FusedAttention] = []
     moved = arithmetic = NOTHING
     launches = 0
-    rate = streaming(c.chip)
+    rate = c.chip.streaming
     vector_rate = c.chip.peak("fp32")
     for kernel in kernels:
         launches += kernel.count

@@ -27,7 +27,8 @@ from engine.memory.static import stage_parameters
 from engine.models.transformer import Transformer
 from engine.numerics.precision import Precision
 from engine.time.attention_io import kernel_share
-from engine.time.compiled import Work, compile_work, streaming
+from engine.time.compiled import Work, compile_work
+from engine.time.fp8 import weight_cast_bytes
 from engine.time.gemm import Rows
 from engine.time.phases import phase_kernels
 from engine.time.update import offload_seconds, update_time
@@ -268,9 +269,9 @@ def step_plan_anew(c: Setup, stage: Stage) -> StepPlan:
         setup=c,
         stage=stage,
         works=tuple(_works(c, stage, parts)),
-        update=update,
+        update=update + weight_cast_bytes(c, stage) / c.chip.streaming,
         update_launches=launches,
-        accumulation=_accumulated_bytes(c.precision, elements) / shares / streaming(c.chip),
+        accumulation=_accumulated_bytes(c.precision, elements) / shares / c.chip.streaming,
         host_per_kernel=HOST_COMPILED if c.framework.compiled else HOST_EAGER,
         peak=c.chip.peak(c.precision.product_format),
         model_flops=polynomial(model_flops),

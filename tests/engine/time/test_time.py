@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from engine.config.setup import setup
 from engine.core.errors import EngineError
 from engine.hardware.accelerators import accelerator, list_accelerators
 from engine.models.transformer import model
+from engine.graph.operations import flops_per_token
 from engine.time.step import StepTime, step_plan, step_time
 
 GPUS = [name for name in list_accelerators() if {"fp16", "fp32"} <= {p.dtype for p in accelerator(name).peaks}]
@@ -102,6 +103,48 @@ def test_utilization_rises_with_the_batch_and_levels_off() -> None:
     mfu = [plan(batch, 1024).mfu for batch in (1, 2, 4, 8, 16, 32)]
     assert mfu == sorted(mfu)
     assert mfu[-1] - mfu[-2] < mfu[1] - mfu[0]
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    configuration=configurations,
+    batch=st.integers(1, 256),
+    sequence=st.integers(1, 1024),
+    accumulate=st.sampled_from([1, 3]),
+    loss=st.sampled_from(["full", "chunked:1", "chunked:4"]),
+)
+def test_utilization_is_the_convention_over_the_dense_peak(
+    configuration: dict[str, Any], batch: int, sequence: int, accumulate: int, loss: str
+) -> None:
+    assume(loss != "chunked:4" or sequence >= 4)
+    c = setup(batch=batch, sequence=sequence, accumulate=accumulate, loss=loss, **configuration)
+    step = step_time(c)
+    assert 0 < step.mfu <= step.hfu <= 1
+    available = step.total * c.chip.peak(c.precision.product_format)
+    assert step.tokens == c.tokens == batch * sequence * accumulate
+    assert step.mfu == pytest.approx(flops_per_token(c.model, sequence) * step.tokens / available)
+    assert step.hfu == pytest.approx(step.mfu + step.recomputed_flops / available)
+    assert step.hardware_flops == step.model_flops + step.recomputed_flops
+    again = c.checkpointing.kind != "none" or c.attention.kernel == "flash" or c.loss.chunks > 1
+    assert (step.recomputed_flops > 0) == again
+
+
+def test_a_loss_in_more_pieces_takes_longer_and_the_same_operations() -> None:
+    """Small pieces make narrow products, launches, and sums of the head's gradient: 1,024 pieces of one token each."""
+    words: dict[str, Any] = {"precision": "bf16", "execution": "compiled"}
+    steps = {k: step_time("gpt2-xl", "h100-sxm", 8, 1024, loss=f"chunked:{k}", **words) for k in (1, 2, 8, 64, 1024)}
+    assert steps[1] == step_time("gpt2-xl", "h100-sxm", 8, 1024, **words)
+    totals = [step.total for step in steps.values()]
+    assert totals == sorted(totals)
+    assert steps[2].total < steps[8].total < steps[1024].total
+    assert steps[1024].total > 1.5 * steps[8].total
+    head = 2 * 8 * 1024 * 50257 * 1600
+    assert {k: step.recomputed_flops - steps[1].recomputed_flops for k, step in steps.items()} == {
+        k: pytest.approx(0 if k == 1 else head) for k in steps
+    }
+    # Every piece but the first adds its gradient of the head's matrix: two reads and a write.
+    sums = 1023 * 3 * 2 * 50257 * 1600 / accelerator("h100-sxm").streaming
+    assert steps[1024].memory - steps[1].memory > sums
 
 
 def test_eager_small_models_are_bound_by_launching() -> None:
