@@ -4,9 +4,9 @@ All three products of a linear layer run in FP8: forward, input gradient, weight
 head, the embedding and everything between products keep 16 bits. FP8 units want both factors along the sum, so an input
 and a gradient are kept twice, once transposed. Two ways to scale:
 
-- delayed (`fp8`, Transformer Engine): the scale comes from earlier steps; the maximum is taken on the way. Weights are
-  cast once a step.
-- dynamic (`amp-fp8`, torchao): the scale is that of the tensor at hand, so its maximum takes a pass over it first.
+- delayed (Megatron-LM with Transformer Engine): the scale comes from earlier steps; the maximum is taken on the way.
+  Weights are cast once a step.
+- dynamic (PyTorch with torchao): the scale is that of the tensor at hand, so its maximum takes a pass over it first.
   Weights are cast in every micro-batch.
 
 Sources: Micikevicius et al. 2022, arXiv 2209.05433; NVIDIA Transformer Engine, documentation, "Using FP8 with
@@ -50,7 +50,7 @@ def lowered(c: Setup, parts: tuple[Section, ...], phases: dict[Phase, list[Kerne
 
 def weight_cast_bytes(c: Setup, stage: Stage) -> Bytes:
     """Bytes per step that casting a stage's weights once moves, where scaling is delayed."""
-    if not in_fp8(c) or c.precision.autocast:
+    if not in_fp8(c) or not c.framework.by_hand:
         return 0
     matrices = sum(p.elements * p.count for p in stage_parameters(stage) if p.role == "matrix" and p.count > 1)
     return (c.precision.weights.bits // 8 + COPIES) * matrices
@@ -70,7 +70,7 @@ def _lower(c: Setup, kernel: Kernel, linear: dict[str, Op]) -> list[Kernel]:
     product = replace(kernel, dtype=c.precision.products, bytes=moved)
     if kernel.name == op.name:
         casts = [_cast(c, kernel, f"{op.name}.input_fp8", op.inputs[0].size)]
-        if c.precision.autocast:
+        if not c.framework.by_hand:
             casts.append(_cast(c, kernel, f"{op.name}.weight_fp8", p.n * p.k))
         return [*casts, product]
     if what == "input_gradient":
@@ -81,6 +81,6 @@ def _lower(c: Setup, kernel: Kernel, linear: dict[str, Op]) -> list[Kernel]:
 def _cast(c: Setup, kernel: Kernel, name: str, elements: Size) -> Kernel:
     """A tensor written in 8 bits, as it is and transposed; fused code has it at hand, eager code reads it first."""
     read = 0 if c.framework.compiled else c.precision.compute.bits // 8
-    maximum = c.precision.compute.bits // 8 if c.precision.autocast else 0
+    maximum = 0 if c.framework.by_hand else c.precision.compute.bits // 8
     moved = elements * (read + maximum + COPIES)
     return Kernel(name, kernel.phase, "memory", NOTHING, as_size(moved), count=kernel.count)

@@ -16,7 +16,10 @@ def test_the_example_act_computes_judges_and_draws() -> None:
     act = load("batch-wall", (FOLDER / "act.py").read_text(encoding="utf-8"), str(FOLDER / "act.py"))
     description: Any = act.describe()
     view: Any = act.compute(description["state"])
-    needs = [training_memory("gpt2", optimizer="adam", batch=batch, precision="fp32").total_bytes / GB for batch in (8, 16, 32, 64)]
+    needs = [
+        training_memory("gpt2", optimizer="adam", batch=batch, precision="fp32").total_bytes / GB
+        for batch in (8, 16, 32, 64)
+    ]
     assert [row["gb"] for row in view["data"]["bars"]] == needs
     fitting = [batch for batch, need in zip((8, 16, 32, 64), needs, strict=True) if need <= 24]
     for option in description["question"]["options"]:

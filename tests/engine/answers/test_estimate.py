@@ -14,6 +14,7 @@ from engine import EngineError, accelerator, list_accelerators, model, training_
 from engine.answers.estimate import Estimate, estimate, prepare
 from engine.answers.explanation import explain
 from engine.config.setup import setup
+from engine.graph.operations import flops_per_token
 from engine.memory.tensors import COMPONENTS
 from engine.time.step import step_time
 
@@ -50,7 +51,7 @@ configurations = st.fixed_dictionaries(
 def of(choices: dict[str, Any]) -> Estimate:
     """The estimate of a configuration, if its choices go together."""
     try:
-        return estimate(**choices)
+        return estimate(setup(**choices))
     except EngineError:
         assume(False)
         raise
@@ -61,7 +62,7 @@ def of(choices: dict[str, Any]) -> Estimate:
 def test_components_sum_to_the_peak_and_the_peak_and_the_context_to_the_device(choices: dict[str, Any]) -> None:
     memory = of(choices).memory_bytes
     assert sum(getattr(memory, name) for name in SUMMANDS) == memory.allocated_peak
-    assert memory.allocated_peak + memory.context == memory.device_total
+    assert memory.allocated_peak + memory.runtime + memory.context == memory.device_total
     assert all(getattr(memory, name) >= 0 for name in (*COMPONENTS, "workspace", "context", "host"))
 
 
@@ -74,6 +75,8 @@ def test_no_step_is_faster_than_the_devices_peak_or_their_memory(choices: dict[s
     assert found.time.step_s >= found.flops.hardware_per_step / (devices * peak)
     # Every working weight is read at least once, somewhere.
     assert found.time.step_s * devices >= model(choices["model"]).parameters / chip.bandwidth
+    assert found.time.mfu is not None
+    assert found.time.hfu is not None
     assert 0 < found.time.mfu <= found.time.hfu <= 1
 
 
@@ -128,6 +131,33 @@ def test_the_lines_of_an_explanation_sum_to_the_estimate(choices: dict[str, Any]
     assert 3 * totals["forward"] * micro_batches == pytest.approx(found.flops.model_per_step)
 
 
+@settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
+@given(configurations)
+def test_utilization_is_the_convention_over_the_peak_of_all_devices(choices: dict[str, Any]) -> None:
+    found, c = of(choices).time, setup(**choices)
+    assert found.mfu is not None
+    assert found.hfu is not None
+    assert 0 < found.mfu <= found.hfu <= 1
+    available = found.step_s * c.chip.peak(c.precision.product_format) * c.devices
+    assert found.mfu == pytest.approx(flops_per_token(c.model, c.sequence) * c.tokens / available)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
+@given(configurations)
+def test_experience_stands_beside_the_physics_and_changes_none_of_it(choices: dict[str, Any]) -> None:
+    found = of(choices)
+    expected = found.calibrated
+    assert expected is not None
+    for band in (expected.step_s, expected.tokens_per_s, expected.allocated_peak, expected.device_total):
+        assert 0 < band.low < band.expected < band.high
+    tokens = found.time.tokens_per_s * found.time.step_s
+    assert expected.step_s.expected * expected.tokens_per_s.expected == pytest.approx(tokens)
+    assert expected.step_s.low * expected.tokens_per_s.high == pytest.approx(tokens)
+    plain = found.as_dict()
+    assert plain["calibrated"]["step_s"]["expected"] == expected.step_s.expected
+    assert plain["time"]["step_s"] == found.time.step_s
+
+
 def test_the_answer_has_exactly_the_keys_it_promises() -> None:
     plain = estimate("gpt2-xl", "h200", batch=8, sequence=1024).as_dict()
     promised = {
@@ -142,12 +172,13 @@ def test_the_answer_has_exactly_the_keys_it_promises() -> None:
         "usd_per_1e9_tokens": None,
         "fits": None,
         "assumptions": None,
+        "calibrated": ["step_s", "tokens_per_s", "allocated_peak", "device_total"],
     }  # fmt: skip
     assert list(plain) == list(promised)
     for name, keys in promised.items():
         assert keys is None or set(keys) <= set(plain[name])
     extra = set(plain["memory_bytes"]) - set(promised["memory_bytes"] or ())
-    assert extra == {"master", "casts", "buckets", "gathered", "peak_balance", "context", "capacity", "host"}
+    assert extra == {"master", "casts", "buckets", "gathered", "peak_balance", "runtime", "context", "capacity", "host"}
     assert plain["parameters"] == 1_557_611_200
     assert plain["fits"] is True
 
@@ -247,7 +278,8 @@ def test_assumptions_say_what_memory_price_and_cluster_are_taken_for() -> None:
         ({"gpu": "orin", "dp": 2}, "orin has no link to other devices"),
         ({"gpu": "orin", "offload": "optimizer"}, "offload 'optimizer' is not allowed on orin"),
         ({"sequence": 2048}, "sequence 2048 is too long; gpt2 allows at most 1024"),
-        ({"tp": 5}, "tensor 5 is not allowed; it must divide heads 12 of gpt2"),
+        ({"tp": 8}, "tensor 8 is not allowed; it must divide heads 12 of gpt2"),
+        ({"tp": 5}, "node_size 8 is not allowed with tensor 5; one must divide the other"),
         ({"pp": 13}, "pipeline 13 is not allowed; gpt2 has 12 blocks"),
         ({"node_size": 0}, "node_size 0 is not allowed"),
         ({"accumulate": 2, "optimizer_in_backward": True}, "accumulate 2 is not allowed with optimizer_in_backward"),
@@ -255,12 +287,13 @@ def test_assumptions_say_what_memory_price_and_cluster_are_taken_for() -> None:
 )
 def test_what_cannot_be_is_refused_in_one_line(choices: dict[str, Any], message: str) -> None:
     with pytest.raises(EngineError) as error:
-        estimate(**({"model": "gpt2", "gpu": "h200"} | choices))
+        estimate(setup(**({"model": "gpt2", "gpu": "h200"} | choices)))
     assert str(error.value).startswith(message)
 
 
 def test_numbers_are_finite_at_the_ends_of_the_range() -> None:
     for choices in ({"batch": 1, "sequence": 1}, {"batch": 1_000_000, "sequence": 1024}):
         found = estimate("gpt2", "h200", **choices)
+        assert found.time.mfu is not None
         values = (found.time.step_s, found.time.tokens_per_s, found.time.mfu, found.energy_j_per_token)
         assert all(math.isfinite(value) and value > 0 for value in values)

@@ -57,6 +57,7 @@ def test_components_sum_to_the_peak_and_the_time_respects_the_hardware(choices: 
     images = choices["batch"] * choices["accumulate"] * devices
     kept = RESNET.activation_bytes(images, 4 if choices["precision"] == "fp32" else 2)
     assert found.time.step_s * devices >= kept / chip.bandwidth
+    assert found.time.mfu is not None
     assert 0 < found.time.mfu <= 1
     plain = found.as_dict()
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain

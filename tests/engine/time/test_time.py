@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from engine.config.setup import setup
 from engine.core.errors import EngineError
+from engine.graph.operations import flops_per_token
 from engine.hardware.accelerators import accelerator, list_accelerators
 from engine.models.transformer import model
-from engine.graph.operations import flops_per_token
 from engine.time.step import StepTime, step_plan, step_time
 
 GPUS = [name for name in list_accelerators() if {"fp16", "fp32"} <= {p.dtype for p in accelerator(name).peaks}]

@@ -84,7 +84,8 @@ ACT = Act("weights", "Weights", 1, "s", (Context("c", "C", "d"),), NumberQuestio
           lambda prediction, state: Verdict(False, f"off by {prediction / 6.23}", ()), {})
 """
 SNIPPETS = [
-    "from engine import training_memory\nx = training_memory('gpt2-xl', optimizer='adam', precision="fp32")\nx.total_bytes / 3",
+    "from engine import training_memory\n"
+    "x = training_memory('gpt2-xl', optimizer='adam', precision='fp32')\nx.total_bytes / 3",
     "1\nx.y",
 ]
 STATE = json.dumps({"context": "c", "controls": {"bytes": 2}, "prediction": 7})
