@@ -42,12 +42,11 @@ cards = 1  # that work side by side, each with a copy
 from textwrap import fill
 
 import engine
-from engine.numerics.precision import list_precisions
 
 for what, names in {
     "models": engine.list_models(),
     "cards": engine.list_accelerators(),
-    "precisions": list_precisions(),
+    "precisions": engine.list_precisions(),
     "optimizers": engine.list_optimizers(),
 }.items():
     print(fill(f"{what}: {', '.join(names)}", 60, subsequent_indent="  "))
@@ -60,10 +59,7 @@ for what, names in {
 # first.
 
 # %%
-from engine import GB
-from engine.answers.estimate import estimate
-from engine.answers.fitting import fit
-from engine.config.setup import setup
+from engine import GB, estimate, fit, setup
 
 choices = {
     "batch": batch,
@@ -73,7 +69,8 @@ choices = {
     "accumulate": accumulate,
     "dp": cards,
 }
-answer = fit(setup(model_name, card_name, **choices))
+mine = setup(model_name, card_name, **choices)
+answer = fit(mine)
 verdict = "fits" if answer.fits else "does not fit"
 print(f"{model_name} on {card_name}, batch {batch}: {verdict}")
 print(f"needs {answer.device_total / GB:.1f} of {answer.capacity / GB:.1f} GB")
@@ -94,7 +91,7 @@ if not answer.fits:
 # %%
 from dataclasses import asdict
 
-run = estimate(model_name, card_name, **choices)
+run = estimate(mine)
 memory = asdict(run.memory_bytes)
 total, capacity = memory["device_total"], memory["capacity"]
 components = {
@@ -118,9 +115,16 @@ print(f"{'together':13} {total / GB:7.2f} GB of {capacity / GB:.2f} GB")
 
 # %%
 time = run.time
+
+
+def percent(share):
+    """A utilization; there is none where the rule gives more than 100 %."""
+    return "not given" if share is None else f"{share:.1%}"
+
+
 print(f"a step           {time.step_s:12.3f} s, predicted")
 print(f"tokens           {time.tokens_per_s:12,.0f} per second")
-print(f"MFU              {time.mfu:12.1%}")
+print(f"MFU              {percent(time.mfu):>12}")
 print(f"most time goes to {time.bound_by}")
 if not run.fits:
     print("(as if memory were no limit: this run does not fit)")
@@ -163,7 +167,7 @@ else:
 
 # %%
 print("precision      GB   step s    MFU")
-for name in list_precisions():
+for name in engine.list_precisions():
     try:
         other = estimate(
             model_name, card_name, **{**choices, "precision": name}
@@ -172,9 +176,9 @@ for name in list_precisions():
         print(f"{name:9} not possible: {error}")
         continue
     size = other.memory_bytes.device_total / GB
-    step, mfu = other.time.step_s, other.time.mfu
+    step, mfu = other.time.step_s, percent(other.time.mfu)
     mark = "" if other.fits else "  does not fit"
-    print(f"{name:9} {size:7.1f} {step:8.3f} {mfu:6.1%}{mark}")
+    print(f"{name:9} {size:7.1f} {step:8.3f} {mfu:>6}{mark}")
 
 # %% [markdown]
 # ## The same run on other cards
@@ -212,22 +216,23 @@ for sentence in run.assumptions:
 # %% [markdown]
 # ## Batch, memory and speed, drawn
 #
-# This block needs matplotlib, which the Python of this page does not have. What you see is the run that stands above;
-# run the notebook on your machine to draw yours. A larger batch fills the card, and from some batch on it brings hardly
-# any speed.
+# This block needs NumPy and matplotlib, which the Python of this page does not have. What you see is the run that
+# stands above; run the notebook on your machine to draw yours. `prepare` makes one card ready, and one call gives
+# all batches: its figures are arrays. A larger batch fills the card, and from some batch on it brings hardly any speed.
 
 # %% tags=["local"]
 import matplotlib.pyplot as plt
+import numpy as np
+from engine.answers import prepare
 from IPython.display import display
 
 # %config InlineBackend.figure_formats = ["svg"]
 
-batches = [2**power for power in range(9)]
-swept = [
-    estimate(model_name, card_name, **{**choices, "batch": b}) for b in batches
-]
-gigabytes = [one.memory_bytes.device_total / GB for one in swept]
-speed = [one.time.tokens_per_s / 1000 for one in swept]
+batches = 2 ** np.arange(9)
+one_card = prepare(setup(model_name, card_name, **{**choices, "dp": 1}))
+swept = one_card(batches, sequence)
+gigabytes = swept.memory_bytes.device_total / GB
+speed = swept.time.tokens_per_s / 1000
 
 size = {"figsize": (4.6, 4.6), "layout": "constrained"}
 figure, (above, below) = plt.subplots(2, sharex=True, **size)
@@ -237,7 +242,7 @@ above.annotate("the card", (1, capacity / GB), va="bottom")
 above.set(ylabel="GB", yscale="log", title="memory")
 below.plot(batches, speed, "s-", color="C0")
 below.set(xlabel="batch", ylabel="thousand tokens/s", xscale="log")
-below.set(ylim=(0, None), title="speed, predicted")
+below.set(ylim=(0, None), title="speed of one card")
 below.set_xticks(batches, [str(b) for b in batches])
 below.minorticks_off()
 plt.close(figure)

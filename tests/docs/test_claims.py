@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-import engine
+from engine import vocabulary
 from engine.memory.tensors import MemoryLedger
 from engine.models.transformer import Transformer
 from gpu_bench.cases import SUITES
@@ -110,7 +110,7 @@ class InProcess:
 
     def values(self, expressions: Iterable[str], *, from_engine: bool = True) -> dict[str, Outcome | MeasuredError]:
         """The outcome of every expression, or what is wrong with it."""
-        evaluator = Evaluator(engine)
+        evaluator = Evaluator(vocabulary)
         found: dict[str, Outcome | MeasuredError] = {}
         for text in dict.fromkeys(expressions):
             try:
@@ -142,11 +142,11 @@ def halved(function: Any) -> Any:
 @pytest.mark.parametrize(
     ("place", "name", "flipped"),
     [
-        (engine, "bubble_fraction", ("notes-naive-bubble", "ch-naive-25-50-percent")),
-        (engine, "bubble_overhead", ("notes-gpipe-bubble",)),
-        (engine, "ridge_point", ("ch-a100-ridge-153", "ch-h100-ridge-295")),
-        (engine, "all_reduce_factor", ("ch-allreduce-factor-2",)),
-        (engine, "total_flops", ("ch-llama-8-4e23", "ch-7b-4-2e22")),
+        (vocabulary, "bubble_fraction", ("notes-naive-bubble", "ch-naive-25-50-percent")),
+        (vocabulary, "bubble_overhead", ("notes-gpipe-bubble",)),
+        (vocabulary, "ridge_point", ("ch-a100-ridge-153", "ch-h100-ridge-295")),
+        (vocabulary, "all_reduce_factor", ("ch-allreduce-factor-2",)),
+        (vocabulary, "total_flops", ("ch-llama-8-4e23", "ch-7b-4-2e22")),
         (MemoryLedger, "component", ("lab-gradients-6-gb", "ch-adam-12-gb", "notes-gpt3-350-gb")),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine import GB, Layout, training_memory
+from engine import GB, training_memory
 from engine.numerics.formats import FP16, FP32
 from plugins.live.runtime.acts import LoadedAct
 from tests.docs.acts import drawn, fixed_colors, hidden_texts, loaded, numbers, public_text, state_of, view_box
@@ -64,7 +64,8 @@ def need(
         optimizer_in_backward=in_backward,
         offload="optimizer" if in_backward and offload == "gradients" else offload,
         update="fused",
-        layout=Layout(data=laptops, zero=3 if laptops > 1 else 0),
+        dp=laptops,
+        zero=3 if laptops > 1 else 0,
     ).device_total
 
 

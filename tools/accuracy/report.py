@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tools.accuracy.constants import Constant, constants
 from tools.accuracy.predict import Comparison, compare
 from tools.accuracy.rows import load
 
@@ -59,16 +60,6 @@ class Summary:
         """Whether the group meets its target; None when it has none."""
         target = TARGETS.get(self.group)
         return None if target is None else self.median <= target.median and self.p90 <= target.p90
-
-
-@dataclass(frozen=True)
-class Constant:
-    """A constant of the engine that came from a measurement, and whether a row of this report chose it."""
-
-    name: str
-    value: str
-    origin: str
-    rows: str
 
 
 @dataclass(frozen=True)
@@ -133,11 +124,6 @@ def percentile(values: Sequence[float], share: float) -> float:
 def _notes() -> dict[str, Any]:
     with REASONS.open("rb") as file:
         return tomllib.load(file)
-
-
-def constants() -> tuple[Constant, ...]:
-    """The engine's constants that are not laws of nature."""
-    return tuple(Constant(**entry) for entry in _notes()["constant"])
 
 
 def reason(comparison: Comparison) -> str:
