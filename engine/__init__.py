@@ -59,6 +59,7 @@ _ROOMS = {
         "estimate",
         "explain",
         "fit",
+        "fits",
     ),
 }
 

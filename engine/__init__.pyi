@@ -3,6 +3,7 @@
 from engine.answers import estimate as estimate
 from engine.answers import explain as explain
 from engine.answers import fit as fit
+from engine.answers import fits as fits
 from engine.config import Layout as Layout
 from engine.config import Setup as Setup
 from engine.config import list_optimizers as list_optimizers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.answers import Estimate, Explanation, Fit, estimate, explain, fit, prepare
+from engine.answers import Estimate, Explanation, Fit, estimate, explain, fit, fits, prepare
 from engine.config import (
     Attention,
     DataShape,

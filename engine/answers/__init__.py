@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from engine.answers.estimate import Estimate, estimate, prepare
 from engine.answers.explanation import Explanation, explain
-from engine.answers.fitting import Fit, fit
+from engine.answers.fitting import Fit, fit, fits

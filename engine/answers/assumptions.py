@@ -52,7 +52,7 @@ def _sentences(c: Setup) -> Iterator[str]:
     yield "The input pipeline never makes the device wait, and nothing runs beside the job."
     yield (
         "MFU counts 6 N + 12 L h T operations a token, HFU also what is computed again, against the dense "
-        f"{c.precision.product_format} peak. Above it neither is given: causal kernels skip scores that the rule counts."
+        f"{c.precision.product_format} peak. Above it neither is given: causal kernels skip scores that it counts."
     )
     if c.cluster:
         yield (

@@ -231,7 +231,7 @@ def _prepare(c: Setup) -> EstimatePlan:
     )
 
 
-def estimate(asked: Setup | str | Transformer, *words: Any, **choices: Any) -> Estimate:
+def estimate(asked: Setup | str | Transformer | None = None, *words: Any, **choices: Any) -> Estimate:
     """Everything about one configuration.
 
     Args:

@@ -49,10 +49,17 @@ def expected(about: Features, step_s: float, tokens: float, allocated_peak: floa
         allocated_peak: Bytes of the allocator's peak by the count.
         device_total: Bytes of the driver's view by the count.
     """
-    time = calibrate("time", step_s, about)
-    return Expected(
-        time,
-        Calibrated(tokens / time.expected, tokens / time.high, tokens / time.low, time.runs, time.sources),
-        calibrate("allocated", allocated_peak, about),
-        calibrate("device memory", device_total, about),
-    )
+    time, allocated = calibrate("time", step_s, about), calibrate("allocated", allocated_peak, about)
+    device = calibrate("device memory", device_total, about)
+    if not device.runs:
+        # Where nobody read the driver, it shows the allocator's peak and what lies outside the allocator.
+        outside = device_total - allocated_peak
+        device = Calibrated(
+            allocated.expected + outside,
+            allocated.low + outside,
+            allocated.high + outside,
+            allocated.runs,
+            allocated.sources,
+        )
+    rate = Calibrated(tokens / time.expected, tokens / time.high, tokens / time.low, time.runs, time.sources)
+    return Expected(time, rate, allocated, device)

@@ -55,7 +55,7 @@ class Explanation:
     sources: tuple[str, ...]
 
 
-def explain(asked: Setup | str | Transformer, *words: Any, **choices: Any) -> Explanation:
+def explain(asked: Setup | str | Transformer | None = None, *words: Any, **choices: Any) -> Explanation:
     """The sums behind a configuration's estimate.
 
     Args:

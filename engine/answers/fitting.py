@@ -79,7 +79,22 @@ class Fit:
         return self.fits or bool(self.cheapest or self.risky or self.devices)
 
 
-def fit(asked: Setup | str | Transformer, *words: Any, **choices: Any) -> Fit:
+def fits(asked: Setup | str | Transformer | None = None, *words: Any, **choices: Any) -> bool:
+    """Whether a configuration fits its device: what the busiest one needs at its peak, against what it can give.
+
+    Args:
+        asked: A setup, or a model with which the words of one begin (see `engine.config.setup.setup`).
+        words: Further words of a setup.
+        choices: Further words of a setup, by name.
+
+    Raises:
+        EngineError: An unknown name, a value out of range, or choices that exclude each other.
+    """
+    c = as_setup(asked, *words, **choices)
+    return training_memory(c).device_total <= c.chip.usable_bytes
+
+
+def fit(asked: Setup | str | Transformer | None = None, *words: Any, **choices: Any) -> Fit:
     """Whether a configuration fits its device, and what makes it fit at the least cost.
 
     Args:
@@ -125,6 +140,8 @@ def cheapest(c: Setup, options: Sequence[Change]) -> tuple[Change, ...]:
     for taken in sorted(sets, key=len):
         if 1 + EFFORT * (len(taken) - 1) > least[0]:
             break
+        if {"--optimizer-in-backward", "--offload gradients"} <= {change.option for change in taken}:
+            continue
         changed = _apply(c, taken)
         if allowed(changed) and _fits(changed, floors):
             least, best = min((least, best), (price(c, taken), taken), key=lambda pair: pair[0])

@@ -114,7 +114,7 @@ PROBABILITY = Kind(_probability, "a number of at least 0 and below 1")
 
 def _rate(text: str) -> float:
     value = float(text)
-    if not (math.isfinite(value) and 0 < value <= 1_000_000):
+    if not (text.isascii() and math.isfinite(value) and 0 < value <= 1_000_000):
         raise ValueError(text)
     return value
 

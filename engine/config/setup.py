@@ -21,7 +21,8 @@ from engine.hardware.accelerators import Accelerator
 from engine.hardware.accelerators import accelerator as accelerator_by_name
 from engine.models.transformer import Transformer
 from engine.models.transformer import model as model_by_name
-from engine.numerics.precision import Precision
+from engine.numerics.dtypes import FP32
+from engine.numerics.precision import Precision, list_precisions
 from engine.numerics.precision import precision as precision_by_name
 
 if TYPE_CHECKING:  # A single device needs neither, and starts sooner without.
@@ -296,14 +297,16 @@ def setup(
     return made
 
 
-def as_setup(asked: Setup | str | Transformer, *words: Any, **choices: Any) -> Setup:
+def as_setup(asked: Setup | str | Transformer | None, *words: Any, **choices: Any) -> Setup:
     """The setup asked about: itself, or one made of words as `setup` takes them.
 
     Raises:
-        EngineError: As `setup`, or words that come with a setup.
+        EngineError: As `setup`, nothing to ask about, or words that come with a setup.
     """
+    if asked is None and "model" not in choices:
+        raise EngineError("model is missing; allowed: a Setup, or a model with which the words of one begin")
     if not isinstance(asked, Setup):
-        return setup(asked, *words, **choices)
+        return setup(*(() if asked is None else (asked,)), *words, **choices)
     if words or choices:
         given = ", ".join(map(repr, (*words, *choices)))
         raise EngineError(f"{given} is not allowed beside a Setup; allowed: a Setup alone, or the words of one")
@@ -326,8 +329,15 @@ def require_possible(c: Setup) -> None:
     if c.framework.by_hand and c.precision.autocast:
         raise EngineError(
             f"precision {c.precision.name!r} is not allowed with framework megatron, which keeps 16-bit weights; "
-            "allowed: megatron, deepspeed, mixed, bf16, fp16, fp32"
+            f"allowed: {', '.join(name for name in list_precisions() if not precision_by_name(name).autocast)}"
         )
+    if c.framework.runtime == "deepspeed":
+        if c.precision.master is None or c.precision.gradients is FP32:
+            raise EngineError(
+                f"precision {c.precision.name!r} is not allowed with runtime deepspeed; allowed: deepspeed, mixed"
+            )
+        if c.layout.zero > 1:
+            raise EngineError(f"zero {c.layout.zero} is not allowed with runtime deepspeed; allowed: 0, 1")
     shortest = c.sequence.min() if hasattr(c.sequence, "min") else c.sequence
     if c.loss.chunks > shortest:
         raise EngineError(f"loss 'chunked:{c.loss.chunks}' is not allowed; a sequence of {c.sequence} has fewer tokens")
@@ -341,8 +351,7 @@ def require_possible(c: Setup) -> None:
         raise EngineError(
             f"offload {c.update.offload!r} is not allowed on {c.chip.name}, which has no link to a host on record"
         )
-    if c.layout.pipeline > 1:
-        _ = c.stages
+    _ = c.stages
     if c.cluster and c.layout.tensor > 1 and c.layout.tensor % (n := c.cluster.node_size) and n % c.layout.tensor:
         raise EngineError(f"node_size {n} is not allowed with tensor {c.layout.tensor}; one must divide the other")
 

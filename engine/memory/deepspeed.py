@@ -16,11 +16,9 @@ from dataclasses import dataclass
 
 from engine.config.layout import Layout, Stage
 from engine.config.setup import Setup
-from engine.core.errors import EngineError
 from engine.core.units import Bytes, Count
 from engine.memory.static import stage_parameters
 from engine.models.transformer import Transformer
-from engine.numerics.dtypes import FP32
 from engine.numerics.precision import Precision
 
 BUCKET_ELEMENTS = 500_000_000
@@ -50,16 +48,8 @@ class Overheads:
 
 
 def overheads(c: Setup) -> Overheads:
-    """What DeepSpeed's engine adds on the first pipeline stage, under ZeRO stage 1.
-
-    Raises:
-        EngineError: For a precision or a ZeRO stage that neither of its two optimizers has.
-    """
+    """What DeepSpeed's engine adds on the first pipeline stage of a setup whose runtime it is, under ZeRO stage 1."""
     mode, layout, stage = c.precision, c.layout, c.stages[0]
-    if mode.master is None or mode.gradients is FP32:
-        raise EngineError(f"precision {mode.name!r} is not allowed with runtime deepspeed; allowed: deepspeed, mixed")
-    if layout.zero > 1:
-        raise EngineError(f"zero {layout.zero} is not allowed with runtime deepspeed; allowed: 0, 1")
     phases = _summed_apart(stage, mode, layout) if mode.accumulation else _summed_in_place(stage, mode, layout)
     buffers = sum(PAIR_COMMUNICATOR if size == 2 else GROUP_COMMUNICATOR for size in communicators(c.model, layout))
     return Overheads(new_segments(phases), buffers)

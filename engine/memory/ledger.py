@@ -23,7 +23,7 @@ CUDA_CONTEXT = 512 * 2**20
 """Driver and kernels outside PyTorch's allocator: 0.3 to 0.9 GiB, by device and loaded libraries."""
 
 
-def training_memory(asked: Setup | str | Transformer, *words: Any, **choices: Any) -> MemoryLedger:
+def training_memory(asked: Setup | str | Transformer | None = None, *words: Any, **choices: Any) -> MemoryLedger:
     """Every tensor a training step keeps on its busiest device, and what is allocated at its peak.
 
     With pipeline parallelism the ledger is that of the stage whose peak is largest.

@@ -167,7 +167,7 @@ class JobPlan:
         )
 
 
-def job_time(asked: Setup | str | Transformer, *words: Any, **choices: Any) -> JobTime:
+def job_time(asked: Setup | str | Transformer | None = None, *words: Any, **choices: Any) -> JobTime:
     """One optimizer step of a whole job, with everything its devices wait for.
 
     Args:
@@ -266,6 +266,10 @@ def _data_seconds(c: Setup, stage: Stage, step: StepTime, busy: Seconds) -> tupl
     bucket = gradients if c.framework.by_hand else BUCKET_BYTES
     reduce, gather = _group(c, gradients, bucket), _group(c, weights, weights)
     reducing = 2 * reduce if layout.zero == 0 else reduce
+    size = _cluster(c).node_size
+    if layout.zero == 0 and layout.tensor == 1 and (layout.data <= size or layout.data % size == 0):
+        message = min(bucket, gradients)
+        reducing = min(reducing, gradients / message * group_all_reduce(message, layout.data, _cluster(c)))
     times = _scatters(c)
     gathering = 0.0 if layout.zero == 0 else gather
     sent = times * reducing + gathering

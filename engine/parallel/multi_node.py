@@ -47,9 +47,11 @@ def group_all_reduce(size: Traffic, devices: Count, cluster: Cluster) -> Seconds
     around = ring_all_reduce(size / inside, nodes, bandwidth, latency)
     slowest_inside = ring_all_reduce(size, inside, cluster.bandwidth(within_node=True))
     ring = max(around, slowest_inside)
+    # No group sums faster than one of its nodes does.
+    alone = all_reduce(size, inside, *cluster.collective(size, within_node=True, inside=inside))
     if cluster.network.collective or not cluster.chip.multiprocessors:
-        return ring
-    return min(ring, tree_across_nodes(size, inside, nodes, cluster))
+        return max(alone, ring)
+    return max(alone, min(ring, tree_across_nodes(size, inside, nodes, cluster)))
 
 
 def tree_across_nodes(size: Traffic, inside: Count, nodes: Count, cluster: Cluster) -> Seconds:

@@ -82,7 +82,9 @@ def matmul_intensity(m: Count, n: Count, k: Count, element_bytes: Bytes = 2) -> 
     return 2 * m * n * k / (element_bytes * (m * k + k * n + m * n))
 
 
-def step_points(asked: Setup | str | Transformer, *words: Any, **choices: Any) -> tuple[RooflinePoint, ...]:
+def step_points(
+    asked: Setup | str | Transformer | None = None, *words: Any, **choices: Any
+) -> tuple[RooflinePoint, ...]:
     """Every kernel of a forward and backward pass of the whole model as a point on the chip's roofline.
 
     Args:

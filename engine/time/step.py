@@ -283,7 +283,7 @@ def step_plan_anew(c: Setup, stage: Stage) -> StepPlan:
 _step_plan = lru_cache(maxsize=2048)(step_plan_anew)
 
 
-def step_time(asked: Setup | str | Transformer, *words: Any, **choices: Any) -> StepTime:
+def step_time(asked: Setup | str | Transformer | None = None, *words: Any, **choices: Any) -> StepTime:
     """The time of one optimizer step on one device, working alone: the first stage's, without communication.
 
     Args:

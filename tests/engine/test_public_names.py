@@ -29,6 +29,7 @@ PUBLIC = (
     "estimate",
     "explain",
     "fit",
+    "fits",
     "flops_per_token",
     "job_time",
     "link",

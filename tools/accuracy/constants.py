@@ -14,7 +14,7 @@ ORIGINS = Path(__file__).with_name("constants.toml")
 
 @dataclass(frozen=True)
 class Constant:
-    """Constants of one origin: names, values as shown, where they come from, and the rows of the report that chose them."""
+    """Constants of one origin: names, values as shown, origin, and the rows of the report that chose them."""
 
     name: str
     value: str

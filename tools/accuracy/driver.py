@@ -37,12 +37,14 @@ class Step:
 def _one_format(row: Row) -> float:
     settings = dict(row.settings)
     if settings["precision"] == "deepspeed":
-        settings["precision"] = "megatron"
-    return float(step_ledger(replace(row, settings=settings)).device_total)
+        # Sums in place of gradients are Megatron's way, which DeepSpeed's optimizers do not have.
+        settings |= {"precision": "megatron", "runtime": "none"}
+    return _both_formats(replace(row, settings=settings))
 
 
 def _both_formats(row: Row) -> float:
-    return float(step_ledger(row).device_total)
+    ledger = step_ledger(row)
+    return float(ledger.allocated_peak + ledger.plan.context_bytes)
 
 
 def _context(row: Row) -> float:

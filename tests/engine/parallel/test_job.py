@@ -204,13 +204,12 @@ def test_a_layer_more_never_makes_a_job_faster(layers: int, pipeline: int) -> No
 # ---- communication ----
 
 
-@pytest.mark.xfail(reason="buckets are summed around rings where trees would be faster", strict=True)
 def test_a_fast_network_hides_most_of_an_all_reduce_over_eight_nodes() -> None:
     assert gpt2_xl(4).scaling_efficiency > 0.8
 
 
 def test_a_network_forty_times_slower_saturates_and_takes_the_efficiency() -> None:
-    assert gpt2_xl(8).scaling_efficiency > 0.8
+    assert gpt2_xl(4).scaling_efficiency > 0.8
     starved = gpt2_xl(4, network="ethernet-10")
     assert starved.scaling_efficiency < 0.5
     assert starved.network_saturation > 0.9
@@ -245,7 +244,7 @@ def test_more_micro_batches_shrink_the_bubble_and_interleaving_too() -> None:
 
 
 def test_sending_and_receiving_in_turn_takes_twice_as_long_and_a_gather() -> None:
-    words: dict[str, Any] = {"checkpointing": "full", "tp": 8, "pp": 8, "micro_batches": 16}
+    words: dict[str, Any] = {"precision": "mixed", "checkpointing": "full", "tp": 8, "pp": 8, "micro_batches": 16}
     paired, in_turn = (
         job_time(on_selene(megatron_gpt(96, 12288, 96), runtime=runtime, **words)) for runtime in ("none", "deepspeed")
     )
@@ -298,9 +297,7 @@ def test_a_metric_of_the_logits_passes_over_14_bytes_a_logit_and_only_where_the_
 def test_sharded_gradients_are_copied_and_divided_before_they_are_sent() -> None:
     gpt = megatron_gpt(24, 2304, 24)
     idle = replace(SELENE.chip, multiprocessors=0)
-    step = job_time(
-        gpt, idle, 4, precision="bf16", execution="compiled", dp=8, zero=3, network="infiniband-hdr"
-    )  # fmt: skip
+    step = job_time(gpt, idle, 4, precision="bf16", execution="compiled", dp=8, zero=3, network="infiniband-hdr")
     copied = 4 * 2 * gpt.parameters / SELENE.chip.streaming
     assert copied < step.data < 2.5 * copied
 
@@ -337,9 +334,6 @@ def test_a_tensor_group_of_two_nodes_sums_inside_nodes_and_between_them(micro_ba
     assert seconds[16] < hierarchical_all_reduce(size, 8, 2, near, network, near_latency, latency)
 
 
-@pytest.mark.xfail(
-    reason="trees over two nodes take the links' bandwidth, rings in one node a curve below", strict=True
-)
 @pytest.mark.parametrize("size", [5e7, 2e8])
 @pytest.mark.parametrize("where", [SELENE, cluster(accelerator("rtx-4090"), network="ethernet-100")])
 def test_two_nodes_never_sum_faster_than_one(where: Cluster, size: float) -> None:
