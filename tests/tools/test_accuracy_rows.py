@@ -11,7 +11,7 @@ from tools.accuracy.driver import MECHANISMS, steps
 from tools.accuracy.predict import compare, published_seconds
 from tools.accuracy.report import EXACT, TARGETS, percentile, reason, report, summarize
 from tools.accuracy.rows import DATA, DataError, Row, load
-from tools.accuracy.steptime import plan_of
+from tools.accuracy.setups import row_setup
 
 ROWS = load()
 PENDING = load(DATA / "pending")
@@ -65,8 +65,8 @@ def test_tokens_per_second_give_the_step_of_the_whole_batch() -> None:
 
 
 def test_replicas_follow_from_devices_and_model_parallelism() -> None:
-    plan = plan_of(row("Narayanan", "105x20480"))
-    assert (plan.data, plan.micro_batches) == (9, 280)
+    run = row_setup(row("Narayanan", "105x20480"))
+    assert (run.replicas, run.micro_batches) == (9, 280)
 
 
 def test_carbon_of_llama_2_follows_from_device_hours() -> None:

@@ -152,11 +152,11 @@ NETWORKS = "allowed: efa-400, ethernet-10, ethernet-100, ethernet-200, ethernet-
         ),
         (
             {"framework": "megatron", "precision": "amp-bf16"},
-            "precision 'amp-bf16' is not allowed with framework megatron, which keeps 16-bit weights; allowed: fp32, fp16",
+            "precision 'amp-bf16' is not allowed with framework megatron, which keeps 16-bit weights; allowed: fp32",
         ),
         (
             {"framework": "megatron", "precision": "amp-fp16"},
-            "precision 'amp-fp16' is not allowed with framework megatron, which keeps 16-bit weights; allowed: fp32, fp16",
+            "precision 'amp-fp16' is not allowed with framework megatron, which keeps 16-bit weights; allowed: fp32",
         ),
         (
             {"model": "llama3-8b", "sequence": 2**20 + 1},
