@@ -217,6 +217,7 @@ STEP = (
     Option("--update", "update", one_of("foreach", "for-loop", "fused"), "PyTorch's kind of update (foreach)"),
     Option("--framework", "framework", one_of("torch", "megatron"), "whose tensors and kernels (torch)"),
     Option("--execution", "execution", one_of("eager", "compiled"), "how they run (eager; compiled under megatron)"),
+    Option("--accumulation", "accumulation", one_of("fused", "separate"), "of gradients (fused under megatron)"),
     Option("--runtime", "runtime", one_of("none", "deepspeed"), "what drives the step and keeps buffers for it (none)"),
 )
 PARALLEL = (

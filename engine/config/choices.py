@@ -15,6 +15,7 @@ UpdateKind = Literal["foreach", "for-loop", "fused"]
 Offload = Literal["none", "optimizer", "gradients"]
 Execution = Literal["eager", "compiled"]
 Runtime = Literal["none", "deepspeed"]
+Accumulation = Literal["fused", "separate"]
 
 ATTENTION_KERNELS = ("flash", "standard")
 ATTENTION_GENERATIONS = (1, 2, 3, 4)
@@ -23,6 +24,7 @@ OFFLOADS = ("none", "optimizer", "gradients")
 FRAMEWORKS = ("torch", "megatron")
 EXECUTIONS = ("eager", "compiled")
 RUNTIMES = ("none", "deepspeed")
+ACCUMULATIONS = ("fused", "separate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +116,19 @@ class Framework:
             into one, and the host issues compiled code. Megatron-LM's chains are fused by hand.
         runtime: What drives the step: `"deepspeed"` keeps buffers of its own and sends between stages one by one.
         backend: Whose kernels, `"cuda"` or `"cpu"`; they keep different tensors.
+        accumulation: How a micro-batch's gradients join the sum: `"fused"` into the products that make them, as
+            Megatron-LM does since 2022 (its `--no-gradient-accumulation-fusion` turns it off), or `"separate"`.
     """
 
     name: FrameworkName = "torch"
     execution: Execution = "eager"
     runtime: Runtime = "none"
     backend: BackendName = "cuda"
+    accumulation: Accumulation = "separate"
 
     def __post_init__(self) -> None:
+        if self.accumulation not in ACCUMULATIONS:
+            raise one_of("accumulation", self.accumulation, ACCUMULATIONS)
         if self.name not in FRAMEWORKS:
             raise one_of("framework", self.name, FRAMEWORKS)
         if self.execution not in EXECUTIONS:

@@ -201,6 +201,7 @@ def setup(
     execution: str | None = None,
     runtime: str = "none",
     backend: str = "cuda",
+    accumulation: str | None = None,
     dp: Count = 1,
     tp: Count = 1,
     pp: Count = 1,
@@ -240,6 +241,7 @@ def setup(
         execution: `"eager"` or `"compiled"`; eager for torch and compiled for megatron when None.
         runtime: `"none"`, or `"deepspeed"` for its buffers and its sends.
         backend: Whose kernels run, `"cuda"` or `"cpu"`.
+        accumulation: `"fused"` or `"separate"`; Megatron-LM fuses it when None, others and DeepSpeed do not.
         dp: Replicas.
         tp: Devices that share every matrix.
         pp: Pipeline stages.
@@ -264,7 +266,14 @@ def setup(
     for what, value in (("batch", batch), ("accumulate", accumulate), ("micro_batches", micro_batches)):
         require_positive(what, value)
     require_positive("node_size", node_size)
-    code = Framework(framework, execution or _execution(framework), runtime, backend)  # type: ignore[arg-type]
+    fused = framework == "megatron" and runtime == "none"
+    code = Framework(
+        framework,  # type: ignore[arg-type]
+        execution or _execution(framework),  # type: ignore[arg-type]
+        runtime,  # type: ignore[arg-type]
+        backend,  # type: ignore[arg-type]
+        accumulation or ("fused" if fused else "separate"),  # type: ignore[arg-type]
+    )
     layout = Layout(
         data=dp,
         tensor=tp,
@@ -338,6 +347,8 @@ def require_possible(c: Setup) -> None:
             )
         if c.layout.zero > 1:
             raise EngineError(f"zero {c.layout.zero} is not allowed with runtime deepspeed; allowed: 0, 1")
+    if c.framework.accumulation == "fused" and not (c.framework.by_hand and c.framework.runtime == "none"):
+        raise EngineError("accumulation 'fused' is not allowed here; allowed: framework megatron with runtime none")
     shortest = c.sequence.min() if hasattr(c.sequence, "min") else c.sequence
     if c.loss.chunks > shortest:
         raise EngineError(f"loss 'chunked:{c.loss.chunks}' is not allowed; a sequence of {c.sequence} has fewer tokens")

@@ -277,10 +277,22 @@ def _data_seconds(c: Setup, stage: Stage, step: StepTime, busy: Seconds) -> tupl
         return sent, sent
     passes = max(step.forward + step.backward + step.recompute, 1e-30)
     buckets = max(gradients / BUCKET_BYTES, 1.0)
-    under = busy * (step.backward + step.recompute) / passes * (1 - 1 / buckets)
+    window = busy * _chunk_windows(c)
+    under = window * (step.backward + step.recompute) / passes * (1 - 1 / buckets)
     # Weights are gathered block by block ahead of the next forward pass.
-    ahead = max(gathering - busy * step.forward / passes, gathering / blocks)
+    ahead = max(gathering - window * step.forward / passes, gathering / blocks)
     return sent, times * max(reducing - under, reducing / buckets) + ahead
+
+
+def _chunk_windows(c: Setup) -> Ratio:
+    """Micro-batches that run between a stage's first finished gradients and the end of its step, at least one.
+
+    With an interleaved schedule Megatron-LM sums the gradients of a chunk once its last micro-batch is through, and the
+    p micro-batches of each of the other v - 1 chunks follow; the gathers of the next step go the same way backwards.
+    Source: Megatron-LM, `core/pipeline_parallel/schedules.py` and `core/distributed`.
+    """
+    p, v = c.layout.pipeline, c.layout.interleave
+    return max(p * (v - 1) / v, 1.0) if c.framework.by_hand else 1.0
 
 
 def _scatters(c: Setup) -> Count:

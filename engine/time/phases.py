@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from engine.config.setup import Setup
 from engine.graph.ir import Section
 from engine.graph.kernels import Kernel, Phase, backward_kernels, forward_kernels, recompute_kernels
@@ -27,4 +29,17 @@ def phase_kernels(c: Setup, parts: tuple[Section, ...]) -> dict[Phase, list[Kern
             for kernel in recompute_kernels(part, ops, fused=compiled, by_hand=by_hand, count=count)
         ],
     }
-    return lowered(c, parts, phases) if in_fp8(c) else phases
+    if in_fp8(c):
+        phases = lowered(c, parts, phases)
+    if c.framework.accumulation == "fused":
+        phases["backward"] = [_accumulating(c, kernel) for kernel in phases["backward"]]
+    return phases
+
+
+def _accumulating(c: Setup, kernel: Kernel) -> Kernel:
+    """A weight's gradient that its product adds to the sum: the sum is read and written where a result was written."""
+    if kernel.product is None or not kernel.name.endswith(".weight_gradient"):
+        return kernel
+    p = kernel.product
+    written, summed = c.precision.compute.bits // 8, 2 * c.precision.gradients.bits // 8
+    return replace(kernel, bytes=kernel.bytes + p.count * p.m * p.n * (summed - written))

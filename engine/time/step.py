@@ -25,7 +25,6 @@ from engine.graph.operations import operation_sizes, product_flops, product_para
 from engine.hardware.accelerators import Accelerator
 from engine.memory.static import stage_parameters
 from engine.models.transformer import Transformer
-from engine.numerics.precision import Precision
 from engine.time.attention_io import kernel_share
 from engine.time.compiled import Work, compile_work
 from engine.time.fp8 import weight_cast_bytes
@@ -271,7 +270,7 @@ def step_plan_anew(c: Setup, stage: Stage) -> StepPlan:
         works=tuple(_works(c, stage, parts)),
         update=update + weight_cast_bytes(c, stage) / c.chip.streaming,
         update_launches=launches,
-        accumulation=_accumulated_bytes(c.precision, elements) / shares / c.chip.streaming,
+        accumulation=_accumulated_bytes(c, elements) / shares / c.chip.streaming,
         host_per_kernel=HOST_COMPILED if c.framework.compiled else HOST_EAGER,
         peak=c.chip.peak(c.precision.product_format),
         model_flops=polynomial(model_flops),
@@ -347,8 +346,11 @@ def _metrics(c: Setup, stage: Stage) -> Kernel:
     return Kernel("metrics", "forward", "memory", NOTHING, moved, count=c.loss.metrics)
 
 
-def _accumulated_bytes(mode: Precision, elements: Count) -> Bytes:
+def _accumulated_bytes(c: Setup, elements: Count) -> Bytes:
     """Bytes moved to add one micro-batch's gradients. To sums of their own they go through a cast, a tensor more."""
+    mode = c.precision
+    if c.framework.accumulation == "fused":
+        return 0
     if mode.accumulation:
         return mode.gradients.bytes(elements) + 4 * mode.accumulation.bytes(elements)
     return 3 * mode.gradients.bytes(elements)

@@ -46,11 +46,11 @@ def never_fitted(row: Row) -> bool:
 
 
 def publisher(row: Row) -> str:
-    """Who published the row: what stands before the first comma of the source's title.
+    """Who published the row: as its source says, else what stands before the first comma of the source's title.
 
     Two tables of one paper, or two runs of one program, share what makes their errors alike, so they count as one.
     """
-    return row.source.title.partition(",")[0].strip()
+    return row.source.publisher or row.source.title.partition(",")[0].strip()
 
 
 def features_of(row: Row) -> Features:

@@ -73,6 +73,7 @@ _SETTINGS = frozenset(
         "metrics",
         "overlap_tensor",
         "runtime",
+        "accumulation",
         "context_mib",
         "never_fitted",
     }
@@ -94,6 +95,7 @@ class Source:
     verified: str
     note: str = ""
     used_for: str = ""
+    publisher: str = ""
 
 
 @dataclass(frozen=True)
@@ -150,9 +152,8 @@ def _source(table: Mapping[str, Any], where: str) -> Source:
         raise DataError(f"{where}: the source lacks {', '.join(missing)}")
     if table["verified"] not in VERIFIED:
         raise DataError(f"{where}: verified {table['verified']!r} is unknown, allowed: {', '.join(VERIFIED)}")
-    return Source(
-        **{key: table[key] for key in _SOURCE}, note=table.get("note", ""), used_for=table.get("used_for", "")
-    )
+    optional = {key: table[key] for key in ("note", "used_for", "publisher") if key in table}
+    return Source(**{key: table[key] for key in _SOURCE}, **optional)
 
 
 def _row(filled: Mapping[str, Any], source: Source, models: Mapping[str, Any], where: str) -> Row:

@@ -21,6 +21,7 @@ SAME_NAME = (
     "update",
     "framework",
     "runtime",
+    "accumulation",
     "interleave",
     "balanced",
     "overlap_tensor",
