@@ -27,10 +27,10 @@ SELENE = cluster(accelerator("a100-80"), network="infiniband-hdr")
 H100 = cluster(accelerator("h100-sxm"))
 
 
-def on_selene(gpt: Transformer, batch: int = 1, **words: Any) -> Setup:
+def on_selene(gpt: Transformer, batch: int = 1, sequence: int | None = None, **words: Any) -> Setup:
     """Megatron-LM's training on the machine of its papers."""
     words = {"framework": "megatron", "network": "infiniband-hdr", **words}
-    return setup(gpt, "a100-80", batch, **words)
+    return setup(gpt, "a100-80", batch, sequence, **words)
 
 
 def gpt2_xl(batch: int, **words: Any) -> JobTime:
@@ -274,10 +274,28 @@ def test_embedding_and_head_count_as_blocks_when_stages_are_balanced() -> None:
 
 def test_every_further_micro_batch_reads_and_writes_the_gradients_once_more() -> None:
     gpt = megatron_gpt(24, 2304, 24)
-    one, nine = (job_time(on_selene(gpt, micro_batches=m)) for m in (1, 9))
+    one, nine = (job_time(on_selene(gpt, micro_batches=m, accumulation="separate")) for m in (1, 9))
     gradients = 4 * gpt.parameters
     assert nine.update - one.update == pytest.approx(8 * 3 * gradients / SELENE.chip.streaming, rel=1e-3)
     assert nine.compute == pytest.approx(9 * one.compute)
+
+
+def test_products_that_add_to_the_sum_leave_nothing_to_add_afterwards() -> None:
+    gpt = megatron_gpt(24, 2304, 24)
+    apart, fused = (job_time(on_selene(gpt, 4, micro_batches=9, accumulation=a)) for a in ("separate", "fused"))
+    assert fused.update == job_time(on_selene(gpt, 4, micro_batches=1)).update < apart.update
+    # A product over 8,192 tokens takes longer than the traffic of its sum, which it hides; few tokens hide nothing.
+    assert fused.compute == pytest.approx(apart.compute, rel=0.01)
+    few = [job_time(on_selene(gpt, 1, 64, accumulation=a)).compute for a in ("separate", "fused")]
+    assert few[1] > 1.02 * few[0]
+
+
+def test_chunks_of_an_interleaved_schedule_give_collectives_more_time_to_hide() -> None:
+    gpt = megatron_gpt(48, 8192, 64)
+    run: dict[str, Any] = {"pp": 4, "dp": 16, "zero": 1, "micro_batches": 4, "network_gbit": 50.0}
+    plain, interleaved = (job_time(on_selene(gpt, interleave=v, **run)) for v in (1, 6))
+    assert interleaved.data < plain.data
+    assert interleaved.data + interleaved.hidden == pytest.approx(plain.data + plain.hidden, rel=0.2)
 
 
 def test_a_metric_of_the_logits_passes_over_14_bytes_a_logit_and_only_where_the_logits_are() -> None:

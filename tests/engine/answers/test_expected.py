@@ -1,0 +1,74 @@
+"""Expected values and bands beside an estimate: consistent with each other, and never mixed into the physics."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine import estimate, fit, fits, list_accelerators, list_models, setup
+from engine.answers.expected import features
+from engine.calibration import calibrate
+from engine.cli import main
+
+RUNS = st.fixed_dictionaries(
+    {
+        "model": st.sampled_from(["gpt2", "gpt2-xl", "llama3-8b"]),
+        "gpu": st.sampled_from(["a100-80", "h100-sxm", "rtx-4090", "b200", "v100-32"]),
+        "batch": st.sampled_from([1, 8]),
+        "dp": st.sampled_from([1, 8, 512]),
+        "execution": st.sampled_from(["eager", "compiled"]),
+    }
+)
+
+
+@given(RUNS)
+def test_expected_values_lie_in_their_bands_and_agree_with_each_other(words: dict[str, Any]) -> None:
+    found = estimate(**words)
+    seen = found.calibrated
+    assert seen is not None
+    for value in (seen.step_s, seen.tokens_per_s, seen.allocated_peak, seen.device_total):
+        assert 0 < value.low < value.expected < value.high
+        assert value.runs >= value.sources >= 0
+    tokens = found.time.step_s * found.time.tokens_per_s
+    assert seen.step_s.expected * seen.tokens_per_s.expected == pytest.approx(tokens)
+    assert seen.step_s.low * seen.tokens_per_s.high == pytest.approx(tokens)
+    assert seen.device_total.expected > seen.allocated_peak.expected
+
+
+@given(RUNS)
+def test_experience_multiplies_the_physics_and_leaves_it_alone(words: dict[str, Any]) -> None:
+    found = estimate(**words)
+    time = calibrate("time", found.time.step_s, features(setup(**words)))
+    assert found.calibrated is not None
+    assert found.calibrated.step_s == time
+
+
+def test_the_command_line_gives_the_expected_values_beside_the_physics(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["estimate", "--model", "gpt2", "--gpu", "a100-80", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert set(answer["calibrated"]) == {"step_s", "tokens_per_s", "allocated_peak", "device_total"}
+    for value in answer["calibrated"].values():
+        assert {"expected", "low", "high", "runs"} <= set(value)
+    assert answer["time"]["step_s"] == estimate("gpt2", "a100-80").time.step_s
+    assert main(["estimate", "--model", "gpt2", "--gpu", "a100-80"]) == 0
+    assert "Expected, by published runs" in capsys.readouterr().out
+
+
+@given(st.sampled_from(list_models()), st.sampled_from(list_accelerators()), st.sampled_from([1, 16]))
+def test_there_is_one_answer_to_whether_it_fits(name: str, gpu: str, batch: int) -> None:
+    words = {"model": name, "gpu": gpu, "batch": batch, "sequence": 256}
+    try:
+        c = setup(**words)  # type: ignore[arg-type]
+    except ValueError:  # a chip that lacks a rate
+        return
+    memory = estimate(c).memory_bytes
+    assert fits(c) == estimate(c).fits == (memory.device_total <= memory.capacity)
+
+
+def test_fit_gives_the_same_answer() -> None:
+    for gpu in ("rtx-4060", "rtx-4090", "h200"):
+        assert fit("gpt2-xl", gpu).fits == fits("gpt2-xl", gpu)
