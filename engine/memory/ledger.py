@@ -9,6 +9,7 @@ from typing import Any
 from engine.config.layout import Stage
 from engine.config.setup import Setup, as_setup, stage_sections
 from engine.core.units import Bytes
+from engine.graph.compiled import compiled
 from engine.graph.ir import Section
 from engine.memory.deepspeed import overheads
 from engine.memory.liveness import GradientFate, kept_values, working_set
@@ -58,6 +59,8 @@ def _plans(c: Setup) -> tuple[MemoryPlan, ...]:
 
 def _plan(c: Setup, stage: Stage) -> MemoryPlan:
     parts = stage_sections(c, stage)
+    if c.framework.compiled and not c.framework.by_hand:
+        parts = tuple(compiled(part) for part in parts)
     static = tuple(static_tensors(c, stage))
     fate = _gradient_fate(c)
     selective = c.checkpointing.kind == "selective"
