@@ -42,7 +42,10 @@ def _sentences(c: Setup) -> Iterator[str]:
         f"{c.update.kind}."
     )
     if c.framework.compiled and not c.framework.by_hand:
-        yield "Compiled code is faster here, but memory is counted as for eager code, which keeps more."
+        yield (
+            "Compiled code keeps the logits and one gradient of them, as if model and loss were compiled apart: since "
+            "PyTorch 2.6 one compiled function that returns nothing but the loss writes the gradient over the logits."
+        )
     yield memory_sentence(c.chip)
     if c.update.in_backward:
         yield "Updating in the backward pass excludes clipping by the global norm of the gradients."

@@ -13,9 +13,10 @@ from engine.core.sizes import NOTHING, Size
 from engine.core.units import Bytes, Count
 from engine.numerics.dtypes import DType
 
+# A "chain" is several operations without products that a compiler runs as one kernel (`engine.graph.compiled`).
 Kind = Literal[
     "embedding", "matmul", "attention", "norm", "softmax", "elementwise", "cast", "dropout", "view", "copy", "reduce",
-    "loss",
+    "loss", "chain",
 ]  # fmt: skip
 Component = Literal["activations", "casts", "logits"]
 Region = Literal["", "attention"]

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from engine.config.layout import Stage
 from engine.config.setup import Setup, as_setup, stage_sections
+from engine.core.sizes import as_size
 from engine.core.units import Bytes
+from engine.graph.compiled import compiled
 from engine.graph.ir import Section
 from engine.memory.deepspeed import overheads
-from engine.memory.liveness import GradientFate, kept_values, working_set
+from engine.memory.fully_sharded import fully_sharded, is_fully_sharded
+from engine.memory.liveness import GradientFate, WorkingSet, kept_values, working_set
 from engine.memory.peak import StepMemory
 from engine.memory.static import stage_parameters, static_tensors
 from engine.memory.tensors import MemoryLedger, MemoryPlan, Saved
@@ -58,24 +62,30 @@ def _plans(c: Setup) -> tuple[MemoryPlan, ...]:
 
 def _plan(c: Setup, stage: Stage) -> MemoryPlan:
     parts = stage_sections(c, stage)
+    if c.framework.compiled and not c.framework.by_hand:
+        parts = tuple(compiled(part) for part in parts)
     static = tuple(static_tensors(c, stage))
     fate = _gradient_fate(c)
     selective = c.checkpointing.kind == "selective"
     on_device = [tensor for tensor in static if tensor.place == "device"]
+    whole = fully_sharded(c, stage)
+    if is_fully_sharded(c):  # what is gathered is there at some moments only
+        on_device = [tensor for tensor in on_device if tensor.component not in ("gathered", "buckets")]
     gradients = sum(t.bytes for t in on_device if t.component == "gradients" and t.part != "sum")
-    passing = 0 if fate == "present" else gradients
+    passing = 0 if fate == "present" and not _reduced_once(c) else gradients
     workspace, context = (CUBLAS_WORKSPACE, CUDA_CONTEXT) if c.framework.backend == "cuda" else (0, 0)
     step = StepMemory(
         stage=stage,
         checkpointing=c.checkpointing,
         chunks=c.loss.chunks,
-        sets={part.name: working_set(part, c.precision.gradients, fate, selective=selective) for part in parts},
+        sets={part.name: _working_set(c, part, fate, selective=selective) for part in parts},
         resident=sum(tensor.bytes for tensor in on_device) - passing + workspace,
         gradients=passing,
         update=_update_bytes(c, stage),
         head_gradient=c.precision.gradients.bytes(stage.model.vocab * stage.model.hidden),
         tied=stage.model.tied and stage.first and stage.last,
         gradients_accrue=fate == "accrue",
+        whole=whole,
     )
     return MemoryPlan(
         static=static,
@@ -86,6 +96,19 @@ def _plan(c: Setup, stage: Stage) -> MemoryPlan:
         context_bytes=context,
         runtime_bytes=overheads(c).total if c.framework.runtime == "deepspeed" else 0,
     )
+
+
+def _working_set(c: Setup, part: Section, fate: GradientFate, *, selective: bool) -> WorkingSet:
+    if not is_fully_sharded(c):
+        return working_set(part, c.precision.gradients, fate, selective=selective)
+    # A group's gradients wait for each other, and leave shards behind, which later micro-batches find there already.
+    one = working_set(part, c.precision.gradients, "accrue", selective=selective)
+    left = -(-one.gradients(1, 1) // c.layout.data) if _reduced_once(c) else 0
+    return replace(one, gradients=as_size(left))
+
+
+def _reduced_once(c: Setup) -> bool:
+    return is_fully_sharded(c) and _gradient_fate(c) == "present" and c.micro_batches == 1
 
 
 def _gradient_fate(c: Setup) -> GradientFate:

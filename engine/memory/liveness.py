@@ -136,7 +136,8 @@ class _Backward:
             if not any(value in self._owner for value in op.outputs):
                 continue
             base = saved_until[index] + as_size(self._dtype.bytes(accrued)) + self._parameter_gradient(op)
-            yield from (base + extra for extra in self._propagate(op))
+            step = self._through_chain if op.kind == "chain" else self._propagate
+            yield from (base + extra for extra in step(op))
             if self._fate == "accrue":
                 accrued += op.trains
 
@@ -192,6 +193,26 @@ class _Backward:
             if shared:
                 self._owner[value] = self._storage(value)
                 yield self._alive()
+        live = set(self._owner.values())
+        self._storages = {storage: size for storage, size in self._storages.items() if storage in live}
+
+    def _through_chain(self, op: Op) -> Iterable[Size]:
+        """As `_propagate` for a compiled chain, which makes nothing but its inputs' gradients.
+
+        It writes one over a gradient that ends here if both are alike, and adds to one that is there already.
+        """
+        ending = [self._owner[value] for value in op.outputs if value in self._owner]
+        for value in op.outputs:
+            self._owner.pop(value, None)
+        free = [storage for storage in dict.fromkeys(ending) if storage not in self._owner.values()]
+        for value in (value for value in op.inputs if value.needs_gradient and value not in self._owner):
+            alike = next((storage for storage in free if self._storages[storage] == value.byte_size), None)
+            if alike is None:
+                self._new(value)
+            else:
+                free.remove(alike)
+                self._owner[value] = alike
+        yield self._alive() + op.backward_workspace
         live = set(self._owner.values())
         self._storages = {storage: size for storage, size in self._storages.items() if storage in live}
 

@@ -13,6 +13,7 @@ from engine.config.layout import Stage
 from engine.core.sizes import NOTHING, Size, as_size
 from engine.core.units import Bytes, Count
 from engine.graph.checkpointing import Checkpointing
+from engine.memory.fully_sharded import FullySharded
 from engine.memory.liveness import WorkingSet
 from engine.memory.tensors import Candidate
 
@@ -32,6 +33,7 @@ class StepMemory:
         head_gradient: Bytes of the output matrix's gradient.
         tied: Whether the output matrix is the token embedding, and both are on this stage.
         gradients_accrue: Whether gradients appear one by one during backward.
+        whole: Groups of parameters that sharding has whole for a while.
     """
 
     stage: Stage
@@ -44,11 +46,14 @@ class StepMemory:
     head_gradient: Bytes
     tied: bool
     gradients_accrue: bool
+    whole: FullySharded
 
     def candidates(self) -> tuple[Candidate, ...]:
         """What is allocated at every moment that may be the peak, in the order of the step."""
-        resident = as_size(self.resident)
-        found = (Candidate(c.moment, resident + c.whole, c.chunk) for c in self._moments())
+        found = (
+            Candidate(c.moment, as_size(self.resident + self.whole.at(c.moment)) + c.whole, c.chunk)
+            for c in self._moments()
+        )
         return tuple(dict.fromkeys(found))
 
     def _moments(self) -> Iterator[Candidate]:
@@ -79,6 +84,8 @@ class StepMemory:
             total = as_size(self.head_gradient if self.tied else 0)
             base = others + waiting + left + block.gradients * blocks + pending + total
             yield from _each("backward, embedding", base, embedding.backward)
+        if self.whole.root:
+            yield Candidate("last reduction", NOTHING, NOTHING)
         yield Candidate("optimizer step", as_size(self.gradients + self.update), NOTHING)
 
     def _head(self, saved: Size, casts: Size) -> Iterator[Candidate]:
@@ -100,6 +107,8 @@ class StepMemory:
         every, blocks = self.checkpointing.every, self.stage.blocks
         if not every:
             yield from _each("backward, last block", base + unit * (kept - 1), block.backward)
+            if self.whole.root and blocks > 2:  # only now is a block's reduction under way
+                yield from _each("backward, next block", base + unit * (kept - 2) + block.gradients, block.backward)
             left = base + unit * (kept - blocks) + block.gradients * (blocks - 1)
             yield from _each("backward, first block", left, block.backward)
             return

@@ -90,6 +90,9 @@ def static_tensors(c: Setup, stage: Stage) -> Iterator[Tensor]:
         # The block at work and the next one, fetched ahead.
         for p in (p for p in parameters if p.name.startswith("blocks.")):
             yield Tensor(f"{p.name}.gathered", "gathered", p.elements, precision.weights, 2)
+        if not c.framework.by_hand:  # FSDP2's root, whole from the beginning to the end
+            for p in (p for p in parameters if not p.name.startswith("blocks.")):
+                yield Tensor(f"{p.name}.gathered", "gathered", p.elements, precision.weights)
 
 
 def _largest_parameter(parameters: tuple[Parameter, ...]) -> tuple[Parameter, ...]:

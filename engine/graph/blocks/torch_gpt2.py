@@ -1,4 +1,7 @@
-"""The GPT-2 family in eager PyTorch, as the usual flat model file writes it (`gpu_bench/gpt2.py`)."""
+"""The GPT-2 family in eager PyTorch, as the usual flat model file writes it (`gpu_bench/gpt2.py`).
+
+With sequence parallelism a linear layer multiplies the gathered sequence and, being PyTorch's own, keeps it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ def block(
     normed = norm(tape, "ln_1", x, m)
     bias = m.bias or m.qkv_bias
     full, width = tape.gather("attn", normed), m.query_width + 2 * m.kv_width
-    qkv = tape.linear("attn.c_attn", full, m.hidden, width, bias=bias, shard=normed)
+    qkv = tape.linear("attn.c_attn", full, m.hidden, width, bias=bias)
     parts = (("q", heads.query_elements), ("k", heads.kv_elements), ("v", heads.kv_elements))
     q, k, v = tape.split("attn.split", qkv, parts)
     if m.position == "rope":
@@ -33,7 +36,7 @@ def block(
     x = tape.add("residual_1", x, tape.dropout("attn.resid_dropout", y, dropout))
     if not m.parallel:
         normed = norm(tape, "ln_2", x, m)
-    y = tape.linear("mlp.c_fc", tape.gather("mlp", normed), m.hidden, m.ffn, bias=m.bias, shard=normed)
+    y = tape.linear("mlp.c_fc", tape.gather("mlp", normed), m.hidden, m.ffn, bias=m.bias)
     y = tape.relu("mlp.relu", y) if m.mlp == "relu" else tape.activation("mlp.gelu", y)
     y = tape.scatter("mlp", tape.linear("mlp.c_proj", y, m.ffn, m.hidden, bias=m.bias))
     tape.add("residual_2", x, tape.dropout("mlp.dropout", y, dropout))
@@ -45,6 +48,6 @@ def head(m: Transformer, precision: Precision, backend: Backend, sequence_shards
     tape = Tape("", precision, backend, sequence_shards)
     x = tape.hidden("lm_head.input", m.hidden)
     full = tape.gather("lm_head", x)
-    logits = tape.linear("lm_head", full, m.hidden, m.vocab, bias=False, component="logits", shard=x)
+    logits = tape.linear("lm_head", full, m.hidden, m.vocab, bias=False, component="logits")
     tape.cross_entropy("loss", logits, precision.weights)
     return tape.section("head")

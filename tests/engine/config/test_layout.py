@@ -216,3 +216,12 @@ def test_every_list_can_be_divided_along_the_sequence(tensor: int, megatron: boo
     split = sections(shard, mode, "flash", 0.0, "cuda", framework, tensor)
     for a, b in zip(whole, split, strict=True):
         assert sum(v.bytes(2, 64) for v in b.saved) <= sum(v.bytes(2, 64) for v in a.saved)
+
+
+def test_torch_keeps_the_gathered_input_of_a_product_where_megatron_gathers_again() -> None:
+    """A PyTorch linear layer saves what it multiplied, which is the whole sequence; Megatron's saves its own shard."""
+    m, mode, tensor = model("llama3-8b"), precision("bf16"), 4
+    for framework, shards in (("torch", 1), ("megatron", tensor)):
+        block = sections(tensor_shard(m, tensor), mode, "flash", 0.0, "cuda", framework, tensor)[1]
+        first = next(op for op in block.ops if op.kind == "matmul")
+        assert first.saved[0].bytes(2, 512) * shards == 2 * (2 * 512 * m.hidden)

@@ -1,0 +1,105 @@
+"""FSDP2's memory: the engine against PyTorch's `fully_shard`, which runs here with collectives that do nothing."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+import torch.distributed as dist
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.profiler import ProfilerActivity, profile
+from torch.testing._internal.distributed.fake_pg import FakeStore
+from torch.utils.checkpoint import checkpoint
+
+from engine import Transformer, training_memory
+from tests.engine.graph.test_saved_activations import _default_dtype, gpt2, llama
+
+REPLICAS = 8
+LLAMA: dict[str, Any] = {
+    "kv_heads": 1, "ffn": 896, "position": "rope", "norm": "rmsnorm", "mlp": "swiglu", "tied": False, "bias": False,
+}  # fmt: skip
+SHAPES = {
+    # Like Llama 3 8B the first has a root larger than four blocks.
+    "root": (Transformer("root", 8, 256, 4, 8000, 512, **LLAMA), 1, 64),
+    "logits": (Transformer("logits", 8, 256, 4, 8000, 512, **LLAMA), 4, 256),
+    "activations": (Transformer("activations", 8, 256, 4, 500, 512, **LLAMA), 2, 256),
+    "tied table": (Transformer("tied", 6, 256, 8, 30000, 512), 1, 64),
+    "blocks": (Transformer("blocks", 4, 1024, 8, 400, 512), 1, 128),
+}
+
+
+@pytest.fixture(scope="module")
+def mesh() -> Iterator[DeviceMesh]:
+    dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=REPLICAS)
+    yield init_device_mesh("cpu", (REPLICAS,))
+    dist.destroy_process_group()
+
+
+def measured_peak(mesh: DeviceMesh, shape: Transformer, batch: int, sequence: int, checkpointed: bool) -> int:
+    """The most bytes allocated in the third step of the first of eight replicas, as PyTorch's profiler records it."""
+    with _default_dtype(torch.bfloat16):
+        is_llama = shape.mlp == "swiglu"
+        network: Any = (llama if is_llama else gpt2)(shape, "flash", 0.0)().train()
+        tokens = torch.zeros(batch, sequence, dtype=torch.long)
+        for block in network.model.layers if is_llama else network.blocks:
+            fully_shard(block, mesh=mesh)
+        fully_shard(network, mesh=mesh)
+        if checkpointed and is_llama:
+            network.gradient_checkpointing_enable({"use_reentrant": False})
+        elif checkpointed:
+            network.run_blocks = _checkpointed
+        optimizer = torch.optim.AdamW(network.parameters(), fused=True)
+
+        def step() -> None:
+            if is_llama:
+                loss = network(input_ids=tokens, labels=tokens, use_cache=False).loss
+            else:
+                loss = network(tokens, tokens)[1]
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+
+        step()
+        step()
+        with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as record:
+            step()
+    states = [value for state in optimizer.state.values() for value in state.values()]
+    held = sum(_local(tensor).untyped_storage().nbytes() for tensor in (*network.parameters(), *states, tokens))
+    results: Any = record.profiler.kineto_results
+    events = sorted((e for e in results.events() if e.name() == "[memory]"), key=lambda e: e.start_ns())
+    return held + max(itertools.accumulate(int(event.nbytes()) for event in events))
+
+
+def _checkpointed(blocks: Any, x: torch.Tensor) -> torch.Tensor:
+    for block in blocks:
+        x = checkpoint(block, x, use_reentrant=False)
+    return x
+
+
+def _local(tensor: Any) -> torch.Tensor:
+    local: torch.Tensor = tensor.to_local() if hasattr(tensor, "to_local") else tensor
+    return local
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("checkpointing", ["none", "full"])
+@pytest.mark.parametrize("where", SHAPES)
+def test_the_peak_under_fsdp2_is_pytorchs(mesh: DeviceMesh, where: str, checkpointing: str) -> None:
+    shape, batch, sequence = SHAPES[where]
+    ledger = training_memory(
+        shape, batch=batch, sequence=sequence, precision="bf16", dp=REPLICAS, zero=3, update="fused",
+        checkpointing=checkpointing, backend="cpu",
+    )  # fmt: skip
+    measured = measured_peak(mesh, shape, batch, sequence, checkpointing == "full")
+    assert ledger.allocated_peak == pytest.approx(measured, rel=0.035)
+
+
+def test_the_root_is_gathered_once_and_blocks_twice() -> None:
+    ledger = training_memory("llama3.1-8b", batch=1, sequence=512, precision="bf16", dp=8, zero=3)
+    gathered = {t.name: t.count for t in ledger.tensors if t.component == "gathered"}
+    assert gathered["wte.weight.gathered"] == gathered["lm_head.weight.gathered"] == 1
+    assert {count for name, count in gathered.items() if name.startswith("blocks.")} == {2}
