@@ -13,13 +13,12 @@ from engine.config import (
     Setup,
     StateVector,
     Update,
-    galore,
     list_optimizers,
     optimizer,
     setup,
     stages,
 )
-from engine.core import GB, GIB, EngineError, Size, Source, Unit, format_bytes, unit_of
+from engine.core import GB, GIB, EngineError, Size, Source, Unit, unit_of
 from engine.economics import (
     NODE_OVERHEAD,
     buy,
@@ -47,10 +46,8 @@ from engine.graph import (
     alive_tensors,
     count_operations,
     flops_per_token,
-    korthikanti_hardware_flops,
     korthikanti_model_flops,
     megatron_flops,
-    megatron_parameters,
     product_parameters,
     sections,
     sqrt_placement,
@@ -70,7 +67,6 @@ from engine.hardware import (
     link,
     list_accelerators,
     list_links,
-    list_storage,
     storage,
 )
 from engine.memory import MemoryLedger, Moment, Tensor, chapter_activation_bytes, hidden_states_bytes, training_memory
@@ -87,7 +83,6 @@ from engine.numerics import (
     precision,
 )
 from engine.parallel import (
-    Advice,
     Configuration,
     JobTime,
     activation_bytes_per_layer,
@@ -97,7 +92,6 @@ from engine.parallel import (
     bubble_fraction,
     bubble_overhead,
     bytes_sent_per_layer,
-    choose,
     data_parallel_step,
     job_time,
     ring_all_reduce,
@@ -105,7 +99,6 @@ from engine.parallel import (
     state_bytes_per_parameter,
     tokens_to_hide,
     tree_all_reduce,
-    weak_scaling,
 )
 from engine.time import (
     RooflinePoint,
@@ -123,9 +116,7 @@ from engine.time import (
     step_plan,
     step_points,
     step_time,
-    tile_quantization,
     traffic_ratio,
-    wave_quantization,
 )
 from engine.training import (
     ActivationFunction,
@@ -141,8 +132,6 @@ from engine.training import (
     descend,
     effective_batch,
     linear_scaling,
-    list_activation_functions,
-    list_update_rules,
     shuffled_rate,
     stage_times,
     steps_to_target,

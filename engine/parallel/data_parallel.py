@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.core.arrays import ceil, maximum, minimum, require_above_zero, require_at_least, require_fraction
+from engine.core.arrays import ceil, maximum, require_above_zero, require_at_least, require_fraction
 from engine.core.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds, Traffic
 from engine.parallel.collectives import all_reduce_factor
 
@@ -42,11 +42,6 @@ class DataParallelStep:
     def scaling_efficiency(self) -> Ratio:
         """Throughput per device relative to a device alone (weak scaling)."""
         return self.compute / self.total
-
-    @property
-    def network_saturation(self) -> Ratio:
-        """Share of the step in which the link is busy; at 1 a faster device no longer helps."""
-        return minimum(self.communication / self.total, 1.0)
 
 
 def data_parallel_step(
@@ -90,12 +85,6 @@ def data_parallel_step(
     hidden = compute * backward_share * (1 - 1 / buckets) if overlap else 0.0
     exposed = maximum(communication - hidden, communication / buckets)
     return DataParallelStep(compute * accumulate, communication, exposed)
-
-
-def break_even_compute(gradient_bytes: Traffic, devices: Count, bandwidth: BytesPerSecond) -> Seconds:
-    """Seconds of backward pass below which communication is the bottleneck: the network wall."""
-    require_above_zero("bandwidth", bandwidth)
-    return all_reduce_factor(devices) * gradient_bytes / bandwidth
 
 
 def tokens_to_hide(

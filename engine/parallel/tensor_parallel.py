@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from engine.core.arrays import require_at_least
 from engine.core.errors import EngineError
-from engine.core.units import Bytes, Count, Ratio, Traffic
+from engine.core.units import Bytes, Count, Traffic
 from engine.parallel.collectives import all_reduce_factor
 
 
@@ -98,15 +98,3 @@ def divides(heads: Count, kv_heads: Count, ffn: Count, tensor_parallel: Count) -
     """
     kv_fits = kv_heads % tensor_parallel == 0 or tensor_parallel % kv_heads == 0
     return heads % tensor_parallel == 0 and ffn % tensor_parallel == 0 and kv_fits
-
-
-def communication_to_compute(hidden: Count, tensor_parallel: Count, flops_per_byte: Ratio) -> Ratio:
-    """Seconds of sending over seconds of computing for one layer's linear parts.
-
-    Communication is `4 * 2 (t-1)/t * b s h * 2` bytes, compute `72 b s h^2 / t` FLOPs (forward and backward), so the
-    ratio is `16 (t-1) R / (72 h)` with R the device's FLOPs per second over its link's bytes per second. It does not
-    depend on the batch: wider layers hide communication, larger batches do not.
-    """
-    require_at_least("hidden size", hidden, 1)
-    require_at_least("tensor parallel size", tensor_parallel, 1)
-    return 16 * (tensor_parallel - 1) * flops_per_byte / (72 * hidden)

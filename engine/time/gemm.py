@@ -151,18 +151,6 @@ def pipeline_depth(dtype: str) -> Count:
     return PIPELINE_BYTES * 8 // element(dtype).bits
 
 
-def tile_quantization(m: Count, n: Count, tile: Tile) -> Ratio:
-    """Share of the tiles' area that is result: below 1 when a tile sticks out over the edge."""
-    return m * n / (ceil(m / tile.m) * tile.m * ceil(n / tile.n) * tile.n)
-
-
-def wave_quantization(tiles: Count, multiprocessors: Count) -> Ratio:
-    """Share of multiprocessors busy over all waves: `tiles / (waves * multiprocessors)`."""
-    require_at_least("tiles", tiles, 1)
-    require_at_least("multiprocessors", multiprocessors, 1)
-    return tiles / (ceil(tiles / multiprocessors) * multiprocessors)
-
-
 def gemm_seconds(
     m: Count,
     n: Count,

@@ -1,4 +1,4 @@
-"""Units: what annotations say, and how bytes are printed."""
+"""Units: what annotations say."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ import typing
 from typing import Any
 
 import pint
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from engine import GB, GIB, vocabulary
-from engine.core import format_bytes, unit_of
+from engine.core import unit_of
 from engine.memory import MemoryLedger
 
 NAMES = {name: thing for name, thing in vars(vocabulary).items() if not name.startswith("_")}
@@ -21,28 +18,7 @@ NAMES = {name: thing for name, thing in vars(vocabulary).items() if not name.sta
 
 
 def test_gigabyte_and_gibibyte_differ() -> None:
-    assert format_bytes(12_460_889_600) == "12.46 GB"
-    assert format_bytes(12_460_889_600, binary=True) == "11.61 GiB"
     assert (GB, GIB) == (1_000_000_000, 1_073_741_824)
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(0, "0 B"), (999, "999 B"), (999_999_999, "1.00 GB"), (10**18, "1000.00 PB")]
-)
-def test_bytes_are_printed_with_the_largest_unit_that_fits(value: int, text: str) -> None:
-    assert format_bytes(value) == text
-
-
-@given(st.integers(0, 10**16), st.booleans())
-def test_printed_bytes_read_back_within_the_last_digit(value: int, binary: bool) -> None:
-    number, symbol = format_bytes(value, binary=binary).split()
-    assert float(number) * _FACTORS[symbol] == pytest.approx(value, rel=0.005, abs=0.5)
-
-
-_FACTORS = {
-    "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "PB": 10**15,
-    "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "PiB": 2**50,
-}  # fmt: skip
 
 
 def _public_dataclasses() -> list[type]:
@@ -74,7 +50,7 @@ def test_every_byte_a_public_function_takes_or_gives_has_its_unit() -> None:
         if name.endswith("bytes") or name in ("moved", "size") or (name == "return" and "bytes" in function.__name__)
     }
     assert {"intensity(moved)", "matmul_intensity(element_bytes)", "ring_all_reduce(size)"} <= hints.keys()
-    assert [what for what, hint in hints.items() if unit_of(hint) != "B"] == ["format_bytes(return)"]
+    assert [what for what, hint in hints.items() if unit_of(hint) != "B"] == []
 
 
 def test_every_unit_is_known_to_pint() -> None:

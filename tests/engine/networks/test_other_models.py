@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from engine.core.errors import EngineError
 from engine.hardware.accelerators import accelerator
-from engine.hardware.links import link
 from engine.networks.convnets import Convolution, mobilenet_v2, resnet50
 from engine.networks.recommenders import DLRM
 from engine.networks.recurrent import GATES, Layer, rnnoise
@@ -78,14 +77,8 @@ def test_dlrm_has_24_billion_parameters_nearly_all_in_tables() -> None:
     assert DLRM.top_inputs == 479
 
 
-def test_dlrm_is_bound_by_its_tables_capacity_first_then_their_traffic_between_nodes() -> None:
-    chip = accelerator("a100-80")
-    assert 4 * DLRM.table_parameters > chip.memory_bytes
-    bounds = DLRM.step_bounds(65536, chip, 8, link("infiniband-hdr").achievable)
-    assert bounds.exchange > bounds.arithmetic > bounds.lookup
-    alone = DLRM.step_bounds(65536, chip, 1, 1e9)
-    assert alone.exchange == 0
-    assert alone.lookup == pytest.approx(8 * bounds.lookup)
+def test_dlrms_tables_in_fp32_are_larger_than_a_device() -> None:
+    assert 4 * DLRM.table_parameters > accelerator("a100-80").memory_bytes
 
 
 def test_bad_shapes_are_refused() -> None:
