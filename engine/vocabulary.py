@@ -71,7 +71,7 @@ from engine.hardware import (
 )
 from engine.memory import MemoryLedger, Moment, Tensor, chapter_activation_bytes, hidden_states_bytes, training_memory
 from engine.models import Parameter, Transformer, list_models, model
-from engine.networks import DLRM, ConvNet, Recommender, RecurrentNet, mobilenet_v2, resnet50, rnnoise
+from engine.networks import DLRM, ConvNet, Recommender, resnet50
 from engine.numerics import (
     DType,
     FloatFormat,
