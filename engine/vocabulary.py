@@ -2,23 +2,9 @@
 
 from __future__ import annotations
 
-from engine.answers import Estimate, Explanation, Fit, estimate, explain, fit, fits, prepare
-from engine.config import (
-    Attention,
-    DataShape,
-    Framework,
-    Layout,
-    Loss,
-    Optimizer,
-    Setup,
-    StateVector,
-    Update,
-    list_optimizers,
-    optimizer,
-    setup,
-    stages,
-)
-from engine.core import GB, GIB, EngineError, Size, Source, Unit, unit_of
+from engine.answers import estimate, explain, fit, fits, prepare
+from engine.config import Layout, Setup, list_optimizers, optimizer, setup, stages
+from engine.core import GB, GIB, EngineError, unit_of
 from engine.economics import (
     NODE_OVERHEAD,
     buy,
@@ -37,12 +23,6 @@ from engine.economics import (
     worth_of_utilization,
 )
 from engine.graph import (
-    Checkpointing,
-    Matmul,
-    Op,
-    OperationCount,
-    Section,
-    Value,
     alive_tensors,
     count_operations,
     flops_per_token,
@@ -54,37 +34,12 @@ from engine.graph import (
     total_flops,
     utilization,
 )
-from engine.hardware import (
-    Accelerator,
-    Ceiling,
-    Cluster,
-    Link,
-    Peak,
-    Price,
-    Storage,
-    accelerator,
-    cluster,
-    link,
-    list_accelerators,
-    list_links,
-    storage,
-)
-from engine.memory import MemoryLedger, Moment, Tensor, chapter_activation_bytes, hidden_states_bytes, training_memory
-from engine.models import Parameter, Transformer, list_models, model
-from engine.networks import DLRM, ConvNet, Recommender, resnet50
-from engine.numerics import (
-    DType,
-    FloatFormat,
-    Precision,
-    dtype,
-    float_format,
-    list_precisions,
-    loss_scale_window,
-    precision,
-)
+from engine.hardware import Storage, accelerator, cluster, link, list_accelerators, list_links, storage
+from engine.memory import chapter_activation_bytes, hidden_states_bytes, training_memory
+from engine.models import Transformer, list_models, model
+from engine.networks import DLRM, resnet50
+from engine.numerics import dtype, float_format, list_precisions, loss_scale_window, precision
 from engine.parallel import (
-    Configuration,
-    JobTime,
     activation_bytes_per_layer,
     all_reduce_factor,
     all_reduces_per_layer,
@@ -101,9 +56,6 @@ from engine.parallel import (
     tree_all_reduce,
 )
 from engine.time import (
-    RooflinePoint,
-    StepPlan,
-    StepTime,
     attainable,
     gemm_rate,
     intensity,
@@ -119,11 +71,8 @@ from engine.time import (
     traffic_ratio,
 )
 from engine.training import (
-    ActivationFunction,
-    Iteration,
     Samples,
     StageTimes,
-    UpdateRule,
     activation_function,
     buffer_bytes,
     chinchilla_tokens,

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from engine.graph.blocks import sections
-from engine.graph.checkpointing import Checkpointing, alive_tensors, sqrt_placement
-from engine.graph.ir import Matmul, Op, Section, Value
+from engine.graph.checkpointing import alive_tensors, sqrt_placement
 from engine.graph.operations import (
-    OperationCount,
     count_operations,
     flops_per_token,
     korthikanti_model_flops,

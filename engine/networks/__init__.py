@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-from engine.networks.convnets import ConvNet, resnet50
-from engine.networks.recommenders import DLRM, Recommender
+from engine.networks.convnets import resnet50
+from engine.networks.recommenders import DLRM

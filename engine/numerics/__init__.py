@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from engine.numerics.dtypes import DType, dtype
+from engine.numerics.dtypes import dtype
 from engine.numerics.formats import FloatFormat, float_format, loss_scale_window
-from engine.numerics.precision import Precision, list_precisions, precision
+from engine.numerics.precision import list_precisions, precision

@@ -13,4 +13,4 @@ from engine.time.roofline import (
     ridge_point,
     step_points,
 )
-from engine.time.step import StepPlan, StepTime, step_plan, step_time
+from engine.time.step import step_plan, step_time
