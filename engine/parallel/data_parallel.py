@@ -18,6 +18,9 @@ from engine.parallel.collectives import all_reduce_factor
 BUCKET_BYTES: Bytes = 25 * 2**20
 """PyTorch's default bucket, `bucket_cap_mb=25`."""
 
+BACKWARD_SHARE: Ratio = 2 / 3
+"""Part of the compute that is backward, under which communication can hide: two products for one forward."""
+
 
 @dataclass(frozen=True, slots=True)
 class DataParallelStep:
@@ -51,7 +54,6 @@ def data_parallel_step(
     bandwidth: BytesPerSecond,
     *,
     latency: Seconds = 0.0,
-    backward_share: Ratio = 2 / 3,
     overlap: bool = True,
     bucket_bytes: Traffic = BUCKET_BYTES,
     accumulate: Count = 1,
@@ -64,7 +66,6 @@ def data_parallel_step(
         devices: Replicas.
         bandwidth: One-way bytes per second of a device.
         latency: Seconds per hop; every bucket pays 2 (n-1) of them.
-        backward_share: Part of `compute` that is backward, under which communication can hide.
         overlap: Whether it hides at all.
         bucket_bytes: Bytes of one bucket.
         accumulate: Micro-batches per step; gradients are sent once, with the last.
@@ -76,13 +77,12 @@ def data_parallel_step(
     require_at_least("gradient bytes", gradient_bytes, 0)
     require_at_least("devices", devices, 1)
     require_above_zero("bandwidth", bandwidth)
-    require_fraction("backward share", backward_share)
     require_above_zero("bucket bytes", bucket_bytes)
     require_at_least("micro-batches", accumulate, 1)
     buckets = maximum(ceil(gradient_bytes / bucket_bytes), 1)
     communication = all_reduce_factor(devices) * gradient_bytes / bandwidth + 2 * (devices - 1) * latency * buckets
     # Gradients arrive evenly over the backward pass, so the last bucket starts when the pass ends.
-    hidden = compute * backward_share * (1 - 1 / buckets) if overlap else 0.0
+    hidden = compute * BACKWARD_SHARE * (1 - 1 / buckets) if overlap else 0.0
     exposed = maximum(communication - hidden, communication / buckets)
     return DataParallelStep(compute * accumulate, communication, exposed)
 
@@ -91,27 +91,24 @@ def tokens_to_hide(
     rate: FlopsPerSecond,
     bandwidth: BytesPerSecond,
     devices: Count,
-    gradient_bytes: Traffic = 2,
 ) -> Count | float:
     """Tokens per device and step from which the backward pass is as long as the all-reduce it has to hide.
 
-    The backward pass takes `4 P T / rate` for P parameters and T tokens, the all-reduce `2 (n-1)/n g P / bandwidth`
-    with g bytes of gradient for each. P cancels: `T = (n-1) g rate / (2 n bandwidth)`, whatever the model. Both sides
-    leave out what makes them longer, attention's scores and the latency of hops.
+    The backward pass takes `4 P T / rate` for P parameters and T tokens, the all-reduce `2 (n-1)/n 2 P / bandwidth`
+    with 16-bit gradients. P cancels: `T = (n-1) rate / (n bandwidth)`, whatever the model. Both sides leave out what
+    makes them longer, attention's scores and the latency of hops.
 
     Args:
         rate: FLOPs per second that a device keeps up in the backward pass.
         bandwidth: One-way bytes per second of a device.
         devices: Replicas.
-        gradient_bytes: Bytes of one parameter's gradient.
 
     Raises:
         EngineError: A value out of range.
     """
     require_above_zero("rate", rate)
     require_above_zero("bandwidth", bandwidth)
-    require_above_zero("gradient bytes", gradient_bytes)
-    return all_reduce_factor(devices) * gradient_bytes * rate / (4 * bandwidth)
+    return all_reduce_factor(devices) * 2 * rate / (4 * bandwidth)
 
 
 def amdahl_speedup(devices: Count, serial_share: Ratio) -> Ratio:

@@ -212,7 +212,7 @@ def _tensor_seconds(c: Setup, stage: Stage, busy: Seconds) -> tuple[Seconds, Sec
     size = c.batch * c.sequence * c.model.hidden * (c.precision.compute.bits // 8)
     again = c.checkpointing.kind == "full"
     extra = 2 * (stage.first + stage.last)
-    count = tensor_parallel.all_reduces_per_layer(again) * stage.blocks + extra
+    count = tensor_parallel.all_reduces_per_layer(recompute=again) * stage.blocks + extra
     sent = count * group_all_reduce(size, t, _cluster(c))
     # Cut into t pieces, the first cannot hide: nothing has been computed that it could send, or it is waited for.
     return sent, max(sent - busy, sent / t) if c.layout.overlap_tensor else sent

@@ -16,7 +16,11 @@ from engine.models.transformer import Transformer
 from engine.parallel.job import JobTime, job_time
 from engine.parallel.tensor_parallel import divides
 
-POLICIES = ("none", "selective", "full")
+CHECKPOINTING = ("none", "selective", "full")
+"""Kinds of checkpointing that are tried."""
+
+MOST_FOUND = 5
+"""Configurations that a search returns at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +38,21 @@ class Configuration:
     device_bytes: Bytes
 
 
-def search(c: Setup, devices: Count, global_batch: Count, *, keep: Count = 5) -> tuple[Configuration, ...]:
+def search(c: Setup, devices: Count, global_batch: Count) -> tuple[Configuration, ...]:
     """The fastest configurations that fit, the fastest first.
 
     Tries every way to write `devices` as data x tensor x pipeline (tensor within a node), every power-of-two
-    micro-batch, ZeRO stage and checkpointing policy that gives exactly `global_batch` sequences per step.
+    micro-batch, ZeRO stage and kind of checkpointing that gives exactly `global_batch` sequences per step.
 
     Args:
         c: What is trained, and on what; its own layout, micro-batch and checkpointing are ignored.
         devices: How many.
         global_batch: Sequences per optimizer step.
-        keep: How many configurations to return at most.
 
     Raises:
         EngineError: A number below one, or nothing fits.
     """
-    for what, value in (("devices", devices), ("global batch", global_batch), ("keep", keep)):
+    for what, value in (("devices", devices), ("global batch", global_batch)):
         require_positive(what, value)
     timed = sorted(((job_time(tried), tried) for tried in _setups(c, devices, global_batch)), key=lambda t: t[0].total)
     found: list[Configuration] = []
@@ -57,7 +60,7 @@ def search(c: Setup, devices: Count, global_batch: Count, *, keep: Count = 5) ->
         needed = training_memory(tried).device_total
         if needed <= c.chip.usable_bytes:
             found.append(Configuration(tried, time, needed))
-            if len(found) == keep:
+            if len(found) == MOST_FOUND:
                 break
     if not found:
         raise EngineError(
@@ -71,11 +74,11 @@ def _setups(c: Setup, devices: Count, global_batch: Count) -> Iterator[Setup]:
     joined = c.cluster or cluster(c.chip)
     for layout, micro_batch in _layouts(c.model, joined.node_size, devices, global_batch):
         layout = replace(layout, overlap=c.layout.overlap, overlap_tensor=c.layout.overlap_tensor)
-        for policy in POLICIES:
+        for name in CHECKPOINTING:
             yield replace(
                 c,
                 data=DataShape(micro_batch, c.sequence),
-                checkpointing=checkpointing(policy),
+                checkpointing=checkpointing(name),
                 layout=layout,
                 cluster=joined,
             )

@@ -16,32 +16,23 @@ from engine.core.units import Count, Traffic
 STAGES = (0, 1, 2, 3)
 """What is partitioned: nothing, optimizer states, + gradients, + parameters."""
 
+STATE_BYTES = (12, 2, 2)
+"""Bytes per parameter in the order of the stages: the optimizer's (the paper's K), gradients, working weights."""
 
-def state_bytes_per_parameter(
-    stage: int,
-    devices: Count,
-    parameter_bytes: Traffic = 2,
-    gradient_bytes: Traffic = 2,
-    optimizer_bytes: Traffic = 12,
-) -> Traffic:
-    """Bytes of model state per parameter and device.
 
-    With the paper's defaults: 16, `4 + 12/n`, `2 + 14/n` and `16/n` for stages 0 to 3.
+def state_bytes_per_parameter(stage: int, devices: Count) -> Traffic:
+    """Bytes of model state per parameter and device: 16, `4 + 12/n`, `2 + 14/n` and `16/n` for stages 0 to 3.
 
     Args:
         stage: 0 (plain data parallelism) to 3.
-        devices: data-parallel devices over which states are partitioned (a NumPy array is allowed).
-        parameter_bytes: bytes per parameter of the working weights.
-        gradient_bytes: bytes per parameter of the gradients.
-        optimizer_bytes: bytes per parameter of everything the optimizer keeps, the paper's K.
+        devices: Data-parallel devices over which states are partitioned (a NumPy array is allowed).
 
     Raises:
-        EngineError: an unknown stage, or fewer than one device.
+        EngineError: An unknown stage, or fewer than one device.
     """
     require_stage(stage)
     require_at_least("devices", devices, 1)
-    shares = [optimizer_bytes, gradient_bytes, parameter_bytes]
-    return sum(share / devices if position < stage else share for position, share in enumerate(shares))
+    return sum(share / devices if position < stage else share for position, share in enumerate(STATE_BYTES))
 
 
 def require_stage(stage: int) -> None:

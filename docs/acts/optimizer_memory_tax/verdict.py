@@ -32,9 +32,9 @@ def reveal(prediction: live.Value, state: live.State) -> live.Verdict:
             f"{times(adam.static_bytes, weights)} for Adam and {times(sgd.static_bytes, weights)} for SGD. So the "
             f"switch multiplies your static memory by {adam.static_bytes / sgd.static_bytes:.0f}.",
             "What the memory buys, by the source's figures (◇, not measured here): GPT-2 converges in about "
-            f"{convergence('adam').text} steps with Adam and {convergence('sgd').text} with SGD. The price is {gb(tax)} GB "
-            f"over SGD, {gb(adam.static_bytes - momentum.static_bytes)} GB over Momentum, and "
-            f"{tax / device.memory_bytes:.0%} of an {DEVICE_NAMES[state.context]}. Whether a third of the steps is "
+            f"{convergence('adam').text} steps with Adam and {convergence('sgd').text} with SGD. "
+            f"The price is {gb(tax)} GB over SGD, {gb(adam.static_bytes - momentum.static_bytes)} GB over Momentum, "
+            f"and {tax / device.memory_bytes:.0%} of an {DEVICE_NAMES[state.context]}. Whether a third of the steps is "
             "worth that is an engineering decision, not a preference.",
         ),
         tables={"optimizers": optimizer_table()},

@@ -128,16 +128,18 @@ def test_gpt3_activations_per_layer_follow_korthikanti() -> None:
     s, b, h, a = 2048, 1, 12288, 96
     whole = tensor_parallel.activation_bytes_per_layer(s, b, h, a)
     assert whole == s * b * h * (34 + 80)
-    selective = tensor_parallel.activation_bytes_per_layer(s, b, h, a, recompute="selective")
+    selective = tensor_parallel.activation_bytes_per_layer(s, b, h, a, checkpointing="selective")
     assert 1 - selective / whole == pytest.approx(0.70, abs=0.005)
-    both = tensor_parallel.activation_bytes_per_layer(s, b, h, a, 8, sequence_parallel=True, recompute="selective")
+    both = tensor_parallel.activation_bytes_per_layer(s, b, h, a, 8, sequence_parallel=True, checkpointing="selective")
     assert both == s * b * h * 34 / 8
 
 
-@given(t=st.integers(1, 64), sp=st.booleans(), mode=st.sampled_from(["none", "selective", "full"]))
-def test_sharding_tensors_never_needs_more_activations(t: int, sp: bool, mode: str) -> None:
+@given(t=st.integers(1, 64), sp=st.booleans(), kind=st.sampled_from(["none", "selective", "full"]))
+def test_sharding_tensors_never_needs_more_activations(t: int, sp: bool, kind: str) -> None:
     def layer(ways: int) -> float:
-        return tensor_parallel.activation_bytes_per_layer(2048, 4, 8192, 64, ways, sequence_parallel=sp, recompute=mode)
+        return tensor_parallel.activation_bytes_per_layer(
+            2048, 4, 8192, 64, ways, sequence_parallel=sp, checkpointing=kind
+        )
 
     assert layer(2 * t) <= layer(t)
 
@@ -213,7 +215,10 @@ def test_amdahl_limits_speedup_to_the_serial_share() -> None:
         (lambda: zero.state_bytes_per_parameter(4, 8), "ZeRO stage 4 is unknown; allowed: 0, 1, 2, 3"),
         (lambda: zero.state_bytes_per_parameter(1, 0), "devices 0 is not allowed"),
         (lambda: pipeline_parallel.bubble_fraction(0, 8), "pipeline stages 0 is not allowed"),
-        (lambda: tensor_parallel.activation_bytes_per_layer(1, 1, 1, 1, recompute="some"), "allowed: none, selective"),
+        (
+            lambda: tensor_parallel.activation_bytes_per_layer(1, 1, 1, 1, checkpointing="some"),
+            "allowed: none, selective",
+        ),
         (lambda: collectives.all_reduce(1.0, 2, 0.0), "bandwidth 0.0 is not allowed"),
     ],
 )
