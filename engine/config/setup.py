@@ -385,15 +385,15 @@ def default_precision(chip: Accelerator, framework: Framework | None = None) -> 
     return f"amp-{short}"
 
 
-def require_formats(chip: Accelerator, mode: Precision) -> None:
+def require_formats(chip: Accelerator, precision: Precision) -> None:
     """Refuse a chip that lacks the format of the products, or the fp32 in which everything else is computed."""
     formats = {peak.dtype for peak in chip.peaks if peak.accumulate == "fp32"}
     if "fp32" not in formats:
         raise EngineError(f"gpu {chip.name!r} cannot be timed: no fp32 rate of it is published")
-    for name in dict.fromkeys((mode.compute.name, mode.product_format)):
+    for name in dict.fromkeys((precision.compute.name, precision.product_format)):
         if name not in formats:
             raise EngineError(
-                f"precision {mode.name!r} is not allowed on {chip.name}, which has no {name}; "
+                f"precision {precision.name!r} is not allowed on {chip.name}, which has no {name}; "
                 f"its formats: {', '.join(sorted(formats))}"
             )
 

@@ -1,4 +1,4 @@
-"""Number formats: bytes of a value, every bit of a float, and the precision modes of training."""
+"""Number formats: bytes of a value, every bit of a float, and the precisions of training."""
 
 from __future__ import annotations
 

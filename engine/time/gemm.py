@@ -332,19 +332,19 @@ def _wave(tile: Tile, rate: FlopsPerSecond, multiprocessors: Count) -> Seconds:
     return 2 * tile.m * tile.n * multiprocessors / (rate * tile.efficiency)
 
 
-def product_bytes(m: Count, n: Count, k: Count, form: str = "bf16") -> Bytes:
+def product_bytes(m: Count, n: Count, k: Count, dtype: str = "bf16") -> Bytes:
     """Bytes of an (m, k) by (k, n) product that reads both factors and writes the result once.
 
     The result has the operands' format, and 16 bits where they have 8: what is added up is not rounded to 8 bits.
     """
     for what, value in (("m", m), ("n", n), ("k", k)):
         require_at_least(what, value, 1)
-    operands = element(form)
+    operands = element(dtype)
     result = operands if operands.bits > 8 else BF16
     return operands.bytes(m * k + k * n) + result.bytes(m * n)
 
 
-def product_seconds(m: Count, n: Count, k: Count, chip: Accelerator, form: str = "bf16") -> Seconds:
+def product_seconds(m: Count, n: Count, k: Count, chip: Accelerator, dtype: str = "bf16") -> Seconds:
     """Seconds of an (m, k) by (k, n) product: the slower of its arithmetic, in tiles and waves, and its traffic.
 
     What `engine.time.step` takes for a product of a training step. Takes NumPy arrays.
@@ -354,13 +354,13 @@ def product_seconds(m: Count, n: Count, k: Count, chip: Accelerator, form: str =
         n: Columns of the result.
         k: Depth of the sum.
         chip: The accelerator.
-        form: Format of the operands, accumulated in fp32.
+        dtype: Format of the operands, accumulated in fp32.
 
     Raises:
         EngineError: A size below one, or a format that the chip does not have.
 
     Source: as above and, for the traffic, the chip's `streaming`.
     """
-    traffic = product_bytes(m, n, k, form) / chip.streaming
-    arithmetic = gemm_seconds(m, n, k, sustained(chip, form), chip.multiprocessors, depth=pipeline_depth(form))
+    traffic = product_bytes(m, n, k, dtype) / chip.streaming
+    arithmetic = gemm_seconds(m, n, k, sustained(chip, dtype), chip.multiprocessors, depth=pipeline_depth(dtype))
     return maximum(arithmetic, traffic)

@@ -347,8 +347,8 @@ def _metrics(c: Setup, stage: Stage) -> Kernel:
     return Kernel("metrics", "forward", "memory", NOTHING, moved, count=c.loss.metrics)
 
 
-def _accumulated_bytes(mode: Precision, elements: Count) -> Bytes:
+def _accumulated_bytes(precision: Precision, elements: Count) -> Bytes:
     """Bytes moved to add one micro-batch's gradients. To sums of their own they go through a cast, a tensor more."""
-    if mode.accumulation:
-        return mode.gradients.bytes(elements) + 4 * mode.accumulation.bytes(elements)
-    return 3 * mode.gradients.bytes(elements)
+    if precision.accumulation:
+        return precision.gradients.bytes(elements) + 4 * precision.accumulation.bytes(elements)
+    return 3 * precision.gradients.bytes(elements)
