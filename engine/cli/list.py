@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from engine.cli.errors import UsageError, closest
-from engine.cli.options import Parser, output_is_json, print_json
+from engine.cli.parser import Parser, output_is_json, print_json
 from engine.cli.tables import Row, number, table
 
 
