@@ -12,10 +12,11 @@ from typing import Any
 
 from engine.answers.assumptions import hourly_price, memory_sentence, money_sentence
 from engine.answers.estimate import Estimate, JobStep, MemoryBytes, StepFlops
+from engine.config.checks import require_formats
 from engine.config.layout import Layout
 from engine.config.optimizers import Optimizer
 from engine.config.optimizers import optimizer as optimizer_by_name
-from engine.config.setup import default_precision, joined, require_formats
+from engine.config.setup import default_precision, joined
 from engine.core.errors import EngineError, require_positive
 from engine.core.units import Count, Seconds
 from engine.economics.cost import dollars_per_billion_tokens, joules_per_token

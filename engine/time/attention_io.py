@@ -9,7 +9,7 @@ Source: Dao et al. 2022, "FlashAttention", arXiv 2205.14135, theorem 2 and algor
 
 from __future__ import annotations
 
-from engine.core.arrays import ceil, maximum, minimum, require_at_least
+from engine.core.arrays import ceil, minimum, require_at_least
 from engine.core.errors import EngineError
 from engine.core.units import Bytes, Count, Flops, Ratio
 
@@ -72,33 +72,6 @@ def forward_flops(batch: Count, heads: Count, sequence: Count, head_size: Count)
     """
     _check(sequence, head_size)
     return 4 * batch * heads * sequence**2 * head_size
-
-
-def causal_share(sequence: Count) -> Ratio:
-    """Share of the N x N work that a causal kernel does when it skips masked blocks whole: `(1 + B/N) / 2`.
-
-    Blocks on the diagonal are computed in full. For a sequence shorter than a block nothing is skipped.
-    """
-    require_at_least("sequence", sequence, 1)
-    blocks = maximum(sequence / BLOCK, 1)
-    return (1 + 1 / blocks) / 2
-
-
-BLOCKS_PER_TILE: Ratio = 1.8
-"""What a query block costs besides its products, in blocks of keys: loading queries, filling and draining, writing.
-
-From kernels alone, not causal, head size 128, on an H100: 430, 517, 566, 590, 614, 621 TFLOP/s for FlashAttention-3 and
-329, 390, 434, 458, 471, 477 for Triton's FlashAttention-2 at 512 to 16,384 tokens. Both grow as `1 / (1 + 1.8 B/N)`
-with blocks of 128 within 2 %. Source: github.com/pytorch/benchmark, pull request 2391.
-"""
-
-
-def kernel_share(sequence: Count) -> Ratio:
-    """Time of a causal kernel relative to all N x N products at its full rate: its share of them, and blocks' cost.
-
-    `causal_share + 1.8 B/N`: a short sequence pays relatively more, 0.79 at 1,024 tokens and 0.53 at 16,384.
-    """
-    return causal_share(sequence) + BLOCKS_PER_TILE * BLOCK / sequence
 
 
 def _check(sequence: Count, head_size: Count) -> None:

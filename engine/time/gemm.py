@@ -20,12 +20,11 @@ Source: NVIDIA, "Matrix Multiplication Background User's Guide", sections Tile Q
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cache
 
-from engine.core.arrays import Numbers, ceil, maximum, minimum, numbers, require_at_least, where
-from engine.core.units import Bytes, Count, Flops, FlopsPerSecond, Ratio, Seconds
+from engine.core.arrays import ceil, maximum, minimum, require_at_least, where
+from engine.core.units import Bytes, Count, FlopsPerSecond, Ratio, Seconds
 from engine.hardware.accelerators import Accelerator, product_format
 from engine.numerics.dtypes import BF16
 from engine.numerics.dtypes import dtype as element
@@ -91,8 +90,6 @@ TILES = (Tile(128, 256, 1.0), Tile(128, 128, 0.95), Tile(64, 64, 0.55))
 An RTX 4090 runs square products of 2,056 and 2,072, for which cuBLAS takes tiles of 64 x 64, at 0.57 and 0.54 of one of
 2,040 with tiles of 128 x 128. Source: github.com/pytorch/pytorch, issue 181718.
 """
-
-TILE_HEIGHTS = tuple(sorted({tile.m for tile in TILES}))
 
 
 def typical_shares(chip: Accelerator, dtype: str) -> tuple[Ratio, Ratio]:
@@ -197,7 +194,7 @@ def _tiled_seconds(
     best: Seconds | None = None
     for tile in tiles:
         grid = count * ceil(m / tile.m) * ceil(n / tile.n)
-        seconds = _depth(grid, k, multiprocessors, pipeline) * _wave(tile, rate, multiprocessors)
+        seconds = _depth(grid, k, multiprocessors, pipeline) * wave_seconds(tile, rate, multiprocessors)
         best = seconds if best is None else minimum(best, seconds)
     assert best is not None
     return best
@@ -227,107 +224,7 @@ def gemm_rate(m: Count, n: Count, k: Count, chip: Accelerator, dtype: str, count
     return 2 * count * m * n * k / seconds
 
 
-class Rows(dict[Count, Flops]):
-    """Rows at hand: by columns of the result, the FLOPs in which waves of the best tile advance all sums by an element.
-
-    Idle multiprocessors count as busy. Products with equally many columns share the entry, made when first asked for.
-    """
-
-    def __init__(self, count: Count, multiprocessors: Count, math: Numbers) -> None:
-        """For `count` rows, on so many multiprocessors; `math` comes from `engine.core.arrays.numbers`."""
-        self.count, self.math, self._units = count, math, multiprocessors
-        self._tiles = {height: math.ceil_division(count, height) for height in TILE_HEIGHTS}
-
-    def __missing__(self, columns: Count) -> Flops:
-        if self._units == 0:
-            return 2 * columns * self.count
-        ceil_division, minimum = self.math.ceil_division, self.math.minimum
-        best: Flops | None = None
-        for height, across, wave in _tilings(columns, self._units):
-            flops = ceil_division(self._tiles[height] * across, self._units) * wave
-            best = flops if best is None else minimum(best, flops)
-        assert best is not None
-        self[columns] = best
-        return best
-
-
-@cache
-def _tilings(columns: Count, multiprocessors: Count) -> tuple[tuple[Count, Count, Flops], ...]:
-    """Per tile: its height, how many lie side by side, and the FLOPs of a wave of them per element of the sum."""
-    return tuple((tile.m, math.ceil(columns / tile.n), _wave(tile, 1.0, multiprocessors)) for tile in TILES)
-
-
-@dataclass(frozen=True, slots=True)
-class RowProduct:
-    """Products with any number of rows and fixed n and k, ready for many evaluations; same result as `gemm_seconds`.
-
-    `scale` is the depth of the sum, pipeline included, over the rate.
-    """
-
-    columns: Count
-    scale: Seconds
-    start: Seconds = PRODUCT_START
-
-    def seconds(self, rows: Rows) -> Seconds:
-        """Seconds of one product."""
-        return rows[self.columns] * self.scale + self.start
-
-
-def row_product(
-    n: Count, k: Count, rate: FlopsPerSecond, multiprocessors: Count, depth: Count = PIPELINE_DEPTH
-) -> RowProduct:
-    """A `RowProduct` for n columns and depth k (sums are not split: the rows are many)."""
-    if multiprocessors == 0:
-        return RowProduct(n, k / rate, start=0.0)
-    return RowProduct(n, (whole_steps(k, depth) + depth) / rate)
-
-
-@dataclass(frozen=True, slots=True)
-class DeepProduct:
-    """Products with fixed m and n and any depth, ready for many evaluations: the gradient of a weight.
-
-    The tile is the one that is best for a sum over 8,192 tokens; with it the result is `gemm_seconds`'s.
-    """
-
-    waves: Count
-    grid_per_unit: Ratio
-    splits: bool
-    per_depth: Seconds
-    pipeline: Count = PIPELINE_DEPTH
-    start: Seconds = PRODUCT_START
-
-    def seconds(self, depth: Count, math: Numbers) -> Seconds:
-        """Seconds of one product over `depth`; `math` comes from `engine.core.arrays.numbers`."""
-        step = self.pipeline // STAGES
-        steps = math.ceil_division(depth, step) * step if step else depth
-        whole: float = self.waves * (steps + self.pipeline)
-        if self.splits:
-            shared = math.maximum(self.grid_per_unit * depth, SPLIT_DEPTH) + 2 * self.pipeline
-            whole = math.where(depth >= 2 * SPLIT_DEPTH, math.minimum(whole, shared), whole)
-        return whole * self.per_depth + self.start
-
-
-def deep_product(
-    m: Count, n: Count, rate: FlopsPerSecond, multiprocessors: Count, depth: Count = PIPELINE_DEPTH
-) -> DeepProduct:
-    """A `DeepProduct` for a result of m by n."""
-    if multiprocessors == 0:
-        return DeepProduct(1, 1.0, False, 2 * m * n / rate, pipeline=0, start=0.0)
-
-    def prepared(tile: Tile) -> DeepProduct:
-        grid = math.ceil(m / tile.m) * math.ceil(n / tile.n)
-        return DeepProduct(
-            math.ceil(grid / multiprocessors),
-            grid / multiprocessors,
-            grid < 2 * multiprocessors,
-            _wave(tile, rate, multiprocessors),
-            depth,
-        )
-
-    return min((prepared(tile) for tile in TILES), key=lambda product: product.seconds(8192, numbers()))
-
-
-def _wave(tile: Tile, rate: FlopsPerSecond, multiprocessors: Count) -> Seconds:
+def wave_seconds(tile: Tile, rate: FlopsPerSecond, multiprocessors: Count) -> Seconds:
     """Seconds in which all multiprocessors advance one tile each by one element of the sum."""
     return 2 * tile.m * tile.n * multiprocessors / (rate * tile.efficiency)
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from engine.config.checks import require_sequence
 from engine.config.layout import Stage
-from engine.config.setup import Setup, as_setup, require_sequence, stage_sections
+from engine.config.setup import Setup, as_setup, stage_sections
 from engine.core.arrays import as_floats, maximum, numbers
 from engine.core.errors import require_positive
 from engine.core.polynomial import Polynomial, point, polynomial
@@ -26,11 +27,11 @@ from engine.hardware.accelerators import Accelerator
 from engine.memory.static import stage_parameters
 from engine.models.transformer import Transformer
 from engine.numerics.precision import Precision
-from engine.time.attention_io import kernel_share
+from engine.time.attention import kernel_share
 from engine.time.compiled import Work, compile_work
 from engine.time.fp8 import weight_cast_bytes
-from engine.time.gemm import Rows
 from engine.time.phases import phase_kernels
+from engine.time.token_products import Rows
 from engine.time.update import offload_seconds, update_time
 
 KERNEL_GAP: Seconds = 1.5e-6

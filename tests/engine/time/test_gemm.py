@@ -17,18 +17,16 @@ from engine.time.gemm import (
     SIXTEEN_BIT,
     TILES,
     TYPICAL_SHARES,
-    Rows,
     ceiling,
-    deep_product,
     gemm_rate,
     gemm_seconds,
     pipeline_depth,
     product_bytes,
     product_seconds,
-    row_product,
     sustained,
 )
 from engine.time.roofline import least_seconds
+from engine.time.token_products import Rows, deep_product, row_product
 
 CHIPS = [chip for name in list_accelerators() if (chip := accelerator(name)).multiprocessors]
 FAMOUS = [accelerator(name) for name in ("v100-32", "a100-80", "h100-sxm", "b200", "rtx-4090")]
