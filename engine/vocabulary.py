@@ -2,24 +2,9 @@
 
 from __future__ import annotations
 
-from engine.answers import Estimate, Explanation, Fit, estimate, explain, fit, fits, prepare
-from engine.config import (
-    Attention,
-    DataShape,
-    Framework,
-    Layout,
-    Loss,
-    Optimizer,
-    Setup,
-    StateVector,
-    Update,
-    galore,
-    list_optimizers,
-    optimizer,
-    setup,
-    stages,
-)
-from engine.core import GB, GIB, EngineError, Size, Source, Unit, format_bytes, unit_of
+from engine.answers import estimate, explain, fit, fits, prepare
+from engine.config import Layout, Setup, list_optimizers, optimizer, setup, stages
+from engine.core import GB, GIB, EngineError, unit_of
 from engine.economics import (
     NODE_OVERHEAD,
     buy,
@@ -38,58 +23,23 @@ from engine.economics import (
     worth_of_utilization,
 )
 from engine.graph import (
-    Checkpointing,
-    Matmul,
-    Op,
-    OperationCount,
-    Section,
-    Value,
     alive_tensors,
     count_operations,
     flops_per_token,
-    korthikanti_hardware_flops,
     korthikanti_model_flops,
     megatron_flops,
-    megatron_parameters,
     product_parameters,
     sections,
     sqrt_placement,
     total_flops,
     utilization,
 )
-from engine.hardware import (
-    Accelerator,
-    Ceiling,
-    Cluster,
-    Link,
-    Peak,
-    Price,
-    Storage,
-    accelerator,
-    cluster,
-    link,
-    list_accelerators,
-    list_links,
-    list_storage,
-    storage,
-)
-from engine.memory import MemoryLedger, Moment, Tensor, chapter_activation_bytes, hidden_states_bytes, training_memory
-from engine.models import Parameter, Transformer, list_models, model
-from engine.networks import DLRM, ConvNet, Recommender, RecurrentNet, mobilenet_v2, resnet50, rnnoise
-from engine.numerics import (
-    DType,
-    FloatFormat,
-    Precision,
-    dtype,
-    float_format,
-    list_precisions,
-    loss_scale_window,
-    precision,
-)
+from engine.hardware import Storage, accelerator, cluster, link, list_accelerators, list_links, storage
+from engine.memory import chapter_activation_bytes, hidden_states_bytes, training_memory
+from engine.models import Transformer, list_models, model
+from engine.networks import DLRM, resnet50
+from engine.numerics import dtype, float_format, list_precisions, loss_scale_window, precision
 from engine.parallel import (
-    Advice,
-    Configuration,
-    JobTime,
     activation_bytes_per_layer,
     all_reduce_factor,
     all_reduces_per_layer,
@@ -97,7 +47,6 @@ from engine.parallel import (
     bubble_fraction,
     bubble_overhead,
     bytes_sent_per_layer,
-    choose,
     data_parallel_step,
     job_time,
     ring_all_reduce,
@@ -105,12 +54,8 @@ from engine.parallel import (
     state_bytes_per_parameter,
     tokens_to_hide,
     tree_all_reduce,
-    weak_scaling,
 )
 from engine.time import (
-    RooflinePoint,
-    StepPlan,
-    StepTime,
     attainable,
     gemm_rate,
     intensity,
@@ -123,16 +68,11 @@ from engine.time import (
     step_plan,
     step_points,
     step_time,
-    tile_quantization,
     traffic_ratio,
-    wave_quantization,
 )
 from engine.training import (
-    ActivationFunction,
-    Iteration,
     Samples,
     StageTimes,
-    UpdateRule,
     activation_function,
     buffer_bytes,
     chinchilla_tokens,
@@ -141,8 +81,6 @@ from engine.training import (
     descend,
     effective_batch,
     linear_scaling,
-    list_activation_functions,
-    list_update_rules,
     shuffled_rate,
     stage_times,
     steps_to_target,

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from engine.answers.estimate import Estimate, estimate, prepare
-from engine.answers.explanation import Explanation, explain
-from engine.answers.fitting import Fit, fit, fits
+from engine.answers.estimate import estimate, prepare
+from engine.answers.explanation import explain
+from engine.answers.fitting import fit, fits

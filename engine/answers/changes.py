@@ -87,12 +87,12 @@ def _recomputing(c: Setup) -> Iterator[Change]:
         return
     segment = sqrt_placement(c.model.layers)
     for name in ("selective", f"every:{segment}", "full"):
-        policy = checkpointing(name)
-        if policy != c.checkpointing:
+        other = checkpointing(name)
+        if other != c.checkpointing:
             yield _exact(
                 "checkpointing",
-                f"--checkpointing {policy.name}",
-                lambda s, policy=policy: replace(s, checkpointing=policy),  # type: ignore[misc]
+                f"--checkpointing {other.name}",
+                lambda s, other=other: replace(s, checkpointing=other),  # type: ignore[misc]
             )
 
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from engine.answers.assumptions import assumptions, hourly_price
 from engine.answers.expected import Expected, expected, features
 from engine.calibration import Features
-from engine.config.setup import Setup, as_setup, require_sequence, stage_sections
+from engine.config.checks import require_sequence
+from engine.config.setup import Setup, as_setup, stage_sections
 from engine.core.arrays import numbers
 from engine.core.errors import require_positive
 from engine.core.sizes import Size

@@ -12,10 +12,11 @@ from typing import Any
 
 from engine.answers.assumptions import hourly_price, memory_sentence, money_sentence
 from engine.answers.estimate import Estimate, JobStep, MemoryBytes, StepFlops
+from engine.config.checks import require_formats
 from engine.config.layout import Layout
 from engine.config.optimizers import Optimizer
 from engine.config.optimizers import optimizer as optimizer_by_name
-from engine.config.setup import default_precision, joined, require_formats
+from engine.config.setup import default_precision, joined
 from engine.core.errors import EngineError, require_positive
 from engine.core.units import Count, Seconds
 from engine.economics.cost import dollars_per_billion_tokens, joules_per_token
@@ -53,7 +54,7 @@ class ImageSetup:
         model: The network.
         chip: The accelerator.
         batch: Images in a micro-batch of one replica.
-        precision: The precision mode.
+        precision: The number formats.
         optimizer: The optimizer.
         accumulate: Micro-batches per update.
         layout: Replicas, and whether they divide the optimizer's states.
@@ -96,13 +97,13 @@ def image_setup(
     chip = accelerator_by_name(gpu) if isinstance(gpu, str) else gpu
     require_positive("batch", batch)
     require_positive("accumulate", accumulate)
-    mode = precision_by_name(precision or default_precision(chip))
-    require_formats(chip, mode)
+    formats = precision_by_name(precision or default_precision(chip))
+    require_formats(chip, formats)
     layout = Layout(data=dp, zero=zero, micro_batches=accumulate)
     if layout.zero > 1:
         raise EngineError(f"zero {zero} is not allowed with {model.name}; allowed: 0, 1")
     cluster = joined(chip, node_size, link, network) if dp > 1 else None
-    return ImageSetup(model, chip, batch, mode, optimizer_by_name(optimizer), accumulate, layout, cluster)
+    return ImageSetup(model, chip, batch, formats, optimizer_by_name(optimizer), accumulate, layout, cluster)
 
 
 def estimate_images(c: ImageSetup) -> Estimate:
@@ -138,25 +139,25 @@ def parameter_tensors(model: ConvNet) -> Iterator[Parameter]:
 
 
 def _memory(c: ImageSetup) -> MemoryBytes:
-    mode, tensors = c.precision, tuple(parameter_tensors(c.model))
+    precision, tensors = c.precision, tuple(parameter_tensors(c.model))
     elements = sum(p.elements for p in tensors)
     shares = c.layout.data if c.layout.zero else 1
-    parameters, gradients = mode.weights.bytes(elements), mode.gradients.bytes(elements)
+    parameters, gradients = precision.weights.bytes(elements), precision.gradients.bytes(elements)
     states = sum(
         -(-state.dtype.bytes(state.elements) // shares)
         for p in tensors
-        for state in c.optimizer.state_tensors(p, mode.states)
+        for state in c.optimizer.state_tensors(p, precision.states)
     )
-    master = -(-mode.master.bytes(elements) // shares) if mode.master else 0
-    casts = mode.compute.bytes(sum(p.elements for p in tensors if p.role == "matrix")) if mode.autocast else 0
-    activations = c.model.activation_bytes(c.batch, mode.compute.bits // 8)
+    master = -(-precision.master.bytes(elements) // shares) if precision.master else 0
+    casts = precision.compute.bytes(sum(p.elements for p in tensors if p.role == "matrix")) if precision.autocast else 0
+    activations = c.model.activation_bytes(c.batch, precision.compute.bits // 8)
     logits = 4 * c.batch * c.model.classes
     buckets = gradients if c.layout.data > 1 and c.layout.zero == 0 else 0
     resident = parameters + master + states + buckets + CUBLAS_WORKSPACE
     # Backward begins with everything kept, and makes gradients of the largest result and of its normalization.
-    largest = mode.compute.bytes(max(layer.output_elements for layer in c.model.convolutions) * c.batch)
+    largest = precision.compute.bytes(max(layer.output_elements for layer in c.model.convolutions) * c.batch)
     outliving = gradients if c.accumulate > 1 else 0
-    update = mode.states.bytes(c.optimizer.temporaries * elements) // shares
+    update = precision.states.bytes(c.optimizer.temporaries * elements) // shares
     backward = resident + activations + casts + logits + 2 * largest + outliving
     peak = max(backward, resident + gradients + update)
     held = resident + gradients + activations + casts + logits

@@ -150,7 +150,7 @@ def _time(c: Setup) -> Iterator[Line]:
         rate = sustained(c.chip, c.precision.product_format)
         products = f"kernels bound by arithmetic; products at most at {rate / 1e12:.3g} TFLOP/s"
         yield Line("arithmetic", products, time.compute)
-        yield Line("traffic", f"kernels bound by traffic at {c.chip.bandwidth / GB:,.0f} GB/s x 0.9", time.memory)
+        yield Line("traffic", f"kernels bound by traffic at {c.chip.streaming / GB:,.0f} GB/s", time.memory)
         yield Line("launching", "gaps between kernels, or waiting for the host", time.launch)
     else:
         yield Line("compute", "the slowest stage: forward, backward, recompute", time.compute)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from engine.cli.configurations import answer
 from engine.cli.estimate import ALWAYS, SUMS, title
-from engine.cli.options import answer, output_is_json, print_json
+from engine.cli.parser import output_is_json, print_json
 from engine.cli.tables import Cell, Row, gigabytes, heading, number, table
 from engine.cli.vary import Axis, Variant, variants, varied_parser
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from engine.cli.options import answer, configuration_parser, output_is_json, print_json, read_any
+from engine.cli.configurations import answer, read_any
+from engine.cli.parser import configuration_parser, output_is_json, print_json
 from engine.cli.tables import Cell, gigabytes, heading, number, percent, table
 
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from engine.cli.configurations import read_setup
 from engine.cli.estimate import title
-from engine.cli.options import configuration_parser, output_is_json, print_json, read_setup
+from engine.cli.parser import configuration_parser, output_is_json, print_json
 from engine.cli.tables import Cell, Row, gigabytes, heading, number, table
 
 if TYPE_CHECKING:

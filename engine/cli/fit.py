@@ -8,8 +8,9 @@ from math import prod
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
+from engine.cli.configurations import read_setup
 from engine.cli.estimate import title
-from engine.cli.options import configuration_parser, output_is_json, print_json, read_setup
+from engine.cli.parser import configuration_parser, output_is_json, print_json
 from engine.cli.tables import Cell, Row, gigabytes, heading, paint, table
 
 if TYPE_CHECKING:

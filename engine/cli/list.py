@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from engine.cli.errors import UsageError, closest
-from engine.cli.options import Parser, output_is_json, print_json
+from engine.cli.parser import Parser, output_is_json, print_json
 from engine.cli.tables import Row, number, table
 
 
@@ -28,7 +28,6 @@ def run(words: Sequence[str]) -> int:
 
 
 Listing = tuple[tuple[str, ...], tuple[int, ...], list[Row]]
-Lister = Callable[[], Listing]
 
 
 def _models() -> Listing:

@@ -6,9 +6,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from engine.cli.configurations import answer
 from engine.cli.errors import UsageError
 from engine.cli.estimate import title
-from engine.cli.options import answer, output_is_json, print_json
+from engine.cli.parser import output_is_json, print_json
 from engine.cli.tables import Cell, Row, gigabytes, heading, number, percent, table
 from engine.cli.vary import Axis, Variant, variants, varied_parser
 

@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TextIO
 
 COLORS = {
     "memory": "34",
@@ -31,10 +30,9 @@ class Cell:
 Row = Sequence[str | Cell]
 
 
-def colored(stream: TextIO | None = None) -> bool:
+def colored() -> bool:
     """Whether to color: a terminal, and neither `NO_COLOR` nor a terminal that cannot."""
-    stream = stream or sys.stdout
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def paint(text: str, meaning: str) -> str:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from engine.cli.configurations import read_any
 from engine.cli.errors import UsageError, closest
-from engine.cli.options import GROUPS, OPTIONS, Parser, read_any
+from engine.cli.options import GROUPS, OPTIONS
+from engine.cli.parser import Parser
 
 if TYPE_CHECKING:
     from engine.answers.estimate_images import ImageSetup

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from engine.config.choices import Attention, Framework, Loss, Update
 from engine.config.layout import Layout, stages
-from engine.config.optimizers import Optimizer, StateVector, galore, list_optimizers, optimizer
-from engine.config.setup import DataShape, Setup, setup
+from engine.config.optimizers import list_optimizers, optimizer
+from engine.config.setup import Setup, setup

@@ -7,10 +7,10 @@ memory, which is why none is listed: nothing of it is on the device.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
-from engine.core.errors import EngineError, one_of
+from engine.core.errors import one_of
 from engine.core.units import Count
 from engine.models.transformer import Parameter
 from engine.numerics.dtypes import FP32, UINT8, DType
@@ -129,13 +129,6 @@ def optimizer(name: str | Optimizer) -> Optimizer:
     if name not in _OPTIMIZERS:
         raise one_of("optimizer", name, _OPTIMIZERS)
     return _OPTIMIZERS[name]
-
-
-def galore(rank: Count) -> Optimizer:
-    """GaLore with another rank. Raises `EngineError` for a rank below one."""
-    if rank < 1:
-        raise EngineError(f"rank {rank!r} is not allowed; it must be at least 1")
-    return replace(_OPTIMIZERS["galore"], title=f"GaLore (Adam, rank {rank})", rank=rank)
 
 
 def list_optimizers() -> tuple[str, ...]:

@@ -3,6 +3,4 @@
 from __future__ import annotations
 
 from engine.core.errors import EngineError
-from engine.core.records import Source
-from engine.core.sizes import Size
-from engine.core.units import GB, GIB, Unit, format_bytes, unit_of
+from engine.core.units import GB, GIB, unit_of

@@ -122,11 +122,10 @@ def dollars_per_billion_tokens(price: DollarsPerHour, devices: Count, tokens_per
     return price * devices * 1e9 / tokens_per_second / SECONDS_PER_HOUR
 
 
-def joules_per_token(power: Watts, devices: Count, tokens_per_second: Ratio, overhead: Ratio = 1.0) -> Ratio:
-    """Joules per token of a job that draws `power` watts per device, times an overhead (node, building)."""
+def joules_per_token(power: Watts, devices: Count, tokens_per_second: Ratio) -> Ratio:
+    """Joules per token of a job that draws `power` watts per device."""
     require_above_zero("tokens per second", tokens_per_second)
-    require_at_least("overhead", overhead, 1)
-    return power * devices * overhead / tokens_per_second
+    return power * devices / tokens_per_second
 
 
 def _require_utilization(utilization: Ratio) -> None:

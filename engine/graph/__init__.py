@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from engine.graph.blocks import sections
-from engine.graph.checkpointing import Checkpointing, alive_tensors, sqrt_placement
-from engine.graph.ir import Matmul, Op, Section, Value
+from engine.graph.checkpointing import alive_tensors, sqrt_placement
 from engine.graph.operations import (
-    OperationCount,
     count_operations,
     flops_per_token,
-    korthikanti_hardware_flops,
     korthikanti_model_flops,
     megatron_flops,
-    megatron_parameters,
     product_parameters,
     total_flops,
     utilization,

@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import Annotated
 
 from engine.core.arrays import require_above_zero, require_at_least
-from engine.core.errors import EngineError
 from engine.core.sizes import NOTHING, Size
 from engine.core.units import Count, Flops, FlopsPerSecond, Ratio, Unit
 from engine.graph.blocks import AttentionKernel, sections
@@ -173,27 +172,6 @@ def utilization(flops_per_step: Flops, seconds: float, peak: FlopsPerSecond, dev
     return flops_per_step / (seconds * peak * devices)
 
 
-def palm_mfu(tokens_per_second: float, model: Transformer, sequence: Count, peak: FlopsPerSecond) -> Ratio:
-    """MFU from observed tokens per second, by PaLM's definition: throughput over the peak throughput.
-
-    Args:
-        tokens_per_second: Of the whole job.
-        model: The transformer.
-        sequence: Tokens in a sequence.
-        peak: FLOPs per second of all devices together.
-    """
-    return utilization(tokens_per_second * flops_per_token(model, sequence), 1.0, peak)
-
-
-def megatron_parameters(layers: Count, hidden: Count, vocab: Count, sequence: Count) -> float:
-    """Parameters of a GPT by the formula of Narayanan et al.: `12 L h^2 (1 + 13/(12 h) + (V + s)/(12 L h))`.
-
-    Exact for a tied GPT-2 but for the final layer norm's 2 h. Source: arXiv 2104.04473, equation 2.
-    """
-    ratio = 1 + 13 / (12 * hidden) + (vocab + sequence) / (12 * layers * hidden)
-    return 12 * layers * hidden**2 * ratio
-
-
 def megatron_flops(batch: Count, sequence: Count, layers: Count, hidden: Count, vocab: Count) -> Flops:
     """Hardware FLOPs of a GPT step with full recomputation: `96 B s L h^2 (1 + s/(6 h) + V/(16 L h))`.
 
@@ -207,15 +185,6 @@ def korthikanti_model_flops(batch: Count, sequence: Count, layers: Count, hidden
     return 72 * batch * layers * sequence * hidden**2 * (1 + sequence / (6 * hidden) + vocab / (12 * hidden * layers))
 
 
-def korthikanti_hardware_flops(batch: Count, sequence: Count, layers: Count, hidden: Count, vocab: Count) -> Flops:
-    """Hardware FLOPs with selective recomputation: `72 B L s h^2 (1 + s/(3 h) + V/(12 h L))`.
-
-    Source: arXiv 2205.05198, equation 8. The recomputed part is attention's two products, once forward and, by the
-    paper's count, as much again in the backward pass.
-    """
-    return 72 * batch * layers * sequence * hidden**2 * (1 + sequence / (3 * hidden) + vocab / (12 * hidden * layers))
-
-
 def total_flops(parameters: float, tokens: float) -> Flops:
     """FLOPs of a whole training run by the rule `6 N D`, attention left out.
 
@@ -224,9 +193,3 @@ def total_flops(parameters: float, tokens: float) -> Flops:
     require_at_least("parameters", parameters, 0)
     require_at_least("tokens", tokens, 0)
     return 6 * parameters * tokens
-
-
-def require_divisible(what: str, value: Count, by: str, divisor: Count) -> None:
-    """Raise `EngineError` unless `divisor` divides `value`."""
-    if value % divisor:
-        raise EngineError(f"{by} {divisor} is not allowed; it must divide {what} {value}")

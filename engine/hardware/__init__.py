@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.hardware.accelerators import Accelerator, Ceiling, Peak, Price, accelerator, list_accelerators
-from engine.hardware.cluster import Cluster, cluster
-from engine.hardware.links import Link, link, list_links
-from engine.hardware.storage import Storage, list_storage, storage
+from engine.hardware.accelerators import Accelerator, accelerator, list_accelerators
+from engine.hardware.cluster import cluster
+from engine.hardware.links import link, list_links
+from engine.hardware.storage import Storage, storage

@@ -29,9 +29,6 @@ The mean of what is: A100 80 GB 0.83, H100 0.89, H200 0.86, B200 0.82, RTX 5090 
 `stream`).
 """
 
-FAMILIES = ("data-center", "geforce")
-"""Families of GPUs that share what limits a product or a kernel; other chips have none on record."""
-
 
 @dataclass(frozen=True, slots=True)
 class Peak:
@@ -116,7 +113,7 @@ class Accelerator:
         tdp: Thermal design power of the chip or card.
         sources: Where the figures come from.
         memory_source: Who saw the driver's total, or None where the data sheet is exact.
-        family: One of `FAMILIES`, or empty.
+        family: `"data-center"` or `"geforce"`: GPUs that share what limits a kernel; empty for other chips.
         multiprocessors: Streaming multiprocessors, which share out the tiles of a matrix product; 0 for other chips.
         links: Names of the links it has (`engine.hardware.links`), the fastest first; none for a chip that works alone.
         ceilings: Measured matrix products, at most one per number format. A GeForce card's clock rises above the

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from engine.core.arrays import require_above_zero
 from engine.core.errors import EngineError, require_positive
-from engine.core.units import BytesPerSecond, Count, Ratio, Seconds, Traffic
+from engine.core.units import BytesPerSecond, Count, Seconds, Traffic
 from engine.hardware.accelerators import Accelerator
 from engine.hardware.links import Link, list_links
 from engine.hardware.links import link as link_by_name
@@ -21,25 +21,22 @@ class Cluster:
         chip: The device.
         node_size: Devices per node.
         inside: Link between the devices of a node.
-        network: Link between nodes.
-        network_ports: Network links per device; 1 is a link of its own for every device, 1/8 one shared by eight.
+        network: Link between nodes, as much of it as each device has for itself.
     """
 
     chip: Accelerator
     node_size: Count
     inside: Link
     network: Link
-    network_ports: Ratio = 1.0
 
     def __post_init__(self) -> None:
         require_positive("node size", self.node_size)
-        require_above_zero("network ports", self.network_ports)
 
     def bandwidth(self, *, within_node: bool) -> BytesPerSecond:
         """One-way bytes per second that a device reaches."""
         if within_node:
             return self.inside.peers.bandwidth if self.inside.peers else self.inside.achievable
-        return self.network.achievable * self.network_ports
+        return self.network.achievable
 
     def collective(
         self, size: Traffic, *, within_node: bool, nodes: Count | None = None, inside: Count | None = None
@@ -69,8 +66,7 @@ class Cluster:
         sent = (nodes - 1) / nodes / (1 - 1 / (inside * nodes))
         sweep = self.network.collective
         if sweep:
-            ports = self.network_ports * sent / sweep.devices
-            return sweep.scaled(size, inside * nodes) * ports, 0.0
+            return sweep.scaled(size, inside * nodes) * (sent / sweep.devices), 0.0
         bandwidth = self.bandwidth(within_node=False)
         if not self.chip.multiprocessors:
             return bandwidth * sent, self.network.latency + (inside - 1) * self.inside.latency
@@ -99,7 +95,6 @@ def cluster(
     inside: str | None = None,
     network: str = "infiniband-ndr",
     network_gbit: float | None = None,
-    network_ports: Ratio = 1.0,
 ) -> Cluster:
     """A cluster of a chip's usual nodes.
 
@@ -109,7 +104,6 @@ def cluster(
         inside: Name of the link inside a node; the chip's fastest when None.
         network: Name of the link between nodes.
         network_gbit: Gbit/s of it that each device has for itself; the link's own rate when None.
-        network_ports: Network links per device.
 
     Raises:
         EngineError: The chip has no link and none is given, a name is unknown, or a link joins something else.
@@ -131,7 +125,7 @@ def cluster(
             measured=None,
             collective=None,
         )
-    return Cluster(chip, node_size, link_by_name(inside), between, network_ports)
+    return Cluster(chip, node_size, link_by_name(inside), between)
 
 
 def _networks() -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from engine.core.arrays import minimum, require_above_zero, require_at_least
-from engine.core.records import Source, read_record, record_names, take_sources
+from engine.core.records import Source, read_record, take_sources
 from engine.core.units import BytesPerSecond, Count, PerSecond, Seconds, Traffic
 
 
@@ -63,8 +63,3 @@ def storage(name: str) -> Storage:
         random_reads=float(record["random_reads_per_second"]),
         sources=sources,
     )
-
-
-def list_storage() -> tuple[str, ...]:
-    """Names of all kinds of storage that `storage` knows."""
-    return record_names("storage")

@@ -3,5 +3,5 @@
 from __future__ import annotations
 
 from engine.memory.ledger import training_memory
-from engine.memory.tensors import MemoryLedger, Moment, Tensor
+from engine.memory.tensors import MemoryLedger
 from engine.memory.textbook import chapter_activation_bytes, hidden_states_bytes

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-from engine.models.transformer import Parameter, Transformer, list_models, model
+from engine.models.transformer import Transformer, list_models, model

@@ -151,11 +151,6 @@ class Transformer:
         """Number of parameters. A tied output head counts once."""
         return sum(p.elements * p.count for p in self.parameter_tensors)
 
-    @property
-    def block_parameters(self) -> Count:
-        """Number of parameters of one block."""
-        return sum(p.elements for p in self.parameter_tensors if p.name.startswith("blocks."))
-
     def named_parameters(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Name and shape of every tensor, one per layer where it occurs in every layer."""
         for p in self.parameter_tensors:

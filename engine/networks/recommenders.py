@@ -1,4 +1,4 @@
-"""Recommendation models: tables too large for a device, and what follows: rows travel between devices every step.
+"""Recommendation models: embedding tables too large for a device, and two small networks.
 
 Source: Naumov et al. 2019, "Deep Learning Recommendation Model for Personalization and Recommendation Systems", arXiv
 1906.00091; the sizes of MLPerf Training's DLRM (Criteo 1 TB, at most 40 million rows a table).
@@ -9,11 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from engine.core.arrays import require_at_least
 from engine.core.errors import require_positive
-from engine.core.units import Bytes, BytesPerSecond, Count, Flops, FlopsPerByte, Seconds
-from engine.hardware.accelerators import Accelerator
-from engine.parallel.collectives import all_to_all
+from engine.core.units import Count
 
 
 @dataclass(frozen=True)
@@ -26,7 +23,6 @@ class Recommender:
         width: Elements of a row, and of the bottom network's result.
         bottom: Layer widths of the bottom network, its dense inputs first.
         top: Layer widths of the top network after its inputs, which follow from the tables.
-        lookups: Rows looked up per table and sample.
     """
 
     name: str
@@ -34,14 +30,12 @@ class Recommender:
     width: Count
     bottom: tuple[Count, ...]
     top: tuple[Count, ...]
-    lookups: Count = 1
 
     def __post_init__(self) -> None:
         for what, values in (("rows", self.rows), ("bottom", self.bottom), ("top", self.top)):
             for value in values:
                 require_positive(what, value)
         require_positive("width", self.width)
-        require_positive("lookups", self.lookups)
 
     @property
     def vectors(self) -> Count:
@@ -68,51 +62,6 @@ class Recommender:
     def parameters(self) -> Count:
         """All parameters."""
         return self.table_parameters + self.network_parameters
-
-    @property
-    def forward_flops(self) -> Flops:
-        """Matrix-product FLOPs of the forward pass per sample, all pairs' dot products included."""
-        layers = (*pairwise(self.bottom), *pairwise((self.top_inputs, *self.top)))
-        return 2 * sum(inputs * outputs for inputs, outputs in layers) + 2 * self.vectors**2 * self.width
-
-    def lookup_bytes(self, samples: Count, element_bytes: Bytes = 4, *, training: bool = True) -> Bytes:
-        """Bytes of table rows moved: read once; for training with plain SGD also gradient-updated, read and written."""
-        require_at_least("samples", samples, 1)
-        rows = samples * len(self.rows) * self.lookups * self.width * element_bytes
-        return 3 * rows if training else rows
-
-    def lookup_intensity(self) -> FlopsPerByte:
-        """FLOPs per byte of table traffic, forward and backward in fp32."""
-        return 3 * self.forward_flops / self.lookup_bytes(1)
-
-    def step_bounds(
-        self, batch: Count, chip: Accelerator, devices: Count, link: BytesPerSecond, dtype: str = "fp16"
-    ) -> StepBounds:
-        """Least seconds of a step with tables divided among devices and networks repeated on each.
-
-        Args:
-            batch: Samples of all devices together.
-            chip: One device.
-            devices: How many.
-            link: One-way bytes per second of a device.
-            dtype: Format of the networks' products; rows travel in fp32.
-        """
-        require_at_least("batch", batch, 1)
-        require_at_least("devices", devices, 1)
-        arithmetic = 3 * self.forward_flops * batch / devices / chip.peak(dtype)
-        lookup = self.lookup_bytes(batch) / devices / chip.streaming
-        # Every sample's rows are sent to the device that trains on it, and their gradients back.
-        exchanged = 2 * batch / devices * len(self.rows) * self.width * 4
-        return StepBounds(arithmetic, lookup, all_to_all(exchanged, devices, link))
-
-
-@dataclass(frozen=True, slots=True)
-class StepBounds:
-    """Least seconds of a step for each resource; the largest bounds it."""
-
-    arithmetic: Seconds
-    lookup: Seconds
-    exchange: Seconds
 
 
 CRITEO_ROWS = (

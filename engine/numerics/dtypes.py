@@ -21,11 +21,6 @@ class DType:
         """Bytes that `elements` packed elements take, without padding."""
         return (elements * self.bits + 7) // 8
 
-    @property
-    def is_float(self) -> bool:
-        """Whether the format has an exponent."""
-        return self.exponent_bits > 0
-
 
 # IEEE 754-2019 for fp64/fp32/fp16; bf16 and tf32: NVIDIA A100 white paper; fp8: arXiv 2209.05433, table 1.
 FP64 = DType("fp64", 64, 11, 52)

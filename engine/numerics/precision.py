@@ -1,6 +1,6 @@
-"""Precision modes: which number format each kind of training tensor has.
+"""Precisions: which number format each kind of training tensor has.
 
-| mode | weights | gradients | master | states | compute | convention |
+| name | weights | gradients | master | states | compute | convention |
 |---|---|---|---|---|---|---|
 | `fp32` | fp32 | fp32 | none | fp32 | fp32 | everything in single precision |
 | `amp-fp16`, `amp-bf16` | fp32 | fp32 | none | fp32 | 16 bit | torch autocast over fp32 parameters |
@@ -23,10 +23,10 @@ from engine.numerics.dtypes import BF16, FP8_E4M3, FP16, FP32, TF32, DType
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """The formats of one precision mode.
+    """The formats of one way to train.
 
     Attributes:
-        name: The mode's name.
+        name: As on the command line.
         weights: What the model's parameters are stored in.
         gradients: What parameter gradients are stored in.
         master: A second copy of the parameters that the optimizer updates, or None.
@@ -65,9 +65,9 @@ class Precision:
         return self.weights
 
 
-_MODES = {
-    mode.name: mode
-    for mode in (
+_PRECISIONS = {
+    entry.name: entry
+    for entry in (
         Precision("fp32", FP32, FP32, None, FP32, FP32),
         Precision("amp-fp16", FP32, FP32, None, FP32, FP16, autocast=True),
         Precision("amp-bf16", FP32, FP32, None, FP32, BF16, autocast=True),
@@ -83,15 +83,15 @@ _MODES = {
 }
 
 
-def precision(mode: str | Precision) -> Precision:
-    """The precision mode called `mode` (a `Precision` passes through). Raises `EngineError` for an unknown name."""
-    if isinstance(mode, Precision):
-        return mode
-    if mode not in _MODES:
-        raise one_of("precision", mode, _MODES)
-    return _MODES[mode]
+def precision(name: str | Precision) -> Precision:
+    """The precision called `name` (a `Precision` passes through). Raises `EngineError` for an unknown name."""
+    if isinstance(name, Precision):
+        return name
+    if name not in _PRECISIONS:
+        raise one_of("precision", name, _PRECISIONS)
+    return _PRECISIONS[name]
 
 
 def list_precisions() -> tuple[str, ...]:
-    """Names of all precision modes."""
-    return tuple(_MODES)
+    """Names of all precisions."""
+    return tuple(_PRECISIONS)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from engine.parallel.collectives import all_reduce_factor, ring_all_reduce, tree_all_reduce
 from engine.parallel.data_parallel import amdahl_speedup, data_parallel_step, tokens_to_hide
-from engine.parallel.job import JobTime, job_time, weak_scaling
+from engine.parallel.job import JobTime, job_time
 from engine.parallel.pipeline_parallel import bubble_fraction, bubble_overhead
-from engine.parallel.search import Advice, Configuration, choose, search
+from engine.parallel.search import search
 from engine.parallel.tensor_parallel import activation_bytes_per_layer, all_reduces_per_layer, bytes_sent_per_layer
 from engine.parallel.zero import state_bytes_per_parameter

@@ -59,45 +59,10 @@ def all_gather(size: Traffic, devices: Count, bandwidth: BytesPerSecond, latency
     return (devices - 1) * latency + all_gather_factor(devices) * size / bandwidth
 
 
-def reduce_scatter(size: Traffic, devices: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
-    """Time until every device holds its share of the sum of `size` bytes, over a ring: the mirror of an all-gather."""
-    return all_gather(size, devices, bandwidth, latency)
-
-
-def all_to_all(size: Traffic, devices: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
-    """Time to exchange `size` bytes per device, an n-th of them with each: `(n-1)/n * size / bandwidth`."""
-    return all_gather(size, devices, bandwidth, latency)
-
-
 def point_to_point(size: Traffic, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
     """Time to send `size` bytes to one neighbour."""
     _check(size, 1, bandwidth, latency)
     return latency + size / bandwidth
-
-
-def hierarchical_all_reduce(
-    size: Traffic,
-    devices_per_node: Count,
-    nodes: Count,
-    node_bandwidth: BytesPerSecond,
-    network_bandwidth: BytesPerSecond,
-    node_latency: Seconds = 0.0,
-    network_latency: Seconds = 0.0,
-) -> Seconds:
-    """Time of an all-reduce in three phases: scatter inside each node, reduce between nodes, gather inside.
-
-    Args:
-        size: bytes of the buffer on every device.
-        devices_per_node: devices joined by the fast link.
-        nodes: nodes joined by the network.
-        node_bandwidth: one-way bytes per second of a device inside its node.
-        network_bandwidth: one-way bytes per second of a device's own share of the network.
-        node_latency: seconds per hop inside a node.
-        network_latency: seconds per hop between nodes.
-    """
-    inside = reduce_scatter(size, devices_per_node, node_bandwidth, node_latency)
-    between = all_reduce(size / devices_per_node, nodes, network_bandwidth, network_latency)
-    return 2 * inside + between
 
 
 def exposed(communication: Seconds, hidden_under: Seconds) -> Seconds:

@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.core.arrays import ceil, maximum, minimum, require_above_zero, require_at_least, require_fraction
+from engine.core.arrays import ceil, maximum, require_above_zero, require_at_least, require_fraction
 from engine.core.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds, Traffic
 from engine.parallel.collectives import all_reduce_factor
 
 BUCKET_BYTES: Bytes = 25 * 2**20
 """PyTorch's default bucket, `bucket_cap_mb=25`."""
+
+BACKWARD_SHARE: Ratio = 2 / 3
+"""Part of the compute that is backward, under which communication can hide: two products for one forward."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +46,6 @@ class DataParallelStep:
         """Throughput per device relative to a device alone (weak scaling)."""
         return self.compute / self.total
 
-    @property
-    def network_saturation(self) -> Ratio:
-        """Share of the step in which the link is busy; at 1 a faster device no longer helps."""
-        return minimum(self.communication / self.total, 1.0)
-
 
 def data_parallel_step(
     compute: Seconds,
@@ -56,7 +54,6 @@ def data_parallel_step(
     bandwidth: BytesPerSecond,
     *,
     latency: Seconds = 0.0,
-    backward_share: Ratio = 2 / 3,
     overlap: bool = True,
     bucket_bytes: Traffic = BUCKET_BYTES,
     accumulate: Count = 1,
@@ -69,7 +66,6 @@ def data_parallel_step(
         devices: Replicas.
         bandwidth: One-way bytes per second of a device.
         latency: Seconds per hop; every bucket pays 2 (n-1) of them.
-        backward_share: Part of `compute` that is backward, under which communication can hide.
         overlap: Whether it hides at all.
         bucket_bytes: Bytes of one bucket.
         accumulate: Micro-batches per step; gradients are sent once, with the last.
@@ -81,48 +77,38 @@ def data_parallel_step(
     require_at_least("gradient bytes", gradient_bytes, 0)
     require_at_least("devices", devices, 1)
     require_above_zero("bandwidth", bandwidth)
-    require_fraction("backward share", backward_share)
     require_above_zero("bucket bytes", bucket_bytes)
     require_at_least("micro-batches", accumulate, 1)
     buckets = maximum(ceil(gradient_bytes / bucket_bytes), 1)
     communication = all_reduce_factor(devices) * gradient_bytes / bandwidth + 2 * (devices - 1) * latency * buckets
     # Gradients arrive evenly over the backward pass, so the last bucket starts when the pass ends.
-    hidden = compute * backward_share * (1 - 1 / buckets) if overlap else 0.0
+    hidden = compute * BACKWARD_SHARE * (1 - 1 / buckets) if overlap else 0.0
     exposed = maximum(communication - hidden, communication / buckets)
     return DataParallelStep(compute * accumulate, communication, exposed)
-
-
-def break_even_compute(gradient_bytes: Traffic, devices: Count, bandwidth: BytesPerSecond) -> Seconds:
-    """Seconds of backward pass below which communication is the bottleneck: the network wall."""
-    require_above_zero("bandwidth", bandwidth)
-    return all_reduce_factor(devices) * gradient_bytes / bandwidth
 
 
 def tokens_to_hide(
     rate: FlopsPerSecond,
     bandwidth: BytesPerSecond,
     devices: Count,
-    gradient_bytes: Traffic = 2,
 ) -> Count | float:
     """Tokens per device and step from which the backward pass is as long as the all-reduce it has to hide.
 
-    The backward pass takes `4 P T / rate` for P parameters and T tokens, the all-reduce `2 (n-1)/n g P / bandwidth`
-    with g bytes of gradient for each. P cancels: `T = (n-1) g rate / (2 n bandwidth)`, whatever the model. Both sides
-    leave out what makes them longer, attention's scores and the latency of hops.
+    The backward pass takes `4 P T / rate` for P parameters and T tokens, the all-reduce `2 (n-1)/n 2 P / bandwidth`
+    with 16-bit gradients. P cancels: `T = (n-1) rate / (n bandwidth)`, whatever the model. Both sides leave out what
+    makes them longer, attention's scores and the latency of hops.
 
     Args:
         rate: FLOPs per second that a device keeps up in the backward pass.
         bandwidth: One-way bytes per second of a device.
         devices: Replicas.
-        gradient_bytes: Bytes of one parameter's gradient.
 
     Raises:
         EngineError: A value out of range.
     """
     require_above_zero("rate", rate)
     require_above_zero("bandwidth", bandwidth)
-    require_above_zero("gradient bytes", gradient_bytes)
-    return all_reduce_factor(devices) * gradient_bytes * rate / (4 * bandwidth)
+    return all_reduce_factor(devices) * 2 * rate / (4 * bandwidth)
 
 
 def amdahl_speedup(devices: Count, serial_share: Ratio) -> Ratio:

@@ -16,7 +16,6 @@ from typing import Any
 from engine.config.layout import Stage
 from engine.config.setup import Setup, as_setup, stage_sections
 from engine.core.arrays import maximum
-from engine.core.errors import EngineError
 from engine.core.sizes import Size
 from engine.core.units import Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds, Traffic
 from engine.graph.operations import flops_per_token, operation_sizes
@@ -95,11 +94,6 @@ class JobTime:
     def scaling_efficiency(self) -> Ratio:
         """Share of the step that devices would also need if they were alone: compute and update over total."""
         return (self.compute + self.update) / self.total
-
-    @property
-    def network_saturation(self) -> Ratio:
-        """Share of the step in which links carry traffic, hidden or not, at most 1."""
-        return min((self.communication + self.hidden) / self.total, 1.0)
 
     @property
     def bound_by(self) -> str:
@@ -218,7 +212,7 @@ def _tensor_seconds(c: Setup, stage: Stage, busy: Seconds) -> tuple[Seconds, Sec
     size = c.batch * c.sequence * c.model.hidden * (c.precision.compute.bits // 8)
     again = c.checkpointing.kind == "full"
     extra = 2 * (stage.first + stage.last)
-    count = tensor_parallel.all_reduces_per_layer(again) * stage.blocks + extra
+    count = tensor_parallel.all_reduces_per_layer(recompute=again) * stage.blocks + extra
     sent = count * group_all_reduce(size, t, _cluster(c))
     # Cut into t pieces, the first cannot hide: nothing has been computed that it could send, or it is waited for.
     return sent, max(sent - busy, sent / t) if c.layout.overlap_tensor else sent
@@ -333,18 +327,3 @@ def _group(c: Setup, size: Traffic, message: Traffic) -> Seconds:
         steps = latency * max(size / message, 1.0)
         seconds = max(seconds, collectives.all_gather(size / inside, nodes, bandwidth, steps))
     return seconds
-
-
-def weak_scaling(c: Setup, replicas: tuple[Count, ...]) -> tuple[JobTime, ...]:
-    """The same work per device on more and more data-parallel devices: how efficiency falls as the network fills.
-
-    Args:
-        c: A setup of several devices, whose cluster is taken.
-        replicas: Numbers of replicas.
-
-    Raises:
-        EngineError: No number of replicas is given.
-    """
-    if not replicas:
-        raise EngineError("replicas () is empty; allowed: at least one number of devices")
-    return tuple(job_time(replace(c, layout=replace(c.layout, data=n))) for n in replicas)

@@ -1,17 +1,14 @@
-"""Pipeline parallelism: the bubble, what is in flight, and what crosses a stage boundary, for three schedules.
+"""Pipeline parallelism: the bubble, and what crosses a stage boundary.
 
 Symbols as in Narayanan et al. 2021 (Megatron-LM, arXiv 2104.04473, section 2.2): p stages, m micro-batches per step,
 v model chunks per device. GPipe: Huang et al. 2019, arXiv 1811.06965. 1F1B: Narayanan et al. 2019, PipeDream, arXiv
-1806.03377.
+1806.03377. What is in flight: `engine.config.layout.stages`.
 """
 
 from __future__ import annotations
 
 from engine.core.arrays import minimum, require_at_least
-from engine.core.errors import EngineError, one_of
 from engine.core.units import Bytes, Count, Ratio, Traffic
-
-SCHEDULES = ("gpipe", "1f1b", "interleaved")
 
 
 def bubble_overhead(stages: Count, micro_batches: Count, interleave: Count = 1) -> Ratio:
@@ -33,24 +30,6 @@ def bubble_fraction(stages: Count, micro_batches: Count, interleave: Count = 1) 
     return (stages - 1) / (interleave * micro_batches + stages - 1)
 
 
-def micro_batches_in_flight(schedule: str, stages: Count, micro_batches: Count, interleave: Count = 1) -> Ratio:
-    """Micro-batches whose activations the first stage holds at the peak, counted in whole-stage activations.
-
-    GPipe holds all m; 1F1B at most p; interleaved 1F1B `p (1 + (p-1)/(p v))`, at most m.
-    Source: Korthikanti et al. 2022, arXiv 2205.05198, section 4.2.3.
-
-    Raises:
-        EngineError: an unknown schedule, or `interleave` above 1 with a schedule that has no chunks.
-    """
-    _check(stages, micro_batches, interleave)
-    require_schedule(schedule, interleave)
-    if schedule == "gpipe":
-        return micro_batches
-    if schedule == "1f1b":
-        return minimum(stages, micro_batches)
-    return minimum(stages * (1 + (stages - 1) / (stages * interleave)), micro_batches)
-
-
 def boundary_bytes(micro_batch: Count, sequence: Count, hidden: Count, element_bytes: Bytes) -> Traffic:
     """Bytes one stage sends to the next per micro-batch and direction: `b s h` elements of the residual stream."""
     for what, value in (("micro-batch", micro_batch), ("sequence", sequence), ("hidden size", hidden)):
@@ -65,14 +44,6 @@ def boundary_crossings(stages: Count, micro_batches: Count, interleave: Count = 
     """
     _check(stages, micro_batches, interleave)
     return minimum(stages - 1, 1) * 2 * micro_batches * interleave
-
-
-def require_schedule(schedule: str, interleave: Count) -> None:
-    """Raise `EngineError` for an unknown schedule, or for model chunks that the schedule does not have."""
-    if schedule not in SCHEDULES:
-        raise one_of("pipeline schedule", schedule, SCHEDULES)
-    if schedule != "interleaved" and interleave != 1:
-        raise EngineError(f"interleave {interleave} with schedule {schedule!r}; allowed: 1, or schedule 'interleaved'")
 
 
 def _check(stages: Count, micro_batches: Count, interleave: Count) -> None:

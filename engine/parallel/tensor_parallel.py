@@ -11,12 +11,12 @@ Sources: Shoeybi et al. 2019, arXiv 1909.08053, section 3; Korthikanti et al. 20
 from __future__ import annotations
 
 from engine.core.arrays import require_at_least
-from engine.core.errors import EngineError
-from engine.core.units import Bytes, Count, Ratio, Traffic
+from engine.core.errors import one_of
+from engine.core.units import Count, Traffic
 from engine.parallel.collectives import all_reduce_factor
 
 
-def all_reduces_per_layer(recompute: bool = False) -> Count:
+def all_reduces_per_layer(*, recompute: bool = False) -> Count:
     """All-reduces of b s h elements per layer and micro-batch: 2 forward, 2 backward, 2 when the forward reruns."""
     return 6 if recompute else 4
 
@@ -26,17 +26,17 @@ def bytes_sent_per_layer(
     sequence: Count,
     hidden: Count,
     tensor_parallel: Count,
-    element_bytes: Bytes = 2,
+    *,
     recompute: bool = False,
 ) -> Traffic:
-    """Bytes each device sends per layer and micro-batch, the same with and without sequence parallelism.
+    """Bytes each device sends per layer and micro-batch in 16 bit, the same with and without sequence parallelism.
 
-    `all_reduces_per_layer * 2 (t-1)/t * b s h * element_bytes`. Arguments may be NumPy arrays.
+    `all_reduces_per_layer * 2 (t-1)/t * 2 b s h`. Arguments may be NumPy arrays.
     """
     for what, value in (("micro-batch", micro_batch), ("sequence", sequence), ("hidden size", hidden)):
         require_at_least(what, value, 1)
-    volume = micro_batch * sequence * hidden * element_bytes
-    return all_reduces_per_layer(recompute) * all_reduce_factor(tensor_parallel) * volume
+    volume = 2 * micro_batch * sequence * hidden
+    return all_reduces_per_layer(recompute=recompute) * all_reduce_factor(tensor_parallel) * volume
 
 
 def activation_bytes_per_layer(
@@ -47,7 +47,7 @@ def activation_bytes_per_layer(
     tensor_parallel: Count = 1,
     *,
     sequence_parallel: bool = False,
-    recompute: str = "none",
+    checkpointing: str = "none",
 ) -> Traffic:
     """Activation bytes of one layer by the equations of Korthikanti et al., 16-bit with dropout.
 
@@ -69,10 +69,10 @@ def activation_bytes_per_layer(
         heads: a.
         tensor_parallel: t.
         sequence_parallel: Whether layer norms and dropouts are divided along the sequence.
-        recompute: `"none"`, `"selective"` (attention core) or `"full"` (keep the layer's input only).
+        checkpointing: `"none"`, `"selective"` (attention core) or `"full"` (keep the layer's input only).
 
     Raises:
-        EngineError: Unknown `recompute`, or a size below one.
+        EngineError: Unknown `checkpointing`, or a size below one.
 
     Source: arXiv 2205.05198, equations 1, 2 and 4 and table 2.
     """
@@ -80,13 +80,13 @@ def activation_bytes_per_layer(
         require_at_least(what, value, 1)
     require_at_least("heads", heads, 1)
     require_at_least("tensor parallel size", tensor_parallel, 1)
-    if recompute not in ("none", "selective", "full"):
-        raise EngineError(f"recompute {recompute!r} is unknown; allowed: none, selective, full")
+    if checkpointing not in ("none", "selective", "full"):
+        raise one_of("checkpointing", checkpointing, ("none", "selective", "full"))
     sbh = sequence * micro_batch * hidden
-    if recompute == "full":
+    if checkpointing == "full":
         return 2 * sbh
     linear = 34 / tensor_parallel if sequence_parallel else 10 + 24 / tensor_parallel
-    core = 5 * heads * sequence / (hidden * tensor_parallel) if recompute == "none" else 0
+    core = 5 * heads * sequence / (hidden * tensor_parallel) if checkpointing == "none" else 0
     return sbh * (linear + core)
 
 
@@ -98,15 +98,3 @@ def divides(heads: Count, kv_heads: Count, ffn: Count, tensor_parallel: Count) -
     """
     kv_fits = kv_heads % tensor_parallel == 0 or tensor_parallel % kv_heads == 0
     return heads % tensor_parallel == 0 and ffn % tensor_parallel == 0 and kv_fits
-
-
-def communication_to_compute(hidden: Count, tensor_parallel: Count, flops_per_byte: Ratio) -> Ratio:
-    """Seconds of sending over seconds of computing for one layer's linear parts.
-
-    Communication is `4 * 2 (t-1)/t * b s h * 2` bytes, compute `72 b s h^2 / t` FLOPs (forward and backward), so the
-    ratio is `16 (t-1) R / (72 h)` with R the device's FLOPs per second over its link's bytes per second. It does not
-    depend on the batch: wider layers hide communication, larger batches do not.
-    """
-    require_at_least("hidden size", hidden, 1)
-    require_at_least("tensor parallel size", tensor_parallel, 1)
-    return 16 * (tensor_parallel - 1) * flops_per_byte / (72 * hidden)

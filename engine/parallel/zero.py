@@ -1,70 +1,38 @@
-"""ZeRO: bytes of model state per device and volume per step, for stages 0 to 3, in the paper's own terms.
+"""ZeRO: bytes of model state per device, for stages 0 to 3, in the paper's own terms.
 
 The paper counts mixed-precision Adam: 2 bytes of FP16 parameters, 2 of FP16 gradients, and K = 12 of FP32 master copy
 and two moments. `engine.memory.ledger` counts named tensors; these closed forms are here to check them, and to read.
 
 Source: Rajbhandari, Rasley, Ruwase, He 2020, "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models",
-arXiv 1910.02054, figure 1, table 1 and section 7.
+arXiv 1910.02054, figure 1 and table 1.
 """
 
 from __future__ import annotations
 
-from engine.core.arrays import require_above_zero, require_at_least
+from engine.core.arrays import require_at_least
 from engine.core.errors import EngineError, one_of
-from engine.core.units import Count, Ratio, Traffic
+from engine.core.units import Count, Traffic
 
 STAGES = (0, 1, 2, 3)
 """What is partitioned: nothing, optimizer states, + gradients, + parameters."""
 
+STATE_BYTES = (12, 2, 2)
+"""Bytes per parameter in the order of the stages: the optimizer's (the paper's K), gradients, working weights."""
 
-def state_bytes_per_parameter(
-    stage: int,
-    devices: Count,
-    parameter_bytes: Traffic = 2,
-    gradient_bytes: Traffic = 2,
-    optimizer_bytes: Traffic = 12,
-) -> Traffic:
-    """Bytes of model state per parameter and device.
 
-    With the paper's defaults: 16, `4 + 12/n`, `2 + 14/n` and `16/n` for stages 0 to 3.
+def state_bytes_per_parameter(stage: int, devices: Count) -> Traffic:
+    """Bytes of model state per parameter and device: 16, `4 + 12/n`, `2 + 14/n` and `16/n` for stages 0 to 3.
 
     Args:
         stage: 0 (plain data parallelism) to 3.
-        devices: data-parallel devices over which states are partitioned (a NumPy array is allowed).
-        parameter_bytes: bytes per parameter of the working weights.
-        gradient_bytes: bytes per parameter of the gradients.
-        optimizer_bytes: bytes per parameter of everything the optimizer keeps, the paper's K.
+        devices: Data-parallel devices over which states are partitioned (a NumPy array is allowed).
 
     Raises:
-        EngineError: an unknown stage, or fewer than one device.
+        EngineError: An unknown stage, or fewer than one device.
     """
     require_stage(stage)
     require_at_least("devices", devices, 1)
-    shares = [optimizer_bytes, gradient_bytes, parameter_bytes]
-    return sum(share / devices if position < stage else share for position, share in enumerate(shares))
-
-
-def communication_factor(stage: int) -> Ratio:
-    """Volume each device sends per step, in units of the parameters, as the number of devices grows.
-
-    Stages 0 to 2 send 2 (an all-reduce, or a reduce-scatter and an all-gather); stage 3 sends 3, because parameters are
-    gathered twice, for forward and for backward. Source: section 7 of the paper.
-    """
-    require_stage(stage)
-    return 3.0 if stage == 3 else 2.0
-
-
-def largest_model(
-    stage: int,
-    devices: Count,
-    memory: Traffic,
-    parameter_bytes: Traffic = 2,
-    gradient_bytes: Traffic = 2,
-    k: Traffic = 12,
-) -> float:
-    """Parameters whose states fill `memory` bytes per device (activations left out, as in table 2 of the paper)."""
-    require_above_zero("memory", memory)
-    return memory / state_bytes_per_parameter(stage, devices, parameter_bytes, gradient_bytes, k)
+    return sum(share / devices if position < stage else share for position, share in enumerate(STATE_BYTES))
 
 
 def require_stage(stage: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.time.attention_io import score_bytes, traffic_ratio
-from engine.time.gemm import gemm_rate, product_bytes, product_seconds, tile_quantization, wave_quantization
+from engine.time.gemm import gemm_rate, product_bytes, product_seconds
 from engine.time.roofline import (
     RooflinePoint,
     attainable,
@@ -13,4 +13,4 @@ from engine.time.roofline import (
     ridge_point,
     step_points,
 )
-from engine.time.step import StepPlan, StepTime, step_plan, step_time
+from engine.time.step import step_plan, step_time

@@ -9,9 +9,12 @@ Source: Dao et al. 2022, "FlashAttention", arXiv 2205.14135, theorem 2 and algor
 
 from __future__ import annotations
 
-from engine.core.arrays import ceil, maximum, minimum, require_at_least
+from engine.core.arrays import ceil, minimum, require_at_least
 from engine.core.errors import EngineError
 from engine.core.units import Bytes, Count, Flops, Ratio
+
+BLOCK: Count = 128
+"""Queries, and keys, that a fused kernel works on at a time."""
 
 
 def standard_elements(sequence: Count, head_size: Count) -> Count:
@@ -40,15 +43,14 @@ def flash_elements(sequence: Count, head_size: Count, on_chip: Count) -> float:
     return 2 * sequence * head_size + 3 * sequence * head_size * key_blocks
 
 
-def flash2_elements(sequence: Count, head_size: Count, query_block: Count = 128) -> float:
+def flash2_elements(sequence: Count, head_size: Count) -> float:
     """Elements that FlashAttention-2 moves per head: Q and O once, K and V once per block of queries.
 
     `2 N d + 2 N d ceil(N / B_r)`; repeated reads of K and V mostly hit the chip's cache, so this is an upper bound of
     device-memory traffic. Source: Dao 2023, arXiv 2307.08691, algorithm 1.
     """
     _check(sequence, head_size)
-    require_at_least("query block", query_block, 1)
-    return 2 * sequence * head_size + 2 * sequence * head_size * ceil(sequence / query_block)
+    return 2 * sequence * head_size + 2 * sequence * head_size * ceil(sequence / BLOCK)
 
 
 def traffic_ratio(sequence: Count, head_size: Count, on_chip: Count) -> Ratio:
@@ -63,41 +65,13 @@ def score_bytes(batch: Count, heads: Count, sequence: Count, element_bytes: Byte
     return batch * heads * sequence**2 * element_bytes
 
 
-def forward_flops(batch: Count, heads: Count, sequence: Count, head_size: Count, *, causal: bool = False) -> Flops:
-    """FLOPs of attention's two products: `4 N^2 d` per head, half when masked entries are skipped.
+def forward_flops(batch: Count, heads: Count, sequence: Count, head_size: Count) -> Flops:
+    """FLOPs of attention's two products: `4 N^2 d` per head, masked entries included.
 
     The same for standard and FlashAttention. Source: arXiv 2307.08691, section 4.1.
     """
     _check(sequence, head_size)
-    return 4 * batch * heads * sequence**2 * head_size * (0.5 if causal else 1)
-
-
-def causal_share(sequence: Count, block: Count = 128) -> Ratio:
-    """Share of the N x N work that a causal kernel does when it skips masked blocks whole: `(1 + B/N) / 2`.
-
-    Blocks on the diagonal are computed in full. For a sequence shorter than a block nothing is skipped.
-    """
-    require_at_least("sequence", sequence, 1)
-    require_at_least("block", block, 1)
-    blocks = maximum(sequence / block, 1)
-    return (1 + 1 / blocks) / 2
-
-
-BLOCKS_PER_TILE: Ratio = 1.8
-"""What a query block costs besides its products, in blocks of keys: loading queries, filling and draining, writing.
-
-From kernels alone, not causal, head size 128, on an H100: 430, 517, 566, 590, 614, 621 TFLOP/s for FlashAttention-3 and
-329, 390, 434, 458, 471, 477 for Triton's FlashAttention-2 at 512 to 16,384 tokens. Both grow as `1 / (1 + 1.8 B/N)`
-with blocks of 128 within 2 %. Source: github.com/pytorch/benchmark, pull request 2391.
-"""
-
-
-def kernel_share(sequence: Count, block: Count = 128) -> Ratio:
-    """Time of a causal kernel relative to all N x N products at its full rate: its share of them, and blocks' cost.
-
-    `causal_share + 1.8 B/N`: a short sequence pays relatively more, 0.79 at 1,024 tokens and 0.53 at 16,384.
-    """
-    return causal_share(sequence, block) + BLOCKS_PER_TILE * block / sequence
+    return 4 * batch * heads * sequence**2 * head_size
 
 
 def _check(sequence: Count, head_size: Count) -> None:

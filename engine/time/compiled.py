@@ -13,41 +13,13 @@ from dataclasses import dataclass
 from engine.config.setup import Setup
 from engine.core.polynomial import Polynomial, polynomial
 from engine.core.sizes import NOTHING, TOKENS, Size, as_size
-from engine.core.units import Count, FlopsPerSecond, Ratio, Seconds
+from engine.core.units import Count, FlopsPerSecond, Seconds
 from engine.graph.ir import Matmul
 from engine.graph.kernels import Kernel, Phase
 from engine.hardware.accelerators import Accelerator
-from engine.time.gemm import (
-    SIXTEEN_BIT,
-    DeepProduct,
-    RowProduct,
-    Rows,
-    deep_product,
-    gemm_seconds,
-    pipeline_depth,
-    row_product,
-    sustained,
-)
-
-ATTENTION_SHARES: dict[str, tuple[Ratio, Ratio]] = {"data-center": (0.73, 0.63), "geforce": (1.0, 0.94)}
-"""Shares of the dense peak that fused attention reaches forward and backward at head size 128, if none is on record.
-
-Data center, and chips of no family: FlashAttention-2's best on an A100 (arXiv 2307.08691); Hopper's are on record and
-lower, 335 and 322 of 989 TFLOP/s. GeForce: 173 of 165 TFLOP/s forward on an RTX 4090, above the peak at the nominal
-clock (github.com/ROCm/flash-attention, issue 27); backward, not published, is 77 of 82 TFLOP/s forward on an RTX A5000,
-whose multiprocessors are those of a GeForce card (github.com/gpu-mode/ring-attention, issue 10).
-"""
-
-EXPONENTIAL_SHARES: dict[str, Ratio] = {"data-center": 1 / 3, "geforce": 1 / 12}
-"""Seconds of a score's exponential over those of its products at head size 128.
-
-A multiprocessor computes 16 exponentials a clock (CUDA C++ programming guide, arithmetic instructions), and 2,048 FLOPs
-of 16-bit products on an A100, on a GeForce card with fp32 sums 512: exponentials hide four times better. There head
-size 64 is no slower than 128: 173 TFLOP/s on an RTX 4090, as above.
-"""
-
-ATTENTION_GENERATION_SPEEDUP = 2
-"""FlashAttention-2 over FlashAttention. Source: Dao 2023, arXiv 2307.08691, abstract."""
+from engine.time.attention import attention_rate
+from engine.time.gemm import gemm_seconds, pipeline_depth, sustained
+from engine.time.token_products import DeepProduct, RowProduct, Rows, deep_product, row_product
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,25 +100,6 @@ def compile_work(c: Setup, head_size: Count, kernels: Mapping[Phase, Iterable[Ke
     phases = [(phase, _gather(c, head_size, list(run), products)) for phase, run in kernels.items()]
     counted = tuple((product, tuple(counts.items())) for product, counts in products.items())
     return Work(pieces, tuple((phase, work) for phase, work in phases if work.launches), counted)
-
-
-def attention_rate(c: Setup, head_size: Count, dtype: str, phase: Phase) -> FlopsPerSecond:
-    """FLOPs per second of fused attention. A smaller head leaves more exponentials per product."""
-    peak = c.chip.peak(dtype)
-    generation = f"flash-{c.attention.generation}"
-    measured = (c.chip.fused_attention(generation) or c.chip.attention) if dtype in SIXTEEN_BIT else None
-    family = c.chip.family or "data-center"
-    forward, backward = (peak * share for share in ATTENTION_SHARES[family])
-    if measured:
-        forward, backward = measured.forward, measured.backward
-    full = backward if phase == "backward" else forward
-    if c.attention.generation == 1:
-        full = full / ATTENTION_GENERATION_SPEEDUP
-    exponentials = EXPONENTIAL_SHARES[family]
-    if head_size < 128:
-        full = full * (1 + exponentials) / (1 + exponentials * 128 / head_size)
-    # Formats without fused attention on record: their products are no faster in it than alone.
-    return min(full, peak if dtype in SIXTEEN_BIT else sustained(c.chip, dtype))
 
 
 def _gather(c: Setup, head_size: Count, kernels: list[Kernel], products: dict[Product, Counter[Phase]]) -> PhaseWork:

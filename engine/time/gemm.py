@@ -20,12 +20,11 @@ Source: NVIDIA, "Matrix Multiplication Background User's Guide", sections Tile Q
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cache
 
-from engine.core.arrays import Numbers, ceil, maximum, minimum, numbers, require_at_least, where
-from engine.core.units import Bytes, Count, Flops, FlopsPerSecond, Ratio, Seconds
+from engine.core.arrays import ceil, maximum, minimum, require_at_least, where
+from engine.core.units import Bytes, Count, FlopsPerSecond, Ratio, Seconds
 from engine.hardware.accelerators import Accelerator, product_format
 from engine.numerics.dtypes import BF16
 from engine.numerics.dtypes import dtype as element
@@ -92,8 +91,6 @@ An RTX 4090 runs square products of 2,056 and 2,072, for which cuBLAS takes tile
 2,040 with tiles of 128 x 128. Source: github.com/pytorch/pytorch, issue 181718.
 """
 
-TILE_HEIGHTS = tuple(sorted({tile.m for tile in TILES}))
-
 
 def typical_shares(chip: Accelerator, dtype: str) -> tuple[Ratio, Ratio]:
     """Shares of the dense peak of the best product and of one on random data (`TYPICAL_SHARES`)."""
@@ -151,18 +148,6 @@ def pipeline_depth(dtype: str) -> Count:
     return PIPELINE_BYTES * 8 // element(dtype).bits
 
 
-def tile_quantization(m: Count, n: Count, tile: Tile) -> Ratio:
-    """Share of the tiles' area that is result: below 1 when a tile sticks out over the edge."""
-    return m * n / (ceil(m / tile.m) * tile.m * ceil(n / tile.n) * tile.n)
-
-
-def wave_quantization(tiles: Count, multiprocessors: Count) -> Ratio:
-    """Share of multiprocessors busy over all waves: `tiles / (waves * multiprocessors)`."""
-    require_at_least("tiles", tiles, 1)
-    require_at_least("multiprocessors", multiprocessors, 1)
-    return tiles / (ceil(tiles / multiprocessors) * multiprocessors)
-
-
 def gemm_seconds(
     m: Count,
     n: Count,
@@ -209,7 +194,7 @@ def _tiled_seconds(
     best: Seconds | None = None
     for tile in tiles:
         grid = count * ceil(m / tile.m) * ceil(n / tile.n)
-        seconds = _depth(grid, k, multiprocessors, pipeline) * _wave(tile, rate, multiprocessors)
+        seconds = _depth(grid, k, multiprocessors, pipeline) * wave_seconds(tile, rate, multiprocessors)
         best = seconds if best is None else minimum(best, seconds)
     assert best is not None
     return best
@@ -239,124 +224,24 @@ def gemm_rate(m: Count, n: Count, k: Count, chip: Accelerator, dtype: str, count
     return 2 * count * m * n * k / seconds
 
 
-class Rows(dict[Count, Flops]):
-    """Rows at hand: by columns of the result, the FLOPs in which waves of the best tile advance all sums by an element.
-
-    Idle multiprocessors count as busy. Products with equally many columns share the entry, made when first asked for.
-    """
-
-    def __init__(self, count: Count, multiprocessors: Count, math: Numbers) -> None:
-        """For `count` rows, on so many multiprocessors; `math` comes from `engine.core.arrays.numbers`."""
-        self.count, self.math, self._units = count, math, multiprocessors
-        self._tiles = {height: math.ceil_division(count, height) for height in TILE_HEIGHTS}
-
-    def __missing__(self, columns: Count) -> Flops:
-        if self._units == 0:
-            return 2 * columns * self.count
-        ceil_division, minimum = self.math.ceil_division, self.math.minimum
-        best: Flops | None = None
-        for height, across, wave in _tilings(columns, self._units):
-            flops = ceil_division(self._tiles[height] * across, self._units) * wave
-            best = flops if best is None else minimum(best, flops)
-        assert best is not None
-        self[columns] = best
-        return best
-
-
-@cache
-def _tilings(columns: Count, multiprocessors: Count) -> tuple[tuple[Count, Count, Flops], ...]:
-    """Per tile: its height, how many lie side by side, and the FLOPs of a wave of them per element of the sum."""
-    return tuple((tile.m, math.ceil(columns / tile.n), _wave(tile, 1.0, multiprocessors)) for tile in TILES)
-
-
-@dataclass(frozen=True, slots=True)
-class RowProduct:
-    """Products with any number of rows and fixed n and k, ready for many evaluations; same result as `gemm_seconds`.
-
-    `scale` is the depth of the sum, pipeline included, over the rate.
-    """
-
-    columns: Count
-    scale: Seconds
-    start: Seconds = PRODUCT_START
-
-    def seconds(self, rows: Rows) -> Seconds:
-        """Seconds of one product."""
-        return rows[self.columns] * self.scale + self.start
-
-
-def row_product(
-    n: Count, k: Count, rate: FlopsPerSecond, multiprocessors: Count, depth: Count = PIPELINE_DEPTH
-) -> RowProduct:
-    """A `RowProduct` for n columns and depth k (sums are not split: the rows are many)."""
-    if multiprocessors == 0:
-        return RowProduct(n, k / rate, start=0.0)
-    return RowProduct(n, (whole_steps(k, depth) + depth) / rate)
-
-
-@dataclass(frozen=True, slots=True)
-class DeepProduct:
-    """Products with fixed m and n and any depth, ready for many evaluations: the gradient of a weight.
-
-    The tile is the one that is best for a sum over 8,192 tokens; with it the result is `gemm_seconds`'s.
-    """
-
-    waves: Count
-    grid_per_unit: Ratio
-    splits: bool
-    per_depth: Seconds
-    pipeline: Count = PIPELINE_DEPTH
-    start: Seconds = PRODUCT_START
-
-    def seconds(self, depth: Count, math: Numbers) -> Seconds:
-        """Seconds of one product over `depth`; `math` comes from `engine.core.arrays.numbers`."""
-        step = self.pipeline // STAGES
-        steps = math.ceil_division(depth, step) * step if step else depth
-        whole: float = self.waves * (steps + self.pipeline)
-        if self.splits:
-            shared = math.maximum(self.grid_per_unit * depth, SPLIT_DEPTH) + 2 * self.pipeline
-            whole = math.where(depth >= 2 * SPLIT_DEPTH, math.minimum(whole, shared), whole)
-        return whole * self.per_depth + self.start
-
-
-def deep_product(
-    m: Count, n: Count, rate: FlopsPerSecond, multiprocessors: Count, depth: Count = PIPELINE_DEPTH
-) -> DeepProduct:
-    """A `DeepProduct` for a result of m by n."""
-    if multiprocessors == 0:
-        return DeepProduct(1, 1.0, False, 2 * m * n / rate, pipeline=0, start=0.0)
-
-    def prepared(tile: Tile) -> DeepProduct:
-        grid = math.ceil(m / tile.m) * math.ceil(n / tile.n)
-        return DeepProduct(
-            math.ceil(grid / multiprocessors),
-            grid / multiprocessors,
-            grid < 2 * multiprocessors,
-            _wave(tile, rate, multiprocessors),
-            depth,
-        )
-
-    return min((prepared(tile) for tile in TILES), key=lambda product: product.seconds(8192, numbers()))
-
-
-def _wave(tile: Tile, rate: FlopsPerSecond, multiprocessors: Count) -> Seconds:
+def wave_seconds(tile: Tile, rate: FlopsPerSecond, multiprocessors: Count) -> Seconds:
     """Seconds in which all multiprocessors advance one tile each by one element of the sum."""
     return 2 * tile.m * tile.n * multiprocessors / (rate * tile.efficiency)
 
 
-def product_bytes(m: Count, n: Count, k: Count, form: str = "bf16") -> Bytes:
+def product_bytes(m: Count, n: Count, k: Count, dtype: str = "bf16") -> Bytes:
     """Bytes of an (m, k) by (k, n) product that reads both factors and writes the result once.
 
     The result has the operands' format, and 16 bits where they have 8: what is added up is not rounded to 8 bits.
     """
     for what, value in (("m", m), ("n", n), ("k", k)):
         require_at_least(what, value, 1)
-    operands = element(form)
+    operands = element(dtype)
     result = operands if operands.bits > 8 else BF16
     return operands.bytes(m * k + k * n) + result.bytes(m * n)
 
 
-def product_seconds(m: Count, n: Count, k: Count, chip: Accelerator, form: str = "bf16") -> Seconds:
+def product_seconds(m: Count, n: Count, k: Count, chip: Accelerator, dtype: str = "bf16") -> Seconds:
     """Seconds of an (m, k) by (k, n) product: the slower of its arithmetic, in tiles and waves, and its traffic.
 
     What `engine.time.step` takes for a product of a training step. Takes NumPy arrays.
@@ -366,13 +251,13 @@ def product_seconds(m: Count, n: Count, k: Count, chip: Accelerator, form: str =
         n: Columns of the result.
         k: Depth of the sum.
         chip: The accelerator.
-        form: Format of the operands, accumulated in fp32.
+        dtype: Format of the operands, accumulated in fp32.
 
     Raises:
         EngineError: A size below one, or a format that the chip does not have.
 
     Source: as above and, for the traffic, the chip's `streaming`.
     """
-    traffic = product_bytes(m, n, k, form) / chip.streaming
-    arithmetic = gemm_seconds(m, n, k, sustained(chip, form), chip.multiprocessors, depth=pipeline_depth(form))
+    traffic = product_bytes(m, n, k, dtype) / chip.streaming
+    arithmetic = gemm_seconds(m, n, k, sustained(chip, dtype), chip.multiprocessors, depth=pipeline_depth(dtype))
     return maximum(arithmetic, traffic)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
+from engine.config.layout import Stage
 from engine.config.setup import Setup
+from engine.core.sizes import NOTHING, TOKENS, as_size
 from engine.graph.ir import Section
 from engine.graph.kernels import Kernel, Phase, backward_kernels, forward_kernels, recompute_kernels
 from engine.graph.operations import recomputation
+from engine.memory.static import stage_parameters
 from engine.time.fp8 import in_fp8, lowered
 
+Phases = dict[Phase, list[Kernel]]
+"""Kernels by phase."""
 
-def phase_kernels(c: Setup, parts: tuple[Section, ...]) -> dict[Phase, list[Kernel]]:
+
+def phase_kernels(c: Setup, parts: tuple[Section, ...]) -> Phases:
     """The kernels of a micro-batch by phase.
 
     Args:
@@ -19,7 +26,7 @@ def phase_kernels(c: Setup, parts: tuple[Section, ...]) -> dict[Phase, list[Kern
         parts: Sections of the forward pass, from `engine.config.setup.stage_sections`.
     """
     compiled, by_hand = c.framework.compiled, c.framework.by_hand
-    phases: dict[Phase, list[Kernel]] = {
+    phases: Phases = {
         "forward": [k for part in parts for k in forward_kernels(part, fused=compiled, by_hand=by_hand)],
         "backward": [k for part in reversed(parts) for k in backward_kernels(part, fused=compiled, by_hand=by_hand)],
         "recompute": [
@@ -34,6 +41,48 @@ def phase_kernels(c: Setup, parts: tuple[Section, ...]) -> dict[Phase, list[Kern
     if c.framework.accumulation == "fused":
         phases["backward"] = [_accumulating(c, kernel) for kernel in phases["backward"]]
     return phases
+
+
+def micro_batch_kernels(c: Setup, stage: Stage, parts: tuple[Section, ...]) -> tuple[Phases, Phases]:
+    """All kernels of a micro-batch of a stage: those that run once, and those that run on each piece of a chunked loss.
+
+    Args:
+        c: The setup.
+        stage: One of its stages.
+        parts: The stage's sections.
+    """
+    chunks = c.loss.chunks
+    cut = tuple(part for part in parts if part.name == "head" and chunks > 1)
+    whole = phase_kernels(c, tuple(part for part in parts if part not in cut))
+    whole["backward"] += _table_gradients(c, stage)
+    if stage.last and c.loss.metrics:
+        whole["forward"].append(_metrics(c, stage))
+    if not cut:
+        return whole, {}
+    pieces = phase_kernels(c, cut)
+    # The casts of the head's matrix are shared by the pieces; the gradients that each piece gives of it are added up.
+    for phase, run in pieces.items():
+        whole[phase] += [kernel for kernel in run if kernel.once]
+        pieces[phase] = [kernel for kernel in run if not kernel.once]
+    pieces["recompute"] = [replace(kernel, phase="recompute") for kernel in pieces["forward"]]
+    matrix = c.precision.compute.bytes(stage.model.vocab * stage.model.hidden)
+    sums = Kernel("lm_head.gradient_sum", "backward", "memory", NOTHING, as_size(3 * matrix), count=chunks - 1)
+    whole["backward"].append(sums)
+    return whole, pieces
+
+
+def _table_gradients(c: Setup, stage: Stage) -> Iterator[Kernel]:
+    """The gradient of a looked-up table is a whole table: zeroed, then rows are added. A tied one joins the head's."""
+    for table in (p for p in stage_parameters(stage) if p.role == "embedding"):
+        passes = 4 if stage.model.tied and stage.last and table.name == "wte.weight" else 1
+        moved = as_size(passes * c.precision.gradients.bytes(table.elements))
+        yield Kernel(f"{table.name}.gradient", "backward", "memory", NOTHING, moved)
+
+
+def _metrics(c: Setup, stage: Stage) -> Kernel:
+    """Cross-entropies for metrics: the logits cast to fp32, then log-softmax, both in memory."""
+    moved = TOKENS * (stage.model.vocab * (c.precision.compute.bits // 8 + 3 * 4))
+    return Kernel("metrics", "forward", "memory", NOTHING, moved, count=c.loss.metrics)
 
 
 def _accumulating(c: Setup, kernel: Kernel) -> Kernel:

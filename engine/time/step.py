@@ -8,28 +8,28 @@ the memory. A kernel's time is never below FLOPs over the dense peak nor bytes o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from engine.config.checks import require_sequence
 from engine.config.layout import Stage
-from engine.config.setup import Setup, as_setup, require_sequence, stage_sections
+from engine.config.setup import Setup, as_setup, stage_sections
 from engine.core.arrays import as_floats, maximum, numbers
 from engine.core.errors import require_positive
 from engine.core.polynomial import Polynomial, point, polynomial
-from engine.core.sizes import NOTHING, TOKENS, Size, as_size
+from engine.core.sizes import NOTHING, Size
 from engine.core.units import Bytes, Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds
 from engine.graph.ir import Section
-from engine.graph.kernels import Kernel
 from engine.graph.operations import operation_sizes, product_flops, product_parameters
 from engine.hardware.accelerators import Accelerator
 from engine.memory.static import stage_parameters
 from engine.models.transformer import Transformer
-from engine.time.attention_io import kernel_share
+from engine.time.attention import kernel_share
 from engine.time.compiled import Work, compile_work
 from engine.time.fp8 import weight_cast_bytes
-from engine.time.gemm import Rows
-from engine.time.phases import phase_kernels
+from engine.time.phases import micro_batch_kernels
+from engine.time.token_products import Rows
 from engine.time.update import offload_seconds, update_time
 
 KERNEL_GAP: Seconds = 1.5e-6
@@ -309,41 +309,10 @@ def head_again_flops(c: Setup, parts: tuple[Section, ...]) -> Size:
 
 
 def _works(c: Setup, stage: Stage, parts: tuple[Section, ...]) -> Iterator[Work]:
-    """All kernels of a micro-batch; those of a chunked loss apart, because they run on pieces of the sequence."""
-    chunks, size = c.loss.chunks, stage.model.head_size
-    cut = tuple(part for part in parts if part.name == "head" and chunks > 1)
-    whole = phase_kernels(c, tuple(part for part in parts if part not in cut))
-    whole["backward"] += _table_gradients(c, stage)
-    if stage.last and c.loss.metrics:
-        whole["forward"].append(_metrics(c, stage))
-    if not cut:
-        yield compile_work(c, size, whole)
-        return
-    pieces = phase_kernels(c, cut)
-    # The casts of the head's matrix are shared by the pieces; the gradients that each piece gives of it are added up.
-    for phase, run in pieces.items():
-        whole[phase] += [kernel for kernel in run if kernel.once]
-        pieces[phase] = [kernel for kernel in run if not kernel.once]
-    pieces["recompute"] = [replace(kernel, phase="recompute") for kernel in pieces["forward"]]
-    matrix = c.precision.compute.bytes(stage.model.vocab * stage.model.hidden)
-    sums = Kernel("lm_head.gradient_sum", "backward", "memory", NOTHING, as_size(3 * matrix), count=chunks - 1)
-    whole["backward"].append(sums)
-    yield compile_work(c, size, whole)
-    yield compile_work(c, size, pieces, pieces=chunks)
-
-
-def _table_gradients(c: Setup, stage: Stage) -> Iterator[Kernel]:
-    """The gradient of a looked-up table is a whole table: zeroed, then rows are added. A tied one joins the head's."""
-    for table in (p for p in stage_parameters(stage) if p.role == "embedding"):
-        passes = 4 if stage.model.tied and stage.last and table.name == "wte.weight" else 1
-        moved = as_size(passes * c.precision.gradients.bytes(table.elements))
-        yield Kernel(f"{table.name}.gradient", "backward", "memory", NOTHING, moved)
-
-
-def _metrics(c: Setup, stage: Stage) -> Kernel:
-    """Cross-entropies for metrics: the logits cast to fp32, then log-softmax, both in memory."""
-    moved = TOKENS * (stage.model.vocab * (c.precision.compute.bits // 8 + 3 * 4))
-    return Kernel("metrics", "forward", "memory", NOTHING, moved, count=c.loss.metrics)
+    whole, pieces = micro_batch_kernels(c, stage, parts)
+    yield compile_work(c, stage.model.head_size, whole)
+    if pieces:
+        yield compile_work(c, stage.model.head_size, pieces, pieces=c.loss.chunks)
 
 
 def _accumulated_bytes(c: Setup, elements: Count) -> Bytes:

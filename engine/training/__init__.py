@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.training.activation_functions import ActivationFunction, activation_function, list_activation_functions
+from engine.training.activation_functions import activation_function
 from engine.training.dynamics import (
     chinchilla_tokens,
     convergence,
@@ -22,4 +22,4 @@ from engine.training.pipeline import (
     throughput,
     workers_to_feed,
 )
-from engine.training.update_rules import UpdateRule, descend, list_update_rules, update_rule
+from engine.training.update_rules import descend, update_rule

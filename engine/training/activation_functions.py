@@ -129,8 +129,3 @@ def activation_function(name: str) -> ActivationFunction:
     if name not in _FUNCTIONS:
         raise one_of("activation function", name, _FUNCTIONS)
     return _FUNCTIONS[name]
-
-
-def list_activation_functions() -> tuple[str, ...]:
-    """Names of all activation functions."""
-    return tuple(_FUNCTIONS)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from engine.core.arrays import ceil, maximum, minimum, require_above_zero, require_at_least, require_fraction
+from engine.core.arrays import ceil, maximum, minimum, require_above_zero, require_at_least
 from engine.core.units import BytesPerSecond, Count, PerSecond, Ratio, Seconds, Traffic, Unit
 from engine.hardware.links import Link
 from engine.hardware.storage import Storage
@@ -44,9 +44,9 @@ class StageTimes:
             require_at_least(what.replace("_", " "), getattr(self, what), 0)
         require_above_zero("compute", self.compute)
 
-    def scaled(self, *, load: Ratio = 1, transfer: Ratio = 1, compute: Ratio = 1) -> StageTimes:
-        """The same pipeline with some stages made shorter or longer, e.g. `transfer=0.5` for 16-bit activations."""
-        return replace(self, load=self.load * load, transfer=self.transfer * transfer, compute=self.compute * compute)
+    def scaled(self, *, transfer: Ratio = 1, compute: Ratio = 1) -> StageTimes:
+        """The same pipeline with transfer or compute made shorter or longer, e.g. `transfer=0.5` for 16-bit samples."""
+        return replace(self, transfer=self.transfer * transfer, compute=self.compute * compute)
 
     def iteration(self, *, prefetch: bool = False, asynchronous_copy: bool = False) -> Iteration:
         """What one step of the training process waits for.
@@ -119,7 +119,6 @@ def stage_times(
     *,
     workers: Count = 1,
     cores: Count = 64,
-    host_copy: BytesPerSecond = HOST_COPY,
 ) -> StageTimes:
     """Stage times of a PyTorch-style loader: every worker reads and prepares whole samples, one after another.
 
@@ -131,7 +130,6 @@ def stage_times(
         link: Between host and device.
         workers: Loader processes, each with one read outstanding.
         cores: Processor cores; workers beyond them add nothing.
-        host_copy: Bytes per second of collating a batch.
 
     Raises:
         EngineError: A size or count out of range.
@@ -145,7 +143,7 @@ def stage_times(
     batch_bytes = batch * samples.loaded_bytes
     return StageTimes(
         load=maximum(by_workers, by_storage),
-        hand_over=batch_bytes / host_copy,
+        hand_over=batch_bytes / HOST_COPY,
         transfer=batch_bytes / link.achievable + link.latency,
         compute=compute,
     )
@@ -178,10 +176,9 @@ def throughput(loader_rate: PerSecond, device_rate: PerSecond, devices: Count = 
     return minimum(loader_rate, devices * device_rate)
 
 
-def shuffled_rate(sequential: BytesPerSecond, access_factor: Ratio = 0.1) -> BytesPerSecond:
+def shuffled_rate(sequential: BytesPerSecond) -> BytesPerSecond:
     """The chapter's rule of thumb: random access leaves a tenth of the sequential rate.
 
     `Storage.read_rate` derives the factor from latency and record size instead.
     """
-    require_fraction("access factor", access_factor)
-    return sequential * access_factor
+    return sequential * 0.1

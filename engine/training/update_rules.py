@@ -97,11 +97,6 @@ def update_rule(name: str) -> UpdateRule:
     return _RULES[name]
 
 
-def list_update_rules() -> tuple[str, ...]:
-    """Names of all update rules."""
-    return tuple(_RULES)
-
-
 def descend(
     name: str,
     rate: float,

@@ -6,13 +6,11 @@ The steps to convergence are the source's: nothing here computes or measures the
 from __future__ import annotations
 
 from engine import GB, optimizer
+from engine.training.dynamics import convergence
 from plugins import live
 
 from .question import QUESTION
 from .settings import DEVICE_NAMES, DEVICES, GPT2_XL, OPTIMIZERS, Setting, adam_tax, gb, ledger
-
-SOURCE_STEPS = {"sgd": "150,000+", "momentum": "90,000", "adam": "50,000"}
-"""Steps until GPT-2 converges: the source's values. Nothing here measures or computes them."""
 
 
 def reveal(prediction: live.Value, state: live.State) -> live.Verdict:
@@ -34,9 +32,9 @@ def reveal(prediction: live.Value, state: live.State) -> live.Verdict:
             f"{times(adam.static_bytes, weights)} for Adam and {times(sgd.static_bytes, weights)} for SGD. So the "
             f"switch multiplies your static memory by {adam.static_bytes / sgd.static_bytes:.0f}.",
             "What the memory buys, by the source's figures (◇, not measured here): GPT-2 converges in about "
-            f"{SOURCE_STEPS['adam']} steps with Adam and {SOURCE_STEPS['sgd']} with SGD. The price is {gb(tax)} GB "
-            f"over SGD, {gb(adam.static_bytes - momentum.static_bytes)} GB over Momentum, and "
-            f"{tax / device.memory_bytes:.0%} of an {DEVICE_NAMES[state.context]}. Whether a third of the steps is "
+            f"{convergence('adam').text} steps with Adam and {convergence('sgd').text} with SGD. "
+            f"The price is {gb(tax)} GB over SGD, {gb(adam.static_bytes - momentum.static_bytes)} GB over Momentum, "
+            f"and {tax / device.memory_bytes:.0%} of an {DEVICE_NAMES[state.context]}. Whether a third of the steps is "
             "worth that is an engineering decision, not a preference.",
         ),
         tables={"optimizers": optimizer_table()},
@@ -73,7 +71,7 @@ def optimizer_table() -> live.Table:
                 "state": times(weights + state, weights),
                 "static": times(account.static_bytes, weights),
                 "size": gb(account.static_bytes),
-                "steps": SOURCE_STEPS[name],
+                "steps": convergence(name).text,
             }
         )
     return live.Table(

@@ -40,7 +40,7 @@ def test_megatron_blocks_keep_exactly_what_korthikanti_counts(
     )  # fmt: skip
     kept = ledger.bytes_by_part("activations")["block"]
     paper = activation_bytes_per_layer(
-        s, b, GPT3.hidden, GPT3.heads, tensor, sequence_parallel=sequence_parallel, recompute=recompute
+        s, b, GPT3.hidden, GPT3.heads, tensor, sequence_parallel=sequence_parallel, checkpointing=recompute
     )
     if recompute == "full" and sequence_parallel:
         paper = paper / tensor  # the paper keeps the whole input; a divided residual stream keeps its shard

@@ -1,48 +1,41 @@
-"""Units: what annotations say, and how bytes are printed."""
+"""Units: what annotations say."""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
 import typing
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pint
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from engine import GB, GIB, vocabulary
-from engine.core import format_bytes, unit_of
+import engine
+from engine import GB, GIB
+from engine.answers.estimate import MemoryBytes
+from engine.core import unit_of
+from engine.core.sizes import Size
 from engine.memory import MemoryLedger
 
-NAMES = {name: thing for name, thing in vars(vocabulary).items() if not name.startswith("_")}
-"""All public names: the front door's and the rooms'."""
+HERE = Path(engine.__path__[0])
+APART = ("calibration", "cli")
+"""The command line takes text, and calibration multiplies by ratios that have no unit."""
+FILES = sorted(path.relative_to(HERE) for path in HERE.glob("*/**/*.py"))
+MODULES = [
+    import_module(".".join(("engine", *path.with_suffix("").parts))) for path in FILES if path.parts[0] not in APART
+]
+NAMES = {
+    name: thing
+    for module in MODULES
+    for name, thing in vars(module).items()
+    if not name.startswith("_") and not str(getattr(thing, "__module__", "")).startswith("engine.calibration")
+}
+"""The names of all other modules."""
 
 
 def test_gigabyte_and_gibibyte_differ() -> None:
-    assert format_bytes(12_460_889_600) == "12.46 GB"
-    assert format_bytes(12_460_889_600, binary=True) == "11.61 GiB"
     assert (GB, GIB) == (1_000_000_000, 1_073_741_824)
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(0, "0 B"), (999, "999 B"), (999_999_999, "1.00 GB"), (10**18, "1000.00 PB")]
-)
-def test_bytes_are_printed_with_the_largest_unit_that_fits(value: int, text: str) -> None:
-    assert format_bytes(value) == text
-
-
-@given(st.integers(0, 10**16), st.booleans())
-def test_printed_bytes_read_back_within_the_last_digit(value: int, binary: bool) -> None:
-    number, symbol = format_bytes(value, binary=binary).split()
-    assert float(number) * _FACTORS[symbol] == pytest.approx(value, rel=0.005, abs=0.5)
-
-
-_FACTORS = {
-    "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "PB": 10**15,
-    "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "PiB": 2**50,
-}  # fmt: skip
 
 
 def _public_dataclasses() -> list[type]:
@@ -62,7 +55,9 @@ def test_every_number_of_a_public_dataclass_carries_a_unit() -> None:
         if hint in (int, float)
     ]
     assert len(_public_dataclasses()) > 40
-    assert bare == []
+    # The unit of a line and of a polynomial is that of what they sum; loss scales are pure numbers.
+    apart = {"Line.value", "Polynomial.constant", "LossScaleWindow.lowest", "LossScaleWindow.highest"}
+    assert set(bare) == apart
 
 
 def test_every_byte_a_public_function_takes_or_gives_has_its_unit() -> None:
@@ -74,7 +69,7 @@ def test_every_byte_a_public_function_takes_or_gives_has_its_unit() -> None:
         if name.endswith("bytes") or name in ("moved", "size") or (name == "return" and "bytes" in function.__name__)
     }
     assert {"intensity(moved)", "matmul_intensity(element_bytes)", "ring_all_reduce(size)"} <= hints.keys()
-    assert [what for what, hint in hints.items() if unit_of(hint) != "B"] == ["format_bytes(return)"]
+    assert [what for what, hint in hints.items() if unit_of(hint) != "B" and hint not in (str, Size, MemoryBytes)] == []
 
 
 def test_every_unit_is_known_to_pint() -> None:

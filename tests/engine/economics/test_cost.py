@@ -85,7 +85,7 @@ def test_node_overhead_of_a_dgx_h100_is_82_percent() -> None:
 
 def test_tokens_cost_the_same_by_rate_or_by_hour() -> None:
     assert cost.dollars_per_billion_tokens(3.6, 8, 8e3) == pytest.approx(1000.0)
-    assert cost.joules_per_token(700, 8, 5600, 1.1) == pytest.approx(1.1)
+    assert cost.joules_per_token(700, 8, 5600) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(

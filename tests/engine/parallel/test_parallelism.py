@@ -10,7 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core.errors import EngineError
+from engine.hardware.accelerators import accelerator
+from engine.models.transformer import model
 from engine.parallel import collectives, data_parallel, pipeline_parallel, tensor_parallel, zero
+from engine.parallel.job import COPY_PASSES, job_time
 
 devices = st.integers(1, 4096)
 
@@ -41,20 +44,29 @@ def test_more_devices_or_a_higher_stage_never_need_more_memory(n: int, stage: in
 
 
 def test_zero_2_sends_no_more_than_data_parallelism_and_zero_3_half_as_much_again() -> None:
-    assert [zero.communication_factor(stage) for stage in zero.STAGES] == [2, 2, 2, 3]
+    # arXiv 1910.02054, section 7: 2, 2, 2 and 3 times the parameters, as the number of devices grows.
+    sent = []
+    for stage in zero.STAGES:
+        step = job_time("gpt2-xl", "h100-sxm", precision="bf16", dp=64, zero=stage, overlap=False)
+        copies = COPY_PASSES * 2 * model("gpt2-xl").parameters / accelerator("h100-sxm").streaming if stage > 1 else 0
+        sent.append(step.communication - copies)
+    # Zero sums over trees where that is quicker; the others scatter and gather along rings.
+    assert 0.8 * sent[1] < sent[0] <= sent[1]
+    assert sent[2] == pytest.approx(sent[1])
+    assert sent[3] / sent[1] == pytest.approx(1.5, rel=0.1)
 
 
 def test_gpt3_static_state_is_2_8_terabytes() -> None:
     assert 175e9 * zero.state_bytes_per_parameter(0, 1) == 2.8e12
-    assert zero.largest_model(3, 64, 32e9) == pytest.approx(128e9)
+    assert 32e9 / zero.state_bytes_per_parameter(3, 64) == pytest.approx(128e9)
 
 
 @given(n=st.integers(2, 4096), size=st.floats(1, 1e12))
 def test_ring_all_reduce_sends_2_n_minus_1_over_n(n: int, size: float) -> None:
     seconds = collectives.ring_all_reduce(size, n, 1e9)
     assert seconds == pytest.approx(2 * (n - 1) / n * size / 1e9)
-    parts = collectives.reduce_scatter(size, n, 1e9) + collectives.all_gather(size, n, 1e9)
-    assert seconds == pytest.approx(parts)
+    # A scatter of the sums and a gather of them, each of which sends the same.
+    assert seconds == pytest.approx(2 * collectives.all_gather(size, n, 1e9))
 
 
 def test_one_device_sends_nothing() -> None:
@@ -84,13 +96,14 @@ def test_hidden_communication_takes_multiprocessors_from_the_work() -> None:
 
 def test_hierarchy_beats_a_flat_ring_over_the_slow_network() -> None:
     flat = collectives.ring_all_reduce(1e9, 64, 50e9 / 8)
-    assert collectives.hierarchical_all_reduce(1e9, 8, 8, 450e9, 50e9 / 8) < flat
+    inside, between = collectives.all_gather(1e9, 8, 450e9), collectives.all_reduce(1e9 / 8, 8, 50e9 / 8)
+    assert 2 * inside + between < flat
 
 
 def test_chapters_network_wall_of_a_7b_model() -> None:
     # 14 GB of FP16 gradients over 100 Gb/s: the chapter's 2 S / BW is the limit of many devices.
     assert collectives.ring_all_reduce(14e9, 8, 12.5e9) == pytest.approx(1.96)
-    assert data_parallel.break_even_compute(14e9, 10**9, 12.5e9) == pytest.approx(2.24)
+    assert collectives.ring_all_reduce(14e9, 10**9, 12.5e9) == pytest.approx(2.24)
 
 
 def test_gpipe_bubble_is_18_75_percent_overhead_and_15_8_percent_of_the_step() -> None:
@@ -105,14 +118,6 @@ def test_bubble_fraction_and_overhead_are_two_views_of_one_thing(p: int, m: int,
     assert pipeline_parallel.bubble_fraction(p, m, v) == pytest.approx(overhead / (1 + overhead))
 
 
-@given(p=st.integers(1, 64), m=st.integers(1, 1024), v=st.integers(2, 8))
-def test_1f1b_holds_at_most_p_micro_batches_and_gpipe_all(p: int, m: int, v: int) -> None:
-    one_f_one_b = pipeline_parallel.micro_batches_in_flight("1f1b", p, m)
-    interleaved = pipeline_parallel.micro_batches_in_flight("interleaved", p, m, v)
-    assert one_f_one_b == min(p, m)
-    assert one_f_one_b <= interleaved <= pipeline_parallel.micro_batches_in_flight("gpipe", p, m) == m
-
-
 def test_interleaving_trades_bubble_for_messages() -> None:
     assert pipeline_parallel.boundary_crossings(4, 16, 2) == 2 * pipeline_parallel.boundary_crossings(4, 16)
     assert pipeline_parallel.boundary_crossings(1, 16) == 0
@@ -123,16 +128,18 @@ def test_gpt3_activations_per_layer_follow_korthikanti() -> None:
     s, b, h, a = 2048, 1, 12288, 96
     whole = tensor_parallel.activation_bytes_per_layer(s, b, h, a)
     assert whole == s * b * h * (34 + 80)
-    selective = tensor_parallel.activation_bytes_per_layer(s, b, h, a, recompute="selective")
+    selective = tensor_parallel.activation_bytes_per_layer(s, b, h, a, checkpointing="selective")
     assert 1 - selective / whole == pytest.approx(0.70, abs=0.005)
-    both = tensor_parallel.activation_bytes_per_layer(s, b, h, a, 8, sequence_parallel=True, recompute="selective")
+    both = tensor_parallel.activation_bytes_per_layer(s, b, h, a, 8, sequence_parallel=True, checkpointing="selective")
     assert both == s * b * h * 34 / 8
 
 
-@given(t=st.integers(1, 64), sp=st.booleans(), mode=st.sampled_from(["none", "selective", "full"]))
-def test_sharding_tensors_never_needs_more_activations(t: int, sp: bool, mode: str) -> None:
+@given(t=st.integers(1, 64), sp=st.booleans(), kind=st.sampled_from(["none", "selective", "full"]))
+def test_sharding_tensors_never_needs_more_activations(t: int, sp: bool, kind: str) -> None:
     def layer(ways: int) -> float:
-        return tensor_parallel.activation_bytes_per_layer(2048, 4, 8192, 64, ways, sequence_parallel=sp, recompute=mode)
+        return tensor_parallel.activation_bytes_per_layer(
+            2048, 4, 8192, 64, ways, sequence_parallel=sp, checkpointing=kind
+        )
 
     assert layer(2 * t) <= layer(t)
 
@@ -141,12 +148,6 @@ def test_tensor_parallel_sends_four_all_reduces_a_layer() -> None:
     sent = tensor_parallel.bytes_sent_per_layer(1, 2048, 12288, 8)
     assert sent == 4 * 2 * 7 / 8 * (2048 * 12288 * 2)
     assert tensor_parallel.bytes_sent_per_layer(1, 2048, 12288, 8, recompute=True) == 1.5 * sent
-
-
-def test_wider_layers_hide_tensor_parallel_traffic() -> None:
-    ratio = tensor_parallel.communication_to_compute
-    assert ratio(12288, 8, 989e12 / 450e9) == pytest.approx(2 * ratio(24576, 8, 989e12 / 450e9))
-    assert ratio(12288, 1, 2000) == 0
 
 
 def test_fewer_kv_heads_than_devices_are_replicated() -> None:
@@ -168,7 +169,6 @@ def test_a_data_parallel_step_lies_between_its_parts_and_their_sum(
     assert max(step.compute, step.communication * 0.999999) <= step.total + 1e-12
     assert step.total <= step.compute + step.communication + 1e-12
     assert 0 < step.scaling_efficiency <= 1
-    assert 0 <= step.network_saturation <= 1
 
 
 def test_overlap_hides_all_but_the_last_bucket_of_a_fast_network() -> None:
@@ -214,9 +214,11 @@ def test_amdahl_limits_speedup_to_the_serial_share() -> None:
     [
         (lambda: zero.state_bytes_per_parameter(4, 8), "ZeRO stage 4 is unknown; allowed: 0, 1, 2, 3"),
         (lambda: zero.state_bytes_per_parameter(1, 0), "devices 0 is not allowed"),
-        (lambda: pipeline_parallel.micro_batches_in_flight("2f2b", 4, 8), "allowed: gpipe, 1f1b, interleaved"),
-        (lambda: pipeline_parallel.micro_batches_in_flight("1f1b", 4, 8, 2), "allowed: 1, or schedule"),
-        (lambda: tensor_parallel.activation_bytes_per_layer(1, 1, 1, 1, recompute="some"), "allowed: none, selective"),
+        (lambda: pipeline_parallel.bubble_fraction(0, 8), "pipeline stages 0 is not allowed"),
+        (
+            lambda: tensor_parallel.activation_bytes_per_layer(1, 1, 1, 1, checkpointing="some"),
+            "allowed: none, selective",
+        ),
         (lambda: collectives.all_reduce(1.0, 2, 0.0), "bandwidth 0.0 is not allowed"),
     ],
 )

@@ -12,25 +12,21 @@ from hypothesis import strategies as st
 
 from engine.core.arrays import numbers
 from engine.core.errors import EngineError
-from engine.hardware.accelerators import FAMILIES, Accelerator, Ceiling, Sustained, accelerator, list_accelerators
+from engine.hardware.accelerators import Accelerator, Ceiling, Sustained, accelerator, list_accelerators
 from engine.time.gemm import (
     SIXTEEN_BIT,
     TILES,
     TYPICAL_SHARES,
-    Rows,
     ceiling,
-    deep_product,
     gemm_rate,
     gemm_seconds,
     pipeline_depth,
     product_bytes,
     product_seconds,
-    row_product,
     sustained,
-    tile_quantization,
-    wave_quantization,
 )
 from engine.time.roofline import least_seconds
+from engine.time.token_products import Rows, deep_product, row_product
 
 CHIPS = [chip for name in list_accelerators() if (chip := accelerator(name)).multiprocessors]
 FAMOUS = [accelerator(name) for name in ("v100-32", "a100-80", "h100-sxm", "b200", "rtx-4090")]
@@ -91,7 +87,7 @@ def published_shares(family: str, dtypes: tuple[str, ...], *, kept: bool) -> dic
     }
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", TYPICAL_SHARES)
 @pytest.mark.parametrize("kind", ["fp32", "tf32", "16-bit", "fp8"])
 def test_typical_shares_are_the_means_of_what_is_published_for_the_family(family: str, kind: str) -> None:
     dtypes = SIXTEEN_BIT if kind == "16-bit" else (kind,)
@@ -132,14 +128,13 @@ def test_16_bit_formats_share_their_tensor_cores_records() -> None:
 
 
 def test_one_row_more_than_a_tile_costs_a_whole_tile() -> None:
-    large = TILES[0]
-    assert tile_quantization(128, 256, large) == 1
-    assert tile_quantization(129, 256, large) == pytest.approx(129 / 256)
+    one, more, two = (gemm_seconds(rows, 256, 1024, 1e15, 1, tiles=TILES[:1]) for rows in (128, 129, 256))
+    assert one < more == two
 
 
 def test_one_tile_more_than_a_wave_costs_a_whole_wave() -> None:
-    assert wave_quantization(108, 108) == 1
-    assert wave_quantization(109, 108) == pytest.approx(109 / 216)
+    full, more, two = (gemm_seconds(128, 256, 1024, 1e15, 108, tiles, tiles=TILES[:1]) for tiles in (108, 109, 216))
+    assert full < more == two
 
 
 def test_a_batch_of_33_costs_no_more_than_32_until_a_tile_is_full() -> None:

@@ -16,6 +16,7 @@ from engine.hardware.accelerators import accelerator
 from engine.models.transformer import model
 from engine.numerics.precision import precision
 from engine.time import attention_io
+from engine.time.attention import BLOCKS_PER_TILE, causal_share, kernel_share
 from engine.time.roofline import attainable, intensity, least_seconds, matmul_intensity, ridge_point, step_points
 
 
@@ -102,9 +103,9 @@ def test_score_matrix_of_the_chapter() -> None:
 
 
 def test_causal_kernels_do_half_the_work_and_the_diagonal() -> None:
-    assert attention_io.causal_share(1024) == pytest.approx(0.5625)
-    assert attention_io.causal_share(64) == 1
-    assert attention_io.causal_share(2**20) == pytest.approx(0.5, abs=1e-3)
+    assert causal_share(1024) == pytest.approx(0.5625)
+    assert causal_share(64) == 1
+    assert causal_share(2**20) == pytest.approx(0.5, abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -114,15 +115,15 @@ def test_causal_kernels_do_half_the_work_and_the_diagonal() -> None:
 def test_attention_kernels_speed_up_with_the_sequence_as_measured(tokens: int, flash_3: float, triton_2: float) -> None:
     # Not causal: all blocks and the fixed cost of each query block, relative to 16,384 tokens.
     def cost(n: int) -> float:
-        return 1 + attention_io.BLOCKS_PER_TILE * 128 / n
+        return 1 + BLOCKS_PER_TILE * 128 / n
 
     for at_16k, measured in ((620.73, flash_3), (476.753, triton_2)):
         assert at_16k * cost(16384) / cost(tokens) == pytest.approx(measured, rel=0.02)
 
 
 def test_a_causal_kernel_pays_for_short_sequences() -> None:
-    assert attention_io.kernel_share(1024) == pytest.approx(0.7875)
-    assert attention_io.kernel_share(16384) == pytest.approx(0.518, abs=0.001)
+    assert kernel_share(1024) == pytest.approx(0.7875)
+    assert kernel_share(16384) == pytest.approx(0.518, abs=0.001)
 
 
 def test_formulas_take_arrays() -> None:
@@ -130,7 +131,7 @@ def test_formulas_take_arrays() -> None:
     assert np.allclose(
         attention_io.flash_elements(n, 64, 51200), [attention_io.flash_elements(int(k), 64, 51200) for k in n]
     )
-    assert np.allclose(attention_io.causal_share(n), [attention_io.causal_share(int(k)) for k in n])
+    assert np.allclose(causal_share(n), [causal_share(int(k)) for k in n])
     assert np.allclose(attainable(n, 312e12, 2e12), np.minimum(312e12, n * 2e12))
 
 

@@ -15,7 +15,7 @@ from engine.core.sizes import Size
 from engine.core.units import Count, Flops
 from engine.hardware.accelerators import accelerator, list_accelerators
 from engine.models.transformer import list_models, model
-from engine.time.attention_io import causal_share
+from engine.time.attention import causal_share
 
 MODELS = [name for name in list_models() if model(name).layers]
 

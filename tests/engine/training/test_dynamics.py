@@ -14,7 +14,6 @@ from engine.training import dynamics
 def test_goyal_rate_for_a_batch_of_8192_is_3_2() -> None:
     # arXiv 1706.02677: 0.1 for 256 images becomes 3.2 for 8,192.
     assert dynamics.linear_scaling(0.1, 256, 8192) == pytest.approx(3.2)
-    assert dynamics.square_root_scaling(1e-3, 256, 1024) == pytest.approx(2e-3)
 
 
 @settings(deadline=None)  # torch's first scheduler is slow to make
@@ -54,21 +53,11 @@ def test_kaplan_critical_batch_grows_as_the_loss_falls() -> None:
 
 def test_adam_is_claimed_to_need_a_third_of_sgds_steps() -> None:
     assert dynamics.convergence("sgd").steps == 3 * dynamics.convergence("adam").steps == 150_000
-    assert dynamics.convergence("momentum").source
+    assert [dynamics.convergence(name).text for name in ("sgd", "momentum", "adam")] == ["150,000+", "90,000", "50,000"]
 
 
 def test_chinchilla_70b_wants_1_4_trillion_tokens() -> None:
     assert dynamics.chinchilla_tokens(70 * 10**9) == 1.4e12
-
-
-def test_loss_scaler_moves_as_torchs() -> None:
-    ours = dynamics.LossScaler(scale=1024.0, growth_interval=3)
-    scale, growth = torch.tensor(1024.0), torch.tensor(0, dtype=torch.int32)
-    for overflow in (False, False, False, True, False, False, True, False, False, False, False):
-        torch._amp_update_scale_(scale, growth, torch.tensor(float(overflow)), 2.0, 0.5, 3)
-        ours = ours.after(overflow)
-        assert ours.scale == scale.item()
-    assert dynamics.LossScaler().skipped_share == pytest.approx(1 / 2001)
 
 
 def test_effective_batch() -> None:

@@ -1,0 +1,95 @@
+"""From parsed options to the configuration that they describe, and its estimate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.cli.errors import UsageError, from_engine
+from engine.cli.options import DEFAULT_GPU, NETWORKS, OPTIONS, PARALLEL, SHAPE, STEP
+from engine.cli.parser import Values
+from engine.core.errors import EngineError
+
+if TYPE_CHECKING:
+    from engine.answers.estimate import Estimate
+    from engine.answers.estimate_images import ImageSetup
+    from engine.config.setup import Setup
+    from engine.models.transformer import Transformer
+
+_OF_IMAGES = ("batch", "precision", "optimizer", "accumulate", "dp", "zero", "node_size", "link", "network")
+"""Options that mean something for a convolutional network."""
+
+
+_SHAPE_DEFAULTS = {"vocab": 50257, "max_seq": 1024}
+
+
+def read_any(values: Values) -> Setup | ImageSetup:
+    """The configuration that parsed options describe, of a transformer or of a convolutional network.
+
+    Raises:
+        UsageError: Options that exclude each other, or that the engine refuses.
+    """
+    name = values.get("model")
+    if name not in NETWORKS:
+        return read_setup(values)
+    from engine.answers.estimate_images import image_setup
+
+    given = [option for option in OPTIONS.values() if option.argument in values]
+    for option in given:
+        if option.argument not in ("model", "gpu", *_OF_IMAGES):
+            flags = ", ".join(option.flag for option in OPTIONS.values() if option.argument in _OF_IMAGES)
+            raise UsageError(f"{option.flag} is not allowed with --model {name}; allowed: {flags}")
+    arguments = {argument: values[argument] for argument in _OF_IMAGES if argument in values}
+    try:
+        return image_setup(name, values.get("gpu", DEFAULT_GPU), **arguments)
+    except EngineError as error:
+        raise from_engine(error, OPTIONS) from None
+
+
+def read_setup(values: Values) -> Setup:
+    """The configuration of a transformer that parsed options describe.
+
+    Raises:
+        UsageError: Options that exclude each other, or that the engine refuses.
+    """
+    from engine.config.setup import setup
+
+    arguments = {option.argument: values[option.argument] for option in (*STEP, *PARALLEL) if option.argument in values}
+    try:
+        return setup(read_model(values), values.get("gpu", DEFAULT_GPU), **arguments)
+    except EngineError as error:
+        raise from_engine(error, OPTIONS) from None
+
+
+def read_model(values: Values) -> Transformer:
+    """The model by name, or by shape.
+
+    Raises:
+        UsageError: Both are given, or too little.
+    """
+    from engine.models.transformer import Transformer, model
+
+    shape = {option.argument: values[option.argument] for option in SHAPE if option.argument in values}
+    if "model" in values:
+        if shape:
+            flag = next(option.flag for option in SHAPE if option.argument in shape)
+            raise UsageError(f"{flag} is not allowed with --model {values['model']}; give a name or a shape")
+        if values["model"] in NETWORKS:
+            raise UsageError(f"--model {values['model']} is not allowed here; allowed: a transformer")
+        return model(values["model"])
+    missing = [option.flag for option in SHAPE[:3] if option.argument not in shape]
+    if missing:
+        raise UsageError(f"{missing[0]} is missing; allowed: --model with a name, or --layers, --hidden and --heads")
+    return Transformer("this model", **(_SHAPE_DEFAULTS | shape))
+
+
+def answer(asked: Setup | ImageSetup) -> Estimate:
+    """The estimate of a configuration."""
+    from engine.config.setup import Setup
+
+    if isinstance(asked, Setup):
+        from engine.answers.estimate import prepare
+
+        return prepare(asked)()
+    from engine.answers.estimate_images import estimate_images
+
+    return estimate_images(asked)

@@ -1,0 +1,126 @@
+"""Matrix products over tokens, ready for many batches: what does not depend on the tokens is done once.
+
+A layer's products have the tokens as their rows, forward and for the input's gradient, or as the depth of their sum,
+for the weight's gradient. The rest of their shape is fixed. The seconds are `engine.time.gemm.gemm_seconds`'s.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+
+from engine.core.arrays import Numbers, numbers
+from engine.core.units import Count, Flops, FlopsPerSecond, Ratio, Seconds
+from engine.time.gemm import (
+    PIPELINE_DEPTH,
+    PRODUCT_START,
+    SPLIT_DEPTH,
+    STAGES,
+    TILES,
+    Tile,
+    wave_seconds,
+    whole_steps,
+)
+
+TILE_HEIGHTS = tuple(sorted({tile.m for tile in TILES}))
+
+
+class Rows(dict[Count, Flops]):
+    """Rows at hand: by columns of the result, the FLOPs in which waves of the best tile advance all sums by an element.
+
+    Idle multiprocessors count as busy. Products with equally many columns share the entry, made when first asked for.
+    """
+
+    def __init__(self, count: Count, multiprocessors: Count, math: Numbers) -> None:
+        """For `count` rows, on so many multiprocessors; `math` comes from `engine.core.arrays.numbers`."""
+        self.count, self.math, self._units = count, math, multiprocessors
+        self._tiles = {height: math.ceil_division(count, height) for height in TILE_HEIGHTS}
+
+    def __missing__(self, columns: Count) -> Flops:
+        if self._units == 0:
+            return 2 * columns * self.count
+        ceil_division, minimum = self.math.ceil_division, self.math.minimum
+        best: Flops | None = None
+        for height, across, wave in _tilings(columns, self._units):
+            flops = ceil_division(self._tiles[height] * across, self._units) * wave
+            best = flops if best is None else minimum(best, flops)
+        assert best is not None
+        self[columns] = best
+        return best
+
+
+@cache
+def _tilings(columns: Count, multiprocessors: Count) -> tuple[tuple[Count, Count, Flops], ...]:
+    """Per tile: its height, how many lie side by side, and the FLOPs of a wave of them per element of the sum."""
+    return tuple((tile.m, math.ceil(columns / tile.n), wave_seconds(tile, 1.0, multiprocessors)) for tile in TILES)
+
+
+@dataclass(frozen=True, slots=True)
+class RowProduct:
+    """Products with any number of rows and fixed n and k, ready for many evaluations; same result as `gemm_seconds`.
+
+    `scale` is the depth of the sum, pipeline included, over the rate.
+    """
+
+    columns: Count
+    scale: Seconds
+    start: Seconds = PRODUCT_START
+
+    def seconds(self, rows: Rows) -> Seconds:
+        """Seconds of one product."""
+        return rows[self.columns] * self.scale + self.start
+
+
+def row_product(
+    n: Count, k: Count, rate: FlopsPerSecond, multiprocessors: Count, depth: Count = PIPELINE_DEPTH
+) -> RowProduct:
+    """A `RowProduct` for n columns and depth k (sums are not split: the rows are many)."""
+    if multiprocessors == 0:
+        return RowProduct(n, k / rate, start=0.0)
+    return RowProduct(n, (whole_steps(k, depth) + depth) / rate)
+
+
+@dataclass(frozen=True, slots=True)
+class DeepProduct:
+    """Products with fixed m and n and any depth, ready for many evaluations: the gradient of a weight.
+
+    The tile is the one that is best for a sum over 8,192 tokens; with it the result is `gemm_seconds`'s.
+    """
+
+    waves: Count
+    grid_per_unit: Ratio
+    splits: bool
+    per_depth: Seconds
+    pipeline: Count = PIPELINE_DEPTH
+    start: Seconds = PRODUCT_START
+
+    def seconds(self, depth: Count, math: Numbers) -> Seconds:
+        """Seconds of one product over `depth`; `math` comes from `engine.core.arrays.numbers`."""
+        step = self.pipeline // STAGES
+        steps = math.ceil_division(depth, step) * step if step else depth
+        whole: float = self.waves * (steps + self.pipeline)
+        if self.splits:
+            shared = math.maximum(self.grid_per_unit * depth, SPLIT_DEPTH) + 2 * self.pipeline
+            whole = math.where(depth >= 2 * SPLIT_DEPTH, math.minimum(whole, shared), whole)
+        return whole * self.per_depth + self.start
+
+
+def deep_product(
+    m: Count, n: Count, rate: FlopsPerSecond, multiprocessors: Count, depth: Count = PIPELINE_DEPTH
+) -> DeepProduct:
+    """A `DeepProduct` for a result of m by n."""
+    if multiprocessors == 0:
+        return DeepProduct(1, 1.0, False, 2 * m * n / rate, pipeline=0, start=0.0)
+
+    def prepared(tile: Tile) -> DeepProduct:
+        grid = math.ceil(m / tile.m) * math.ceil(n / tile.n)
+        return DeepProduct(
+            math.ceil(grid / multiprocessors),
+            grid / multiprocessors,
+            grid < 2 * multiprocessors,
+            wave_seconds(tile, rate, multiprocessors),
+            depth,
+        )
+
+    return min((prepared(tile) for tile in TILES), key=lambda product: product.seconds(8192, numbers()))
