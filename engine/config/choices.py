@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from engine.core.errors import EngineError, one_of, require_at_least_zero, require_positive
 from engine.core.units import Count
-from engine.graph.backends import BackendName
+from engine.graph.backends import Backend, BackendName
 from engine.graph.backends import backend as backend_by_name
 from engine.graph.blocks import AttentionKernel, FrameworkName
 
@@ -16,6 +16,7 @@ Offload = Literal["none", "optimizer", "gradients"]
 Execution = Literal["eager", "compiled"]
 Runtime = Literal["none", "deepspeed"]
 Accumulation = Literal["fused", "separate"]
+RmsNorm = Literal["fused", "separate"]
 
 ATTENTION_KERNELS = ("flash", "standard")
 ATTENTION_GENERATIONS = (1, 2, 3, 4)
@@ -25,6 +26,7 @@ FRAMEWORKS = ("torch", "megatron")
 EXECUTIONS = ("eager", "compiled")
 RUNTIMES = ("none", "deepspeed")
 ACCUMULATIONS = ("fused", "separate")
+RMS_NORMS = ("fused", "separate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,8 @@ class Framework:
         backend: Whose kernels, `"cuda"` or `"cpu"`; they keep different tensors.
         accumulation: How a micro-batch's gradients join the sum: `"fused"` into the products that make them, as
             Megatron-LM does since 2022 (its `--no-gradient-accumulation-fusion` turns it off), or `"separate"`.
+        rms_norm: Whether eager PyTorch runs RMSNorm as one kernel, `"fused"`, or operation by operation, `"separate"`.
+            Compiled code decides by itself, and Megatron-LM's norms are always fused.
     """
 
     name: FrameworkName = "torch"
@@ -125,10 +129,13 @@ class Framework:
     runtime: Runtime = "none"
     backend: BackendName = "cuda"
     accumulation: Accumulation = "separate"
+    rms_norm: RmsNorm = "separate"
 
     def __post_init__(self) -> None:
         if self.accumulation not in ACCUMULATIONS:
             raise one_of("accumulation", self.accumulation, ACCUMULATIONS)
+        if self.rms_norm not in RMS_NORMS:
+            raise one_of("rms_norm", self.rms_norm, RMS_NORMS)
         if self.name not in FRAMEWORKS:
             raise one_of("framework", self.name, FRAMEWORKS)
         if self.execution not in EXECUTIONS:
@@ -141,6 +148,12 @@ class Framework:
     def compiled(self) -> bool:
         """Whether chains of operations run as one kernel."""
         return self.execution == "compiled"
+
+    @property
+    def kernels(self) -> Backend:
+        """What its kernels keep."""
+        fused = self.rms_norm == "fused" and not self.compiled
+        return replace(backend_by_name(self.backend), fused_rms_norm=fused)
 
     @property
     def by_hand(self) -> bool:

@@ -163,7 +163,7 @@ def stage_sections(c: Setup, stage: Stage) -> tuple[Section, ...]:
         c.precision,
         c.attention.kernel,
         c.dropout,
-        c.framework.backend,
+        c.framework.kernels,
         c.framework.name,
         c.layout.sequence_shards,
     )
@@ -199,6 +199,7 @@ def setup(
     runtime: str = "none",
     backend: str = "cuda",
     accumulation: str | None = None,
+    rms_norm: str = "separate",
     dp: Count = 1,
     tp: Count = 1,
     pp: Count = 1,
@@ -239,6 +240,7 @@ def setup(
         runtime: `"none"`, or `"deepspeed"` for its buffers and its sends.
         backend: Whose kernels run, `"cuda"` or `"cpu"`.
         accumulation: `"fused"` or `"separate"`; Megatron-LM fuses it when None, others and DeepSpeed do not.
+        rms_norm: `"fused"` or `"separate"`: RMSNorm in eager PyTorch, as `torch.nn.RMSNorm` or operation by operation.
         dp: Replicas.
         tp: Devices that share every matrix.
         pp: Pipeline stages.
@@ -270,6 +272,7 @@ def setup(
         runtime,  # type: ignore[arg-type]
         backend,  # type: ignore[arg-type]
         accumulation or ("fused" if fused else "separate"),  # type: ignore[arg-type]
+        rms_norm,  # type: ignore[arg-type]
     )
     layout = Layout(
         data=dp,

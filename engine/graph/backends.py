@@ -20,6 +20,8 @@ class Backend:
         byte_masks: A dropout mask takes one byte an element; otherwise it has the input's format.
         fp32_softmax: Autocast runs a plain softmax in fp32.
         fused_dropout: The fused attention kernel applies dropout itself; otherwise PyTorch spells it out.
+        fused_rms_norm: RMSNorm is one kernel that keeps its input and a statistic a row, as `torch.nn.RMSNorm`, Liger's
+            and FlashAttention's are; otherwise separate operations, as Hugging Face transformers writes it.
     """
 
     name: BackendName
@@ -27,6 +29,7 @@ class Backend:
     byte_masks: bool
     fp32_softmax: bool
     fused_dropout: bool
+    fused_rms_norm: bool = False
 
 
 _BACKENDS: dict[str, Backend] = {

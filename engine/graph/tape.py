@@ -169,6 +169,15 @@ class Tape:
             Op(name, "norm", (x,), (out, mean, rstd), saved, weights=weights, weight_dtype=dtype, trains=weights)
         )
 
+    def rms_norm(self, name: str, x: Value, width: Count) -> Value:
+        """RMSNorm in one kernel. Saves its input and the reciprocal root of the mean square, in fp32 on any backend."""
+        rstd = self.value(f"{name}.rstd", TOKENS, FP32, needs_gradient=False)
+        out = self.value(name, x.size, x.dtype)
+        dtype = self.precision.weights
+        return self.record(
+            Op(name, "norm", (x,), (out, rstd), (x, rstd), weights=width, weight_dtype=dtype, trains=width)
+        )
+
     def scale_by_weight(self, name: str, x: Value, width: Count) -> Value:
         """`weight * x` for a weight of `width`, broadcast over tokens. Saves `x`, which the weight's gradient needs."""
         out = self.value(name, x.size, wider(x.dtype, self.precision.weights))

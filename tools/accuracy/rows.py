@@ -74,6 +74,7 @@ _SETTINGS = frozenset(
         "overlap_tensor",
         "runtime",
         "accumulation",
+        "rms_norm",
         "context_mib",
         "never_fitted",
     }

@@ -22,6 +22,7 @@ SAME_NAME = (
     "framework",
     "runtime",
     "accumulation",
+    "rms_norm",
     "interleave",
     "balanced",
     "overlap_tensor",

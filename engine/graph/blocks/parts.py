@@ -37,9 +37,11 @@ def final_norm(m: Transformer, precision: Precision, backend: Backend, sequence_
 
 
 def norm(tape: Tape, name: str, x: Value, m: Transformer) -> Value:
-    """The model's kind of normalization: a fused kernel for LayerNorm, separate operations for RMSNorm."""
+    """The model's kind of normalization: a fused kernel for LayerNorm; for RMSNorm one too, or separate operations."""
     if m.norm == "layernorm":
         return tape.layer_norm(name, x, m.hidden, bias=m.bias)
+    if tape.backend.fused_rms_norm:
+        return tape.rms_norm(name, x, m.hidden)
     return _rms_norm(tape, name, x, m)
 
 
