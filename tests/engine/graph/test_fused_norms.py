@@ -30,7 +30,9 @@ def test_a_fused_norm_keeps_its_16_bit_input_and_one_fp32_number_a_row() -> None
 
 def test_a_fused_norm_holds_less_and_takes_less_time() -> None:
     fused, separate = llama("fused"), llama("separate")
-    assert training_memory(fused).saved_bytes < 0.8 * training_memory(separate).saved_bytes
+    # Separate operations keep the input in fp32 and the normalized value in 16 bits; the kernel keeps the input once.
+    less = training_memory(separate).saved_bytes - training_memory(fused).saved_bytes
+    assert less == (2 * 32 + 1) * 1024 * 4096 * (4 + 2 - 2)
     assert step_time(fused).total < step_time(separate).total
 
 
