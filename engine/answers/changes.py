@@ -28,8 +28,6 @@ class Change:
         knob: What it turns; a configuration takes at most one change of a knob.
         option: How to ask for it on the command line.
         gives_up: What it costs besides time, in words; empty for nothing.
-        exact: Whether training computes the same numbers, up to rounding. Standard mixed precision counts as exact,
-            16-bit weights without a master copy and 8-bit states do not.
         safe: Whether training is known to converge as before. Pure 16-bit loses small updates.
         apply: The changed configuration.
     """
@@ -37,7 +35,6 @@ class Change:
     knob: str
     option: str
     gives_up: str
-    exact: bool
     safe: bool
     apply: Callable[[Setup], Setup]
 
@@ -54,9 +51,9 @@ def more_devices(c: Setup) -> tuple[Change, ...]:
 
 def _kernels(c: Setup) -> Iterator[Change]:
     if c.attention.kernel == "standard":
-        yield _exact("attention", "--attention flash", lambda s: replace(s, attention=Attention("flash")))
+        yield _same("attention", "--attention flash", lambda s: replace(s, attention=Attention("flash")))
     if c.framework.name == "torch" and c.update.kind != "fused" and c.optimizer.name in FUSED_UPDATES:
-        yield _exact("update", "--update fused", lambda s: replace(s, update=replace(s.update, kind="fused")))
+        yield _same("update", "--update fused", lambda s: replace(s, update=replace(s.update, kind="fused")))
 
 
 def _formats(c: Setup) -> Iterator[Change]:
@@ -67,13 +64,12 @@ def _formats(c: Setup) -> Iterator[Change]:
     if c.precision.name == "fp32":
         mixed = precision(f"amp-{short}")
         text = "products and most activations in 16 bit"
-        yield Change("precision", f"--precision amp-{short}", text, True, True, lambda s: replace(s, precision=mixed))
+        yield Change("precision", f"--precision amp-{short}", text, True, lambda s: replace(s, precision=mixed))
     pure = precision(short)
     yield Change(
         "precision",
         f"--precision {short}",
         "weights and states in 16 bit: an update below half the spacing of two numbers is lost",
-        False,
         False,
         lambda s: replace(s, precision=pure),
     )
@@ -82,14 +78,14 @@ def _formats(c: Setup) -> Iterator[Change]:
 def _recomputing(c: Setup) -> Iterator[Change]:
     if c.loss.chunks == 1 and c.sequence >= CHUNKS:
         cut = Loss(CHUNKS, c.loss.metrics)
-        yield _exact("loss", f"--loss {cut.name}", lambda s: replace(s, loss=cut))
+        yield _same("loss", f"--loss {cut.name}", lambda s: replace(s, loss=cut))
     if c.checkpointing.kind == "full":
         return
     segment = sqrt_placement(c.model.layers)
     for name in ("selective", f"every:{segment}", "full"):
         other = checkpointing(name)
         if other != c.checkpointing:
-            yield _exact(
+            yield _same(
                 "checkpointing",
                 f"--checkpointing {other.name}",
                 lambda s, other=other: replace(s, checkpointing=other),  # type: ignore[misc]
@@ -103,7 +99,7 @@ def _batches(c: Setup) -> Iterator[Change]:
     while batch % 2 == 0 and not c.update.in_backward:
         batch //= 2
         times = c.batch // batch
-        yield _exact(
+        yield _same(
             "batch",
             f"--batch {batch} {more} {c.micro_batches * times}",
             lambda s, batch=batch, times=times: _split(s, batch, times),  # type: ignore[misc]
@@ -119,19 +115,18 @@ def _states(c: Setup) -> Iterator[Change]:
     if c.optimizer.name in ("adam", "adamw"):
         small = optimizer("adamw-8bit")
         text = "states in 8 bit"
-        yield Change("optimizer", "--optimizer adamw-8bit", text, False, True, lambda s: replace(s, optimizer=small))
+        yield Change("optimizer", "--optimizer adamw-8bit", text, True, lambda s: replace(s, optimizer=small))
     if c.micro_batches == 1 and not c.update.in_backward and c.update.offload != "gradients":
         yield Change(
             "optimizer-in-backward",
             "--optimizer-in-backward",
             "no clipping by the gradients' global norm",
             True,
-            True,
             lambda s: replace(s, update=replace(s.update, in_backward=True)),
         )
     if c.update.offload == "none" and c.host_link:
         for what in ("optimizer", "gradients"):
-            yield _exact(
+            yield _same(
                 "offload",
                 f"--offload {what}",
                 lambda s, what=what: replace(s, update=replace(s.update, offload=what)),  # type: ignore[misc]
@@ -150,7 +145,6 @@ def _devices(c: Setup) -> Iterator[Change]:
                 f"--dp {data} --zero {zero}",
                 f"{data // c.layout.data} times the devices",
                 True,
-                True,
                 lambda s, data=data, zero=zero: replace(  # type: ignore[misc]
                     s, layout=replace(s.layout, data=data, zero=zero), cluster=joined
                 ),
@@ -158,8 +152,9 @@ def _devices(c: Setup) -> Iterator[Change]:
         data *= 2
 
 
-def _exact(knob: str, option: str, apply: Callable[[Setup], Setup]) -> Change:
-    return Change(knob, option, "", True, True, apply)
+def _same(knob: str, option: str, apply: Callable[[Setup], Setup]) -> Change:
+    """A change that gives up nothing: training computes the same numbers, up to rounding."""
+    return Change(knob, option, "", True, apply)
 
 
 def allowed(c: Setup) -> bool:

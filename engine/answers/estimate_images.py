@@ -25,16 +25,13 @@ from engine.hardware.accelerators import accelerator as accelerator_by_name
 from engine.hardware.cluster import Cluster
 from engine.memory.ledger import CUBLAS_WORKSPACE, CUDA_CONTEXT
 from engine.models.transformer import Parameter
-from engine.networks.convnets import ConvNet, Convolution, resnet50
+from engine.networks.convnets import NETWORKS, ConvNet, Convolution, resnet50
 from engine.numerics.precision import Precision
 from engine.numerics.precision import precision as precision_by_name
 from engine.parallel.data_parallel import data_parallel_step
 from engine.time.gemm import gemm_seconds, sustained
 from engine.time.step import HOST_EAGER, KERNEL_GAP
 from engine.time.update import FOREACH_LAUNCHES, FOREACH_PASSES
-
-NETWORKS = ("resnet50",)
-"""Convolutional networks that have a name."""
 
 POINTWISE_PASSES = 13
 """Reads and writes of a convolution's result by what follows it, forward and backward, in eager PyTorch.

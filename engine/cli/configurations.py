@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.cli.errors import UsageError, from_engine
-from engine.cli.options import DEFAULT_GPU, NETWORKS, OPTIONS, PARALLEL, SHAPE, STEP
+from engine.cli.options import OPTIONS, PARALLEL, SHAPE, STEP
 from engine.cli.parser import Values
 from engine.core.errors import EngineError
+from engine.networks.convnets import NETWORKS
 
 if TYPE_CHECKING:
     from engine.answers.estimate import Estimate
@@ -32,6 +33,7 @@ def read_any(values: Values) -> Setup | ImageSetup:
     if name not in NETWORKS:
         return read_setup(values)
     from engine.answers.estimate_images import image_setup
+    from engine.config.setup import DEFAULT_GPU
 
     given = [option for option in OPTIONS.values() if option.argument in values]
     for option in given:
@@ -51,7 +53,7 @@ def read_setup(values: Values) -> Setup:
     Raises:
         UsageError: Options that exclude each other, or that the engine refuses.
     """
-    from engine.config.setup import setup
+    from engine.config.setup import DEFAULT_GPU, setup
 
     arguments = {option.argument: values[option.argument] for option in (*STEP, *PARALLEL) if option.argument in values}
     try:

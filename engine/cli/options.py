@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.cli.errors import UsageError, closest
-
-NETWORKS = ("resnet50",)
-"""Models that are no transformers."""
+from engine.networks.convnets import NETWORKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,4 +228,3 @@ MODEL = Option("--model", "model", named("models", _models), "a model by name")
 GPU = Option("--gpu", "gpu", named("gpus", _gpus), "an accelerator by name (h100-sxm)")
 GROUPS = {"model": (MODEL, *SHAPE), "step": STEP, "parallelism": PARALLEL, "device": (GPU,)}
 OPTIONS = {option.flag: option for group in GROUPS.values() for option in group}
-DEFAULT_GPU = "h100-sxm"

@@ -64,15 +64,13 @@ POSTING: Seconds = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The protocol that a gather over a ring runs in.
+    """What the protocol that a gather over a ring runs in makes of it.
 
     Attributes:
-        protocol: The protocol.
         latency: Seconds of all steps.
         share: Of the links' bandwidth.
     """
 
-    protocol: Protocol
     latency: Seconds
     share: Ratio
 
@@ -103,6 +101,6 @@ def ring_gather(
         share = protocol.share if not crossings else min(protocol.share, protocol.cap / bandwidth)
         seconds = latency + size / (share * bandwidth)
         if best is None or seconds < best[0]:
-            best = seconds, Choice(protocol, latency, share)
+            best = seconds, Choice(latency, share)
     assert best is not None
     return best[1]

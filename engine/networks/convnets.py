@@ -14,6 +14,9 @@ from engine.core.arrays import require_at_least
 from engine.core.errors import EngineError, require_positive
 from engine.core.units import Bytes, Count, Flops
 
+NETWORKS = ("resnet50",)
+"""Convolutional networks that have a name on the command line."""
+
 CLASSES: Count = 1000
 """What ImageNet's images are sorted into."""
 

@@ -154,14 +154,6 @@ class FloatFormat:
             return sign * math.ldexp(float(fraction), self.minimum_exponent - self.fraction_bits)
         return sign * math.ldexp(1 + fraction * self.epsilon, stored - self.bias)
 
-    def underflows(self, value: float) -> bool:
-        """Whether a number that is not zero becomes zero."""
-        return value != 0 and self.round(value) == 0
-
-    def overflows(self, value: float) -> bool:
-        """Whether a finite number becomes infinite (or NaN where the format has no infinity)."""
-        return math.isfinite(value) and not math.isfinite(self.round(value))
-
     def update_vanishes(self, weight: float, update: float) -> bool:
         """Whether adding `update` to a weight stored in this format leaves the weight unchanged.
 

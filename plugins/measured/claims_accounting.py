@@ -53,7 +53,7 @@ ACCOUNTINGS: Mapping[str, Accounting] = {
             "engine.graph.operations.OperationCount.model",
             "engine.graph.operations.OperationCount.hardware",
         ),
-        "tests/gpu_bench/test_operations.py::test_counts_equal_pytorchs_counter",
+        "tests/engine/graph/test_operations.py::test_counts_equal_pytorchs_counter",
     ),
 }
 """Every accounting that a claim can name."""
