@@ -1,7 +1,8 @@
-"""Convolutional networks: exact parameters, operations and activations, layer by layer; ResNet-50 as published.
+"""Convolutional networks: exact parameters, operations and activations, layer by layer; two of them as published.
 
-Source: He et al. 2015, "Deep Residual Learning for Image Recognition", arXiv 1512.03385, table 1, in the variant that
-everyone trains (stride in the 3 x 3 convolution, torchvision's `resnet50`).
+Sources: He et al. 2015, "Deep Residual Learning for Image Recognition", arXiv 1512.03385, table 1, in the variant that
+everyone trains (stride in the 3 x 3 convolution, torchvision's `resnet50`); Sandler et al. 2018, "MobileNetV2: Inverted
+Residuals and Linear Bottlenecks", arXiv 1801.04381, table 2.
 """
 
 from __future__ import annotations
@@ -117,14 +118,14 @@ class ConvNet:
 
 
 @lru_cache(maxsize=16)
-def resnet50(image: Count = 224) -> ConvNet:
+def resnet50(image: Count = 224, classes: Count = 1000) -> ConvNet:
     """ResNet-50: 25,557,032 parameters, 4.09e9 multiply-adds for one 224 x 224 image.
 
     Raises:
         EngineError: An image smaller than 32, which five halvings would leave nothing of.
     """
     require_at_least("image", image, 32)
-    return ConvNet("resnet50", tuple(_resnet50(image)), 2048, CLASSES)
+    return ConvNet("resnet50", tuple(_resnet50(image)), 2048, classes)
 
 
 def _resnet50(image: Count) -> Iterator[Convolution]:
@@ -143,3 +144,33 @@ def _resnet50(image: Count) -> Iterator[Convolution]:
             if block == 0:
                 yield Convolution(f"{name}.downsample", channels, 4 * width, 1, stride, size)
             channels, size = 4 * width, middle.output_image
+
+
+@lru_cache(maxsize=16)
+def mobilenet_v2(image: Count = 224, classes: Count = 1000) -> ConvNet:
+    """MobileNetV2, made for phones and wearables: 3,504,872 parameters, 3.0e8 multiply-adds for a 224 x 224 image.
+
+    Raises:
+        EngineError: An image smaller than 32, which five halvings would leave nothing of.
+    """
+    require_at_least("image", image, 32)
+    return ConvNet("mobilenet_v2", tuple(_mobilenet_v2(image)), 1280, classes)
+
+
+def _mobilenet_v2(image: Count) -> Iterator[Convolution]:
+    stem = Convolution("features.0", 3, 32, 3, 2, image)
+    yield stem
+    channels, size, index = 32, stem.output_image, 1
+    # Expansion of the channels, results, repetitions, stride of the first: the rows of the paper's table 2.
+    for factor, outputs, repetitions, stride in (
+        (1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1),
+    ):  # fmt: skip
+        for repetition in range(repetitions):
+            name, wide = f"features.{index}", factor * channels
+            if factor > 1:
+                yield Convolution(f"{name}.expand", channels, wide, 1, 1, size)
+            depthwise = Convolution(f"{name}.depthwise", wide, wide, 3, 1 if repetition else stride, size, wide)
+            yield depthwise
+            channels, size, index = outputs, depthwise.output_image, index + 1
+            yield Convolution(f"{name}.project", wide, channels, 1, 1, size)
+    yield Convolution(f"features.{index}", channels, 1280, 1, 1, size)

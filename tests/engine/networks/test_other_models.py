@@ -1,4 +1,4 @@
-"""ResNet-50 and DLRM: exact counts."""
+"""ResNet-50, MobileNetV2, RNNoise and DLRM: exact counts, and what bounds them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from engine.core.errors import EngineError
 from engine.hardware.accelerators import accelerator
-from engine.networks.convnets import Convolution, resnet50
+from engine.networks.convnets import Convolution, mobilenet_v2, resnet50
 from engine.networks.recommenders import DLRM
+from engine.networks.recurrent import GATES, Layer, rnnoise
 
 
 def test_resnet50_has_25_557_032_parameters() -> None:
@@ -23,6 +24,23 @@ def test_resnet50_does_4_09_billion_multiply_adds_an_image() -> None:
 
 def test_resnet50_convolutions_write_11_million_elements_an_image() -> None:
     assert resnet50().convolution_outputs == pytest.approx(11.1e6, rel=0.005)
+
+
+def test_mobilenet_v2_has_3_504_872_parameters_and_300_million_multiply_adds_an_image() -> None:
+    assert mobilenet_v2().parameters == 3_504_872
+    assert mobilenet_v2().forward_flops / 2 == pytest.approx(300e6, rel=0.005)
+
+
+def test_rnnoise_has_the_87_503_weights_and_the_17_5_million_operations_a_second_of_its_paper() -> None:
+    assert rnnoise().parameters == 87_503
+    assert 100 * rnnoise().forward_flops == pytest.approx(17.5e6, rel=0.01)
+    assert rnnoise().state_bytes == 4 * (24 + 48 + 96)
+
+
+@given(inputs=st.integers(1, 40), units=st.integers(1, 40))
+def test_recurrent_layers_have_torchs_weights_with_one_of_its_two_biases(inputs: int, units: int) -> None:
+    torchs = sum(p.numel() for p in torch.nn.GRU(inputs, units, device="meta").parameters())
+    assert Layer("gru", inputs, units, recurrent=True).parameters == torchs - GATES * units
 
 
 def test_activations_double_with_the_batch_and_parameters_do_not() -> None:
