@@ -33,7 +33,7 @@ def features(c: Setup) -> Features:
     return Features(
         family=gpu_family(c.chip.name),
         devices=c.devices,
-        execution="fused" if c.framework.compiled else "eager",
+        execution=c.framework.execution,
         numbers=number_group(c.precision.name),
         software=c.framework.name if c.framework.runtime == "none" else c.framework.runtime,
     )

@@ -35,7 +35,7 @@ class Features:
     Attributes:
         family: Family of the accelerator, see `gpu_family`; any other word is a family that no run is known of.
         devices: Number of devices of the whole run, at least 1.
-        execution: `"eager"`, an operation after the other, or `"fused"`, compiled or written as fused kernels.
+        execution: `"eager"`, an operation after the other, or `"compiled"`, joined by a compiler or by hand.
         numbers: Format of the large matrix products, see `number_group`.
         software: `"megatron"`, `"deepspeed"` (Megatron with DeepSpeed's pipeline and optimizer), or `"torch"` for all
             other code.

@@ -13,7 +13,7 @@ from engine.core.sizes import NOTHING, Size
 from engine.core.units import Bytes, Count
 from engine.numerics.dtypes import DType
 
-# A "chain" is several operations without products that a compiler runs as one kernel (`engine.graph.compiled`).
+# A "chain" is several operations without products that a compiler runs as one kernel (`engine.graph.partitioner`).
 Kind = Literal[
     "embedding", "matmul", "attention", "norm", "softmax", "elementwise", "cast", "dropout", "view", "copy", "reduce",
     "loss", "chain",

@@ -11,8 +11,8 @@ from engine.config.layout import Stage
 from engine.config.setup import Setup, as_setup, stage_sections
 from engine.core.sizes import as_size
 from engine.core.units import Bytes
-from engine.graph.compiled import compiled
 from engine.graph.ir import Section
+from engine.graph.partitioner import compiled
 from engine.memory.deepspeed import overheads
 from engine.memory.fully_sharded import fully_sharded, is_fully_sharded
 from engine.memory.liveness import GradientFate, WorkingSet, kept_values, working_set

@@ -10,24 +10,24 @@ from tools.accuracy.tables import Cell, table
 
 _EXAMPLES = (
     ("time", "8 data-center GPUs, eager", Features("data-center", 8, "eager")),
-    ("time", "8 data-center GPUs, fused", Features("data-center", 8, "fused")),
-    ("time", "512 data-center GPUs, fused", Features("data-center", 512, "fused")),
-    ("time", "512 data-center GPUs, Megatron", Features("data-center", 512, "fused", software="megatron")),
+    ("time", "8 data-center GPUs, compiled", Features("data-center", 8, "compiled")),
+    ("time", "512 data-center GPUs, compiled", Features("data-center", 512, "compiled")),
+    ("time", "512 data-center GPUs, Megatron", Features("data-center", 512, "compiled", software="megatron")),
     (
         "time",
         "512 data-center GPUs, Megatron and DeepSpeed",
-        Features("data-center", 512, "fused", software="deepspeed"),
+        Features("data-center", 512, "compiled", software="deepspeed"),
     ),
-    ("time", "16,384 data-center GPUs, fused", Features("data-center", 16_384, "fused")),
-    ("time", "8 data-center GPUs, fused, FP8", Features("data-center", 8, "fused", "fp8")),
-    ("time", "one GeForce card, fused", Features("geforce", 1, "fused")),
-    ("time", "an accelerator of no known family", Features("unknown", 8, "fused")),
+    ("time", "16,384 data-center GPUs, compiled", Features("data-center", 16_384, "compiled")),
+    ("time", "8 data-center GPUs, compiled, FP8", Features("data-center", 8, "compiled", "fp8")),
+    ("time", "one GeForce card, compiled", Features("geforce", 1, "compiled")),
+    ("time", "an accelerator of no known family", Features("unknown", 8, "compiled")),
     ("allocated", "one data-center GPU, eager", Features("data-center", 1, "eager")),
     ("allocated", "one GeForce card, eager", Features("geforce", 1, "eager")),
     (
         "device memory",
         "512 data-center GPUs, Megatron and DeepSpeed",
-        Features("data-center", 512, "fused", software="deepspeed"),
+        Features("data-center", 512, "compiled", software="deepspeed"),
     ),
     ("device memory", "one GeForce card, eager", Features("geforce", 1, "eager")),
 )

@@ -19,11 +19,11 @@ FEATURES = st.builds(
     Features,
     family=st.sampled_from(["data-center", "geforce", "tpu-v5p"]),
     devices=st.integers(1, 10**6),
-    execution=st.sampled_from(["eager", "fused"]),
+    execution=st.sampled_from(["eager", "compiled"]),
     numbers=st.sampled_from(["fp8", "16-bit", "fp32"]),
     software=st.sampled_from(["torch", "megatron", "deepspeed", "own"]),
 )
-KNOWN = Features("data-center", 8, "fused")
+KNOWN = Features("data-center", 8, "compiled")
 
 
 def well_known(kind: str) -> Features:
@@ -74,7 +74,7 @@ def test_far_more_devices_than_any_run_had_widen_the_band(kind: str) -> None:
 
 def test_runs_and_sources_near_are_counted() -> None:
     model = coefficients()["time"]
-    words = ("data-center", "fused", "16-bit", "torch")
+    words = ("data-center", "compiled", "16-bit", "torch")
     cells = [c for c in model.cells if (c.family, c.execution, c.numbers, c.software) == words]
     near = [c for c in cells if c.doublings <= 2]
     made = calibrate("time", 1.0, KNOWN)

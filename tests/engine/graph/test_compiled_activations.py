@@ -23,7 +23,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from engine import Transformer, training_memory
 from engine.graph.blocks import sections
-from engine.graph.compiled import compiled
+from engine.graph.partitioner import compiled
 from engine.numerics.precision import precision as precision_by_name
 from tests.engine.graph.test_saved_activations import (
     LLAMA_SHAPES,
