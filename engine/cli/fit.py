@@ -74,7 +74,7 @@ def _cheapest(answer: Fit, notes: dict[str, str]) -> Iterator[str]:
         yield heading("Cheapest changes, together" if len(answer.cheapest) > 1 else "Cheapest change")
         yield _table(answer.cheapest, notes, together=True)
     else:
-        yield paint("Nothing that leaves training as it is makes it fit on as many devices.", "over")
+        yield paint("None of the changes tried that leave training as it is makes it fit on as many devices.", "over")
     if answer.risky:
         yield ""
         yield heading("Cheaper, but it may harm training")

@@ -397,7 +397,7 @@ def test_a_configuration_that_fits_needs_no_change(capsys: pytest.CaptureFixture
 
 def test_nothing_makes_gpt3_fit_a_laptop(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fit", "--model", "gpt3-175b", "--gpu", "rtx-4060"]) == 1
-    assert "Nothing that leaves training as it is makes it fit" in capsys.readouterr().out
+    assert "None of the changes tried" in capsys.readouterr().out
 
 
 # ---- how it looks ----
