@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from engine.answers.fitting import Fit, Tried
     from engine.config.setup import Setup
 
+EXIT_CODES = "Exit code: 0 when it fits or can be made to, 1 when no change tried makes it fit, 2 for bad input."
 HEADER = ("change", "saves GB", "time per token", "then needs GB", "")
 
 
 def run(words: Sequence[str]) -> int:
     """Search and print. The exit code is 1 when nothing makes it fit."""
-    values = configuration_parser("fit", __doc__ or "").parse(words)
+    values = configuration_parser("fit", f"{__doc__} {EXIT_CODES}").parse(words)
     asked = read_setup(values)
     from engine.answers.fitting import fit
 
