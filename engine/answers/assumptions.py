@@ -95,8 +95,8 @@ def _rate(c: Setup) -> str:
     kept = next((entry for entry in c.chip.sustained if entry.dtype in alike), None)
     if kept:
         return (
-            f"Large matrix products run at {rate}: published is one of {kept.flops_per_second / 1e12:,.4g} on random "
-            f"data, of {kept.shape.replace('x', ' x ')} ({kept.source.url}), whose tiles and start are counted apart."
+            f"Large matrix products run at {rate}; published are {kept.flops_per_second / 1e12:,.4g} TFLOP/s for "
+            f"{kept.shape.replace('x', ' x ')} on random data, tiles and start included ({kept.source.url})."
         )
     best = next((entry for entry in c.chip.ceilings if entry.dtype in alike), None)
     if best:

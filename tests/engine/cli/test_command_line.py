@@ -548,7 +548,10 @@ def test_precisions_are_listed_with_the_format_of_their_products(capsys: pytest.
 def test_sentences_give_the_published_rate_and_what_fp8_leaves_out(capsys: pytest.CaptureFixture[str]) -> None:
     text = ask(capsys, "estimate", "--model", "gpt2")
     (entry,) = [entry for entry in accelerator("h100-sxm").sustained if entry.dtype in ("bf16", "fp16")][:1]
-    assert f"published is one of {entry.flops_per_second / 1e12:,.4g} on random data" in text
+    assert (
+        f"published are {entry.flops_per_second / 1e12:,.4g} TFLOP/s for {entry.shape.replace('x', ' x ')} on random"
+        in text
+    )
     assert "8 bits" not in text
     eight = ask(capsys, "estimate", "--model", "gpt2", "--precision", "fp8")
     assert "e+03" not in eight
