@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.config.setup import Setup
-from engine.core.units import GB, Bytes, DollarsPerHour
+from engine.core.units import GB, Bytes, DollarsPerHour, FlopsPerSecond
 from engine.hardware.accelerators import Accelerator
 from engine.memory.ledger import CUDA_CONTEXT
 from engine.time.gemm import SIXTEEN_BIT, sustained
@@ -52,6 +52,8 @@ def _sentences(c: Setup) -> Iterator[str]:
     yield _rate(c)
     if c.precision.product_format == "fp32":
         yield "fp32 products keep all their bits: TF32 is off, as it is by default."
+    if c.precision.product_format == "fp8":
+        yield "Memory is counted as in 16 bits: copies of operands in 8 bits are not counted."
     yield "The input pipeline never makes the device wait, and nothing runs beside the job."
     yield (
         "MFU counts 6 N + 12 L h T operations a token, HFU also what is computed again, against the dense "
@@ -82,13 +84,20 @@ def _count(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
+def _teraflops(rate: FlopsPerSecond) -> str:
+    return f"{rate / 1e12:,.0f} TFLOP/s" if rate >= 1e14 else f"{rate / 1e12:.3g} TFLOP/s"
+
+
 def _rate(c: Setup) -> str:
     name = c.precision.product_format
-    rate = f"{sustained(c.chip, name) / 1e12:.3g} TFLOP/s"
+    rate = _teraflops(sustained(c.chip, name))
     alike = SIXTEEN_BIT if name in SIXTEEN_BIT else (name,)
     kept = next((entry for entry in c.chip.sustained if entry.dtype in alike), None)
     if kept:
-        return f"Large matrix products run at {rate}, which the chip keeps up on random data ({kept.source.url})."
+        return (
+            f"Large matrix products run at {rate}; published are {kept.flops_per_second / 1e12:,.4g} TFLOP/s for "
+            f"{kept.shape.replace('x', ' x ')} on random data, tiles and start included ({kept.source.url})."
+        )
     best = next((entry for entry in c.chip.ceilings if entry.dtype in alike), None)
     if best:
         return f"Matrix products run below {rate}, the best published for this chip ({best.source.url})."

@@ -5,19 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from engine.config.checks import require_possible
 from engine.config.choices import Attention, Loss
 from engine.config.optimizers import optimizer
 from engine.config.setup import Setup
+from engine.core.errors import EngineError
 from engine.core.units import Count
 from engine.graph.checkpointing import checkpointing, sqrt_placement
 from engine.hardware.cluster import cluster
 from engine.numerics.precision import precision
 
-CHUNKS = 8
-"""Pieces of a chunked loss: enough to make the logits small beside the rest, few enough to keep products large."""
+CHUNKS = (8, 16, 32, 64, 128, 256)
+"""Pieces of a chunked loss. Few keep products large: eight make the logits small beside the rest, unless sequences are
+very long."""
+MOST_MICRO_BATCHES = 1_000_000
+"""Micro-batches of a step that a command line takes."""
 FUSED_UPDATES = ("sgd", "momentum", "adam", "adamw")
 """Optimizers of PyTorch 2.13 that take `fused=True` on CUDA."""
 MOST_DEVICES = 64
+SCALES = ("loss", "batch")
+"""Knobs whose changes are grades of one: ever more pieces of the loss, ever smaller micro-batches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +32,8 @@ class Change:
     """One change.
 
     Attributes:
-        knob: What it turns; a configuration takes at most one change of a knob.
+        knob: What it turns; a configuration takes at most one change of a knob. Those of a knob in `SCALES` come in
+            order: each needs less memory than the one before it.
         option: How to ask for it on the command line.
         gives_up: What it costs besides time, in words; empty for nothing.
         safe: Whether training is known to converge as before. Pure 16-bit loses small updates.
@@ -41,7 +49,8 @@ class Change:
 
 def changes(c: Setup) -> tuple[Change, ...]:
     """Every change that a configuration leaves open on its devices."""
-    return (*_kernels(c), *_formats(c), *_recomputing(c), *_batches(c), *_states(c))
+    every = (*_kernels(c), *_formats(c), *_recomputing(c), *_batches(c), *_states(c), *_divided(c))
+    return tuple(change for change in every if allowed(change.apply(c)))
 
 
 def more_devices(c: Setup) -> tuple[Change, ...]:
@@ -76,13 +85,18 @@ def _formats(c: Setup) -> Iterator[Change]:
 
 
 def _recomputing(c: Setup) -> Iterator[Change]:
-    if c.loss.chunks == 1 and c.sequence >= CHUNKS:
-        cut = Loss(CHUNKS, c.loss.metrics)
-        yield _same("loss", f"--loss {cut.name}", lambda s: replace(s, loss=cut))
-    if c.checkpointing.kind == "full":
-        return
+    for chunks in CHUNKS:
+        if c.loss.chunks < chunks <= c.sequence:
+            cut = Loss(chunks, c.loss.metrics)
+            yield _same(
+                "loss",
+                f"--loss {cut.name}",
+                lambda s, cut=cut: replace(s, loss=cut),  # type: ignore[misc]
+            )
     segment = sqrt_placement(c.model.layers)
-    for name in ("selective", f"every:{segment}", "full"):
+    names = ["selective"] if c.checkpointing.kind == "none" else []
+    names += [f"every:{length}" for length in sorted({2, segment, 2 * segment}) if 1 < length < c.model.layers]
+    for name in (*names, "full"):
         other = checkpointing(name)
         if other != c.checkpointing:
             yield _same(
@@ -94,16 +108,17 @@ def _recomputing(c: Setup) -> Iterator[Change]:
 
 def _batches(c: Setup) -> Iterator[Change]:
     """Smaller micro-batches, and so many more of them that a step trains on the same sequences."""
+    if c.update.in_backward:
+        return
     more = "--accumulate" if c.layout.pipeline == 1 else "--micro-batches"
-    batch = c.batch
-    while batch % 2 == 0 and not c.update.in_backward:
-        batch //= 2
-        times = c.batch // batch
-        yield _same(
-            "batch",
-            f"--batch {batch} {more} {c.micro_batches * times}",
-            lambda s, batch=batch, times=times: _split(s, batch, times),  # type: ignore[misc]
-        )
+    for times in range(2, c.batch + 1):
+        if c.batch % times == 0 and c.micro_batches * times <= MOST_MICRO_BATCHES:
+            batch = c.batch // times
+            yield _same(
+                "batch",
+                f"--batch {batch} {more} {c.micro_batches * times}",
+                lambda s, batch=batch, times=times: _split(s, batch, times),  # type: ignore[misc]
+            )
 
 
 def _split(s: Setup, batch: Count, times: Count) -> Setup:
@@ -133,6 +148,23 @@ def _states(c: Setup) -> Iterator[Change]:
             )
 
 
+def _divided(c: Setup) -> Iterator[Change]:
+    """More of the state and of the activations divided among the devices that are there."""
+    if c.layout.data > 1:
+        for zero in range(c.layout.zero + 1, 4):
+            yield _same(
+                "zero",
+                f"--zero {zero}",
+                lambda s, zero=zero: replace(s, layout=replace(s.layout, zero=zero)),  # type: ignore[misc]
+            )
+    if c.layout.tensor > 1 and not c.layout.sequence_parallel:
+        yield _same(
+            "sequence-parallel",
+            "--sequence-parallel",
+            lambda s: replace(s, layout=replace(s.layout, sequence_parallel=True)),
+        )
+
+
 def _devices(c: Setup) -> Iterator[Change]:
     if not c.chip.links:
         return
@@ -159,4 +191,8 @@ def _same(knob: str, option: str, apply: Callable[[Setup], Setup]) -> Change:
 
 def allowed(c: Setup) -> bool:
     """Whether a changed configuration's choices go together."""
-    return not (c.update.in_backward and c.micro_batches > 1)
+    try:
+        require_possible(c)
+    except EngineError:
+        return False
+    return True

@@ -11,17 +11,13 @@ from dataclasses import dataclass
 from itertools import groupby, product
 from typing import Any
 
-from engine.answers.changes import CHUNKS, Change, allowed, changes, more_devices
-from engine.answers.estimate import prepare
+from engine.answers.changes import CHUNKS, SCALES, Change, allowed, changes, more_devices
+from engine.answers.cheapest import SPARE, Search, apply, seconds_per_token
 from engine.config.setup import Setup, as_setup
 from engine.core.units import Bytes, Count, Ratio
 from engine.memory.ledger import training_memory
 from engine.models.transformer import Transformer
 
-EFFORT: Ratio = 0.02
-"""What a further change is taken to cost, as a share of the step: somebody has to make it and live with it."""
-SPARE: Ratio = 0.02
-"""Share of the memory that a suggestion leaves free, for gaps between tensors that no other tensor fits into."""
 LARGEST_BATCH = 2**20
 
 
@@ -107,13 +103,14 @@ def fit(asked: Setup | str | Transformer | None = None, *words: Any, **choices: 
     """
     c = as_setup(asked, *words, **choices)
     options = changes(c)
-    single = sorted((_try(c, change) for change in options), key=lambda t: (not t.fits, t.slowdown))
+    single = sorted((_try(c, change) for change in _shown(c, options)), key=lambda t: (not t.fits, t.slowdown))
     total = device_total(c)
     if total <= c.chip.usable_bytes:
         return Fit(True, total, c.chip.usable_bytes, largest_batch(c), tuple(single), (), c, (), None)
-    safe = cheapest(c, [change for change in options if change.safe])
-    risky = cheapest(c, options)
-    if risky and safe and price(c, risky) > price(c, safe):
+    search = Search(c)
+    safe = search.cheapest([change for change in options if change.safe])
+    risky = search.cheapest(options) if any(not change.safe for change in options) else ()
+    if risky and (all(change.safe for change in risky) or (safe and search.price(risky) > search.price(safe))):
         risky = ()
     return Fit(
         fits=False,
@@ -122,46 +119,15 @@ def fit(asked: Setup | str | Transformer | None = None, *words: Any, **choices: 
         largest_batch=largest_batch(c),
         single=tuple(single),
         cheapest=tuple(_one_by_one(c, safe)),
-        setup=_apply(c, safe),
+        setup=apply(c, safe),
         risky=tuple(_one_by_one(c, risky)) if risky != safe else (),
         devices=_more_devices(c),
     )
 
 
-def cheapest(c: Setup, options: Sequence[Change]) -> tuple[Change, ...]:
-    """The set of changes that fits at the least cost; empty when none does."""
-    knobs = dict.fromkeys(change.knob for change in options)
-    choices = [(None, *(change for change in options if change.knob == knob)) for knob in knobs]
-    sets = (tuple(change for change in chosen if change is not None) for chosen in product(*choices))
-    best: tuple[Change, ...] = ()
-    least = float("inf"), float("inf")
-    floors: dict[tuple[object, ...], Bytes] = {}
-    # Few changes first: their price is a bound that most larger sets cannot beat, whatever they do to the time.
-    for taken in sorted(sets, key=len):
-        if 1 + EFFORT * (len(taken) - 1) > least[0]:
-            break
-        if {"--optimizer-in-backward", "--offload gradients"} <= {change.option for change in taken}:
-            continue
-        changed = _apply(c, taken)
-        if allowed(changed) and _fits(changed, floors):
-            least, best = min((least, best), (price(c, taken), taken), key=lambda pair: pair[0])
-    return best
-
-
-def price(c: Setup, taken: Sequence[Change]) -> tuple[Ratio, Ratio]:
-    """What a set of changes costs, to be compared: time and effort, and then time alone, which may be below 1."""
-    slowdown = seconds_per_token(_apply(c, taken)) / seconds_per_token(c)
-    return max(slowdown, 1.0) + EFFORT * (len(taken) - 1), slowdown
-
-
 def device_total(c: Setup) -> Bytes:
     """Bytes that the busiest device needs."""
     return training_memory(c).device_total
-
-
-def seconds_per_token(c: Setup) -> float:
-    """Device-seconds of the whole job per token."""
-    return prepare(c).step(c.batch, c.sequence).total * c.devices / c.tokens
 
 
 def largest_batch(c: Setup) -> Count:
@@ -178,39 +144,37 @@ def largest_batch(c: Setup) -> Count:
     return low
 
 
+def _shown(c: Setup, options: Sequence[Change]) -> Iterator[Change]:
+    """The changes worth a line each: of a scale only its mildest grade, the mildest that fits, and its strongest."""
+    yield from (change for change in options if change.knob not in SCALES)
+    for knob in SCALES:
+        scale = [change for change in options if change.knob == knob]
+        low, high = 0, len(scale) - 1
+        while low < high:
+            middle = (low + high) // 2
+            enough = device_total(scale[middle].apply(c)) <= c.chip.usable_bytes
+            low, high = (low, middle) if enough else (middle + 1, high)
+        yield from (scale[index] for index in sorted({0, low, len(scale) - 1}) if scale)
+
+
 def _more_devices(c: Setup) -> Tried | None:
     """The fewest devices that make it fit by dividing the state, if need be with a chunked loss and checkpointing."""
     whole = {change.option: change for change in changes(c)}
-    helpers = [whole[name] for name in (f"--loss chunked:{CHUNKS}", "--checkpointing full") if name in whole]
+    helpers = [whole[name] for name in (f"--loss chunked:{CHUNKS[0]}", "--checkpointing full") if name in whole]
     subsets = [tuple(helper for helper, used in zip(helpers, bits, strict=True) if used) for bits in
                product((False, True), repeat=len(helpers))]  # fmt: skip
     for _, choices in groupby(more_devices(c), key=lambda change: change.apply(c).layout.data):
         sets = [(change, *subset) for change in choices for subset in subsets]
-        fitting = [taken for taken in sets if _fits(_apply(c, taken), {})]
+        room = (1 - SPARE) * c.chip.usable_bytes
+        changed = {taken: after for taken in sets if allowed(after := apply(c, taken))}
+        fitting = [taken for taken, after in changed.items() if device_total(after) <= room]
         if fitting:
-            return _try(c, *min(fitting, key=lambda taken: price(c, taken)))
+            return _try(c, *min(fitting, key=Search(c).price))
     return None
 
 
-def _fits(c: Setup, floors: dict[tuple[object, ...], Bytes]) -> bool:
-    """Whether a configuration fits. What does not depend on the batch is asked first, and remembered."""
-    key = (c.precision, c.optimizer, c.update.offload, c.update.in_backward, c.layout)
-    if floors.get(key, 0) > c.chip.usable_bytes:
-        return False
-    account = training_memory(c)
-    # At the update all gradients are there beside parameters and states, whatever the batch.
-    floors[key] = account.static_bytes + account.workspace_bytes
-    return account.device_total <= (1 - SPARE) * c.chip.usable_bytes
-
-
-def _apply(c: Setup, taken: Sequence[Change]) -> Setup:
-    for change in taken:
-        c = change.apply(c)
-    return c
-
-
 def _try(c: Setup, *taken: Change) -> Tried:
-    after = _apply(c, taken)
+    after = apply(c, taken)
     total = device_total(after)
     return Tried(
         " ".join(change.option for change in taken),

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from engine.cli.errors import UsageError, closest
+from engine.cli.errors import UsageError, closest, quoted
 from engine.core.errors import EngineError
 
 COMMANDS = {
@@ -29,16 +29,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Importing the command `list` binds its module to that name in this package, so the built-in is not used here.
     words = [*(sys.argv[1:] if arguments is None else arguments)]
     try:
-        code = _run(words)
-        sys.stdout.flush()
-        return code
+        if sys.stdout is None:  # closed before it began
+            raise UsageError("the output cannot be written: it is closed")
+        try:
+            return _run(words)
+        finally:  # also behind --help, which leaves by an exception
+            sys.stdout.flush()
     except (UsageError, EngineError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:
         # The reader has gone, e.g. `| head`. Python would complain once more when it flushes the stream at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 0
+    except OSError as error:
+        _discard_output()
+        print(f"error: the output cannot be written: {error.strerror}", file=sys.stderr)
+        return 2
+
+
+def _discard_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(words: list[str]) -> int:
@@ -53,7 +64,9 @@ def _run(words: list[str]) -> int:
         return 0
     if command not in COMMANDS:
         what = "option" if command.startswith("-") else "command"
-        raise UsageError(f"{what} {command!r} is unknown{closest(command, COMMANDS)}; allowed: {', '.join(COMMANDS)}")
+        raise UsageError(
+            f"{what} {quoted(command)} is unknown{closest(command, COMMANDS)}; allowed: {', '.join(COMMANDS)}"
+        )
     run = import_module(f"engine.cli.{command}").run
     code: int = run(rest)
     return code

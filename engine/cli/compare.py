@@ -32,7 +32,7 @@ LINES: tuple[tuple[str, Callable[[Estimate], float | None]], ...] = (
 
 def run(words: Sequence[str]) -> int:
     """Compare and print."""
-    values = varied_parser("compare", __doc__ or "").parse(words)
+    values = varied_parser("compare", __doc__ or "", MOST).parse(words)
     axes, compared = variants(values, MOST)
     found = [answer(one.setup) for one in compared]
     if output_is_json(values):

@@ -44,7 +44,8 @@ def run(words: Sequence[str]) -> int:
 
 def title(asked: Setup | ImageSetup, varied: Collection[str] = ()) -> str:
     """The configuration in one line, without the options that vary."""
-    devices = asked.layout.devices
+    # Where the number of devices varies, it is no part of what all have in common.
+    devices = 1 if {"--dp", "--tp", "--pp"} & set(varied) else asked.layout.devices
     sequence = getattr(asked, "sequence", None)
     what = "image" if sequence is None else "sequence"
     parts = {

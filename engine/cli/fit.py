@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from engine.answers.fitting import Fit, Tried
     from engine.config.setup import Setup
 
+EXIT_CODES = "Exit code: 0 when it fits or can be made to, 1 when no change tried makes it fit, 2 for bad input."
 HEADER = ("change", "saves GB", "time per token", "then needs GB", "")
 
 
 def run(words: Sequence[str]) -> int:
     """Search and print. The exit code is 1 when nothing makes it fit."""
-    values = configuration_parser("fit", __doc__ or "").parse(words)
+    values = configuration_parser("fit", f"{__doc__} {EXIT_CODES}").parse(words)
     asked = read_setup(values)
     from engine.answers.fitting import fit
 
@@ -74,7 +75,7 @@ def _cheapest(answer: Fit, notes: dict[str, str]) -> Iterator[str]:
         yield heading("Cheapest changes, together" if len(answer.cheapest) > 1 else "Cheapest change")
         yield _table(answer.cheapest, notes, together=True)
     else:
-        yield paint("Nothing that leaves training as it is makes it fit on as many devices.", "over")
+        yield paint("None of the changes tried that leave training as it is makes it fit on as many devices.", "over")
     if answer.risky:
         yield ""
         yield heading("Cheaper, but it may harm training")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from engine.cli.errors import UsageError, closest
+from engine.cli.errors import UsageError, closest, quoted
 from engine.cli.parser import Parser, output_is_json, print_json
 from engine.cli.tables import Row, number, table
 
@@ -17,7 +17,7 @@ def run(words: Sequence[str]) -> int:
     parser.add_switch("--json", "print JSON")
     values = parser.parse(words[1:] if kind else words)
     if kind not in kinds:
-        what = f"list {kind!r} is unknown{closest(kind, kinds)}" if kind else "what to list is missing"
+        what = f"list {quoted(kind)} is unknown{closest(kind, kinds)}" if kind else "what to list is missing"
         raise UsageError(f"{what}; allowed: {', '.join(kinds)}")
     header, right, rows = kinds[kind]()
     if output_is_json(values):
@@ -78,10 +78,11 @@ def _precisions() -> Listing:
             one.master.name if one.master else "-",
             one.states.name,
             one.compute.name,
+            one.product_format,
         )
         for one in found
     ]
-    return ("precision", "weights", "gradients", "master", "states", "compute"), (), rows
+    return ("precision", "weights", "gradients", "master", "states", "compute", "products"), (), rows
 
 
 def _links() -> Listing:

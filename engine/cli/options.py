@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from engine.cli.errors import UsageError, closest
+from engine.cli.errors import UsageError, closest, quoted
+from engine.config.setup import DEFAULT_GPU
 from engine.networks.convnets import NETWORKS
 
 
@@ -19,11 +20,13 @@ class Kind:
         read: The value of a text; raises `ValueError` for anything that is not allowed.
         allowed: What is allowed, in words.
         names: Names to propose when a text is not allowed.
+        few: Whether the help lists what is allowed.
     """
 
     read: Callable[[str], Any]
     allowed: str
     names: Callable[[], tuple[str, ...]] = tuple
+    few: bool = False
 
 
 def whole(lowest: int, highest: int) -> Kind:
@@ -39,7 +42,7 @@ def whole(lowest: int, highest: int) -> Kind:
 
 def one_of(*names: str) -> Kind:
     """One of a few names."""
-    return Kind(_known(lambda: names), ", ".join(names), lambda: names)
+    return Kind(_known(lambda: names), ", ".join(names), lambda: names, few=True)
 
 
 def named(what: str, names: Callable[[], tuple[str, ...]]) -> Kind:
@@ -68,7 +71,7 @@ def counted(word: str, *names: str) -> Kind:
             number.read(rest)
         return text
 
-    return Kind(read, f"{', '.join(names)}, {word}:K with K {number.allowed}", lambda: (*names, f"{word}:8"))
+    return Kind(read, f"{', '.join(names)}, {word}:K with K {number.allowed}", lambda: (*names, f"{word}:8"), few=True)
 
 
 def _models() -> tuple[str, ...]:
@@ -80,7 +83,8 @@ def _models() -> tuple[str, ...]:
 def _gpus() -> tuple[str, ...]:
     from engine.hardware.accelerators import list_accelerators
 
-    return list_accelerators()
+    # The first of several that a text begins is proposed, so the default leads.
+    return tuple(dict.fromkeys((DEFAULT_GPU, *list_accelerators())))
 
 
 def _links() -> tuple[str, ...]:
@@ -89,9 +93,15 @@ def _links() -> tuple[str, ...]:
     return list_links()
 
 
+def _decimal(text: str) -> float:
+    if len(text) > 40 or not re.fullmatch(r"[0-9]+(\.[0-9]*)?|\.[0-9]+", text):
+        raise ValueError(text)
+    return float(text)
+
+
 def _probability(text: str) -> float:
-    value = float(text)
-    if not (math.isfinite(value) and 0 <= value < 1):
+    value = _decimal(text)
+    if not 0 <= value < 1:
         raise ValueError(text)
     return value
 
@@ -100,13 +110,13 @@ PROBABILITY = Kind(_probability, "a number of at least 0 and below 1")
 
 
 def _rate(text: str) -> float:
-    value = float(text)
-    if not (text.isascii() and math.isfinite(value) and 0 < value <= 1_000_000):
+    value = _decimal(text)
+    if not 0.001 <= value <= 1_000_000:
         raise ValueError(text)
     return value
 
 
-RATE = Kind(_rate, "a number above 0, at most 1000000")
+RATE = Kind(_rate, "a number from 0.001 to 1000000")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +143,20 @@ class Option:
         try:
             return self.kind.read(text)
         except ValueError:
+            names, start = self.kind.names(), text.partition(":")[0]
+            # Nobody who writes every:0 needs to be told of every:8.
+            known = ":" in text and any(name.startswith(f"{start}:") for name in names)
+            meant = "" if known else closest(text, names)
             raise UsageError(
-                f"{self.flag} {text!r} is not allowed{closest(text, self.kind.names())}; allowed: {self.kind.allowed}"
+                f"{self.flag} {quoted(text)} is not allowed{meant}; allowed: {self.kind.allowed}"
             ) from None
+
+    @property
+    def help(self) -> str:
+        """For the help, with what is allowed where that is short."""
+        if self.kind is None or not self.kind.few or all(name in self.text for name in self.kind.names()):
+            return self.text
+        return f"{self.text}; {self.kind.allowed.partition(' with K')[0]}"
 
 
 SHAPE = (
@@ -205,6 +226,7 @@ STEP = (
     Option("--framework", "framework", one_of("torch", "megatron"), "whose tensors and kernels (torch)"),
     Option("--execution", "execution", one_of("eager", "compiled"), "how they run (eager; compiled under megatron)"),
     Option("--accumulation", "accumulation", one_of("fused", "separate"), "of gradients (fused under megatron)"),
+    Option("--rms-norm", "rms_norm", one_of("fused", "separate"), "RMSNorm in eager PyTorch (separate)"),
     Option("--runtime", "runtime", one_of("none", "deepspeed"), "what drives the step and keeps buffers for it (none)"),
 )
 PARALLEL = (

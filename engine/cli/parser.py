@@ -7,8 +7,11 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from engine.cli.errors import UsageError, closest
+from engine.cli.errors import UsageError, closest_flag, quoted
 from engine.cli.options import GROUPS, OPTIONS, Option
+
+ELSEWHERE = {"--vary": "compare and sweep", "--csv": "sweep"}
+"""Options of some commands only."""
 
 Values = Mapping[str, Any]
 """Options that were given, by argument."""
@@ -46,7 +49,7 @@ class Parser(argparse.ArgumentParser):
                         type=option.read,
                         default=argparse.SUPPRESS,
                         metavar="X",
-                        help=option.text.replace("%", "%%"),
+                        help=option.help.replace("%", "%%"),
                     )
 
     def add_switch(self, flag: str, text: str) -> None:
@@ -76,9 +79,11 @@ class Parser(argparse.ArgumentParser):
         for word in waiting:
             flag, equals, value = word.partition("=")
             if not word.startswith("-"):
-                raise UsageError(f"{word!r} is not an option{closest(word, (f[2:] for f in known))}")
+                raise UsageError(f"{quoted(word)} is not an option{closest_flag(word, known)}")
             if flag not in known:
-                raise UsageError(f"option {flag!r} is unknown{closest(flag, known)}; --help lists all")
+                if flag in ELSEWHERE:
+                    raise UsageError(f"{flag} is not allowed here; it belongs to {ELSEWHERE[flag]}")
+                raise UsageError(f"option {quoted(flag)} is unknown{closest_flag(flag, known)}; --help lists all")
             before = given.get(self._what(flag))
             if before and flag not in self._repeated:
                 twice = "is given twice; give it once" if before == flag else f"is not allowed with {before}"
@@ -86,7 +91,7 @@ class Parser(argparse.ArgumentParser):
             given[self._what(flag)] = flag
             if flag in self._switches:
                 if equals:
-                    raise UsageError(f"{flag} {value!r} is not allowed; it takes no value")
+                    raise UsageError(f"{flag} {quoted(value)} is not allowed; it takes no value")
                 joined.append(word)
                 continue
             if not equals:
@@ -106,6 +111,10 @@ class Parser(argparse.ArgumentParser):
     def _expected(self, flag: str) -> str:
         kind = OPTIONS[flag].kind if flag in OPTIONS else None
         return f"; allowed: {kind.allowed}" if kind else ""
+
+    def print_help(self, file: Any = None) -> None:
+        """Print the help; unlike argparse's own, say when that fails."""
+        print(self.format_help(), end="", file=file)
 
     def error(self, message: str) -> NoReturn:
         """Whatever argparse still objects to, in one line."""

@@ -22,7 +22,7 @@ HEADER = ("peak GB", "device GB", "fits", "step ms", "tokens/s", "MFU %", "bound
 
 def run(words: Sequence[str]) -> int:
     """Sweep and print."""
-    parser = varied_parser("sweep", __doc__ or "")
+    parser = varied_parser("sweep", __doc__ or "", MOST)
     parser.add_switch("--csv", "print comma-separated values")
     values = parser.parse(words)
     if values["csv"] and output_is_json(values):

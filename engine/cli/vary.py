@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from engine.cli.configurations import read_any
-from engine.cli.errors import UsageError, closest
+from engine.cli.errors import UsageError, closest, quoted
 from engine.cli.options import GROUPS, OPTIONS
 from engine.cli.parser import Parser
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from engine.answers.estimate_images import ImageSetup
     from engine.config.setup import Setup
 
+MOST_IN_A_RANGE = 10_000
 ON_OFF = {"on": True, "off": False}
 
 
@@ -34,15 +35,18 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One combination of values, as written, and its configuration."""
+    """One combination of values, as written, its configuration, and the options' names."""
 
     values: tuple[str, ...]
     setup: Setup | ImageSetup
+    options: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
-        """The values that set it apart."""
-        return " ".join(self.values)
+        """The values that set it apart, with their options' names where there are several."""
+        if len(self.values) == 1:
+            return self.values[0]
+        return " ".join(f"{option}={value}" for option, value in zip(self.options, self.values, strict=True))
 
 
 def read_axis(text: str) -> Axis:
@@ -51,18 +55,43 @@ def read_axis(text: str) -> Axis:
     flag = "--" + name.removeprefix("--")
     if flag not in OPTIONS:
         known = [known.removeprefix("--") for known in OPTIONS]
-        raise UsageError(f"--vary {text!r} is not allowed: no option {name!r}{closest(name, known)}; allowed: NAME=A,B")
+        raise UsageError(
+            f"--vary {quoted(text)} is not allowed: no option {quoted(name)}{closest(name, known)}; allowed: NAME=A,B"
+        )
     values = tuple(rest.split(",")) if equals else ()
     if not values or "" in values:
-        raise UsageError(f"--vary {text!r} is not allowed: a value is missing; allowed: {name}=A,B")
+        raise UsageError(f"--vary {quoted(text)} is not allowed: a value is missing; allowed: {name}=A,B")
+    values = tuple(one for value in values for one in _range(text, value))
+    if len(set(values)) < len(values):
+        twice = next(value for value in values if values.count(value) > 1)
+        raise UsageError(f"--vary {quoted(text)} is not allowed: {quoted(twice)} is given twice; give it once")
     return Axis(flag, values)
 
 
-def varied_parser(command: str, text: str) -> Parser:
+def _range(text: str, value: str) -> Iterable[str]:
+    """The whole numbers of `A..B`, or a value by itself."""
+    first, dots, last = value.partition("..")
+    if not (dots and all(end.isascii() and end.isdigit() and len(end) < 10 for end in (first, last))):
+        return (value,)
+    count = int(last) - int(first) + 1
+    if not 1 <= count <= MOST_IN_A_RANGE:
+        raise UsageError(
+            f"--vary {quoted(text)} is not allowed: {first}..{last} has {max(count, 0):,} values; "
+            f"allowed: 1 to {MOST_IN_A_RANGE:,}"
+        )
+    return map(str, range(int(first), int(last) + 1))
+
+
+def varied_parser(command: str, text: str, most: int) -> Parser:
     """A parser with all options of a configuration, `--vary` and `--json`."""
     parser = Parser(command, text)
     parser.add_options(GROUPS)
-    parser.add_value("--vary", read_axis, "an option and its values, NAME=A,B; may be repeated", repeat=True)
+    parser.add_value(
+        "--vary",
+        read_axis,
+        f"an option and its values, NAME=A,B or NAME=A..B; may be repeated; at most {most:,} combinations",
+        repeat=True,
+    )
     parser.add_switch("--json", "print JSON")
     return parser
 
@@ -81,6 +110,9 @@ def variants(values: dict[str, Any], most: int) -> tuple[tuple[Axis, ...], tuple
     if len(set(flags)) < len(flags):
         twice = next(flag for flag in flags if flags.count(flag) > 1)
         raise UsageError(f"--vary {twice.removeprefix('--')} is given twice; give all its values at once")
+    for axis in axes:
+        if OPTIONS[axis.flag].argument in values:
+            raise UsageError(f"{axis.flag} is not allowed with --vary {axis.name}; give all its values there")
     count = 1
     for axis in axes:
         count *= len(axis.values)
@@ -99,4 +131,4 @@ def _variant(values: dict[str, Any], axes: Sequence[Axis], chosen: tuple[str, ..
             raise UsageError(f"{axis.flag} {text!r} is not allowed with --vary; allowed: on, off")
         else:
             changed[option.argument] = option.constant if ON_OFF[text] else not option.constant
-    return Variant(chosen, read_any(changed))
+    return Variant(chosen, read_any(changed), tuple(axis.name for axis in axes))
