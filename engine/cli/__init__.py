@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from engine.cli.errors import UsageError, closest
+from engine.cli.errors import UsageError, closest, from_engine
 from engine.core.errors import EngineError
 
 COMMANDS = {
@@ -32,8 +32,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = _run(words)
         sys.stdout.flush()
         return code
-    except (UsageError, EngineError) as error:
+    except UsageError as error:
         print(f"error: {error}", file=sys.stderr)
+        return 2
+    except EngineError as error:
+        from engine.cli.options import OPTIONS
+
+        print(f"error: {from_engine(error, OPTIONS)}", file=sys.stderr)
         return 2
     except BrokenPipeError:
         # The reader has gone, e.g. `| head`. Python would complain once more when it flushes the stream at exit.
