@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from engine.config.checks import require_dropout, require_possible, require_sweep
-from engine.config.choices import ATTENTION_KERNELS, Attention, Execution, Framework, Loss, Update
+from engine.config.choices import ATTENTION_KERNELS, FRAMEWORKS, RUNTIMES, Attention, Execution, Framework, Loss, Update
 from engine.config.choices import loss as loss_by_name
 from engine.config.layout import Layout, Stage, stages
 from engine.config.optimizers import Optimizer, list_optimizers
@@ -293,6 +293,9 @@ def setup(
     if optimizer_in_backward is True and (step := accumulate if accumulate > 1 else micro_batches) > 1:
         what = "accumulate" if accumulate > 1 else "micro_batches"
         raise EngineError(f"{what} {step} is not allowed with optimizer_in_backward, which keeps no gradients")
+    if type(framework) is not str or type(runtime) is not str:
+        require_name("framework", framework, FRAMEWORKS)
+        require_name("runtime", runtime, RUNTIMES)
     fused = framework == "megatron" and runtime == "none"
     code = Framework(
         framework,  # type: ignore[arg-type]
@@ -318,7 +321,7 @@ def setup(
         cluster: Cluster | None = joined(chip, node_size, link, network, network_gbit)
     else:
         cluster = None
-        if link is not None or network_gbit is not None or network != DEFAULT_NETWORK:
+        if link is not None or network_gbit is not None or type(network) is not str or network != DEFAULT_NETWORK:
             _require_links(link, network, network_gbit)
     made = Setup(
         model=transformer,

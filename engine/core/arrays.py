@@ -14,6 +14,9 @@ from typing import Any
 
 from engine.core.errors import EngineError, require_positive, show, whole_number
 
+MOST = 10**300
+"""Whole numbers beyond are refused where a real one is asked for: they have no floating point form."""
+
 
 def _namespace(*values: Any) -> Any:
     """The array namespace of the first array among `values`, or None when all are plain numbers."""
@@ -78,11 +81,13 @@ def whole_numbers(what: str, value: Any) -> Any:
 
 def require_number(what: str, value: Any) -> None:
     """Raise `EngineError` unless `value` is a plain number or an array of numbers: no text, no truth, no Decimal."""
-    if type(value) is float or type(value) is int:
+    if type(value) is float:
         return
     kind = value.dtype.kind if hasattr(value, "dtype") else ""
     if isinstance(value, bool) or not (isinstance(value, float | int) or kind in ("f", "i", "u")):
         raise EngineError(f"{what} {show(value)} is not allowed; it must be a number")
+    if isinstance(value, int) and abs(value) > MOST:
+        raise EngineError(f"{what} {show(value)} is not allowed; it must be finite and at most 1e300")
     if 0 in getattr(value, "shape", ()):
         raise EngineError(f"{what} {show(value)} is not allowed; an array must not be empty")
 

@@ -13,6 +13,9 @@ from engine.hardware.links import Link, list_links
 from engine.hardware.links import link as link_by_name
 from engine.hardware.protocols import ring_gather
 
+FASTEST = 10**6
+"""Gbit/s beyond which a network's rate is taken for a slip."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
@@ -141,6 +144,8 @@ def network_link(name: object, gbit: Any = None) -> Link:
         raise EngineError(f"network_gbit {show(gbit)} is not allowed; it must be one number, not an array")
     require_above_zero("network_gbit", gbit)
     rate = float(gbit)
+    if rate > FASTEST:
+        raise EngineError(f"network_gbit {show(gbit)} is not allowed; it must be at most {FASTEST}")
     return replace(
         between,
         name=f"{between.name} at {rate:g} Gb/s",
