@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from engine.answers.assumptions import assumptions, hourly_price
 from engine.answers.expected import Expected, expected, features
 from engine.calibration import Features
-from engine.config.checks import require_sequence
+from engine.config.checks import require_sequence, require_sweep, require_timed
 from engine.config.setup import Setup, as_setup, stage_sections
-from engine.core.arrays import numbers
-from engine.core.errors import require_positive
+from engine.core.arrays import numbers, whole_numbers
+from engine.core.errors import EngineError
 from engine.core.sizes import Size
 from engine.core.units import Bytes, Count, Dollars, Flops, Joules, PerSecond, Ratio, Seconds, Watts
 from engine.economics.cost import dollars_per_billion_tokens, joules_per_token
@@ -181,8 +181,13 @@ class EstimatePlan:
         c = self.setup
         batch = c.batch if batch is None else batch
         sequence = c.sequence if sequence is None else sequence
-        require_positive("batch", batch)
+        if type(batch) is not int or batch < 1:
+            batch = whole_numbers("batch", batch)
+        if type(sequence) is not int:
+            sequence = whole_numbers("sequence", sequence)
         require_sequence(c.model, sequence)
+        if hasattr(batch, "shape") or hasattr(sequence, "shape"):
+            self._require_sweep(batch, sequence)
         time = self.step(batch, sequence)
         total = time.total
         micro_batches = c.micro_batches * c.replicas
@@ -202,6 +207,15 @@ class EstimatePlan:
             self.about,
         )
 
+    def _require_sweep(self, batch: Any, sequence: Any) -> None:
+        c = self.setup
+        if c.cluster is not None:
+            raise EngineError(
+                f"arrays are not allowed with {c.devices} devices; allowed: whole numbers, one call for each, or "
+                "prepare(setup) of one device, step_time and training_memory"
+            )
+        require_sweep(c, batch, sequence)
+
     def ledger(self, batch: Count, sequence: Count) -> MemoryLedger:
         """The named tensors of the busiest device."""
         ledgers = [MemoryLedger(plan, batch, sequence) for plan in self.memory]
@@ -209,13 +223,22 @@ class EstimatePlan:
 
 
 def prepare(c: Setup) -> EstimatePlan:
-    """A configuration made ready for repeated evaluation, at other batches and sequences too."""
+    """A configuration made ready for repeated evaluation, at other batches and sequences too.
+
+    What comes back is called with a batch and a sequence; on one device NumPy arrays do, a sweep in one call:
+
+        >>> from engine import setup
+        >>> plan = prepare(setup("gpt2", "h200"))
+        >>> [plan(batch).fits for batch in (8, 512)]
+        [True, False]
+    """
     return _prepare(c)
 
 
 @lru_cache(maxsize=1024)
 def _prepare(c: Setup) -> EstimatePlan:
     whole = c.whole
+    require_timed(c.chip)
     parts = stage_sections(whole, whole.stages[0])
     model_flops, hardware_flops = operation_sizes(parts, c.checkpointing)
     price = hourly_price(c.chip)
@@ -233,7 +256,7 @@ def _prepare(c: Setup) -> EstimatePlan:
 
 
 def estimate(asked: Setup | str | Transformer | None = None, *words: Any, **choices: Any) -> Estimate:
-    """Everything about one configuration.
+    """Everything about one configuration. For many batches or sequences use `prepare`, which takes arrays too.
 
     Args:
         asked: A setup, or a model with which the words of one begin (see `engine.config.setup.setup`).

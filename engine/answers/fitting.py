@@ -13,7 +13,7 @@ from typing import Any
 
 from engine.answers.changes import CHUNKS, SCALES, Change, allowed, changes, more_devices
 from engine.answers.cheapest import SPARE, Search, apply, seconds_per_token
-from engine.config.setup import Setup, as_setup
+from engine.config.setup import Setup, as_setup, require_no_arrays
 from engine.core.units import Bytes, Count, Ratio
 from engine.memory.ledger import training_memory
 from engine.models.transformer import Transformer
@@ -102,6 +102,7 @@ def fit(asked: Setup | str | Transformer | None = None, *words: Any, **choices: 
         EngineError: An unknown name, a value out of range, or choices that exclude each other.
     """
     c = as_setup(asked, *words, **choices)
+    require_no_arrays(c)
     options = changes(c)
     single = sorted((_try(c, change) for change in _shown(c, options)), key=lambda t: (not t.fits, t.slowdown))
     total = device_total(c)

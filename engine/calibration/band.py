@@ -45,7 +45,7 @@ def calibrate(kind: str, value: float, features: Features) -> Calibrated:
 
     Source: `coefficients.toml`, fitted by `tools.accuracy.calibrate` to the rows of `tools/accuracy/data`.
     """
-    if not value >= 0:
+    if not (value.min() if hasattr(value, "min") else value) >= 0:
         raise ValueError(f"value is {value}, allowed: 0 or more")
     expected, low, high, runs, sources = _factors(kind, features)
     return Calibrated(value * expected, value * low, value * high, runs, sources)

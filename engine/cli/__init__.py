@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from engine.cli.errors import UsageError, closest, quoted
+from engine.cli.errors import UsageError, closest, from_engine, quoted
 from engine.core.errors import EngineError
 
 COMMANDS = {
@@ -35,8 +35,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _run(words)
         finally:  # also behind --help, which leaves by an exception
             sys.stdout.flush()
-    except (UsageError, EngineError) as error:
+    except UsageError as error:
         print(f"error: {error}", file=sys.stderr)
+        return 2
+    except EngineError as error:
+        from engine.cli.options import OPTIONS
+
+        print(f"error: {from_engine(error, OPTIONS)}", file=sys.stderr)
         return 2
     except BrokenPipeError:
         # The reader has gone, e.g. `| head`. Python would complain once more when it flushes the stream at exit.

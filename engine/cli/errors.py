@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from engine.core.errors import EngineError
+from engine.core.errors import closest as closest
 
 FLAGS = {"data": "--dp", "node": "--node-size", "pipeline": "--pp", "sequence": "--seq", "tensor": "--tp"}
 """What the engine's messages call an option, where it is not the option's own name."""
@@ -18,7 +19,7 @@ OTHER_WORDS = {
 LONGEST = 60
 """Characters of what somebody typed that are repeated."""
 
-_GROUPS = re.compile(r"\b(data|pipeline|tensor)(?= (?:\d|of|above))")
+_GROUPS = re.compile(r"\b(data|dp|pipeline|pp|tensor|tp)(?= (?:\d|of|above))")
 _ARGUMENTS = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
 
 
@@ -29,18 +30,6 @@ class UsageError(Exception):
 def quoted(text: str) -> str:
     """What somebody typed, in quotes, and cut where it is long."""
     return repr(text if len(text) <= LONGEST else text[:LONGEST] + "...")
-
-
-def closest(name: str, known: Iterable[str]) -> str:
-    """`", did you mean x?"` for the most similar known name, or nothing when none is similar."""
-    from difflib import get_close_matches
-
-    if not name or len(name) > LONGEST:
-        return ""
-    names = list(known)
-    longer = [known for known in names if len(name) > 2 and known.startswith(name.lower())]
-    found = longer[:1] or get_close_matches(name.lower(), names, n=1, cutoff=0.5)
-    return f", did you mean {found[0]}?" if found else ""
 
 
 def closest_flag(word: str, known: Iterable[str]) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from engine.core.errors import EngineError, require_positive
+from engine.core.arrays import require_number
+from engine.core.errors import EngineError, require_positive, show
 from engine.core.units import Count
 from engine.hardware.accelerators import Accelerator
 from engine.models.transformer import Transformer
@@ -26,9 +27,7 @@ def require_possible(c: Setup) -> None:
         EngineError: The first pair of choices that does.
     """
     require_sequence(c.model, c.sequence)
-    if not 0 <= c.dropout < 1:
-        raise EngineError(f"dropout {c.dropout!r} is not allowed; it must be at least 0 and below 1")
-    if c.framework.backend == "cuda":
+    if c.framework.backend == "cuda" and can_be_timed(c.chip):
         require_formats(c.chip, c.precision)
     if (generation := c.attention.generation) > 2 and c.chip.fused_attention(f"flash-{generation}") is None:
         raise EngineError(f"attention_generation {generation} is not allowed on {c.chip.name}; allowed: 1, 2")
@@ -48,7 +47,7 @@ def require_possible(c: Setup) -> None:
         raise EngineError("accumulation 'fused' is not allowed here; allowed: framework megatron with runtime none")
     shortest = c.sequence.min() if hasattr(c.sequence, "min") else c.sequence
     if c.loss.chunks > shortest:
-        raise EngineError(f"loss 'chunked:{c.loss.chunks}' is not allowed; a sequence of {c.sequence} has fewer tokens")
+        raise EngineError(f"loss 'chunked:{c.loss.chunks}' is not allowed; a sequence of {shortest} has fewer tokens")
     if c.layout.zero and c.layout.data == 1:
         raise EngineError(f"zero {c.layout.zero} is not allowed with data 1; allowed: 0, or data of at least 2")
     if c.update.in_backward and c.micro_batches > 1:
@@ -64,6 +63,29 @@ def require_possible(c: Setup) -> None:
         raise EngineError(f"node_size {n} is not allowed with tensor {c.layout.tensor}; one must divide the other")
 
 
+def require_dropout(dropout: object) -> None:
+    """Refuse a probability of dropout that is none, or one that drops everything."""
+    require_number("dropout", dropout)
+    if getattr(dropout, "shape", ()) or not 0 <= dropout < 1:  # type: ignore[operator]
+        raise EngineError(f"dropout {show(dropout)} is not allowed; it must be at least 0 and below 1")
+
+
+def require_sweep(c: Setup, batch: Any, sequence: Any) -> None:
+    """Refuse arrays that do not go together, or with which 64 bits would not hold a step's operations."""
+    try:
+        _ = batch + sequence
+    except ValueError:
+        shapes = " and ".join(str(getattr(value, "shape", ())) for value in (batch, sequence))
+        raise EngineError(f"batch and sequence of shapes {shapes} are not allowed; they must broadcast") from None
+    most, longest = (int(value.max()) if hasattr(value, "max") else value for value in (batch, sequence))
+    each = 6 * c.model.parameters + 12 * c.model.layers * c.model.query_width * longest
+    if 2 * each * most * longest * c.micro_batches >= 2**63:
+        raise EngineError(
+            f"batch {most} with sequence {longest} is not allowed in arrays, whose 64 bits do not hold so many "
+            "operations; allowed: smaller numbers"
+        )
+
+
 def require_sequence(model: Transformer, sequence: Count) -> None:
     """Refuse a sequence that the model's positions do not reach."""
     require_positive("sequence", sequence)
@@ -73,11 +95,24 @@ def require_sequence(model: Transformer, sequence: Count) -> None:
         raise EngineError(f"sequence {asked} is too long; {model.name} allows at most {longest}")
 
 
+def can_be_timed(chip: Accelerator) -> bool:
+    """Whether the rate of fp32 is on record, in which everything but matrix products is computed."""
+    return any(peak.dtype == "fp32" and peak.accumulate == "fp32" for peak in chip.peaks)
+
+
+def require_timed(chip: Accelerator) -> None:
+    """Refuse questions for the time of a chip whose fp32 rate nobody published."""
+    if not can_be_timed(chip):
+        raise EngineError(
+            f"gpu {chip.name!r} cannot be timed: no fp32 rate of it is published; training_memory and fits work; "
+            "allowed for time: any other, such as a100-80, h100-sxm, h200"
+        )
+
+
 def require_formats(chip: Accelerator, precision: Precision) -> None:
     """Refuse a chip that lacks the format of the products, or the fp32 in which everything else is computed."""
+    require_timed(chip)
     formats = {peak.dtype for peak in chip.peaks if peak.accumulate == "fp32"}
-    if "fp32" not in formats:
-        raise EngineError(f"gpu {chip.name!r} cannot be timed: no fp32 rate of it is published")
     for name in dict.fromkeys((precision.compute.name, precision.product_format)):
         if name not in formats:
             raise EngineError(

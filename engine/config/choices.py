@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from engine.core.errors import EngineError, one_of, require_at_least_zero, require_positive
+from engine.core.errors import EngineError, require_bool, require_name, show, whole_number
 from engine.core.units import Count
 from engine.graph.backends import Backend, BackendName
 from engine.graph.backends import backend as backend_by_name
@@ -25,6 +25,7 @@ OFFLOADS = ("none", "optimizer", "gradients")
 FRAMEWORKS = ("torch", "megatron")
 EXECUTIONS = ("eager", "compiled")
 RUNTIMES = ("none", "deepspeed")
+BACKENDS = ("cuda", "cpu")
 ACCUMULATIONS = ("fused", "separate")
 RMS_NORMS = ("fused", "separate")
 
@@ -43,10 +44,11 @@ class Attention:
     generation: Count = 2
 
     def __post_init__(self) -> None:
-        if self.kernel not in ATTENTION_KERNELS:
-            raise one_of("attention", self.kernel, ATTENTION_KERNELS)
+        require_name("attention", self.kernel, ATTENTION_KERNELS)
+        if type(self.generation) is not int:
+            object.__setattr__(self, "generation", whole_number("attention_generation", self.generation))
         if self.generation not in ATTENTION_GENERATIONS:
-            raise EngineError(f"attention_generation {self.generation!r} is unknown; allowed: 1, 2, 3, 4")
+            raise EngineError(f"attention_generation {show(self.generation)} is unknown; allowed: 1, 2, 3, 4")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +65,8 @@ class Loss:
     metrics: Count = 0
 
     def __post_init__(self) -> None:
-        require_positive("chunks", self.chunks)
-        require_at_least_zero("metrics", self.metrics)
+        for field, lowest in (("chunks", 1), ("metrics", 0)):
+            object.__setattr__(self, field, whole_number(field, getattr(self, field), lowest))
 
     @property
     def name(self) -> str:
@@ -76,12 +78,12 @@ def loss(name: str | Loss, metrics: Count = 0) -> Loss:
     """The loss written as `full` or `chunked:K`. Raises `EngineError` for anything else."""
     if isinstance(name, Loss):
         return name
-    word, colon, number = name.partition(":")
     if name == "full":
         return Loss(1, metrics)
-    if word == "chunked" and colon and number.isascii() and number.isdigit() and int(number) > 0:
+    word, colon, number = name.partition(":") if isinstance(name, str) else ("", "", "")
+    if word == "chunked" and colon and number.isascii() and number.isdigit() and len(number) < 10 and int(number) > 0:
         return Loss(int(number), metrics)
-    raise EngineError(f"loss {name!r} is unknown; allowed: full, chunked:K with K at least 1")
+    raise EngineError(f"loss {show(name)} is unknown; allowed: full, chunked:K with K at least 1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +102,9 @@ class Update:
     offload: Offload = "none"
 
     def __post_init__(self) -> None:
-        if self.offload not in OFFLOADS:
-            raise one_of("offload", self.offload, OFFLOADS)
-        if self.kind not in UPDATES:
-            raise one_of("update", self.kind, UPDATES)
+        require_name("offload", self.offload, OFFLOADS)
+        require_name("update", self.kind, UPDATES)
+        require_bool("optimizer_in_backward", self.in_backward)
         if self.in_backward and self.offload == "gradients":
             raise EngineError("offload 'gradients' is not allowed with optimizer_in_backward, which keeps no gradients")
 
@@ -132,17 +133,12 @@ class Framework:
     rms_norm: RmsNorm = "separate"
 
     def __post_init__(self) -> None:
-        if self.accumulation not in ACCUMULATIONS:
-            raise one_of("accumulation", self.accumulation, ACCUMULATIONS)
-        if self.rms_norm not in RMS_NORMS:
-            raise one_of("rms_norm", self.rms_norm, RMS_NORMS)
-        if self.name not in FRAMEWORKS:
-            raise one_of("framework", self.name, FRAMEWORKS)
-        if self.execution not in EXECUTIONS:
-            raise one_of("execution", self.execution, EXECUTIONS)
-        if self.runtime not in RUNTIMES:
-            raise one_of("runtime", self.runtime, RUNTIMES)
-        backend_by_name(self.backend)
+        require_name("accumulation", self.accumulation, ACCUMULATIONS)
+        require_name("rms_norm", self.rms_norm, RMS_NORMS)
+        require_name("framework", self.name, FRAMEWORKS)
+        require_name("execution", self.execution, EXECUTIONS)
+        require_name("runtime", self.runtime, RUNTIMES)
+        require_name("backend", self.backend, BACKENDS)
 
     @property
     def compiled(self) -> bool:

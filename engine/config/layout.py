@@ -6,12 +6,15 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from engine.core.errors import EngineError, one_of, require_positive
+from engine.core.errors import LARGEST, EngineError, require_bool, require_name, show, whole_number
 from engine.core.units import Count
 from engine.models.transformer import Transformer
 
 ZeroStage = Literal[0, 1, 2, 3]
 SCHEDULES = ("gpipe", "1f1b")
+
+_COUNTS = ("data", "tensor", "pipeline", "micro_batches", "interleave")
+_SWITCHES = ("sequence_parallel", "balanced", "overlap", "overlap_tensor")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +48,17 @@ class Layout:
     overlap_tensor: bool = False
 
     def __post_init__(self) -> None:
-        for field in ("data", "tensor", "pipeline", "micro_batches", "interleave"):
-            require_positive(field, getattr(self, field))
-        if self.zero not in (0, 1, 2, 3) or isinstance(self.zero, bool):
-            raise EngineError(f"zero {self.zero!r} is unknown; allowed: 0, 1, 2, 3")
-        if self.schedule not in SCHEDULES:
-            raise one_of("schedule", self.schedule, SCHEDULES)
+        counts = (self.data, self.tensor, self.pipeline, self.micro_batches, self.interleave)
+        for field, count in zip(_COUNTS, counts, strict=True):
+            if type(count) is not int or not 0 < count <= LARGEST:
+                object.__setattr__(self, field, whole_number(field, count))
+        if type(self.zero) is not int or not 0 <= self.zero <= 3:
+            object.__setattr__(self, "zero", _zero(self.zero))
+        require_name("schedule", self.schedule, SCHEDULES)
+        switches = (self.sequence_parallel, self.balanced, self.overlap, self.overlap_tensor)
+        for field, on in zip(_SWITCHES, switches, strict=True):
+            if on is not True and on is not False:
+                require_bool(field, on)
         if self.sequence_parallel and self.tensor == 1:
             raise EngineError("sequence_parallel True is not allowed with tensor 1; allowed: tensor of at least 2")
         if self.interleave > 1 and (self.pipeline == 1 or self.schedule == "gpipe"):
@@ -67,6 +75,13 @@ class Layout:
     def sequence_shards(self) -> Count:
         """Ways in which norms and residuals are divided along the sequence."""
         return self.tensor if self.sequence_parallel else 1
+
+
+def _zero(stage: object) -> int:
+    try:
+        return whole_number("zero", stage, 0, 3)
+    except EngineError:
+        raise EngineError(f"zero {show(stage)} is unknown; allowed: 0, 1, 2, 3") from None
 
 
 @lru_cache(maxsize=256)
@@ -129,7 +144,12 @@ def stages(model: Transformer, layout: Layout) -> tuple[Stage, ...]:
     # Balanced stages have as many slots each; the first and the last fill one with what is not a block.
     slots = model.layers + 2 * layout.balanced
     if p * layout.interleave > slots:
-        raise EngineError(f"pipeline {p * layout.interleave} is not allowed; {model.name} has {model.layers} blocks")
+        if layout.interleave > 1:
+            raise EngineError(
+                f"interleave {layout.interleave} is not allowed; pipeline {p} x interleave is more than the "
+                f"{model.layers} blocks of {model.name}"
+            )
+        raise EngineError(f"pipeline {p} is not allowed; {model.name} has {model.layers} blocks")
     if p == 1:
         return (Stage(shard, model.layers, model.layers, 1, first=True, last=True),)
     if layout.interleave > 1:

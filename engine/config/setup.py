@@ -6,23 +6,25 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from engine.config.checks import require_possible
-from engine.config.choices import Attention, Execution, Framework, Loss, Update
+from engine.config.checks import require_dropout, require_possible, require_sweep
+from engine.config.choices import ATTENTION_KERNELS, FRAMEWORKS, RUNTIMES, Attention, Execution, Framework, Loss, Update
 from engine.config.choices import loss as loss_by_name
 from engine.config.layout import Layout, Stage, stages
-from engine.config.optimizers import Optimizer
+from engine.config.optimizers import Optimizer, list_optimizers
 from engine.config.optimizers import optimizer as optimizer_by_name
-from engine.core.errors import EngineError, require_positive
+from engine.config.words import in_words, require_text
+from engine.core.arrays import whole_numbers
+from engine.core.errors import LARGEST, EngineError, require_name, show, whole_number
 from engine.core.units import Count, Ratio
 from engine.graph.blocks import sections
 from engine.graph.checkpointing import Checkpointing
 from engine.graph.checkpointing import checkpointing as checkpointing_by_name
 from engine.graph.ir import Section
-from engine.hardware.accelerators import Accelerator
+from engine.hardware.accelerators import Accelerator, list_accelerators
 from engine.hardware.accelerators import accelerator as accelerator_by_name
-from engine.models.transformer import Transformer
+from engine.models.transformer import Transformer, list_models
 from engine.models.transformer import model as model_by_name
-from engine.numerics.precision import Precision
+from engine.numerics.precision import Precision, list_precisions
 from engine.numerics.precision import precision as precision_by_name
 
 if TYPE_CHECKING:  # A single device needs neither, and starts sooner without.
@@ -31,6 +33,8 @@ if TYPE_CHECKING:  # A single device needs neither, and starts sooner without.
 
 DEFAULT_GPU = "h100-sxm"
 """The accelerator of a question that names none."""
+DEFAULT_NETWORK = "infiniband-ndr"
+"""The link between nodes of a question that names none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,7 @@ class Setup:
     @cached_property
     def _hash(self) -> int:
         # A setup is the key of several caches; the generated hash would walk all its parts each time.
+        require_no_arrays(self)
         named = (self.model, self.chip.name, self.precision.name, self.optimizer.name)
         chosen = (self.attention, self.dropout, self.checkpointing, self.loss, self.update, self.framework)
         return hash((named, chosen, self.data, self.layout))
@@ -176,6 +181,7 @@ def _holds(stage: Stage, part: Section) -> bool:
     return part.name == "block" or (stage.first if part.name == "embedding" else stage.last)
 
 
+@in_words
 def setup(
     model: str | Transformer,
     gpu: str | Accelerator = DEFAULT_GPU,
@@ -213,10 +219,13 @@ def setup(
     overlap_tensor: bool = False,
     node_size: Count = 8,
     link: str | None = None,
-    network: str = "infiniband-ndr",
+    network: str = DEFAULT_NETWORK,
     network_gbit: float | None = None,
 ) -> Setup:
     """A setup from names. The arguments are those of the command line.
+
+    To ask for many batches or sequences, prepare a setup once and call what comes back, on one device with NumPy
+    arrays too: `engine.answers.prepare(setup("gpt2"))(batch, sequence)`.
 
     Args:
         model: A name from `list_models()` or a `Transformer`.
@@ -260,18 +269,42 @@ def setup(
     Raises:
         EngineError: An unknown name, a value out of range, or choices that exclude each other.
     """
+    if type(model) is not Transformer:
+        require_text("model", model, list_models, Transformer)
+    if type(gpu) is not Accelerator:
+        require_text("gpu", gpu, list_accelerators, Accelerator)
     transformer = model_by_name(model) if isinstance(model, str) else model
     chip = accelerator_by_name(gpu) if isinstance(gpu, str) else gpu
-    for what, value in (("batch", batch), ("accumulate", accumulate), ("micro_batches", micro_batches)):
-        require_positive(what, value)
-    require_positive("node_size", node_size)
+    if type(batch) is not int or not 0 < batch <= LARGEST:
+        batch = whole_numbers("batch", batch)
+    if sequence is None:
+        sequence = transformer.max_seq
+    elif type(sequence) is not int:
+        sequence = whole_numbers("sequence", sequence)
+    accumulate, micro_batches = whole_number("accumulate", accumulate), whole_number("micro_batches", micro_batches)
+    node_size = whole_number("node_size", node_size)
+    if dropout.__class__ is not float or dropout:
+        require_dropout(dropout)
+    require_text("optimizer", optimizer, list_optimizers, Optimizer)
+    require_text("checkpointing", checkpointing, _checkpointing_policies, Checkpointing)
+    require_text("loss", loss, _losses, Loss)
+    if precision is not None:
+        require_text("precision", precision, list_precisions, Precision)
+    if not isinstance(attention, str | Attention):
+        require_name("attention", attention, ATTENTION_KERNELS)
+    if optimizer_in_backward is True and (step := accumulate if accumulate > 1 else micro_batches) > 1:
+        what = "accumulate" if accumulate > 1 else "micro_batches"
+        raise EngineError(f"{what} {step} is not allowed with optimizer_in_backward, which keeps no gradients")
+    if type(framework) is not str or type(runtime) is not str:
+        require_name("framework", framework, FRAMEWORKS)
+        require_name("runtime", runtime, RUNTIMES)
     fused = framework == "megatron" and runtime == "none"
     code = Framework(
         framework,  # type: ignore[arg-type]
-        execution or _execution(framework),  # type: ignore[arg-type]
+        _execution(framework) if execution is None else execution,  # type: ignore[arg-type]
         runtime,  # type: ignore[arg-type]
         backend,  # type: ignore[arg-type]
-        accumulation or ("fused" if fused else "separate"),  # type: ignore[arg-type]
+        ("fused" if fused else "separate") if accumulation is None else accumulation,  # type: ignore[arg-type]
         rms_norm,  # type: ignore[arg-type]
     )
     layout = Layout(
@@ -287,22 +320,30 @@ def setup(
         overlap=overlap,
         overlap_tensor=overlap_tensor,
     )
+    if layout.devices > 1:
+        cluster: Cluster | None = joined(chip, node_size, link, network, network_gbit)
+    else:
+        cluster = None
+        if link is not None or network_gbit is not None or type(network) is not str or network != DEFAULT_NETWORK:
+            _require_links(link, network, network_gbit)
     made = Setup(
         model=transformer,
         chip=chip,
-        data=DataShape(batch, transformer.max_seq if sequence is None else sequence),
-        precision=precision_by_name(precision or default_precision(chip, code)),
+        data=DataShape(batch, sequence),
+        precision=precision_by_name(default_precision(chip, code) if precision is None else precision),
         optimizer=optimizer_by_name(optimizer),
         attention=Attention(attention, attention_generation) if isinstance(attention, str) else attention,  # type: ignore[arg-type]
         dropout=dropout,
         checkpointing=checkpointing_by_name(checkpointing),
         loss=loss_by_name(loss, metrics),
-        update=Update(update or _update(code), optimizer_in_backward, offload),  # type: ignore[arg-type]
+        update=Update(_update(code) if update is None else update, optimizer_in_backward, offload),  # type: ignore[arg-type]
         framework=code,
         layout=layout,
-        cluster=joined(chip, node_size, link, network, network_gbit) if layout.devices > 1 else None,
+        cluster=cluster,
     )
     require_possible(made)
+    if hasattr(batch, "shape") or hasattr(sequence, "shape"):
+        require_sweep(made, batch, sequence)
     return made
 
 
@@ -317,7 +358,7 @@ def as_setup(asked: Setup | str | Transformer | None, *words: Any, **choices: An
     if not isinstance(asked, Setup):
         return setup(*(() if asked is None else (asked,)), *words, **choices)
     if words or choices:
-        given = ", ".join(map(repr, (*words, *choices)))
+        given = ", ".join(map(show, (*words, *choices)))
         raise EngineError(f"{given} is not allowed beside a Setup; allowed: a Setup alone, or the words of one")
     return asked
 
@@ -329,6 +370,32 @@ def joined(
     from engine.hardware.cluster import cluster
 
     return cluster(chip, node_size=node_size, inside=link, network=network, network_gbit=network_gbit)
+
+
+def require_no_arrays(c: Setup) -> None:
+    """Refuse a setup whose batch or sequence is an array, for questions that have one answer."""
+    for what, value in (("batch", c.data.batch), ("sequence", c.data.sequence)):
+        if hasattr(value, "shape"):
+            raise EngineError(
+                f"{what} {show(value)} is not allowed here; arrays are allowed in step_time, in training_memory and in "
+                "prepare(setup)(batch, sequence) of one device"
+            )
+
+
+def _require_links(link: object, network: object, network_gbit: object) -> None:
+    from engine.hardware.cluster import inside_link, network_link
+
+    if link is not None:
+        inside_link(link)
+    network_link(network, network_gbit)
+
+
+def _checkpointing_policies() -> tuple[str, ...]:
+    return "none", "selective", "full", "every:K"
+
+
+def _losses() -> tuple[str, ...]:
+    return "full", "chunked:K"
 
 
 def default_precision(chip: Accelerator, framework: Framework | None = None) -> str:

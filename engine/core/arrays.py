@@ -12,7 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from engine.core.errors import EngineError
+from engine.core.errors import EngineError, require_positive, show, whole_number
+
+MOST = 10**300
+"""Whole numbers beyond are refused where a real one is asked for: they have no floating point form."""
 
 
 def _namespace(*values: Any) -> Any:
@@ -61,6 +64,32 @@ def as_floats(value: Any) -> Any:
     """An array of whole numbers as one of floats, which long formulas are faster on; plain numbers as they are."""
     namespace = _namespace(value)
     return value if namespace is None else namespace.astype(value, namespace.float64)
+
+
+def whole_numbers(what: str, value: Any) -> Any:
+    """A whole number as Python's own, or an array of them in 64 bits: products of narrower ones would overflow.
+
+    Raises:
+        EngineError: Something else, below one, or too large.
+    """
+    if not getattr(value, "shape", ()):
+        return whole_number(what, value)
+    require_positive(what, value)
+    namespace = _namespace(value)
+    return value if namespace is None else namespace.astype(value, namespace.int64)
+
+
+def require_number(what: str, value: Any) -> None:
+    """Raise `EngineError` unless `value` is a plain number or an array of numbers: no text, no truth, no Decimal."""
+    if type(value) is float:
+        return
+    kind = value.dtype.kind if hasattr(value, "dtype") else ""
+    if isinstance(value, bool) or not (isinstance(value, float | int) or kind in ("f", "i", "u")):
+        raise EngineError(f"{what} {show(value)} is not allowed; it must be a number")
+    if isinstance(value, int) and abs(value) > MOST:
+        raise EngineError(f"{what} {show(value)} is not allowed; it must be finite and at most 1e300")
+    if 0 in getattr(value, "shape", ()):
+        raise EngineError(f"{what} {show(value)} is not allowed; an array must not be empty")
 
 
 def maximum(a: float, b: float) -> float:
@@ -113,23 +142,26 @@ def where(condition: bool, if_true: float, if_false: float) -> float:
 
 def require_at_least(what: str, value: float, lowest: float) -> None:
     """Raise `EngineError` unless the number, or every element of the array, is finite and at least `lowest`."""
+    require_number(what, value)
     smallest = value.min() if hasattr(value, "min") else value
     largest = value.max() if hasattr(value, "max") else value
     if not (smallest >= lowest and largest < math.inf):
-        raise EngineError(f"{what} {value!r} is not allowed; it must be a finite number of at least {lowest:g}")
+        raise EngineError(f"{what} {show(value)} is not allowed; it must be a finite number of at least {lowest:g}")
 
 
 def require_above_zero(what: str, value: float) -> None:
     """Raise `EngineError` unless the number, or every element of the array, is finite and above zero."""
+    require_number(what, value)
     smallest = value.min() if hasattr(value, "min") else value
     largest = value.max() if hasattr(value, "max") else value
     if not (smallest > 0 and largest < math.inf):
-        raise EngineError(f"{what} {value!r} is not allowed; it must be a finite number above 0")
+        raise EngineError(f"{what} {show(value)} is not allowed; it must be a finite number above 0")
 
 
 def require_fraction(what: str, value: float) -> None:
     """Raise `EngineError` unless the number, or every element of the array, lies between 0 and 1."""
+    require_number(what, value)
     smallest = value.min() if hasattr(value, "min") else value
     largest = value.max() if hasattr(value, "max") else value
     if not (smallest >= 0 and largest <= 1):
-        raise EngineError(f"{what} {value!r} is not allowed; it must be between 0 and 1")
+        raise EngineError(f"{what} {show(value)} is not allowed; it must be between 0 and 1")

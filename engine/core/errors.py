@@ -1,28 +1,99 @@
-"""The one exception of the engine: bad input, said in one line."""
+"""The one exception of the engine: bad input, said in one line. And the checks of single values that raise it."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
+from typing import Any
+
+LONGEST_VALUE = 60
+"""Characters of a value that a message shows."""
+LARGEST = 10**9
+"""The largest count that a setup takes: nothing that is trained has more of anything that is counted there."""
+LARGEST_ELEMENT = 2**40
+"""The largest count that any formula takes: products of a few such, in an array, would silently be wrong."""
 
 
 class EngineError(ValueError):
     """Bad input. The message is one line: what was asked, which value was given, what is allowed."""
 
 
+def show(value: object) -> str:
+    """A value as messages show it: in one line, cut when it is long."""
+    try:
+        text = " ".join(repr(value).split(None))
+    except Exception:  # a number of thousands of digits, or an object that cannot say what it is
+        text = f"of type {type(value).__name__}"
+    return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 3] + "..."
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """`", did you mean x?"` for the most similar known name, or nothing when none is similar."""
+    from difflib import get_close_matches
+
+    if not name:
+        return ""
+    names, asked = list(known), name[:LONGEST_VALUE].lower()
+    longer = [known for known in names if len(asked) > 2 and known.startswith(asked)]
+    found = longer[:1] or get_close_matches(asked, names, n=1, cutoff=0.5)
+    return f", did you mean {found[0]}?" if found else ""
+
+
 def one_of(what: str, value: object, allowed: Iterable[str]) -> EngineError:
     """An error for a name that is not among `allowed`; `what` is the thing named, e.g. `"optimizer"`."""
-    return EngineError(f"{what} {value!r} is unknown; allowed: {', '.join(allowed)}")
+    names = tuple(allowed)
+    meant = closest(value, names) if isinstance(value, str) else ""
+    return EngineError(f"{what} {show(value)} is unknown{meant}; allowed: {', '.join(names)}")
 
 
-def require_positive(what: str, value: int) -> None:
+def require_name(what: str, value: object, allowed: Iterable[str]) -> None:
+    """Raise `EngineError` unless `value` is one of the names."""
+    if not isinstance(value, str) or value not in allowed:
+        raise one_of(what, value, allowed)
+
+
+def require_bool(what: str, value: object) -> None:
+    """Raise `EngineError` unless `value` is True or False: a text such as `"no"` would count as true."""
+    if value is not True and value is not False:
+        raise EngineError(f"{what} {show(value)} is not allowed; it must be True or False")
+
+
+def whole_number(what: str, value: Any, lowest: int = 1, highest: int = LARGEST) -> int:
+    """A whole number as Python's own, whatever kind it came as (NumPy's, for one).
+
+    Raises:
+        EngineError: It is none, or out of range.
+    """
+    if type(value) is int and lowest <= value <= highest:
+        return value
+    number = None
+    if not isinstance(value, bool):
+        try:
+            number = operator.index(value)
+        except (TypeError, ValueError):
+            number = None
+    if number is None or number < lowest:
+        raise EngineError(f"{what} {show(value)} is not allowed; it must be a whole number of at least {lowest}")
+    if number > highest:
+        raise EngineError(f"{what} {show(value)} is not allowed; it must be a whole number of at most {highest}")
+    return number
+
+
+def require_positive(what: str, value: Any) -> None:
     """Raise `EngineError` unless every `value` is a whole number of at least one (a scalar or a NumPy array)."""
-    lowest = value.min() if hasattr(value, "min") else value
-    whole = value.dtype.kind in "iu" if hasattr(value, "dtype") else isinstance(value, int)
-    if not whole or isinstance(value, bool) or lowest < 1:
-        raise EngineError(f"{what} {value!r} is not allowed; it must be a whole number of at least 1")
+    if type(value) is int and 0 < value <= LARGEST_ELEMENT:
+        return
+    if not getattr(value, "shape", ()):
+        whole_number(what, value, highest=LARGEST_ELEMENT)
+        return
+    if 0 in value.shape:
+        raise EngineError(f"{what} {show(value)} is not allowed; an array must not be empty")
+    if value.dtype.kind not in "iu" or value.min() < 1:
+        raise EngineError(f"{what} {show(value)} is not allowed; it must be a whole number of at least 1")
+    if value.max() > LARGEST_ELEMENT:
+        raise EngineError(f"{what} {show(value)} is not allowed; it must be a whole number of at most 2**40")
 
 
-def require_at_least_zero(what: str, value: int) -> None:
+def require_at_least_zero(what: str, value: Any) -> None:
     """Raise `EngineError` unless `value` is a whole number of at least zero."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise EngineError(f"{what} {value!r} is not allowed; it must be a whole number of at least 0")
+    whole_number(what, value, 0)

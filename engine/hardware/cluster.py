@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from engine.core.arrays import require_above_zero
-from engine.core.errors import EngineError, require_positive
+from engine.core.errors import EngineError, one_of, require_positive, show
 from engine.core.units import BytesPerSecond, Count, Seconds, Traffic
 from engine.hardware.accelerators import Accelerator
 from engine.hardware.links import Link, list_links
 from engine.hardware.links import link as link_by_name
 from engine.hardware.protocols import ring_gather
+
+FASTEST = 10**6
+"""Gbit/s beyond which a network's rate is taken for a slip."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,7 @@ class Cluster:
     network: Link
 
     def __post_init__(self) -> None:
-        require_positive("node size", self.node_size)
+        require_positive("node_size", self.node_size)
 
     def bandwidth(self, *, within_node: bool) -> BytesPerSecond:
         """One-way bytes per second that a device reaches."""
@@ -112,21 +116,45 @@ def cluster(
         if not chip.links:
             raise EngineError(f"{chip.name} has no link to other devices; allowed: a link given by name")
         inside = chip.links[0]
-    between = link_by_name(network)
+    return Cluster(chip, node_size, inside_link(inside), network_link(network, network_gbit))
+
+
+def inside_link(name: object) -> Link:
+    """The link called `name`. Raises `EngineError` for an unknown one."""
+    if not isinstance(name, str) or name not in list_links():
+        raise one_of("link", name, list_links())
+    return link_by_name(name)
+
+
+def network_link(name: object, gbit: Any = None) -> Link:
+    """The network called `name`, with `gbit` Gbit/s for each device where that is given.
+
+    Raises:
+        EngineError: An unknown name, a link that joins something else, or a rate that is none.
+    """
+    if not isinstance(name, str) or name not in list_links():
+        raise one_of("network", name, _networks())
+    between = link_by_name(name)
     if between.scope != "network":
-        raise EngineError(f"network {network!r} is not allowed: it joins devices inside a node; allowed: {_networks()}")
-    if network_gbit is not None:
-        require_above_zero("network_gbit", network_gbit)
-        between = replace(
-            between,
-            name=f"{between.name} at {network_gbit:g} Gb/s",
-            title=f"{between.title}, {network_gbit:g} Gb/s a device",
-            bandwidth=network_gbit * 1e9 / 8,
-            measured=None,
-            collective=None,
-        )
-    return Cluster(chip, node_size, link_by_name(inside), between)
+        networks = ", ".join(_networks())
+        raise EngineError(f"network {name!r} is not allowed: it joins devices inside a node; allowed: {networks}")
+    if gbit is None:
+        return between
+    if hasattr(gbit, "shape") and gbit.shape:
+        raise EngineError(f"network_gbit {show(gbit)} is not allowed; it must be one number, not an array")
+    require_above_zero("network_gbit", gbit)
+    rate = float(gbit)
+    if rate > FASTEST:
+        raise EngineError(f"network_gbit {show(gbit)} is not allowed; it must be at most {FASTEST}")
+    return replace(
+        between,
+        name=f"{between.name} at {rate:g} Gb/s",
+        title=f"{between.title}, {rate:g} Gb/s a device",
+        bandwidth=rate * 1e9 / 8,
+        measured=None,
+        collective=None,
+    )
 
 
-def _networks() -> str:
-    return ", ".join(name for name in list_links() if link_by_name(name).scope == "network")
+def _networks() -> tuple[str, ...]:
+    return tuple(name for name in list_links() if link_by_name(name).scope == "network")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Literal
 
-from engine.core.errors import EngineError, require_positive
+from engine.core.errors import EngineError, require_bool, require_name, show, whole_number
 from engine.core.records import Source, read_record, record_names, take_sources
 from engine.core.units import Count
 
@@ -25,6 +25,19 @@ _CHOICES = {
     "norm": ("layernorm", "rmsnorm"),
     "mlp": ("gelu", "relu", "swiglu"),
 }
+_COUNTS = {
+    "layers": 1,
+    "hidden": 1,
+    "heads": 1,
+    "vocab": 1,
+    "max_seq": 1,
+    "kv_heads": 0,
+    "head_size": 0,
+    "ffn": 0,
+    "position_offset": 0,
+}
+"""Whole numbers, and the least that each may be."""
+_SWITCHES = ("tied", "bias", "qkv_bias", "parallel", "embedding_norm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +112,17 @@ class Transformer:
     sources: tuple[Source, ...] = ()
 
     def __post_init__(self) -> None:
-        for field in ("layers", "hidden", "heads", "vocab", "max_seq"):
-            require_positive(field, getattr(self, field))
+        if not isinstance(self.name, str):
+            raise EngineError(f"name {show(self.name)} is not allowed; it must be a text")
+        for field, lowest in _COUNTS.items():
+            object.__setattr__(self, field, whole_number(field, getattr(self, field), lowest))
         for field, choices in _CHOICES.items():
-            if getattr(self, field) not in choices:
-                raise EngineError(f"{field} {getattr(self, field)!r} is unknown; allowed: {', '.join(choices)}")
+            require_name(field, getattr(self, field), choices)
+        for field in _SWITCHES:
+            require_bool(field, getattr(self, field))
         for field, default in (("kv_heads", self.heads), ("head_size", self._even_head()), ("ffn", 4 * self.hidden)):
             if getattr(self, field) == 0:
                 object.__setattr__(self, field, default)
-            require_positive(field, getattr(self, field))
         if self.heads % self.kv_heads:
             raise EngineError(f"kv_heads {self.kv_heads} is not allowed; it must divide heads {self.heads}")
 

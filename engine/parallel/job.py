@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from engine.config.layout import Stage
-from engine.config.setup import Setup, as_setup, stage_sections
+from engine.config.setup import Setup, as_setup, require_no_arrays, stage_sections
 from engine.core.arrays import maximum
 from engine.core.sizes import Size
 from engine.core.units import Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds, Traffic
@@ -173,6 +173,8 @@ def job_time(asked: Setup | str | Transformer | None = None, *words: Any, **choi
         EngineError: An unknown name, a value out of range, or choices that exclude each other.
     """
     c = as_setup(asked, *words, **choices)
+    if c.cluster is not None:
+        require_no_arrays(c)
     return job_plan(c)(c.batch, c.sequence)
 
 

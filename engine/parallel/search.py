@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from engine.config.layout import Layout
-from engine.config.setup import DataShape, Setup
-from engine.core.errors import EngineError, require_positive
+from engine.config.setup import DataShape, Setup, as_setup, require_no_arrays
+from engine.core.errors import EngineError, show, whole_number
 from engine.core.units import Bytes, Count
 from engine.graph.checkpointing import checkpointing
 from engine.hardware.cluster import cluster
@@ -19,8 +20,11 @@ from engine.parallel.tensor_parallel import divides
 CHECKPOINTING = ("none", "selective", "full")
 """Kinds of checkpointing that are tried."""
 
-MOST_FOUND = 5
-"""Configurations that a search returns at most."""
+MOST_DEVICES = 10**6
+"""Devices that a search divides at most."""
+
+IGNORED = ("batch", "checkpointing", "dp", "tp", "pp", "sequence_parallel", "zero", "micro_batches", "accumulate")
+"""Words that a search finds itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,29 +42,45 @@ class Configuration:
     device_bytes: Bytes
 
 
-def search(c: Setup, devices: Count, global_batch: Count) -> tuple[Configuration, ...]:
+def search(
+    asked: Setup | str | Transformer | None = None,
+    *words: Any,
+    devices: Count,
+    global_batch: Count,
+    keep: Count = 5,
+    **choices: Any,
+) -> tuple[Configuration, ...]:
     """The fastest configurations that fit, the fastest first.
 
     Tries every way to write `devices` as data x tensor x pipeline (tensor within a node), every power-of-two
     micro-batch, ZeRO stage and kind of checkpointing that gives exactly `global_batch` sequences per step.
 
     Args:
-        c: What is trained, and on what; its own layout, micro-batch and checkpointing are ignored.
+        asked: What is trained, and on what: a setup, whose own layout, micro-batch and checkpointing are ignored, or
+            a model with which the words of one begin (see `engine.config.setup.setup`).
+        words: Further words of a setup.
         devices: How many.
         global_batch: Sequences per optimizer step.
+        keep: Configurations that are returned at most.
+        choices: Further words of a setup, by name, except those that a search finds itself.
 
     Raises:
-        EngineError: A number below one, or nothing fits.
+        EngineError: A number below one, a word that the search finds itself, or nothing fits.
     """
-    for what, value in (("devices", devices), ("global batch", global_batch)):
-        require_positive(what, value)
+    for word in choices:
+        if word in IGNORED:
+            raise EngineError(f"{word} {show(choices[word])} is not allowed: a search finds it; leave it out")
+    c = as_setup(asked, *words, **choices)
+    require_no_arrays(c)
+    devices = whole_number("devices", devices, highest=MOST_DEVICES)
+    global_batch, keep = whole_number("global_batch", global_batch), whole_number("keep", keep)
     timed = sorted(((job_time(tried), tried) for tried in _setups(c, devices, global_batch)), key=lambda t: t[0].total)
     found: list[Configuration] = []
     for time, tried in timed:
         needed = training_memory(tried).device_total
         if needed <= c.chip.usable_bytes:
             found.append(Configuration(tried, time, needed))
-            if len(found) == MOST_FOUND:
+            if len(found) == keep:
                 break
     if not found:
         raise EngineError(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from engine.config.checks import require_timed
 from engine.config.setup import Setup, as_setup, stage_sections
 from engine.core.arrays import maximum, minimum, require_above_zero, require_at_least
 from engine.core.units import Bytes, BytesPerSecond, Count, Flops, FlopsPerByte, FlopsPerSecond, Seconds, Traffic
@@ -96,6 +97,7 @@ def step_points(
         EngineError: An unknown name, a value out of range, or choices that exclude each other.
     """
     c = as_setup(asked, *words, **choices).whole
+    require_timed(c.chip)
     phases = phase_kernels(c, stage_sections(c, c.stages[0]))
     kernels = (*phases["forward"], *phases["backward"])
     return tuple(_point(kernel, c.chip, c.batch, c.sequence) for kernel in kernels)

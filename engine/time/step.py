@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from engine.config.checks import require_sequence
+from engine.config.checks import require_sequence, require_timed
 from engine.config.layout import Stage
 from engine.config.setup import Setup, as_setup, stage_sections
 from engine.core.arrays import as_floats, maximum, numbers
@@ -258,6 +258,7 @@ def step_plan(c: Setup, stage: Stage | None = None) -> StepPlan:
 
 def step_plan_anew(c: Setup, stage: Stage) -> StepPlan:
     """The same without looking whether it was prepared before: operation list to kernels to polynomials."""
+    require_timed(c.chip)
     parts = stage_sections(c, stage)
     model_flops, hardware_flops = operation_sizes(parts, c.checkpointing)
     elements = sum(p.elements * p.count for p in stage_parameters(stage))

@@ -167,7 +167,7 @@ def test_the_chapters_count_is_under_half_of_the_exact_one() -> None:
         ({"offload": "everything"}, "offload 'everything' is unknown; allowed: none, optimizer, gradients"),
         ({"update": "slow"}, "update 'slow' is unknown; allowed: foreach, for-loop, fused"),
         ({"framework": "jax"}, "framework 'jax' is unknown; allowed: torch, megatron"),
-        ({"backend": "tpu"}, "backend 'tpu' is unknown; allowed: cuda, cpu"),
+        ({"backend": "tpu"}, "backend 'tpu' is unknown, did you mean cpu?; allowed: cuda, cpu"),
         ({"accumulate": 2, "optimizer_in_backward": True}, "accumulate 2 is not allowed with optimizer_in_backward"),
     ],
 )

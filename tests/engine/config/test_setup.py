@@ -125,23 +125,23 @@ NETWORKS = "allowed: efa-400, ethernet-10, ethernet-100, ethernet-200, ethernet-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ({"zero": 1}, "zero 1 is not allowed with data 1; allowed: 0, or data of at least 2"),
-        ({"zero": 3, "tp": 2}, "zero 3 is not allowed with data 1; allowed: 0, or data of at least 2"),
+        ({"zero": 1}, "zero 1 is not allowed with dp 1; allowed: 0, or dp of at least 2"),
+        ({"zero": 3, "tp": 2}, "zero 3 is not allowed with dp 1; allowed: 0, or dp of at least 2"),
         (
             {"pp": 4, "interleave": 2, "micro_batches": 4},
-            "interleave 2 is not allowed; pipeline 4 x interleave must divide the 12 blocks of gpt2",
+            "interleave 2 is not allowed; pp 4 x interleave must divide the 12 blocks of gpt2",
         ),
         (
             {"pp": 4, "interleave": 3, "micro_batches": 6},
-            "interleave 3 is not allowed; pipeline 4 must divide the 6 micro-batches of a step",
+            "interleave 3 is not allowed; pp 4 must divide the 6 micro-batches of a step",
         ),
         ({"loss": "chunked:1025"}, "loss 'chunked:1025' is not allowed; a sequence of 1024 has fewer tokens"),
         (
             {"loss": "chunked:17", "sequence": 16},
             "loss 'chunked:17' is not allowed; a sequence of 16 has fewer tokens",
         ),
-        ({"tp": 12}, "node_size 8 is not allowed with tensor 12; one must divide the other"),
-        ({"tp": 2, "node_size": 3}, "node_size 3 is not allowed with tensor 2; one must divide the other"),
+        ({"tp": 12}, "node_size 8 is not allowed with tp 12; one must divide the other"),
+        ({"tp": 2, "node_size": 3}, "node_size 3 is not allowed with tp 2; one must divide the other"),
         (
             {"dp": 2, "network": "nvlink-4"},
             "network 'nvlink-4' is not allowed: it joins devices inside a node; " + NETWORKS,

@@ -59,7 +59,7 @@ def test_a_v100_has_no_bf16() -> None:
 
 
 def test_an_unknown_accelerator_names_the_known_ones() -> None:
-    with pytest.raises(EngineError, match=r"^accelerator 'h900' is unknown; allowed: .*h100-sxm"):
+    with pytest.raises(EngineError, match=r"^accelerator 'h900' is unknown, did you mean h200\?; allowed: .*h100-sxm"):
         accelerator("h900")
 
 

@@ -137,8 +137,8 @@ def test_a_sweep_over_batches_is_the_scalar_answer_at_each() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"optimizer": "adamx"}, r"^optimizer 'adamx' is unknown; allowed: sgd, momentum"),
-        ({"precision": "fp12"}, r"^precision 'fp12' is unknown; allowed: fp32, amp-fp16"),
+        ({"optimizer": "adamx"}, r"^optimizer 'adamx' is unknown, did you mean adam\?; allowed: sgd, momentum"),
+        ({"precision": "fp12"}, r"^precision 'fp12' is unknown, did you mean fp32\?; allowed: fp32, amp-fp16"),
         ({"batch": 0}, r"^batch 0 is not allowed"),
         ({"batch": 1.5}, r"^batch 1.5 is not allowed"),
         ({"sequence": 1025}, r"^sequence 1025 is too long; gpt2-xl allows at most 1024"),

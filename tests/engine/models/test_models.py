@@ -70,7 +70,7 @@ def test_every_model_names_its_source_and_loads() -> None:
 
 
 def test_an_unknown_model_names_the_known_ones() -> None:
-    with pytest.raises(EngineError, match=r"^model 'gpt5' is unknown; allowed: .*gpt2-xl"):
+    with pytest.raises(EngineError, match=r"^model 'gpt5' is unknown, did you mean gpt2\?; allowed: .*gpt2-xl"):
         model("gpt5")
 
 
@@ -80,7 +80,7 @@ def test_an_unknown_model_names_the_known_ones() -> None:
         ({"layers": 0}, "layers 0"),
         ({"heads": 5}, "heads 5 is not allowed; it must divide hidden 64"),
         ({"kv_heads": 3}, "kv_heads 3 is not allowed; it must divide heads 4"),
-        ({"norm": "batchnorm"}, "norm 'batchnorm' is unknown; allowed: layernorm, rmsnorm"),
+        ({"norm": "batchnorm"}, "norm 'batchnorm' is unknown, did you mean layernorm?; allowed: layernorm, rmsnorm"),
         ({"hidden": 64.5}, "hidden 64.5"),
     ],
 )

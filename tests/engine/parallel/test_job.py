@@ -377,7 +377,9 @@ def test_utilization_of_a_job_is_the_convention_over_all_devices_peak(
 
 
 def test_search_returns_what_fits_the_fastest_first() -> None:
-    found = search(setup(Transformer("13b", 40, 5120, 40, 50304, 2048), framework="megatron"), 16, 64)
+    found = search(
+        setup(Transformer("13b", 40, 5120, 40, 50304, 2048), framework="megatron"), devices=16, global_batch=64
+    )
     times = [entry.time.total for entry in found]
     assert times == sorted(times)
     for entry in found:
@@ -390,7 +392,7 @@ def test_search_returns_what_fits_the_fastest_first() -> None:
 
 def test_search_says_when_nothing_fits() -> None:
     with pytest.raises(EngineError, match=r"gpt2-xl with a batch of 8 fits no layout of 1 rtx-4060; allowed: more"):
-        search(setup("gpt2-xl", "rtx-4060", execution="compiled"), 1, 8)
+        search(setup("gpt2-xl", "rtx-4060", execution="compiled"), devices=1, global_batch=8)
 
 
 def test_a_chip_without_links_is_no_cluster() -> None:

@@ -1,0 +1,78 @@
+"""The words of a setup as their caller writes them: which there are, and messages that name them so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from engine.core.errors import EngineError, closest, one_of, show
+
+Words = ParamSpec("Words")
+Made = TypeVar("Made")
+
+_WRITTEN = {"data": "dp", "tensor": "tp", "pipeline": "pp", "accelerator": "gpu", "chunks": "loss"}
+"""What the parts of a setup call something, and what its caller does."""
+
+LONGEST_NAME = 40
+"""Characters beyond which no text is the name of anything here."""
+
+
+def in_words(make: Callable[Words, Made]) -> Callable[Words, Made]:
+    """A function of words whose errors name them as the caller wrote them, unknown words included."""
+    code = make.__code__
+    positional = code.co_varnames[: code.co_argcount]
+    known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+    @wraps(make)
+    def call(*words: Words.args, **choices: Words.kwargs) -> Made:
+        try:
+            return make(*words, **choices)
+        except EngineError as error:
+            raise EngineError(as_written(str(error))) from None
+        except TypeError:
+            _require_known(make.__name__, positional, known, words, choices)
+            raise
+
+    return call
+
+
+def as_written(message: str) -> str:
+    """A message of a setup's parts in the words of its caller: `dp` for `data`, `gpu` for `accelerator`."""
+    import re
+
+    first, space, rest = message.partition(" ")
+    rest = re.sub(r"\b(data|pipeline|tensor)(?= (?:\d|of|above|x interleave))", lambda found: _WRITTEN[found[0]], rest)
+    return _WRITTEN.get(first, first) + space + rest
+
+
+def require_text(what: str, value: object, names: Callable[[], tuple[str, ...]], kind: type | None = None) -> None:
+    """Raise `EngineError` unless `value` is a text that can be a name, or a `kind`."""
+    if isinstance(value, str):
+        if len(value) > LONGEST_NAME:
+            raise one_of(what, value, names())
+    elif kind is None or not isinstance(value, kind):
+        besides = "" if kind is None else f", or {_article(kind.__name__)} {kind.__name__}"
+        raise EngineError(f"{what} {show(value)} is not allowed; allowed: {', '.join(names())}{besides}")
+
+
+def _article(word: str) -> str:
+    return "an" if word[0] in "AEIOU" else "a"
+
+
+def _require_known(
+    question: str, positional: tuple[str, ...], known: tuple[str, ...], words: tuple[Any, ...], choices: dict[str, Any]
+) -> None:
+    for name in choices:
+        if name not in known:
+            meant = closest(name, known).replace(", did", "; did")
+            raise EngineError(f"{question} has no word {show(name)}{meant or '; allowed: ' + ', '.join(known)}")
+    if len(words) > len(positional):
+        raise EngineError(
+            f"{show(words[len(positional)])} has no name; allowed without one: {', '.join(positional)}, in this order"
+        )
+    for name in positional[: len(words)]:
+        if name in choices:
+            raise EngineError(f"{name} is given twice: {show(choices[name])} by name, and once without; give it once")
+    if not words and positional[0] not in choices:
+        raise EngineError(f"{positional[0]} is missing; allowed: a name or an object")
