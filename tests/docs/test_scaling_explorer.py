@@ -14,7 +14,7 @@ from tests.docs.acts import drawn, fixed_colors, loaded, number, numbers, state_
 NAME = "scaling-explorer"
 NETWORKS = ("ethernet-10", "ethernet-100", "infiniband-hdr", "infiniband-ndr")
 SETTINGS = tuple(
-    product(("gpt2", "gpt2-large", "gpt2-xl"), ("a100-80", "h100-sxm"), NETWORKS, (1, 4, 8, 16), (1, 4, 16))
+    product(("gpt2", "gpt2-large", "gpt2-xl"), ("a100-80", "h100-sxm"), NETWORKS, (1, 4, 16, 32), (1, 4, 16))
 )
 CHOICES = (8, 16, 64, 256, 1024)
 

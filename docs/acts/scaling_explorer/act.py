@@ -18,7 +18,7 @@ NETWORKS = {
     "infiniband-hdr": "HDR 200",
     "infiniband-ndr": "NDR 400",
 }
-BATCHES, STEPS = (1, 4, 8, 16), (1, 4, 16)
+BATCHES, STEPS = (1, 4, 16, 32), (1, 4, 16)
 DEVICES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 CHOICES = (8, 16, 64, 256, 1024)
 

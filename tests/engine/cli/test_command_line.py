@@ -31,7 +31,7 @@ GOOD = {
     "--position": "rope", "--precision": "bf16", "--optimizer": "lion", "--attention": "standard",
     "--offload": "optimizer", "--update": "fused", "--framework": "megatron", "--attention-generation": "1",
     "--execution": "compiled", "--runtime": "deepspeed", "--schedule": "gpipe", "--network-gbit": "12.5",
-    "--accumulation": "separate",
+    "--accumulation": "separate", "--rms-norm": "fused",
 }  # fmt: skip
 BAD = ["", " ", "-1", "nan", "inf", "-inf", "1e9", "1.5", "none?", "９", "9" * 400, "\x00", "every:-1", "chunked:x"]
 GOOD_AFTER_ALL = {("--network-gbit", "1.5")}
@@ -106,6 +106,8 @@ def test_every_option_is_accepted_and_reaches_the_engine(capsys: pytest.CaptureF
         base["--dp"] = "16"
     if option.flag == "--accumulation":
         base |= {"--framework": "megatron", "--accumulate": "2"}
+    if option.flag == "--rms-norm":
+        base["--model"] = "llama3-8b"
     if option.flag == "--interleave":
         base |= {"--pp": "2", "--micro-batches": "4"}
     value = GOOD.get(option.flag, {"--max-seq": "2048", "--hidden": "2048"}.get(option.flag, "2"))

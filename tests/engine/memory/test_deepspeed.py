@@ -23,7 +23,7 @@ EMBEDDING = SMALL.vocab * SMALL.hidden
 def test_the_list_of_precisions_names_both_formats_of_gradients(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "precisions"]) == 0
     line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("deepspeed"))
-    assert line.split() == ["deepspeed", "bf16", "bf16", "+", "fp32", "fp32", "fp32", "bf16"]
+    assert line.split() == ["deepspeed", "bf16", "bf16", "+", "fp32", "fp32", "fp32", "bf16", "bf16"]
 
 
 @pytest.mark.parametrize("replicas", [1, 4, 8])
@@ -119,7 +119,7 @@ def test_the_runtime_adds_its_overheads_to_the_device_and_nothing_to_the_tensors
 def test_adding_through_a_cast_moves_18_bytes_a_parameter() -> None:
     """2 to read the gradient, 4 + 4 for the cast, 4 + 4 for the sum; Megatron's own products move 12, pure BF16 6."""
     times = {
-        mode: step_plan(setup(SMALL, "a100-80", precision=mode, framework="megatron")).accumulation
+        mode: step_plan(setup(SMALL, "a100-80", precision=mode, framework="megatron", accumulation="separate")).accumulation
         for mode in ("deepspeed", "megatron", "bf16")
     }
     assert times["deepspeed"] / times["bf16"] == pytest.approx(18 / 6)
