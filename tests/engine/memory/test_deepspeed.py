@@ -119,7 +119,9 @@ def test_the_runtime_adds_its_overheads_to_the_device_and_nothing_to_the_tensors
 def test_adding_through_a_cast_moves_18_bytes_a_parameter() -> None:
     """2 to read the gradient, 4 + 4 for the cast, 4 + 4 for the sum; Megatron's own products move 12, pure BF16 6."""
     times = {
-        mode: step_plan(setup(SMALL, "a100-80", precision=mode, framework="megatron", accumulation="separate")).accumulation
+        mode: step_plan(
+            setup(SMALL, "a100-80", precision=mode, framework="megatron", accumulation="separate")
+        ).accumulation
         for mode in ("deepspeed", "megatron", "bf16")
     }
     assert times["deepspeed"] / times["bf16"] == pytest.approx(18 / 6)
