@@ -24,6 +24,11 @@ def stage_parameters(stage: Stage) -> tuple[Parameter, ...]:
     return tuple(_parameters(stage.model, stage))
 
 
+def stage_elements(stage: Stage) -> int:
+    """How many parameters a pipeline stage's tensor shard holds."""
+    return sum(p.elements * p.count for p in stage_parameters(stage))
+
+
 def _parameters(m: Transformer, stage: Stage) -> Iterator[Parameter]:
     for p in m.parameter_tensors:
         if p.name.startswith("blocks."):

@@ -20,7 +20,7 @@ from engine.core.sizes import Size
 from engine.core.units import Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds, Traffic
 from engine.graph.operations import flops_per_token, operation_sizes
 from engine.hardware.cluster import Cluster
-from engine.memory.static import stage_parameters
+from engine.memory.static import stage_elements
 from engine.models.transformer import Transformer
 from engine.parallel import collectives, pipeline_parallel, tensor_parallel
 from engine.parallel.data_parallel import BUCKET_BYTES
@@ -247,7 +247,7 @@ def _data_seconds(c: Setup, stage: Stage, step: StepTime, busy: Seconds) -> tupl
     layout, m = c.layout, c.micro_batches
     if layout.data == 1:
         return 0.0, 0.0
-    elements = sum(p.elements * p.count for p in stage_parameters(stage))
+    elements = stage_elements(stage)
     gradients, weights = c.precision.gradients.bytes(elements), c.precision.weights.bytes(elements)
     blocks = max(stage.blocks, 1)
     if layout.zero == 3:
@@ -308,7 +308,7 @@ def _copies(c: Setup, stage: Stage) -> Seconds:
     """Seconds per step of the copies that dividing gradients needs."""
     if c.layout.data == 1 or c.layout.zero < 2:
         return 0.0
-    elements = sum(p.elements * p.count for p in stage_parameters(stage))
+    elements = stage_elements(stage)
     return COPY_PASSES * c.precision.gradients.bytes(elements) * _scatters(c) / c.chip.streaming
 
 

@@ -23,7 +23,7 @@ from engine.core.units import Bytes, Count, Flops, FlopsPerSecond, PerSecond, Ra
 from engine.graph.ir import Section
 from engine.graph.operations import operation_sizes, product_flops, product_parameters
 from engine.hardware.accelerators import Accelerator
-from engine.memory.static import stage_parameters
+from engine.memory.static import stage_elements
 from engine.models.transformer import Transformer
 from engine.time.attention import kernel_share
 from engine.time.compiled import Work, compile_work
@@ -261,7 +261,7 @@ def step_plan_anew(c: Setup, stage: Stage) -> StepPlan:
     require_timed(c.chip)
     parts = stage_sections(c, stage)
     model_flops, hardware_flops = operation_sizes(parts, c.checkpointing)
-    elements = sum(p.elements * p.count for p in stage_parameters(stage))
+    elements = stage_elements(stage)
     # Devices that divide gradients add up only their share.
     shares = c.layout.data if c.layout.zero >= 2 and c.layout.pipeline == 1 else 1
     update, launches = update_time(c, stage)

@@ -10,7 +10,7 @@ from engine.config.choices import Update
 from engine.config.layout import Stage
 from engine.config.setup import Setup
 from engine.core.units import Bytes, BytesPerSecond, Count, Seconds
-from engine.memory.static import stage_parameters, static_tensors
+from engine.memory.static import stage_elements, stage_parameters, static_tensors
 
 PLAIN = Update("fused")
 """An update that changes nothing about what the optimizer holds."""
@@ -85,7 +85,7 @@ def offload_seconds(c: Setup, stage: Stage, backward: Seconds) -> Seconds:
     if c.update.offload == "none" or c.host_link is None:
         return 0.0
     shares = c.layout.data if c.layout.zero >= 1 else 1
-    elements = -(-sum(p.elements * p.count for p in stage_parameters(stage)) // shares)
+    elements = -(-stage_elements(stage) // shares)
     rate = c.host_link.achievable
     out = c.precision.gradients.bytes(elements) / rate
     if c.update.offload == "gradients":
