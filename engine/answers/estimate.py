@@ -22,11 +22,10 @@ from engine.core.errors import EngineError
 from engine.core.sizes import Size
 from engine.core.units import Bytes, Count, Dollars, Flops, Joules, PerSecond, Ratio, Seconds, Watts
 from engine.economics.cost import dollars_per_billion_tokens, joules_per_token
-from engine.graph.operations import operation_sizes
 from engine.memory.ledger import memory_plans
 from engine.memory.tensors import MemoryLedger, MemoryPlan
 from engine.models.transformer import Transformer
-from engine.time.step import StepTime, head_again_flops, step_plan
+from engine.time.step import StepTime, micro_batch_flops, step_plan
 
 if TYPE_CHECKING:  # A single device does not need it, and starts sooner without.
     from engine.parallel.job import JobTime
@@ -239,15 +238,14 @@ def prepare(c: Setup) -> EstimatePlan:
 def _prepare(c: Setup) -> EstimatePlan:
     whole = c.whole
     require_timed(c.chip)
-    parts = stage_sections(whole, whole.stages[0])
-    model_flops, hardware_flops = operation_sizes(parts, c.checkpointing)
+    model_flops, recomputed_flops = micro_batch_flops(c, stage_sections(whole, whole.stages[0]))
     price = hourly_price(c.chip)
     return EstimatePlan(
         setup=c,
         step=step_function(c),
         memory=memory_plans(c),
         model_flops=model_flops,
-        hardware_flops=hardware_flops + head_again_flops(c, parts),
+        hardware_flops=model_flops + recomputed_flops,
         power=joules_per_token(c.chip.tdp, c.devices, 1.0),
         price=None if price is None else dollars_per_billion_tokens(price, c.devices, 1.0),
         assumptions=assumptions(c),

@@ -18,14 +18,14 @@ from engine.config.setup import Setup, as_setup, require_no_arrays, stage_sectio
 from engine.core.arrays import maximum
 from engine.core.sizes import Size
 from engine.core.units import Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds, Traffic
-from engine.graph.operations import flops_per_token, operation_sizes
+from engine.graph.operations import flops_per_token
 from engine.hardware.cluster import Cluster
 from engine.memory.static import stage_elements
 from engine.models.transformer import Transformer
 from engine.parallel import collectives, pipeline_parallel, tensor_parallel
 from engine.parallel.data_parallel import BUCKET_BYTES
 from engine.parallel.multi_node import group_all_reduce
-from engine.time.step import StepPlan, StepTime, head_again_flops, step_plan
+from engine.time.step import StepPlan, StepTime, micro_batch_flops, step_plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,9 +187,7 @@ def job_plan(c: Setup) -> JobPlan:
 def _job_plan(c: Setup) -> JobPlan:
     kinds = Counter(replace(stage, kept_blocks=0, in_flight=0) for stage in c.stages)
     whole = c.whole
-    parts = stage_sections(whole, whole.stages[0])
-    model_flops, hardware_flops = operation_sizes(parts, c.checkpointing)
-    again = hardware_flops + model_flops * -1 + head_again_flops(c, parts)
+    _, again = micro_batch_flops(c, stage_sections(whole, whole.stages[0]))
     return JobPlan(c, tuple((step_plan(c, stage), count) for stage, count in kinds.items()), again)
 
 

@@ -260,7 +260,7 @@ def step_plan_anew(c: Setup, stage: Stage) -> StepPlan:
     """The same without looking whether it was prepared before: operation list to kernels to polynomials."""
     require_timed(c.chip)
     parts = stage_sections(c, stage)
-    model_flops, hardware_flops = operation_sizes(parts, c.checkpointing)
+    model_flops, recomputed_flops = micro_batch_flops(c, parts)
     elements = stage_elements(stage)
     # Devices that divide gradients add up only their share.
     shares = c.layout.data if c.layout.zero >= 2 and c.layout.pipeline == 1 else 1
@@ -275,7 +275,7 @@ def step_plan_anew(c: Setup, stage: Stage) -> StepPlan:
         host_per_kernel=HOST_COMPILED if c.framework.compiled else HOST_EAGER,
         peak=c.chip.peak(c.precision.product_format),
         model_flops=polynomial(model_flops),
-        recomputed_flops=polynomial(hardware_flops + model_flops * -1 + head_again_flops(c, parts)),
+        recomputed_flops=polynomial(recomputed_flops),
         convention=(6 * product_parameters(stage.model), 12 * stage.model.layers * stage.model.query_width),
     )
 
@@ -299,7 +299,13 @@ def step_time(asked: Setup | str | Transformer | None = None, *words: Any, **cho
     return step_plan(c)(c.batch, c.sequence)
 
 
-def head_again_flops(c: Setup, parts: tuple[Section, ...]) -> Size:
+def micro_batch_flops(c: Setup, parts: tuple[Section, ...]) -> tuple[Size, Size]:
+    """FLOPs of a micro-batch: the model's, and those done again, by checkpointing and by a chunked loss."""
+    model, hardware = operation_sizes(parts, c.checkpointing)
+    return model, hardware + model * -1 + _head_again_flops(c, parts)
+
+
+def _head_again_flops(c: Setup, parts: tuple[Section, ...]) -> Size:
     """FLOPs of a micro-batch that a chunked loss does again: the head's forward pass."""
     if c.loss.chunks == 1:
         return NOTHING
