@@ -87,7 +87,7 @@ def fits(asked: Setup | str | Transformer | None = None, *words: Any, **choices:
         EngineError: An unknown name, a value out of range, or choices that exclude each other.
     """
     c = as_setup(asked, *words, **choices)
-    return training_memory(c).device_total <= c.chip.usable_bytes
+    return device_total(c) <= c.chip.usable_bytes
 
 
 def fit(asked: Setup | str | Transformer | None = None, *words: Any, **choices: Any) -> Fit:
@@ -134,11 +134,11 @@ def device_total(c: Setup) -> Bytes:
 def largest_batch(c: Setup) -> Count:
     """The largest micro-batch that fits, 0 when not even one sequence does."""
     low, high = 0, 1
-    while high < LARGEST_BATCH and training_memory(c.at(high, c.sequence)).device_total <= c.chip.usable_bytes:
+    while high < LARGEST_BATCH and fits(c.at(high, c.sequence)):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        if training_memory(c.at(middle, c.sequence)).device_total <= c.chip.usable_bytes:
+        if fits(c.at(middle, c.sequence)):
             low = middle
         else:
             high = middle
@@ -153,8 +153,7 @@ def _shown(c: Setup, options: Sequence[Change]) -> Iterator[Change]:
         low, high = 0, len(scale) - 1
         while low < high:
             middle = (low + high) // 2
-            enough = device_total(scale[middle].apply(c)) <= c.chip.usable_bytes
-            low, high = (low, middle) if enough else (middle + 1, high)
+            low, high = (low, middle) if fits(scale[middle].apply(c)) else (middle + 1, high)
         yield from (scale[index] for index in sorted({0, low, len(scale) - 1}) if scale)
 
 
