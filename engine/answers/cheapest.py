@@ -159,7 +159,7 @@ class Search:
 
     def _total(self, taken: Taken) -> float:
         """Bytes of the busiest device, infinite where the changes exclude each other."""
-        if {"--optimizer-in-backward", "--offload gradients"} <= {change.option for change in taken}:
+        if _exclusive(taken):
             return float("inf")
         changed = apply(self.c, taken)
         if not allowed(changed):
@@ -175,7 +175,7 @@ class Search:
 
     def _floor(self, state: Taken) -> float:
         """Bytes that are there at the update whatever the batch: parameters, gradients and states."""
-        if {"--optimizer-in-backward", "--offload gradients"} <= {change.option for change in state}:
+        if _exclusive(state):
             return float("inf")
         changed = apply(self.c, state)
         held = max(
@@ -201,6 +201,11 @@ def apply(c: Setup, taken: Taken) -> Setup:
 def seconds_per_token(c: Setup) -> float:
     """Device-seconds of the whole job per token."""
     return prepare(c).step(c.batch, c.sequence).total * c.devices / c.tokens
+
+
+def _exclusive(taken: Taken) -> bool:
+    """Whether an update that consumes gradients as they appear meets gradients that wait in host memory."""
+    return {"--optimizer-in-backward", "--offload gradients"} <= {change.option for change in taken}
 
 
 def _key(taken: Taken) -> tuple[str, ...]:

@@ -58,6 +58,13 @@ choices = st.fixed_dictionaries(
         "accumulate": st.sampled_from([1, 64]),
     }
 )
+anything: dict[str, st.SearchStrategy[Any]] = {
+    "name": st.sampled_from(MODELS),
+    "gpu": st.sampled_from(list_accelerators()),
+    "batch": st.sampled_from([1, 8, 64]),
+    "length": st.floats(0.01, 1),
+    "choice": choices,
+}
 
 
 def prepared(name: str, gpu: str, batch: int, length: float, choice: dict[str, Any]) -> tuple[EstimatePlan, Estimate]:
@@ -72,13 +79,7 @@ def prepared(name: str, gpu: str, batch: int, length: float, choice: dict[str, A
 
 
 @settings(max_examples=400, deadline=None)
-@given(
-    name=st.sampled_from(MODELS),
-    gpu=st.sampled_from(list_accelerators()),
-    batch=st.sampled_from([1, 8, 64]),
-    length=st.floats(0.01, 1),
-    choice=choices,
-)
+@given(**anything)
 def test_what_is_computed_never_passes_the_dense_peak(
     name: str, gpu: str, batch: int, length: float, choice: dict[str, Any]
 ) -> None:
@@ -104,13 +105,7 @@ def test_standard_attention_computes_every_score() -> None:
 
 
 @settings(max_examples=400, deadline=None)
-@given(
-    name=st.sampled_from(MODELS),
-    gpu=st.sampled_from(list_accelerators()),
-    batch=st.sampled_from([1, 8, 64]),
-    length=st.floats(0.01, 1),
-    choice=choices,
-)
+@given(**anything)
 def test_the_estimate_gives_no_utilization_above_1(
     name: str, gpu: str, batch: int, length: float, choice: dict[str, Any]
 ) -> None:
