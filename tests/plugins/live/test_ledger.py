@@ -96,7 +96,7 @@ def test_the_build_finds_a_ledger_that_fails_only_after_the_commitment() -> None
 
 def test_the_fields_are_those_of_the_published_schema() -> None:
     for name, kind in LEDGER_FIELDS.items():
-        allowed = SCHEMA["properties"][name]
+        allowed = SCHEMA["$defs"]["decisions"]["properties"][name]
         if isinstance(kind, tuple):
             assert allowed["enum"] == [*kind, None]
         else:

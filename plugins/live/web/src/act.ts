@@ -8,7 +8,7 @@ import { lastShown, rememberShown } from "./last";
 import { keepAtHand, keepFocusVisible } from "./focus";
 import { blanks, readBlanks, readInstruments, resetInstruments, words, writeBlanks, writeInstruments } from "./form";
 import { MoveHistory } from "./history";
-import { stageOf, type Memory } from "./memory";
+import { MOST_MOVES, stageOf, type Memory } from "./memory";
 import { changes, missing, undo, withAmount, type Amount } from "./moves";
 import { Question } from "./question";
 import { renderFailure, renderFeedback, renderTable, renderVerdict } from "./render";
@@ -77,7 +77,7 @@ class ActPart implements Part {
     this.#listen(this.#gone.signal);
     this.#unsubscribe = [
       this.#python.subscribe((status) => this.#showStatus(status)),
-      this.#ledger.subscribe((act, elsewhere) => this.#ledgerChanged(act === this.#name && elsewhere)),
+      this.#ledger.subscribe((acts, elsewhere) => this.#ledgerChanged(acts.has(this.#name) && elsewhere)),
     ];
     this.#ledgerChanged(false);
   }
@@ -134,7 +134,7 @@ class ActPart implements Part {
   #instrumentsMoved(): void {
     const instruments = this.#instruments();
     const moves = this.#history ? [...this.#memory.moves, ...changes(this.#memory.controls, instruments.controls)] : [];
-    this.#remember({ ...instruments, explored: true, moves });
+    this.#remember({ ...instruments, explored: true, moves: moves.slice(-MOST_MOVES) });
   }
 
   #undo(): void {

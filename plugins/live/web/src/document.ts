@@ -2,22 +2,19 @@
 import type { Account, Entry } from "./entry";
 import type { Memory, Stage } from "./memory";
 import type { Gap, Value } from "./protocol";
+import schema from "../../../../docs/lab/ledger.schema.json";
 
-/** As docs/lab/ledger.schema.json says it. */
-export const SCHEMA_VERSION = 2;
-const CHAPTER = 8;
+export const SCHEMA_VERSION = schema.properties.schema_version.const;
+const CHAPTER = schema.properties.chapter.const;
+/** The most acts and characters that a ledger is read with. */
+const MOST_ACTS = schema.properties.acts.maxProperties;
+export const MOST_CHARACTERS = 2_000_000;
 /** The fields of the lab's plan, in its order. */
-const FIELDS = [
-  "optimizer_chosen",
-  "precision_chosen",
-  "gradient_checkpointing",
-  "final_mfu_pct",
-  "baseline_mfu_estimate_pct",
-  "laptop_fit_achieved",
-  "laptop_minimum_memory_gb",
-] as const;
+const FIELDS = Object.keys(schema.$defs.decisions.properties) as Field[];
 /** How the fragment of such a link begins. */
 export const FRAGMENT = "#ledger=";
+
+export type Field = keyof typeof schema.$defs.decisions.properties;
 
 interface Act {
   updated: number;
@@ -26,7 +23,7 @@ interface Act {
   account: Account | null;
 }
 
-export type LedgerDocument = Record<(typeof FIELDS)[number], Value | null> & {
+export type LedgerDocument = Record<Field, Value | null> & {
   schema_version: number;
   engine_version: string;
   chapter: number;
@@ -36,10 +33,25 @@ export type LedgerDocument = Record<(typeof FIELDS)[number], Value | null> & {
   acts: Record<string, Act>;
 };
 
+/** The document as it is downloaded. */
+export function textOf(document: LedgerDocument): string {
+  return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+/** Those of the entries, the newest first, that one document can hold: what is written can always be read again. */
+export function fitting(entries: readonly Entry[]): Entry[] {
+  let room = MOST_CHARACTERS - textOf(documentOf([])).length;
+  const held = [...entries].reverse().filter((entry, index) => {
+    room -= textOf(documentOf([entry])).length;
+    return index < MOST_ACTS && room >= 0;
+  });
+  return held.reverse();
+}
+
 /** The document of these entries, the oldest first: where two acts give a field, the one played last does. */
 export function documentOf(entries: readonly Entry[]): LedgerDocument {
   const played = entries.filter((entry): entry is Entry & { memory: Memory } => entry.memory !== null);
-  const fields: Record<string, Value> = Object.assign({}, ...played.map(({ account }) => account?.fields ?? {}));
+  const fields: Record<string, Value | null> = Object.assign({}, ...played.map(({ account }) => account?.fields ?? {}));
   const each = <T>(value: (entry: Entry & { memory: Memory }) => T | null | undefined): Record<string, T> =>
     Object.fromEntries(
       played.flatMap((entry) => {
@@ -51,10 +63,7 @@ export function documentOf(entries: readonly Entry[]): LedgerDocument {
     schema_version: SCHEMA_VERSION,
     engine_version: played.map(({ account }) => account?.engine ?? "").filter(Boolean).at(-1) ?? "",
     chapter: CHAPTER,
-    ...(Object.fromEntries(FIELDS.map((field) => [field, fields[field] ?? null])) as Record<
-      (typeof FIELDS)[number],
-      Value | null
-    >),
+    ...(Object.fromEntries(FIELDS.map((field) => [field, fields[field] ?? null])) as Record<Field, Value | null>),
     predictions: each(({ memory }) => memory.prediction),
     gaps: each(({ account }) => account?.verdict?.gap),
     moves: each(({ account }) => (account?.moves.length ? account.moves : null)),

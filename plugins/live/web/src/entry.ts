@@ -1,6 +1,7 @@
 // One act's place in the design ledger: what the reader did there, in data and in words, and which version is newer.
-import { isObject, isTexts, isValue, parseMemory, STAGES, type Memory, type Stage } from "./memory";
+import { isObject, parseMemory, type Memory, type Stage } from "./memory";
 import type { Figure, Gap, Value } from "./protocol";
+import { DEFINITIONS, faultOf, type Rule } from "./schema";
 
 export interface Entry {
   act: string;
@@ -32,49 +33,29 @@ export interface Account {
   /** Sentences with the reader's words filled in; `correct` is null until they were checked. */
   reflections: { text: string; correct: boolean | null }[];
   /** What the act writes into the ledger's own fields. */
-  fields: Record<string, Value>;
+  fields: Record<string, Value | null>;
 }
 
-/** A stored entry with every field of the right type, or null. An account that cannot be read is left out. */
+/** No moment is later, so that the clock of whoever wrote an entry cannot put it beyond every later one. */
+export const LATEST = DEFINITIONS.act.properties.updated.maximum;
+
+/** An entry with every field as the ledger's schema has it, or null. An account that cannot be read is left out. */
 export function parseEntry(stored: unknown): Entry | null {
-  if (!isObject(stored)) return null;
-  const { act, updated, stage } = stored;
-  if (typeof act !== "string" || typeof updated !== "number" || !Number.isFinite(updated)) return null;
-  if (!STAGES.includes(stage as Stage)) return null;
+  if (!isObject(stored) || faultOf(stored.act, DEFINITIONS.name)) return null;
+  const { updated, stage } = DEFINITIONS.act.properties;
+  if (faultOf(stored.updated, updated) || faultOf(stored.stage, stage)) return null;
   const memory = stored.memory === null ? null : parseMemory(stored.memory);
   if (stored.memory !== null && !memory) return null;
-  return { act, updated, stage: memory ? (stage as Stage) : "none", memory, account: parseAccount(stored.account) };
+  return {
+    act: stored.act as string,
+    updated: stored.updated as number,
+    stage: memory ? (stored.stage as Stage) : "none",
+    memory,
+    account: faultOf(stored.account, DEFINITIONS.account as Rule) ? null : (stored.account as Account | null),
+  };
 }
 
 /** The newer entry; of two equally new ones the first. */
 export function newer(one: Entry, other: Entry | null | undefined): Entry {
   return other && other.updated > one.updated ? other : one;
-}
-
-function parseAccount(stored: unknown): Account | null {
-  if (!isObject(stored)) return null;
-  const { title, page, engine, question, prediction, context, controls, headline, failure, verdict, moves, reflections, fields } = stored;
-  const texts = [title, page, engine, question, context].every((one) => typeof one === "string");
-  const optional = [prediction, failure].every((one) => one === null || typeof one === "string");
-  if (!texts || !optional || !isTexts(moves) || !isFigure(headline) || !isVerdict(verdict)) return null;
-  if (!Array.isArray(controls) || !controls.every((one) => isObject(one) && isTexts([one.label, one.value]))) return null;
-  if (!Array.isArray(reflections) || !reflections.every(isSentence)) return null;
-  if (!isObject(fields) || !Object.values(fields).every(isValue)) return null;
-  return stored as unknown as Account;
-}
-
-function isFigure(value: unknown): boolean {
-  return value === null || (isObject(value) && isTexts([value.label, value.value, value.unit]));
-}
-
-function isVerdict(value: unknown): boolean {
-  if (value === null) return true;
-  if (!isObject(value) || typeof value.correct !== "boolean" || typeof value.headline !== "string") return false;
-  const { gap } = value;
-  if (!isObject(gap) || typeof gap.answer !== "number" || typeof gap.difference !== "number") return false;
-  return gap.factor === null || typeof gap.factor === "number";
-}
-
-function isSentence(value: unknown): boolean {
-  return isObject(value) && typeof value.text === "string" && [true, false, null].includes(value.correct as boolean | null);
 }

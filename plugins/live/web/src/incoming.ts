@@ -1,11 +1,10 @@
 // A ledger that comes from elsewhere, a file or a link: checked against the schema before anything is done with it.
-import { Validator, type Schema } from "@cfworker/json-schema";
-import schema from "../../../../docs/lab/ledger.schema.json";
-import { FRAGMENT, SCHEMA_VERSION, through, type LedgerDocument } from "./document";
-import type { Entry } from "./entry";
+import { FRAGMENT, MOST_CHARACTERS, SCHEMA_VERSION, through, type LedgerDocument } from "./document";
+import { parseEntry, type Entry } from "./entry";
+import { faultOf, LEDGER } from "./schema";
 
-/** A ledger of a few acts has some ten thousand characters; a link that unfolds to far more is no ledger. */
-const MOST_CHARACTERS = 2_000_000;
+/** Of what somebody else wrote, an error message repeats so many characters. */
+const ECHO = 40;
 
 /** What is wrong with a document, in one line. */
 export class LedgerProblem extends Error {
@@ -20,13 +19,12 @@ export function entriesOf(text: string): Entry[] {
   if (version !== SCHEMA_VERSION) {
     const newer = typeof version === "number" && version > SCHEMA_VERSION;
     throw new LedgerProblem(
-      `Its schema_version is ${JSON.stringify(version)}; this site reads ${SCHEMA_VERSION}.${newer ? " Reload the site and try again." : ""}`,
+      `Its schema_version is ${echo(version)}; this site reads ${SCHEMA_VERSION}.${newer ? " Reload the site and try again." : ""}`,
     );
   }
-  const { valid, errors } = new Validator(schema as unknown as Schema, "2020-12").validate(parsed);
-  const wrong = errors.at(-1);
-  if (!valid) throw new LedgerProblem(`The ledger is damaged at ${place(wrong?.instanceLocation)}: ${wrong?.error ?? "no reason known"}`);
-  return Object.entries((parsed as LedgerDocument).acts).map(([act, one]) => ({ act, ...one }));
+  const fault = faultOf(parsed, LEDGER);
+  if (fault) throw new LedgerProblem(`The ledger is damaged at ${fault.path.map(cut).join(" › ") || "its top level"}: ${fault.allowed}.`);
+  return Object.entries((parsed as LedgerDocument).acts).flatMap(([act, one]) => parseEntry({ act, ...one }) ?? []);
 }
 
 /** The entries that the fragment of a link carries. Rejects with `LedgerProblem`. */
@@ -64,7 +62,10 @@ function parse(text: string): unknown {
   }
 }
 
-/** "#/acts/mfu-gap/stage" as a reader would write it. */
-function place(location: string | undefined): string {
-  return (location ?? "#").replace(/^#\/?/, "").replaceAll("/", " › ") || "its top level";
+function echo(value: unknown): string {
+  return typeof value === "object" ? "no number" : cut(JSON.stringify(value));
+}
+
+function cut(text: string): string {
+  return text.length > ECHO ? `${text.slice(0, ECHO)}…` : text;
 }

@@ -1,6 +1,6 @@
 // <live-ledger>: everything the reader did in the acts, readable and printable, and the ways to take it along.
 import { confirmInline } from "./confirm";
-import { documentOf, FRAGMENT, linkTo } from "./document";
+import { documentOf, fitting, FRAGMENT, linkTo, textOf } from "./document";
 import { h, setText } from "./dom";
 import type { Part } from "./element";
 import type { Entry } from "./entry";
@@ -9,6 +9,8 @@ import type { Merged } from "./store";
 import { summaryOf } from "./summary";
 
 const FILE = "iron-law-ledger.json";
+/** So many acts of a link are named. */
+const MOST_NAMES = 10;
 
 export const mount = (host: HTMLElement): Part => new LedgerPart(host);
 
@@ -65,18 +67,19 @@ class LedgerPart implements Part {
   #show(): void {
     const entries = this.#ledger.entries();
     this.#acts.replaceChildren(...summaryOf(documentOf(entries), entries, siteUrl));
-    const text = `${JSON.stringify(documentOf(entries), null, 2)}\n`;
+    const written = fitting(entries);
     URL.revokeObjectURL(this.#download.href);
-    this.#download.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+    this.#download.href = URL.createObjectURL(new Blob([textOf(documentOf(written))], { type: "application/json" }));
     const notes = [
       this.#ledger.lasting ? "" : "This browser does not let the site keep anything: the ledger is gone when you leave. Download it, or copy the link.",
       this.#ledger.damaged ? `A part of what this browser had kept was damaged and is left out (${this.#ledger.damaged}).` : "",
+      written.length < entries.length ? `A file and a link hold the newest ${written.length} of these ${entries.length} acts.` : "",
     ];
     setText(this.#storage, notes.filter(Boolean).join(" "));
   }
 
   async #copy(): Promise<void> {
-    const link = await linkTo(location.href, documentOf(this.#ledger.entries()));
+    const link = await linkTo(location.href, documentOf(fitting(this.#ledger.entries())));
     this.#link.value = link;
     this.#link.hidden = false;
     this.#say("");
@@ -126,7 +129,7 @@ class LedgerPart implements Part {
       this.#forgetLink();
       this.#say("The link was ignored. Nothing was changed.");
     });
-    const names = found.map((entry) => entry.account?.title ?? entry.act).join(", ") || "no acts";
+    const names = namesOf(found) || "no acts";
     this.#offer.replaceChildren(
       h("p", { role: "alert" }, `This link carries a ledger: ${names}. Where you played an act yourself, the newer version of the two stays.`),
       h("p", {}, merge, " ", ignore),
@@ -139,6 +142,8 @@ class LedgerPart implements Part {
   }
 
   #merge(entries: readonly Entry[], what: string): void {
+    const both = [...this.#ledger.entries().filter((mine) => !entries.some(({ act }) => act === mine.act)), ...entries];
+    if (fitting(both).length < both.length) return this.#fail(`${what} was not imported. It does not fit beside what is here. Nothing was changed.`);
     const merged = this.#ledger.merge(entries);
     this.#trouble.replaceChildren();
     this.#say(said(merged, what));
@@ -159,6 +164,12 @@ class LedgerPart implements Part {
     this.#status.replaceChildren();
     this.#trouble.replaceChildren(text);
   }
+}
+
+function namesOf(entries: readonly Entry[]): string {
+  const names = entries.map((entry) => entry.account?.title ?? entry.act);
+  const more = names.length - MOST_NAMES;
+  return [...names.slice(0, MOST_NAMES), ...(more > 0 ? [`${more} more`] : [])].join(", ");
 }
 
 function said({ taken, kept }: Merged, what: string): string {

@@ -1,6 +1,7 @@
 // What an act remembers of its reader, and how it is read back from storage that may hold anything.
 import type { Move } from "./moves";
 import type { Value } from "./protocol";
+import { DEFINITIONS, faultOf, type Rule } from "./schema";
 
 export interface Memory {
   prediction: Value | null;
@@ -13,7 +14,7 @@ export interface Memory {
   answers: Record<string, Record<string, Value>>;
   /** Reflections whose answers the reader has asked to check. */
   checked: string[];
-  /** Every change of a control that was not undone, for acts that record them. */
+  /** Every change of a control that was not undone, for acts that record them; of very many the last `MOST_MOVES`. */
   moves: Move[];
 }
 
@@ -21,28 +22,20 @@ export interface Memory {
 export type Stage = "none" | "predicted" | "revealed" | "done";
 export const STAGES: readonly Stage[] = ["none", "predicted", "revealed", "done"];
 
+export const MOST_MOVES = DEFINITIONS.memory.properties.moves.maxItems;
+
 /** Where version 1 of this site kept an act: one key per act, in local storage. */
 export const VERSION_1 = /^iron-law\/act\/(.+)\/1$/;
 
-/** A stored memory with every field of the right type, or null. Values an act no longer offers are the caller's to drop. */
+/** A memory with every field as the ledger's schema has it, or null. Values an act no longer offers are the caller's to drop. */
 export function parseMemory(stored: unknown): Memory | null {
   if (!isObject(stored)) return null;
-  const { prediction, context, controls, explored, revealed, answers, checked, moves } = stored;
-  if (prediction !== null && !isValue(prediction)) return null;
-  if (typeof context !== "string" || typeof explored !== "boolean" || typeof revealed !== "boolean") return null;
-  if (!isValues(controls) || !isObject(answers) || !Object.values(answers).every(isValues)) return null;
-  if (!isTexts(checked) || !Array.isArray(moves) || !moves.every(isMove)) return null;
-  return {
-    prediction,
-    context,
-    controls,
-    explored,
-    // An answer is never shown before the commitment, whatever the storage says.
-    revealed: revealed && prediction !== null,
-    answers: answers as Memory["answers"],
-    checked,
-    moves,
-  };
+  const known = Object.keys(DEFINITIONS.memory.properties).filter((field) => Object.hasOwn(stored, field));
+  // What a newer version of the site added is left out.
+  const memory = Object.fromEntries(known.map((field) => [field, stored[field]])) as unknown as Memory;
+  if (faultOf(memory, DEFINITIONS.memory as Rule)) return null;
+  // An answer is never shown before the commitment, whatever the storage says.
+  return { ...memory, revealed: memory.revealed && memory.prediction !== null };
 }
 
 /** A memory of version 1, which knew no moves, or null. */
@@ -60,23 +53,4 @@ export function stageOf(memory: Memory, asks: boolean, reflections: readonly str
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-export function isValue(value: unknown): value is Value {
-  return typeof value === "string" || typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value));
-}
-
-export function isTexts(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every((one) => typeof one === "string");
-}
-
-function isValues(value: unknown): value is Record<string, Value> {
-  return isObject(value) && Object.values(value).every(isValue);
-}
-
-function isMove(value: unknown): value is Move {
-  if (!isObject(value) || typeof value.control !== "string" || !isValue(value.from) || !isValue(value.to)) return false;
-  return [value.before, value.after].every(
-    (amount) => amount === null || (isObject(amount) && typeof amount.value === "string" && typeof amount.unit === "string"),
-  );
 }

@@ -37,12 +37,14 @@ export function assetUrl(file: string): string {
 
 /** An address relative to the site's root, without query and fragment; null outside of the site. */
 export function sitePath(url: string): string | null {
-  const root = new URL("../../", import.meta.url).href;
+  const root = assetUrl("../../");
   const address = url.replace(/[?#].*$/, "");
   return address.startsWith(root) ? address.slice(root.length) : null;
 }
 
-/** The address of a page of the site. */
-export function siteUrl(page: string): string {
-  return new URL(page, new URL("../../", import.meta.url)).href;
+/** The address of a page of the site; null for an address outside of it. */
+export function siteUrl(page: string): string | null {
+  const root = assetUrl("../../");
+  const { href } = new URL(page, root);
+  return href.startsWith(root) ? href : null;
 }

@@ -2,7 +2,7 @@
 //
 // A change is written at once to a journal in local storage, because a page may end before IndexedDB has answered; the
 // journal is cleared when the database has it. Where there is no database the journal is what lasts.
-import { newer, parseEntry, type Account, type Entry } from "./entry";
+import { LATEST, newer, parseEntry, type Account, type Entry } from "./entry";
 import { parseVersion1, VERSION_1, type Memory, type Stage } from "./memory";
 import type { OpenShelf, Shelf } from "./shelf";
 import type { Keep } from "./storage";
@@ -29,7 +29,7 @@ export class LedgerStore {
   readonly #channel: Channel | null;
   readonly #own: string;
   readonly #entries = new Map<string, Entry>();
-  readonly #listeners = new Set<(act: string, elsewhere: boolean) => void>();
+  readonly #listeners = new Set<(acts: ReadonlySet<string>, elsewhere: boolean) => void>();
   #shelf: Shelf | null = null;
   #journals = true;
   #damaged = 0;
@@ -65,15 +65,15 @@ export class LedgerStore {
     return [...this.#entries.values()].filter((entry) => entry.memory).sort((one, other) => one.updated - other.updated);
   }
 
-  /** Calls the listener at every change; `elsewhere` says that it came from another tab or from an import. */
-  subscribe(listener: (act: string, elsewhere: boolean) => void): () => void {
+  /** Calls the listener once at every change, of however many acts; `elsewhere`: by another tab or an import. */
+  subscribe(listener: (acts: ReadonlySet<string>, elsewhere: boolean) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /** Keeps what the reader did. */
   write(act: string, stage: Stage, memory: Memory, account: Account): void {
-    this.#put({ act, updated: this.#now(act), stage, memory, account }, false);
+    this.#put([{ act, updated: this.#now(act), stage, memory, account }], false);
   }
 
   /** Adds what became known without the reader doing anything: the entry does not get newer by it. */
@@ -81,39 +81,34 @@ export class LedgerStore {
     const entry = this.#entries.get(act);
     if (!entry?.memory) return;
     const noted = { ...entry, memory, account };
-    if (JSON.stringify(noted) !== JSON.stringify(entry)) this.#put(noted, false);
+    if (JSON.stringify(noted) !== JSON.stringify(entry)) this.#put([noted], false);
   }
 
   reset(act: string): void {
-    this.#put({ act, updated: this.#now(act), stage: "none", memory: null, account: null }, false);
+    this.#put([this.#cleared(act)], false);
   }
 
   resetAll(): void {
-    for (const { act } of this.entries()) this.#put({ act, updated: this.#now(act), stage: "none", memory: null, account: null }, true);
+    this.#put(this.entries().map(({ act }) => this.#cleared(act)), true);
   }
 
   /** Takes every entry that is newer than the one here. What was reset here makes way for any. */
   merge(entries: readonly Entry[]): Merged {
-    const merged: Merged = { taken: [], kept: [] };
-    for (const entry of entries) {
-      const present = this.#entries.get(entry.act);
-      const takes = !present?.memory || entry.updated > present.updated;
-      merged[takes ? "taken" : "kept"].push(entry.act);
-      if (takes) this.#put({ ...entry, updated: Math.max(entry.updated, (present?.updated ?? 0) + 1) }, true);
-    }
-    return merged;
+    const takes = ({ act, updated }: Entry): boolean => {
+      const present = this.#entries.get(act);
+      return !present?.memory || updated > present.updated;
+    };
+    const [taken, kept] = [entries.filter(takes), entries.filter((entry) => !takes(entry))];
+    this.#put(taken.map((entry) => ({ ...entry, updated: this.#after(entry.act, entry.updated) })), true);
+    return { taken: taken.map(({ act }) => act), kept: kept.map(({ act }) => act) };
   }
 
   /** Looks whether another tab has written. */
   async reread(): Promise<void> {
     const stored = this.#shelf ? await this.#shelf.all().catch(() => []) : [];
-    let damaged = 0;
-    for (const raw of [...stored, ...this.#journal().map(([, one]) => one)]) {
-      const entry = parseEntry(raw);
-      if (entry) this.#adopt(entry);
-      else damaged += 1;
-    }
-    this.#damaged = Math.max(this.#damaged, damaged);
+    const read = [...stored, ...this.#journal().map(([, one]) => one)].map(parseEntry);
+    this.#adopt(read.filter((entry) => entry !== null));
+    this.#damaged = Math.max(this.#damaged, read.filter((entry) => entry === null).length);
   }
 
   async #open(open: OpenShelf): Promise<void> {
@@ -134,7 +129,7 @@ export class LedgerStore {
       const same = JSON.stringify(this.#keep.read(key)) === JSON.stringify(raw);
       if (same && (this.#shelf || key !== this.#key(entry?.act ?? ""))) this.#keep.remove(key);
     }
-    for (const act of this.#entries.keys()) this.#tell(act, true);
+    this.#tell([...this.#entries.keys()], true);
   }
 
   /** Version 1 kept each act under a key of its own. A key that comes back is a tab of that version, still open. */
@@ -143,47 +138,53 @@ export class LedgerStore {
       const act = VERSION_1.exec(key)?.[1];
       if (!act) continue;
       const memory = parseVersion1(this.#keep.read(key));
-      if (!memory) this.#lost += 1;
-      else if (!this.#write({ act, updated: Date.now(), stage: stageOfVersion1(memory), memory, account: null })) continue;
+      const entry = memory && parseEntry({ act, updated: Date.now(), stage: stageOfVersion1(memory), memory, account: null });
+      if (!entry) this.#lost += 1;
+      else if (!this.#write(entry)) continue;
       this.#keep.remove(key);
     }
   }
 
-  #put(entry: Entry, elsewhere: boolean): void {
-    this.#entries.set(entry.act, entry);
-    this.#write(entry);
-    void this.#flush(entry);
-    this.#tell(entry.act, elsewhere);
+  /** Keeps what the schema allows, because only that could be read again. */
+  #put(given: readonly Entry[], elsewhere: boolean): void {
+    const entries = given.flatMap((one) => parseEntry(one) ?? []);
+    if (entries.length < given.length) console.error("iron law: what an act wanted to keep is not what a ledger can hold.");
+    for (const entry of entries) {
+      this.#entries.set(entry.act, entry);
+      this.#write(entry);
+    }
+    void Promise.all(entries.map((entry) => this.#flush(entry))).then(() => this.#channel?.postMessage("changed"));
+    this.#tell(entries.map(({ act }) => act), elsewhere);
   }
 
   /** Brings an entry to the database. Its journal goes once nothing newer waits there. */
   async #flush(entry: Entry): Promise<void> {
-    const shelf = this.#shelf;
-    if (shelf) {
-      try {
-        const stands = await shelf.put(entry);
-        if (this.#entries.get(entry.act) === entry) this.#keep.remove(this.#key(entry.act));
-        if (stands !== entry) this.#adopt(stands);
-      } catch {
-        this.#lose();
-      }
+    if (!this.#shelf) return;
+    try {
+      const stands = await this.#shelf.put(entry);
+      if (this.#entries.get(entry.act) === entry) this.#keep.remove(this.#key(entry.act));
+      if (stands !== entry) this.#adopt([stands]);
+    } catch {
+      this.#lose();
     }
-    this.#channel?.postMessage(entry.act);
   }
 
   /** The database is gone: from here the journal is what lasts. */
   #lose(): void {
     this.#shelf = null;
     for (const entry of this.#entries.values()) this.#write(entry);
-    for (const act of this.#entries.keys()) this.#tell(act, false);
+    this.#tell([...this.#entries.keys()], false);
   }
 
-  #adopt(entry: Entry): void {
-    const present = this.#entries.get(entry.act);
-    const noted = present?.updated === entry.updated && JSON.stringify(present) !== JSON.stringify(entry);
-    if (present && newer(present, entry) === present && !noted) return;
-    this.#entries.set(entry.act, entry);
-    this.#tell(entry.act, true);
+  #adopt(entries: readonly Entry[]): void {
+    const adopted = entries.filter((entry) => {
+      const present = this.#entries.get(entry.act);
+      const noted = present?.updated === entry.updated && JSON.stringify(present) !== JSON.stringify(entry);
+      const takes = !present || newer(present, entry) !== present || noted;
+      if (takes) this.#entries.set(entry.act, entry);
+      return takes;
+    });
+    this.#tell(adopted.map(({ act }) => act), true);
   }
 
   #write(entry: Entry): boolean {
@@ -205,11 +206,20 @@ export class LedgerStore {
 
   /** Later than anything known of the act, whatever the clock says. */
   #now(act: string): number {
-    return Math.max(Date.now(), (this.#entries.get(act)?.updated ?? 0) + 1);
+    return this.#after(act, Date.now());
   }
 
-  #tell(act: string, elsewhere: boolean): void {
-    for (const listener of [...this.#listeners]) listener(act, elsewhere);
+  #after(act: string, moment: number): number {
+    return Math.min(LATEST, Math.max(moment, (this.#entries.get(act)?.updated ?? 0) + 1));
+  }
+
+  /** Stays in the place of what was reset, so that no older copy comes back. */
+  #cleared(act: string): Entry {
+    return { act, updated: this.#now(act), stage: "none", memory: null, account: null };
+  }
+
+  #tell(acts: readonly string[], elsewhere: boolean): void {
+    if (acts.length) for (const listener of [...this.#listeners]) listener(new Set(acts), elsewhere);
   }
 }
 

@@ -1,10 +1,10 @@
 // The design ledger for reading and for paper: the decisions in a table, then each act in the reader's own numbers.
-import type { LedgerDocument } from "./document";
+import type { Field, LedgerDocument } from "./document";
 import { h } from "./dom";
 import type { Account, Entry } from "./entry";
 import type { Gap, Value } from "./protocol";
 
-const DECISIONS: [keyof LedgerDocument & string, string, string][] = [
+const DECISIONS: [Field, string, string][] = [
   ["optimizer_chosen", "Optimizer chosen", ""],
   ["precision_chosen", "Precision chosen", ""],
   ["gradient_checkpointing", "Gradient checkpointing", ""],
@@ -16,8 +16,8 @@ const DECISIONS: [keyof LedgerDocument & string, string, string][] = [
 const NAMES: Record<string, string> = { adam: "Adam", momentum: "Momentum", sgd: "SGD", fp32: "FP32", mixed: "Mixed", fp16: "FP16" };
 const STAGES = { none: "Not started", predicted: "Predicted", revealed: "Revealed", done: "Done" };
 
-/** `href` gives the address of a page of the site. */
-export function summaryOf(document: LedgerDocument, entries: readonly Entry[], href: (page: string) => string): Node[] {
+/** `href` gives the address of a page of the site; null for what is none. */
+export function summaryOf(document: LedgerDocument, entries: readonly Entry[], href: (page: string) => string | null): Node[] {
   if (!entries.length) return [h("p", {}, "Your ledger is empty. It fills as you play: lock in a first prediction.")];
   const engine = document.engine_version ? `, engine ${document.engine_version}` : "";
   return [
@@ -25,18 +25,19 @@ export function summaryOf(document: LedgerDocument, entries: readonly Entry[], h
     table(
       `Chapter ${document.chapter}, ledger version ${document.schema_version}${engine}`,
       ["Decision", "Value"],
-      DECISIONS.map(([field, label, unit]) => [label, words(document[field] as Value | null, unit)]),
+      DECISIONS.map(([field, label, unit]) => [label, words(document[field], unit)]),
     ),
     ...entries.flatMap((entry) => section(entry, href)),
   ];
 }
 
-function section(entry: Entry, href: (page: string) => string): Node[] {
+function section(entry: Entry, href: (page: string) => string | null): Node[] {
   const { account } = entry;
   const title = account?.title ?? entry.act;
+  const address = account?.page ? href(account.page) : null;
   const day = new Date(entry.updated).toLocaleDateString("en-US", { year: "numeric", month: "long", day: "numeric" });
   const head = [
-    h("h2", {}, account?.page ? h("a", { href: href(account.page) }, title) : title),
+    h("h2", {}, address ? h("a", { href: address }, title) : title),
     h("p", { class: "il-help" }, `${STAGES[entry.stage]}, ${day}`),
   ];
   if (!account) return [...head, h("p", {}, "Played in an earlier version of this site. Open the act to see it here in full.")];
@@ -80,7 +81,7 @@ function words(value: Value | null, unit: string): string {
   if (value === null) return "not yet";
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "number") return `${round(value)} ${unit}`.trim();
-  return NAMES[value] ?? value;
+  return Object.hasOwn(NAMES, value) ? (NAMES[value] as string) : value;
 }
 
 const round = (value: number): string => value.toLocaleString("en-US", { maximumSignificantDigits: 3 });

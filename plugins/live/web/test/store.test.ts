@@ -1,5 +1,6 @@
 // The ledger of a browser: two tabs, a page that ends early, an update of the site, storage that fails.
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import { LATEST } from "../src/entry";
 import { openKeep } from "../src/storage";
 import { LedgerStore } from "../src/store";
 import { settle } from "./fake-worker";
@@ -48,7 +49,7 @@ describe("the ledger of a browser", () => {
     const [database, channels] = [new FakeDatabase(), new FakeChannels()];
     const [one, other] = [await tab(database, channels), await tab(database, channels)];
     const heard: [string, boolean][] = [];
-    other.subscribe((act, elsewhere) => heard.push([act, elsewhere]));
+    other.subscribe((acts, elsewhere) => heard.push([[...acts].join(), elsewhere]));
     one.write(ACT, "revealed", memory, account);
     await settle();
     expect(other.entry(ACT)?.stage).toBe("revealed");
@@ -143,6 +144,39 @@ describe("the ledger of a browser", () => {
     const later = new LedgerStore(() => Promise.reject(new Error("gone")), keep(), null);
     await later.ready;
     expect(later.entries().map(({ act }) => act)).toEqual(["a", ACT]);
+  });
+
+  test("a merge and a reset of many acts tell this tab and the others once", async () => {
+    const [database, channels] = [new FakeDatabase(), new FakeChannels()];
+    const [one, other] = [await tab(database, channels), await tab(database, channels)];
+    const heard: [string, number][] = [];
+    one.subscribe((acts) => heard.push(["here", acts.size]));
+    other.subscribe((acts) => heard.push(["there", acts.size]));
+    one.merge(Array.from({ length: 80 }, (_, index) => entry({ act: `act-${index}` })));
+    await settle();
+    one.resetAll();
+    await settle();
+    expect(heard).toEqual([["here", 80], ["there", 80], ["here", 80], ["there", 80]]);
+  });
+
+  test("an entry from the end of time does not keep the reader from playing on", async () => {
+    const database = new FakeDatabase();
+    database.rows.set(ACT, entry({ updated: LATEST }));
+    const store = await tab(database);
+    store.write(ACT, "predicted", memory, account);
+    await settle();
+    const kept = (await tab(database)).entry(ACT);
+    expect([kept?.stage, kept?.updated]).toEqual(["predicted", LATEST]);
+  });
+
+  test("what no ledger can hold is not kept, and what was there stays", async () => {
+    const told = vi.spyOn(console, "error").mockImplementation(() => undefined);
+    const store = await tab(new FakeDatabase());
+    store.write(ACT, "done", memory, account);
+    store.write(ACT, "done", { ...memory, controls: { batch: Number.NaN } }, account);
+    expect(store.entry(ACT)?.memory).toEqual(memory);
+    expect(told).toHaveBeenCalledOnce();
+    told.mockRestore();
   });
 
   test("merging takes what is newer or was reset here, and says what it kept", async () => {

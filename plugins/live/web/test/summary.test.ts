@@ -5,9 +5,11 @@ import type { Entry } from "../src/entry";
 import { summaryOf } from "../src/summary";
 import { account, entry } from "./ledger-kit";
 
+const href = (page: string): string | null => (page.startsWith("lab/") ? `https://example.org/${page}` : null);
+
 function page(...entries: Entry[]): HTMLElement {
   const place = document.createElement("div");
-  place.append(...summaryOf(documentOf(entries), entries, (page) => `https://example.org/${page}`));
+  place.append(...summaryOf(documentOf(entries), entries, href));
   return place;
 }
 
@@ -43,6 +45,13 @@ describe("the summary of a ledger", () => {
       "Prefetching off → on",
       "The best lever is “prefetching”. ✓ right",
     ]);
+  });
+
+  test("a word that every object knows is a word, and a page outside of the site is no link", () => {
+    const fields = { ...account.fields, optimizer_chosen: "constructor" };
+    const place = page(entry({ account: { ...account, page: "javascript:alert(1)", fields } }));
+    expect(said(place)["Optimizer chosen"]).toBe("constructor");
+    expect([place.querySelector("h2")?.textContent, place.querySelector("a")]).toEqual(["Decisions", null]);
   });
 
   test("an act of an older version is named, and an empty ledger says how it fills", () => {

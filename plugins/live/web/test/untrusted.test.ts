@@ -1,0 +1,167 @@
+// What comes into the ledger from outside, a file, a link or storage: refused in a short line, or as good as our own.
+import { Validator, type Schema } from "@cfworker/json-schema";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import schema from "../../../../docs/lab/ledger.schema.json";
+import { documentOf, fitting, MOST_CHARACTERS, textOf } from "../src/document";
+import { LATEST, parseEntry } from "../src/entry";
+import { entriesOf } from "../src/incoming";
+import { MOST_MOVES } from "../src/memory";
+import { faultOf, LEDGER } from "../src/schema";
+import { summaryOf } from "../src/summary";
+import { account, entry, memory } from "./ledger-kit";
+
+type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+
+const BASE = documentOf([entry(), entry({ act: "laptop-challenge", updated: 2000 })]) as unknown as Json;
+const ACT = (BASE as { acts: Record<string, Json> }).acts["mfu-gap"] as { [name: string]: Json };
+const whole = new Validator(schema as unknown as Schema, "2020-12");
+
+/** Every place in a JSON value. */
+function places(value: Json, path: string[] = []): string[][] {
+  const inside = typeof value === "object" && value !== null ? Object.entries(value) : [];
+  return [path, ...inside.flatMap(([name, one]) => places(one as Json, [...path, name]))];
+}
+
+/** The value with something else at a place, or with nothing there. */
+function changed(value: Json, path: string[], to: Json | undefined): Json {
+  const [name, ...rest] = path;
+  if (name === undefined) return to ?? null;
+  const copy = (Array.isArray(value) ? [...value] : Object.fromEntries(Object.entries(value as object))) as { [name: string]: Json };
+  const put = (one: Json): unknown => Object.defineProperty(copy, name, { value: one, enumerable: true, configurable: true, writable: true });
+  if (rest.length) put(changed((value as { [name: string]: Json })[name] ?? {}, rest, to));
+  else if (to === undefined) delete copy[name];
+  else put(to);
+  return copy;
+}
+
+const NASTY: (Json | undefined)[] = [
+  undefined, null, true, -1, 0, 0.5, 1e15, 1e16, -1e300, LATEST, LATEST + 1, "", "constructor", "__proto__", "toString", "adam", "lion",
+  "javascript:alert(1)", "lab/../../other/", "//example.org", "<img src=x onerror=alert(1)>", "x".repeat(50_000), "\u202e\u0000", [], {},
+  [[]], Array.from({ length: 501 }, () => "x"), { "": 1 }, JSON.parse('{"__proto__": 1}') as Json,
+];
+const name = fc.constantFrom("__proto__", "constructor", "a b", "", "acts", "x".repeat(200), "new");
+const mutation = fc.record({ at: fc.nat(), to: fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...NASTY) }, { weight: 1, arbitrary: fc.jsonValue() }), beside: fc.option(name) });
+const mutated = fc.array(mutation, { minLength: 1, maxLength: 3 }).map((mutations) =>
+  mutations.reduce((value, { at, to, beside }) => {
+    const all = places(value);
+    const place = all[at % all.length] as string[];
+    return changed(value, beside === null || !place.length ? place : [...place.slice(0, -1), beside], to as Json | undefined);
+  }, BASE),
+);
+
+/** Reads a document, shows it, writes it and reads it again. */
+function through(text: string): void {
+  const entries = entriesOf(text);
+  const page = window.document.createElement("div");
+  page.append(...summaryOf(documentOf(entries), entries, (address) => `/${address}`));
+  expect(page.textContent).not.toMatch(/Invalid Date|function|\[object|undefined|NaN/);
+  expect(entriesOf(textOf(documentOf(entries)))).toEqual(entries);
+  expect(entries.map(parseEntry)).toEqual(entries);
+}
+
+function refusal(text: string): string | null {
+  try {
+    through(text);
+    return null;
+  } catch (error) {
+    if ((error as Error).name !== "LedgerProblem") throw error;
+    return (error as Error).message;
+  }
+}
+
+describe("a ledger from outside", () => {
+  test("a mutated one is refused in a short line, or can be shown, written and read again", () => {
+    let [accepted, refused] = [0, 0];
+    fc.assert(
+      fc.property(mutated, (document) => {
+        const why = refusal(JSON.stringify(document));
+        if (why === null) return void (accepted += 1);
+        refused += 1;
+        expect(why.length).toBeLessThan(400);
+        expect(why).not.toContain("\n");
+      }),
+      { numRuns: 1000 },
+    );
+    expect([accepted > 20, refused > 300]).toEqual([true, true]);
+  });
+
+  test("our reading of the schema is a whole validator's", () => {
+    fc.assert(
+      fc.property(mutated, (document) => {
+        expect(faultOf(document, LEDGER) === null).toBe(whole.validate(document).valid);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("the schema uses only words that are read", () => {
+    const words = new Set([
+      "$ref", "type", "const", "enum", "maxLength", "pattern", "minimum", "maximum", "required", "properties", "propertyNames",
+      "additionalProperties", "maxProperties", "items", "maxItems", "description",
+    ]);
+    const unread = (rule: object): string[] =>
+      Object.entries(rule).flatMap(([word, value]) => {
+        if (word === "properties") return Object.values(value as object).flatMap(unread);
+        if (["items", "propertyNames", "additionalProperties"].includes(word) && typeof value === "object") return unread(value as object);
+        return words.has(word) ? [] : [word];
+      });
+    const { $schema: _, title: __, $defs, ...top } = schema;
+    expect([top, ...Object.values($defs)].flatMap(unread)).toEqual([]);
+  });
+
+  // Found by mutating ledgers: each was accepted once and spoiled the page or the reader's own export.
+  test.each<[string, string[], Json, RegExp]>([
+    ["an unknown optimizer", ["account", "fields", "optimizer_chosen"], "lion", /must be one of/],
+    ["a text for a number", ["account", "fields", "final_mfu_pct"], "31", /must be number or null/],
+    ["a decision that is none", ["account", "fields", "constructor"], 1, /is unknown/],
+    ["a number beyond bounds", ["account", "verdict", "gap", "answer"], 1e300, /at most/],
+    ["a time after the last date", ["updated"], 8.64e15 + 1, /at most 4102444800000/],
+    ["a control that is no name", ["memory", "controls", "__proto__"], 1, /no name/],
+    ["too many moves", ["memory", "moves"], Array.from({ length: MOST_MOVES + 1 }, () => structuredClone(memory.moves[0]) as unknown as Json), /at most 500/],
+    ["a long title", ["account", "title"], "x".repeat(50_000), /at most 300 characters/],
+  ])("is refused with %s", (_, path, to, why) => {
+    expect(refusal(JSON.stringify(changed(BASE, ["acts", "mfu-gap", ...path], to)))).toMatch(why);
+  });
+
+  test("is refused with too many acts, or a name that every object knows by heart", () => {
+    const acts = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`act-${index}`, ACT]));
+    expect(refusal(JSON.stringify(changed(BASE, ["acts"], acts as Json)))).toMatch(/acts: it must have at most 100 members/);
+    expect(refusal(JSON.stringify(changed(BASE, ["acts", "__proto__"], ACT)))).toMatch(/acts › __proto__: it is no name/);
+  });
+
+  test("a refusal repeats little of what it refuses", () => {
+    for (const document of [
+      changed(BASE, ["schema_version"], "9".repeat(50_000)),
+      changed(BASE, ["acts", "x".repeat(50_000)], ACT),
+      changed(BASE, ["x".repeat(50_000)], 1),
+    ]) {
+      expect(refusal(JSON.stringify(document))?.length).toBeLessThan(200);
+    }
+    expect(refusal(`{"schema_version": ${"[".repeat(20_000)}${"]".repeat(20_000)}}`)).toMatch(/is no number/);
+  });
+});
+
+describe("an entry from storage", () => {
+  test.each<[string, string[], Json]>([
+    ["a script in place of a page", ["account", "page"], "javascript:alert(1)"],
+    ["another host's page", ["account", "page"], "//example.org/"],
+    ["an unknown decision", ["account", "fields", "optimizer_chosen"], "lion"],
+  ])("loses an account with %s", (_, path, to) => {
+    expect(parseEntry(changed(entry() as unknown as Json, path, to))).toEqual(entry({ account: null }));
+  });
+
+  test("keeps a memory to which a newer version of the site added something", () => {
+    expect(parseEntry(changed(entry() as unknown as Json, ["memory", "mood"], "good"))).toEqual(entry());
+  });
+});
+
+test("whatever storage holds, the file that is written of it can be read", () => {
+  const line = "x".repeat(300);
+  const moves = Array.from({ length: MOST_MOVES }, () => ({ control: "a", from: line, to: line, before: null, after: null }));
+  const large = (index: number) => entry({ act: `act-${index}`, memory: { ...memory, moves }, account: { ...account, moves: moves.map(() => line) } });
+  const entries = [...Array.from({ length: 200 }, (_, index) => large(index)), entry()];
+  const text = textOf(documentOf(fitting(entries)));
+  expect(text.length).toBeLessThanOrEqual(MOST_CHARACTERS);
+  expect(entriesOf(text)).toContainEqual(entry());
+});
