@@ -31,15 +31,17 @@ def draw() -> Drawing:
                 checkpointing=policy,
                 update="fused",
             )
-            step = step_time(MODEL, CHIP, BATCH, precision=MODE, checkpointing=policy, attention=attention)
+            step = step_time(
+                MODEL, CHIP, BATCH, precision=MODE, checkpointing=policy, attention=attention, update="fused"
+            )
             points.append((policy, ledger.allocated_peak / GB, 1000 * step.total))
         axes.scatter([x for _, x, _ in points], [y for *_, y in points], color=INK[ink], marker=marker, label=title)
         for policy, x, y in points:
             offset = SHIFT[attention][policy]
             axes.annotate(policy, (x, y), offset, textcoords="offset points", va="center")
         said.append(f"{title}: " + ", ".join(f"{policy} {x:.0f} GB and {y:.0f} ms" for policy, x, y in points))
-    axes.set_xlim(25, 125)
-    axes.set_ylim(190, 690)
+    axes.set_xlim(21, 125)
+    axes.set_ylim(160, 690)
     axes.set_xlabel("GB at the peak")
     axes.set_ylabel("ms per step, predicted")
     axes.grid(color=INK["border"], linewidth=0.6)

@@ -29,15 +29,15 @@ def draw() -> Drawing:
     for row, (name, batch, change) in enumerate(RUNGS):
         pieces = SEQUENCES // batch
         ledger = training_memory("gpt2-xl", chip, batch, accumulate=pieces, update="fused", **change)
-        step = step_time("gpt2-xl", chip, batch, accumulate=pieces, **change)
+        step = step_time("gpt2-xl", chip, batch, accumulate=pieces, update="fused", **change)
         fits = ledger.device_total <= chip.usable_bytes
         size = ledger.device_total / GB
-        for axes, value, text in ((left, size, f"{size:.0f}"), (right, step.total, f"{step.total:.1f}")):
+        for axes, value, text in ((left, size, f"{size:.0f}"), (right, step.total, f"{step.total:.2f}")):
             ink = INK["memory" if axes is left else "compute"]
             ground, hatch = (ink, "") if fits else (INK["surface"], "////")
             axes.barh(row, value, height=0.6, facecolor=ground, edgecolor=ink, hatch=hatch)
             axes.annotate(text, (value, row), (4, 0), textcoords="offset points", va="center")
-        said.append(f"{name} {size:.0f} GB and {step.total:.1f} s{'' if fits else ', does not fit'}")
+        said.append(f"{name} {size:.0f} GB and {step.total:.2f} s{'' if fits else ', does not fit'}")
     left.axvline(chip.usable_bytes / GB, color=INK["limit"], linewidth=1.2, linestyle="--")
     left.set_yticks(range(len(RUNGS)), [name for name, *_ in RUNGS])
     left.invert_yaxis()
