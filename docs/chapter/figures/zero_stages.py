@@ -22,7 +22,7 @@ def draw() -> Drawing:
     ledgers = [
         training_memory(NAME, precision="mixed", optimizer="adamw", dp=DEVICES, zero=stage) for stage in (0, 1, 2, 3)
     ]
-    limit = accelerator("h100-sxm").memory_bytes / GB
+    limit = accelerator("h100-sxm").usable_bytes / GB
     figure, axes = canvas(2.8)
     left = [0.0] * len(ROWS)
     for name, parts, ink, hatch, ground in PARTS:
