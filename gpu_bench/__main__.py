@@ -8,9 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from gpu_bench import BENCHMARK_VERSION, compare, job, predictions, provenance, report, runner, tables, validation
-from gpu_bench.cases import SUITES, find_cases
-from gpu_bench.records import RESULTS
+from gpu_bench import BENCHMARK_VERSION
+from gpu_bench.cases.suites import SUITES, find_cases
+from gpu_bench.machine import provenance
+from gpu_bench.predict import outlook
+from gpu_bench.record import checks, compare, report, tables
+from gpu_bench.record.store import RESULTS
+from gpu_bench.run import job, runner
 
 _RETRIES = {"local": 0, "ray": 2}
 """On one machine a killed worker is mostly the case's own fault; among many machines some die."""
@@ -140,14 +144,14 @@ def _run(options: argparse.Namespace, arguments: Sequence[str]) -> int:
 
 
 def _validate(paths: Sequence[Path]) -> int:
-    files = validation.record_files(paths)
+    files = checks.record_files(paths)
     faulty = 0
     for file in files:
-        faults = validation.file_faults(file)
+        faults = checks.file_faults(file)
         faulty += bool(faults)
         for fault in faults:
             print(f"{file}: {fault}")
-    if unchecked := validation.schema_unchecked():
+    if unchecked := checks.schema_unchecked():
         print(unchecked)
     print(f"{len(files)} records, {faulty} faulty")
     return 1 if faulty else 0
@@ -207,7 +211,7 @@ def main(arguments: Sequence[str]) -> int:
                 return _validate(options.paths)
             case "predict":
                 cases = find_cases(options.suite, tuple(options.case))
-                print(tables.render(predictions.prediction_table(cases, options.gpu), options.format))
+                print(tables.render(outlook.prediction_table(cases, options.gpu), options.format))
                 return 0
             case "report":
                 return _report(options)
@@ -217,7 +221,7 @@ def main(arguments: Sequence[str]) -> int:
                 return _job(options, arguments)
             case _:
                 # Only this command needs PyTorch in this process.
-                from gpu_bench import doctor
+                from gpu_bench.machine import doctor
 
                 return doctor.report(options.device)
     except (ValueError, runner.RunError) as error:

@@ -26,8 +26,8 @@
 import json
 from textwrap import fill
 
-from gpu_bench.cases import SUITES
-from gpu_bench.records import RESULTS
+from gpu_bench.cases.suites import SUITES
+from gpu_bench.record.store import RESULTS
 
 records = {}
 for file in sorted(RESULTS.rglob("*.json")):
@@ -258,7 +258,7 @@ print(f"{rate / 1e9:.0f} GFLOP/s, {share:.0%} of a large product's rate")
 # %%
 from copy import deepcopy
 
-from gpu_bench.records import inconsistencies
+from gpu_bench.record.checks import inconsistencies
 
 assert inconsistencies(record) == []
 

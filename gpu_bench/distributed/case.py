@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from gpu_bench.case import Case, ModelName
+from gpu_bench.cases.case import Case, ModelName
 
 Strategy = Literal["ddp", "fsdp2", "tensor", "pipeline"]
 Scaling = Literal["weak", "strong"]

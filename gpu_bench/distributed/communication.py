@@ -13,8 +13,7 @@ from typing import Any
 
 import torch
 
-from gpu_bench.intervals import beyond, clip, covered
-from gpu_bench.trace import WINDOW, interval, traced
+from gpu_bench.measure.trace import WINDOW, beyond, clip, covered, interval, traced
 
 _DEVICE_WORK = ("kernel", "gpu_memcpy", "gpu_memset")
 

@@ -13,7 +13,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from gpu_bench.distributed.case import ScalingCase
 from gpu_bench.distributed.parallel import Here, clip, make_model, make_optimizer, mixed_precision
-from gpu_bench.gpt2 import GPT2
+from gpu_bench.measure.gpt2 import GPT2
 
 
 class DataParallel:

@@ -13,12 +13,13 @@ from typing import Any
 
 import torch
 
-from gpu_bench import provenance, records
-from gpu_bench.case import Case
+from gpu_bench.cases.case import Case
+from gpu_bench.cases.sizes import SIZES
 from gpu_bench.distributed.case import ScalingCase
 from gpu_bench.distributed.rank import JOB_VARIABLE
-from gpu_bench.flops import step_flops
-from gpu_bench.sizes import SIZES
+from gpu_bench.machine import provenance
+from gpu_bench.predict.prediction import step_flops
+from gpu_bench.record import store
 
 
 class LaunchError(RuntimeError):
@@ -100,7 +101,7 @@ def launch(case: ScalingCase, device: str, processes: int) -> dict[str, Any]:
             text=True,
             env={**os.environ, JOB_VARIABLE: str(job), "OMP_NUM_THREADS": _threads(device, processes)},
         )
-        found = records.read_json(report)
+        found = store.read_json(report)
         if done.returncode or found is None:
             raise LaunchError(_reason(done.stdout))
         return found

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from torch.distributed import ProcessGroup
 from torch.distributed.tensor import DTensor
 
+from gpu_bench.cases.sizes import SIZES, GPT2Config
 from gpu_bench.distributed.case import ScalingCase
-from gpu_bench.gpt2 import GPT2
-from gpu_bench.sizes import SIZES, GPT2Config
+from gpu_bench.measure.gpt2 import GPT2
 
 CLIP_NORM = 1.0
 

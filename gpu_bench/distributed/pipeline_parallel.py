@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from gpu_bench.distributed.case import ScalingCase
 from gpu_bench.distributed.parallel import Here, clip, make_model, make_optimizer, mixed_precision
-from gpu_bench.gpt2 import GPT2
+from gpu_bench.measure.gpt2 import GPT2
 
 
 class Stage(nn.Module):

@@ -15,16 +15,16 @@ from typing import Any, cast
 import torch
 from torch import Tensor, distributed
 
-from gpu_bench.data import draw_windows, read_corpus
+from gpu_bench.cases.kinds import case_from_dict
 from gpu_bench.distributed import data_parallel
 from gpu_bench.distributed.case import ScalingCase, Strategy
 from gpu_bench.distributed.communication import profiled_shares
 from gpu_bench.distributed.parallel import Here, Parallel, model_config
 from gpu_bench.distributed.pipeline_parallel import PipelineParallel
 from gpu_bench.distributed.tensor_parallel import TensorParallel
-from gpu_bench.kinds import case_from_dict
-from gpu_bench.records import write_json
-from gpu_bench.stopwatch import Stopwatch
+from gpu_bench.measure.data import draw_windows, read_corpus
+from gpu_bench.measure.stopwatch import Stopwatch
+from gpu_bench.record.store import write_json
 
 JOB_VARIABLE = "GPU_BENCH_SCALING_JOB"
 """Names the file with the case, the kind of device, and where the report goes."""

@@ -15,7 +15,7 @@ from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, 
 
 from gpu_bench.distributed.case import ScalingCase
 from gpu_bench.distributed.parallel import Here, clip, make_model, make_optimizer, mixed_precision
-from gpu_bench.gpt2 import GPT2, Block, SelfAttention
+from gpu_bench.measure.gpt2 import GPT2, Block, SelfAttention
 
 _PLAN = {
     "wte": RowwiseParallel(input_layouts=Replicate(), output_layouts=Replicate()),

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from gpu_bench.case import Case, ModelName, Precision
+from gpu_bench.cases.case import Case, ModelName, Precision
 
 Source = Literal["text", "tokens"]
 _LOADER = re.compile(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from gpu_bench.bpe import MERGES_FILE, Encoder
+from gpu_bench.measure.bpe import MERGES_FILE, Encoder
 
 
 def _encoder() -> Encoder:

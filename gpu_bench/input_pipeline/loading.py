@@ -10,14 +10,14 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from gpu_bench import provenance
-from gpu_bench.case import Case, TrainingCase
-from gpu_bench.data import read_corpus, read_text
+from gpu_bench.cases.case import Case, TrainingCase
 from gpu_bench.input_pipeline.case import Loader, LoaderCase, loader_of
 from gpu_bench.input_pipeline.shares import COMPUTE, LOADING, TRANSFER, profiled_shares, stage
 from gpu_bench.input_pipeline.streams import Stream, TextStream, TokenStream, encoding
-from gpu_bench.stopwatch import Stopwatch
-from gpu_bench.training import Trainer
+from gpu_bench.machine import provenance
+from gpu_bench.measure.data import read_corpus, read_text
+from gpu_bench.measure.stopwatch import Stopwatch
+from gpu_bench.measure.training import Trainer
 
 
 def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:

@@ -13,8 +13,7 @@ from typing import Any
 import torch
 from torch.profiler import record_function
 
-from gpu_bench.intervals import Interval, beyond, clip, covered
-from gpu_bench.trace import WINDOW, interval, traced
+from gpu_bench.measure.trace import WINDOW, Interval, beyond, clip, covered, interval, traced
 
 LOADING, TRANSFER, COMPUTE = "loading", "transfer", "compute"
 _PREFIX = "gpu_bench: "

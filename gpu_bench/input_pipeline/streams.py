@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import IterableDataset, get_worker_info
 
-from gpu_bench.bpe import VOCABULARY, gpt2_encoder
+from gpu_bench.measure.bpe import VOCABULARY, gpt2_encoder
 
 _CHUNK = 2**16
 """Bytes of text that are encoded at a time."""

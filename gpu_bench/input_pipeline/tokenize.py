@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 
-from gpu_bench import provenance
-from gpu_bench.case import Case
-from gpu_bench.data import read_text
+from gpu_bench.cases.case import Case
 from gpu_bench.input_pipeline.case import TokenizeCase
+from gpu_bench.machine import provenance
+from gpu_bench.measure.data import read_text
 
 
 class EncoderProcesses:

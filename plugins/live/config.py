@@ -41,4 +41,4 @@ class LiveConfig(Config):  # type: ignore[no-untyped-call]
     acts_dir = option.Type(str, default="acts")
     home = option.Type(str, default="lab")
     records = option.Type(str, default="gpu_bench/results")
-    schema = option.Type(str, default="gpu_bench/schema/record.json")
+    schema = option.Type(str, default="gpu_bench/record/schema.json")

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
-from gpu_bench.cases import SUITES
-from gpu_bench.records import inconsistencies
+from gpu_bench.cases.suites import SUITES
+from gpu_bench.record.checks import inconsistencies
 from plugins.live.runtime.records import MeasuredRecord, attach
 from plugins.measured import evidence
 from plugins.measured.errors import MeasuredError

@@ -25,7 +25,7 @@ class MeasuredConfig(Config):  # type: ignore[no-untyped-call]
     enabled = c.Type(bool, default=True)
     engine = c.Type(str, default="engine")
     records = c.Type(str, default="gpu_bench/results")
-    schema = c.Type(str, default="gpu_bench/schema/record.json")
+    schema = c.Type(str, default="gpu_bench/record/schema.json")
     reference = c.Type(str, default="reference/engine")
     published = c.Type(str, default="measured/records")
     claims = c.Type(str, default="docs/claims")

@@ -10,8 +10,8 @@ from xml.etree.ElementTree import Element
 import yaml
 
 import engine
-from gpu_bench.fit_curves import Curve, curve, fit_cases, measured_memory, measured_speed
-from gpu_bench.policies import POLICIES
+from gpu_bench.cases.policies import POLICIES
+from gpu_bench.predict.outlook import Curve, curve, fit_cases, measured_memory, measured_speed
 from plugins.measured.errors import suggestion
 from plugins.measured.fit_plot import Line, Panel, draw
 from plugins.measured.markup import element

@@ -13,9 +13,9 @@ from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from gpu_bench import report, tables
-from gpu_bench.cases import SUITES
-from gpu_bench.records import inconsistencies
+from gpu_bench.cases.suites import SUITES
+from gpu_bench.record import report, tables
+from gpu_bench.record.checks import inconsistencies
 from plugins.measured import claims_data, records
 from plugins.measured.claims import Claims
 from plugins.measured.claims_list import Mention

@@ -12,7 +12,7 @@ import pytest
 from engine import GB, model, training_memory
 from engine.memory import chapter_activation_bytes
 from engine.numerics.dtypes import FP16, FP32
-from gpu_bench.cases import SUITES
+from gpu_bench.cases.suites import SUITES
 from plugins.live import Value
 from plugins.live.runtime.acts import LoadedAct
 from plugins.live.runtime.records import MeasuredRecord, attach

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from gpu_bench import runner
-from gpu_bench.executors import isolation
+from gpu_bench.run import isolation, runner
 from tests.gpu_bench.tiny import tiny_case
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpu_bench.cases import SUITES
+from gpu_bench.cases.suites import SUITES
 
 ROOT = Path(__file__).parents[2]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpu_bench.case import TrainingCase
+from gpu_bench.cases.case import TrainingCase
 
 
 def tiny_case(name: str = "tiny", **changes: Any) -> TrainingCase:

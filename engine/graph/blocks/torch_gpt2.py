@@ -1,4 +1,4 @@
-"""The GPT-2 family in eager PyTorch, as the usual flat model file writes it (`gpu_bench/gpt2.py`).
+"""The GPT-2 family in eager PyTorch, as the usual flat model file writes it (`gpu_bench/measure/gpt2.py`).
 
 With sequence parallelism a linear layer multiplies the gathered sequence and, being PyTorch's own, keeps it.
 """

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from engine import Transformer, list_optimizers, model, optimizer, training_memory
-from gpu_bench.gpt2 import GPT2, GPT2Config
+from gpu_bench.measure.gpt2 import GPT2, GPT2Config
 
 SHAPE = Transformer("t", 3, 256, 4, 1000, 128)
 

@@ -24,7 +24,7 @@ from engine.graph.operations import (
     utilization,
 )
 from engine.models.transformer import Transformer, model
-from gpu_bench.gpt2 import GPT2, GPT2Config
+from gpu_bench.measure.gpt2 import GPT2, GPT2Config
 
 shapes = st.tuples(st.integers(1, 6), st.sampled_from([32, 64, 96]), st.integers(2, 4), st.integers(50, 300))
 

@@ -17,7 +17,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from transformers import LlamaConfig, LlamaForCausalLM, Qwen2Config, Qwen2ForCausalLM
 
 from engine import Transformer, training_memory
-from gpu_bench.gpt2 import GPT2, GPT2Config
+from gpu_bench.measure.gpt2 import GPT2, GPT2Config
 
 BATCH, SEQUENCE = 3, 128
 PRECISIONS = ("fp32", "bf16", "amp-bf16")

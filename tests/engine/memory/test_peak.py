@@ -13,7 +13,7 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from engine import Transformer, training_memory
-from gpu_bench.gpt2 import GPT2, GPT2Config
+from gpu_bench.measure.gpt2 import GPT2, GPT2Config
 
 # The tracker warns about gradients that hooks have already freed and about code outside modules; both are meant.
 pytestmark = pytest.mark.filterwarnings("ignore:Module is None", "ignore:Expected a tensor")

@@ -19,7 +19,7 @@ from tests.plugins.live.conftest import Site
 from tests.plugins.measured.made import document
 
 ROOT = Path(__file__).parents[3]
-SCHEMA = ROOT / "gpu_bench/schema/record.json"
+SCHEMA = ROOT / "gpu_bench/record/schema.json"
 PATH = "memory.held.activations"
 
 

@@ -13,14 +13,14 @@ from typing import Any
 from mkdocs.exceptions import Abort
 
 from gpu_bench import BENCHMARK_VERSION, SCHEMA_VERSION
-from gpu_bench.assembly import TRAINING_BLOCKS, point_rates
-from gpu_bench.case import TrainingCase
-from gpu_bench.cases import SUITES
-from gpu_bench.records import summarize
+from gpu_bench.cases.case import TrainingCase
+from gpu_bench.cases.suites import SUITES
+from gpu_bench.record.assembly import TRAINING_BLOCKS, point_rates
+from gpu_bench.record.spread import summarize
 from tests.plugins.strict_build import build_strictly
 
 ROOT = Path(__file__).resolve().parents[3]
-SCHEMA = ROOT / "gpu_bench/schema/record.json"
+SCHEMA = ROOT / "gpu_bench/record/schema.json"
 CASES = {case.name: case for cases in SUITES.values() for case in cases if isinstance(case, TrainingCase)}
 
 

@@ -9,9 +9,9 @@ from xml.etree.ElementTree import tostring
 import pytest
 
 from engine.memory.ledger import CUDA_CONTEXT
-from gpu_bench import fit as search
-from gpu_bench.fit_curves import curve, fit_cases, measured_memory, measured_speed
-from gpu_bench.policies import POLICIES, trial
+from gpu_bench.cases.policies import POLICIES, trial
+from gpu_bench.measure import fit as search
+from gpu_bench.predict.outlook import curve, fit_cases, measured_memory, measured_speed
 from plugins.measured.fit import SETTINGS, SHOWS, Options, build, parse
 from plugins.measured.options import OptionError
 from tests.plugins.measured.made import Site

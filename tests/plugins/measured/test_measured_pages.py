@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from gpu_bench.cases import SUITES
+from gpu_bench.cases.suites import SUITES
 from plugins.measured.cells import Line
 from plugins.measured.options import TableOptions, parse_options
 from plugins.measured.records import Record, Records

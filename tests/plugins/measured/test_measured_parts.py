@@ -87,7 +87,7 @@ def test_a_failed_run_has_one_row_that_says_so(site: Site) -> None:
 
 
 def test_the_policies_of_a_fit_are_rows(site: Site) -> None:
-    from gpu_bench.cases import SUITES
+    from gpu_bench.cases.suites import SUITES
 
     plan = SUITES["fit"][0].as_dict()
     policies = [

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpu_bench.records import inconsistencies
+from gpu_bench.record.checks import inconsistencies
 from plugins.measured import records
 from plugins.measured.errors import MeasuredError
 from plugins.measured.evidence import distribution, number_at

@@ -130,7 +130,7 @@ def test_every_unit_of_the_engine_is_known() -> None:
 
 
 def test_every_unit_of_the_record_schema_is_known() -> None:
-    schema = json.loads((ROOT / "gpu_bench/schema/record.json").read_text("utf-8"))
+    schema = json.loads((ROOT / "gpu_bench/record/schema.json").read_text("utf-8"))
     units = set(_units(schema))
     assert {"s", "B"} <= units
     for unit in units:

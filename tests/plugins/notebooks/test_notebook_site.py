@@ -161,7 +161,7 @@ def test_cells_of_a_notebook_for_the_page_become_snippets_except_local_ones() ->
 
 
 def test_an_execution_leaves_nothing_beside_the_sources(site: Site) -> None:
-    site.write("\nimport engine.answers.estimate\nimport gpu_bench.records")
+    site.write("\nimport engine.answers.estimate\nimport gpu_bench.record.store")
     site.build()
     assert not list(site.folder.glob("engine/**/__pycache__"))
     assert not list(site.folder.glob("gpu_bench/**/__pycache__"))

@@ -1,0 +1,1 @@
+"""What is measured: cases as frozen data. Nothing in this room imports PyTorch."""

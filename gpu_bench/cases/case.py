@@ -1,0 +1,191 @@
+"""What a case is: frozen data that says everything which can move a number. Nothing here imports PyTorch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+ModelName = Literal["pico", "nano", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"]
+Precision = Literal["fp32", "tf32", "amp-bf16", "amp-fp16", "bf16", "fp16", "fp8"]
+"""amp = autocast over FP32 parameters; bf16 and fp16 = parameters, gradients and optimizer state all in that format;
+fp8 = amp-bf16 with the products of the blocks' linear layers in 8 bit."""
+OptimizerName = Literal["sgd", "momentum", "rmsprop", "adam", "adamw", "adamw-8bit"]
+Attention = Literal["flash", "standard"]
+AttentionKernel = Literal["auto", "flash", "efficient", "cudnn", "math"]
+Activation = Literal["gelu-tanh", "gelu", "relu", "silu", "sigmoid", "tanh"]
+Update = Literal["default", "foreach", "for-loop", "fused"]
+Compile = Literal["none", "default", "max-autotune-no-cudagraphs", "reduce-overhead"]
+Operation = Literal["attention", "activation"]
+Device = Literal["any", "cuda"]
+SHORTEST_ENERGY_S = 30.0
+"""NVML's energy counter is refreshed about ten times a second, and power needs seconds to settle."""
+
+_PATTERNS = {
+    "checkpointing": (re.compile(r"none|selective|selective-ops|sqrt|full|every:[1-9][0-9]*"), "none, selective, "
+                      "selective-ops, sqrt, full, every:K"),
+    "loss": (re.compile(r"full|chunked:[1-9][0-9]*"), "full, chunked:K"),
+}  # fmt: skip
+_AT_LEAST_ONE = (
+    "batch", "sequence", "warmup", "steps", "repeats", "devices", "accumulate", "vocab_multiple", "rounds", "processes",
+    "sizes", "chunk", "micro_batches", "profiled",
+)  # fmt: skip
+"""Counts, or tuples of counts."""
+_FUSED = ("sgd", "momentum", "adam", "adamw")
+"""Optimizers whose whole update PyTorch has as one kernel."""
+
+
+@cache
+def _choices(kind: type[Case]) -> Mapping[str, tuple[str, ...]]:
+    """What the fields of a class allow that are annotated with a `Literal`."""
+    return {name: get_args(hint) for name, hint in get_type_hints(kind).items() if get_origin(hint) is Literal}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """What the runner needs to know of any case.
+
+    Attributes:
+        name: Unique name; the record's file name starts with it.
+        kind: What is done with it, a name from `kinds.KINDS`.
+        value: 0 to 100: how much a reader learns from it. A run that is cut short has done the highest first.
+        reason: Why that value.
+        repeats: Fresh processes. The repeats of different cases are interleaved, so that a slow drift hits all alike.
+        device: What the case needs.
+        devices: How many devices it occupies.
+        minimum_memory: Memory in bytes of one device below which the case is not attempted.
+        time_limit_s: Seconds that one repeat may take before it is ended.
+        seed: Where random numbers start.
+    """
+
+    name: str
+    kind: str
+    value: int = field(default=50, metadata={"plan": True})
+    reason: str = field(default="", metadata={"plan": True})
+    repeats: int = 3
+    device: Device = "any"
+    devices: int = 1
+    minimum_memory: int = 0
+    time_limit_s: float = 120.0
+    seed: int = 1234
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            self._check(one.name, getattr(self, one.name))
+
+    def _check(self, name: str, value: Any) -> None:
+        choices = _choices(type(self)).get(name)  # type: ignore[arg-type] # a class is hashable
+        if choices is not None and value not in choices:
+            raise ValueError(f"{name} is {value!r}; allowed: {', '.join(choices)}")
+        if name in _PATTERNS and not _PATTERNS[name][0].fullmatch(value):
+            raise ValueError(f"{name} is {value!r}; allowed: {_PATTERNS[name][1]}")
+        if name in _AT_LEAST_ONE and min(value if isinstance(value, tuple) else (value,), default=1) < 1:
+            raise ValueError(f"{name} is {value}; allowed: 1 or more")
+        if name == "value" and not 0 <= value <= 100:
+            raise ValueError(f"value is {value}; allowed: 0 to 100")
+
+    @property
+    def extent(self) -> str:
+        """How much it does, for the list of cases."""
+        return self.kind
+
+    def as_dict(self) -> dict[str, Any]:
+        """The case as plain data, as it stands in a record: without value and reason, which are of the plan only."""
+        named = {one.name: getattr(self, one.name) for one in fields(self) if not one.metadata.get("plan")}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in named.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingCase(Case):
+    """One configuration to train and measure.
+
+    Attributes:
+        model: A size from `gpt2.SIZES`.
+        batch: Sequences of one forward and backward pass.
+        sequence: Tokens per sequence.
+        attention: Which form, and so which tensors are kept: `flash` is fused, `standard` materializes the scores.
+        attention_kernel: Whose fused kernel; `auto` is PyTorch's choice.
+        clip_norm: Largest global norm of the gradients; None where they are not clipped.
+        update: Implementation of the optimizer's step; `default` is PyTorch's choice.
+        vocab_multiple: The vocabulary is padded to a multiple of this: rows that never occur, so that the head's
+            product fills whole tiles.
+        compile: Mode of `torch.compile` over model and loss together. `max-autotune-no-cudagraphs` tries more kernels
+            for each product; `reduce-overhead` replays the step as a CUDA graph, which helps where launching kernels
+            takes longer than running them.
+        checkpointing: What the blocks compute again in the backward pass, see `measure/techniques/checkpointing.py`.
+        accumulate: Forward and backward passes per step.
+        loss: `full`, or `chunked:K` to compute logits and loss in K pieces of the sequence.
+        optimizer_in_backward: Whether each parameter is updated as soon as its gradient is known.
+        warmup: Training steps before the clock starts; more follow, up to four times as many, until times are steady.
+        steps: Timed training steps in each repeat.
+        energy_s: Seconds over which the first repeat measures energy, after the timed steps; 0 is not at all.
+        memory_limit: Bytes the process may use of the device, as an emulation of a smaller card; 0 is all.
+    """
+
+    kind: str = "training"
+    model: ModelName
+    precision: Precision
+    optimizer: OptimizerName
+    learning_rate: float
+    batch: int
+    sequence: int
+    attention: Attention = "flash"
+    attention_kernel: AttentionKernel = "auto"
+    activation: Activation = "gelu-tanh"
+    dropout: float = 0.0
+    clip_norm: float | None = 1.0
+    update: Update = "default"
+    vocab_multiple: int = 1
+    compile: Compile = "none"
+    checkpointing: str = "none"
+    accumulate: int = 1
+    loss: str = "full"
+    optimizer_in_backward: bool = False
+    warmup: int = 5
+    steps: int = 20
+    energy_s: float = 0.0
+    memory_limit: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.optimizer_in_backward and self.accumulate > 1:
+            raise ValueError(f"accumulate is {self.accumulate}; allowed with optimizer_in_backward: 1")
+        if self.optimizer_in_backward and self.clip_norm is not None:
+            raise ValueError("clip_norm needs all gradients at once; allowed with optimizer_in_backward: None")
+        if self.attention == "standard" and self.attention_kernel != "auto":
+            raise ValueError(f"attention_kernel is {self.attention_kernel!r}; allowed with standard attention: auto")
+        if self.update == "fused" and self.optimizer not in _FUSED:
+            raise ValueError(f"update is 'fused' with optimizer {self.optimizer!r}; allowed: {', '.join(_FUSED)}")
+        if self.update != "default" and self.optimizer == "adamw-8bit":
+            raise ValueError(f"update is {self.update!r} with optimizer 'adamw-8bit'; allowed: default")
+
+    @property
+    def extent(self) -> str:
+        """Batch and sequence."""
+        passes = f"{self.accumulate} x " if self.accumulate > 1 else ""
+        return f"batch {passes}{self.batch} x {self.sequence} tokens"
+
+    @property
+    def tokens_per_step(self) -> int:
+        """Tokens whose loss is back-propagated in one step."""
+        return self.batch * self.sequence * self.accumulate
+
+    @property
+    def loss_chunks(self) -> int:
+        """Pieces into which head and loss are cut."""
+        return 1 if self.loss == "full" else int(self.loss.partition(":")[2])
+
+
+def case_of(kind: type[Case], data: Mapping[str, Any]) -> Case:
+    """A case of a kind from plain data, the inverse of `Case.as_dict`. Raises `ValueError` on a wrong field."""
+    known = {one.name for one in fields(kind)}
+    unknown = sorted(set(data) - known)
+    if unknown:
+        raise ValueError(f"unknown field {unknown[0]!r}; allowed: {', '.join(sorted(known))}")
+    given: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+    try:
+        return kind(**given)
+    except TypeError as error:
+        raise ValueError(str(error)) from error

@@ -1,0 +1,67 @@
+"""The shapes of GPT-2: the four published sizes, and two for CPUs. Nothing here imports PyTorch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import get_args
+
+from gpu_bench.cases.case import Activation, Attention, TrainingCase
+
+
+@dataclass(frozen=True)
+class GPT2Config:
+    """The shape of a GPT-2, and the two choices that change which tensors are kept for the backward pass."""
+
+    layers: int = 12
+    heads: int = 12
+    hidden: int = 768
+    vocab: int = 50257
+    """50,256 byte pairs and one end-of-text token. 50,304 (a multiple of 64) is faster and adds 47 unused rows."""
+    max_seq: int = 1024
+    dropout: float = 0.0
+    """0.1 in the paper. 0 here: today's pre-training sees each token once, so there is little to regularise."""
+    bias: bool = True
+    """True as published: every Linear and LayerNorm has a bias."""
+    attention: Attention = "flash"
+    """`flash` never stores the T x T scores; `standard` materialises scores, softmax and dropout."""
+    activation: Activation = "gelu-tanh"
+    """GPT-2 was trained with the tanh form of GELU, so its published weights expect it. Memory is the same."""
+
+    recompute_attention: bool = False
+    """True computes the inside of attention again in the backward pass instead of keeping it."""
+
+    def __post_init__(self) -> None:
+        if self.hidden % self.heads:
+            raise ValueError(f"hidden {self.hidden} is not a multiple of heads {self.heads}")
+        if self.attention not in ("flash", "standard"):
+            raise ValueError(f"attention is {self.attention!r}; allowed: 'flash', 'standard'")
+        if self.activation not in get_args(Activation):
+            raise ValueError(f"activation is {self.activation!r}; allowed: {', '.join(get_args(Activation))}")
+        if not 0.0 <= self.dropout < 1.0:
+            raise ValueError(f"dropout is {self.dropout}; allowed: 0 <= dropout < 1")
+
+
+SIZES: dict[str, GPT2Config] = {
+    # Byte-level: the smallest trains in milliseconds, for tests; the next is small enough for two CPU cores, yet wide
+    # enough that optimizer state shows in the memory.
+    "pico": GPT2Config(layers=3, heads=2, hidden=64, vocab=256, max_seq=128),
+    "nano": GPT2Config(layers=4, heads=4, hidden=256, vocab=256, max_seq=256),
+    "gpt2": GPT2Config(layers=12, heads=12, hidden=768),
+    "gpt2-medium": GPT2Config(layers=24, heads=16, hidden=1024),
+    "gpt2-large": GPT2Config(layers=36, heads=20, hidden=1280),
+    "gpt2-xl": GPT2Config(layers=48, heads=25, hidden=1600),
+}
+
+
+def config_of(case: TrainingCase) -> GPT2Config:
+    """The shape of the model that a case trains, with the rows that pad its vocabulary."""
+    size = SIZES[case.model]
+    return replace(
+        size,
+        vocab=-(-size.vocab // case.vocab_multiple) * case.vocab_multiple,
+        max_seq=max(size.max_seq, case.sequence),
+        dropout=case.dropout,
+        attention=case.attention,
+        activation=case.activation,
+        recompute_attention=case.checkpointing == "selective",
+    )

@@ -1,0 +1,92 @@
+"""Tiny versions of cases: the same techniques on a model of a hundred thousand parameters, on any CPU, in seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from gpu_bench.cases.case import Case, TrainingCase
+from gpu_bench.cases.kinds import FitCase, OperationsCase, RooflineCase
+from gpu_bench.distributed.case import ScalingCase
+from gpu_bench.input_pipeline.case import LoaderCase, TokenizeCase
+
+_CPU_FORMATS = ("fp32", "bf16")
+TINY_LIMIT = 24 * 2**20
+"""Bytes of the emulated card in a tiny fit: between what one and what eight short sequences need."""
+
+
+def tiny(cases: Iterable[Case]) -> tuple[Case, ...]:
+    """The cases made tiny."""
+    return tuple(tiny_case(case) for case in cases)
+
+
+def tiny_case(case: Case) -> Case:
+    """One case made tiny: its shape and repetitions shrink, its techniques stay where a CPU has them."""
+    common: dict[str, Any] = {"device": "any", "minimum_memory": 0, "repeats": 1, "time_limit_s": 120.0}
+    match case:
+        case TrainingCase():
+            return replace(
+                case,
+                **common,
+                model="pico",
+                batch=min(case.batch, 3),
+                sequence=min(case.sequence, 64),
+                # Fused kernels other than PyTorch's own choice, and GPU memory to limit, exist on GPUs only.
+                attention_kernel="auto",
+                memory_limit=0,
+                compile="default" if case.compile != "none" else "none",
+                warmup=1,
+                steps=3,
+                energy_s=0.0,
+            )
+        case OperationsCase():
+            formats = tuple(name for name in case.formats if name in _CPU_FORMATS)
+            sizes = (64, 128) if case.operation == "attention" else (4096,)
+            return replace(case, **common, sizes=sizes, formats=formats or ("fp32",), rounds=3, heads=2, batch=1)
+        case FitCase():
+            return replace(
+                case, **common, model="pico", sequence=64, memory_limit=TINY_LIMIT, batches=(1, 8, 64), steps=2
+            )
+        case TokenizeCase():
+            return replace(case, **common, processes=(1, 2), chunk=2**14, rounds=3)
+        case LoaderCase():
+            return replace(
+                case,
+                **common,
+                model="pico",
+                precision="fp32",
+                batch=2,
+                sequence=64,
+                loaders=(case.loaders[0], case.loaders[-1]),
+                warmup=1,
+                steps=3,
+                profiled=1,
+            )
+        case RooflineCase():
+            return replace(
+                case,
+                **common,
+                model="pico",
+                batch=1,
+                sequence=32,
+                shapes=("64x32x48",) if case.shapes else (),
+                sizes=case.sizes[:2],
+                rounds=3,
+            )
+        case ScalingCase():
+            return replace(
+                case,
+                **common,
+                model="pico",
+                precision="fp32",
+                batch=4,
+                sequence=32,
+                processes=(1, 2),
+                micro_batches=2,
+                warmup=1,
+                steps=3,
+                profiled=1,
+            )
+        case _:
+            return case

@@ -1,0 +1,1 @@
+"""Repeats on a Ray cluster instead of this machine."""

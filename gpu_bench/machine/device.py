@@ -1,0 +1,87 @@
+"""The device a case runs on: found, described, and given the short name that record files carry."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+
+from gpu_bench.machine import nvml, provenance
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """What a record says of the device.
+
+    Attributes:
+        type: `cpu` or `cuda`.
+        name: As the driver or the processor calls itself; None when it does not.
+        slug: The device in file names, e.g. `nvidia-h200`, `cpu-amd-epyc-2c`.
+        memory: Bytes of device memory; the machine's memory for a CPU.
+        power_limit_w: The enforced power limit of a GPU in W.
+    """
+
+    type: str
+    name: str | None
+    slug: str
+    memory: int | None
+    power_limit_w: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The description as plain data."""
+        return asdict(self)
+
+
+def slugify(text: str) -> str:
+    """Lower-case words joined by single hyphens: `NVIDIA GeForce RTX 4090` becomes `nvidia-geforce-rtx-4090`."""
+    return re.sub(r"[^a-z0-9]+", "-", re.sub(r"\((r|tm)\)", "", text.lower())).strip("-")
+
+
+def resolve_device(wanted: str) -> torch.device:
+    """The CPU, the first GPU, or for `auto` the GPU if there is one.
+
+    A GPU comes with its number, which some of PyTorch's functions ask for: 0 is the first that the process may see.
+
+    Raises:
+        ValueError: When `cuda` is asked for and PyTorch sees none.
+    """
+    if wanted == "cuda" and not torch.cuda.is_available():
+        raise ValueError(f"device 'cuda' is not available: PyTorch {torch.__version__} sees no GPU; allowed: cpu, auto")
+    on_gpu = wanted == "cuda" or (wanted == "auto" and torch.cuda.is_available())
+    return torch.device("cuda", 0) if on_gpu else torch.device("cpu")
+
+
+def open_nvml(device: torch.device) -> nvml.Gpu | None:
+    """The driver's view of a CUDA device; None for a CPU or where the driver does not answer."""
+    if device.type != "cuda":
+        return None
+    # PyTorch leaves out what the driver puts before it, which differs for a part of a GPU (MIG).
+    uuid = str(torch.cuda.get_device_properties(device).uuid).removeprefix("GPU-").removeprefix("MIG-")
+    return nvml.open_gpu(f"GPU-{uuid}") or nvml.open_gpu(f"MIG-{uuid}")
+
+
+def describe(device: torch.device) -> DeviceInfo:
+    """What is known of the device."""
+    if device.type == "cuda":
+        properties = torch.cuda.get_device_properties(device)
+        gpu = open_nvml(device)
+        limit = gpu.power_limit_w() if gpu else None
+        return DeviceInfo("cuda", properties.name, slugify(properties.name), properties.total_memory, limit)
+    name, cores = provenance.cpu_model(), provenance.cpu_cores()
+    slug = "-".join(part for part in ("cpu", slugify(name or ""), f"{cores}c" if cores else "") if part)
+    return DeviceInfo("cpu", name, slug, provenance.memory_bytes(), None)
+
+
+def software(device: torch.device) -> dict[str, Any]:
+    """Versions of what computes."""
+    cuda = device.type == "cuda"
+    return {
+        "torch": str(torch.__version__),
+        "cuda": torch.version.cuda if cuda else None,
+        "cudnn": str(torch.backends.cudnn.version()) if cuda else None,  # type: ignore[no-untyped-call]
+        "triton": provenance.package_version("triton"),
+        "driver": nvml.driver_version() if cuda else None,
+        "threads": torch.get_num_threads(),
+    }

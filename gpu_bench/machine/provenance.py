@@ -1,0 +1,131 @@
+"""Where a number comes from: code, command, machine, moment. What is not known is None, never a guess.
+
+Records are public. So they name no host and no path: the host is a short hash that only tells two machines apart, and
+the command and error texts are recorded without absolute folders.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import os
+import platform
+import re
+import subprocess
+import uuid
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+"""The checkout."""
+_SOURCES = (":(top)engine", ":(top)gpu_bench", ":(top,exclude)gpu_bench/results", ":(top,exclude,glob)**/*.md")
+"""What decides a number: the code of the measurements and of the engine. Prose and earlier records do not."""
+_ABSOLUTE_FOLDER = re.compile(r"""(?<![\w.…/\\])(?:[A-Za-z]:\\|/)(?:[^\s/\\"':,;]+[/\\])+""")
+
+
+def utc_now() -> str:
+    """The time as ISO 8601 in UTC, to the second."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def redact(text: str) -> str:
+    """Shorten every absolute path to its last part, and hide the name of the host."""
+    text = _ABSOLUTE_FOLDER.sub("…/", text)
+    host = platform.node()
+    return text.replace(host, "<host>") if len(host) > 3 else text
+
+
+def recorded_command(arguments: Sequence[str]) -> str:
+    """The command to repeat a run, `python -m gpu_bench …`, with absolute paths shortened."""
+    return " ".join(["python -m gpu_bench", *(redact(argument) for argument in arguments)])
+
+
+def host_hash() -> str:
+    """Eight hexadecimal digits that tell machines apart and do not name one.
+
+    The machine's random identifier goes into the hash, so that it cannot be found by trying host names.
+    """
+    try:
+        identity = Path("/etc/machine-id").read_text(encoding="ascii").strip()
+    except OSError:
+        identity = f"{uuid.getnode():x}"
+    return hashlib.sha256(f"{platform.node()}/{identity}".encode()).hexdigest()[:8]
+
+
+def _git(*arguments: str) -> str | None:
+    try:
+        done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def git_state() -> dict[str, Any]:
+    """The commit, and whether the sources that decide a number differ from it; new files count as a difference."""
+    commit = _git("rev-parse", "HEAD")
+    changes = _git("status", "--porcelain", "--untracked-files=all", "--", *_SOURCES) if commit else None
+    return {"git_commit": commit, "dirty": None if changes is None else bool(changes)}
+
+
+def cpu_model() -> str | None:
+    """The processor's name."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip() or None
+    except OSError:
+        pass
+    return platform.processor() or None
+
+
+def cpu_cores() -> int | None:
+    """Logical processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count()
+
+
+def memory_bytes() -> int | None:
+    """The machine's memory."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return None
+
+
+def load_average() -> float | None:
+    """Processes that wanted to run, on average over the last minute: above zero before a run, the machine was busy."""
+    try:
+        return os.getloadavg()[0]
+    except (OSError, AttributeError):
+        return None
+
+
+def operating_system() -> str:
+    """System and distribution, e.g. `Linux, Debian GNU/Linux 12 (bookworm)`."""
+    try:
+        return f"{platform.system()}, {platform.freedesktop_os_release()['PRETTY_NAME']}"
+    except (OSError, KeyError):
+        return platform.system()
+
+
+def package_version(name: str) -> str | None:
+    """The version of an installed package."""
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def machine() -> dict[str, Any]:
+    """What is known of the machine without PyTorch."""
+    return {
+        "python": platform.python_version(),
+        "os": operating_system(),
+        "cpu": cpu_model(),
+        "cores": cpu_cores(),
+        "memory": memory_bytes(),
+        "host": host_hash(),
+    }

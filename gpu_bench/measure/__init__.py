@@ -1,0 +1,1 @@
+"""What a worker does: build the model, train it, time it, count its memory."""

@@ -1,0 +1,153 @@
+"""The clock of a repeat: warm up until nothing is compiled and times are steady, then time every step."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch._dynamo.utils import counters
+
+from gpu_bench.cases.case import SHORTEST_ENERGY_S, TrainingCase
+from gpu_bench.machine.nvml import Gpu
+from gpu_bench.measure.stopwatch import Stopwatch
+from gpu_bench.measure.training import Trainer
+
+STEADY = {"cuda": 0.01, "cpu": 0.05}
+"""Warm-up ends when the last five steps vary less than this (coefficient of variation) ..."""
+LONGEST_WARMUP = 4
+"""... or after this many times the case's warm-up steps."""
+_LAST = 5
+
+
+def most_windows(case: TrainingCase) -> int:
+    """How many batches a repeat can use, and one more."""
+    return LONGEST_WARMUP * case.warmup + case.steps + 1
+
+
+@dataclass(frozen=True)
+class Warmup:
+    """What happened before the clock started.
+
+    Attributes:
+        seconds: Of every step.
+        settled: Whether it ended because steps had become steady and nothing was compiled any more.
+        compile_s: Seconds that steps in which something was compiled took longer than the last ones; None when
+            nothing was compiled. The first step's other costs, such as creating the optimizer's state, are in it.
+        graphs: Graphs that were compiled.
+        first_peak: The CUDA allocator's peak in the first step, in bytes.
+    """
+
+    seconds: list[float]
+    settled: bool
+    compile_s: float | None
+    graphs: int
+    first_peak: int | None
+
+
+@dataclass(frozen=True)
+class Timed:
+    """The timed steps.
+
+    Attributes:
+        seconds: Of every step.
+        gpu_samples: The GPU's state under load.
+        graphs: Graphs compiled meanwhile, which spoils times: none after a warm-up that settled.
+    """
+
+    seconds: list[float]
+    gpu_samples: list[dict[str, Any]]
+    graphs: int
+
+
+def warm_up(trainer: Trainer, next_window: Callable[[], Tensor], losses: list[Tensor]) -> Warmup:
+    """Train until steps are steady, at most `LONGEST_WARMUP` times the case's warm-up steps."""
+    case, device = trainer.case, trainer.device
+    seconds: list[float] = []
+    compiling: list[bool] = []
+    first_peak: int | None = None
+    before = graphs = _graphs()
+    settled = False
+    while not settled and len(seconds) < LONGEST_WARMUP * case.warmup:
+        began = time.perf_counter()
+        losses.append(trainer.step(trainer.load(next_window())))
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+            first_peak = first_peak or torch.cuda.max_memory_allocated(device)
+        seconds.append(round(time.perf_counter() - began, 9))
+        compiling.append(_graphs() > graphs)
+        graphs = _graphs()
+        quiet = not any(compiling[-_LAST:])
+        enough = len(seconds) >= max(case.warmup, _LAST)
+        settled = enough and quiet and variation(seconds[-_LAST:]) < STEADY[device.type]
+    usual = statistics.median(seconds[-_LAST:])
+    extra = [second - usual for second, compiled in zip(seconds, compiling, strict=True) if compiled]
+    compile_s = round(max(sum(extra), 0.0), 9) if extra else None
+    return Warmup(seconds, settled, compile_s, graphs - before, first_peak)
+
+
+def time_steps(trainer: Trainer, windows: Tensor, losses: list[Tensor], gpu: Gpu | None) -> Timed:
+    """Time one step per window."""
+    before = _graphs()
+    samples: list[dict[str, Any]] = []
+    if trainer.device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(trainer.device)
+    watch = Stopwatch(trainer.device)
+    watch.mark()
+    for index, window in enumerate(windows):
+        losses.append(trainer.step(trainer.load(window)))
+        watch.mark()
+        if gpu and index in (len(windows) // 2, len(windows) - 1):
+            # Steps are still queued on the device, so this is its state under load.
+            samples.append(asdict(gpu.sample()))
+    return Timed([round(second, 9) for second in watch.seconds()], samples, _graphs() - before)
+
+
+def measure_energy(trainer: Trainer, window: Tensor, gpu: Gpu | None, step_s: float, wanted_s: float) -> dict[str, Any]:
+    """Train on for at least 30 s and read the GPU's energy counter before and after.
+
+    Args:
+        trainer: Trained and warm.
+        window: The batch to repeat.
+        gpu: The GPU; None where there is none, and so no energy.
+        step_s: Seconds of a step, as timed.
+        wanted_s: Seconds to train; below 30 they are 30, and 0 means not at all.
+
+    Returns:
+        The block `energy` of a record, each value null where it was not measured.
+    """
+    nothing = dict.fromkeys(("window_s", "steps", "energy_j", "per_token_j", "mean_power_w"))
+    before = gpu.energy_j() if gpu and wanted_s else None
+    if gpu is None or before is None:
+        return nothing
+    steps = math.ceil(max(wanted_s, SHORTEST_ENERGY_S) * 1.05 / step_s)
+    began = time.perf_counter()
+    for _ in range(steps):
+        trainer.step(trainer.load(window))
+    torch.cuda.synchronize(trainer.device)
+    elapsed, after = time.perf_counter() - began, gpu.energy_j()
+    if after is None or elapsed < SHORTEST_ENERGY_S:
+        return nothing
+    joules = after - before
+    return {
+        "window_s": elapsed,
+        "steps": steps,
+        "energy_j": joules,
+        "per_token_j": joules / (steps * trainer.case.tokens_per_step),
+        "mean_power_w": joules / elapsed,
+    }
+
+
+def variation(seconds: list[float]) -> float:
+    """Coefficient of variation."""
+    return statistics.stdev(seconds) / statistics.fmean(seconds)
+
+
+def _graphs() -> int:
+    """Graphs that `torch.compile` has made in this process."""
+    return int(counters["stats"]["unique_graphs"])

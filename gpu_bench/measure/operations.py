@@ -1,0 +1,202 @@
+"""Single operations, forward and backward apart: attention over sequence lengths, activation functions over sizes."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+from torch.nn.attention import sdpa_kernel
+
+from gpu_bench.cases.case import Activation, Case
+from gpu_bench.cases.kinds import OperationsCase
+from gpu_bench.machine import provenance
+from gpu_bench.machine.device import open_nvml
+from gpu_bench.machine.nvml import ABNORMAL
+from gpu_bench.measure.gpt2 import ACTIVATIONS, KERNELS
+from gpu_bench.measure.stopwatch import Stopwatch
+from gpu_bench.measure.unsupported import kind_of, told
+
+FORMATS = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+_WARMUP = 3
+_PASSES = ("forward", "backward")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What tells a point from the others; `size` is a sequence length, or a number of elements."""
+
+    variant: str
+    format: str
+    size: int
+
+
+Function = Callable[[tuple[Tensor, ...]], Tensor]
+"""The operation on its inputs."""
+
+
+def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
+    """Time every variant in every format at every size, forward and backward. Returns plain data.
+
+    Args:
+        case: What to time.
+        device: Where.
+        repeat: Which repeat this is; all are alike.
+    """
+    assert isinstance(case, OperationsCase)
+    started, load = provenance.utc_now(), provenance.load_average()
+    torch.set_float32_matmul_precision("highest")
+    torch.manual_seed(case.seed)
+    points: list[dict[str, Any]] = []
+    gc.disable()
+    for setting in settings(case):
+        points += _points(case, setting, device)
+    gc.enable()
+    gpu = open_nvml(device)
+    samples = [asdict(gpu.sample())] if gpu else []
+    abnormal = sorted({reason for sample in samples for reason in sample["throttle_reasons"] or ()} & ABNORMAL)
+    return {
+        "status": "throttled" if abnormal else "ok",
+        "message": f"the GPU was throttled: {', '.join(abnormal)}" if abnormal else None,
+        "points": points,
+        "timing": {"gpu_samples": samples},
+        "load_average": load,
+        "started": started,
+    }
+
+
+def settings(case: OperationsCase) -> Iterator[Setting]:
+    """All points: by format, then size, so that the variants to compare are timed one right after the other."""
+    for form, size, variant in itertools.product(case.formats, case.sizes, case.variants):
+        yield Setting(variant, form, size)
+
+
+def _points(case: OperationsCase, setting: Setting, device: torch.device) -> list[dict[str, Any]]:
+    """The forward and the backward point of a setting; without samples where the device cannot do it."""
+    status: str = "ok"
+    message: str | None = None
+    samples: dict[str, list[float]] = {one: [] for one in _PASSES}
+    peaks: dict[str, int | None] = dict.fromkeys(_PASSES)
+    try:
+        samples, peaks = _measure(case, setting, device)
+    except (MemoryError, RuntimeError) as error:
+        kind = kind_of(error)
+        if kind is None:
+            raise
+        status, message = kind, provenance.redact(told(error))
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+    return [
+        {
+            "label": f"{setting.variant} {setting.format} {setting.size} {one}",
+            "settings": {**asdict(setting), "pass": one},
+            "status": status,
+            "message": message,
+            "samples_s": samples[one],
+            "work": work(case, setting, one),
+            "memory_peak": peaks[one],
+        }
+        for one in _PASSES
+    ]
+
+
+def work(case: OperationsCase, setting: Setting, one: str) -> dict[str, float | None]:
+    """What one pass does, whatever way a variant does it.
+
+    Attention: two products of T x T x D per head forward and four backward, over the causal half, so that no variant
+    can seem faster than the device. Activation functions: the bytes that must move, input and result forward, the kept
+    tensor and two gradients backward.
+    """
+    if case.operation == "attention":
+        square = case.batch * case.heads * setting.size**2 * case.head_size
+        return {"flops": (2 if one == "forward" else 4) * square, "tokens": case.batch * setting.size}
+    return {"bytes": (2 if one == "forward" else 3) * setting.size * FORMATS[setting.format].itemsize}
+
+
+def _measure(
+    case: OperationsCase, setting: Setting, device: torch.device
+) -> tuple[dict[str, list[float]], dict[str, int | None]]:
+    """Seconds of every round by pass, and bytes that a pass added at its fullest (None on a CPU)."""
+    dtype = FORMATS[setting.format]
+    if case.operation == "attention":
+        shape: tuple[int, ...] = (case.batch, case.heads, setting.size, case.head_size)
+        count, function = 3, attention(setting.variant, setting.size, device)
+    else:
+        shape, count, function = (setting.size,), 1, _activation(setting.variant)
+    inputs = tuple(torch.randn(shape, device=device, dtype=dtype, requires_grad=True) for _ in range(count))
+    gradient = torch.randn(shape, device=device, dtype=dtype)
+    kernels = KERNELS.get(setting.variant, ()) if case.operation == "attention" else ()  # type: ignore[call-overload]
+    with sdpa_kernel(list(kernels)) if kernels else nullcontext():
+        peaks = _peaks(function, inputs, gradient, device)
+        for _ in range(_WARMUP):
+            _round(function, inputs, gradient, lambda: None)
+        seconds = _timed(case.rounds, function, inputs, gradient, device)
+    return seconds, peaks
+
+
+def attention(variant: str, sequence: int, device: torch.device) -> Function:
+    """Causal attention: `standard` with its scores in memory, as GPT-2 is spelled out; else by a fused kernel."""
+    if variant != "standard":
+        return lambda qkv: functional.scaled_dot_product_attention(qkv[0], qkv[1], qkv[2], is_causal=True)
+    future = torch.ones(sequence, sequence, dtype=torch.bool, device=device).triu(1)  # (T, T)
+
+    def standard(qkv: tuple[Tensor, ...]) -> Tensor:
+        q, k, v = qkv  # (B, H, T, D) each
+        scores = (q @ k.transpose(-2, -1)) * (1.0 / math.sqrt(q.shape[-1]))  # (B, H, T, T)
+        return functional.softmax(scores.masked_fill(future, float("-inf")), dim=-1) @ v  # (B, H, T, D)
+
+    return standard
+
+
+def _activation(variant: str) -> Function:
+    names: dict[str, Activation] = {name: name for name in ACTIVATIONS}
+    function = ACTIVATIONS[names[variant]]
+    return lambda inputs: function(inputs[0])
+
+
+def _round(function: Function, inputs: tuple[Tensor, ...], gradient: Tensor, between: Callable[[], None]) -> None:
+    """Forward, a mark, backward; gradients are dropped, so that none is added to the one before."""
+    out = function(inputs)
+    between()
+    out.backward(gradient)  # type: ignore[no-untyped-call]
+    for one in inputs:
+        one.grad = None
+
+
+def _peaks(
+    function: Function, inputs: tuple[Tensor, ...], gradient: Tensor, device: torch.device
+) -> dict[str, int | None]:
+    """One untimed round that watches the allocator; it also loads the kernels."""
+    if device.type != "cuda":
+        return dict.fromkeys(_PASSES)
+    before = torch.cuda.memory_allocated(device)
+    torch.cuda.reset_peak_memory_stats(device)
+    found: list[int] = []
+
+    def look() -> None:
+        found.append(torch.cuda.max_memory_allocated(device) - before)
+        torch.cuda.reset_peak_memory_stats(device)
+
+    _round(function, inputs, gradient, look)
+    look()
+    return dict(zip(_PASSES, found, strict=True))
+
+
+def _timed(
+    rounds: int, function: Function, inputs: tuple[Tensor, ...], gradient: Tensor, device: torch.device
+) -> dict[str, list[float]]:
+    """Seconds of every round's passes."""
+    watches = [Stopwatch(device) for _ in range(rounds)]
+    for watch in watches:
+        watch.mark()
+        _round(function, inputs, gradient, watch.mark)
+        watch.mark()
+    seconds = [watch.seconds() for watch in watches]
+    return {one: [round(times[index], 9) for times in seconds] for index, one in enumerate(_PASSES)}

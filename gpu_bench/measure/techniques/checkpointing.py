@@ -1,0 +1,98 @@
+"""Memory for time: what the blocks, and the head, do not keep for their backward pass and compute again instead.
+
+| policy | kept of a block | computed again |
+|---|---|---|
+| `none` | everything | nothing |
+| `selective` | all but the inside of attention | attention (Korthikanti et al. 2022, arXiv 2205.05198, section 5) |
+| `selective-ops` | results of matrix products and of fused attention | everything between them |
+| `every:K` | the input of every K-th block | the K blocks up to the next |
+| `sqrt` | `every:K` with K near the root of the number of layers (Chen et al. 2016, arXiv 1604.06174) | |
+| `full` | the input of every block: `every:1` | every block |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
+
+from engine.graph.checkpointing import sqrt_placement
+from gpu_bench.measure.gpt2 import RunBlocks, RunHead, one_after_another, whole_loss
+
+_KEPT = {
+    torch.ops.aten.mm.default,
+    torch.ops.aten.addmm.default,
+    torch.ops.aten.bmm.default,
+    torch.ops.aten._scaled_mm.default,
+    torch.ops.aten._scaled_dot_product_flash_attention.default,
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default,
+    torch.ops.aten._scaled_dot_product_efficient_attention.default,
+    torch.ops.aten._scaled_dot_product_cudnn_attention.default,
+}
+"""Operations whose results cost much to compute and little to keep."""
+
+
+def blocks_under(policy: str, layers: int) -> RunBlocks:
+    """How the residual stream passes so many blocks under a policy of the table above.
+
+    `selective` changes how attention runs inside a block, which the model's shape says, and not how blocks run.
+    """
+    match policy:
+        case "none" | "selective":
+            return one_after_another
+        case "selective-ops":
+            return _keeping_products
+        case _:
+            return partial(_in_segments, segment_length(policy, layers))
+
+
+def segment_length(policy: str, layers: int) -> int:
+    """Blocks that `sqrt`, `full` and `every:K` compute again as one."""
+    if policy == "sqrt":
+        return sqrt_placement(layers)
+    return 1 if policy == "full" else int(policy.partition(":")[2])
+
+
+def _in_segments(every: int, blocks: Sequence[nn.Module], x: Tensor) -> Tensor:
+    for start in range(0, len(blocks), every):
+        segment = partial(one_after_another, blocks[start : start + every])
+        x = checkpoint(segment, x, use_reentrant=False)  # (B, T, C)
+    return x
+
+
+def _keeping_products(blocks: Sequence[nn.Module], x: Tensor) -> Tensor:
+    contexts = partial(create_selective_checkpoint_contexts, _keep_products)
+    for block in blocks:
+        x = checkpoint(block, x, use_reentrant=False, context_fn=contexts)  # (B, T, C)
+    return x
+
+
+def _keep_products(context: Any, operation: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy:
+    return CheckpointPolicy.MUST_SAVE if operation in _KEPT else CheckpointPolicy.PREFER_RECOMPUTE
+
+
+def head_in(chunks: int) -> RunHead:
+    """The head and its loss at once, or in so many pieces along the sequence, whose logits never exist together."""
+    return partial(chunked_head, chunks) if chunks > 1 else whole_loss
+
+
+def chunked_head(chunks: int, norm: nn.Module, head: nn.Linear, x: Tensor, targets: Tensor) -> tuple[None, Tensor]:
+    """Cut (B, T, C) into `chunks` pieces along T; the mean loss is exactly that of the whole.
+
+    The last piece is shorter when T is not a multiple, so pieces are summed and divided by all tokens.
+    """
+    x = norm(x)  # (B, T, C)
+    size = -(-x.shape[1] // chunks)
+    pieces = zip(torch.split(x, size, dim=1), torch.split(targets, size, dim=1), strict=True)
+    losses = [checkpoint(_summed_loss, head, piece, target, use_reentrant=False) for piece, target in pieces]
+    return None, torch.stack(losses).sum() / targets.numel()
+
+
+def _summed_loss(head: nn.Linear, x: Tensor, targets: Tensor) -> Tensor:
+    logits = functional.linear(x, head.weight)  # (B, T / chunks, V)
+    return functional.cross_entropy(logits.view(-1, logits.size(-1)), targets.reshape(-1), reduction="sum")

@@ -1,0 +1,64 @@
+"""Optimizers: PyTorch's own, AdamW with 8-bit state, and either of them run during the backward pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import nn
+
+from gpu_bench.cases.case import TrainingCase, Update
+from gpu_bench.measure.techniques.eight_bit import AdamW8bit
+
+_UPDATES: dict[Update, dict[str, bool]] = {
+    "default": {},
+    "foreach": {"foreach": True},
+    "for-loop": {"foreach": False},
+    "fused": {"fused": True},
+}
+_FP16_EPSILON = 1e-4
+"""FP16 squares of gradients below 2.4e-4 are zero; what is added to their root must be of that size, or the update of
+such a weight is a division by next to nothing. The usual 1e-8 is itself zero in FP16."""
+
+
+def make_optimizer(case: TrainingCase, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
+    """The case's optimizer; PyTorch runs its step on one tensor at a time, on lists of them, or as one fused kernel."""
+    rate, epsilon = case.learning_rate, _FP16_EPSILON if case.precision == "fp16" else 1e-8
+    how: dict[str, Any] = _UPDATES[case.update]
+    adam: dict[str, Any] = {"lr": rate, "betas": (0.9, 0.95), "eps": epsilon}
+    match case.optimizer:
+        case "sgd":
+            return torch.optim.SGD(parameters, lr=rate, **how)
+        case "momentum":
+            return torch.optim.SGD(parameters, lr=rate, momentum=0.9, **how)
+        case "rmsprop":
+            return torch.optim.RMSprop(parameters, lr=rate, eps=epsilon, **how)
+        case "adam":
+            return torch.optim.Adam(parameters, **adam, **how)
+        case "adamw":
+            return torch.optim.AdamW(parameters, **adam, weight_decay=0.1, **how)
+        case "adamw-8bit":
+            return AdamW8bit(parameters, **adam, weight_decay=0.1)
+
+
+def update_in_backward(case: TrainingCase, parameters: Iterable[nn.Parameter]) -> tuple[torch.optim.Optimizer, ...]:
+    """Give every parameter an optimizer of its own that runs, and frees its gradient, as soon as that is known.
+
+    No two gradients of different layers need to be alive at once. The price: no clipping by the global norm, which
+    needs all gradients, and no accumulation.
+
+    Returns:
+        The optimizers, which own the state.
+    """
+    optimizers: list[torch.optim.Optimizer] = []
+    for parameter in parameters:
+        optimizer = make_optimizer(case, [parameter])
+
+        def update(_: torch.Tensor, optimizer: torch.optim.Optimizer = optimizer) -> None:
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+
+        parameter.register_post_accumulate_grad_hook(update)  # type: ignore[no-untyped-call]
+        optimizers.append(optimizer)
+    return tuple(optimizers)

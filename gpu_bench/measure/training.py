@@ -1,0 +1,155 @@
+"""One training step as it is measured: forward, loss, backward, gradient clipping, optimizer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.attention import sdpa_kernel
+
+from gpu_bench.cases.case import Precision, TrainingCase
+from gpu_bench.cases.sizes import config_of
+from gpu_bench.measure.gpt2 import GPT2, KERNELS
+from gpu_bench.measure.techniques.checkpointing import blocks_under, head_in
+from gpu_bench.measure.techniques.fp8 import convert_blocks
+from gpu_bench.measure.techniques.optimizers import make_optimizer, update_in_backward
+
+
+@dataclass(frozen=True)
+class Formats:
+    """What a precision means for a training step.
+
+    Attributes:
+        weights: Format of parameters, gradients and optimizer state.
+        autocast: Format of matrix products under autocast, or None.
+        tf32: Whether FP32 products may use TF32.
+        scaled: Whether the loss is scaled: FP16 gradients below 6e-8 would be zero.
+    """
+
+    weights: torch.dtype = torch.float32
+    autocast: torch.dtype | None = None
+    tf32: bool = False
+    scaled: bool = False
+
+
+FORMATS: dict[Precision, Formats] = {
+    "fp32": Formats(),
+    "tf32": Formats(tf32=True),
+    "amp-fp16": Formats(autocast=torch.float16, scaled=True),
+    "amp-bf16": Formats(autocast=torch.bfloat16),
+    "bf16": Formats(weights=torch.bfloat16),
+    # No loss scaling: PyTorch's scaler refuses FP16 gradients, because dividing them would underflow again.
+    "fp16": Formats(weights=torch.float16),
+    # Everything that `techniques.fp8` leaves in 16 bit.
+    "fp8": Formats(autocast=torch.bfloat16),
+}
+
+
+class Trainer:
+    """A model, its optimizer and the step of one case on one device.
+
+    Attributes:
+        case: What is trained, and by which techniques.
+        device: Where.
+        formats: What the case's precision means.
+        model: The model, its parameters on the device.
+        optimizers: One, or one for each parameter when updates happen in the backward pass.
+    """
+
+    def __init__(self, case: TrainingCase, device: torch.device) -> None:
+        self.case, self.device = case, device
+        self.formats = formats = FORMATS[case.precision]
+        # FP32 means FP32: without this a newer default or an environment variable could turn TF32 on unseen.
+        torch.set_float32_matmul_precision("high" if formats.tf32 else "highest")
+        torch.backends.cudnn.allow_tf32 = formats.tf32
+        torch.manual_seed(case.seed)
+        config = config_of(case)
+        with device:
+            # Created in place: drawing 1.6 billion random numbers on a CPU takes longer than the whole measurement.
+            self.model = GPT2(config, blocks_under(case.checkpointing, config.layers), head_in(case.loss_chunks))
+        for parameter in self.model.parameters():
+            # After drawing: so every format starts from the same weights.
+            parameter.data = parameter.data.to(formats.weights)
+        if case.precision == "fp8":
+            convert_blocks(self.model)
+        parameters = list(self.model.parameters())
+        if case.optimizer_in_backward:
+            self.optimizers = update_in_backward(case, parameters)
+        else:
+            self.optimizers = (make_optimizer(case, parameters),)
+        # FP16 gradients underflow below 6e-8, so the loss is scaled up before and the gradients down after. Whether a
+        # step overflowed decides whether it counts, so here, and only here, the host has to wait for the device.
+        self.scaler = torch.amp.GradScaler(device.type, enabled=formats.scaled)
+        self._model_loss: Callable[[Tensor], Tensor] = self._eager_loss
+        if self.compiled:
+            # The loss inside: the head's logits, the softmax and the loss become one graph.
+            mode = None if case.compile == "default" else case.compile
+            self._model_loss = torch.compile(self._eager_loss, mode=mode, dynamic=False)
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the forward and backward passes are compiled."""
+        return self.case.compile != "none"
+
+    def load(self, window: Tensor) -> Tensor:
+        """Bring a window of tokens to the device as int64, without waiting for it."""
+        return window.to(self.device, non_blocking=True).long()
+
+    def loss(self, window: Tensor) -> Tensor:
+        """Forward pass over a loaded (B, T + 1) window; the logits are not kept by the caller."""
+        kernels = KERNELS[self.case.attention_kernel]
+        with sdpa_kernel(list(kernels)) if kernels else nullcontext():
+            return self._model_loss(window)
+
+    def _eager_loss(self, window: Tensor) -> Tensor:
+        dtype = self.formats.autocast
+        with torch.autocast(self.device.type, dtype=dtype, enabled=dtype is not None):
+            _, loss = self.model(window[:, :-1], window[:, 1:])
+        result: Tensor = loss
+        return result
+
+    def backward(self, loss: Tensor) -> None:
+        """Leave every gradient in its parameter's `.grad`, or update the parameters at once."""
+        scaled: Any = self.scaler.scale(loss)
+        scaled.backward()
+
+    def update(self) -> None:
+        """Clip the gradients, step the optimizer, drop the gradients."""
+        if self.case.optimizer_in_backward:
+            return
+        (optimizer,) = self.optimizers
+        self.scaler.unscale_(optimizer)
+        if self.case.clip_norm is not None:
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.case.clip_norm)
+        self.scaler.step(optimizer)
+        self.scaler.update()
+        optimizer.zero_grad(set_to_none=True)
+
+    def step(self, window: Tensor, after_pass: Callable[[], None] = lambda: None) -> Tensor:
+        """One whole training step over a loaded (B * passes, T + 1) window.
+
+        Args:
+            window: The tokens of all passes.
+            after_pass: Called after each forward and backward pass.
+
+        Returns:
+            The detached mean loss, still on the device: reading it here would make the host wait inside the timed
+            region.
+        """
+        passes = self.case.accumulate
+        losses: list[Tensor] = []
+        for part in window.chunk(passes):
+            if self.case.compile == "reduce-overhead":
+                torch.compiler.cudagraph_mark_step_begin()  # type: ignore[no-untyped-call]
+            loss = self.loss(part)
+            self.backward(loss / passes if passes > 1 else loss)
+            # A copy: a replayed CUDA graph writes the next loss to the same place.
+            losses.append(loss.detach().clone())
+            del loss
+            after_pass()
+        self.update()
+        return torch.stack(losses).mean() if passes > 1 else losses[0]

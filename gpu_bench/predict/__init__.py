@@ -1,0 +1,1 @@
+"""What the engine says of a case before it is measured. Nothing in this room imports PyTorch."""

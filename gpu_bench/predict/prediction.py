@@ -1,0 +1,211 @@
+"""What the engine and the chapter's formulas predict for a case: computed when the record is made, without PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import engine
+from engine import EngineError, Setup, Transformer, setup, step_time, training_memory
+from engine.config.setup import DEFAULT_GPU
+from engine.graph import count_operations, sqrt_placement
+from engine.hardware import Accelerator
+from engine.memory import chapter_activation_bytes
+from engine.numerics.dtypes import FP16, FP32
+from gpu_bench.cases.case import TrainingCase
+from gpu_bench.cases.sizes import SIZES, config_of
+from gpu_bench.machine.chips import chip_of, specified_peak
+
+
+@dataclass(frozen=True)
+class StepFlops:
+    """Model FLOPs of one training step, forward and backward, in FLOP.
+
+    full: 6 N + 12 L h T per token: every score of the T x T square counts (PaLM, arXiv 2204.02311, appendix B).
+    causal: 6 N + 6 L h T per token: only the half of the square that a causal model needs.
+    """
+
+    full: int
+    causal: int
+
+
+def step_flops(parameters: int, layers: int, hidden: int, sequence: int, batch: int) -> StepFlops:
+    """Model FLOPs of one step over `batch` sequences.
+
+    Args:
+        parameters: N, without the position table, which is looked up and never multiplied.
+        layers: L.
+        hidden: h.
+        sequence: T in tokens.
+        batch: Sequences per step.
+
+    Returns:
+        FLOPs of the step by both conventions.
+    """
+    tokens = batch * sequence
+    attention = layers * hidden * sequence
+    return StepFlops(full=(6 * parameters + 12 * attention) * tokens, causal=(6 * parameters + 6 * attention) * tokens)
+
+
+_PRECISIONS = ("fp32", "tf32", "amp-bf16", "amp-fp16", "bf16", "fp16")
+"""Formats of a case that the engine calls by the same name."""
+
+_KEEPS_RESULT = ("relu", "sigmoid", "tanh")
+"""Activation functions whose backward pass needs the result, as ReLU's does; the others need the input, as GELU's."""
+_STATES = {"sgd": 0, "momentum": 1, "rmsprop": 1, "adam": 2, "adamw": 2}
+
+
+def shape_of(case: TrainingCase, *, padded: bool) -> Transformer:
+    """The case's model as the engine describes it, with or without the rows that pad the vocabulary."""
+    size = config_of(case)
+    vocab = size.vocab if padded else SIZES[case.model].vocab
+    mlp = "relu" if case.activation in _KEEPS_RESULT else "gelu"
+    return Transformer(case.model, size.layers, size.hidden, size.heads, vocab, size.max_seq, mlp=mlp)  # type: ignore[arg-type]
+
+
+def engine_checkpointing(case: TrainingCase) -> str | None:
+    """The engine's name of the case's policy; None for one that it does not describe."""
+    if case.checkpointing == "sqrt":
+        return f"every:{sqrt_placement(SIZES[case.model].layers)}"
+    return None if case.checkpointing == "selective-ops" else case.checkpointing
+
+
+def recomputed_flops(case: TrainingCase) -> int:
+    """Matrix-product FLOPs of a step that checkpointing and a chunked loss run a second time.
+
+    What fused attention computes again inside its own backward pass is not counted: no choice of the case's does that.
+    """
+    model, policy = shape_of(case, padded=False), engine_checkpointing(case) or "none"
+
+    def again(checkpointing: str) -> float:
+        return count_operations(
+            model, case.batch, case.sequence, attention=case.attention, checkpointing=checkpointing
+        ).recompute
+
+    head = 2 * case.batch * case.sequence * model.hidden * model.vocab if case.loss_chunks > 1 else 0
+    return round(again(policy) - again("none") + head) * case.accumulate
+
+
+def predict(case: TrainingCase, device: Mapping[str, Any]) -> dict[str, Any]:
+    """The block `predicted` of a record: memory by component, step time where the chip is known, textbook memory.
+
+    Args:
+        case: What is trained.
+        device: `type` and `name`, as in the record.
+    """
+    memory, memory_notes = _memory(case, "cuda" if device["type"] == "cuda" else "cpu")
+    seconds, time_notes = _seconds(case, device["name"])
+    peak = specified_peak(device["name"], case.precision)
+    return {
+        "engine_version": engine.__version__,
+        "memory": memory,
+        "textbook": _textbook(case),
+        "step_s": seconds,
+        "tokens_per_s": case.tokens_per_step / seconds if seconds else None,
+        "mfu": model_flops(case).full / seconds / peak if seconds and peak else None,
+        "approximations": [*memory_notes, *time_notes],
+    }
+
+
+def model_flops(case: TrainingCase) -> Any:
+    """FLOPs that the mathematics of a step needs, by both conventions, without the rows that pad the vocabulary."""
+    shape = shape_of(case, padded=False)
+    multiplied = shape.parameters - shape.max_seq * shape.hidden
+    return step_flops(multiplied, shape.layers, shape.hidden, case.sequence, case.batch * case.accumulate)
+
+
+def predicted_peak(case: TrainingCase, kind: str) -> int | None:
+    """Bytes that the step allocates at its peak by the engine; None where it has no model of the case."""
+    memory, _ = _memory(case, kind)
+    return memory["peak"] if memory else None
+
+
+def predicted_seconds(case: TrainingCase, name: str | None) -> float | None:
+    """Seconds of a step by the engine on the GPU that the driver calls `name`; None where it has no model of it."""
+    return _seconds(case, name)[0]
+
+
+def case_setup(case: TrainingCase, chip: Accelerator | str = DEFAULT_GPU, backend: str = "cuda") -> Setup:
+    """The case as the engine takes it, with the rows that pad the vocabulary.
+
+    Raises:
+        EngineError: For choices that the chip or the engine does not have.
+    """
+    return setup(
+        shape_of(case, padded=True),
+        chip,
+        case.batch,
+        case.sequence,
+        precision=case.precision,
+        optimizer=case.optimizer,
+        attention=case.attention,
+        dropout=case.dropout,
+        checkpointing=engine_checkpointing(case) or "none",
+        loss=case.loss,
+        accumulate=case.accumulate,
+        optimizer_in_backward=case.optimizer_in_backward,
+        update=None if case.update == "default" else case.update,
+        execution="eager" if case.compile == "none" else "compiled",
+        backend=backend,
+    )
+
+
+def _memory(case: TrainingCase, backend: str) -> tuple[dict[str, int] | None, list[str]]:
+    if case.precision not in _PRECISIONS:
+        return None, [f"the engine has no memory model of precision {case.precision}"]
+    if engine_checkpointing(case) is None:
+        return None, [f"the engine has no memory model of checkpointing {case.checkpointing}"]
+    try:
+        ledger = training_memory(case_setup(case, backend=backend))
+    except EngineError as error:
+        return None, [f"memory: {error}"]
+    sums = ledger.bytes_by_component()
+    # The batch of tokens is an input here, and so it is in the measurement. The targets are the same tokens, shifted by
+    # one: several rows of them are copied to lie side by side, a single one is a view.
+    inputs = ("wte.indices", "loss.targets") if case.batch == 1 else ("wte.indices",)
+    tokens = sum(tensor.bytes for tensor in ledger.tensors if tensor.name in inputs)
+    found = {name: int(sums.get(name, 0)) for name in ("parameters", "gradients", "optimizer")}
+    found |= {
+        "activations": int(sums.get("activations", 0) - tokens),
+        "logits": int(sums.get("logits", 0)),
+        "cast_weights": int(sums.get("casts", 0)),
+        "workspace": int(ledger.workspace_bytes),
+        "peak": int(ledger.allocated_peak),
+    }
+    compiled = ["memory: that of the eager step, a compiled one keeps less"] if case.compile != "none" else []
+    return found, compiled
+
+
+def _seconds(case: TrainingCase, name: str | None) -> tuple[float | None, list[str]]:
+    chip, policy = chip_of(name), engine_checkpointing(case)
+    if chip is None:
+        return None, []
+    if case.precision not in _PRECISIONS:
+        return None, [f"the engine has no step time of precision {case.precision}"]
+    notes = [] if policy else [f"time: checkpointing {case.checkpointing} counted as none"]
+    try:
+        time = step_time(case_setup(case, chip))
+    except EngineError as error:
+        return None, [f"time: {error}"]
+    return float(time.total), notes
+
+
+def _textbook(case: TrainingCase) -> dict[str, int] | None:
+    """The chapter's arithmetic: bytes per parameter, and its formula for activations. It knows no technique.
+
+    Mixed precision by the chapter: 16-bit weights and gradients, an FP32 master copy, FP32 state.
+    """
+    if case.precision not in ("fp32", "tf32", "amp-bf16", "amp-fp16") or case.optimizer not in _STATES:
+        return None
+    shape = shape_of(case, padded=False)
+    mixed = case.precision.startswith("amp")
+    width = 2 if mixed else 4
+    parts = {
+        "parameters": width * shape.parameters,
+        "gradients": width * shape.parameters,
+        "master": 4 * shape.parameters if mixed else 0,
+        "optimizer": 4 * _STATES[case.optimizer] * shape.parameters,
+        "activations": int(chapter_activation_bytes(shape, case.batch, case.sequence, FP16 if mixed else FP32)),
+    }
+    return {**parts, "total": sum(parts.values())}

@@ -1,0 +1,215 @@
+"""From what the repeats of a case reported to its record."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpu_bench import BENCHMARK_VERSION, SCHEMA_VERSION
+from gpu_bench.cases.case import Case, TrainingCase
+from gpu_bench.cases.kinds import KINDS
+from gpu_bench.machine.chips import chip_of
+from gpu_bench.predict.prediction import model_flops, predict, recomputed_flops, shape_of
+from gpu_bench.record.spread import summarize
+
+TRAINING_BLOCKS = (
+    "model", "data", "samples", "compile", "summary", "flops", "utilization", "loss", "memory", "energy", "cost"
+)  # fmt: skip
+BLOCKS = (*TRAINING_BLOCKS, "predicted", "points", "fit")
+"""What a record has besides its head and its provenance; null where the kind of case or a failure leaves it empty."""
+MEASURED = ("ok", "throttled")
+"""States of a record that holds measurements."""
+
+
+def assemble(
+    suite: str, case: Case, context: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], command: str
+) -> dict[str, Any]:
+    """Make the record of a case from what its repeats reported.
+
+    Args:
+        suite: The suite the case belongs to.
+        case: What was run.
+        context: `device`, `software`, `machine` and `code` as found when the run began.
+        parts: One report per repeat, in order; the last one may be a failure, which then is the record's status.
+        command: What was typed.
+    """
+    failed = next((part for part in parts if part["status"] not in MEASURED), None)
+    throttled = next((part for part in parts if part["status"] == "throttled"), None)
+    worst = failed or throttled or parts[0]
+    record: dict[str, Any] = {
+        "schema_version": SCHEMA_VERSION,
+        "benchmark_version": BENCHMARK_VERSION,
+        "suite": suite,
+        "name": case.name,
+        "status": worst["status"],
+        "message": worst["message"],
+        "case": case.as_dict(),
+        "device": context["device"],
+        **dict.fromkeys(BLOCKS),
+    }
+    if isinstance(case, TrainingCase):
+        # Also beside a failure: that a case would not fit is a prediction too.
+        record["predicted"] = predict(case, context["device"])
+    if failed is None:
+        match KINDS[case.kind].result:
+            case "training":
+                assert isinstance(case, TrainingCase)
+                record |= _trained(case, context["device"], parts)
+            case "points":
+                record["points"] = _points([part["points"] for part in parts])
+            case block:
+                record[block] = parts[0][block]
+    record["provenance"] = {
+        **context["code"],
+        "command": command,
+        **context["software"],
+        **context["machine"],
+        "started": parts[0]["started"],
+        "finished": parts[-1]["finished"],
+        "repeats": [
+            {
+                "started": part["started"],
+                "finished": part["finished"],
+                "load_average": part.get("load_average"),
+                "others_share": part.get("timing", {}).get("others_share"),
+                "gpu_samples": part.get("timing", {}).get("gpu_samples", []),
+            }
+            for part in parts
+        ],
+    }
+    return record
+
+
+def _trained(case: TrainingCase, device: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The blocks of a training case."""
+    first = parts[0]
+    timings = [part["timing"] for part in parts]
+    seconds = [second for timing in timings for second in timing["step_s"]]
+    medians = [statistics.median(timing["step_s"]) for timing in timings]
+    step = summarize(seconds)
+    curves = [timing["losses"] for timing in timings]
+    shared = min(len(curve) for curve in curves)
+    flops = training_flops(case)
+    return {
+        "model": first["model"],
+        "data": first["data"],
+        "samples": {
+            "step_s": [timing["step_s"] for timing in timings],
+            "warmup_s": [timing["warmup_s"] for timing in timings],
+            "warmup_settled": [timing["settled"] for timing in timings],
+        },
+        "compile": {
+            "seconds": [timing["compile_s"] for timing in timings],
+            "graphs": [timing["graphs"] for timing in timings],
+            "graphs_while_timed": [timing["graphs_while_timed"] for timing in timings],
+        },
+        "summary": {
+            "step_s": step,
+            "tokens_per_s": summarize([case.tokens_per_step / second for second in seconds]),
+            "repeat_medians_s": medians,
+            "repeat_spread": (max(medians) - min(medians)) / step["median"],
+        },
+        "flops": flops,
+        "utilization": utilization(flops, first["peaks"], float(step["median"])),
+        "loss": {
+            "curve": curves[0],
+            "first_timed_step": len(timings[0]["warmup_s"]),
+            "first": curves[0][0],
+            "last_five_mean": None if None in curves[0][-5:] else statistics.fmean(curves[0][-5:]),
+            "same_in_all_repeats": all(curve[:shared] == curves[0][:shared] for curve in curves),
+        },
+        "memory": first["memory"],
+        "energy": first["energy"],
+        "cost": _cost(device["name"], case.tokens_per_step / float(step["median"])),
+    }
+
+
+def training_flops(case: TrainingCase) -> dict[str, int]:
+    """The block `flops` of a step."""
+    needed, again, shape = model_flops(case), recomputed_flops(case), shape_of(case, padded=False)
+    in_blocks = 12 * shape.layers * shape.hidden**2
+    return {
+        "model_per_step": needed.full,
+        "model_per_step_causal": needed.causal,
+        "recomputed_per_step": again,
+        "fp8_per_step": 6 * in_blocks * case.tokens_per_step if case.precision == "fp8" else 0,
+    }
+
+
+def utilization(flops: Mapping[str, int], peaks: Mapping[str, Any], step_s: float) -> dict[str, float | str | None]:
+    """Model FLOP/s, and its share of what the chip could do; unknown peak, null.
+
+    FP8 runs some products in 8 and the others in 16 bit. Over the BF16 peak that is a BF16 equivalent, which can
+    exceed 1, and not an MFU. `formats_share` is the time that all products would take at the data sheet's peak of
+    their own format, over the time they took.
+    """
+    full, causal = flops["model_per_step"] / step_s, flops["model_per_step_causal"] / step_s
+    hardware = (flops["model_per_step"] + flops["recomputed_per_step"]) / step_s
+    specified, matmul, fp8_peak = peaks["specified"], peaks["matmul"], peaks["specified_fp8"]
+    fp8 = flops["fp8_per_step"] > 0
+    shares = (full / specified, causal / specified) if specified else (None, None)
+    eight, other = flops["fp8_per_step"], flops["model_per_step"] - flops["fp8_per_step"]
+    return {
+        "model_flops_per_s": full,
+        "model_flops_per_s_causal": causal,
+        "peak_format": peaks["format"],
+        "specified_peak": specified,
+        "matmul_ceiling": matmul,
+        "fp8_specified_peak": fp8_peak,
+        "fp8_matmul_ceiling": peaks["matmul_fp8"],
+        "mfu": None if fp8 else shares[0],
+        "mfu_causal": None if fp8 else shares[1],
+        "hfu": hardware / specified if specified and not fp8 else None,
+        "bf16_equivalent": shares[0] if fp8 else None,
+        "bf16_equivalent_causal": shares[1] if fp8 else None,
+        "formats_share": (eight / fp8_peak + other / specified) / step_s if fp8 and fp8_peak and specified else None,
+        "matmul_share": full / matmul if matmul else None,
+        "matmul_share_causal": causal / matmul if matmul else None,
+    }
+
+
+def _cost(device_name: str | None, tokens_per_s: float) -> dict[str, Any] | None:
+    """Dollars at the price that the engine has on record for renting the chip, or None when it has none."""
+    chip = chip_of(device_name)
+    if chip is None or chip.rent is None:
+        return None
+    return {
+        "usd_per_hour": chip.rent.dollars,
+        "usd_per_1e9_tokens": chip.rent.dollars / 3600 / tokens_per_s * 1e9,
+        "source": chip.rent.source.url,
+        "date": chip.rent.source.date,
+    }
+
+
+def _points(repeats: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """Join the repeats' points, which are the same in the same order; the first repeat's memory and shares count."""
+    return [_point(same) for same in zip(*repeats, strict=True)]
+
+
+def _point(repeats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    first = repeats[0]
+    samples = [list(one["samples_s"]) for one in repeats]
+    flat = [second for row in samples for second in row]
+    failed = next((one for one in repeats if one["status"] != "ok"), first)
+    work = {name: first.get("work", {}).get(name) for name in ("flops", "bytes", "tokens")}
+    return {
+        "label": first["label"],
+        "settings": dict(first["settings"]),
+        "status": failed["status"],
+        "message": failed["message"],
+        "samples_s": samples,
+        "seconds": summarize(flat) if flat else None,
+        "work": work,
+        "rates": point_rates(work, statistics.median(flat) if flat else None),
+        "memory_peak": first.get("memory_peak"),
+        "shares": dict(first.get("shares", {})),
+        "losses": first.get("losses"),
+    }
+
+
+def point_rates(work: Mapping[str, float | None], seconds: float | None) -> dict[str, float | None]:
+    """Work per second of a point, from its median time."""
+    return {
+        f"{name}_per_s": amount / seconds if amount is not None and seconds else None for name, amount in work.items()
+    }

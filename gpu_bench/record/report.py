@@ -1,0 +1,209 @@
+"""Records in tables: one table per suite for people, one flat row per measured thing for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from gpu_bench.record.checks import record_files
+from gpu_bench.record.store import read_json
+from gpu_bench.record.tables import ABSENT, Table, number
+
+Record = Mapping[str, Any]
+_GIB = 2**30
+
+
+def load(paths: Iterable[Path]) -> list[dict[str, Any]]:
+    """The records below the paths, ordered by suite, name and device. Raises `ValueError` for one that is not there."""
+    found = [record for path in record_files(paths) if (record := read_json(path)) is not None and "suite" in record]
+    return sorted(found, key=lambda record: (record["suite"], record["name"], record["device"]["slug"]))
+
+
+def command_of(record: Record) -> str:
+    """The command that measures the record's case again."""
+    return f"python -m gpu_bench run --suite {record['suite']} --case {record['name']} --again"
+
+
+def flat_rows(record: Record) -> list[dict[str, Any]]:
+    """The record as flat rows in SI units and bytes: one for a trained case, one per point, one per policy."""
+    device, provenance = record["device"], record["provenance"]
+    head = {
+        "suite": record["suite"],
+        "case": record["name"],
+        "device": device["name"],
+        "power_limit_w": device["power_limit_w"],
+        "status": record["status"],
+    }
+    tail = {
+        "benchmark_version": record["benchmark_version"],
+        "git_commit": provenance["git_commit"],
+        "torch": provenance["torch"],
+        "finished": provenance["finished"],
+        "command": command_of(record),
+    }
+    if record["points"] is not None:
+        middle = [_point_row(point, record["points"][0]) for point in record["points"]]
+    elif record["fit"] is not None:
+        middle = [dict(one) for one in record["fit"]["policies"]]
+    else:
+        middle = [_training_row(record)]
+    return [{**head, **row, **tail} for row in middle]
+
+
+def _training_row(record: Record) -> dict[str, Any]:
+    """The numbers of a trained case beside the engine's; all null for one that failed."""
+    summary, memory = record["summary"] or {}, record["memory"] or {}
+    used, loss = record["utilization"] or {}, record["loss"] or {}
+    energy, cost, told = record["energy"] or {}, record["cost"] or {}, record["predicted"] or {}
+    told_memory, textbook = told.get("memory") or {}, told.get("textbook") or {}
+    step = summary.get("step_s", {})
+    return {
+        "step_s": step.get("median"),
+        "step_iqr_s": step.get("iqr"),
+        "samples": step.get("n"),
+        "tokens_per_s": summary.get("tokens_per_s", {}).get("median"),
+        "mfu": used.get("mfu"),
+        "mfu_causal": used.get("mfu_causal"),
+        "hfu": used.get("hfu"),
+        "bf16_equivalent": used.get("bf16_equivalent"),
+        "matmul_share": used.get("matmul_share"),
+        "peak_b": memory.get("peak"),
+        "optimizer_b": memory.get("held", {}).get("optimizer_total"),
+        "loss_first": loss.get("first"),
+        "loss_last": loss.get("last_five_mean"),
+        "energy_per_token_j": energy.get("per_token_j"),
+        "usd_per_1e9_tokens": cost.get("usd_per_1e9_tokens"),
+        "engine_step_s": told.get("step_s"),
+        "engine_mfu": told.get("mfu"),
+        "engine_peak_b": told_memory.get("peak"),
+        "textbook_total_b": textbook.get("total"),
+    }
+
+
+def _point_row(point: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, Any]:
+    """A point, and how it compares with the record's first one."""
+    seconds, losses = point["seconds"] or {}, point.get("losses") or []
+    speedup = gain(point, first)
+    processes = point["settings"].get("processes")
+    return {
+        "label": point["label"],
+        **point["settings"],
+        "point_status": point["status"],
+        "seconds": seconds.get("median"),
+        "iqr_s": seconds.get("iqr"),
+        "samples": seconds.get("n"),
+        **point["work"],
+        **point["rates"],
+        "memory_peak_b": point["memory_peak"],
+        **{f"share_{name}": share for name, share in point["shares"].items()},
+        "speedup": speedup,
+        "efficiency": speedup / processes * first["settings"]["processes"] if speedup and processes else None,
+        "loss_last": losses[-1] if losses else None,
+    }
+
+
+def gain(point: Mapping[str, Any], first: Mapping[str, Any]) -> float | None:
+    """How many times as many tokens a second as the first point; None where no tokens are counted."""
+    own, base = point["rates"]["tokens_per_s"], first["rates"]["tokens_per_s"]
+    return own / base if own and base else None
+
+
+def tables(records: Sequence[Record]) -> Iterator[Table]:
+    """One table for the trained cases of each suite, one for each record of points, one for each fit."""
+    for suite, group in groupby(records, key=lambda record: record["suite"]):
+        alike = list(group)
+        trained = [record for record in alike if record["points"] is None and record["fit"] is None]
+        if trained:
+            yield _trained(suite, trained)
+        for record in alike:
+            if record["points"] is not None:
+                yield _points(record)
+            if record["fit"] is not None:
+                yield _fit(record)
+
+
+def _trained(suite: str, records: Sequence[Record]) -> Table:
+    rows = []
+    for record in records:
+        row = _training_row(record)
+        share, mark = (row["mfu"], "") if row["mfu"] is not None else (row["bf16_equivalent"], " (FP8)")
+        rows.append(
+            (
+                record["name"],
+                record["device"]["slug"],
+                record["status"],
+                _spread(row["step_s"], row["step_iqr_s"]),
+                number(row["tokens_per_s"], 0),
+                number(share, 1, 100) + (mark if share is not None else ""),
+                number(row["peak_b"], 2, 1 / _GIB),
+                _error(row["engine_peak_b"], row["peak_b"]),
+                _error(row["engine_step_s"], row["step_s"]),
+                number(row["loss_last"], 3),
+            )
+        )
+    head = ("case", "device", "status", "step ms", "tokens/s", "MFU %", "peak GiB", "engine's peak %",
+            "engine's step %", "loss")  # fmt: skip
+    return Table(f"{suite}: median ± half the interquartile range", head, tuple(rows), 3)
+
+
+def _points(record: Record) -> Table:
+    points = record["points"]
+    names = list(dict.fromkeys(name for point in points for name in point["shares"]))
+    rates = [(name, title, scale) for name, title, scale in _RATES if any(point["rates"][name] for point in points)]
+    gains = any(gain(point, points[0]) for point in points)
+    processes = "processes" in points[0]["settings"]
+    rows = []
+    for point in points:
+        row = _point_row(point, points[0])
+        cells = [point["label"], point["status"], _spread(row["seconds"], row["iqr_s"])]
+        cells += [_rate(point["rates"][name], scale) for name, _, scale in rates]
+        cells += [number(point["shares"].get(name), 1, 100) for name in names]
+        cells += [number(row["speedup"], 2)] if gains else []
+        cells += [number(row["efficiency"], 1, 100)] if gains and processes else []
+        rows.append(tuple(cells))
+    head = ["point", "status", "ms", *(title for _, title, _ in rates), *(f"{name} %" for name in names)]
+    head += ["speed-up"] if gains else []
+    head += ["efficiency %"] if gains and processes else []
+    return Table(f"{record['suite']}/{record['name']} on {record['device']['slug']}", tuple(head), tuple(rows), 2)
+
+
+_RATES = (
+    ("flops_per_s", "TFLOP/s", 1e-12),
+    ("bytes_per_s", "GB/s", 1e-9),
+    ("tokens_per_s", "thousand tokens/s", 1e-3),
+)
+
+
+def _fit(record: Record) -> Table:
+    rows = tuple(
+        (
+            one["policy"],
+            number(one["predicted_batch"], 0),
+            number(one["largest_batch"], 0),
+            number(one["peak"], 2, 1 / _GIB),
+        )
+        for one in record["fit"]["policies"]
+    )
+    head = ("policy", "engine's batch", "largest batch", "peak GiB")
+    return Table(f"{record['suite']}/{record['name']} on {record['device']['slug']}: fits (emulated)", head, rows)
+
+
+def _rate(value: float | None, scale: float) -> str:
+    """A rate with two decimals, a small one with three significant digits."""
+    small = value is not None and 0 < value * scale < 1
+    return f"{value * scale:.3g}" if small and value is not None else number(value, 2, scale)
+
+
+def _spread(median: float | None, iqr: float | None) -> str:
+    """Milliseconds ± half the interquartile range, with three significant digits or more."""
+    if median is None or iqr is None:
+        return ABSENT
+    digits = 1 if median >= 0.1 else 3 if median >= 1e-3 else 5
+    return f"{median * 1e3:,.{digits}f} ± {iqr * 5e2:,.{digits}f}"
+
+
+def _error(predicted: float | None, measured: float | None) -> str:
+    """By how many percent a prediction is off."""
+    return ABSENT if not predicted or not measured else f"{(predicted / measured - 1) * 100:+.1f}"

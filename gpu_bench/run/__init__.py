@@ -1,0 +1,1 @@
+"""Running cases: each repeat in a fresh process, resumable, nothing finished is ever lost."""

@@ -1,0 +1,198 @@
+"""The job of a GPU runner: examine the machine, measure within a budget, check, compare, and write down a proposal.
+
+It proposes and never publishes: what a person may merge lies in a folder, with the text of the pull request. It needs
+no credentials and no network, and it does the same on a laptop. It does not import PyTorch: it holds no memory of the
+GPU that it measures.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpu_bench.cases.case import Case
+from gpu_bench.machine import provenance
+from gpu_bench.record import checks, report, store
+from gpu_bench.record.compare import Change, beyond_noise, compare_records, software_changes, summary, table
+from gpu_bench.record.tables import render
+from gpu_bench.run import runner
+
+PROPOSED = ("ok", "oom", "unsupported")
+"""States of a record worth keeping: not one of a GPU that was slowed down, and not a failure."""
+_MOST_ROWS = 100
+"""GitHub refuses a text of more than 65,536 characters."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to do.
+
+    Attributes:
+        device: `auto`, `cpu` or `cuda`.
+        committed: The records that are compared with.
+        out: Folder of the job: `records/` as measured, `proposal/` for the pull request, `pull-request.md` its text.
+            A job that was cut off goes on where it stopped when it is given the same folder.
+        budget_s: Seconds for measuring; None is no budget.
+        patience_s: Seconds to wait for a quiet machine.
+        unfit_too: Whether to measure although the machine is not fit, e.g. to try the job out.
+        apply: Whether to copy the proposal into `committed`.
+        command: What was typed, for the records.
+    """
+
+    device: str
+    committed: Path
+    out: Path
+    budget_s: float | None = None
+    patience_s: float = 0.0
+    unfit_too: bool = False
+    apply: bool = False
+    command: str = "python -m gpu_bench job"
+
+
+def run(cases: Sequence[tuple[str, Case]], job: Job, say: Callable[[str], None] = print) -> int:
+    """Do the job.
+
+    A record that is not valid is left out and told: hours of other measurements do not wait for it.
+
+    Returns:
+        0 when there is a proposal or nothing to propose; 1 when the machine is not fit, or no valid record was made.
+
+    Raises:
+        RunError: When the device is missing, or none of the cases fits it.
+    """
+    fit, examined = _examine(job.device)
+    say(examined)
+    if not fit and not job.unfit_too:
+        say("this machine is not fit to measure now, so nothing was measured")
+        return 1
+    measured = job.out / "records"
+    settings = runner.Settings(
+        device=job.device,
+        out=measured,
+        budget_s=job.budget_s,
+        patience_s=job.patience_s,
+        command=job.command,
+    )
+    complete = runner.run(in_order(cases, job.committed), settings) == 0
+    found, faults = _check(checks.record_files([measured]), job.committed)
+    if unchecked := checks.schema_unchecked():
+        examined += f"\nnote {unchecked}"
+    if not found:
+        say("\n".join(faults) or "nothing was measured within the budget")
+        return 1
+    proposed = [one for one in found if one.proposed]
+    _copy(proposed, job.out / "proposal")
+    text = pull_request(found, examined, job, complete=complete, faults=faults)
+    (job.out / "pull-request.md").write_text(text, encoding="utf-8")
+    if job.apply:
+        _copy(proposed, job.committed)
+    say(text)
+    return 0
+
+
+def in_order(cases: Sequence[tuple[str, Case]], committed: Path) -> list[tuple[str, Case]]:
+    """The cases in the order in which a short budget serves best: never measured first, then the oldest record.
+
+    Among those never measured the order stays: by value. Records of any device count, for which machine this is is
+    only known once it measures.
+    """
+
+    def last(pair: tuple[str, Case]) -> str:
+        suite, case = pair
+        found = (store.read_json(file) for file in (committed / suite).glob(f"{case.name}--*.json"))
+        dates = [str(record["provenance"]["finished"]) for record in found if record is not None]
+        return max(dates, default="")
+
+    return sorted(cases, key=last)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """One measured record beside the committed one."""
+
+    file: Path
+    record: Mapping[str, Any]
+    changes: tuple[Change, ...]
+    software: tuple[str, ...]
+    """What else is different from the committed record."""
+
+    @classmethod
+    def of(cls, file: Path, committed: Path) -> _Found:
+        record = store.read_json(file)
+        assert record is not None, "it was validated before"
+        before = store.read_json(committed / file.parent.name / file.name)
+        changes = tuple(compare_records(f"{file.parent.name}/{file.stem}", before, record))
+        return cls(file, record, changes, tuple(software_changes(before, record)) if before else ())
+
+    @property
+    def proposed(self) -> bool:
+        """Whether it should replace the committed one: it is good, and new or different beyond noise."""
+        return self.record["status"] in PROPOSED and any(change.verdict != "same" for change in self.changes)
+
+
+def _check(files: Sequence[Path], committed: Path) -> tuple[list[_Found], list[str]]:
+    """The valid records, and what is wrong with the others."""
+    found: list[_Found] = []
+    faults: list[str] = []
+    for file in files:
+        wrong = checks.file_faults(file)
+        faults += [f"{file.parent.name}/{file.name}: {fault}" for fault in wrong]
+        if not wrong:
+            found.append(_Found.of(file, committed))
+    return found, faults
+
+
+def _copy(found: Sequence[_Found], folder: Path) -> None:
+    for one in found:
+        target = folder / one.file.parent.name / one.file.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(one.file, target)
+
+
+def _examine(device: str) -> tuple[bool, str]:
+    """What the doctor says, in a process of its own."""
+    command = [sys.executable, "-m", "gpu_bench", "doctor", "--device", device]
+    done = subprocess.run(command, cwd=provenance.ROOT, capture_output=True, text=True, timeout=300)
+    if done.returncode == 2:
+        raise runner.RunError(done.stderr.strip().removeprefix("gpu_bench: "))
+    return done.returncode == 0, done.stdout.strip()
+
+
+def pull_request(
+    found: Sequence[_Found], examined: str, job: Job, *, complete: bool, faults: Sequence[str] = ()
+) -> str:
+    """The text of the pull request, in Markdown."""
+    changes = [change for one in found for change in one.changes]
+    shown = beyond_noise(changes)
+    titles = sorted({str(one.record["device"]["name"] or one.record["device"]["slug"]) for one in found})
+    proposed = sum(one.proposed for one in found)
+    parts = [
+        f"# Measurements on {', '.join(titles)}",
+        f"Cases measured: {len(found)}; records proposed: {proposed}. {summary(changes)}.",
+    ]
+    if not complete:
+        parts.append("Not every case was measured: the budget was spent, or a case failed. The next run begins there.")
+    if software := sorted({line for one in found for line in one.software}):
+        parts.append(f"Since the committed records: {'; '.join(software)}.")
+    if shown:
+        parts.append(render(table(shown[:_MOST_ROWS], "New, or moved beyond noise"), "markdown"))
+    if len(shown) > _MOST_ROWS:
+        parts.append(f"{len(shown) - _MOST_ROWS} more rows: `python -m gpu_bench compare OLD NEW` prints them.")
+    left_out = [one for one in found if one.record["status"] not in PROPOSED]
+    if left_out or faults:
+        lines = [f"- {one.file.parent.name}/{one.file.stem}: {_told(one.record)}" for one in left_out]
+        lines += [f"- {fault}" for fault in faults]
+        parts.append("\n".join(["**Not proposed**", "", *lines]))
+    parts.append("\n".join(["**The machine before the run**", "", "```text", examined, "```"]))
+    again = report.command_of(found[0].record)
+    parts.append(f"Run with `{job.command}`. One case again: `{again}`.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _told(record: Mapping[str, Any]) -> str:
+    return f"{record['status']}, {str(record['message']).splitlines()[0]}"

@@ -1,0 +1,158 @@
+"""The suites: every case can be built and predicted, and the tiny version of every suite really runs."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from dataclasses import replace
+from functools import partial
+from typing import Any, get_args
+
+import pytest
+import torch
+
+from engine.hardware.accelerators import accelerator
+from gpu_bench.cases.case import Case, Compile, TrainingCase
+from gpu_bench.cases.kinds import KINDS, FitCase, OperationsCase
+from gpu_bench.cases.ladder import RUNGS
+from gpu_bench.cases.sizes import config_of
+from gpu_bench.cases.suites import SUITES, TINY, find_cases
+from gpu_bench.measure import fit, peaks
+from gpu_bench.measure.training import Trainer
+from gpu_bench.predict.prediction import predict
+from gpu_bench.record.assembly import assemble
+from gpu_bench.record.checks import inconsistencies, schema_faults
+from gpu_bench.record.store import SCHEMA_FILE
+from gpu_bench.run import worker
+from tests.gpu_bench.tiny import tiny_case
+
+CPU = torch.device("cpu")
+EVERY_CASE = [case for cases in SUITES.values() for case in cases]
+TRAINED = [case for case in EVERY_CASE if isinstance(case, TrainingCase)]
+Trait = tuple[str, Any]
+
+
+def _traits(suite: str, case: Case) -> set[Trait]:
+    """What a run of the case shows to work: its suite, and the value of each of its fields that names a choice."""
+    chosen = {
+        (name, value)
+        for name, value in case.as_dict().items()
+        if isinstance(value, str) and name not in ("name", "card")
+    }
+    return {("suite", suite), *chosen}
+
+
+def _worth(one: tuple[str, Case], missing: set[Trait]) -> tuple[bool, int, bool]:
+    _, case = one
+    new = len(_traits(*one) & missing)
+    eager = not isinstance(case, TrainingCase) or case.compile == "none"
+    return new > 0 and eager, new, getattr(case, "precision", "") == "fp32"
+
+
+def _representatives() -> list[tuple[str, Case]]:
+    """Few tiny cases that have, between them, every suite and every choice that any of all the tiny cases has."""
+    kinds = (TrainingCase, FitCase, OperationsCase)
+    pool = [(suite, case) for suite, cases in TINY.items() for case in cases if isinstance(case, kinds)]
+    missing = set().union(*(_traits(*one) for one in pool))
+    found: list[tuple[str, Case]] = []
+    while missing:
+        # The most new choices; compiling takes long, so last, and in the format that takes least.
+        best = max(pool, key=lambda one: _worth(one, missing))
+        found.append(best)
+        missing -= _traits(*best)
+    return found
+
+
+@pytest.mark.parametrize(("suite", "case"), [pytest.param(*one, id=one[1].name) for one in _representatives()])
+def test_tiny_cases_run_and_their_records_are_valid(suite: str, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(peaks._WIDTH, "cpu", 64)
+    # The way through a compiler, without the minute that a CPU's takes: what it makes is not ours to test.
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="aot_eager"))
+    if isinstance(case, FitCase):
+        case = replace(case, policies=(case.policies[0], case.policies[-1]))
+    # The trials of a fit without a process for each, which `test_fit.py` has.
+    monkeypatch.setattr(fit, "work", lambda order, limit_s: worker.measure(dict(order)))
+    part = importlib.import_module(KINDS[case.kind].module).run_repeat(case, CPU, 0)
+    part.setdefault("finished", part["started"])
+    record = assemble(suite, case, worker.probe("cpu"), [part], "python -m gpu_bench run")
+    assert record["status"] == "ok"
+    record = json.loads(json.dumps(record))
+    assert schema_faults(record) == []
+    assert inconsistencies(record) == []
+    if isinstance(case, TrainingCase):
+        if case.compile != "none":
+            assert record["compile"]["graphs"][0] > 0
+            assert record["compile"]["graphs_while_timed"] == [0]
+            assert record["memory"]["at_peak"]["inside_compiled"] > 0
+        elif record["predicted"]["memory"] is not None:
+            held, predicted = record["memory"]["held"], record["predicted"]["memory"]
+            assert held["activations"] == predicted["activations"] + predicted["logits"]
+
+
+@pytest.mark.parametrize("mode", [mode for mode in get_args(Compile) if mode != "none"])
+def test_every_mode_is_one_that_the_compiler_knows(mode: Any) -> None:
+    """It refuses an unknown one before it compiles anything."""
+    assert Trainer(tiny_case(compile=mode), CPU).compiled
+    with pytest.raises(RuntimeError, match="mode"):
+        torch.compile(lambda x: x, mode="fast")
+
+
+def test_every_case_says_what_it_is_worth_and_why() -> None:
+    assert all(case.reason.strip() and 0 < case.value <= 100 for case in EVERY_CASE)
+
+
+@pytest.mark.parametrize("case", TRAINED, ids=lambda case: case.name)
+def test_every_training_case_can_be_built_and_is_predicted(case: TrainingCase) -> None:
+    assert config_of(case).vocab % case.vocab_multiple == 0
+    predicted = predict(case, {"type": "cuda", "name": "NVIDIA H200"})
+    known = case.precision != "fp8" and case.checkpointing != "selective-ops"
+    assert (predicted["memory"] is not None) == known
+    assert (predicted["step_s"] is not None) == (case.precision != "fp8")
+    assert known or predicted["approximations"], "what the engine cannot predict is said"
+    if predicted["mfu"] is not None:
+        assert 0 < predicted["mfu"] < 1
+
+
+def test_all_comes_in_the_order_of_value() -> None:
+    values = [case.value for _, case in find_cases("all", ())]
+    assert values == sorted(values, reverse=True)
+    assert len(values) == len(EVERY_CASE)
+
+
+def test_a_rung_of_the_ladder_adds_to_the_one_before() -> None:
+    rungs = [case for case in TRAINED if case.name.startswith("ladder-1558m-") and "only" not in case.name]
+    assert len(rungs) == len(RUNGS)
+    for lower, upper, (_, added, _) in zip(rungs, rungs[1:], RUNGS[1:], strict=False):
+        changed = {k for k, v in upper.as_dict().items() if lower.as_dict()[k] != v} - {"name"}
+        assert changed == (set(added) or {"batch"})
+
+
+def test_memory_is_compared_in_at_least_forty_different_configurations() -> None:
+    cases = [case.as_dict() for case in SUITES["memory"]]
+    assert len({json.dumps({**case, "name": ""}, sort_keys=True) for case in cases}) >= 40
+
+
+@pytest.mark.parametrize("suite", ["ladder", "precision", "checkpointing", "attention", "energy", "fit"])
+def test_what_the_issue_asks_for_is_there(suite: str) -> None:
+    asked = {
+        "ladder": {f"ladder-{size}-0-fp32" for size in ("124m", "355m", "774m", "1558m")},
+        "precision": {f"precision-1558m-{mode}" for mode in ("fp32", "tf32", "amp-fp16", "bf16", "fp16", "fp8")},
+        "checkpointing": {f"accumulation-355m-{passes}" for passes in (1, 2, 4, 8, 16)},
+        "attention": {f"attention-124m-{form}-{t}" for form in ("standard", "flash") for t in (512, 8192)},
+        "energy": {"energy-1558m-bf16-compiled", "energy-1558m-fp32"},
+        "fit": {f"fit-{card}gb-1558m" for card in (8, 16, 24, 32, 40, 80)},
+    }[suite]
+    assert asked <= {case.name for case in SUITES[suite]}
+
+
+def test_emulated_cards_leave_programs_less_than_the_card_has() -> None:
+    for case in SUITES["fit"]:
+        assert isinstance(case, FitCase)
+        assert 0.9 < case.memory_limit / accelerator(case.card).memory_bytes < 1.0
+        assert case.minimum_memory > case.memory_limit, "a card cannot be emulated on itself"
+
+
+def test_the_schema_knows_every_field_of_every_kind_of_case() -> None:
+    definitions = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))["$defs"]
+    for case in {case.kind: case for case in EVERY_CASE}.values():
+        assert set(definitions[f"{case.kind}_case"]["properties"]) == set(case.as_dict())

@@ -1,0 +1,163 @@
+"""A sweep over a real two-machine Ray cluster: workers are really killed, a machine is really taken away."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ray.cluster_utils import Cluster
+
+from gpu_bench.record.checks import file_faults
+from tests.gpu_bench.processes import alive, descendants, within
+
+ROOT = Path(__file__).parents[3]
+LIMIT_S = 150
+STORE = 78 * 2**20
+"""Bytes of shared memory per machine, the least that Ray allows."""
+_SWEEP = """
+import sys
+from pathlib import Path
+from gpu_bench import runner
+from tests.gpu_bench.tiny import tiny_case
+
+out, cases, repeats, steps, retries = sys.argv[1], *map(int, sys.argv[2:])
+plan = [("trial", tiny_case(f"case-{number}", repeats=repeats, steps=steps)) for number in range(cases)]
+sys.exit(runner.run(plan, runner.Settings("cpu", Path(out), executor="ray", retries=retries)))
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    """A head that computes nothing, and two machines of one slot each, as processes below this one."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    head = {"num_cpus": 0, "object_store_memory": STORE, "include_dashboard": False}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
+    try:
+        for _ in range(2):
+            cluster.add_node(num_cpus=1, object_store_memory=STORE)
+        cluster.wait_for_nodes()
+        os.environ["RAY_ADDRESS"] = cluster.address
+        yield cluster
+    finally:
+        os.environ.pop("RAY_ADDRESS", None)
+        cluster.shutdown()  # type: ignore[no-untyped-call]
+    assert within(20, lambda: not _workers()), "workers outlived their cluster"
+
+
+def _workers() -> list[int]:
+    """Our measuring processes on the machines of the cluster, which are processes below this one."""
+    return descendants(os.getpid(), "gpu_bench.run.worker")
+
+
+class Sweep:
+    """A sweep in a process of its own, with a hard time limit."""
+
+    def __init__(self, out: Path, cases: int, repeats: int = 1, steps: int = 3, retries: int = 2) -> None:
+        numbers = [str(number) for number in (cases, repeats, steps, retries)]
+        command = [sys.executable, "-c", _SWEEP, str(out), *numbers]
+        self._out = out
+        self._process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True)
+
+    def wait_for(self, pattern: str) -> Path:
+        """Wait until a file of that name is among the results, so that the workers seen from now on are measuring."""
+        assert within(LIMIT_S, lambda: any(self._out.rglob(pattern)) or not self.runs())
+        return next(self._out.rglob(pattern))
+
+    def runs(self) -> bool:
+        return self._process.poll() is None
+
+    def kill(self) -> None:
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.communicate()
+
+    def end(self) -> tuple[int, str]:
+        """Its exit status, and what it said."""
+        try:
+            said, _ = self._process.communicate(timeout=LIMIT_S)
+        finally:
+            if self.runs():
+                self.kill()
+        return self._process.returncode, said
+
+
+def _records(out: Path) -> dict[str, dict[str, Any]]:
+    files = list(out.rglob("*.json"))
+    assert [fault for file in files for fault in file_faults(file)] == []
+    return {file.name.partition("--")[0]: json.loads(file.read_text(encoding="utf-8")) for file in files}
+
+
+def _statuses(out: Path) -> dict[str, str]:
+    return {name: record["status"] for name, record in _records(out).items()}
+
+
+def _kill_one(killed: int | None = None) -> int:
+    """Kill -9 the next worker that appears, other than one that was killed and may still be listed."""
+    seen: list[int] = []
+
+    def appeared() -> bool:
+        seen[:] = [pid for pid in _workers() if pid != killed]
+        return bool(seen)
+
+    assert within(LIMIT_S, appeared)
+    os.kill(seen[0], signal.SIGKILL)
+    return seen[0]
+
+
+def test_a_repeat_that_always_dies_is_an_error_tried_again_and_a_killed_sweep_goes_on_where_it_stood(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    """Three sweeps of one case into one folder: its workers are killed, then the sweep itself, then nothing."""
+
+    def sweep() -> Sweep:
+        return Sweep(tmp_path, cases=1, repeats=2, steps=40, retries=1)
+
+    first = sweep()
+    first.wait_for("*.partial")
+    _kill_one(killed=_kill_one())
+    status, said = first.end()
+    assert status == 1, said
+    assert _statuses(tmp_path) == {"case-0": "error"}
+    assert "SIGKILL" in _records(tmp_path)["case-0"]["message"]
+
+    second = sweep()
+    second.wait_for("*.partial")
+    assert within(LIMIT_S, lambda: bool(_workers()))
+    orphans = _workers()
+    second.kill()
+    assert within(60, lambda: not any(alive(pid) for pid in orphans)), "a worker outlived the sweep"
+
+    status, said = sweep().end()
+    assert status == 0, said
+    assert "resumed case-0 after 1 of 2 repeats" in said
+    assert _statuses(tmp_path) == {"case-0": "ok"}
+    assert len(_records(tmp_path)["case-0"]["samples"]["step_s"]) == 2
+
+
+def test_a_killed_worker_and_then_a_removed_machine_lose_nothing(cluster: Cluster, tmp_path: Path) -> None:
+    """Last, since it leaves the cluster with one machine."""
+    sweep = Sweep(tmp_path, cases=4, steps=40)
+    first = sweep.wait_for("*.json")
+    before = first.read_bytes()
+    killed = _kill_one()
+    busy = None
+    while busy is None and sweep.runs():
+        pids = {node: node.all_processes["raylet"][0].process.pid for node in cluster.worker_nodes}
+        working = {node: descendants(pid, "gpu_bench.run.worker") for node, pid in pids.items()}
+        busy = next((node for node, workers in working.items() if workers and killed not in workers), None)
+    assert busy is not None, "the sweep ended before a machine could be taken from it"
+    cluster.remove_node(busy, allow_graceful=False)
+    status, said = sweep.end()
+    assert status == 0, said
+    assert "killed by SIGKILL" in said
+    assert "the machine died; attempt" in said or "watched over the worker died; attempt" in said
+    assert _statuses(tmp_path) == {f"case-{number}": "ok" for number in range(4)}
+    assert first.read_bytes() == before
+    commits = {record["provenance"]["git_commit"] for record in _records(tmp_path).values()}
+    assert len(commits) == 1, "the machines have a copy without history; the commit is the checkout's"

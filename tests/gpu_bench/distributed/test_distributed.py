@@ -1,0 +1,233 @@
+"""Suite 13: every way of spreading a step is the same step; communication is told from computation."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import distributed, multiprocessing
+
+from gpu_bench.cases.case import case_of
+from gpu_bench.distributed import measure, rank
+from gpu_bench.distributed.case import ScalingCase, Strategy
+from gpu_bench.distributed.communication import shares
+from gpu_bench.distributed.parallel import Here
+from gpu_bench.machine import provenance
+from gpu_bench.measure.gpt2 import GPT2, SIZES
+from gpu_bench.predict.prediction import step_flops
+from gpu_bench.record import checks
+from gpu_bench.run import runner
+from gpu_bench.run.executor import Place
+
+CASE = ScalingCase(
+    name="tiny",
+    model="pico",
+    precision="fp32",
+    strategy="ddp",
+    scaling="strong",
+    batch=4,
+    sequence=32,
+    learning_rate=1e-3,
+    processes=(1, 2),
+    micro_batches=2,
+    warmup=1,
+    steps=3,
+    profiled=1,
+)
+STRATEGIES: tuple[Strategy, ...] = ("ddp", "fsdp2", "tensor", "pipeline")
+CASES = {
+    f"{strategy}-{precision}": replace(CASE, strategy=strategy, precision=precision)
+    for precision in ("fp32", "amp-bf16")
+    for strategy in STRATEGIES
+}
+
+
+def _process(number: int, world: int, folder: str, names: list[str]) -> None:
+    """One of `world` processes: runs the named cases and writes what it found."""
+    # The interface of the machine itself: nothing here may look for a network.
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    torch.set_num_threads(1)
+    store = f"file://{folder}/store-{world}"
+    distributed.init_process_group("gloo", init_method=store, rank=number, world_size=world)
+    here = Here(number, world, torch.device("cpu"))
+    found = {name: rank.measure(CASES[name], here) for name in names}
+    if number == 0:
+        Path(folder, f"{world}.json").write_text(json.dumps(found), encoding="utf-8")
+    distributed.barrier()
+    distributed.destroy_process_group()
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str, Any]]:
+    """Number of processes -> case -> what the first process reports."""
+    folder = str(tmp_path_factory.mktemp("ranks"))
+    context = multiprocessing.get_context("spawn")
+    pair = [context.Process(target=_process, args=(number, 2, folder, list(CASES))) for number in (0, 1)]
+    for process in pair:
+        process.start()
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("GLOO_SOCKET_IFNAME", "lo")
+            _process(0, 1, folder, ["ddp-fp32", "ddp-amp-bf16"])
+        for process in pair:
+            process.join(120)
+    finally:
+        for process in pair:
+            process.kill()
+            process.join()
+    assert [process.exitcode for process in pair] == [0, 0]
+    return {world: json.loads(Path(folder, f"{world}.json").read_text(encoding="utf-8")) for world in (1, 2)}
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_two_processes_train_exactly_as_one(found: dict[int, dict[str, Any]], strategy: str) -> None:
+    alone, together = found[1]["ddp-fp32"]["losses"], found[2][f"{strategy}-fp32"]["losses"]
+    assert len(together) == CASE.warmup + CASE.steps + CASE.profiled
+    assert alone[-1] < alone[0] - 0.1, "it learns, so clipping, optimizer and gradients matter"
+    assert together == pytest.approx(alone, abs=2e-5)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_mixed_precision_trains_alike_up_to_rounding(found: dict[int, dict[str, Any]], strategy: str) -> None:
+    alone, together = found[1]["ddp-amp-bf16"]["losses"], found[2][f"{strategy}-amp-bf16"]["losses"]
+    assert together == pytest.approx(alone, abs=0.03)
+    assert together != found[2][f"{strategy}-fp32"]["losses"], "BF16 rounds"
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_communication_takes_a_share_of_many_and_nothing_of_one(
+    found: dict[int, dict[str, Any]], strategy: str
+) -> None:
+    assert found[1]["ddp-fp32"]["communication"] == [{"busy": 0.0, "exposed": 0.0}]
+    everyone = found[2][f"{strategy}-fp32"]["communication"]
+    assert len(everyone) == 2
+    assert all(0 < one["exposed"] <= one["busy"] < 1 for one in everyone)
+
+
+def _event(name: str, category: str, begin: float, end: float, thread: int = 1) -> dict[str, Any]:
+    return {"name": name, "cat": category, "ts": begin, "dur": end - begin, "pid": 1, "tid": thread, "ph": "X"}
+
+
+def test_on_a_gpu_communication_is_nccl_and_computation_may_hide_it() -> None:
+    events = [
+        _event("gpu_bench: profiled steps", "gpu_user_annotation", 40, 60),
+        _event("gpu_bench: profiled steps", "user_annotation", 0, 100),
+        _event("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "kernel", 20, 60),
+        _event("ampere_bf16_gemm", "kernel", 10, 40),
+        _event("Memcpy DtoD", "gpu_memcpy", 55, 58),
+        _event("ncclDevKernel_AllGather_RING_LL", "kernel", 90, 120),
+        _event("aten::mm", "cpu_op", 60, 90),
+    ]
+    found = shares(events, "cuda")
+    assert found.busy == pytest.approx(0.50), "40 + the 10 of the second that lie in the window"
+    assert found.exposed == pytest.approx(0.27), "15 + 2 + 10 not covered by other work"
+
+
+def test_on_a_cpu_an_operation_that_waits_inside_is_no_computation() -> None:
+    events = [
+        _event("gpu_bench: profiled steps", "user_annotation", 0, 100),
+        _event("aten::outer", "cpu_op", 0, 80),
+        _event("aten::inner", "cpu_op", 0, 30),
+        _event("gloo:all_reduce", "cpu_op", 20, 70, thread=2),
+    ]
+    found = shares(events, "cpu")
+    assert found.busy == pytest.approx(0.5)
+    assert found.exposed == pytest.approx(0.4)
+
+
+def test_a_failed_launch_is_named_by_its_error() -> None:
+    output = "\n".join(
+        [
+            "[rank1]: Traceback (most recent call last):",
+            '[rank1]:   File "rank.py", line 3, in main',
+            "[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
+            "E1121 failed (exitcode: 1) local_rank: 1",
+            "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ",
+        ]
+    )
+    assert measure._reason(output) == "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
+    assert measure._reason("first\nlast") == "first\nlast"
+
+
+def test_a_machine_runs_what_it_has_devices_for_and_failures_stay_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    def launch(case: ScalingCase, device: str, processes: int) -> dict[str, Any]:
+        if processes > 1:
+            raise measure.LaunchError("torch.OutOfMemoryError: CUDA out of memory.")
+        return {
+            "step_s": [0.5, 0.5, 0.5],
+            "losses": [2.0],
+            "communication": [{"busy": 0.0, "exposed": 0.0}],
+            "peak": [None],
+        }
+
+    monkeypatch.setattr(measure, "launch", launch)
+    monkeypatch.setattr("gpu_bench.machine.provenance.cpu_cores", lambda: 3)
+    case = replace(CASE, strategy="fsdp2", scaling="weak", processes=(1, 2, 4))
+    report = measure.run_repeat(case, torch.device("cpu"), 0)
+    assert [(point["label"], point["status"]) for point in report["points"]] == [
+        ("1 process", "ok"),
+        ("2 processes", "oom"),
+    ]
+    assert [point["work"]["tokens"] for point in report["points"]] == [128, 256]
+
+
+def test_when_nothing_can_be_launched_the_repeat_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def launch(case: ScalingCase, device: str, processes: int) -> dict[str, Any]:
+        raise measure.LaunchError("ValueError: no")
+
+    monkeypatch.setattr(measure, "launch", launch)
+    with pytest.raises(measure.LaunchError, match="ValueError: no"):
+        measure.run_repeat(CASE, torch.device("cpu"), 0)
+
+
+def test_model_flops_count_the_parameters_of_the_model() -> None:
+    model = GPT2(SIZES["pico"])
+    multiplied = model.parameter_count() - model.wpe.weight.numel()
+    size = SIZES["pico"]
+    assert measure._model_flops(CASE, 4) == step_flops(multiplied, size.layers, size.hidden, 32, 4).full
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"strategy": "magic"}, "strategy is 'magic'; allowed: ddp, fsdp2, tensor, pipeline"),
+        ({"precision": "fp8"}, "precision is 'fp8'; allowed: fp32, amp-bf16"),
+        ({"processes": (2, 4)}, "allowed: 1 and at least one more, ascending"),
+        ({"strategy": "pipeline", "micro_batches": 3}, "allowed: a divisor of the batch"),
+        ({"profiled": 0}, "allowed: 1 or more"),
+    ],
+)
+def test_an_impossible_case_is_refused(changes: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        replace(CASE, **changes)
+
+
+def test_a_case_survives_being_written_down() -> None:
+    assert case_of(ScalingCase, json.loads(json.dumps(CASE.as_dict()))) == CASE
+
+
+def test_a_machine_with_too_few_devices_is_told_so() -> None:
+    device = {"type": "cpu", "memory": None}
+    place = Place("here", {"device": device, "device_count": 2})
+    assert runner._unfit(replace(CASE, devices=2), place) is None
+    assert runner._unfit(replace(CASE, devices=4), place) == "needs 4 devices, the machine has 2"
+
+
+def test_torchrun_measures_one_and_two_processes_into_a_valid_record(tmp_path: Path) -> None:
+    if (provenance.cpu_cores() or 1) < 2:
+        pytest.skip("one core: a second process has nowhere to run")
+    assert runner.run([("trial", replace(CASE, repeats=1, devices=2))], runner.Settings("cpu", tmp_path)) == 0
+    (file,) = tmp_path.rglob("*.json")
+    assert checks.file_faults(file) == []
+    record = json.loads(file.read_text(encoding="utf-8"))
+    alone, together = record["points"]
+    assert (alone["settings"]["processes"], together["settings"]["processes"]) == (1, 2)
+    assert together["losses"] == pytest.approx(alone["losses"], abs=2e-5)
+    assert alone["shares"]["communication"] == 0
+    assert 0 < together["shares"]["communication_exposed"] <= together["shares"]["communication"] < 1
+    assert all(len(point["samples_s"][0]) == CASE.steps for point in (alone, together))

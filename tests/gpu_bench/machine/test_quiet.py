@@ -1,0 +1,75 @@
+"""Other programs on the processors are noticed: real ones, that really spin."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpu_bench.machine import quiet
+from gpu_bench.run import runner
+from tests.gpu_bench.tiny import tiny_case
+
+
+@pytest.fixture
+def noise() -> Iterator[None]:
+    """One spinning process per processor."""
+    spinners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
+    try:
+        yield
+    finally:
+        for spinner in spinners:
+            spinner.kill()
+            spinner.wait()
+
+
+def _spin(seconds: float) -> None:
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
+@pytest.mark.usefixtures("noise")
+def test_spinning_neighbors_are_noticed() -> None:
+    watch = quiet.OthersWatch()
+    time.sleep(1.0)
+    share = watch.share()
+    assert share is not None
+    assert share > 0.5
+
+
+def test_own_work_is_not_counted_as_the_neighbors() -> None:
+    before = quiet.cpu_seconds()
+    _spin(0.3)
+    after = quiet.cpu_seconds()
+    assert before is not None
+    assert after is not None
+    # Both clocks count this process, so their difference leaves it out whatever else runs.
+    assert 0.25 < after[1] - before[1] < 0.5
+    assert after[0] - before[0] >= after[1] - before[1] - 0.05
+
+
+@pytest.mark.usefixtures("noise")
+def test_waiting_for_quiet_ends_with_the_patience() -> None:
+    began = time.monotonic()
+    assert not quiet.await_quiet(1.0)
+    assert time.monotonic() - began < 20
+
+
+@pytest.mark.usefixtures("noise")
+def test_a_spoiled_repeat_is_measured_again_while_patience_lasts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # With waiting switched off, all patience goes into repeats.
+    monkeypatch.setattr(runner, "await_quiet", lambda patience_s: True)
+    started: list[int] = []
+    settings = runner.Settings("cpu", tmp_path, patience_s=1.0, on_start=lambda case, pid: started.append(pid))
+    assert runner.run([("trial", tiny_case(steps=20))], settings) == 0
+    assert len(started) >= 2
+    assert "measured again" in capsys.readouterr().out
+    assert len(list(tmp_path.rglob("*.json"))) == 1

@@ -1,0 +1,83 @@
+"""The fit boundary: the search finds it, policies save memory one after another, and real processes are refused."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpu_bench.cases import policies
+from gpu_bench.cases.kinds import FitCase
+from gpu_bench.cases.tiny import TINY_LIMIT
+from gpu_bench.measure import fit
+from gpu_bench.predict.prediction import predicted_peak
+from gpu_bench.record.checks import file_faults
+from gpu_bench.run import runner
+
+BATCHES = (1, 2, 4, 8, 16, 32)
+
+
+def _fit(**changes: Any) -> FitCase:
+    fields: dict[str, Any] = {
+        "name": "fit", "model": "pico", "sequence": 64, "card": "rtx-4060", "memory_limit": TINY_LIMIT,
+        "policies": ("fp32",), "batches": (1, 8, 64), "steps": 2, "repeats": 1,
+    }  # fmt: skip
+    return FitCase(**{**fields, **changes})
+
+
+@given(st.integers(0, 40), st.sampled_from([None, *BATCHES]))
+def test_the_search_finds_the_boundary_from_wherever_it_starts(boundary: int, start: int | None) -> None:
+    tried: list[int] = []
+
+    def fits(batch: int) -> bool:
+        tried.append(batch)
+        return batch <= boundary
+
+    found = fit.search(BATCHES, start, fits)
+    assert found == max((batch for batch in BATCHES if batch <= boundary), default=None)
+    assert len(tried) == len(set(tried))
+    if found is not None and start == found:
+        assert len(tried) <= 2
+
+
+@pytest.mark.parametrize("model", ["gpt2", "gpt2-xl"])
+def test_each_policy_needs_less_memory_than_the_one_before(model: Any) -> None:
+    case = _fit(model=model, sequence=1024)
+    peaks = [predicted_peak(policies.trial(case, policy, 8), "cuda") for policy in policies.POLICIES]
+    assert all(before is not None and after is not None and before > after for before, after in pairwise(peaks))
+
+
+def test_the_context_is_taken_off_on_a_gpu_only() -> None:
+    # The tiny card is smaller than a CUDA context.
+    assert fit.predicted_batch(_fit(), "fp32", "cpu") == 8
+    assert fit.predicted_batch(_fit(), "fp32", "cuda") is None
+
+
+def test_real_trials_meet_the_limit_and_the_prediction(tmp_path: Path) -> None:
+    assert runner.run([("trial", _fit(batches=(8, 64)))], runner.Settings("cpu", tmp_path)) == 0
+    (file,) = tmp_path.rglob("*.json")
+    assert file_faults(file) == []
+    found = json.loads(file.read_text(encoding="utf-8"))["fit"]
+    assert [(trial["batch"], trial["outcome"]) for trial in found["trials"]] == [(8, "fits"), (64, "oom")]
+    assert "the emulated card has 25165824 B" in found["trials"][1]["message"]
+    (result,) = found["policies"]
+    assert (result["predicted_batch"], result["largest_batch"]) == (8, 8)
+    predicted = predicted_peak(policies.trial(_fit(), "fp32", 8), "cpu")
+    assert result["peak"] == pytest.approx(predicted, rel=0.05)
+    assert result["tokens_per_s"] > 0
+
+
+def test_a_policy_that_never_fits_and_a_trial_that_fails_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    reports = {1: {"status": "oom", "message": "full"}, 2: {"status": "error", "message": "broken"}}
+    monkeypatch.setattr(fit, "work", lambda order, limit_s: reports[order["case"]["batch"]])
+    monkeypatch.setattr(fit, "predicted_batch", lambda case, policy, kind: 2)
+    found = fit.run_repeat(_fit(batches=(1, 2)), torch.device("cpu"), 0)["fit"]
+    assert [(trial["batch"], trial["outcome"]) for trial in found["trials"]] == [(2, "error"), (1, "oom")]
+    assert found["policies"][0]["largest_batch"] is None
+    assert found["policies"][0]["peak"] is None

@@ -1,0 +1,100 @@
+"""FP8 linear layers: exact where FP8 is exact, within its rounding where it is not, and only where they should be."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from gpu_bench.cases.case import TrainingCase
+from gpu_bench.cases.sizes import GPT2Config
+from gpu_bench.measure.gpt2 import GPT2, SIZES
+from gpu_bench.measure.techniques.fp8 import E4M3, E5M2, Float8Linear, convert_blocks, to_float8
+from gpu_bench.measure.training import Trainer
+from tests.gpu_bench.tiny import tiny_case
+
+
+def _through(layer: nn.Module, x: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Output and the gradients of input and weight."""
+    x = x.clone().requires_grad_()
+    out = layer(x)
+    out.backward(gradient.to(out.dtype))
+    weight = layer.weight
+    assert isinstance(weight, nn.Parameter)
+    assert x.grad is not None
+    assert weight.grad is not None
+    found = out.detach().float(), x.grad, weight.grad.clone()
+    weight.grad = None
+    return found
+
+
+def test_powers_of_two_are_multiplied_exactly() -> None:
+    # With the largest magnitude 448 the scale is 1, and powers of two are numbers of both formats.
+    generator = torch.Generator().manual_seed(0)
+    x, weight = (2.0 ** torch.randint(-3, 3, (32, 32), generator=generator) for _ in range(2))
+    x[0, 0] = weight[0, 0] = 448.0
+    layer = nn.Linear(32, 32, bias=False)
+    layer.weight = nn.Parameter(weight)
+    expected = (x.double() @ weight.double().t()).to(torch.bfloat16).float()
+    torch.testing.assert_close(Float8Linear(layer)(x).float(), expected, rtol=2**-8, atol=0.0)
+
+
+@pytest.mark.parametrize("dtype", [E4M3, E5M2])
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e4])
+def test_a_tensor_comes_back_within_the_formats_rounding(dtype: torch.dtype, size: float) -> None:
+    x = torch.randn(1000) * size
+    narrow, scale = to_float8(x, dtype)
+    error = (narrow.float() * scale - x).abs()
+    # Half a unit in the last place, or half of the smallest step for what lies below the normal numbers.
+    info = torch.finfo(dtype)
+    assert (error <= 0.5001 * info.eps * x.abs() + info.smallest_normal * info.eps * scale).all()
+
+
+def test_products_are_as_far_from_fp32_as_their_formats_say() -> None:
+    torch.manual_seed(0)
+    layer, x, gradient = nn.Linear(256, 128), torch.randn(2, 64, 256), torch.randn(2, 64, 128) * 1e-3
+    exact = _through(layer, x, gradient)
+    found = _through(Float8Linear(layer), x, gradient)
+    # Rounding errors are evenly spread below 2^-4 (E4M3) and 2^-3 (E5M2), so their mean square is a third of its
+    # square; two factors, independent, and the products average nothing away, since error and result grow alike.
+    e4m3, e5m2 = 2**-4 / 3**0.5, 2**-3 / 3**0.5
+    for expected, result, bound in zip(exact, found, (2**0.5 * e4m3, e4m3 + e5m2, e4m3 + e5m2), strict=True):
+        assert (result - expected).norm() / expected.norm() < bound
+
+
+def test_only_the_blocks_linear_layers_are_converted_and_they_keep_their_parameters() -> None:
+    model = GPT2(SIZES["pico"])
+    parameters = [id(parameter) for parameter in model.parameters()]
+    convert_blocks(model)
+    converted = [name for name, module in model.named_modules() if isinstance(module, Float8Linear)]
+    assert len(converted) == 4 * len(model.blocks)
+    assert all(name.startswith("blocks.") for name in converted)
+    assert isinstance(model.lm_head, nn.Linear)
+    assert [id(parameter) for parameter in model.parameters()] == parameters
+
+
+def test_a_weight_that_tensor_cores_cannot_take_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"24 x 8 cannot run in FP8; allowed: multiples of 16"):
+        convert_blocks(GPT2(GPT2Config(layers=1, heads=1, hidden=8, vocab=32, max_seq=8)))
+
+
+def test_inputs_are_kept_in_eight_bits() -> None:
+    kept: list[int] = []
+
+    def note(tensor: Tensor) -> Tensor:
+        kept.append(tensor.nbytes)
+        return tensor
+
+    x = torch.randn(64, 32, dtype=torch.bfloat16, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        Float8Linear(nn.Linear(32, 48, bias=False))(x)
+    assert sorted(kept) == [4, 4, 48 * 32, 64 * 32], "two scales, the weight, the input"
+
+
+@pytest.mark.parametrize("checkpointing", ["none", "full", "selective-ops"])
+def test_it_trains_under_checkpointing_too(checkpointing: str) -> None:
+    case: TrainingCase = tiny_case(precision="fp8", checkpointing=checkpointing)
+    trainer = Trainer(case, torch.device("cpu"))
+    window = torch.randint(256, (2, 33))
+    losses = [trainer.step(window).item() for _ in range(8)]
+    assert losses[-1] < losses[0] - 0.3

@@ -1,0 +1,34 @@
+"""Peaks: taken from the engine's sourced data for exact names, unknown for anything else."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from engine.hardware.accelerators import list_accelerators
+from gpu_bench.machine.chips import ENGINE_NAMES, specified_peak
+from gpu_bench.measure.peaks import matmul_ceiling
+
+
+def test_every_device_name_leads_to_an_accelerator_of_the_engine() -> None:
+    assert set(ENGINE_NAMES.values()) <= set(list_accelerators())
+
+
+def test_h100_peaks_are_dense_not_sparse() -> None:
+    assert specified_peak("NVIDIA H100 80GB HBM3", "amp-bf16") == pytest.approx(989e12, rel=1e-2)
+    assert specified_peak("NVIDIA H100 80GB HBM3", "fp32") == pytest.approx(67e12, rel=2e-2)
+
+
+@pytest.mark.parametrize("name", [None, "AMD EPYC", "NVIDIA GeForce RTX 4090 Laptop GPU", "NVIDIA H100"])
+def test_unknown_device_has_no_peak_rather_than_zero(name: str | None) -> None:
+    assert specified_peak(name, "amp-bf16") is None
+
+
+def test_mode_that_a_chip_lacks_has_no_peak() -> None:
+    assert specified_peak("Tesla V100-SXM2-32GB", "amp-bf16") is None
+
+
+def test_measured_matmul_lies_between_a_pocket_calculator_and_a_data_center() -> None:
+    ceiling = matmul_ceiling(torch.device("cpu"), "fp32")
+    assert ceiling is not None
+    assert 1e8 < ceiling < 1e15

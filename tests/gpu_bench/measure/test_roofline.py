@@ -1,0 +1,129 @@
+"""Suite 9: points carry the arithmetic and the bytes of their operation, and what cannot run says so."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from engine.time import matmul_intensity
+from gpu_bench.cases.case import case_of
+from gpu_bench.cases.kinds import RooflineCase
+from gpu_bench.cases.roofline import ROOFLINE
+from gpu_bench.cases.suites import TINY
+from gpu_bench.measure import roofline
+from gpu_bench.measure.roofline import operations
+from gpu_bench.measure.stopwatch import timed_rounds
+from gpu_bench.record import checks
+from gpu_bench.run import runner
+
+CPU = torch.device("cpu")
+OPERATIONS = RooflineCase(name="ops", part="operations", formats=("fp32",), model="pico", batch=2, sequence=16)
+
+
+def test_a_product_s_arithmetic_and_bytes_are_those_of_its_shape() -> None:
+    case = RooflineCase(name="one", part="matmul", formats=("bf16", "fp32"), shapes=("48x64x32",), rounds=2)
+    bf16, fp32 = roofline.run_repeat(case, CPU, 0)["points"]
+    assert bf16["settings"] == {"operation": "matmul", "format": "bf16", "m": 48, "n": 64, "k": 32}
+    assert bf16["work"]["flops"] == 2 * 48 * 64 * 32
+    assert bf16["work"]["flops"] / bf16["work"]["bytes"] == pytest.approx(matmul_intensity(48, 64, 32, 2))
+    assert fp32["work"]["bytes"] == 2 * bf16["work"]["bytes"]
+    assert len(fp32["samples_s"]) == 2
+
+
+def test_products_that_a_device_has_not_are_results_with_a_reason() -> None:
+    case = RooflineCase(name="one", part="matmul", formats=("tf32", "fp8"), shapes=("16x16x16",))
+    points = roofline.run_repeat(case, CPU, 0)["points"]
+    assert [(point["status"], point["samples_s"]) for point in points] == [("unsupported", [])] * 2
+    assert "tensor cores" in points[0]["message"]
+
+
+def test_on_a_gpu_formats_need_their_generation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device=None: (8, 0))
+    gpu = torch.device("cuda")
+    assert roofline._unsupported({"format": "fp8"}, gpu) == "fp8 needs compute capability 8.9; this GPU has 8.0"
+    assert roofline._unsupported({"format": "tf32"}, gpu) is None
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device=None: (9, 0))
+    assert "multiples of 16" in str(roofline._unsupported({"format": "fp8", "m": 16, "n": 50257, "k": 16}, gpu))
+    assert roofline._unsupported({"format": "fp8", "m": 16, "n": 50304, "k": 16}, gpu) is None
+
+
+def test_a_copy_reads_and_writes_every_byte() -> None:
+    case = RooflineCase(name="copies", part="copy", sizes=(4096, 8192), rounds=2)
+    assert [point["work"]["bytes"] for point in roofline.run_repeat(case, CPU, 0)["points"]] == [8192, 16384]
+
+
+def test_products_of_the_step_have_the_flops_that_pytorch_counts() -> None:
+    counted: Counter[str] = Counter()
+    planned: dict[str, int] = {}
+    for one in operations(OPERATIONS, "fp32", torch.float32, CPU):
+        call = one.build()
+        # By its formula: the counter does not know the CPU's fused kernel.
+        with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+            call()
+        counted[one.label], planned[one.label] = counter.get_total_flops(), one.flops
+    assert counted["fp32 linear, C to 4C"] == planned["fp32 linear, C to 4C"]
+    # PyTorch counts the whole square of scores, the causal half is what is needed.
+    assert counted["fp32 attention, fused"] == 2 * planned["fp32 attention, fused"]
+
+
+def test_operations_move_at_least_their_inputs_and_results() -> None:
+    found = {one.settings["operation"]: one for one in operations(OPERATIONS, "fp32", torch.float32, CPU)}
+    tokens, hidden = 2 * 16, 64
+    assert found["addition"].bytes == 3 * 4 * tokens * hidden
+    assert found["layer norm"].bytes == 2 * 4 * tokens * hidden
+    assert found["linear, C to 4C"].flops / found["linear, C to 4C"].bytes > 4 * (
+        found["GELU"].flops / found["GELU"].bytes
+    )
+    halved = {one.settings["operation"]: one for one in operations(OPERATIONS, "bf16", torch.bfloat16, CPU)}
+    assert halved["addition"].bytes * 2 == found["addition"].bytes
+    assert "AdamW update" not in halved, "the update is in FP32 whatever the products are in"
+
+
+def test_a_sample_is_the_time_of_one_call() -> None:
+    calls = 0
+
+    def call() -> None:
+        nonlocal calls
+        calls += 1
+
+    samples = timed_rounds(call, CPU, 5)
+    assert len(samples) == 5
+    assert calls > 100, "a call of nanoseconds is repeated within a sample"
+    assert max(samples) < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"part": "sum"}, "part is 'sum'; allowed: matmul, copy, operations"),
+        ({"formats": ("int4",)}, "format 'int4' does not exist"),
+        ({"part": "matmul", "shapes": ("8x8",)}, "shape is '8x8'; allowed: MxNxK"),
+        ({"part": "matmul"}, "allowed: shapes with matmul"),
+        ({"sizes": (64,)}, "and sizes with copy"),
+    ],
+)
+def test_an_impossible_case_is_refused(changes: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        replace(OPERATIONS, **changes)
+
+
+def test_cases_survive_being_written_down() -> None:
+    for case in ROOFLINE:
+        assert case_of(RooflineCase, json.loads(json.dumps(case.as_dict()))).as_dict() == case.as_dict()
+
+
+def test_the_tiny_suite_leaves_valid_records(tmp_path: Path) -> None:
+    chosen = [case for case in TINY["roofline-tiny"] if case.name == "roofline-operations-gpt2-xl"]
+    assert runner.run([("roofline", case) for case in chosen], runner.Settings("cpu", tmp_path)) == 0
+    (file,) = tmp_path.rglob("*.json")
+    assert checks.file_faults(file) == []
+    points = json.loads(file.read_text(encoding="utf-8"))["points"]
+    assert all(point["rates"]["bytes_per_s"] > 0 for point in points)

@@ -1,0 +1,54 @@
+"""The training step: every precision and optimizer trains, a seed fixes the losses, gradients are clipped."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+import torch
+
+from gpu_bench.cases.case import OptimizerName, Precision, TrainingCase
+from gpu_bench.measure.data import draw_windows, read_corpus
+from gpu_bench.measure.training import Trainer
+from tests.gpu_bench.tiny import tiny_case
+
+CPU = torch.device("cpu")
+
+
+def _losses(case: TrainingCase, steps: int) -> list[float]:
+    trainer = Trainer(case, CPU)
+    windows = draw_windows(read_corpus(2**16), steps, case.batch, case.sequence, case.seed)
+    return [trainer.step(trainer.load(window)).item() for window in windows]
+
+
+@pytest.mark.parametrize("precision", get_args(Precision))
+def test_loss_falls_in_every_precision(precision: Precision) -> None:
+    losses = _losses(tiny_case(precision=precision), 12)
+    assert losses[-1] < losses[0] - 0.5
+
+
+@pytest.mark.parametrize("optimizer", get_args(OptimizerName))
+def test_loss_falls_with_every_optimizer(optimizer: OptimizerName) -> None:
+    rate = {"sgd": 0.1, "momentum": 0.05}.get(optimizer, 1e-3)
+    losses = _losses(tiny_case(optimizer=optimizer, learning_rate=rate), 8)
+    assert losses[-1] < losses[0] - 0.3
+
+
+def test_the_same_seed_gives_the_same_losses() -> None:
+    assert _losses(tiny_case(), 3) == _losses(tiny_case(), 3)
+    assert _losses(tiny_case(), 3) != _losses(tiny_case(seed=1), 3)
+
+
+def test_a_step_of_plain_sgd_moves_the_weights_by_no_more_than_the_clipped_gradient() -> None:
+    case = tiny_case(optimizer="sgd", learning_rate=1.0, clip_norm=0.25)
+    trainer = Trainer(case, CPU)
+    before = [p.detach().clone() for p in trainer.model.parameters()]
+    trainer.step(trainer.load(draw_windows(read_corpus(2**16), 1, 2, 32, seed=0)[0]))
+    moved = torch.stack([(p - b).norm() for p, b in zip(trainer.model.parameters(), before, strict=True)]).norm()
+    assert moved.item() == pytest.approx(0.25, rel=1e-3)
+
+
+def test_no_gradient_is_left_after_a_step() -> None:
+    trainer = Trainer(tiny_case(), CPU)
+    trainer.step(trainer.load(draw_windows(read_corpus(2**16), 1, 2, 32, seed=0)[0]))
+    assert all(p.grad is None for p in trainer.model.parameters())

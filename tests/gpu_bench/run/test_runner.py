@@ -1,0 +1,284 @@
+"""The runner keeps what was measured whatever happens to its workers; here they are really killed and stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_bench.cases.case import Case
+from gpu_bench.record import checks
+from gpu_bench.run import isolation, runner
+from gpu_bench.run.runner import Settings
+from tests.gpu_bench.processes import alive, within
+from tests.gpu_bench.tiny import tiny_case
+
+
+def _records(out: Path) -> dict[str, dict[str, Any]]:
+    return {r["name"]: r for r in (json.loads(f.read_text(encoding="utf-8")) for f in out.rglob("*.json"))}
+
+
+def _kill(name: str, how: signal.Signals = signal.SIGKILL) -> Any:
+    def on_start(case: Case, pid: int) -> None:
+        if case.name == name:
+            os.kill(pid, how)
+
+    return on_start
+
+
+def _with_record(out: Path, record_file: Path) -> Path:
+    """Put a finished record of `tiny_case(repeats=2)` into the folder."""
+    file = out / "trial" / record_file.name
+    file.parent.mkdir()
+    shutil.copy(record_file, file)
+    return file
+
+
+@pytest.fixture(scope="module")
+def report() -> dict[str, Any]:
+    """What one real measurement reported."""
+    return isolation.work({"task": "train", "case": tiny_case().as_dict(), "device": "cpu", "repeat": 0}, 120.0)
+
+
+@pytest.fixture
+def measured_once(monkeypatch: pytest.MonkeyPatch, report: dict[str, Any]) -> None:
+    """That report stands for all measurements: for tests of which repeats run, and in which order."""
+
+    def work(order: Mapping[str, Any], limit_s: float, on_start: Callable[[int], None] = lambda pid: None) -> Any:
+        on_start(0)
+        return dict(report)
+
+    monkeypatch.setattr(isolation, "work", work)
+
+
+def test_a_killed_worker_leaves_an_error_record_and_the_others_go_on(tmp_path: Path) -> None:
+    cases = [("trial", tiny_case("one")), ("trial", tiny_case("two"))]
+    assert runner.run(cases, Settings("cpu", tmp_path, on_start=_kill("one"))) == 1
+    found = _records(tmp_path)
+    assert found["one"]["status"] == "error"
+    assert "SIGKILL" in found["one"]["message"]
+    assert found["one"]["summary"] is None
+    assert found["two"]["status"] == "ok"
+    assert [fault for file in tmp_path.rglob("*.json") for fault in checks.file_faults(file)] == []
+
+
+def test_a_worker_that_hangs_is_ended_at_its_time_limit(tmp_path: Path) -> None:
+    pids: list[int] = []
+
+    def freeze(case: Case, pid: int) -> None:
+        pids.append(pid)
+        os.kill(pid, signal.SIGSTOP)
+
+    began = time.monotonic()
+    case = tiny_case(time_limit_s=2.0)
+    assert runner.run([("trial", case)], Settings("cpu", tmp_path, on_start=freeze)) == 1
+    assert time.monotonic() - began < 60
+    assert _records(tmp_path)["tiny"]["status"] == "timeout"
+    assert not Path(f"/proc/{pids[0]}").exists()
+
+
+def test_running_out_of_memory_is_a_result_not_an_error(tmp_path: Path) -> None:
+    def limit(case: Case, pid: int) -> None:
+        resource.prlimit(pid, resource.RLIMIT_AS, (4 * 2**30, 4 * 2**30))
+
+    case = tiny_case(batch=4096, sequence=256)
+    assert runner.run([("trial", case)], Settings("cpu", tmp_path, on_start=limit)) == 0
+    record = _records(tmp_path)["tiny"]
+    assert record["status"] == "oom"
+    assert "can't allocate memory" in record["message"]
+
+
+@pytest.mark.usefixtures("measured_once")
+def test_a_finished_record_is_kept_and_measured_again_only_on_demand(tmp_path: Path, record_file: Path) -> None:
+    file = _with_record(tmp_path, record_file)
+    before = file.read_bytes()
+    started: list[str] = []
+    cases = [("trial", tiny_case(repeats=2))]
+    assert runner.run(cases, Settings("cpu", tmp_path, on_start=lambda case, pid: started.append(case.name))) == 0
+    assert started == []
+    assert file.read_bytes() == before
+    assert runner.run(cases, Settings("cpu", tmp_path, again=True)) == 0
+    assert file.read_bytes() != before
+
+
+def test_a_failure_never_replaces_a_finished_record(tmp_path: Path, record_file: Path) -> None:
+    file = _with_record(tmp_path, record_file)
+    cases = [("trial", tiny_case(repeats=2))]
+    before = file.read_bytes()
+    assert runner.run(cases, Settings("cpu", tmp_path, again=True, on_start=_kill("tiny"))) == 1
+    assert file.read_bytes() == before
+
+
+def test_a_failed_case_is_tried_again_by_the_next_run(tmp_path: Path) -> None:
+    cases = [("trial", tiny_case())]
+    runner.run(cases, Settings("cpu", tmp_path, on_start=_kill("tiny")))
+    assert runner.run(cases, Settings("cpu", tmp_path)) == 0
+    assert _records(tmp_path)["tiny"]["status"] == "ok"
+
+
+def test_a_changed_case_is_measured_anew(tmp_path: Path, record_file: Path) -> None:
+    _with_record(tmp_path, record_file)
+    runner.run([("trial", tiny_case(batch=3))], Settings("cpu", tmp_path))
+    assert _records(tmp_path)["tiny"]["case"]["batch"] == 3
+
+
+def test_an_interrupted_run_goes_on_with_the_repeats_it_has(tmp_path: Path) -> None:
+    started: list[int] = []
+
+    def interrupt_the_second(case: Case, pid: int) -> None:
+        started.append(pid)
+        if len(started) == 2:
+            raise KeyboardInterrupt
+
+    cases = [("trial", tiny_case(repeats=2))]
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(cases, Settings("cpu", tmp_path, on_start=interrupt_the_second))
+    assert _records(tmp_path) == {}
+    assert not Path(f"/proc/{started[1]}").exists()
+    assert runner.run(cases, Settings("cpu", tmp_path, on_start=interrupt_the_second)) == 0
+    assert len(started) == 3
+    assert len(_records(tmp_path)["tiny"]["samples"]["step_s"]) == 2
+    assert not (tmp_path / ".parts").exists()
+
+
+def test_two_runs_do_not_write_to_the_same_folder(tmp_path: Path) -> None:
+    refused: list[str] = []
+
+    def second_run(case: Case, pid: int) -> None:
+        with pytest.raises(runner.RunError, match="another run writes to") as failure:
+            runner.run([("trial", tiny_case("second"))], Settings("cpu", tmp_path))
+        refused.append(str(failure.value))
+        os.kill(pid, signal.SIGKILL)
+
+    runner.run([("trial", tiny_case("first"))], Settings("cpu", tmp_path, on_start=second_run))
+    assert len(refused) == 1
+    assert set(_records(tmp_path)) == {"first"}
+
+
+@pytest.mark.usefixtures("measured_once")
+def test_repeats_of_different_cases_take_turns(tmp_path: Path) -> None:
+    started: list[str] = []
+    cases = [("trial", tiny_case("one", repeats=2)), ("trial", tiny_case("two", repeats=2))]
+    runner.run(cases, Settings("cpu", tmp_path, on_start=lambda case, pid: started.append(case.name)))
+    assert started == ["one", "two", "one", "two"]
+
+
+def test_a_spent_budget_stops_before_the_next_repeat_and_blames_no_case(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cases = [("trial", tiny_case())]
+    assert runner.run(cases, Settings("cpu", tmp_path, budget_s=1.0)) == 1
+    assert "budget spent; the same command goes on with tiny" in capsys.readouterr().out
+    assert _records(tmp_path) == {}
+
+
+@pytest.mark.usefixtures("measured_once")
+def test_few_cases_take_turns_the_most_valuable_first(tmp_path: Path) -> None:
+    started: list[str] = []
+    cases = [("trial", tiny_case(f"case-{number}", repeats=2)) for number in range(6)]
+    stop = len(cases) + 3
+
+    def note(case: Case, pid: int) -> None:
+        started.append(case.name)
+        if len(started) == stop:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(cases, Settings("cpu", tmp_path, on_start=note))
+    # A run that is cut short has finished the first cases, rather than begun all of them.
+    assert started[:6] == ["case-0", "case-1", "case-2", "case-3", "case-0", "case-1"]
+    assert {"case-0", "case-1", "case-2"} <= set(_records(tmp_path))
+
+
+def test_a_lost_repeat_is_begun_again_when_retries_are_left(tmp_path: Path) -> None:
+    started: list[int] = []
+
+    def kill_the_first(case: Case, pid: int) -> None:
+        started.append(pid)
+        if len(started) == 1:
+            os.kill(pid, signal.SIGKILL)
+
+    settings = Settings("cpu", tmp_path, retries=1, on_start=kill_the_first)
+    assert runner.run([("trial", tiny_case())], settings) == 0
+    assert len(started) == 2
+    assert _records(tmp_path)["tiny"]["status"] == "ok"
+
+
+_TWO_CASES = """
+import sys
+from pathlib import Path
+from gpu_bench import runner
+from tests.gpu_bench.tiny import tiny_case
+
+cases = [("trial", tiny_case("short")), ("trial", tiny_case("long", steps=int(sys.argv[2])))]
+sys.exit(runner.run(cases, runner.Settings("cpu", Path(sys.argv[1]))))
+"""
+
+
+def test_a_killed_runner_loses_no_finished_record_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    def command(steps: int) -> list[str]:
+        return [sys.executable, "-c", _TWO_CASES, str(tmp_path), str(steps)]
+
+    root = Path(__file__).parents[3]
+    first = subprocess.Popen(command(100_000), cwd=root)
+    try:
+        assert within(90, lambda: "short" in _records(tmp_path))
+    finally:
+        first.kill()
+        first.wait()
+    (file,) = tmp_path.rglob("short*.json")
+    before = file.read_bytes()
+    assert checks.file_faults(file) == []
+    said = subprocess.run(command(3), cwd=root, capture_output=True, text=True, timeout=120)
+    assert said.returncode == 0, said.stderr
+    assert "kept trial/short" in said.stdout
+    assert file.read_bytes() == before
+    assert {name: record["status"] for name, record in _records(tmp_path).items()} == {"short": "ok", "long": "ok"}
+
+
+def test_a_budget_that_ends_amid_a_repeat_blames_no_case_and_keeps_what_is_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began = time.monotonic()
+    assert runner.run([("trial", tiny_case("short"))], Settings("cpu", tmp_path / "alone")) == 0
+    alone = time.monotonic() - began
+    # Without the guess, a repeat whose length is not known would be refused for as long as a minute's budget lasts.
+    monkeypatch.setattr(runner, "_GUESS_S", 1.0)
+    cases = [("trial", tiny_case("short")), ("trial", tiny_case("long", steps=1_000_000))]
+    assert runner.run(cases, Settings("cpu", tmp_path / "both", budget_s=3 * alone + 5)) == 1
+    assert {name: record["status"] for name, record in _records(tmp_path / "both").items()} == {"short": "ok"}
+
+
+_RUNNER = """
+import sys
+from pathlib import Path
+from gpu_bench import runner
+from tests.gpu_bench.tiny import tiny_case
+
+def note(case, pid):
+    Path(sys.argv[1], "pid.new").write_text(str(pid))
+    Path(sys.argv[1], "pid.new").rename(Path(sys.argv[1], "pid"))
+
+runner.run([("trial", tiny_case(steps=100_000))], runner.Settings("cpu", Path(sys.argv[1]), on_start=note))
+"""
+
+
+def test_no_worker_outlives_its_runner(tmp_path: Path) -> None:
+    parent = subprocess.Popen([sys.executable, "-c", _RUNNER, str(tmp_path)], cwd=Path(__file__).parents[3])
+    try:
+        assert within(60, (tmp_path / "pid").exists)
+    finally:
+        parent.kill()
+        parent.wait()
+    worker = int((tmp_path / "pid").read_text(encoding="ascii"))
+    assert within(60, lambda: not alive(worker))
