@@ -24,7 +24,7 @@ STORE = 78 * 2**20
 _SWEEP = """
 import sys
 from pathlib import Path
-from gpu_bench import runner
+from gpu_bench.run import runner
 from tests.gpu_bench.tiny import tiny_case
 
 out, cases, repeats, steps, retries = sys.argv[1], *map(int, sys.argv[2:])

@@ -217,7 +217,7 @@ def test_a_lost_repeat_is_begun_again_when_retries_are_left(tmp_path: Path) -> N
 _TWO_CASES = """
 import sys
 from pathlib import Path
-from gpu_bench import runner
+from gpu_bench.run import runner
 from tests.gpu_bench.tiny import tiny_case
 
 cases = [("trial", tiny_case("short")), ("trial", tiny_case("long", steps=int(sys.argv[2])))]
@@ -262,7 +262,7 @@ def test_a_budget_that_ends_amid_a_repeat_blames_no_case_and_keeps_what_is_finis
 _RUNNER = """
 import sys
 from pathlib import Path
-from gpu_bench import runner
+from gpu_bench.run import runner
 from tests.gpu_bench.tiny import tiny_case
 
 def note(case, pid):
