@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from engine.config.layout import Stage
+from engine.config.layout import Layout, Stage
 from engine.config.setup import Setup, as_setup, require_no_arrays, stage_sections
 from engine.core.arrays import maximum
 from engine.core.sizes import Size
@@ -258,14 +258,14 @@ def _data_seconds(c: Setup, stage: Stage, step: StepTime, busy: Seconds) -> tupl
     # An all-reduce of gradients, or a reduce-scatter of gradients and an all-gather of updated weights. ZeRO-2 keeps
     # only its share of gradients, so it scatters those of every micro-batch; pipelines add them up first.
     bucket = gradients if c.framework.by_hand else BUCKET_BYTES
-    reduce, gather = _group(c, gradients, bucket), _group(c, weights, weights)
-    reducing = 2 * reduce if layout.zero == 0 else reduce
-    size = _cluster(c).node_size
-    if layout.zero == 0 and layout.tensor == 1 and (layout.data <= size or layout.data % size == 0):
+    if layout.zero == 0:
         message = min(bucket, gradients)
-        reducing = min(reducing, gradients / message * group_all_reduce(message, layout.data, _cluster(c)))
+        inside = _inside(layout, _cluster(c))
+        reducing = gradients / message * group_all_reduce(message, layout.data, _cluster(c), inside=inside)
+        gathering = 0.0
+    else:
+        reducing, gathering = _group(c, gradients, bucket), _group(c, weights, weights)
     times = _scatters(c)
-    gathering = 0.0 if layout.zero == 0 else gather
     sent = times * reducing + gathering
     if not layout.overlap:
         return sent, sent
@@ -310,15 +310,19 @@ def _copies(c: Setup, stage: Stage) -> Seconds:
     return COPY_PASSES * c.precision.gradients.bytes(elements) * _scatters(c) / c.chip.streaming
 
 
+def _inside(layout: Layout, cluster: Cluster) -> Count:
+    """Devices of a data group in each of its nodes, beside tensor groups; one where these do not divide the group."""
+    inside = max(min(layout.data, cluster.node_size // layout.tensor), 1)
+    return 1 if layout.data % inside else inside
+
+
 def _group(c: Setup, size: Traffic, message: Traffic) -> Seconds:
     """Seconds to scatter or gather `size` bytes in the data group, `message` bytes at a time.
 
     Links inside nodes and between them carry the same stream at the same time, so the slower of them sets the pace.
     """
     layout, cluster = c.layout, _cluster(c)
-    inside = max(min(layout.data, cluster.node_size // min(layout.tensor, cluster.node_size)), 1)
-    if layout.data % inside:
-        inside = 1
+    inside = _inside(layout, cluster)
     nodes = layout.data // inside
     message = min(message, size)
     seconds = collectives.all_gather(size, inside, *cluster.collective(message, within_node=True))

@@ -20,21 +20,20 @@ from engine.hardware.protocols import TREE
 from engine.parallel.collectives import all_reduce, all_reduce_factor, ring_all_reduce
 
 
-def group_all_reduce(size: Traffic, devices: Count, cluster: Cluster) -> Seconds:
-    """Seconds until `devices` devices, as many to a node as fit, hold the sum of `size` bytes each.
-
-    What a tensor-parallel group larger than a node should use: its nodes' devices share the network.
+def group_all_reduce(size: Traffic, devices: Count, cluster: Cluster, *, inside: Count | None = None) -> Seconds:
+    """Seconds until `devices` devices hold the sum of `size` bytes each.
 
     Args:
         size: Bytes of the buffer on every device.
-        devices: Devices of the group; beyond one node, whole nodes.
+        devices: Devices of the group.
         cluster: The devices and their links.
+        inside: Devices of the group in each of its nodes; as many as a node has when None.
 
     Raises:
-        EngineError: A group that fills no whole number of nodes.
+        EngineError: A group that is not divided evenly over its nodes.
     """
     require_positive("devices", devices)
-    inside = min(devices, cluster.node_size)
+    inside = min(devices, cluster.node_size) if inside is None else inside
     if devices % inside:
         raise EngineError(
             f"group of {devices} devices does not fill nodes of {inside}; allowed: at most {inside}, or a multiple"

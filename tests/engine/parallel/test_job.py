@@ -319,6 +319,17 @@ def test_sharded_gradients_are_copied_and_divided_before_they_are_sent() -> None
 # ---- tensor parallelism across nodes ----
 
 
+def test_gradients_beside_tensor_groups_are_summed_by_trees_too() -> None:
+    # 256 replicas of 4 devices: two of each data group share a node, and 128 nodes take part.
+    where = setup(TEST, "h100-sxm", 1, dp=256, tp=4)
+    sent = job_time(where).hidden + job_time(where).communication
+    bucket = 25 * 2**20
+    bandwidth, latency = H100.collective(bucket, within_node=False, nodes=128, inside=2)
+    ring = ring_all_reduce(bucket / 2, 128, bandwidth, latency)
+    gradients = where.precision.gradients.bytes(where.model.parameters) / 4
+    assert sent < gradients / bucket * ring
+
+
 def test_tensor_parallelism_between_nodes_is_a_bad_idea() -> None:
     gpt = megatron_gpt(96, 12288, 96)
     inside = job_time(on_selene(gpt, checkpointing="full", tp=8, pp=2, micro_batches=32))

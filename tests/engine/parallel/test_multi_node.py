@@ -16,7 +16,7 @@ from engine.core.errors import EngineError
 from engine.hardware.accelerators import accelerator
 from engine.hardware.cluster import Cluster, cluster
 from engine.hardware.links import Measured, link
-from engine.parallel.collectives import all_gather, all_reduce, all_reduce_factor
+from engine.parallel.collectives import all_gather, all_reduce, all_reduce_factor, ring_all_reduce
 from engine.parallel.multi_node import group_all_reduce, tree_across_nodes
 
 MIB, GIB = 2**20, 2**30
@@ -125,3 +125,12 @@ def test_a_fabric_that_does_one_protocol_pays_its_latency() -> None:
 def test_a_group_that_fills_half_a_node_is_refused() -> None:
     with pytest.raises(EngineError, match="group of 12 devices does not fill nodes of 8"):
         group_all_reduce(1e6, 12, H100_NDR)
+
+
+def test_one_device_of_each_node_sums_by_trees_that_grow_with_the_logarithm_of_nodes() -> None:
+    # A bucket of 25 MiB summed over 256 nodes: a ring makes 510 steps on the network, a pair of trees 16.
+    size, nodes = 25 * MIB, 256
+    alone = group_all_reduce(size, nodes, H100_NDR, inside=1)
+    bandwidth, latency = H100_NDR.collective(size, within_node=False, nodes=nodes, inside=1)
+    assert alone < ring_all_reduce(size, nodes, bandwidth, latency) / 2
+    assert alone > group_all_reduce(size, 8 * nodes, H100_NDR), "eight devices of a node carry the sum together"
