@@ -52,8 +52,8 @@ def _sentences(c: Setup) -> Iterator[str]:
     yield _rate(c)
     if c.precision.product_format == "fp32":
         yield "fp32 products keep all their bits: TF32 is off, as it is by default."
-    if c.precision.product_format == "fp8":
-        yield "Memory is counted as in 16 bits: copies of operands in 8 bits are not counted."
+    if c.precision.in_fp8 and c.framework.by_hand:
+        yield "Memory is counted as in 16 bits: what Transformer Engine keeps in 8 bits is not counted."
     yield "The input pipeline never makes the device wait, and nothing runs beside the job."
     yield (
         "MFU counts 6 N + 12 L h T operations a token, HFU also what is computed again, against the dense "

@@ -139,6 +139,9 @@ class Tape:
     ) -> Value:
         """`x @ weight.T + bias` for every token. Saves its input, and the weight's cast under autocast.
 
+        A layer of a block that multiplies in 8 bits saves its input before the cast, and no cast of its weight, which
+        backward makes again (pytorch/ao, `torchao/float8/float8_linear.py`).
+
         When `x` was gathered from a `shard`, the shard is saved and gathered again in backward.
         """
         compute = self.precision.compute
@@ -147,7 +150,7 @@ class Tape:
         if shard and self.sequence_shards > 1:
             kept = shard if shard.dtype == compute else self.value(f"{name}.shard", shard.size, compute)
         saved: tuple[Value, ...] = (kept,)
-        if self.precision.autocast:
+        if self.precision.autocast and (component == "logits" or not self.precision.in_fp8):
             weight = self.value(f"{name}.weight.cast", as_size(inputs * outputs), compute, "casts")
             saved = (kept, weight)
         out = self.value(name, TOKENS * outputs, compute, component)

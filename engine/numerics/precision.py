@@ -60,6 +60,11 @@ class Precision:
         return self.products.name.partition("-")[0]
 
     @property
+    def in_fp8(self) -> bool:
+        """Whether the blocks' linear layers multiply in FP8."""
+        return self.product_format == "fp8"
+
+    @property
     def residual(self) -> DType:
         """The format of the residual stream between blocks."""
         return self.weights

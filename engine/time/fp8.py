@@ -7,7 +7,7 @@ and a gradient are kept twice, once transposed. Two ways to scale:
 - delayed (Megatron-LM with Transformer Engine): the scale comes from earlier steps; the maximum is taken on the way.
   Weights are cast once a step.
 - dynamic (PyTorch with torchao): the scale is that of the tensor at hand, so its maximum takes a pass over it first.
-  Weights are cast in every micro-batch.
+  Weights are cast in every micro-batch, FP32 weights without a 16-bit copy between.
 
 Sources: Micikevicius et al. 2022, arXiv 2209.05433; NVIDIA Transformer Engine, documentation, "Using FP8 with
 Transformer Engine"; pytorch/ao, `torchao/float8/README.md`.
@@ -31,11 +31,6 @@ COPIES = 2
 """Copies of an operand in 8 bits, a byte an element each: as it is, and transposed."""
 
 
-def in_fp8(c: Setup) -> bool:
-    """Whether a setup's linear layers multiply in FP8."""
-    return c.precision.product_format == "fp8"
-
-
 def lowered(c: Setup, parts: tuple[Section, ...], phases: dict[Phase, list[Kernel]]) -> dict[Phase, list[Kernel]]:
     """Kernels by phase with the blocks' linear layers in FP8, and the casts that this takes.
 
@@ -50,7 +45,7 @@ def lowered(c: Setup, parts: tuple[Section, ...], phases: dict[Phase, list[Kerne
 
 def weight_cast_bytes(c: Setup, stage: Stage) -> Bytes:
     """Bytes per step that casting a stage's weights once moves, where scaling is delayed."""
-    if not in_fp8(c) or not c.framework.by_hand:
+    if not c.precision.in_fp8 or not c.framework.by_hand:
         return 0
     matrices = sum(p.elements * p.count for p in stage_parameters(stage) if p.role == "matrix" and p.count > 1)
     return (c.precision.weights.bits // 8 + COPIES) * matrices
@@ -71,10 +66,13 @@ def _lower(c: Setup, kernel: Kernel, linear: dict[str, Op]) -> list[Kernel]:
     if kernel.name == op.name:
         casts = [_cast(c, kernel, f"{op.name}.input_fp8", op.inputs[0].size)]
         if not c.framework.by_hand:
-            casts.append(_cast(c, kernel, f"{op.name}.weight_fp8", p.n * p.k))
+            casts.append(_weight_cast(c, kernel, f"{op.name}.weight_fp8", p.n * p.k))
         return [*casts, product]
     if what == "input_gradient":
         return [_cast(c, kernel, f"{op.name}.gradient_fp8", op.outputs[0].size), product]
+    if c.precision.autocast:
+        moved = p.m * p.n * (RESULT_BYTES + c.precision.gradients.bits // 8)
+        return [product, _memory(kernel, f"{op.name}.gradient_cast", moved)]
     return [product]
 
 
@@ -82,5 +80,13 @@ def _cast(c: Setup, kernel: Kernel, name: str, elements: Size) -> Kernel:
     """A tensor written in 8 bits, as it is and transposed; fused code has it at hand, eager code reads it first."""
     read = 0 if c.framework.compiled else c.precision.compute.bits // 8
     maximum = 0 if c.framework.by_hand else c.precision.compute.bits // 8
-    moved = elements * (read + maximum + COPIES)
+    return _memory(kernel, name, elements * (read + maximum + COPIES))
+
+
+def _weight_cast(c: Setup, kernel: Kernel, name: str, elements: Size) -> Kernel:
+    """A weight written in 8 bits, read once for its maximum and once for its values, which no kernel has at hand."""
+    return _memory(kernel, name, elements * (2 * (c.precision.weights.bits // 8) + COPIES))
+
+
+def _memory(kernel: Kernel, name: str, moved: Size) -> Kernel:
     return Kernel(name, kernel.phase, "memory", NOTHING, as_size(moved), count=kernel.count)

@@ -12,7 +12,7 @@ from engine.graph.ir import Section
 from engine.graph.kernels import Kernel, Phase, backward_kernels, forward_kernels, recompute_kernels
 from engine.graph.operations import recomputation
 from engine.memory.static import stage_parameters
-from engine.time.fp8 import in_fp8, lowered
+from engine.time.fp8 import lowered
 
 Phases = dict[Phase, list[Kernel]]
 """Kernels by phase."""
@@ -36,7 +36,7 @@ def phase_kernels(c: Setup, parts: tuple[Section, ...]) -> Phases:
             for kernel in recompute_kernels(part, ops, fused=compiled, by_hand=by_hand, count=count)
         ],
     }
-    if in_fp8(c):
+    if c.precision.in_fp8:
         phases = lowered(c, parts, phases)
     if c.framework.accumulation == "fused":
         phases["backward"] = [_accumulating(c, kernel) for kernel in phases["backward"]]
