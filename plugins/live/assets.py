@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from mkdocs.exceptions import PluginError
 
 from plugins.live.bake import VEGA_LITE
 from plugins.live.bundle import build_wheels, lock, pyodide_version
+from plugins.live.packages import Package, elsewhere
 from plugins.shared.cache import cached_file, digest
 from plugins.shared.child import ROOT
 
@@ -37,7 +38,9 @@ class Asset:
     content: bytes | Path
 
 
-def collect(cache_dir: Path, dist: Path, pyodide: Path, library: Path) -> Iterator[Asset]:
+def collect(
+    cache_dir: Path, dist: Path, pyodide: Path, library: Path, packages: Sequence[Package] = ()
+) -> Iterator[Asset]:
     """Every asset that does not depend on the pages.
 
     Args:
@@ -45,6 +48,7 @@ def collect(cache_dir: Path, dist: Path, pyodide: Path, library: Path) -> Iterat
         dist: the bundled browser code.
         pyodide: Pyodide's npm package.
         library: the folder of the split standard library.
+        packages: what snippets may import.
 
     Raises:
         PluginError: the browser code or Pyodide is missing.
@@ -58,10 +62,10 @@ def collect(cache_dir: Path, dist: Path, pyodide: Path, library: Path) -> Iterat
         if path.is_file():
             yield Asset(f"{BASE}/{path.relative_to(dist).as_posix()}", path)
     yield Asset(f"{BASE}/vega.js", _chart_runtime(cache_dir))
-    yield from _python(pyodide, library)
+    yield from _python(pyodide, library, packages)
 
 
-def _python(pyodide: Path, library: Path) -> Iterator[Asset]:
+def _python(pyodide: Path, library: Path, packages: Sequence[Package]) -> Iterator[Asset]:
     """Pyodide's core, the standard library, our wheels, the lock file and the manifest that leads to them."""
     core = f"pyodide/{pyodide_version(pyodide)}"
     for name in CORE:
@@ -73,7 +77,10 @@ def _python(pyodide: Path, library: Path) -> Iterator[Asset]:
     wheels = build_wheels()
     for wheel in wheels:
         yield Asset(f"{BASE}/wheels/{wheel.path}", wheel.data)
-    lock_file = lock(wheels, pyodide)
+    for package in packages:
+        if package.wheel:
+            yield Asset(f"{BASE}/wheels/{package.path}", package.wheel)
+    lock_file = lock(wheels, pyodide, packages)
     lock_uri = f"wheels/pyodide-lock-{digest(lock_file)[:16]}.json"
     yield Asset(f"{BASE}/{lock_uri}", lock_file)
     sizes = {name: (pyodide / name).stat().st_size for name in CORE}
@@ -88,6 +95,7 @@ def _python(pyodide: Path, library: Path) -> Iterator[Asset]:
         "library": {"start": archive_uris[START], "rest": archive_uris[REST]},
         "packages": [wheel.name for wheel in wheels],
         "sizes": sizes,
+        "elsewhere": elsewhere(packages),
     }
     yield Asset(MANIFEST, json.dumps(manifest, indent=1, sort_keys=True).encode())
 

@@ -1,8 +1,8 @@
-"""Packs what the browser's Python loads: two wheels, and a lock file that names them and NumPy by hash.
+"""Packs what the browser's Python loads: two wheels, and a lock file that names every package by hash.
 
-The lock file that comes with Pyodide lists hundreds of packages, none of which this site serves. Ours lists three: the
-engine and the live runtime, which are site files, and NumPy, which a reader's `import numpy` fetches from Pyodide's own
-distribution. A package whose hash differs is refused by the browser.
+The lock file that comes with Pyodide lists hundreds of packages. Ours lists the engine and the live runtime, which a
+start loads, and the `packages` of mkdocs.yml, which an import loads. A package whose hash differs is refused by the
+browser.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,11 @@ from hatchling.metadata.core import ProjectMetadata
 from pyodide_lock import PackageSpec
 
 import engine
+from plugins.live.packages import Package
 from plugins.shared.child import ROOT
 
-ON_DEMAND = ("numpy",)
-"""Packages that are fetched from Pyodide's distribution when a snippet imports them."""
+LOCK_FILE = "pyodide-lock.json"
+"""What Pyodide's npm package calls the list of all packages of its distribution."""
 VERSION = engine.__version__
 """What the wheels call themselves. The reader's ledger shows it; the wheels are addressed by hash."""
 
@@ -61,19 +63,17 @@ def build_wheels(root: Path = ROOT) -> tuple[Wheel, Wheel]:
     )
 
 
-def lock(wheels: tuple[Wheel, ...], distribution: Path) -> bytes:
-    """The trimmed lock file.
+def lock(wheels: tuple[Wheel, ...], distribution: Path, packages: Sequence[Package] = ()) -> bytes:
+    """The site's lock file.
 
     Args:
-        wheels: the packages that lie beside the lock file.
+        wheels: what every start loads; they lie beside the lock file.
         distribution: the folder of Pyodide's npm package.
+        packages: what a snippet may import.
     """
-    original = json.loads((distribution / "pyodide-lock.json").read_text(encoding="utf-8"))
-    packages = {wheel.name: _spec(wheel) for wheel in wheels}
-    for name in ON_DEMAND:
-        entry = original["packages"][name]
-        packages[name] = {**entry, "file_name": f"{distribution_url(distribution)}{entry['file_name']}"}
-    return json.dumps({"info": original["info"], "packages": packages}, indent=1, sort_keys=True).encode()
+    original = json.loads((distribution / LOCK_FILE).read_text(encoding="utf-8"))
+    listed = {package.name: package.locked for package in packages} | {wheel.name: _spec(wheel) for wheel in wheels}
+    return json.dumps({"info": original["info"], "packages": listed}, indent=1, sort_keys=True).encode()
 
 
 def pyodide_version(distribution: Path) -> str:

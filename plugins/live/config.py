@@ -31,6 +31,9 @@ class LiveConfig(Config):  # type: ignore[no-untyped-call]
     acts_dir: the folder of the acts, inside the docs folder. It is not published.
     home: the folder of the pages where acts are at home. An act may stand on other pages too; the reader's progress and
         ledger lead to this one.
+    packages: what snippets may import beside the standard library, by its name in Pyodide's distribution. The build
+        fetches the wheels, and those of what they depend on, and the site serves them.
+    packages_lock, packages_url: the lock file that names the wheels, and where they lie; empty: Pyodide's.
     records, schema: the folder of the records that acts may show, and the JSON Schema of a record.
     """
 
@@ -40,5 +43,8 @@ class LiveConfig(Config):  # type: ignore[no-untyped-call]
     time_limit_s = Positive(default=10)
     acts_dir = option.Type(str, default="acts")
     home = option.Type(str, default="lab")
+    packages = option.ListOfItems(option.Type(str), default=[])
+    packages_lock = option.Type(str, default="")
+    packages_url = option.Type(str, default="")
     records = option.Type(str, default="gpu_bench/results")
     schema = option.Type(str, default="gpu_bench/record/schema.json")

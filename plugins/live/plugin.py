@@ -13,8 +13,9 @@ from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 from mkdocs.utils import get_relative_url
 
-from plugins.live import render
+from plugins.live import packages, render
 from plugins.live.assets import BASE, DIST, LIBRARY, MANIFEST, PYODIDE, Asset, collect
+from plugins.live.bundle import LOCK_FILE, distribution_url
 from plugins.live.config import LiveConfig
 from plugins.live.evidence import Evidence
 from plugins.live.extension import ActReference, Fence, LiveExtension
@@ -76,7 +77,7 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         for file in list(files):
             if file.src_uri.startswith(f"{self.config.acts_dir}/"):
                 files.remove(file)
-        for asset in collect(self._cache_dir, DIST, PYODIDE, LIBRARY):
+        for asset in collect(self._cache_dir, DIST, PYODIDE, LIBRARY, self._packages()):
             files.append(_file(asset, config))
             if asset.uri == MANIFEST and isinstance(asset.content, bytes):
                 self._python = digest(asset.content)[:12]
@@ -169,6 +170,11 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         first = "first act" not in self._names
         self._names.add("first act")
         return render.act(baked, self._python, source_url, spec_urls, math_html, first=first)
+
+    def _packages(self) -> list[packages.Package]:
+        lock_file = self._root / self.config.packages_lock if self.config.packages_lock else PYODIDE / LOCK_FILE
+        url = self.config.packages_url or distribution_url(PYODIDE)
+        return packages.collect(self.config.packages, lock_file, url, self._cache_dir / "packages")
 
     def _home(self, pages: list[File]) -> str:
         """The address of the page, among those that show an act, to which the act belongs."""

@@ -28,6 +28,7 @@ def snippet(page: str, name: str, source: str, outcome: Outcome) -> str:
         output=outcome.output,
         result=outcome.result,
         error=outcome.error,
+        figures=outcome.figures,
     )
 
 

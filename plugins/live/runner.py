@@ -6,7 +6,7 @@ import ast
 import importlib.metadata
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ class Outcome:
     """What a snippet did: its output, the `repr` of its last expression, and the error it ended with.
 
     error: `{"text": …, "line": line of the snippet or None}`, or None.
+    figures: `{"svg": …, "name": …}` of each drawing.
     stopped: it ran past the time limit, or took the process down.
     """
 
@@ -34,6 +35,7 @@ class Outcome:
     result: str | None
     error: Mapping[str, Any] | None
     stopped: bool = False
+    figures: Sequence[Mapping[str, str]] = ()
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ class Runner:
             # It is left out of the history: nothing that follows could be run after it.
             return Outcome("", None, {"text": str(error), "line": None}, stopped=True)
         history.ran.append((name, source))
-        return Outcome(answer["output"], answer["result"], answer["error"])
+        return Outcome(answer["output"], answer["result"], answer["error"], figures=answer["figures"])
 
     def act(self, name: str) -> BakedAct:
         """Load an act, compute its default state and draw its charts. Raises `ActDefect`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from plugins.live.runtime.acts import ActError, LoadedAct, load
 from plugins.live.runtime.plain import Plain
@@ -31,15 +31,16 @@ def run_snippet(page: str, name: str, source: str, write: Callable[[str], object
     """Run a snippet in its page's namespace.
 
     Returns:
-        `{"result": text or null, "error": {"text": …, "line": number or null} or null}`. What the snippet prints goes
-        to `write` while it runs.
+        `{"result": text or null, "error": {"text": …, "line": number or null} or null, "figures": [{"svg": …,
+        "name": …}]}`. What the snippet prints goes to `write` while it runs.
     """
     shared = _pages.setdefault(page, _Page())
     filename = f"<{name}>"
     shared.filenames.add(filename)
     ran = run(source, filename, shared.namespace, write, visible=shared.filenames)
     error = None if ran.error is None else {"text": ran.error.text, "line": ran.error.line}
-    return json.dumps({"result": ran.result, "error": error})
+    figures = [asdict(figure) for figure in ran.figures]
+    return json.dumps({"result": ran.result, "error": error, "figures": figures})
 
 
 def reset_page(page: str) -> None:

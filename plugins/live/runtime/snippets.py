@@ -1,4 +1,4 @@
-"""Runs one snippet in a page's namespace: what it prints, the value of its last expression, its trimmed error."""
+"""Runs one snippet in a page's namespace: what it prints, its last value, its figures, its trimmed error."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import builtins
 import contextlib
 import io
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
+from plugins.live.runtime.figures import Figure, close_figures, of_value, open_figures
 from plugins.live.runtime.tracebacks import Trimmed, remember, trim
 
 OUTPUT_LIMIT = 100_000
@@ -22,10 +23,15 @@ Namespace = dict[str, Any]
 
 @dataclass(frozen=True)
 class Ran:
-    """The outcome of a snippet: `repr` of its last expression (None if it has no value), and its error if it failed."""
+    """The outcome of a snippet.
+
+    result: `repr` of its last expression; None if that has no value, or is a figure.
+    error: what ended it, or None. figures: what it drew.
+    """
 
     result: str | None
     error: Trimmed | None
+    figures: Sequence[Figure] = ()
 
 
 def new_namespace() -> Namespace:
@@ -54,28 +60,32 @@ def run(
     """
     remember(filename, source)
     output = _Output(write)
+    figures: list[Figure] = []
     streams = contextlib.ExitStack()
     with streams:
         streams.enter_context(contextlib.redirect_stdout(output))
         streams.enter_context(contextlib.redirect_stderr(output))
         streams.enter_context(_no_input())
         try:
-            result, error = _execute(source, filename, namespace), None
+            result, error = _execute(source, filename, namespace, figures), None
         except KeyboardInterrupt:
             raise
         except BaseException as raised:
             result, error = None, trim(raised, filename, {filename, *visible})
+            close_figures()
     output.flush()
-    return Ran(result, error)
+    return Ran(result, error, tuple(figures))
 
 
-def _execute(source: str, filename: str, namespace: Namespace) -> str | None:
+def _execute(source: str, filename: str, namespace: Namespace, figures: list[Figure]) -> str | None:
     body, last = _split(source, filename)
     exec(body, namespace)
-    if last is None:
-        return None
-    value = eval(last, namespace)
-    return None if value is None else _cut(repr(value))
+    value = None if last is None else eval(last, namespace)
+    figures.extend(open_figures())
+    figure = of_value(value)
+    if figure and figure not in figures:
+        figures.append(figure)
+    return None if value is None or figure else _cut(repr(value))
 
 
 def _split(source: str, filename: str) -> tuple[CodeType, CodeType | None]:

@@ -9,6 +9,9 @@ import { Snippet } from "./snippet_page.mjs";
 
 /** @typedef {import("../harness/world.mjs").World} World */
 
+const SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><script>top.ran = 1</script></svg>';
+const FIGURE = `type("Figure", (), {"_repr_svg_": lambda self: '${SVG}'})()`;
+
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function snippetTests({ everywhere, once }) {
   everywhere("snippets: what the build printed is what the browser prints, on the pages that have snippets", async (all) => {
@@ -132,11 +135,17 @@ export function snippetTests({ everywhere, once }) {
   });
 
   once(
-    "snippets: import numpy behind a closed network says plainly that it could not be loaded",
+    "snippets: a package from another host is loaded after the reader agreed, and a closed network is said plainly",
     async (all) => {
+      const { browser, proxy } = all;
       const { first } = await openTwo(all);
       await first.write("import numpy");
-      assert.match(await first.run(), /NumPy could not be downloaded/);
+      assert.equal(await first.run(), "");
+      assert.match(await browser.text(`${first.host} [data-slot="ask"]`), /does not have NumPy.* from cdn\.jsdelivr\.net/);
+      assert.deepEqual(askedByTheSite(proxy.asked()), [], "nobody is asked before the reader agrees");
+      await browser.click({ role: "button", name: "Load and run", within: first.host });
+      await first.ended();
+      assert.match(await first.output(), /NumPy could not be downloaded/);
       const hosts = new Set(askedByTheSite(all.proxy.asked()).map((address) => new URL(address).hostname));
       assert.deepEqual([...hosts], ["cdn.jsdelivr.net"], "only Pyodide's own distribution was asked");
       await first.write("print('Python lives on')");
@@ -144,6 +153,22 @@ export function snippetTests({ everywhere, once }) {
     },
     { foreign: true },
   );
+
+  everywhere("snippets: a figure is shown as a picture in which nothing runs, and Reset takes it away", async (all) => {
+    const { browser } = all;
+    const { first } = await openTwo(all);
+    await first.write(FIGURE);
+    assert.equal(await first.run(), "");
+    const image = `${first.host} [data-slot="figures"] img`;
+    await browser.waitFor(
+      () => /** @type {HTMLImageElement | null} */ (document.querySelector('[data-slot="figures"] img'))?.naturalWidth === 40,
+      5000,
+      "the picture",
+    );
+    assert.equal(await browser.eval(() => "ran" in window), false, "a script in a figure does not run");
+    await browser.click(first.button("Reset"));
+    assert.equal(await browser.has(image), false);
+  });
 
   once("snippets: one inside content tabs runs after its tab is opened", async (all) => {
     const { browser, server } = all;

@@ -59,16 +59,8 @@ def test_the_lock_file_names_each_wheel_by_its_hash() -> None:
 
 
 def test_the_lock_file_lists_only_what_a_reader_can_load() -> None:
-    assert set(LOCK["packages"]) == {"iron-law-engine", "iron-law-live", "numpy"}
-
-
-def test_numpy_comes_from_the_matching_distribution_by_hash() -> None:
-    original = json.loads((PYODIDE / "pyodide-lock.json").read_text())
-    version = json.loads((PYODIDE / "package.json").read_text())["version"]
-    numpy = LOCK["packages"]["numpy"]
-    assert numpy["file_name"].startswith(f"https://cdn.jsdelivr.net/pyodide/v{version}/full/numpy-")
-    assert numpy["sha256"] == original["packages"]["numpy"]["sha256"]
-    assert LOCK["info"] == original["info"]
+    assert set(LOCK["packages"]) == {"iron-law-engine", "iron-law-live"}
+    assert LOCK["info"] == json.loads((PYODIDE / "pyodide-lock.json").read_text())["info"]
 
 
 ACT = """

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plugins.live.runtime import bridge
+from plugins.live.runtime.figures import Figure
 from plugins.live.runtime.snippets import OUTPUT_LIMIT, Ran, new_namespace, run
 
 
@@ -128,7 +129,7 @@ def test_a_page_shares_one_namespace_and_pages_do_not() -> None:
         return json.loads(bridge.run_snippet(page, "s", source, lambda text: None))
 
     on("one", "x = 41")
-    assert on("one", "x + 1") == {"result": "42", "error": None}
+    assert on("one", "x + 1") == {"result": "42", "error": None, "figures": []}
     other = on("two", "x")
     assert isinstance(other, dict)
     assert "NameError" in other["error"]["text"]
@@ -153,3 +154,55 @@ def test_a_dataclass_with_postponed_annotations_works() -> None:
         "from __future__ import annotations\nfrom dataclasses import dataclass\n@dataclass\nclass A:\n    x: int\nA(1)"
     )
     assert outcome(source)[1] == Ran("A(x=1)", None)
+
+
+# ---- figures ----
+
+DRAWS = "class Square:\n    def _repr_svg_(self): return '<svg/>'\n"
+
+
+def test_a_last_value_that_draws_itself_is_a_figure_and_no_text() -> None:
+    _, ran = outcome(DRAWS + "Square()")
+    assert (ran.result, ran.figures) == (None, (Figure("<svg/>", ""),))
+
+
+def test_a_class_that_draws_is_no_figure() -> None:
+    _, ran = outcome(DRAWS + "Square")
+    assert ran.figures == ()
+    assert ran.result is not None
+
+
+def test_a_drawing_that_fails_is_the_snippets_error() -> None:
+    text, line = failure("class A:\n    def _repr_svg_(self): return 1 / 0\nA()")
+    assert text.splitlines()[-1] == "ZeroDivisionError: division by zero"
+    assert line == 2
+
+
+def test_a_figure_too_large_for_a_page_is_refused() -> None:
+    text, _ = failure("class A:\n    def _repr_svg_(self): return ' ' * 3_000_000\nA()")
+    assert (
+        text.splitlines()[-1]
+        == "ValueError: the figure has 3,000,000 characters of SVG; a page shows at most 2,000,000"
+    )
+
+
+PLOT = """
+import matplotlib.pyplot as plt
+fig, axes = plt.subplots(figsize=(1, 1))
+axes.set_title("A line")
+axes.plot([1, 2])
+"""
+
+
+@pytest.mark.parametrize("last", ["plt.show()", "fig", "None"])
+def test_a_plot_of_matplotlib_is_shown_once_under_its_title(last: str) -> None:
+    for _ in range(2):
+        text, ran = outcome(PLOT + last)
+        assert (text, ran.result, [figure.name for figure in ran.figures]) == ("", None, ["A line"])
+        assert "<svg" in ran.figures[0].svg
+    assert outcome("1")[1].figures == ()
+
+
+def test_a_plot_before_an_error_is_not_the_next_snippets() -> None:
+    failure(PLOT + "1 / 0")
+    assert outcome("1")[1].figures == ()

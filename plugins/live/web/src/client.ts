@@ -1,5 +1,5 @@
 // The page's side of the conversation with Python: one worker, one request at a time, latest wins, stop and replay.
-import type { Feedback, Request, Response as Reply, SnippetError, State, Value, Verdict, View } from "./protocol";
+import type { Drawing, Feedback, Request, Response as Reply, SnippetError, State, Value, Verdict, View } from "./protocol";
 
 export type Phase = "static" | "loading" | "ready" | "running" | "error" | "stopped";
 
@@ -17,7 +17,8 @@ export interface Snippet {
 }
 
 export type Outcome =
-  | { kind: "ran"; result: string | null; error: SnippetError | null }
+  | { kind: "ran"; result: string | null; error: SnippetError | null; figures: Drawing[] }
+  | { kind: "asks"; packages: string[]; hosts: string[] }
   | { kind: "stopped" }
   | { kind: "problem"; message: string };
 
@@ -53,6 +54,8 @@ export interface Run {
 export class ActProblem extends Error {}
 
 export class PythonClient {
+  /** Whether the reader agreed that packages may come from other hosts. */
+  foreign = false;
   readonly #spawn: () => WorkerLike;
   readonly #base: string;
   readonly #listeners = new Set<(status: Status) => void>();
@@ -103,12 +106,13 @@ export class PythonClient {
   run(snippet: Snippet, before: readonly Snippet[], output: (text: string) => void): Run {
     const owner = (this.#runs += 1);
     for (const earlier of before) this.#prepare(earlier, owner);
-    const outcome = this.#enqueue({ kind: "run", ...snippet }, `run:${snippetKey(snippet)}`, owner, output).then(
+    const outcome = this.#enqueue({ kind: "run", ...snippet, foreign: this.foreign }, `run:${snippetKey(snippet)}`, owner, output).then(
       (settled): Outcome => {
         if (settled.kind === "ran") {
           if (!settled.error) this.#remember(snippet);
-          return { kind: "ran", result: settled.result, error: settled.error };
+          return { kind: "ran", result: settled.result, error: settled.error, figures: settled.figures };
         }
+        if (settled.kind === "asks") return settled;
         if (settled.kind === "problem" || settled.kind === "lost") return { kind: "problem", message: settled.message };
         return { kind: "stopped" };
       },
@@ -157,9 +161,9 @@ export class PythonClient {
     const key = snippetKey(snippet);
     if (this.#prepared.has(key) || this.#ran.get(snippet.page)?.has(snippet.name)) return;
     this.#prepared.add(key);
-    void this.#enqueue({ kind: "run", ...snippet }, `prepare:${key}`, owner).then((settled) => {
+    void this.#enqueue({ kind: "run", ...snippet, foreign: this.foreign }, `prepare:${key}`, owner).then((settled) => {
       if (settled.kind === "ran" && !settled.error) this.#remember(snippet);
-      if (settled.kind === "stopped" || settled.kind === "lost") this.#prepared.delete(key);
+      if (["stopped", "lost", "asks"].includes(settled.kind)) this.#prepared.delete(key);
     });
   }
 

@@ -64,10 +64,19 @@ export interface SnippetError {
   line: number | null;
 }
 
+/** A drawing that a snippet made, and what it is called; "" where it has no name. */
+export interface Drawing {
+  svg: string;
+  name: string;
+}
+
+/** Module name -> the packages that importing it brings from other hosts, and the hosts. */
+export type Elsewhere = Record<string, { packages: string[]; hosts: string[] }>;
+
 /** Page -> worker. Every request has an id; `generation` counts the states of one act, newest wins. */
 export type Request =
   | { kind: "start"; base: string }
-  | { kind: "run"; id: number; page: string; name: string; source: string }
+  | { kind: "run"; id: number; page: string; name: string; source: string; /** May other hosts be asked for packages? */ foreign: boolean }
   | { kind: "compute"; id: number; generation: number; act: string; actUrl: string; state: State }
   | { kind: "reveal"; id: number; act: string; actUrl: string; state: State }
   | { kind: "check"; id: number; act: string; actUrl: string; reflection: string; answers: Record<string, Value>; state: State };
@@ -78,7 +87,8 @@ export type Response =
   | { kind: "ready"; python: string; engine: string }
   | { kind: "failed"; message: string }
   | { kind: "output"; id: number; text: string }
-  | { kind: "ran"; id: number; result: string | null; error: SnippetError | null }
+  | { kind: "ran"; id: number; result: string | null; error: SnippetError | null; figures: Drawing[] }
+  | { kind: "asks"; id: number; packages: string[]; hosts: string[] }
   | { kind: "view"; id: number; generation: number; view: View }
   | { kind: "verdict"; id: number; verdict: Verdict }
   | { kind: "feedback"; id: number; feedback: Feedback }
@@ -99,4 +109,6 @@ export interface RuntimeManifest {
   packages: string[];
   /** File name -> bytes of what a cold start fetches. */
   sizes: Record<string, number>;
+  /** What the site does not have itself. */
+  elsewhere: Elsewhere;
 }

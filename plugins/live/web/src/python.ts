@@ -1,6 +1,6 @@
 // Python inside the worker: starts Pyodide from the site's own files and answers the page's requests through the bridge.
 import { ByteProgress, countingFetch, fileName } from "./progress";
-import type { Feedback, Request, Response as Reply, RuntimeManifest, SnippetError, State, Verdict, View } from "./protocol";
+import type { Drawing, Elsewhere, Feedback, Request, Response as Reply, RuntimeManifest, SnippetError, State, Verdict, View } from "./protocol";
 
 export type Send = (reply: Reply) => void;
 
@@ -50,8 +50,7 @@ const HTTP_OK = 200;
 /** Where Python keeps the part of its library that is fetched on demand. */
 const REST = "/lib/python_rest.zip";
 
-/** The site ships no compiled packages; these come from Pyodide's own distribution, so a firewall can keep them away. */
-const PROPER_NAMES: Record<string, string> = { numpy: "NumPy" };
+const PROPER_NAMES: Record<string, string> = { numpy: "NumPy", matplotlib: "Matplotlib" };
 
 type Answered = Exclude<Request, { kind: "start" }>;
 
@@ -60,13 +59,15 @@ export class Python {
   readonly #bridge: Bridge;
   readonly #send: Send;
   readonly #readText: (url: string) => Promise<string>;
+  readonly #elsewhere: Elsewhere;
   readonly #acts = new Map<string, string>();
 
-  constructor(pyodide: Pyodide, bridge: Bridge, send: Send, readText: (url: string) => Promise<string>) {
+  constructor(pyodide: Pyodide, bridge: Bridge, send: Send, readText: (url: string) => Promise<string>, elsewhere: Elsewhere = {}) {
     this.#pyodide = pyodide;
     this.#bridge = bridge;
     this.#send = send;
     this.#readText = readText;
+    this.#elsewhere = elsewhere;
   }
 
   /** Answers one request. What Python raises becomes a `problem`; anything else means Python is gone and is thrown. */
@@ -81,12 +82,14 @@ export class Python {
   }
 
   async #run(request: Extract<Answered, { kind: "run" }>): Promise<Reply> {
+    const asks = request.foreign ? null : this.#foreignIn(request.source);
+    if (asks) return { kind: "asks", id: request.id, ...asks };
     await this.#fetchImports(request.source);
     const output = new OutputBuffer((text) => this.#send({ kind: "output", id: request.id, text }));
     const answer = this.#bridge.run_snippet(request.page, request.name, request.source, (text) => output.write(text));
     output.flush();
-    const { result, error } = JSON.parse(answer) as { result: string | null; error: SnippetError | null };
-    return { kind: "ran", id: request.id, result, error };
+    const ran = JSON.parse(answer) as { result: string | null; error: SnippetError | null; figures: Drawing[] };
+    return { kind: "ran", id: request.id, ...ran };
   }
 
   async #act(request: Exclude<Answered, { kind: "run" }>): Promise<Reply> {
@@ -120,6 +123,18 @@ export class Python {
     this.#acts.set(name, url);
   }
 
+  /** What the code imports from other hosts, which nobody asks without the reader's word. */
+  #foreignIn(source: string): Elsewhere[string] | null {
+    if (!Object.keys(this.#elsewhere).length || !source.includes("import")) return null;
+    const { find_imports } = this.#pyodide.pyimport("pyodide.code") as { find_imports(code: string): { toJs(): string[] } };
+    const found = find_imports(source)
+      .toJs()
+      .flatMap((name) => (Object.hasOwn(this.#elsewhere, name) ? [this.#elsewhere[name] as Elsewhere[string]] : []));
+    if (!found.length) return null;
+    const all = (part: "packages" | "hosts"): string[] => [...new Set(found.flatMap((one) => one[part]))].sort();
+    return { packages: all("packages").map(proper), hosts: all("hosts") };
+  }
+
   async #fetchImports(source: string): Promise<void> {
     if (!source.includes("import")) return;
     let missing = "";
@@ -134,7 +149,7 @@ export class Python {
     });
     if (missing) {
       throw new Unavailable(
-        `${proper(missing)} could not be downloaded from Pyodide's distribution. ` +
+        `${proper(missing)} could not be downloaded. ` +
           "Run needs the network for it; everything else on this page works without.",
       );
     }
@@ -187,7 +202,7 @@ export async function startPython(base: string, send: Send): Promise<Python> {
   const rest = new URL(manifest.library.rest, manifestUrl).href;
   library.fetch_on_demand(() => fetchRest(pyodide, rest, send));
   send({ kind: "ready", python: pyodide.version, engine: manifest.engineVersion });
-  return new Python(pyodide, bridge, send, readText);
+  return new Python(pyodide, bridge, send, readText, manifest.elsewhere);
 }
 
 /** Puts the rest of the standard library into Python's file system. Its path, or undefined (Python's None) on a failure. */

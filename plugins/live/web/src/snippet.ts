@@ -3,6 +3,7 @@ import type { Outcome, Phase, Run, Snippet, Status } from "./client";
 import { all, containKeys, find, h, setText, slot } from "./dom";
 import type { CodeMetrics, Editor } from "./editor";
 import type { Part } from "./element";
+import type { Drawing } from "./protocol";
 import { documentPython } from "./shared";
 import { describe, showChip } from "./status";
 import { fingerprint, openKeep } from "./storage";
@@ -21,7 +22,7 @@ class SnippetPart implements Part {
   readonly #keep = openKeep(() => localStorage);
   readonly #gone = new AbortController();
   readonly #baked: Snippet;
-  readonly #bakedOutput: BakedOutput;
+  readonly #bakedOutput: Output;
   readonly #key: string;
   readonly #code: HTMLElement;
   readonly #unsubscribe: () => void;
@@ -159,11 +160,12 @@ class SnippetPart implements Part {
     const output = slot(this.#host, "output");
     let fresh = true;
     this.#run = this.#python.run({ ...this.#baked, source: this.#text }, before(this.#host), (text) => {
-      if (fresh) writeOutput(this.#host, { output: "", result: null, error: null });
+      if (fresh) writeOutput(this.#host, NO_OUTPUT);
       fresh = false;
       output.hidden = false;
       output.append(text);
     });
+    slot(this.#host, "ask").replaceChildren();
     this.#host.dataset.stale = "true";
     this.#show(this.#python.status);
     void this.#run.outcome.then((outcome) => this.#finish(outcome, fresh));
@@ -174,15 +176,32 @@ class SnippetPart implements Part {
     delete this.#host.dataset.stale;
     const output = silent ? "" : (slot(this.#host, "output").textContent ?? "");
     if (outcome.kind === "stopped") {
-      if (!silent) writeOutput(this.#host, { output, result: null, error: null });
+      if (!silent) writeOutput(this.#host, { ...NO_OUTPUT, output });
       this.#become("stopped");
       return;
     }
-    const { result, error } =
-      outcome.kind === "ran" ? outcome : { result: null, error: { text: outcome.message, line: null } };
-    writeOutput(this.#host, { output, result, error });
+    if (outcome.kind === "asks") return this.#ask(outcome);
+    const { result, error, figures } =
+      outcome.kind === "ran" ? outcome : { result: null, error: { text: outcome.message, line: null }, figures: [] };
+    writeOutput(this.#host, { output, result, error, pictures: figures.map(pictureOf) });
     void this.#open().then((editor) => editor?.markLine(error?.line ?? null));
     this.#become(error ? "failed" : "ran", error?.line ?? null);
+  }
+
+  /** The code needs a package that this site does not have: the reader decides whether another host is asked. */
+  #ask({ packages, hosts }: Extract<Outcome, { kind: "asks" }>): void {
+    writeOutput(this.#host, NO_OUTPUT);
+    this.#become("stopped");
+    const place = slot(this.#host, "ask");
+    const load = h("button", { type: "button", class: "il-button il-button--primary", "data-action": "load" }, "Load and run");
+    const leave = h("button", { type: "button", class: "il-button", "data-action": "leave" }, "Do not load");
+    load.addEventListener("click", () => {
+      this.#python.foreign = true;
+      this.#start();
+    });
+    leave.addEventListener("click", () => place.replaceChildren());
+    const needs = `This site does not have ${packages.join(", ")}. It can be loaded from ${hosts.join(", ")}, which then learns your network address.`;
+    place.replaceChildren(h("p", { role: "alert" }, needs), h("p", {}, load, " ", leave));
   }
 
   #stop(): void {
@@ -195,6 +214,7 @@ class SnippetPart implements Part {
     this.#text = this.#baked.source;
     this.#ranText = this.#text;
     this.#keep.remove(this.#key);
+    slot(this.#host, "ask").replaceChildren();
     void this.#editor?.then((editor) => {
       if (!editor) return;
       editor.text = this.#baked.source;
@@ -257,13 +277,26 @@ function before(host: HTMLElement): Snippet[] {
     .flatMap((other) => pageSnippets.get(other)?.() ?? []);
 }
 
-interface BakedOutput {
+interface Output {
   output: string;
   result: string | null;
   error: { text: string; line: number | null } | null;
+  pictures: Picture[];
 }
 
-function readOutput(host: HTMLElement): BakedOutput {
+/** A figure as a picture: nothing in it can run, and nothing be loaded by it. */
+interface Picture {
+  src: string;
+  alt: string;
+}
+
+const NO_OUTPUT: Output = { output: "", result: null, error: null, pictures: [] };
+
+function pictureOf({ svg, name }: Drawing): Picture {
+  return { src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`, alt: name || "Figure" };
+}
+
+function readOutput(host: HTMLElement): Output {
   const result = slot(host, "result");
   const error = slot(host, "error");
   const line = Number(error.dataset.line);
@@ -271,10 +304,11 @@ function readOutput(host: HTMLElement): BakedOutput {
     output: slot(host, "output").textContent ?? "",
     result: result.hidden ? null : result.textContent,
     error: error.hidden ? null : { text: error.textContent ?? "", line: line || null },
+    pictures: all<HTMLImageElement>(slot(host, "figures"), "img").map(({ src, alt }) => ({ src, alt })),
   };
 }
 
-function writeOutput(host: HTMLElement, { output, result, error }: BakedOutput): void {
+function writeOutput(host: HTMLElement, { output, result, error, pictures }: Output): void {
   const put = (name: string, text: string | null): void => {
     const element = slot(host, name);
     setText(element, text ?? "");
@@ -283,6 +317,9 @@ function writeOutput(host: HTMLElement, { output, result, error }: BakedOutput):
   put("output", output);
   put("result", result);
   put("error", error?.text ?? null);
+  const figures = slot(host, "figures");
+  figures.replaceChildren(...pictures.map(({ src, alt }) => h("img", { src, alt })));
+  figures.hidden = !pictures.length;
 }
 
 function at(line: number | null): string {

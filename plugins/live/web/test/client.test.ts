@@ -107,8 +107,8 @@ describe("snippets", () => {
     worker().reply({ kind: "output", id: worker().last.id, text: "1\n" });
     expect(output).toBe("1\n");
     expect(client.status.phase).toBe("running");
-    worker().reply({ kind: "ran", id: worker().last.id, result: "3", error: null });
-    expect(await run.outcome).toEqual({ kind: "ran", result: "3", error: null });
+    worker().reply({ kind: "ran", id: worker().last.id, result: "3", error: null, figures: [] });
+    expect(await run.outcome).toEqual({ kind: "ran", result: "3", error: null, figures: [] });
     expect(client.status.phase).toBe("ready");
   });
 
@@ -132,7 +132,7 @@ describe("snippets", () => {
     const { client, worker } = bench();
     client.run(snippet("second"), [snippet("first")], ignore);
     worker().ready();
-    worker().reply({ kind: "ran", id: worker().last.id, result: null, error: { text: "NameError", line: 1 } });
+    worker().reply({ kind: "ran", id: worker().last.id, result: null, error: { text: "NameError", line: 1 }, figures: [] });
     await settle();
     expect(worker().snippets).toEqual(["first", "second"]);
   });
@@ -148,7 +148,7 @@ describe("stop", () => {
     client.run({ page: "other.md", name: "elsewhere", source: "b = 2" }, [], ignore);
     worker().ran();
     client.run(snippet("broken", "1 / 0"), [], ignore);
-    worker().reply({ kind: "ran", id: worker().last.id, result: null, error: { text: "ZeroDivisionError", line: 1 } });
+    worker().reply({ kind: "ran", id: worker().last.id, result: null, error: { text: "ZeroDivisionError", line: 1 }, figures: [] });
     await settle();
     const endless = client.run(snippet("endless", "while True: pass"), [], ignore);
     endless.stop();

@@ -38,7 +38,7 @@ export class FakeWorker implements WorkerLike {
 
   /** The snippet in the worker's hands ends without error. */
   ran(): void {
-    this.reply({ kind: "ran", id: this.last.id, result: null, error: null });
+    this.reply({ kind: "ran", id: this.last.id, result: null, error: null, figures: [] });
   }
 }
 

@@ -1,22 +1,24 @@
 // The worker's side: requests to the bridge and back, with Pyodide replaced by a script.
 import { describe, expect, test } from "vitest";
 import { Python, type Bridge, type Pyodide } from "../src/python";
-import type { Response as Reply } from "../src/protocol";
-import { ignore, state, view } from "./fake-worker";
+import type { Elsewhere, Response as Reply } from "../src/protocol";
+import { state, view } from "./fake-worker";
 
 interface Setup {
   bridge?: Partial<Bridge>;
   /** Messages of Pyodide's package loader. */
   loader?: string[];
   readText?: (url: string) => Promise<string>;
+  elsewhere?: Elsewhere;
 }
 
-function setup({ bridge = {}, loader = [], readText = () => Promise.resolve("ACT = ...") }: Setup) {
+function setup({ bridge = {}, loader = [], readText = () => Promise.resolve("ACT = ..."), elsewhere = {} }: Setup) {
   const replies: Reply[] = [];
   const loaded: string[] = [];
   const pyodide: Pyodide = {
     version: "314.0.7",
-    pyimport: ignore,
+    // As Pyodide's own function does for code as simple as here.
+    pyimport: () => ({ find_imports: (code: string) => ({ toJs: () => [...code.matchAll(/import (\w+)/g)].map(([, name]) => name) }) }),
     loadPackagesFromImports(_, { messageCallback }) {
       for (const message of loader) messageCallback(message);
       return Promise.resolve();
@@ -30,10 +32,10 @@ function setup({ bridge = {}, loader = [], readText = () => Promise.resolve("ACT
     check: () => "{}",
     ...bridge,
   };
-  return { python: new Python(pyodide, whole, (reply) => replies.push(reply), readText), replies, loaded };
+  return { python: new Python(pyodide, whole, (reply) => replies.push(reply), readText, elsewhere), replies, loaded };
 }
 
-const run = (source: string) => ({ kind: "run", id: 1, page: "p", name: "n", source }) as const;
+const run = (source: string, foreign = false) => ({ kind: "run", id: 1, page: "p", name: "n", source, foreign }) as const;
 const compute = (actUrl: string) => ({ kind: "compute", id: 2, generation: 9, act: "tax", actUrl, state: state(8) }) as const;
 
 class PythonError extends Error {
@@ -47,14 +49,14 @@ describe("snippets", () => {
         run_snippet(_page, _name, _source, write) {
           write("one\n");
           write("two\n");
-          return '{"result": "3", "error": {"text": "boom", "line": 2}}';
+          return '{"result": "3", "error": {"text": "boom", "line": 2}, "figures": []}';
         },
       },
     });
     await python.answer(run("print()"));
     const text = replies.flatMap((reply) => (reply.kind === "output" ? [reply.text] : [])).join("");
     expect(text).toBe("one\ntwo\n");
-    expect(replies.at(-1)).toEqual({ kind: "ran", id: 1, result: "3", error: { text: "boom", line: 2 } });
+    expect(replies.at(-1)).toEqual({ kind: "ran", id: 1, result: "3", error: { text: "boom", line: 2 }, figures: [] });
   });
 
   test("a printing loop is sent in a few messages, not one per line", async () => {
@@ -68,6 +70,19 @@ describe("snippets", () => {
     });
     await python.answer(run("..."));
     expect(replies.length).toBeLessThan(20);
+  });
+
+  test("code that needs another host does not run before the reader agreed", async () => {
+    const host = "wheels.example.org";
+    const elsewhere = { numpy: { packages: ["numpy"], hosts: [host] }, pandas: { packages: ["numpy", "pandas"], hosts: [host] } };
+    let ran = 0;
+    const run_snippet = (): string => ((ran += 1), '{"result": null, "error": null, "figures": []}');
+    const { python, replies } = setup({ bridge: { run_snippet }, elsewhere });
+    await python.answer(run("import json"));
+    await python.answer(run("import numpy\nimport pandas\nimport constructor"));
+    expect([ran, replies.at(-1)]).toEqual([1, { kind: "asks", id: 1, packages: ["NumPy", "pandas"], hosts: [host] }]);
+    await python.answer(run("import numpy", true));
+    expect([ran, replies.at(-1)?.kind]).toEqual([2, "ran"]);
   });
 
   test("a package that cannot be downloaded is a plain sentence, and the code does not run", async () => {
@@ -84,7 +99,7 @@ describe("snippets", () => {
       kind: "problem",
       id: 1,
       message:
-        "NumPy could not be downloaded from Pyodide's distribution. " +
+        "NumPy could not be downloaded. " +
         "Run needs the network for it; everything else on this page works without.",
     });
   });
