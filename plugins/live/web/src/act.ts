@@ -2,10 +2,10 @@
 import { accountOf, NO_RESULTS, type Results } from "./account";
 import { Chart } from "./chart";
 import { ActProblem, type Status } from "./client";
-import { all, containKeys, find, h, setText, slot } from "./dom";
+import { all, containKeys, find, h, putChildren, setText, slot } from "./dom";
 import type { Part } from "./element";
 import { lastShown, rememberShown } from "./last";
-import { keepAtHand, keepFocusVisible } from "./focus";
+import { bringIntoView, keepAtHand, keepFocusVisible } from "./focus";
 import { blanks, readBlanks, readInstruments, resetInstruments, words, writeBlanks, writeInstruments } from "./form";
 import { MoveHistory } from "./history";
 import { MOST_MOVES, stageOf, type Memory } from "./memory";
@@ -126,9 +126,11 @@ class ActPart implements Part {
   #lock(prediction: Memory["prediction"]): void {
     this.#remember({ prediction });
     this.#announce("Locked in. The instruments are open.");
-    const heading = find(this.#host, '[data-part="explore"] .il-act__label');
+    const opened = find(this.#host, '[data-part="explore"]');
+    const heading = find(opened, ".il-act__label");
     heading.tabIndex = -1;
     heading.focus({ preventScroll: true });
+    bringIntoView(opened);
   }
 
   #instrumentsMoved(): void {
@@ -145,6 +147,7 @@ class ActPart implements Part {
   }
 
   #reveal(): void {
+    if (this.#memory.prediction === null) return this.#question?.insist();
     this.#remember({ revealed: true });
     const late = this.#late.map((control) => words(control.querySelector("legend, label")));
     if (late.length) this.#announce(`New among the instruments: ${late.join(", ")}.`);
@@ -257,7 +260,9 @@ class ActPart implements Part {
       this.#question.show(prediction);
       const note = locked ? "The instruments unlock when you lock in a prediction." : "The instruments are open: move them.";
       setText(slot(this.#host, "locked-note"), note);
-      this.#action("reveal").disabled = locked;
+      // A button that says what it waits for is better than a dead one.
+      this.#action("reveal").disabled = false;
+      this.#action("reveal").setAttribute("aria-disabled", String(locked));
       slot(this.#host, "reveal-ask").hidden = revealed;
       if (!revealed) slot(this.#host, "verdict").replaceChildren();
     }
@@ -351,11 +356,11 @@ class ActPart implements Part {
     setText(slot(this.#host, "headline-flag"), view.failure?.title ?? "");
     slot(this.#host, "headline").dataset.failed = String(view.failure !== null);
     const failure = view.failure ? [renderFailure(view.failure, !this.#failing)] : [];
-    slot(this.#host, "failure").replaceChildren(...failure);
+    putChildren(slot(this.#host, "failure"), failure);
     this.#failing = view.failure !== null;
     for (const place of all(this.#host, "[data-table]")) {
       const table = view.tables[place.dataset.table ?? ""];
-      place.replaceChildren(...(table ? [renderTable(table)] : []));
+      putChildren(place, table ? [renderTable(table)] : []);
     }
     clearTimeout(this.#summaryTimer);
     this.#summaryTimer = window.setTimeout(() => setText(slot(this.#host, "summary"), view.summary), SUMMARY_MS);
@@ -370,7 +375,7 @@ class ActPart implements Part {
   }
 
   #putVerdict({ verdict }: Results): void {
-    if (verdict) slot(this.#host, "verdict").replaceChildren(...renderVerdict(verdict));
+    if (verdict) putChildren(slot(this.#host, "verdict"), renderVerdict(verdict));
   }
 
   async #showFeedback(form: HTMLFormElement, state: State, results: Results): Promise<void> {
@@ -387,7 +392,7 @@ class ActPart implements Part {
     const feedback = results.feedback.get(form.dataset.reflection ?? "");
     if (!feedback) return;
     const chosen = new Map(blanks(form).map((one) => [one.dataset.blank ?? "", one.selectedOptions[0]?.text ?? ""]));
-    slot(form, "feedback").replaceChildren(...renderFeedback(feedback, chosen));
+    putChildren(slot(form, "feedback"), renderFeedback(feedback, chosen));
   }
 
   /** Computes what the states between moves came to, for a reader who moved faster than Python. */

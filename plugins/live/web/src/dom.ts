@@ -34,6 +34,18 @@ export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
+/** Puts these nodes into a place and keeps every one that is there already, so that a live region says only what is new. */
+export function putChildren(place: Element, wanted: readonly Node[]): void {
+  const present = [...place.childNodes];
+  if (present.length === wanted.length && wanted.every((node, index) => present[index]?.isEqualNode(node))) return;
+  for (const node of present.slice(wanted.length)) node.remove();
+  wanted.forEach((node, index) => {
+    const old = present[index];
+    if (!old) place.append(node);
+    else if (!old.isEqualNode(node)) old.replaceWith(node);
+  });
+}
+
 /** Keeps Material's one-key shortcuts (n, p, s, f, /) from firing while the reader works inside a widget. */
 export function containKeys(host: HTMLElement, signal: AbortSignal): void {
   for (const type of ["keydown", "keyup", "keypress"] as const) {

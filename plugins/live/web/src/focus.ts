@@ -1,9 +1,11 @@
-// Keeps in view what is being operated: what has the keyboard's focus, and the controls beside several charts.
+// Keeps in view what is being operated: what has the keyboard's focus, what has just opened, and the controls beside several charts.
 import { find } from "./dom";
 
 const GAP_PX = 8;
 /** By then every browser has scrolled to the focus by its own rules; WebKit does it some frames later. */
 const SCROLLED_MS = 100;
+/** The share of the window, or of a part that is smaller, that has to be in view already. */
+const ENOUGH = 0.7;
 
 /** The chart that stays in view on a narrow screen must not cover the focus: scrolls just enough when `stage`, stuck to the
  * top of the window, covers what gets the focus inside `scene`. */
@@ -22,6 +24,14 @@ export function keepFocusVisible(scene: HTMLElement, stage: HTMLElement, signal:
   );
 }
 
+/** Scrolls to the start of what has just opened or changed, unless most of what the window could show of it is shown. */
+export function bringIntoView(part: HTMLElement): void {
+  const { top, bottom } = part.getBoundingClientRect();
+  const shown = Math.min(bottom, window.innerHeight) - Math.max(top, 0);
+  if (shown >= ENOUGH * Math.min(bottom - top, window.innerHeight)) return;
+  part.scrollIntoView({ block: "start", behavior: "instant" });
+}
+
 /** Tells the stylesheet how tall the controls are, which stay in view beside several charts. */
 export function keepAtHand(scene: HTMLElement, signal: AbortSignal): void {
   const hand = find(scene, ".il-bench__hand");
@@ -32,6 +42,9 @@ export function keepAtHand(scene: HTMLElement, signal: AbortSignal): void {
 
 function scrollClear(target: HTMLElement, stage: HTMLElement): void {
   const seen = target instanceof HTMLInputElement ? (target.labels?.[0] ?? target) : target;
-  const covered = stage.getBoundingClientRect().bottom - seen.getBoundingClientRect().top;
-  if (covered > 0) window.scrollBy({ top: -covered - GAP_PX, behavior: "instant" });
+  const cover = stage.getBoundingClientRect();
+  const box = seen.getBoundingClientRect();
+  // What stands above the chart is not under it, however the page is scrolled.
+  const covered = box.bottom > cover.top && box.top < cover.bottom;
+  if (covered) window.scrollBy({ top: box.top - cover.bottom - GAP_PX, behavior: "instant" });
 }

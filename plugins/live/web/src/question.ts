@@ -6,6 +6,7 @@ import type { Value } from "./protocol";
 export class Question {
   readonly #form: HTMLFormElement;
   readonly #fieldset: HTMLFieldSetElement;
+  #complained = false;
 
   constructor(form: HTMLFormElement) {
     this.#form = form;
@@ -24,14 +25,20 @@ export class Question {
       },
       { signal },
     );
-    // Once something was wrong with it, the number is judged as it is typed.
-    this.#input?.addEventListener(
+    // Once something was wrong with it, the answer is judged as it is given.
+    this.#fieldset.addEventListener(
       "input",
       () => {
-        if (this.#input?.getAttribute("aria-invalid") === "true") this.#complain(this.#read().problem);
+        if (this.#complained) this.#complain(this.#read().problem);
       },
       { signal },
     );
+  }
+
+  /** Sends a reader here who wants to go on without an answer. */
+  insist(): void {
+    this.#complain(this.#read().problem || "Lock in your answer first.");
+    this.focus();
   }
 
   /** Whether a remembered prediction is still one of the answers. */
@@ -76,7 +83,8 @@ export class Question {
   }
 
   focus(): void {
-    (this.#input ?? radios(this.#fieldset)[0])?.focus();
+    const choices = radios(this.#fieldset);
+    (this.#input ?? choices.find((radio) => radio.checked) ?? choices[0])?.focus();
   }
 
   #read(): { value: Value | null; problem: string } {
@@ -98,6 +106,7 @@ export class Question {
   /** Says what is wrong, beside the number where there is one; "" takes it back. */
   #complain(problem: string): void {
     const input = this.#input;
+    this.#complained = problem !== "";
     setText(slot(this.#form, input ? "problem" : "lock-note"), problem);
     if (input) setText(slot(this.#form, "lock-note"), "");
     if (input && problem) input.setAttribute("aria-invalid", "true");

@@ -40,6 +40,25 @@ describe("question", () => {
     expect([locked, note()]).toEqual([[], "Choose an answer first."]);
   });
 
+  test("what was said of a missing choice goes once there is one", () => {
+    const { form } = question(CHOICE);
+    submit(form);
+    const radio = form.querySelectorAll("input")[0] as HTMLInputElement;
+    radio.checked = true;
+    radio.dispatchEvent(new Event("input", { bubbles: true }));
+    expect(note()).toBe("");
+  });
+
+  test("a reader who wants the answer first is told what is missing", () => {
+    const { form, asked } = question(CHOICE);
+    asked.insist();
+    expect(note()).toBe("Choose an answer first.");
+    (form.querySelectorAll("input")[1] as HTMLInputElement).checked = true;
+    asked.insist();
+    expect(note()).toBe("Lock in your answer first.");
+    expect(document.activeElement).toBe(form.querySelectorAll("input")[1]);
+  });
+
   test("a choice is locked with the option's value", () => {
     const { form } = question(CHOICE);
     (form.querySelectorAll("input")[1] as HTMLInputElement).checked = true;
@@ -64,7 +83,7 @@ describe("question", () => {
     const input = form.querySelector("input") as HTMLInputElement;
     submit(form);
     input.value = "35.5";
-    input.dispatchEvent(new Event("input"));
+    input.dispatchEvent(new Event("input", { bubbles: true }));
     expect([problem(), input.hasAttribute("aria-invalid")]).toEqual(["", false]);
     submit(form);
     expect(locked).toEqual([35.5]);
