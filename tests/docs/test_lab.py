@@ -95,7 +95,7 @@ def test_the_factor_of_the_sentence_is_that_of_the_ledger(name: str, position: f
     question: Any = act(name).act.question
     prediction = question.minimum + position * (question.maximum - question.minimum)
     verdict: Any = act(name).reveal(state_of(act(name), prediction))
-    said = re.search(r"([\d.]+) times (?:more|less|that|your)", verdict["headline"])
+    said = re.search(r"([\d.]+) times (?:that|what you said|your)", verdict["headline"])
     if said is None:
         assert verdict["correct"] or prediction == 0
     else:

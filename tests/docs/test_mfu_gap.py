@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise, product
 from typing import Any
 
 import pytest
 
-from engine import GB, accelerator, training_memory
+from engine import GB, accelerator, fits, training_memory
 from plugins.live import Value
 from plugins.live.runtime.acts import LoadedAct
 from plugins.live.runtime.records import MeasuredRecord, attach
@@ -26,7 +27,7 @@ from tests.docs.acts import (
 NAME = "mfu-gap"
 BATCHES = (16, 32, 64, 128, 256)
 SETTINGS = tuple(product((False, True), ("fp32", "mixed"), (False, True), BATCHES))
-CAPACITY = accelerator("a100-80").memory_bytes
+CAPACITY = accelerator("a100-80").usable_bytes
 PREDICTIONS = (0, 12, 33, 35, 41, 80, 100)
 CHARTS = ("iteration", "gauges", "batch", "overlap")
 
@@ -259,6 +260,17 @@ def test_the_reveal_calls_45_percent_mfu_impossible_and_names_the_profiles(act: 
     assert f"an MFU of {mfu:.0f} %" in text
 
 
+def test_the_reveals_shares_over_the_batch_name_their_precision_and_are_those_of_the_bench(act: LoadedAct) -> None:
+    verdict: Any = act.reveal(state(act, SETTINGS[0]))
+    (text,) = (one for one in verdict["paragraphs"] if "Leave loading out" in one)
+    for precision, name in (("fp32", "in FP32"), ("mixed", "in mixed")):
+        rows = view(act, (True, precision, False, 32))["tables"]["batch"]["rows"]
+        fed = {row["a"]: f"{number(row['d']):.0f}" for row in rows}
+        assert f"{fed['16']} % at batch 16, {fed['32']} % at batch 32 and {fed['256']} % at batch 256 {name}" in text
+    assert need((True, "mixed", False, 256)) > CAPACITY >= need((True, "mixed", True, 256))
+    assert "batch 256 fits only with checkpointing" in text
+
+
 def test_the_walkthrough_shows_source_and_engine_and_no_measurement_that_does_not_exist(act: LoadedAct) -> None:
     verdict: Any = act.reveal(state(act, SETTINGS[0]))
     table = verdict["tables"]["walkthrough"]
@@ -291,15 +303,44 @@ def test_a_record_of_gpt2_xl_fills_the_measured_column() -> None:
 # ---- the reflections ----
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
+FIXES = ("gpu", "sgd", "prefetch", "batch", "none")
+
+
+def best_fixes(act: LoadedAct, setting: tuple[bool, str, bool, int]) -> list[str]:
+    answers: dict[str, Any] = {fix: act.check("bottleneck", {"fix": fix}, state(act, setting)) for fix in FIXES}
+    return [fix for fix, feedback in answers.items() if feedback["fix"]["correct"]]
+
+
+@pytest.mark.parametrize("setting", FITTING)
 def test_the_best_next_change_is_prefetching_until_it_is_on(
     act: LoadedAct, setting: tuple[bool, str, bool, int]
 ) -> None:
-    answers = {
-        fix: act.check("bottleneck", {"fix": fix}, state(act, setting)) for fix in ("gpu", "sgd", "prefetch", "batch")
-    }
-    right = [fix for fix, feedback in answers.items() if feedback["fix"]["correct"]]  # type: ignore[call-overload,index]
-    assert right == (["gpu"] if setting[0] else ["prefetch"])
+    assert best_fixes(act, setting) == (["gpu"] if setting[0] else ["prefetch"])
+
+
+@pytest.mark.parametrize("setting", sorted(set(SETTINGS) - set(FITTING)))
+def test_where_no_step_runs_only_what_makes_it_fit_is_right(
+    act: LoadedAct, setting: tuple[bool, str, bool, int]
+) -> None:
+    (fix,) = best_fixes(act, setting)
+    half = need((*setting[:3], setting[3] // 2)) <= CAPACITY
+    stateless = fits_with_sgd(setting)
+    assert fix in ({"batch"} if half else set()) | ({"sgd"} if stateless else set()) | (
+        set() if half or stateless else {"none"}
+    )
+
+
+def fits_with_sgd(setting: tuple[bool, str, bool, int]) -> bool:
+    _, precision, checkpointing, batch = setting
+    return fits(
+        "gpt2-xl",
+        "a100-80",
+        batch,
+        256,
+        optimizer="sgd",
+        precision="amp-bf16" if precision == "mixed" else "fp32",
+        checkpointing="every:12" if checkpointing else "none",
+    )
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -340,3 +381,18 @@ def test_the_iteration_draws_every_line_of_its_legend(act: LoadedAct) -> None:
     for row in [*data["legend"], *data["guess"]]:
         assert f">{row['text']}<" in svg
     assert "url(#il-hatch)" in svg
+
+
+@pytest.mark.parametrize("prediction", [0, 5, 50, 71, 72, 73, 84, 95, 99.75, 100])
+def test_the_predictions_label_is_whole_wherever_it_stands(act: LoadedAct, prediction: float) -> None:
+    svg = drawn(NAME, "iteration", act.compute(state(act, SETTINGS[0], prediction))["data"])  # type: ignore[arg-type,index,call-overload]
+    width = float(view_box(svg).split()[2])
+    label = f"you: {prediction:g} %"
+    places = re.findall(rf"<text([^>]*)>{re.escape(label)}<", svg)
+    assert places
+    for attributes in places:
+        (x,) = re.findall(r'transform="translate\(([-\d.]+)', attributes)
+        # A character of this size is at most 8 pixels wide.
+        reach = 8 * len(label)
+        left = float(x) - (reach if 'text-anchor="end"' in attributes else 0)
+        assert 0 <= left <= left + reach <= width

@@ -7,7 +7,7 @@ from plugins import live
 
 from .parts import textbook
 from .reflections import REFLECTIONS
-from .settings import BATCHES, BUDGET, LAPTOPS, OPTIMIZERS, UPDATES, Setting, fits, setting_of
+from .settings import BATCHES, BUDGET, LAPTOPS, OPTIMIZERS, UPDATES, Setting, fits, gb, setting_of
 from .verdict import reveal, stable_floor
 from .view import compute
 
@@ -29,8 +29,10 @@ ACT = live.Act(
     title="The Laptop Challenge",
     minutes=10,
     situation=f"GPT-2 XL, Adam, FP32, batch 32: the textbook counts {textbook(Setting()) / GB:.0f} GB. You have a "
-    f"laptop with {BUDGET / GB:.0f} GB of GPU memory and five levers. Make it fit.",
-    contexts=(live.Context("laptop", "Laptop, 8 GB", "One GPU with 8 GB; sequences of 1,024 tokens."),),
+    f"laptop with 8 GB of GPU memory, of which programs get {gb(BUDGET)} GB, and five levers. Make it fit.",
+    contexts=(
+        live.Context("laptop", "Laptop, 8 GB", f"One GPU that can give {gb(BUDGET)} GB; sequences of 1,024 tokens."),
+    ),
     question=live.NumberQuestion(
         prompt="With every lever below pulled as far as it goes, and training that still works: how much memory does "
         "GPT-2 XL need on the GPU?",

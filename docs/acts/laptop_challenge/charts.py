@@ -45,7 +45,7 @@ def memory() -> Any:
         bar("stack", stroke=SURFACE, strokeWidth=1.5, size=34).encode(fill=color("part", COLORS)),
         bar("textbook", fill="transparent", stroke=MUTED, strokeWidth=1.5, size=18),
         bar("guess", fill=HATCH, stroke=INK, strokeWidth=1.5, strokeDash=[4, 3], size=18),
-        rows("budget").mark_rule(stroke=SURFACE, strokeWidth=5).encode(x=x("gb")),
+        rows("budget").mark_rule(stroke=SURFACE, strokeWidth=2).encode(x=x("gb")),
         rows("budget").mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4]).encode(x=x("gb")),
         needed.encode(x=x("gb"), y=alt.Y("lane:N", scale=lanes, axis=labels), fill=over),
     ).properties(width=WIDTH - 56, height=124)
@@ -88,10 +88,10 @@ def floors() -> Any:
     over = alt.condition("datum.over", alt.value(LIMIT), alt.value(INK))
     tick = rows("floors").mark_tick(thickness=2.5, size=26)
     text = rows("floors").mark_text(align="left", dx=7, fontSize=SIZE, fill=INK)
-    line = alt.Chart(alt.InlineData(values=[{"static": 8}])).mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4])
+    line = rows("budget").mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4])
     layered = alt.layer(
         bar.encode(x=x, y=y),
-        line.encode(x=x),
+        line.encode(x=alt.X("gb:Q", scale=alt.Scale(domain=[0, 42], nice=False))),
         tick.encode(x="need:Q", y=y, fill=over),
         text.encode(x="need:Q", y=y, text="text:N"),
     )

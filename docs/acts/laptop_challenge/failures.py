@@ -44,7 +44,7 @@ def failure(setting: Setting) -> live.Failure | None:
 def out_of_memory(setting: Setting) -> live.Failure:
     """Too large. At the floor of what trains the search over all offers says that this is the end."""
     account = ledger(setting)
-    excess = f"The laptop has {gb(BUDGET)} GB: {gb(need(setting) - BUDGET)} GB too much."
+    excess = f"The laptop can give {gb(BUDGET)} GB: {gb(need(setting) - BUDGET)} GB too much."
     what = f"The step needs {gb(need(setting))} GB at its fullest, which is in “{account.peak.name}”."
     best, change = best_change(setting)
     if setting == setting.plain and setting.trains and need(setting) <= need(floors()["trains"]):

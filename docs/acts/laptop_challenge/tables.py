@@ -63,7 +63,7 @@ def floors_table() -> live.Table:
         live.Column("c", "Static", "bytes each", numeric=True),
         live.Column("d", "Static", "GB", numeric=True),
         live.Column("e", "Needed", "GB", numeric=True),
-        live.Column("f", f"Against {BUDGET / GB:.0f} GB"),
+        live.Column("f", f"Against {gb(BUDGET)} GB"),
     )
     return live.Table(f"The floors, by a search over all {len(SETTINGS)} settings on offer", titles, rows)
 
@@ -150,7 +150,7 @@ def beyond_table() -> live.Table:
         live.Column("a", "Lever"),
         live.Column("b", "With"),
         live.Column("c", "Needed", "GB", numeric=True),
-        live.Column("d", f"Against {BUDGET / GB:.0f} GB"),
+        live.Column("d", f"Against {gb(BUDGET)} GB"),
         live.Column("e", "Price"),
     )
     return live.Table("Beyond the book, at batch 1 with checkpointing and a chunked loss", titles, rows)

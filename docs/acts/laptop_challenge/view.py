@@ -38,7 +38,7 @@ def compute(state: live.State) -> live.View:
             "weight": tuple(weight_rows()) if open_ else (),
         },
         headline=headline(setting, problem),
-        summary=f"{setting.words}: {gb(need(setting))} GB are needed, the laptop has {BUDGET / GB:.0f} GB. "
+        summary=f"{setting.words}: {gb(need(setting))} GB are needed, the laptop can give {gb(BUDGET)} GB. "
         f"The textbook counts {textbook(setting) / GB:.1f} GB.",
         tables={
             "memory": memory_table(setting),
@@ -55,7 +55,7 @@ CLOSED = live.Table("Opens when you lock in your prediction.", (live.Column("a",
 
 def headline(setting: Setting, problem: live.Failure | None) -> live.Figure:
     """What the GPU must have, and how that is judged."""
-    judged = f"of {BUDGET / GB:.0f} GB"
+    judged = f"of {gb(BUDGET)} GB"
     if problem is None and fits(setting) and setting.trains:
         judged = "it fits, and it trains"
     return live.Figure(f"Needed on the GPU ({judged})", gb(need(setting)), "GB")

@@ -27,6 +27,8 @@ from docs.acts.drawing import (
 LANES = {"you": (4, 12), "now": (14, 40), "start": (47, 55)}
 """Top and bottom of each bar on a stage 100 high: the prediction, the reader's setting, the first profile."""
 LEGEND, LINE = 66, 9.6
+LABEL = 28
+"""Percent of the width that the prediction's label needs."""
 GAUGES = {"utilization": "GPU utilization", "mfu": "MFU"}
 TARGET = 80
 CURVES = {"utilization": "var(--il-compute)", "mfu": INK, "fed": MUTED}
@@ -46,11 +48,18 @@ def iteration() -> Any:
         layers.append(again.mark_rect(fill=HATCH, stroke=SURFACE, strokeWidth=1.5).encode(**x, **at))
     edges = {"y": place(100 - LANES["you"][0], alt.Y), "y2": alt.Y2Datum(100 - LANES["you"][1])}
     guess = rows("guess").mark_rect(fill=HATCH, stroke=INK, strokeWidth=1.5, strokeDash=[4, 3])
-    said = rows("guess").mark_text(align="right", dx=-5, fontSize=SIZE, fill=INK)
+    # Beside the outline while there is room for it, else inside, on a pale ground that the hatching does not cross.
+    beside = rows("guess").transform_filter(f"datum.from >= {LABEL}").mark_text(align="right", dx=-5, fontSize=SIZE)
+    inside = rows("guess").transform_filter(f"datum.from < {LABEL}")
+    words: dict[str, Any] = {"align": "left", "dx": 8, "fontSize": SIZE}
+    ground = inside.mark_text(**words, stroke=SURFACE, strokeWidth=7, strokeJoin="round")
     note = rows("notes").mark_text(align="left", baseline="middle", fontSize=SIZE - 1, fill=MUTED)
     layers += [
         guess.encode(x=stage("from", alt.X), x2="to", **edges),
-        said.encode(x=stage("from", alt.X), y=place(100 - 8, alt.Y), text="text:N"),
+        *(
+            text.encode(x=stage("from", alt.X), y=place(100 - 8, alt.Y), text="text:N", fill=alt.value(INK))
+            for text in (beside, ground, inside.mark_text(**words))
+        ),
         note.encode(x=place(0, alt.X), y=place(100 - 43.5, alt.Y), text="text:N"),
     ]
     return framed(alt.layer(*layers, *_legend()), 262)

@@ -20,10 +20,10 @@ def out_of_memory(setting: Setting) -> live.Failure:
         best[",".join(f.name for f in fields(other) if getattr(setting, f.name) != getattr(other, f.name))] = other
     offers = [f"{' with '.join(setting.changes_to(other))} ({gb(need(other))} GB)" for other in best.values()]
     lead = "One change is enough" if fewest == 1 else "No single change is enough; together"
-    over = need(setting) - A100.memory_bytes
+    over = need(setting) - A100.usable_bytes
     return live.Failure(
         "Out of memory",
         f"At batch {setting.batch} the step needs {gb(need(setting))} GB at its fullest.",
-        f"The A100 has {DEVICE}: {gb(over)} GB too much.",
+        f"The A100 can give {DEVICE}: {gb(over)} GB too much.",
         f"{lead}: {', or '.join(offers)}.",
     )

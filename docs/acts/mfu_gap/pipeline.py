@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from itertools import product
 
+import engine
 from engine import GB, Setup, accelerator, model, setup, step_time, training_memory
 from engine.memory import MemoryLedger
 from engine.training import Iteration, StageTimes
@@ -134,9 +135,10 @@ def need(setting: Setting) -> int:
     return ledger(setting).device_total
 
 
+@cache
 def fits(setting: Setting) -> bool:
-    """Whether the step fits the device."""
-    return need(setting) <= A100.memory_bytes
+    """Whether the step's peak is within what the device can give."""
+    return engine.fits(setting.training())
 
 
 def setting_of(state: live.State) -> Setting:
@@ -146,7 +148,8 @@ def setting_of(state: live.State) -> Setting:
 
 
 NAMES = {"data": "Data loading", "transfer": "Memory transfers", "compute": "Compute", "recompute": "Recompute"}
-DEVICE = f"{A100.memory_bytes / GB:.1f} GB"
+DEVICE = f"{A100.usable_bytes / GB:.2f} GB"
+"""What programs get of the card."""
 OPTIMIZED = Setting(True, "mixed", True, BASE_BATCH)
 
 

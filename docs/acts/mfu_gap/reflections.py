@@ -4,24 +4,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import engine
 from plugins import live
 
-from .pipeline import RECOMPUTE, SEGMENTS, SEQUENCE, Setting, ledger, setting_of, stages, throughput
+from .pipeline import RECOMPUTE, SEGMENTS, SEQUENCE, Setting, fits, ledger, setting_of, stages, throughput
 
 
 def best_fix(state: live.State) -> dict[str, live.Value]:
-    """The change after which most tokens pass per second, from the reader's own setting."""
+    """The change after which most tokens pass per second, from the reader's own setting.
+
+    A step that does not fit passes none. There a change helps only if it makes the step fit.
+    """
     setting = setting_of(state)
-    tokens = setting.batch * SEQUENCE
+    small, early = replace(setting, batch=setting.batch // 2), replace(setting, prefetch=True)
     faster_gpu = stages(setting).scaled(compute=0.5).iteration(prefetch=setting.prefetch)
-    half = stages(replace(setting, batch=setting.batch // 2)).iteration(prefetch=setting.prefetch)
+    runs = fits(setting)
     rates = {
-        "gpu": tokens / faster_gpu.total,
-        "sgd": throughput(setting),
-        "prefetch": throughput(replace(setting, prefetch=True)),
-        "batch": tokens / 2 / half.total,
+        "gpu": runs * setting.batch * SEQUENCE / faster_gpu.total,
+        "sgd": engine.fits(replace(setting.training(), optimizer=engine.optimizer("sgd"))) * throughput(setting),
+        "prefetch": fits(early) * throughput(early),
+        "batch": fits(small) * throughput(small),
     }
-    return {"fix": max(rates, key=lambda fix: rates[fix])}
+    best = max(rates, key=lambda fix: rates[fix])
+    # Of two that are equally fast the first is named; where nothing runs, nothing helps.
+    return {"fix": best if rates[best] else "none"}
 
 
 FACTORS = (2, 3, 4, 12)
@@ -49,7 +55,7 @@ def checkpointing_blanks(state: live.State) -> dict[str, live.Value]:
 REFLECTIONS = (
     live.Reflection(
         "bottleneck",
-        "With the levers as they stand, and counting time only, the single change that helps most is to {fix}.",
+        "With the levers as they stand, the single change that brings most tokens per second is to {fix}.",
         (
             live.Blank(
                 "fix",
@@ -58,24 +64,30 @@ REFLECTIONS = (
                     live.Option(
                         "gpu",
                         "buy a GPU with twice the TFLOP/s",
-                        "Twice the arithmetic rate halves the compute segments and nothing else.",
+                        "Twice the arithmetic rate halves the compute segments and nothing else. It frees no memory.",
                     ),
                     live.Option(
                         "sgd",
                         "switch from Adam to SGD",
-                        "SGD frees memory. Nothing in this iteration waits for free memory.",
+                        "SGD frees memory and no time. It helps only a step that does not fit, and only if that is "
+                        "enough.",
                     ),
                     live.Option(
                         "prefetch",
                         "load the next batch during the current step",
-                        "Prefetching hides loading behind the step before it. It pays while loading is visible; once "
-                        "it is on, there is nothing left to hide.",
+                        "Prefetching hides loading behind the step before it. It pays while a step runs and shows its "
+                        "loading; once it is on, there is nothing left to hide.",
                     ),
                     live.Option(
                         "batch",
                         "halve the batch",
                         "Weights and states pass through memory once per step, so a smaller batch pays for them more "
-                        "often.",
+                        "often. It helps where the larger one does not fit.",
+                    ),
+                    live.Option(
+                        "none",
+                        "do more than one of these: no step runs",
+                        "That is so when the step does not fit, and none of the four alone makes it fit.",
                     ),
                 ),
             ),

@@ -84,7 +84,8 @@ def batch_table(setting: Setting) -> live.Table:
             )
         )
     return live.Table(
-        f"Over the batch, other levers as set. ◇ is the source's rule for hardware utilization; the A100 has {DEVICE}.",
+        "Over the batch, other levers as set. ◇ is the source's rule for hardware utilization; the A100 can give "
+        f"{DEVICE}.",
         live.columns("Batch", "Utilization|%", "MFU|%", "Without data|%", "Source ◇|%", "Memory|GB"),
         rows,
     )

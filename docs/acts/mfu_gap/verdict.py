@@ -35,7 +35,6 @@ def reveal(prediction: live.Value, state: live.State) -> live.Verdict:
     said, share = float(prediction), 100 * iteration(START).utilization
     first, second = shares(START), shares(OPTIMIZED)
     busy = percent(second["compute"] + second["recompute"])
-    fed = {batch: percent(without_data(Setting(True, "mixed", False, batch))) for batch, _ in SOURCE_BATCH_RULE}
     running = [setting for setting in SETTINGS if fits(setting)]
     reached = [setting for setting in running if 100 * iteration(setting).utilization >= TARGET]
     fastest, busiest = max(running, key=throughput), max(running, key=lambda one: iteration(one).utilization)
@@ -58,8 +57,8 @@ def reveal(prediction: live.Value, state: live.State) -> live.Verdict:
             f"{percent(second['data'])}/{percent(second['transfer'])}/{busy}. Of those {busy} %, "
             f"{percent(second['recompute'])} are repeated work, which raises the utilization and not the MFU.",
             "The batch moves the gauges because weights and optimizer states pass through memory once per step. Leave "
-            f"loading out, and the same stage times give {fed[16]} % at batch 16, {fed[32]} % at 32 and {fed[256]} % "
-            "at 256. The source's rule (◇) says 60 to 70 % at 16 to 32, and over 90 % at 256.",
+            f"loading out, and the same stage times give {sweep('fp32')} in FP32 and {sweep('mixed')} in mixed "
+            f"precision; {outgrown()} The source's rule (◇) says 60 to 70 % at 16 to 32, and over 90 % at 256.",
             f"The two can disagree. Of the {len(running)} settings here that fit, {len(reached)} reach {TARGET} % "
             f"utilization. The fastest of all reaches {percent(iteration(fastest).utilization)} % and an MFU of "
             f"{percent(mfu(fastest))} %; the busiest reaches {percent(iteration(busiest).utilization)} % and an MFU of "
@@ -72,6 +71,26 @@ def reveal(prediction: live.Value, state: live.State) -> live.Verdict:
         ),
         tables={"walkthrough": walkthrough_table()},
     )
+
+
+def sweep(precision: str) -> str:
+    """The share of compute with loading left out, over the batches of the source's rule."""
+    at = {batch: Setting(True, precision, False, batch) for batch, _ in SOURCE_BATCH_RULE}
+    *smaller, largest = (f"{percent(without_data(one))} % at batch {batch}" for batch, one in at.items())
+    return f"{', '.join(smaller)} and {largest}"
+
+
+def outgrown() -> str:
+    """Which batches of the source's rule fit only with checkpointing."""
+
+    def lost(checkpointing: bool) -> list[str]:
+        settings = {batch: Setting(True, "mixed", checkpointing, batch) for batch, _ in SOURCE_BATCH_RULE}
+        return [str(batch) for batch, one in settings.items() if not fits(one)]
+
+    without, never = lost(False), lost(True)
+    if never:
+        return f"batch {' and '.join(never)} does not fit at all."
+    return f"batch {' and '.join(without)} fits only with checkpointing." if without else "all of them fit."
 
 
 def gap(said: float, share: float) -> str:

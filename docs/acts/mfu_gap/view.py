@@ -116,7 +116,7 @@ def bar(lane: str, parts: dict[str, float]) -> Iterator[live.Row]:
 def legend(setting: Setting, runs: bool) -> Iterator[live.Row]:
     """A line of text per segment, under the bars."""
     if not runs:
-        yield {"row": 0, "part": "failed", "text": f"No step runs: {gb(need(setting))} GB do not fit {DEVICE}."}
+        yield {"row": 0, "part": "failed", "text": f"No step runs: {gb(need(setting))} GB do not fit into {DEVICE}."}
         return
     total = iteration(setting).total
     for row, (part, share) in enumerate(shares(setting).items()):
@@ -154,7 +154,7 @@ def names(setting: Setting) -> Iterator[live.Row]:
 def summary(setting: Setting, runs: bool) -> str:
     """The view in one sentence."""
     if not runs:
-        return f"Out of memory: {gb(need(setting))} GB are needed, the A100 has {DEVICE}. No iteration runs."
+        return f"Out of memory: {gb(need(setting))} GB are needed, the A100 can give {DEVICE}. No iteration runs."
     split = ", ".join(f"{NAMES[part].lower()} {percent(share)} %" for part, share in shares(setting).items() if share)
     return (
         f"One iteration at batch {setting.batch}: {split}. "

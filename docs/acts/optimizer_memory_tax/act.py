@@ -5,20 +5,19 @@ What it draws is in charts.py.
 
 from __future__ import annotations
 
-from engine import GB
 from plugins import live
 
 from .question import QUESTION
 from .reflection import REFLECTION
-from .settings import BATCHES, DEVICES, GPT2_XL, OPTIMIZERS, setting_of
+from .settings import BATCHES, DEVICES, GPT2_XL, OPTIMIZERS, gb, setting_of
 from .verdict import reveal
 from .view import compute
 
 
 def as_sold(context: str) -> str:
     """The device by its full name, and why the line in the chart does not stand at the number in that name."""
-    device, reported = DEVICES[context], f"{DEVICES[context].memory_bytes / GB:.1f} GB"
-    return f"{device.title}, sold as {device.nominal_gb:g} GB, which its driver reports as {reported}"
+    device = DEVICES[context]
+    return f"{device.title}, sold as {device.nominal_gb:g} GB, of which your programs get {gb(device.usable_bytes)} GB"
 
 
 TOGGLES = {

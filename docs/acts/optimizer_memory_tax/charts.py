@@ -25,7 +25,7 @@ SIZE = 13
 
 
 def ledger() -> alt.TopLevelMixin:
-    """The stack in GB with its labels, the device line, and the reader's prediction as a hatched outline."""
+    """The stack in GB with its labels, the peak, the device line, and the reader's prediction as a hatched outline."""
     axis = alt.AxisConfig(
         labelFontSize=SIZE,
         titleFontSize=SIZE,
@@ -64,11 +64,7 @@ def _frame() -> alt.Chart:
 
 # --8<-- [start:stack]
 def _stack() -> alt.Chart:
-    fill = alt.condition(
-        "datum.over",
-        alt.value("var(--il-limit)"),
-        alt.Color("part:N", scale=alt.Scale(domain=list(COLORS), range=list(COLORS.values())), legend=None),
-    )
+    fill = alt.Color("part:N", scale=alt.Scale(domain=list(COLORS), range=list(COLORS.values())), legend=None)
     bars: alt.Chart = _rows("bars").mark_rect(stroke="var(--il-surface)", strokeWidth=1.5)
     stack: alt.Chart = bars.encode(x=_x(STACK[0]), x2=alt.X2Datum(STACK[1]), y=_y("from"), y2="to", color=fill)
     return stack
@@ -88,7 +84,7 @@ def _labels() -> tuple[alt.Chart, ...]:
     text = (
         _rows("labels")
         .mark_text(align="left", fontSize=SIZE)
-        .encode(x=_x(LABELS), y=_y("gb"), text="text:N", fill=alt.condition("datum.part == 'limit'", red, ink))
+        .encode(x=_x(LABELS), y=_y("gb"), text="text:N", fill=alt.condition("datum.red", red, ink))
     )
     total = (
         _rows("total")
@@ -99,10 +95,20 @@ def _labels() -> tuple[alt.Chart, ...]:
 
 
 def _limit() -> tuple[alt.Chart, ...]:
-    """The device's memory: everything above this line does not fit. A pale edge keeps it visible on a red stack."""
-    edge = _rows("limit").mark_rule(stroke="var(--il-surface)", strokeWidth=5)
+    """What the device can give, across the whole picture, and what the step needs at its peak: a thick mark.
+
+    The line's gaps are pale, so that it shows on every color. A pale edge beside it would hide small differences.
+    """
+    gaps = _rows("limit").mark_rule(stroke="var(--il-surface)", strokeWidth=2)
     line = _rows("limit").mark_rule(stroke="var(--il-limit)", strokeWidth=2, strokeDash=[7, 4])
-    return tuple(rule.encode(x=_x(0), x2=alt.X2Datum(STACK[1] + 1), y=_y("gb")) for rule in (edge, line))
+    over = alt.condition("datum.over", alt.value("var(--il-limit)"), alt.value("var(--il-fg)"))
+    peak = (
+        _rows("peak")
+        .mark_rule(strokeWidth=4)
+        .encode(x=_x(STACK[0] - 3), x2=alt.X2Datum(STACK[1] + 3), y=_y("gb"), stroke=over)
+    )
+    rules = tuple(rule.encode(x=_x(0), x2=alt.X2Datum(STACK[1] + 1), y=_y("gb")) for rule in (gaps, line))
+    return (*rules, peak)
 
 
 def _prediction() -> tuple[alt.Chart, ...]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from engine import GB
 from plugins import live
 
-from .settings import DEVICE_NAMES, DEVICES, OPTIMIZERS, SETTINGS, Setting, gb, ledger, needed
+from .settings import DEVICE_NAMES, DEVICES, OPTIMIZERS, SETTINGS, Setting, fits, gb, ledger, needed
 
 
 def out_of_memory(setting: Setting, context: str) -> live.Failure:
@@ -16,13 +15,13 @@ def out_of_memory(setting: Setting, context: str) -> live.Failure:
         what=culprit(setting, context),
         excess=f"At its peak the step needs {gb(need)} GB and the {name} can give {gb(room)} GB: "
         f"{gb(need - room)} GB too much.",
-        remedy=remedy(setting, room),
+        remedy=remedy(setting, context),
     )
 
 
 def culprit(setting: Setting, context: str) -> str:
     """Names every component that exceeds the device on its own. All vectors of an optimizer are one component."""
-    account, capacity = ledger(setting), DEVICES[context].memory_bytes
+    account, capacity = ledger(setting), DEVICES[context].usable_bytes
     sizes = {
         f"the state of {OPTIMIZERS[setting.optimizer]}": account.component("optimizer"),
         "the activations": account.saved_bytes,
@@ -31,7 +30,7 @@ def culprit(setting: Setting, context: str) -> str:
         "the master copy": account.component("master"),
     }
     alone = [f"{name} ({gb(size)} GB)" for name, size in sizes.items() if size > capacity]
-    limit = f"the {capacity / GB:.1f} GB of the {DEVICE_NAMES[context]}"
+    limit = f"the {gb(capacity)} GB of the {DEVICE_NAMES[context]}"
     if not alone:
         return f"No component alone exceeds {limit}; their sum does."
     if len(alone) > 1:
@@ -40,9 +39,9 @@ def culprit(setting: Setting, context: str) -> str:
 
 
 # --8<-- [start:remedy]
-def remedy(setting: Setting, room: int) -> str:
+def remedy(setting: Setting, context: str) -> str:
     """The fewest changes that make it fit, found by asking the engine about every setting the controls offer."""
-    fitting = sorted((other for other in SETTINGS if needed(other) <= room), key=needed)
+    fitting = sorted((other for other in SETTINGS if fits(other, context)), key=needed)
     fewest = min(len(setting.changes_to(other)) for other in fitting)
     nearest = [other for other in fitting if len(setting.changes_to(other)) == fewest]
     if fewest > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from plugins import live
 
-from .settings import Setting, ledger, setting_of
+from .settings import Setting, ledger, needed, setting_of
 
 SAVINGS = {"little": 0.20, "part": 0.40, "nearly": 0.50, "more": 1.01}
 """Upper ends of the ranges that the first blank offers."""
@@ -15,8 +15,9 @@ SHRINKS = {(False, True): "activations", (True, False): "static", (True, True): 
 def correct_blanks(state: live.State) -> dict[str, live.Value]:
     """The right blanks: the engine's comparison of FP32 and mixed precision for the optimizer and batch set."""
     setting = setting_of(state)
-    single, mixed = (ledger(Setting(setting.optimizer, mode, setting.batch)) for mode in ("fp32", "mixed"))
-    saved = 1 - mixed.total_bytes / single.total_bytes
+    pair = [Setting(setting.optimizer, mode, setting.batch) for mode in ("fp32", "mixed")]
+    single, mixed = map(ledger, pair)
+    saved = 1 - needed(pair[1]) / needed(pair[0])
     return {
         "saving": next(name for name, end in SAVINGS.items() if saved < end),
         "reason": SHRINKS[mixed.static_bytes < single.static_bytes, mixed.saved_bytes < single.saved_bytes],
@@ -27,7 +28,7 @@ SAVING_OPTIONS = (
     live.Option("little", "less than 20 %", "That is what you see while static memory dominates the total."),
     live.Option("part", "20 to 40 %", "That is what you see while activations and static memory are of one order."),
     live.Option("nearly", "40 to 50 %", "That is what you see once a large batch lets activations dominate."),
-    live.Option("more", "half or more", "The total cannot halve: its static part has the same size in both."),
+    live.Option("more", "half or more", "It cannot halve: the static part has the same size in both."),
 )
 REASON_OPTIONS = (
     live.Option(
@@ -51,7 +52,7 @@ REASON_OPTIONS = (
 REFLECTION = live.Reflection(
     name="mixed-precision",
     text="With the optimizer and the batch you have set, going from FP32 to mixed precision saves {saving} of the "
-    "total memory, because {reason}.",
+    "memory needed, because {reason}.",
     blanks=(live.Blank("saving", "How much", SAVING_OPTIONS), live.Blank("reason", "Why", REASON_OPTIONS)),
     correct=correct_blanks,
 )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 
+import engine
 from engine import GB, Setup, accelerator, model, setup, training_memory
 from engine.memory import MemoryLedger
 from plugins import live
@@ -34,8 +35,15 @@ class Setting:
 
     @property
     def training(self) -> Setup:
-        """The same for the engine: flash attention, sequences of the model's full length, no dropout."""
-        return setup(GPT2_XL, batch=self.batch, precision=self.precision, optimizer=self.optimizer)
+        """The same for the engine: flash attention, full sequences, no dropout, PyTorch's fused update."""
+        return setup(
+            GPT2_XL,
+            DEVICES["node"],
+            self.batch,
+            precision=self.precision,
+            optimizer=self.optimizer,
+            update="fused",
+        )
 
     @property
     def words(self) -> str:
@@ -77,13 +85,19 @@ def total(setting: Setting) -> int:
     return ledger(setting).total_bytes
 
 
-@cache
 def needed(setting: Setting) -> int:
     """Bytes a device must have: the step's peak with the driver's context.
 
-    Less than the total where gradients arrive while activations leave, more where the update needs temporary tensors.
+    Less than the total where gradients arrive while activations leave, more where the backward pass needs temporary
+    tensors.
     """
     return ledger(setting).device_total
+
+
+@cache
+def fits(setting: Setting, context: str) -> bool:
+    """Whether the step's peak is within what the context's device can give."""
+    return engine.fits(replace(setting.training, chip=DEVICES[context]))
 
 
 def parts(setting: Setting) -> tuple[Part, ...]:
@@ -103,7 +117,7 @@ def parts(setting: Setting) -> tuple[Part, ...]:
 
 def adam_tax() -> int:
     """Bytes that training GPT-2 XL in FP32 needs more with Adam than with SGD: the answer to the question."""
-    return total(Setting("adam", "fp32", 1)) - total(Setting("sgd", "fp32", 1))
+    return needed(Setting("adam", "fp32", 1)) - needed(Setting("sgd", "fp32", 1))
 
 
 def setting_of(state: live.State) -> Setting:

@@ -34,8 +34,8 @@ def reveal(prediction: live.Value, state: live.State) -> live.Verdict:
             "What the memory buys, by the source's figures (◇, not measured here): GPT-2 converges in about "
             f"{convergence('adam').text} steps with Adam and {convergence('sgd').text} with SGD. "
             f"The price is {gb(tax)} GB over SGD, {gb(adam.static_bytes - momentum.static_bytes)} GB over Momentum, "
-            f"and {tax / device.memory_bytes:.0%} of an {DEVICE_NAMES[state.context]}. Whether a third of the steps is "
-            "worth that is an engineering decision, not a preference.",
+            f"and {tax / device.usable_bytes:.0%} of what an {DEVICE_NAMES[state.context]} can give. Whether a third "
+            "of the steps is worth that is an engineering decision, not a preference.",
         ),
         tables={"optimizers": optimizer_table()},
     )
@@ -50,7 +50,7 @@ def gap(predicted: float, tax: int) -> str:
         return f"{said}. Adam adds {gb(tax)} GB, and all of it is missing from your estimate."
     if predicted < exact:
         return f"{said}. Adam adds {gb(tax)} GB: {exact / predicted:.1f} times that, {exact - predicted:.2f} GB more."
-    return f"{said}. Adam adds {gb(tax)} GB: {predicted / exact:.1f} times less, {predicted - exact:.2f} GB fewer."
+    return f"{said}, {predicted / exact:.1f} times what it is. Adam adds {gb(tax)} GB: {predicted - exact:.2f} GB less."
 
 
 def times(size: int, unit: int) -> str:

@@ -8,7 +8,7 @@ from engine import GB
 from plugins import live
 
 from .failure import out_of_memory
-from .settings import DEVICE_NAMES, DEVICES, GPT2_XL, Part, Setting, gb, needed, parts, setting_of, total
+from .settings import DEVICE_NAMES, DEVICES, GPT2_XL, Part, Setting, fits, gb, needed, parts, setting_of, total
 
 AXIS_TOPS = (40, 100, 200, 400, 500)
 """Where the axis may end, in GB: a few fixed heights, so that the scene stays put while the controls move."""
@@ -20,29 +20,33 @@ LABEL_GAP = 0.066
 # --8<-- [start:compute]
 def compute(state: live.State) -> live.View:
     """What the instruments show in a state."""
-    setting, capacity = setting_of(state), DEVICES[state.context].memory_bytes
+    setting, capacity = setting_of(state), DEVICES[state.context].usable_bytes
     everything = parts(setting)
     shown = tuple(part for part in everything if state.controls[part.component])
-    over = needed(setting) > DEVICES[state.context].usable_bytes
+    over = not fits(setting, state.context)
     size = sum(part.size for part in shown)
     outline = prediction_outline(state, shown)
-    highest = max([size / GB, *(float(row["to"] or 0) for row in outline)])
+    highest = max([size / GB, needed(setting) / GB, *(float(row["to"] or 0) for row in outline)])
     top = next(top for top in AXIS_TOPS if top >= CALM_TOP[state.context] and top >= 1.08 * highest)
-    limit = f"{DEVICE_NAMES[state.context]}: {capacity / GB:.1f} GB", capacity / GB
+    lines = {
+        "limit": (f"{DEVICE_NAMES[state.context]} can give {gb(capacity)} GB", capacity / GB),
+        "peak": (f"Needed {gb(needed(setting))} GB", needed(setting) / GB),
+    }
     return live.View(
         data={
-            "bars": tuple(bars(shown, over)),
-            "labels": tuple(labels(shown, limit, top)),
+            "bars": tuple(bars(shown)),
+            "labels": tuple(labels(shown, lines, over, top)),
             "limit": ({"gb": capacity / GB},),
+            "peak": ({"gb": needed(setting) / GB, "over": over},),
             "frame": ({"gb": 0}, {"gb": top}),
             "total": ({"gb": size / GB, "text": f"{gb(size)} GB"},),
             "prediction": outline,
         },
-        headline=headline(everything, shown, fits_above_the_line=not over and total(setting) > capacity),
+        headline=live.Figure("Needed at the peak of a step", gb(needed(setting)), "GB"),
         summary=f"GPT-2 XL with {setting.words}: "
         + ", ".join(f"{part.label} {gb(part.size)} GB" for part in everything)
-        + f". Together {gb(total(setting))} GB. At its peak the step needs {gb(needed(setting))} GB of the "
-        f"{capacity / GB:.1f} GB on the {DEVICE_NAMES[state.context]}.",
+        + f". Together {gb(total(setting))} GB, though not all at once: at its peak the step needs "
+        f"{gb(needed(setting))} GB. The {DEVICE_NAMES[state.context]} can give {gb(capacity)} GB.",
         tables={"ledger": ledger_table(setting, everything, shown)},
         failure=out_of_memory(setting, state.context) if over else None,
     )
@@ -51,25 +55,35 @@ def compute(state: live.State) -> live.View:
 # --8<-- [end:compute]
 
 
-def bars(shown: Sequence[Part], over: bool) -> Iterator[live.Row]:
+def bars(shown: Sequence[Part]) -> Iterator[live.Row]:
     """One row per segment, stacked in GB."""
     base = 0.0
     for part in shown:
-        yield {"part": part.key, "from": base, "to": base + part.size / GB, "over": over}
+        yield {"part": part.key, "from": base, "to": base + part.size / GB}
         base += part.size / GB
 
 
-def labels(shown: Sequence[Part], limit: tuple[str, float], top: float) -> Iterator[live.Row]:
-    """A label beside each segment and the device line, pushed up where two would overlap. Positions are in GB."""
-    base = floor = 0.0
-    wanted = [("limit", *limit)]
+def labels(shown: Sequence[Part], lines: dict[str, tuple[str, float]], over: bool, top: float) -> Iterator[live.Row]:
+    """A label beside each segment, the peak and the device line, moved where two would overlap. Positions are in GB."""
+    base = 0.0
+    wanted = [(key, *line) for key, line in lines.items()]
     for part in shown:
         wanted.append((part.key, f"{part.label} {gb(part.size)} GB", base + part.size / GB / 2))
         base += part.size / GB
-    for key, text, middle in sorted(wanted, key=lambda item: item[2]):
-        at = max(middle, floor)
-        yield {"part": key, "text": text, "middle": middle, "gb": at}
-        floor = at + LABEL_GAP * top
+    wanted.sort(key=lambda item: item[2])
+    floor = 0.0
+    places = []
+    for _, _, middle in wanted:
+        places.append(max(middle, floor))
+        floor = places[-1] + LABEL_GAP * top
+    # Those that were pushed out at the top move down again, one after the other.
+    ceiling = top
+    for index in reversed(range(len(places))):
+        places[index] = min(places[index], ceiling)
+        ceiling = places[index] - LABEL_GAP * top
+    for (key, text, middle), at in zip(wanted, places, strict=True):
+        red = key == "limit" or (key == "peak" and over)
+        yield {"part": key, "text": text, "middle": middle, "gb": at, "red": red}
 
 
 def prediction_outline(state: live.State, shown: Sequence[Part]) -> tuple[live.Row, ...]:
@@ -79,17 +93,6 @@ def prediction_outline(state: live.State, shown: Sequence[Part]) -> tuple[live.R
     base = sum(part.size for part in shown if part.component != "optimizer_state") / GB
     predicted = float(state.prediction)
     return ({"from": base, "to": base + predicted, "text": f"you: +{predicted:g} GB"},)
-
-
-def headline(everything: Sequence[Part], shown: Sequence[Part], *, fits_above_the_line: bool) -> live.Figure:
-    """The sum of everything. Hiding a component frees no memory: the label says how much of the sum the chart shows."""
-    complete = gb(sum(part.size for part in everything))
-    if len(shown) < len(everything):
-        drawn = gb(sum(part.size for part in shown))
-        return live.Figure(f"Memory for training; {drawn} GB of it in the chart", complete, "GB")
-    if fits_above_the_line:
-        return live.Figure("Above the line, and yet it fits: not all of it is alive at once", complete, "GB")
-    return live.Figure("Memory for training", complete, "GB")
 
 
 def ledger_table(setting: Setting, everything: Sequence[Part], shown: Sequence[Part]) -> live.Table:
@@ -113,7 +116,7 @@ def ledger_table(setting: Setting, everything: Sequence[Part], shown: Sequence[P
         ),
         [
             *rows,
-            {"component": "Total", "size": gb(total(setting)), "each": "–", "shown": ""},
+            {"component": "All, each at its fullest", "size": gb(total(setting)), "each": "–", "shown": ""},
             {"component": "Needed at the peak", "size": gb(needed(setting)), "each": "–", "shown": ""},
         ],
     )

@@ -7,7 +7,8 @@ from plugins import live
 from .configurations import configurations
 from .counts import kept
 
-SHARES = (15, 35, 60, 85)
+SHARES = {"little": 50, "half": 65, "most": 80, "nearly": 100}
+"""Upper ends, in percent, of the ranges that the second blank offers."""
 
 
 def missed(state: live.State) -> dict[str, live.Value]:
@@ -17,14 +18,14 @@ def missed(state: live.State) -> dict[str, live.Value]:
     share = 100 * sum(forgotten.values()) / sum(sizes.values())
     return {
         "kind": max(forgotten, key=lambda name: forgotten[name]),
-        "share": min(SHARES, key=lambda value: abs(value - share)),
+        "share": next(name for name, end in SHARES.items() if share <= end),
         "why": "backward",
     }
 
 
 REFLECTION = live.Reflection(
     "missed",
-    "In your configuration the largest kind of tensor that the textbook forgets is {kind}. All it forgets makes about "
+    "In your configuration the largest kind of tensor that the textbook forgets is {kind}. All it forgets makes "
     "{share} of what is kept, because {why}.",
     (
         live.Blank(
@@ -43,7 +44,20 @@ REFLECTION = live.Reflection(
         live.Blank(
             "share",
             "How much",
-            tuple(live.Option(value, f"{value} %", "Add up the bars that are not in its count.") for value in SHARES),
+            (
+                live.Option("little", "less than 50 %", "Then the textbook would count more than it forgets."),
+                live.Option(
+                    "half", "50 to 65 %", "So it is where the loss keeps little: residuals, inputs of products, GELU."
+                ),
+                live.Option(
+                    "most",
+                    "65 to 80 %",
+                    "That takes a loss that keeps much: few layers, and many words to choose from.",
+                ),
+                live.Option(
+                    "nearly", "more than 80 %", "That takes scores that are stored, one for each pair of tokens."
+                ),
+            ),
         ),
         live.Blank(
             "why",

@@ -25,8 +25,7 @@ def reveal(prediction: live.Value, state: live.State) -> live.Verdict:
         for one in records
     ]
     evidence = (
-        f"{len(checked)} records in this repository let us check the engine: the machine held between "
-        f"{min(checked):.3f} and {max(checked):.3f} times what the engine says."
+        f"{len(checked)} records in this repository let us check the engine: the machine held {held(checked)}."
         if checked
         else f"The engine's count is not measured yet. {COMMAND} measures it on a GPU, and this page will show it."
     )
@@ -48,12 +47,22 @@ def reveal(prediction: live.Value, state: live.State) -> live.Verdict:
     )
 
 
+def held(ratios: list[float]) -> str:
+    """What machines held over what the engine says: a range, or that there is no difference to be seen."""
+    low, high = f"{min(ratios):.3f}", f"{max(ratios):.3f}"
+    if low != high:
+        return f"between {low} and {high} times what the engine says"
+    return "what the engine says, to a tenth of a percent" if low == "1.000" else f"{low} times what the engine says"
+
+
 def gap(said: float, answer: float) -> str:
     """The distance between prediction and answer, as a factor."""
-    start, truth = f"You said {said:g} times", f"PyTorch keeps {answer:.2f} times what the textbook counts"
+    start, truth = f"You said {said:g} ×", f"PyTorch keeps {answer:.2f} times what the textbook counts"
     if said and max(said / answer, answer / said) <= TOLERANCE:
         return f"{start}, and that is close: {truth}."
     if not said:
         return f"{start}. In fact {truth}."
     factor = max(said / answer, answer / said)
-    return f"{start}. In fact {truth}: {factor:.1f} times {'more' if said < answer else 'less'} than you thought."
+    if said < answer:
+        return f"{start}. In fact {truth}, and that is {factor:.1f} times what you said."
+    return f"{start}. In fact {truth}: what you said is {factor:.1f} times that."

@@ -41,7 +41,7 @@ def compute(state: live.State) -> live.View:
         },
         headline=live.Figure("The engine's count over the textbook's", f"{exact / book:.2f}", "times"),
         summary=f"{configuration.label}: the textbook counts {size(book)} of activations, the engine {size(exact)}. "
-        f"{measured_line(values, book).capitalize()}.",
+        f"{sentence(measured_line(values, book))}.",
         tables={"count": count_table(configuration, values), "tensors": tensors_table(configuration)},
     )
 
@@ -65,7 +65,7 @@ def covered(configuration: Configuration, prediction: float | None) -> live.View
         (live.Column("a", "Tensors"), live.Column("b", "Kept", numeric=True)),
         [{"a": title, "b": "?"} for title in GROUPS.values()],
     )
-    yours = "" if prediction is None else f" Your {prediction:g} times make it {size(said)}."
+    yours = "" if prediction is None else f" Your {prediction:g} × makes it {size(said)}."
     return live.View(
         data={
             "book": ({"from": 0, "to": 100 * book / width},),
@@ -109,6 +109,11 @@ def measured_line(values: list[tuple[live.MeasuredRecord, float]], book: float) 
     record, value = values[0]
     more = f" and {len(values) - 1} more" if len(values) > 1 else ""
     return f"measured ● {size(value)}, {value / book:.2f} times ({record.title}{more})"
+
+
+def sentence(text: str) -> str:
+    """The words with a capital at their beginning; names inside keep theirs."""
+    return text[:1].upper() + text[1:]
 
 
 def kinds(configuration: Configuration) -> Iterator[live.Row]:

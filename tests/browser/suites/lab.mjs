@@ -124,7 +124,7 @@ export function labTests({ everywhere, once }) {
     await move(browser, choice("precision", "FP16"));
     assert.match(await browser.text(failure), /It fits, and it does not train/);
     await reveal(browser);
-    assert.match(await browser.text(verdict), /You said 6 GB.*times more, [\d.]+ GB off/);
+    assert.match(await browser.text(verdict), /You said 6 GB.*times what you said, [\d.]+ GB more/);
 
     await browser.waitFor(lever("Update during backward"));
     await move(browser, choice("precision", "FP32"));
@@ -159,9 +159,9 @@ export function labTests({ everywhere, once }) {
       await redrawn(browser, () => browser.press("ArrowDown"));
       assert.match(await browser.text(headline), /[\d.]+ times/);
     }
-    const [, answer, factor] = /keeps ([\d.]+) times what.*: ([\d.]+) times more/.exec(await browser.text(verdict)) ?? [];
+    const [, answer, factor] = /keeps ([\d.]+) times what.*that is ([\d.]+) times what you said/.exec(await browser.text(verdict)) ?? [];
     assert.equal(Number(factor), Math.round((10 * Number(answer)) / 1.2) / 10);
-    await answerAll(browser, "missed", { "The kind": "attention's scores", "How much": "15 %", Why: "leaks" });
+    await answerAll(browser, "missed", { "The kind": "attention's scores", "How much": "less than 50 %", Why: "leaks" });
     assert.match(await said(browser, "missed"), /Not so\. A fused kernel.*Not so\..*Not so\. Nothing leaks/);
     assert.equal(await stepsDone(browser), "Predict Explore Reveal Reflect");
     startWasEnough(all.server);
