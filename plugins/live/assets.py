@@ -1,29 +1,39 @@
-"""The site files that make the page live, all under `assets/live/` and all relative to each other."""
+"""The site files that make the page live, all under `assets/live/` and all relative to each other.
+
+Every name holds a hash of the content, so that files of two releases never meet under one name: a page names its entry
+and its style sheet, and the entry names everything else.
+"""
 
 from __future__ import annotations
 
 import importlib.metadata
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import vl_convert
 from mkdocs.exceptions import PluginError
 
 from plugins.live.bake import VEGA_LITE
-from plugins.live.bundle import build_wheels, lock, pyodide_version
+from plugins.live.bundle import VERSION, build_wheels, lock, pyodide_version
 from plugins.live.packages import Package, elsewhere
+from plugins.live.runner import json_text
 from plugins.shared.cache import cached_file, digest
 from plugins.shared.child import ROOT
 
 BASE = "assets/live"
-MANIFEST = f"{BASE}/runtime.json"
-"""What the browser's Python is made of: it changes whenever the engine or the live runtime does."""
+ENTRY, STYLE = "live.js", "live.css"
+"""What a page names, as the bundler calls them."""
+RELEASE = "__IRON_LAW_RELEASE__"
+"""The name in the entry's text in whose place the release is written: `Release` in protocol.ts."""
+PATIENCE_S = 20
+"""Seconds of silence after which a download or a start is given up."""
 DIST = Path(__file__).parent / "web" / "dist"
 VEGA_ENTRY = Path(__file__).parent / "web" / "vega-entry.js"
 PYODIDE = ROOT / "node_modules" / "pyodide"
-CORE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
+WASM = "pyodide.asm.wasm"
+CORE = ("pyodide.mjs", "pyodide.asm.mjs", WASM)
 """The files of Pyodide's npm package that a start needs, besides Python's standard library."""
 LIBRARY = Path(__file__).parent / "library" / "dist"
 START, REST = "python_start.zip", "python_rest.zip"
@@ -38,10 +48,26 @@ class Asset:
     content: bytes | Path
 
 
-def collect(
-    cache_dir: Path, dist: Path, pyodide: Path, library: Path, packages: Sequence[Package] = ()
-) -> Iterator[Asset]:
-    """Every asset that does not depend on the pages.
+@dataclass(frozen=True)
+class Release:
+    """The site's programs, all that does not depend on the pages.
+
+    version: what readers and exports call it.
+    build: differs whenever a program does.
+    python: differs whenever what the browser's Python is made of does.
+    entry, style: site files that every page names.
+    """
+
+    version: str
+    build: str
+    python: str
+    entry: str
+    style: str
+    assets: tuple[Asset, ...]
+
+
+def collect(cache_dir: Path, dist: Path, pyodide: Path, library: Path, packages: Sequence[Package] = ()) -> Release:
+    """Gather the release.
 
     Args:
         cache_dir: where the chart runtime is kept once it is bundled.
@@ -53,36 +79,54 @@ def collect(
     Raises:
         PluginError: the browser code or Pyodide is missing.
     """
-    _require(dist / "live.js", "the browser code is not built")
+    _require(dist / ENTRY, "the browser code is not built")
     for name in CORE:
         _require(pyodide / name, "Pyodide is not installed")
     for name in (START, REST):
         _require(library / name, "Python's standard library is not split")
-    for path in sorted(dist.rglob("*")):
-        if path.is_file():
-            yield Asset(f"{BASE}/{path.relative_to(dist).as_posix()}", path)
-    yield Asset(f"{BASE}/vega.js", _chart_runtime(cache_dir))
-    yield from _python(pyodide, library, packages)
+    chunks = [path for path in sorted(dist.glob("*.js")) if path.name != ENTRY]
+    vega = _chart_runtime(cache_dir)
+    vega_uri = f"vega-{digest(vega)[:12]}.js"
+    runtime, python = _python(pyodide, library, packages)
+    style = (dist / STYLE).read_bytes()
+    style_uri = f"live-{digest(style)[:12]}.css"
+    entry = (dist / ENTRY).read_text(encoding="utf-8")
+    if entry.count(RELEASE) != 1:
+        raise PluginError(f"{dist / ENTRY} does not name {RELEASE} once: run `npm run build`")
+    parts = json_text([runtime, vega_uri, style_uri, entry, [chunk.name for chunk in chunks]])
+    build = digest(parts)[:8]
+    said = {"version": VERSION, "build": build, "patience": PATIENCE_S, "vega": vega_uri, "runtime": runtime}
+    entry = entry.replace(RELEASE, json_text(said))
+    entry_uri = f"live-{digest(entry)[:12]}.js"
+    return Release(
+        VERSION,
+        build,
+        digest(json_text(runtime))[:12],
+        f"{BASE}/{entry_uri}",
+        f"{BASE}/{style_uri}",
+        (
+            *(Asset(f"{BASE}/{chunk.name}", chunk) for chunk in chunks),
+            Asset(f"{BASE}/{vega_uri}", vega),
+            Asset(f"{BASE}/{style_uri}", style),
+            Asset(f"{BASE}/{entry_uri}", entry.encode()),
+            *(Asset(f"{BASE}/{asset.uri}", asset.content) for asset in python),
+        ),
+    )
 
 
-def _python(pyodide: Path, library: Path, packages: Sequence[Package]) -> Iterator[Asset]:
-    """Pyodide's core, the standard library, our wheels, the lock file and the manifest that leads to them."""
+def _python(pyodide: Path, library: Path, packages: Sequence[Package]) -> tuple[dict[str, Any], list[Asset]]:
+    """The manifest of Pyodide's core, the standard library, our wheels and the lock file, and these files."""
     core = f"pyodide/{pyodide_version(pyodide)}"
-    for name in CORE:
-        yield Asset(f"{BASE}/{core}/{name}", pyodide / name)
+    files = [Asset(f"{core}/{name}", pyodide / name) for name in CORE]
     archives = {name: (library / name).read_bytes() for name in (START, REST)}
     archive_uris = {name: f"library/{digest(archive)[:16]}/{name}" for name, archive in archives.items()}
-    for name, archive in archives.items():
-        yield Asset(f"{BASE}/{archive_uris[name]}", archive)
+    files += [Asset(archive_uris[name], archive) for name, archive in archives.items()]
     wheels = build_wheels()
-    for wheel in wheels:
-        yield Asset(f"{BASE}/wheels/{wheel.path}", wheel.data)
-    for package in packages:
-        if package.wheel:
-            yield Asset(f"{BASE}/wheels/{package.path}", package.wheel)
+    files += [Asset(f"wheels/{wheel.path}", wheel.data) for wheel in wheels]
+    files += [Asset(f"wheels/{package.path}", package.wheel) for package in packages if package.wheel]
     lock_file = lock(wheels, pyodide, packages)
     lock_uri = f"wheels/pyodide-lock-{digest(lock_file)[:16]}.json"
-    yield Asset(f"{BASE}/{lock_uri}", lock_file)
+    files.append(Asset(lock_uri, lock_file))
     sizes = {name: (pyodide / name).stat().st_size for name in CORE}
     sizes[START] = len(archives[START])
     sizes[lock_uri.rpartition("/")[2]] = len(lock_file)
@@ -94,10 +138,17 @@ def _python(pyodide: Path, library: Path, packages: Sequence[Package]) -> Iterat
         "lockFileURL": lock_uri,
         "library": {"start": archive_uris[START], "rest": archive_uris[REST]},
         "packages": [wheel.name for wheel in wheels],
+        # The largest first: it is compiled while the others arrive.
+        "first": [
+            f"{core}/{WASM}",
+            archive_uris[START],
+            lock_uri,
+            *(f"wheels/{wheel.path}" for wheel in wheels),
+        ],
         "sizes": sizes,
         "elsewhere": elsewhere(packages),
     }
-    yield Asset(MANIFEST, json.dumps(manifest, indent=1, sort_keys=True).encode())
+    return manifest, files
 
 
 def _chart_runtime(cache_dir: Path) -> bytes:

@@ -14,7 +14,7 @@ from mkdocs.structure.pages import Page
 from mkdocs.utils import get_relative_url
 
 from plugins.live import packages, render
-from plugins.live.assets import BASE, DIST, LIBRARY, MANIFEST, PYODIDE, Asset, collect
+from plugins.live.assets import BASE, DIST, LIBRARY, PYODIDE, Asset, Release, collect
 from plugins.live.bundle import LOCK_FILE, distribution_url
 from plugins.live.config import LiveConfig
 from plugins.live.evidence import Evidence
@@ -46,6 +46,7 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         """Start afresh for this build and add the Markdown extension, the script, the style and what to watch."""
         if not self.config.enabled:
             return None
+        self._release: Release
         self._root = Path(config.config_file_path).parent if config.config_file_path else Path.cwd()
         self._cache_dir = self._root / self.config.cache_dir
         acts = Path(config.docs_dir) / self.config.acts_dir
@@ -63,10 +64,13 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         self._rendered: list[Page] = []
         extensions: list[Any] = config.markdown_extensions
         extensions.append(LiveExtension(self))
-        script = ExtraScriptValue(f"{BASE}/live.js")
+        self._release = collect(self._cache_dir, DIST, PYODIDE, LIBRARY, self._packages())
+        script = ExtraScriptValue(self._release.entry)
         script.type = "module"
         config.extra_javascript.append(script)
-        config.extra_css.append(f"{BASE}/live.css")
+        config.extra_css.append(self._release.style)
+        # The footer names the release: the page's programs compare it with their own.
+        config.extra["release"] = {"version": self._release.version, "build": self._release.build}
         config.watch.extend(str(path) for path in (ROOT / "engine", LIVE, records) if path.exists())
         return config
 
@@ -77,10 +81,8 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         for file in list(files):
             if file.src_uri.startswith(f"{self.config.acts_dir}/"):
                 files.remove(file)
-        for asset in collect(self._cache_dir, DIST, PYODIDE, LIBRARY, self._packages()):
+        for asset in self._release.assets:
             files.append(_file(asset, config))
-            if asset.uri == MANIFEST and isinstance(asset.content, bytes):
-                self._python = digest(asset.content)[:12]
         return files
 
     @event_priority(100)
@@ -106,14 +108,20 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         for page in self._rendered:
             for name in self._shown[page.file.src_uri]:
                 page.content = (page.content or "").replace(render.home_of(name), homes[name])
-        # The navigation shows how far the reader is with these: live.js looks the pages up here.
+        # The navigation shows how far the reader is with these: the page's programs look the pages up here.
         questions: dict[str, list[str]] = {}
         for name, shown in places.items():
             if self._shown[shown[0].src_uri][name]:
                 questions.setdefault(homes[name], []).append(name)
         listed = Asset(f"{BASE}/questions.json", json_text(questions).encode())
-        for asset in (*self._published.values(), listed):
+        for asset in (*self._published.values(), listed, self._contents()):
             files.append(_file(asset, config))
+
+    def _contents(self) -> Asset:
+        """What this release consists of: a later deploy keeps these files for the pages that are still open."""
+        of = [asset.uri for asset in (*self._release.assets, *self._published.values())]
+        contents = {"version": self._release.version, "build": self._release.build, "files": sorted(of)}
+        return Asset(f"{BASE}/release.json", json_text(contents).encode())
 
     def on_build_error(self, *, error: Exception) -> None:
         """Leave no process behind, also when another plugin failed before ours was set up."""
@@ -169,7 +177,7 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         }
         first = "first act" not in self._names
         self._names.add("first act")
-        return render.act(baked, self._python, source_url, spec_urls, math_html, first=first)
+        return render.act(baked, self._release.python, source_url, spec_urls, math_html, first=first)
 
     def _packages(self) -> list[packages.Package]:
         lock_file = self._root / self.config.packages_lock if self.config.packages_lock else PYODIDE / LOCK_FILE

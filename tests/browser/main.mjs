@@ -15,6 +15,7 @@ import { builtSite, oneOfEachKind, pagesOf } from "./harness/site.mjs";
 import { EVIDENCE, factsIn } from "./harness/world.mjs";
 import { accessTests } from "./suites/access.mjs";
 import { actTests } from "./suites/act.mjs";
+import { brokenNetworkTests } from "./suites/broken_network.mjs";
 import { claimTests } from "./suites/claims.mjs";
 import { deviceTests } from "./suites/devices.mjs";
 import { everyPageTests } from "./suites/every_page.mjs";
@@ -28,7 +29,7 @@ import { snippetTests } from "./suites/snippets.mjs";
 /** @typedef {import("./harness/world.mjs").World} World */
 
 /** What lives in a page, and the pages around it: two halves of about equal length. */
-const widgets = [harnessTests, loadingTests, actTests, labTests, snippetTests];
+const widgets = [harnessTests, loadingTests, brokenNetworkTests, actTests, labTests, snippetTests];
 const around = [pageTests, claimTests, deviceTests, accessTests, everyPageTests];
 const all = [...widgets, ...around];
 

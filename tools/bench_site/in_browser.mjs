@@ -16,7 +16,7 @@ export const CONTROL_CHANGES = 120;
 const SETTLE_MS = 1500;
 const START_LIMIT_MS = 120_000;
 
-const OF_CHARTS = /\/vega\.js$|\/charts\//;
+const OF_CHARTS = /\/vega-[^/]*\.js$|\/charts\//;
 const OUR_SCRIPTS = /\/assets\/live\/[^/]*\.js$/;
 
 /**
@@ -97,11 +97,8 @@ export function coldStart(engine, programs, site, visit) {
 /** Lets the server compress every file once, so that the browsers' times are not the server's.
  * @param {import("../../tests/browser/harness/server.mjs").SiteServer} server */
 async function warmServer(server) {
-  const manifest = /** @type {{indexURL: string, sizes: Record<string, number>}} */ (
-    await (await fetch(`${server.base}assets/live/runtime.json`)).json()
-  );
-  const names = Object.keys(manifest.sizes).map((name) => manifest.indexURL + name);
-  for (const name of [...names, "vega.js"]) await (await fetch(`${server.base}assets/live/${name}`)).arrayBuffer();
+  const { files } = /** @type {{files: string[]}} */ (await (await fetch(`${server.base}assets/live/release.json`)).json());
+  for (const file of files) await (await fetch(server.base + file)).arrayBuffer();
 }
 
 /**

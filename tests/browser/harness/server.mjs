@@ -45,15 +45,23 @@ const COMPRESSED = new Set([".html", ".js", ".mjs", ".css", ".json", ".svg", ".w
  * @property {RegExp} path       which paths the fault concerns
  * @property {number} [status]   answer with this status instead of the file
  * @property {number} [delayMs]  wait before answering
+ * @property {"cut" | "stall"} [half]  send half of the file, then drop the connection, or fall silent
+ * @property {number} [bytes]    send only so many bytes and call that the file
+ * @property {boolean} [portal]  answer as a network does that wants its visitors to sign in: 200, and a page of its own
+ * @property {string} [type]     send the file under this type
+ * @property {[string, string]} [replace]  another text in place of the first in a text file
  *
  * @typedef {object} SiteServer
  * @property {string} origin                       e.g. http://127.0.0.1:4321
  * @property {string} base                         the site's root address, ending in the sub-path
  * @property {() => LoggedRequest[]} log           every request since the last `clear`
+ * @property {() => void} clearLog                 forgets the log
  * @property {() => void} clear                    forgets the log, the faults, the policy and the added pages
  * @property {(name: string, type: string, body: string) => string} add  serves a text under the root; gives its address
  * @property {(fault: Fault) => void} fault        adds a fault
  * @property {() => void} heal                     removes all faults
+ * @property {(folder: string) => void} deploy     serves another built site from here on
+ * @property {(gone: boolean) => void} lose        drops every connection, as where there is no network, until it is back
  * @property {(policy: string | null) => void} policy  sends this Content-Security-Policy with every page
  * @property {() => Promise<void>} close
  */
@@ -83,6 +91,8 @@ export async function serveSite(folder) {
   let contentPolicy = null;
   /** @type {Map<string, {type: string, body: string}>} */
   const added = new Map();
+  const built = folder;
+  let lost = false;
   /** @type {Map<string, {tag: string, plain: Buffer, gzipped: Buffer | null}>} */
   const cache = new Map();
 
@@ -114,6 +124,7 @@ export async function serveSite(folder) {
   }
 
   const server = createServer(async (request, response) => {
+    if (lost) return void request.socket.destroy();
     const path = new URL(request.url ?? "/", "http://site").pathname;
     const entry = { path, at: Date.now(), status: 0, bytes: 0 };
     requests.push(entry);
@@ -130,6 +141,7 @@ export async function serveSite(folder) {
     for (const fault of active) {
       if (fault.delayMs) await new Promise((done) => setTimeout(done, fault.delayMs));
       if (fault.status) return answer(fault.status, { "Content-Type": "text/plain" }, "failed by the test\n");
+      if (fault.portal) return answer(200, { "Content-Type": "text/html" }, "<!doctype html><title>Sign in</title>");
     }
     const extra = path === BLANK_PATH ? BLANK : added.get(path);
     if (extra) return answer(200, { "Content-Type": extra.type, "Cache-Control": "no-store" }, extra.body);
@@ -139,13 +151,23 @@ export async function serveSite(folder) {
       return answer(200, { "Content-Type": "application/xml" }, movedSitemap(await readFile(file, "utf8"), origin + SUB_PATH));
     }
     const { tag, plain, gzipped } = await load(file);
-    const type = TYPES.get(extname(file)) ?? "application/octet-stream";
+    const [fault] = active;
+    const type = fault?.type ?? TYPES.get(extname(file)) ?? "application/octet-stream";
+    const altered = { "Content-Type": type, "Cache-Control": "no-store" };
+    if (fault?.replace) return answer(200, altered, plain.toString().replace(...fault.replace));
+    if (fault?.bytes !== undefined) return answer(200, altered, plain.subarray(0, fault.bytes));
+    if (fault?.half) {
+      entry.status = 200;
+      response.writeHead(200, { ...altered, "Content-Length": plain.length });
+      response.write(plain.subarray(0, plain.length / 2), () => fault.half === "cut" && response.destroy());
+      return;
+    }
     /** @type {Record<string, string>} */
     const headers = { "Content-Type": type, ETag: tag, Vary: "Accept-Encoding" };
     if (contentPolicy && type.startsWith("text/html")) {
       headers["Content-Security-Policy"] = contentPolicy;
       headers["Cache-Control"] = "no-store";
-    } else if (request.headers["if-none-match"] === tag) {
+    } else if (request.headers["if-none-match"] === tag && !fault) {
       return answer(304, { ETag: tag });
     }
     if (gzipped && /\bgzip\b/.test(request.headers["accept-encoding"]?.toString() ?? "")) {
@@ -162,11 +184,16 @@ export async function serveSite(folder) {
     origin,
     base: origin + SUB_PATH,
     log: () => [...requests],
+    clearLog() {
+      requests = [];
+    },
     clear() {
       requests = [];
       faults = [];
       contentPolicy = null;
       added.clear();
+      folder = built;
+      lost = false;
     },
     add(name, type, body) {
       added.set(SUB_PATH + name, { type, body });
@@ -175,6 +202,13 @@ export async function serveSite(folder) {
     fault: (fault) => void faults.push(fault),
     heal() {
       faults = [];
+    },
+    deploy(other) {
+      folder = other;
+    },
+    lose(gone) {
+      lost = gone;
+      if (gone) server.closeAllConnections();
     },
     policy(policy) {
       contentPolicy = policy;

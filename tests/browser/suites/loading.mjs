@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { Snippet } from "./snippet_page.mjs";
 
-/** Pyodide, its standard library, the worker that holds it, its manifest and wheels, and the acts' programs. */
-export const OF_PYTHON = /\/(pyodide|library|wheels|acts)\/|\/worker-|runtime\.json$|\.whl$|\.wasm$/;
+/** Pyodide, its standard library, the worker that holds it, its wheels, and the acts' programs. */
+export const OF_PYTHON = /\/(pyodide|library|wheels|acts)\/|\/worker-|\.whl$|\.wasm$/;
 
 /** The part of Python's standard library that a start leaves out. */
 const REST = /\/python_rest\.zip$/;

@@ -35,7 +35,7 @@ export function pageTests({ everywhere, once }) {
     const baked = await snippet.output();
     assert.equal(await snippet.run(), baked);
     assert.equal(await browser.eval(() => "sameDocument" in window), true, "the navigation was instant all along");
-    const starts = server.log().filter(({ path }) => path.endsWith("runtime.json"));
+    const starts = server.log().filter(({ path }) => /\/worker-[^/]*\.js$/.test(path));
     assert.equal(starts.length, 1, "one worker served both visits");
   });
 

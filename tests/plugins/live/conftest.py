@@ -59,7 +59,8 @@ class Site:
 def browser_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A stand-in for the bundled browser code: these tests are about what the build adds to it."""
     dist = tmp_path_factory.mktemp("dist")
-    for name in ("live.js", "live.css", "worker-abc.js"):
+    (dist / "live.js").write_text("__IRON_LAW_RELEASE__")
+    for name in ("live.css", "worker-abc.js"):
         (dist / name).write_text("")
     return dist
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import html
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -296,21 +297,56 @@ def test_after_an_edit_of_an_act_the_page_changes(with_act: Callable[..., Site])
     assert "url(#il-dots)" in site.page()
 
 
+ENTRY = re.compile(r'<script src="((?:\.\./)*assets/live/live-\w+\.js)" type="module">')
+STYLE = re.compile(r'href="((?:\.\./)*assets/live/live-\w+\.css)"')
+
+
+def release(site: Site) -> dict[str, Any]:
+    """What the entry of the built site says of its release."""
+    [entry] = ENTRY.findall(site.page())
+    said: dict[str, Any] = json.loads((site.root / "site" / entry).read_text())
+    return said
+
+
 def test_every_page_loads_one_module_and_one_stylesheet_by_relative_address(site: Site) -> None:
     site.write("index.md", "# Home")
     site.write("sub/page.md", "# Page")
     assert site.build()
-    assert re.findall(r"<script[^>]*live\.js[^>]*>", site.page("sub/page/index.html")) == [
-        '<script src="../../assets/live/live.js" type="module">'
-    ]
-    assert 'href="../../assets/live/live.css"' in site.page("sub/page/index.html")
+    for found in (ENTRY, STYLE):
+        [address] = found.findall(site.page("sub/page/index.html"))
+        assert (site.root / "site/sub/page" / address).is_file()
 
 
-def test_the_manifest_leads_to_files_of_exactly_the_sizes_it_names(site: Site) -> None:
+def test_a_changed_program_has_a_new_address_and_makes_a_new_release(
+    with_act: Callable[..., Site], browser_code: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = with_act()
+    assert site.build()
+    before, [entry], live = release(site), ENTRY.findall(site.page()), site.root / "site/assets/live"
+    listed = json.loads((live / "release.json").read_text())
+    assert listed["build"] == before["build"]
+    files = {path.relative_to(site.root / "site").as_posix() for path in live.rglob("*") if path.is_file()}
+    # These two are asked for afresh: they say what the site has now.
+    assert set(listed["files"]) == files - {"assets/live/release.json", "assets/live/questions.json"}
+
+    site.write("index.md", "# Home\n\nOther words.\n\n/// act | tiny-act\n///\n")
+    assert site.build()
+    assert release(site) == before
+    changed = tmp_path / "changed"
+    shutil.copytree(browser_code, changed)
+    (changed / "live.css").write_text("a{}")
+    monkeypatch.setattr(plugin, "DIST", changed)
+    assert site.build()
+    assert release(site)["build"] != before["build"]
+    assert ENTRY.findall(site.page()) != [entry]
+
+
+def test_the_entry_leads_to_files_of_exactly_the_sizes_it_names(site: Site) -> None:
     site.write("index.md", "# Home")
     assert site.build()
     base = site.root / "site" / "assets" / "live"
-    manifest = json.loads((base / "runtime.json").read_text())
+    said = release(site)
+    manifest = said["runtime"]
     lock = json.loads((base / manifest["lockFileURL"]).read_text())
     files = {path.name: path.stat().st_size for path in (base / manifest["indexURL"]).iterdir()}
     files[Path(manifest["lockFileURL"]).name] = (base / manifest["lockFileURL"]).stat().st_size
@@ -320,9 +356,10 @@ def test_the_manifest_leads_to_files_of_exactly_the_sizes_it_names(site: Site) -
         wheel = (base / manifest["lockFileURL"]).parent / lock["packages"][name]["file_name"]
         files[wheel.name] = wheel.stat().st_size
     assert manifest["sizes"] == files
+    assert {(base / first).stat().st_size for first in manifest["first"]} < set(files.values())
     assert rest.is_file()
     assert rest.name not in files, "the rest is fetched on demand: a start's progress must not wait for it"
-    assert (base / "vega.js").stat().st_size > 100_000
+    assert (base / said["vega"]).stat().st_size > 100_000
 
 
 def test_missing_browser_code_stops_the_build_with_the_fix(
@@ -338,7 +375,7 @@ def test_a_disabled_plugin_leaves_the_page_alone(site: Site) -> None:
     (site.root / "mkdocs.yml").write_text("site_name: x\ntheme: mkdocs\nplugins:\n  - live:\n      enabled: false\n")
     site.write("index.md", "# Home")
     assert site.build()
-    assert "live.js" not in site.page()
+    assert "assets/live/" not in site.page()
 
 
 def test_a_time_limit_must_be_positive(site: Site) -> None:

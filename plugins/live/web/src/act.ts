@@ -115,6 +115,7 @@ class ActPart implements Part {
       ? "Your prediction and answers here will be gone."
       : "The instruments go back to where they started.";
     confirmInline(slot(this.#host, "reset"), warning, () => this.#reset(), signal);
+    this.#action("stop").addEventListener("click", () => this.#stopLoading(), { signal });
     for (const form of this.#reflections) {
       form.addEventListener("submit", (event) => this.#check(event, form), { signal });
       form.addEventListener("change", () => this.#answered(form), { signal });
@@ -341,7 +342,7 @@ class ActPart implements Part {
       this.#annotate();
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      this.#trouble(error instanceof ActProblem ? error.message : `The page could not show the result: ${error.message}`);
+      this.#trouble(error instanceof ActProblem ? error.message : `The page could not show the result: ${error.message.replace(/\.$/, "")}.`);
     } finally {
       this.#computing -= 1;
     }
@@ -438,9 +439,16 @@ class ActPart implements Part {
     const chip = slot(this.#host, "state");
     const changed = chip.dataset.phase !== status.phase;
     showChip(chip, status);
+    this.#action("stop").hidden = status.phase !== "loading";
     if (status.phase === "error") this.#trouble(`${status.label} What you see stays as it was computed.`);
     else if (changed) this.#trouble(null);
     if (status.phase === "ready" && !this.#computing) this.#refreshIfNeeded();
+  }
+
+  #stopLoading(): void {
+    this.#python.stopLoading();
+    this.#markCurrent();
+    this.#trouble("You stopped Python while it loaded. What you see stays as it was computed.");
   }
 
   #trouble(message: string | null): void {

@@ -1,6 +1,8 @@
 // One chart: the baked picture stays until Python's first rows, then a Vega view of the same specification takes them.
 import { all, find } from "./dom";
 import type { Row } from "./protocol";
+import { ByteProgress, DownloadError, guardedFetch } from "./progress";
+import { release } from "./release";
 import { assetUrl } from "./shared";
 
 /** What of Vega is used here; `vega.js` is bundled by the site's build from vega-entry.js. */
@@ -18,13 +20,33 @@ interface Specification {
 }
 
 let vega: Promise<Vega> | undefined;
+let tries = 0;
 
+/** Some browsers remember that a module failed to arrive: another try needs another address. */
 function loadVega(): Promise<Vega> {
-  vega ??= (import(assetUrl("vega.js")) as Promise<Vega>).catch((error: unknown) => {
-    vega = undefined;
-    throw error;
-  });
+  const url = assetUrl(release().vega) + (tries ? `?try=${tries}` : "");
+  vega ??= download(url)
+    .then(() => import(url) as Promise<Vega>)
+    .catch((error: unknown) => {
+      vega = undefined;
+      tries += 1;
+      throw error;
+    });
   return vega;
+}
+
+/** A text that arrives whole or not at all, also where the network falls silent, which an import does not notice. */
+async function download(url: string): Promise<string> {
+  let lost: DownloadError | undefined;
+  const failed = (error: DownloadError): void => void (lost = error);
+  const guard = { progress: new ByteProgress({}), moved: () => undefined, failed, patience: release().patience };
+  try {
+    const response = await guardedFetch(fetch.bind(globalThis), guard)(url);
+    if (!response.ok) throw new DownloadError(`the chart could not be downloaded (HTTP ${response.status})`);
+    return await response.text();
+  } catch (error) {
+    throw lost ?? error;
+  }
 }
 
 export class Chart {
@@ -66,9 +88,11 @@ export class Chart {
     this.#plot.setAttribute("aria-label", `${this.#title}. ${summary}`);
   }
 
+  /** Instant navigation keeps what it took away for a long time: the drawing must not stay with it. */
   gone(): void {
     this.#gone = true;
     this.#made?.finalize();
+    if (this.#made) this.#plot.replaceChildren();
   }
 
   /** Notes the rows of a data set, and says whether they differ from those drawn. */
@@ -90,9 +114,13 @@ export class Chart {
   }
 
   async #make(): Promise<{ view: VegaView; names: Set<string> }> {
-    const [{ parse, View }, specification] = await Promise.all([loadVega(), fetchJson(this.#url)]);
+    const [{ parse, View }, specification] = await Promise.all([loadVega(), this.#specification()]);
     const view = new View(parse(specification), { renderer: "svg", container: this.#stage, hover: false });
     return { view, names: new Set((specification.data ?? []).map((one) => one.name)) };
+  }
+
+  async #specification(): Promise<Specification> {
+    return JSON.parse(await download(this.#url)) as Specification;
   }
 
   #swap(view: VegaView): void {
@@ -110,10 +138,4 @@ function holdShape(plot: HTMLElement): void {
   if (!width || !height) return;
   plot.style.setProperty("--il-chart-ratio", `${width} / ${height}`);
   plot.style.setProperty("--il-chart-width", `${width}px`);
-}
-
-async function fetchJson(url: string): Promise<Specification> {
-  const response = await fetch(url);
-  if (!response.ok) throw new Error(`the chart could not be downloaded (HTTP ${response.status})`);
-  return (await response.json()) as Specification;
 }

@@ -1,5 +1,7 @@
 // The page's side of the conversation with Python: one worker, one request at a time, latest wins, stop and replay.
-import type { Drawing, Feedback, Request, Response as Reply, SnippetError, State, Value, Verdict, View } from "./protocol";
+//
+// Every state ends: a start or an answer on which nothing is heard for too long is given up, and Retry begins anew.
+import type { Drawing, Feedback, Release, Request, Response as Reply, SnippetError, State, Value, Verdict, View } from "./protocol";
 
 export type Phase = "static" | "loading" | "ready" | "running" | "error" | "stopped";
 
@@ -20,7 +22,8 @@ export type Outcome =
   | { kind: "ran"; result: string | null; error: SnippetError | null; figures: Drawing[] }
   | { kind: "asks"; packages: string[]; hosts: string[] }
   | { kind: "stopped" }
-  | { kind: "problem"; message: string };
+  /** `lost`: Python is gone, and another try starts it anew. */
+  | { kind: "problem"; message: string; lost: boolean };
 
 export interface WorkerLike {
   onmessage: ((event: { data: Reply }) => void) | null;
@@ -53,11 +56,19 @@ export interface Run {
 
 export class ActProblem extends Error {}
 
+/** The worker knows better what is late, and says so first. */
+const MARGIN_S = 10;
+const TICK_MS = 1000;
+
 export class PythonClient {
   /** Whether the reader agreed that packages may come from other hosts. */
   foreign = false;
   readonly #spawn: () => WorkerLike;
+  readonly #release: Release;
   readonly #base: string;
+  /** Seconds since the worker was last heard of, not counting those in which the machine slept. */
+  #silent = 0;
+  #clock: ReturnType<typeof setInterval> | undefined;
   readonly #listeners = new Set<(status: Status) => void>();
   #worker: WorkerLike | null = null;
   #ready = false;
@@ -73,8 +84,9 @@ export class PythonClient {
   /** Snippets run in the present worker to prepare a later one, whatever came of it. */
   readonly #prepared = new Set<string>();
 
-  constructor(spawn: () => WorkerLike, base: string) {
+  constructor(spawn: () => WorkerLike, release: Release, base: string) {
     this.#spawn = spawn;
+    this.#release = release;
     this.#base = base;
   }
 
@@ -113,7 +125,9 @@ export class PythonClient {
           return { kind: "ran", result: settled.result, error: settled.error, figures: settled.figures };
         }
         if (settled.kind === "asks") return settled;
-        if (settled.kind === "problem" || settled.kind === "lost") return { kind: "problem", message: settled.message };
+        if (settled.kind === "problem" || settled.kind === "lost") {
+          return { kind: "problem", message: settled.message, lost: settled.kind === "lost" };
+        }
         return { kind: "stopped" };
       },
     );
@@ -177,7 +191,23 @@ export class PythonClient {
     this.#queue = this.#queue.filter((job) => job.owner !== owner);
     const running = this.#current?.owner === owner ? this.#current : null;
     if (running) this.#respawn(running);
+    // Nobody else waits for the start: it ends here, and so do its downloads.
+    else if (waiting.length && this.#status.phase === "loading" && !this.#queue.length) this.#end();
     for (const job of running ? [running, ...waiting] : waiting) job.settle({ kind: "stopped" });
+  }
+
+  /** Stops a start, as if nobody had asked for Python. */
+  stopLoading(): void {
+    if (this.#status.phase !== "loading") return;
+    const given = this.#queue;
+    this.#queue = [];
+    this.#end();
+    for (const job of given) job.settle({ kind: "stopped" });
+  }
+
+  #end(): void {
+    this.#discard();
+    this.#publish({ phase: "static", label: "", percent: null });
   }
 
   /** Ends the worker, which is the only way to stop Python here, and brings a new one to where the page was. */
@@ -204,14 +234,26 @@ export class PythonClient {
         event.preventDefault?.();
         if (this.#worker === worker) this.#fail(event.message || "its worker could not be loaded");
       };
-      worker.postMessage({ kind: "start", base: this.#base });
+      worker.postMessage({ kind: "start", release: this.#release, base: this.#base });
+      this.#silent = 0;
+      this.#clock = setInterval(() => this.#tick(), TICK_MS);
     } catch (error) {
       this.#fail(error instanceof Error ? error.message : String(error));
     }
   }
 
+  /** A reader's own code may run as long as the reader likes; a start and an act's answer may not. */
+  #tick(): void {
+    const waits = !this.#ready || (this.#current !== null && this.#current.body.kind !== "run");
+    this.#silent = waits ? this.#silent + 1 : 0;
+    if (this.#silent > this.#release.patience + MARGIN_S) this.#fail(`it said nothing for ${this.#silent} seconds`);
+  }
+
   #receive(reply: Reply): void {
+    this.#silent = 0;
     switch (reply.kind) {
+      case "alive":
+        return;
       case "progress": {
         if (this.#status.phase === "stopped") return;
         const percent = reply.total > 0 ? Math.floor((100 * reply.loaded) / reply.total) : null;
@@ -249,6 +291,7 @@ export class PythonClient {
       return;
     }
     this.#current = job;
+    this.#silent = 0;
     // A view takes milliseconds: only a snippet is worth telling.
     this.#publish(
       job.body.kind === "run"
@@ -268,6 +311,7 @@ export class PythonClient {
   }
 
   #discard(): void {
+    clearInterval(this.#clock);
     this.#worker?.terminate();
     this.#worker = null;
     this.#ready = false;

@@ -1,4 +1,9 @@
 // The one lifecycle of everything live on the page: ready, onscreen, offscreen, gone.
+import { perhapsTooOld, release, servedBuild } from "./release";
+import { showTrouble } from "./status";
+
+/** Seconds after which the reader is told that an element's code is still on its way. */
+const LATE = 3;
 
 /** What a custom element delegates to. It is made when the element is connected and its code has arrived. */
 export interface Part {
@@ -21,16 +26,36 @@ export function define(tag: string, load: () => Promise<Mount>): void {
     connectedCallback(): void {
       if (this.#wanted) return;
       this.#wanted = true;
-      void load().then(
-        (mount) => {
-          if (this.isConnected && !this.#part) this.#begin(mount(this));
-        },
-        (reason: unknown) => {
-          this.#wanted = false;
-          this.dataset.broken = "true";
-          console.error(`iron law: the code of <${tag}> did not load; the page stays as baked.`, reason);
-        },
-      );
+      const late = setTimeout(() => this.#trouble("The program of this part has not arrived yet."), LATE * 1000 * release().patience);
+      void load()
+        .finally(() => clearTimeout(late))
+        .then(
+          (mount) => {
+            this.#trouble(null);
+            if (this.isConnected && !this.#part) this.#begin(mount(this));
+          },
+          (reason: unknown) => {
+            this.#wanted = false;
+            this.dataset.broken = "true";
+            console.error(`iron law: the code of <${tag}> did not load; the page stays as baked.`, reason);
+            this.#trouble("The program of this part could not be downloaded.");
+            void perhapsTooOld();
+          },
+        );
+    }
+
+    /** Browsers remember that a module failed, so that another try is a reload; without a network the page would be lost. */
+    #trouble(message: string | null): void {
+      const shown = this.querySelector<HTMLElement>(":scope > [data-il-late]");
+      const place = shown ?? document.createElement("div");
+      if (!shown && message !== null) {
+        place.className = "il-trouble";
+        place.dataset.ilLate = "";
+        place.setAttribute("role", "alert");
+        this.prepend(place);
+      }
+      showTrouble(place, message, () => void retry(place));
+      if (message === null) place.remove();
     }
 
     disconnectedCallback(): void {
@@ -57,4 +82,9 @@ export function define(tag: string, load: () => Promise<Mount>): void {
   }
 
   customElements.define(tag, LiveElement);
+}
+
+async function retry(place: HTMLElement): Promise<void> {
+  if ((await servedBuild()) !== null) return location.reload();
+  showTrouble(place, "The site cannot be reached now.", () => void retry(place));
 }

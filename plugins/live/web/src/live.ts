@@ -1,7 +1,13 @@
 // The entry: registers the custom elements and marks the navigation. The only script on a page that has no elements.
 import { define } from "./element";
-import { documentLedger } from "./shared";
+import type { Release } from "./protocol";
+import { followRelease, runs } from "./release";
+import { documentLedger, onEveryPage } from "./shared";
 import { followProgress } from "./trail";
+
+/** The build puts the release here: the entry is the one file that pages name, and everything else follows from it. */
+declare const __IRON_LAW_RELEASE__: Release;
+runs(__IRON_LAW_RELEASE__);
 
 define("live-act", async () => {
   const [{ mount }] = await Promise.all([import("./act"), documentLedger().ready]);
@@ -13,3 +19,4 @@ define("live-ledger", async () => {
 });
 define("live-snippet", async () => (await import("./snippet")).mount);
 void followProgress();
+onEveryPage(() => followRelease(() => documentLedger().lasting));

@@ -1,4 +1,4 @@
-// Byte progress of a cold start: which files are expected, how much of each has arrived.
+// Downloads that end: bytes are counted against the sizes that the build named, and whatever stops half-way is an error.
 
 export class ByteProgress {
   readonly total: number;
@@ -11,8 +11,9 @@ export class ByteProgress {
     this.total = [...this.#sizes.values()].reduce((sum, bytes) => sum + bytes, 0);
   }
 
-  expects(url: string): boolean {
-    return this.#sizes.has(fileName(url));
+  /** The file's size, or undefined for a file that a start does not expect. */
+  size(url: string): number | undefined {
+    return this.#sizes.get(fileName(url));
   }
 
   /** Never more than the file's size, so that one file cannot hide that another is missing. */
@@ -35,41 +36,108 @@ export function fileName(url: string): string {
   return url.replace(/[?#].*$/, "").replace(/^.*\//, "");
 }
 
+/** A download that did not give the file: the message is half a sentence, for the reader. */
+export class DownloadError extends Error {}
+
 type Fetch = typeof globalThis.fetch;
 
-/** A `fetch` that counts the bytes of expected files as they stream by, and says which request failed. */
-export function countingFetch(
-  fetch: Fetch,
-  progress: ByteProgress,
-  moved: () => void,
-  failed: (url: string, reason: string) => void,
-): Fetch {
+export interface Guard {
+  /** The sizes of expected files; their bytes are added as they arrive. */
+  progress: ByteProgress;
+  /** Called whenever bytes of any file have arrived. */
+  moved(): void;
+  /** Called when a file did not arrive. Who reads a half file gets the browser's own error, which names nothing. */
+  failed(error: DownloadError, url: string): void;
+  /** The longest silence, in seconds, before a download is given up. */
+  patience: number;
+}
+
+/** A `fetch` whose every download ends: whole, or with a `DownloadError` that says what happened. */
+export function guardedFetch(fetch: Fetch, guard: Guard): Fetch {
+  const { progress, moved, patience } = guard;
   return async (input, init) => {
     const url = input instanceof Request ? input.url : String(input);
-    if (!progress.expects(url)) return fetch(input, init);
+    const size = progress.size(url);
+    const failed = (error: unknown): DownloadError => {
+      const told = error instanceof DownloadError ? error : new DownloadError(`the connection was lost while ${fileName(url)} was on its way`);
+      guard.failed(told, url);
+      return told;
+    };
+    const silence = new AbortController();
+    const heard = <T>(next: Promise<T>): Promise<T> => withinSilence(next, url, patience, silence);
     let response: Response;
     try {
-      response = await fetch(input, init);
+      response = await heard(fetch(input, { ...init, signal: silence.signal }));
+      if (size !== undefined) expectFile(url, response);
     } catch (error) {
-      failed(url, error instanceof Error ? error.message : String(error));
-      throw error;
+      throw failed(error);
     }
-    if (!response.ok) failed(url, `HTTP ${response.status}`);
     if (!response.ok || !response.body) return response;
-    const counted = response.body.pipeThrough(
-      new TransformStream<Uint8Array, Uint8Array>({
-        transform(chunk, controller) {
-          progress.add(url, chunk.byteLength);
-          moved();
-          controller.enqueue(chunk);
-        },
-        flush() {
-          progress.finish(url);
-          moved();
-        },
-      }),
-    );
-    // Status and headers stay, so that WebAssembly.instantiateStreaming still accepts it.
-    return new Response(counted, { status: response.status, headers: response.headers });
+
+    const reader = response.body.getReader();
+    let received = 0;
+    const checked = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        try {
+          const { done, value } = await heard(reader.read());
+          if (!done) {
+            received += value.byteLength;
+            progress.add(url, value.byteLength);
+            moved();
+            controller.enqueue(value);
+            return;
+          }
+          if (size !== undefined && received !== size) {
+            throw new DownloadError(`of ${fileName(url)} ${received} bytes arrived instead of ${size}`);
+          }
+          controller.close();
+        } catch (error) {
+          controller.error(failed(error));
+        }
+      },
+      cancel: (why) => reader.cancel(why),
+    });
+    return new Response(checked, { status: response.status, headers: trueHeaders(url, response.headers) });
   };
+}
+
+/** Does what `integrity` does, without keeping the progress and the silence of the download to itself. */
+export async function checkedBytes(response: Response, integrity: string, url: string): Promise<Response> {
+  if (!response.ok) return response;
+  const bytes = await response.arrayBuffer();
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  if (integrity !== `sha256-${btoa(String.fromCharCode(...digest))}`) {
+    throw new DownloadError(`${fileName(url)} is not the file that this release was built with`);
+  }
+  return new Response(bytes, { status: response.status, headers: response.headers });
+}
+
+/** Rejects what is certainly not the file: an error, or the page of a network that wants its visitors to sign in. */
+function expectFile(url: string, response: Response): void {
+  if (!response.ok) throw new DownloadError(`${fileName(url)} could not be downloaded (HTTP ${response.status})`);
+  if (/^text\/html\b/i.test(response.headers.get("content-type") ?? "")) {
+    throw new DownloadError(`a web page came instead of ${fileName(url)}; does this network want you to sign in?`);
+  }
+}
+
+/** WebAssembly is compiled while it arrives only under its own type, which some servers do not know. */
+function trueHeaders(url: string, headers: Headers): Headers {
+  const changed = new Headers(headers);
+  if (fileName(url).endsWith(".wasm")) changed.set("content-type", "application/wasm");
+  return changed;
+}
+
+async function withinSilence<T>(next: Promise<T>, url: string, patience: number, silence: AbortController): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new DownloadError(`nothing more of ${fileName(url)} arrived for ${patience} seconds`));
+      silence.abort();
+    }, 1000 * patience);
+  });
+  try {
+    return await Promise.race([next, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -75,14 +75,15 @@ export type Elsewhere = Record<string, { packages: string[]; hosts: string[] }>;
 
 /** Page -> worker. Every request has an id; `generation` counts the states of one act, newest wins. */
 export type Request =
-  | { kind: "start"; base: string }
+  | { kind: "start"; release: Release; base: string }
   | { kind: "run"; id: number; page: string; name: string; source: string; /** May other hosts be asked for packages? */ foreign: boolean }
   | { kind: "compute"; id: number; generation: number; act: string; actUrl: string; state: State }
   | { kind: "reveal"; id: number; act: string; actUrl: string; state: State }
   | { kind: "check"; id: number; act: string; actUrl: string; reflection: string; answers: Record<string, Value>; state: State };
 
-/** Worker -> page. */
+/** Worker -> page. `alive` says only that bytes arrive. */
 export type Response =
+  | { kind: "alive" }
   | { kind: "progress"; label: string; loaded: number; total: number }
   | { kind: "ready"; python: string; engine: string }
   | { kind: "failed"; message: string }
@@ -94,19 +95,33 @@ export type Response =
   | { kind: "feedback"; id: number; feedback: Feedback }
   | { kind: "problem"; id: number; message: string };
 
-/** `assets/live/runtime.json`, written by the build: what the worker loads, with exact sizes for the progress bar. */
+/** What the build writes into the entry, so that a document never meets the files of another release. */
+export interface Release {
+  /** The site's version, and what differs whenever its programs do. */
+  version: string;
+  build: string;
+  /** Seconds without a byte or a word after which a download or a start is given up. */
+  patience: number;
+  /** The chart runtime, beside the entry. */
+  vega: string;
+  runtime: RuntimeManifest;
+}
+
+/** What the worker loads, with exact sizes for the progress bar. Addresses are relative to the entry. */
 export interface RuntimeManifest {
   /** The engine's version with a fingerprint of its content. */
   engineVersion: string;
   pyodideVersion: string;
-  /** Relative to the manifest: folder of the Pyodide core. */
+  /** Folder of the Pyodide core. */
   indexURL: string;
-  /** Relative to the manifest: the trimmed lock file that carries our wheels. */
+  /** The trimmed lock file that carries our wheels. */
   lockFileURL: string;
-  /** Relative to the manifest: what every start imports of Python's standard library, compiled, and the rest of it. */
+  /** What every start imports of Python's standard library, compiled, and the rest of it. */
   library: { start: string; rest: string };
   /** Names in the lock file to load at start: the engine and the live runtime. */
   packages: string[];
+  /** What a start fetches besides Pyodide's modules, in the order of need. */
+  first: string[];
   /** File name -> bytes of what a cold start fetches. */
   sizes: Record<string, number>;
   /** What the site does not have itself. */

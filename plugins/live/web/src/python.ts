@@ -1,6 +1,6 @@
 // Python inside the worker: starts Pyodide from the site's own files and answers the page's requests through the bridge.
-import { ByteProgress, countingFetch, fileName } from "./progress";
-import type { Drawing, Elsewhere, Feedback, Request, Response as Reply, RuntimeManifest, SnippetError, State, Verdict, View } from "./protocol";
+import { ByteProgress, checkedBytes, DownloadError, fileName, guardedFetch } from "./progress";
+import type { Drawing, Elsewhere, Feedback, Release, Request, Response as Reply, SnippetError, State, Verdict, View } from "./protocol";
 
 export type Send = (reply: Reply) => void;
 
@@ -45,6 +45,11 @@ interface PyodideModule {
 /** Milliseconds and characters after which buffered output is sent on: a printing loop must not flood the page. */
 const FLUSH_MS = 40;
 const FLUSH_CHARACTERS = 8192;
+
+/** Milliseconds between two words about a download. */
+const TELL_MS = 100;
+/** The rest of the library is fetched in one piece; a slow line takes a minute for it. */
+const REST_LIMIT_MS = 120_000;
 
 const HTTP_OK = 200;
 /** Where Python keeps the part of its library that is fetched on demand. */
@@ -156,34 +161,50 @@ export class Python {
   }
 }
 
-/** Loads the runtime that `runtime.json` describes. Reports byte progress, then that Python is ready. */
-export async function startPython(base: string, send: Send): Promise<Python> {
-  const manifestUrl = new URL("runtime.json", base).href;
-  const manifest = JSON.parse(await readText(manifestUrl)) as RuntimeManifest;
-  const indexURL = new URL(manifest.indexURL, manifestUrl).href;
-  const progress = new ByteProgress(manifest.sizes);
-
-  let sent = -1;
-  const moved = (): void => {
-    const percent = Math.floor((100 * progress.loaded) / progress.total);
-    if (percent === sent) return;
-    sent = percent;
-    send({ kind: "progress", label: "Python loads", loaded: progress.loaded, total: progress.total });
-  };
+/** Loads the runtime of a release. Reports byte progress, then that Python is ready; a start that cannot succeed rejects. */
+export async function startPython({ runtime, patience }: Release, base: string, send: Send): Promise<Python> {
+  const at = (file: string): string => new URL(file, base).href;
+  const progress = new ByteProgress(runtime.sizes);
+  const moved = throttled(() => send({ kind: "progress", label: "Python loads", loaded: progress.loaded, total: progress.total }));
   moved();
 
-  // Pyodide only warns when a core file fails and then waits for ever, so the failure is reported from here.
-  let fail: (error: Error) => void = () => undefined;
+  // Pyodide only warns when a file of the start fails and then waits for ever, so the failure is reported from here.
+  let fail: (error: unknown) => void = () => undefined;
   const failed = new Promise<never>((_, reject) => {
     fail = reject;
   });
-  globalThis.fetch = countingFetch(globalThis.fetch.bind(globalThis), progress, moved, (url, why) =>
-    fail(new Error(`${fileName(url)} could not be downloaded (${why})`)),
-  );
+  const alive = throttled(() => send({ kind: "alive" }));
+  let started = false;
+  const native = globalThis.fetch.bind(globalThis);
+  const fetch = guardedFetch(native, {
+    progress,
+    moved: () => (started ? alive() : moved()),
+    failed: (error, url) => void (progress.size(url) !== undefined && fail(error)),
+    patience,
+  });
+  // All downloads begin at once, in the order of need, not each when Pyodide comes to ask for it.
+  // The browser itself checks a file's hash only when it is whole, which hides how it comes along. A script may do the
+  // same where nobody can change the script on its way.
+  const early = new Map((isSecureContext ? runtime.first : []).map(at).map((url) => [url, fetch(url)]));
+  for (const response of early.values()) response.catch(() => undefined);
+  globalThis.fetch = async (input, init) => {
+    const url = input instanceof Request ? input.url : String(input);
+    const { integrity, ...rest } = init ?? {};
+    if (integrity && !isSecureContext) return native(input, init);
+    const response = early.get(url) ?? fetch(input, rest);
+    early.delete(url);
+    if (!integrity) return response;
+    const checked = checkedBytes(await response, integrity, url);
+    checked.catch((error: unknown) => void (progress.size(url) !== undefined && fail(error)));
+    return checked;
+  };
+  tellFailures(fail);
 
   const module = async (file: string): Promise<unknown> => {
-    const url = new URL(file, indexURL).href;
-    const loaded: unknown = await import(url);
+    const url = new URL(file, at(runtime.indexURL)).href;
+    const loaded: unknown = await import(url).catch(() => {
+      throw new DownloadError(`${file} could not be downloaded, or is not what it should be`);
+    });
     progress.finish(url);
     moved();
     return loaded;
@@ -191,18 +212,44 @@ export async function startPython(base: string, send: Send): Promise<Python> {
   const load = async (): Promise<StartedPyodide> => {
     // The big module is imported again by Pyodide itself; asking early only makes the downloads overlap.
     const [{ loadPyodide }] = (await Promise.all([module("pyodide.mjs"), module("pyodide.asm.mjs")])) as [PyodideModule, unknown];
-    const lockFileURL = new URL(manifest.lockFileURL, manifestUrl).href;
-    const stdLibURL = new URL(manifest.library.start, manifestUrl).href;
-    return loadPyodide({ indexURL, lockFileURL, stdLibURL, packages: manifest.packages });
+    return loadPyodide({
+      indexURL: at(runtime.indexURL),
+      lockFileURL: at(runtime.lockFileURL),
+      stdLibURL: at(runtime.library.start),
+      packages: runtime.packages,
+    });
   };
 
   const pyodide = await Promise.race([load(), failed]);
+  started = true;
   const bridge = pyodide.pyimport("plugins.live.runtime.bridge") as Bridge;
   const library = pyodide.pyimport("plugins.live.runtime.library") as Library;
-  const rest = new URL(manifest.library.rest, manifestUrl).href;
-  library.fetch_on_demand(() => fetchRest(pyodide, rest, send));
-  send({ kind: "ready", python: pyodide.version, engine: manifest.engineVersion });
-  return new Python(pyodide, bridge, send, readText, manifest.elsewhere);
+  library.fetch_on_demand(() => fetchRest(pyodide, at(runtime.library.rest), send));
+  send({ kind: "ready", python: pyodide.version, engine: runtime.engineVersion });
+  return new Python(pyodide, bridge, send, readText, runtime.elsewhere);
+}
+
+/** Reports what Pyodide only warns of: that the program it has fetched cannot be started. */
+function tellFailures(fail: (error: unknown) => void): void {
+  const instantiate = WebAssembly.instantiateStreaming.bind(WebAssembly);
+  WebAssembly.instantiateStreaming = async (source, imports) => {
+    try {
+      return await instantiate(source, imports);
+    } catch (error) {
+      fail(error);
+      throw error;
+    }
+  };
+}
+
+/** Calls at most so often that the page has nothing to do with it. */
+function throttled(call: () => void): () => void {
+  let last = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (performance.now() - last < TELL_MS) return;
+    last = performance.now();
+    call();
+  };
 }
 
 /** Puts the rest of the standard library into Python's file system. Its path, or undefined (Python's None) on a failure. */
@@ -212,6 +259,7 @@ function fetchRest(pyodide: StartedPyodide, url: string, send: Send): string | u
   const request = new XMLHttpRequest();
   request.open("GET", url, false);
   request.responseType = "arraybuffer";
+  request.timeout = REST_LIMIT_MS;
   try {
     request.send();
   } catch {

@@ -1,5 +1,6 @@
 // What the document has one of: its Python and its ledger. They outlive instant navigation, because the module does.
 import { PythonClient, type WorkerLike } from "./client";
+import { perhapsTooOld, release } from "./release";
 import { openShelf } from "./shelf";
 import { attempt, openKeep } from "./storage";
 import { LedgerStore, type Channel } from "./store";
@@ -13,8 +14,14 @@ let ledger: LedgerStore | undefined;
 export function documentPython(): PythonClient {
   client ??= new PythonClient(
     () => new Worker(assetUrl(WORKER_FILE), { type: "module" }) as unknown as WorkerLike,
+    release(),
     assetUrl("."),
   );
+  let told: string | null = null;
+  client.subscribe(({ phase }) => {
+    if (phase === "error" && told !== phase) void perhapsTooOld();
+    told = phase;
+  });
   return client;
 }
 
@@ -47,4 +54,11 @@ export function siteUrl(page: string): string | null {
   const root = assetUrl("../../");
   const { href } = new URL(page, root);
   return href.startsWith(root) ? href : null;
+}
+
+/** Calls at once, and after every instant navigation. */
+export function onEveryPage(listener: () => void): void {
+  const { document$ } = window as { document$?: { subscribe(listener: () => void): unknown } };
+  if (document$) document$.subscribe(listener);
+  else listener();
 }

@@ -31,6 +31,8 @@ class SnippetPart implements Part {
   #run: Run | null = null;
   #state: State = "static";
   #line: number | null = null;
+  /** Python did not start, or broke down: Run tries again, and is called so. */
+  #lost = false;
   /** The code whose output is shown. */
   #ranText: string;
 
@@ -101,8 +103,11 @@ class SnippetPart implements Part {
 
   #edit(point?: { x: number; y: number }): void {
     if (this.#code.dataset.editing) return;
-    this.#python.start();
-    void this.#open().then((editor) => editor?.focus(point));
+    // The editor first: on a slow line it would share that with Python, which is needed later and forty times as large.
+    void this.#open().then((editor) => {
+      editor?.focus(point);
+      this.#python.start();
+    });
   }
 
   /** The editor, made on the first call. Null when its code could not be fetched: Run works without it. */
@@ -155,6 +160,7 @@ class SnippetPart implements Part {
 
   #start(): void {
     if (this.#run) return;
+    this.#lost = false;
     void this.#open().then((editor) => editor?.markLine(null));
     this.#ranText = this.#text;
     const output = slot(this.#host, "output");
@@ -183,6 +189,7 @@ class SnippetPart implements Part {
     if (outcome.kind === "asks") return this.#ask(outcome);
     const { result, error, figures } =
       outcome.kind === "ran" ? outcome : { result: null, error: { text: outcome.message, line: null }, figures: [] };
+    this.#lost = outcome.kind === "problem" && outcome.lost;
     writeOutput(this.#host, { output, result, error, pictures: figures.map(pictureOf) });
     void this.#open().then((editor) => editor?.markLine(error?.line ?? null));
     this.#become(error ? "failed" : "ran", error?.line ?? null);
@@ -255,6 +262,7 @@ class SnippetPart implements Part {
 
   #showButtons(): void {
     const pristine = this.#text === this.#baked.source && this.#state === "static";
+    setText(this.#button("run"), this.#lost ? "Retry" : "Run");
     this.#button("run").setAttribute("aria-disabled", String(this.#run !== null));
     this.#button("stop").setAttribute("aria-disabled", String(this.#run === null));
     this.#button("reset").setAttribute("aria-disabled", String(pristine));

@@ -1,7 +1,7 @@
 // How far the reader is, beside the links of the navigation that lead to acts.
 import { all, h, setText } from "./dom";
 import { STAGES, type Stage } from "./memory";
-import { assetUrl, documentLedger, sitePath } from "./shared";
+import { assetUrl, documentLedger, onEveryPage, sitePath } from "./shared";
 
 /** Page, relative to the site's root -> the acts at home there that ask a question. */
 export type Questions = Record<string, string[]>;
@@ -53,8 +53,5 @@ export async function followProgress(): Promise<void> {
   await ledger.ready;
   const mark = (): void => markLinks(questions, (act) => ledger.entry(act)?.stage ?? "none");
   ledger.subscribe(mark);
-  // Material's stream of documents calls at once and after every instant navigation.
-  const { document$ } = window as { document$?: { subscribe(listener: () => void): unknown } };
-  if (document$) document$.subscribe(mark);
-  else mark();
+  onEveryPage(mark);
 }

@@ -19,7 +19,7 @@ scope.onmessage = ({ data }) => {
 
 async function handle(request: Request): Promise<void> {
   if (request.kind === "start") {
-    python = await startPython(request.base, send);
+    python = await startPython(request.release, request.base, send);
   } else if (python) {
     await python.answer(request);
   }

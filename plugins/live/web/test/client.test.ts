@@ -1,7 +1,7 @@
 // The conversation with Python: intent, progress, latest wins, stop and replay, failure and retry.
-import { describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ActProblem, type Status } from "../src/client";
-import { bench, ignore, settle, state, view } from "./fake-worker";
+import { bench, ignore, release, settle, state, view } from "./fake-worker";
 
 const snippet = (name: string, source = name) => ({ page: "lab/act1.md", name, source });
 
@@ -18,7 +18,7 @@ describe("start", () => {
     client.start();
     client.start();
     expect(workers).toHaveLength(1);
-    expect(worker().requests).toEqual([{ kind: "start", base: "https://example.org/assets/live/" }]);
+    expect(worker().requests).toEqual([{ kind: "start", release, base: "https://example.org/assets/live/" }]);
   });
 
   test("progress is told in percent, and not as 99 % while Python itself starts", () => {
@@ -215,6 +215,63 @@ describe("stop", () => {
   });
 });
 
+describe("every state ends", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+  const pass = (seconds: number) => vi.advanceTimersByTimeAsync(1000 * seconds);
+
+  test("a start of which nothing is heard is given up; a slow one that moves is not", async () => {
+    const { client, worker } = bench();
+    client.start();
+    for (let percent = 1; percent <= 10; percent += 1) {
+      await pass(25);
+      worker().reply({ kind: "progress", label: "Python loads", loaded: percent, total: 100 });
+    }
+    expect(client.status).toMatchObject({ phase: "loading", percent: 10 });
+    await pass(32);
+    expect(client.status).toMatchObject({ phase: "error", label: "Python did not start: it said nothing for 31 seconds." });
+    expect(worker().terminated).toBe(true);
+  });
+
+  test("an act's answer that does not come is given up, a reader's endless loop is not", async () => {
+    const { client, worker } = bench();
+    client.start();
+    worker().ready();
+    client.run(snippet("endless"), [], ignore);
+    await pass(300);
+    expect(client.status.phase).toBe("running");
+    worker().ran();
+    const lost = client.compute("tax", "act.py", state(1));
+    await pass(32);
+    expect(await lost).toBeNull();
+    expect(client.status.phase).toBe("error");
+  });
+
+  test("Stop while Python loads ends the downloads, and Run begins them anew", async () => {
+    const { client, workers, worker } = bench();
+    const run = client.run(snippet("count"), [], ignore);
+    run.stop();
+    expect(await run.outcome).toEqual({ kind: "stopped" });
+    expect([workers[0]?.terminated, client.status.phase]).toEqual([true, "static"]);
+    client.run(snippet("count"), [], ignore);
+    worker().ready();
+    expect(worker().snippets).toEqual(["count"]);
+    expect(workers).toHaveLength(2);
+  });
+
+  test("Stop of one snippet leaves the start to who else waits for it; stopping the start stops all", async () => {
+    const { client, workers } = bench();
+    const view = client.compute("tax", "act.py", state(1));
+    client.run(snippet("count"), [], ignore).stop();
+    expect(workers[0]?.terminated).toBe(false);
+    client.stopLoading();
+    expect(await view).toBeNull();
+    expect([workers[0]?.terminated, client.status.phase]).toEqual([true, "static"]);
+    await pass(100);
+    expect(client.status.phase).toBe("static");
+  });
+});
+
 describe("failure", () => {
   test("a start that fails is told to the waiting snippet, and the next intent tries again", async () => {
     const { client, workers, worker } = bench();
@@ -223,6 +280,7 @@ describe("failure", () => {
     expect(await first.outcome).toEqual({
       kind: "problem",
       message: "Python did not start: pyodide.asm.wasm could not be downloaded (HTTP 503).",
+      lost: true,
     });
     expect(client.status.phase).toBe("error");
 

@@ -1,7 +1,8 @@
 // The lifecycle of a live element.
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { define, type Part } from "../src/element";
-import { settle } from "./fake-worker";
+import { runs } from "../src/release";
+import { release, settle } from "./fake-worker";
 
 let observers: { callback: IntersectionObserverCallback; ended: boolean }[] = [];
 
@@ -28,6 +29,7 @@ function element(load?: () => Promise<(host: HTMLElement) => Part>) {
 }
 
 beforeEach(() => {
+  runs(release);
   observers = [];
   vi.stubGlobal("IntersectionObserver", FakeObserver);
   document.body.replaceChildren();
@@ -85,13 +87,42 @@ describe("live element", () => {
     expect(mount).not.toHaveBeenCalled();
   });
 
-  test("code that cannot be fetched leaves the baked page as it is, marked", async () => {
-    const error = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  test("code that cannot be fetched leaves the baked page as it is, and says so with a way to try again", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => undefined);
+    vi.stubGlobal("fetch", () => Promise.reject(new TypeError("offline")));
     const { host } = element(() => Promise.reject(new Error("offline")));
-    host.textContent = "baked";
+    host.append("baked");
     document.body.append(host);
     await settle();
-    expect([host.textContent, host.dataset.broken]).toEqual(["baked", "true"]);
-    expect(error).toHaveBeenCalledOnce();
+    expect(host.textContent).toBe("The program of this part could not be downloaded.Retrybaked");
+    host.querySelector("button")?.click();
+    await settle();
+    expect(host.textContent).toBe("The site cannot be reached now.Retrybaked");
+    vi.unstubAllGlobals();
+  });
+
+  test("a page of an older release says so, once", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => undefined);
+    vi.stubGlobal("fetch", () => Promise.resolve(new Response('{"build": "later"}')));
+    for (let count = 0; count < 2; count += 1) document.body.append(element(() => Promise.reject(new Error("gone"))).host);
+    await settle();
+    await settle();
+    expect([...document.querySelectorAll(".il-notice p")].map((one) => one.textContent)).toEqual([
+      "This page is from an older release of the site.",
+    ]);
+    vi.unstubAllGlobals();
+  });
+
+  test("code that is late is waited for, and said to be", async () => {
+    vi.useFakeTimers();
+    let arrive: (mount: (host: HTMLElement) => Part) => void = () => undefined;
+    const { host, mount } = element(() => new Promise((resolve) => (arrive = resolve)));
+    document.body.append(host);
+    await vi.advanceTimersByTimeAsync(61_000);
+    expect(host.textContent).toContain("has not arrived yet");
+    arrive(mount);
+    await vi.advanceTimersByTimeAsync(1);
+    expect([host.textContent, host.dataset.ready]).toEqual(["", "true"]);
+    vi.useRealTimers();
   });
 });

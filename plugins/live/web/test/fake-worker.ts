@@ -1,6 +1,6 @@
 // A stand-in for the worker: it records what the page says and answers only when told to.
 import { PythonClient, type WorkerLike } from "../src/client";
-import type { Request, Response as Reply, State, View } from "../src/protocol";
+import type { Release, Request, Response as Reply, State, View } from "../src/protocol";
 
 export class FakeWorker implements WorkerLike {
   onmessage: WorkerLike["onmessage"] = null;
@@ -42,6 +42,24 @@ export class FakeWorker implements WorkerLike {
   }
 }
 
+export const release: Release = {
+  version: "1.0.0",
+  build: "now",
+  patience: 20,
+  vega: "vega.js",
+  runtime: {
+    engineVersion: "engine",
+    pyodideVersion: "314.0.7",
+    indexURL: "pyodide/",
+    lockFileURL: "lock.json",
+    library: { start: "start.zip", rest: "rest.zip" },
+    packages: [],
+    first: [],
+    sizes: {},
+    elsewhere: {},
+  },
+};
+
 export interface Bench {
   client: PythonClient;
   workers: FakeWorker[];
@@ -61,7 +79,7 @@ export function bench(): Bench {
     if (!newest) throw new Error("no worker was made");
     return newest;
   };
-  return { client: new PythonClient(spawn, "https://example.org/assets/live/"), workers, worker };
+  return { client: new PythonClient(spawn, release, "https://example.org/assets/live/"), workers, worker };
 }
 
 export const state = (batch: number): State => ({ context: "node", controls: { batch }, prediction: 12, revealed: false });

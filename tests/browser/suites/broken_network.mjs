@@ -1,0 +1,132 @@
+// What the network can do to a reader: a download that ends half-way or never, a sign-in page, a site that has moved on.
+// @ts-check
+import assert from "node:assert/strict";
+import { ACT, actReady, openAct, START_LIMIT_MS } from "./act_page.mjs";
+import { Snippet } from "./snippet_page.mjs";
+
+/** @typedef {import("../harness/world.mjs").World} World */
+/** @typedef {import("../harness/server.mjs").Fault} Fault */
+
+const ENTRY = /\/live-\w+\.js$/;
+const WASM = /pyodide\.asm\.wasm$/;
+const ACT_CODE = /\/act-\w+\.js$/;
+const CHARTS = /\/vega-\w+\.js$/;
+/** The reader of a test waits one second where others wait twenty. @type {Fault} */
+const IMPATIENT = { path: ENTRY, replace: ['"patience": 20', '"patience": 1'] };
+
+/** @type {[Fault, RegExp][]} */
+const BROKEN = [
+  [{ path: WASM, half: "cut" }, /^Python did not start: (the connection was lost while pyodide\.asm\.wasm was on its way|of pyodide\.asm\.wasm \d+ bytes arrived)/],
+  [{ path: WASM, bytes: 1_000_000 }, /^Python did not start: of pyodide\.asm\.wasm 1000000 bytes arrived instead of \d+\.$/],
+  [{ path: WASM, portal: true }, /^Python did not start: a web page came instead of pyodide\.asm\.wasm; does this network want you to sign in\?/],
+  [{ path: /python_start\.zip$/, status: 404 }, /^Python did not start: python_start\.zip could not be downloaded \(HTTP 404\)\.$/],
+  [{ path: /pyodide\.asm\.mjs$/, portal: true }, /^Python did not start: pyodide\.asm\.mjs could not be downloaded, or is not what it should be\.$/],
+  [{ path: /\.whl$/, half: "cut" }, /^Python did not start: /],
+];
+
+/** @param {import("../harness/world.mjs").Facts} facts */
+export function brokenNetworkTests({ everywhere, once }) {
+  everywhere("network: a start that cannot succeed ends with one sentence, Stop stops, and Retry works when the network does", async (all) => {
+    const { browser, server } = all;
+    // The act in view starts Python at once; it meets the first fault too.
+    server.fault(BROKEN[0]?.[0] ?? IMPATIENT);
+    await browser.open(server.base + ACT);
+    const snippet = new Snippet(browser, await browser.of("live-snippet", (host) => host.dataset.name));
+    await snippet.ready();
+    await browser.waitFor('live-act [data-slot="state"][data-phase="error"]', START_LIMIT_MS, "the act to say that Python did not start");
+    const baked = await snippet.output();
+    for (const [index, [fault, told]] of BROKEN.entries()) {
+      server.heal();
+      server.fault(fault);
+      await browser.click(snippet.button(index ? "Retry" : "Run"));
+      await snippet.ended();
+      assert.match(await snippet.output(), told, JSON.stringify({ ...fault, path: String(fault.path) }));
+    }
+
+    server.heal();
+    server.fault({ path: WASM, half: "stall" });
+    server.clearLog();
+    await browser.click(snippet.button("Retry"));
+    await asked(all, WASM);
+    await browser.click(snippet.button("Stop"));
+    await snippet.ended();
+    assert.doesNotMatch(await browser.text(`${snippet.host} [data-slot="state"]`), /loads/);
+
+    server.heal();
+    // A server that does not know the type is no reason to fail.
+    server.fault({ path: WASM, type: "application/octet-stream" });
+    await browser.click(snippet.button("Run"));
+    await snippet.ended();
+    assert.equal(await snippet.output(), baked);
+
+    server.heal();
+    server.fault(IMPATIENT);
+    server.fault({ path: WASM, half: "stall" });
+    await browser.open(server.base + ACT);
+    await snippet.ready();
+    await browser.click(snippet.button("Run"));
+    await snippet.ended();
+    assert.match(await snippet.output(), /^Python did not start: nothing more of [\w.]+ arrived for 1 seconds\.$/);
+  }, { pageErrors: true });
+
+  everywhere("network: programs of the page that do not arrive are said to be missing, and Retry brings them", async (all) => {
+    const { browser, server } = all;
+    const trouble = "live-act > [data-il-late]";
+    server.fault({ path: ACT_CODE, half: "cut" });
+    await browser.open(server.base + ACT);
+    await browser.waitFor(trouble, 10_000, "the act to say that its program is missing");
+    assert.match(await browser.text(trouble), /^The program of this part could not be downloaded\. ?Retry$/);
+    server.lose(true);
+    await browser.click({ role: "button", name: "Retry", within: trouble });
+    await browser.waitFor(() => document.querySelector("live-act > [data-il-late]")?.textContent?.includes("cannot be reached"));
+    server.lose(false);
+    server.heal();
+    server.fault({ path: CHARTS, half: "cut" });
+    await browser.click({ role: "button", name: "Retry", within: trouble });
+    await actReady(browser);
+    await browser.click({ role: "radio", name: "About 3 GB", within: "live-act" });
+    await browser.click({ role: "button", name: "Lock in", within: "live-act" });
+    await browser.click({ role: "radio", name: "Adam", exact: true, within: 'live-act [data-choice="optimizer"]' });
+    const chart = 'live-act [data-slot="trouble"]';
+    await browser.waitFor(() => document.querySelector('live-act [data-slot="trouble"] button') !== null, START_LIMIT_MS, "the act to say that its chart is missing");
+    assert.match(await browser.text(chart), /^The page could not show the result: the connection was lost while vega-\w+\.js was on its way\. ?Retry$/);
+    server.heal();
+    await browser.click({ role: "button", name: "Retry", within: chart });
+    await browser.waitFor(() => document.querySelector('live-act [data-slot="plot"]')?.getAttribute("aria-label")?.includes("Adam m"), START_LIMIT_MS, "the chart");
+  }, { pageErrors: true });
+
+  once("network: a page whose entry is gone says that a program is missing", async ({ browser, server }) => {
+    await browser.open(server.base + ACT);
+    assert.equal(await browser.has(".il-notice"), false);
+    server.fault({ path: ENTRY, status: 404 });
+    await browser.reload();
+    await browser.waitFor(".il-notice--missing");
+    server.heal();
+    await browser.click("#il-reload");
+    await actReady(browser);
+    assert.equal(await browser.has(".il-notice"), false);
+  });
+
+  once("network: an act's loading can be stopped, and goes on at the next move", async (all) => {
+    const { browser, server } = all;
+    await openAct(all);
+    server.fault({ path: WASM, half: "stall" });
+    await browser.click({ role: "radio", name: "About 3 GB", within: "live-act" });
+    await browser.click({ role: "button", name: "Lock in", within: "live-act" });
+    await browser.click({ role: "button", name: "Stop loading Python", within: "live-act" });
+    await browser.waitFor(() => document.querySelector('live-act [data-slot="trouble"]')?.textContent?.startsWith("You stopped Python"));
+    server.heal();
+    await browser.click({ role: "radio", name: "Adam", exact: true, within: 'live-act [data-choice="optimizer"]' });
+    await browser.waitFor(() => document.querySelector('live-act [data-slot="plot"]')?.getAttribute("aria-label")?.includes("Adam m"), START_LIMIT_MS, "the chart");
+    assert.equal(await browser.text('live-act [data-slot="trouble"]'), "");
+  });
+}
+
+/** Waits until the site was asked for a path. @param {World} world @param {RegExp} path */
+async function asked({ browser, server }, path) {
+  for (let left = 400; left > 0; left -= 1) {
+    if (server.log().some((request) => path.test(request.path))) return;
+    await new Promise((done) => setTimeout(done, 25));
+  }
+  throw new Error(`${browser.engine}: nobody asked for ${path}`);
+}
