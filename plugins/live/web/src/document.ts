@@ -2,6 +2,7 @@
 import type { Account, Entry } from "./entry";
 import type { Memory, Stage } from "./memory";
 import type { Gap, Value } from "./protocol";
+import { siteVersion } from "./release";
 import schema from "../../../../docs/lab/ledger.schema.json";
 
 export const SCHEMA_VERSION = schema.properties.schema_version.const;
@@ -26,6 +27,7 @@ interface Act {
 export type LedgerDocument = Record<Field, Value | null> & {
   schema_version: number;
   engine_version: string;
+  site_version: string;
   chapter: number;
   predictions: Record<string, Value>;
   gaps: Record<string, Gap>;
@@ -62,6 +64,7 @@ export function documentOf(entries: readonly Entry[]): LedgerDocument {
   return {
     schema_version: SCHEMA_VERSION,
     engine_version: played.map(({ account }) => account?.engine ?? "").filter(Boolean).at(-1) ?? "",
+    site_version: siteVersion(),
     chapter: CHAPTER,
     ...(Object.fromEntries(FIELDS.map((field) => [field, fields[field] ?? null])) as Record<Field, Value | null>),
     predictions: each(({ memory }) => memory.prediction),

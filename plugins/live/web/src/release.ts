@@ -14,6 +14,11 @@ export function release(): Release {
   return present;
 }
 
+/** How exports name the site that made them. */
+export function siteVersion(): string {
+  return `${release().version}+${release().build}`;
+}
+
 /** What the site serves now; null where it cannot be reached. */
 export async function servedBuild(): Promise<string | null> {
   try {

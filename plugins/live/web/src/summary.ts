@@ -23,7 +23,7 @@ export function summaryOf(document: LedgerDocument, entries: readonly Entry[], h
   return [
     h("h2", {}, "Decisions"),
     table(
-      `Chapter ${document.chapter}, ledger version ${document.schema_version}${engine}`,
+      `Chapter ${document.chapter}, ledger version ${document.schema_version}${engine}, site ${document.site_version}`,
       ["Decision", "Value"],
       DECISIONS.map(([field, label, unit]) => [label, words(document[field], unit)]),
     ),

@@ -26,6 +26,7 @@ describe("the ledger's document", () => {
     expect(made).toMatchObject({
       schema_version: SCHEMA_VERSION,
       engine_version: "0.1.0+abc",
+      site_version: "1.0.0+now",
       chapter: 8,
       optimizer_chosen: "sgd",
       precision_chosen: null,

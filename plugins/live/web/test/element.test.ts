@@ -1,8 +1,7 @@
 // The lifecycle of a live element.
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { define, type Part } from "../src/element";
-import { runs } from "../src/release";
-import { release, settle } from "./fake-worker";
+import { settle } from "./fake-worker";
 
 let observers: { callback: IntersectionObserverCallback; ended: boolean }[] = [];
 
@@ -29,7 +28,6 @@ function element(load?: () => Promise<(host: HTMLElement) => Part>) {
 }
 
 beforeEach(() => {
-  runs(release);
   observers = [];
   vi.stubGlobal("IntersectionObserver", FakeObserver);
   document.body.replaceChildren();
