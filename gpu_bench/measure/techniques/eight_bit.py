@@ -44,7 +44,8 @@ def codes(signed: bool, device: torch.device) -> Tensor:
 
 def quantize(x: Tensor, table: Tensor) -> tuple[Tensor, Tensor]:
     """Codes (n) uint8 and scales (n / 2048, rounded up) FP32 of a flat tensor (n)."""
-    blocks = nn.functional.pad(x, (0, -x.numel() % BLOCK)).view(-1, BLOCK)
+    whole = x if x.numel() % BLOCK == 0 else nn.functional.pad(x, (0, -x.numel() % BLOCK))
+    blocks = whole.view(-1, BLOCK)
     scales = blocks.abs().amax(dim=1)
     # A block of zeros has scale zero; dividing by anything else than zero keeps its zeros.
     normed = blocks / scales.clamp_min(torch.finfo(torch.float32).tiny)[:, None]
@@ -54,6 +55,9 @@ def quantize(x: Tensor, table: Tensor) -> tuple[Tensor, Tensor]:
 
 def dequantize(code: Tensor, scales: Tensor, table: Tensor) -> Tensor:
     """FP32 values (n) of codes and scales."""
+    if code.numel() % BLOCK == 0:
+        # Without a copy of the scales for every element, so that a compiler has nothing to keep.
+        return (table[code.int()].view(-1, BLOCK) * scales[:, None]).view(-1)
     return table[code.int()] * scales.repeat_interleave(BLOCK)[: code.numel()]
 
 

@@ -29,6 +29,16 @@ def convert_blocks(model: GPT2) -> None:
     The head stays in BF16: its result decides the loss.
 
     Raises:
+        UnsupportedError, ValueError: As `linear_layers`.
+    """
+    for parent, name, layer in linear_layers(model):
+        setattr(parent, name, Float8Linear(layer))
+
+
+def linear_layers(model: GPT2) -> list[tuple[nn.Module, str, nn.Linear]]:
+    """The linear layers inside the blocks: the module each belongs to, its name there, and the layer.
+
+    Raises:
         UnsupportedError: On a GPU without FP8 tensor cores.
         ValueError: When a side of a weight is not a multiple of 16.
     """
@@ -36,10 +46,17 @@ def convert_blocks(model: GPT2) -> None:
     if device.type == "cuda" and torch.cuda.get_device_capability(device) < OLDEST:
         found = ".".join(str(part) for part in torch.cuda.get_device_capability(device))
         raise UnsupportedError(f"FP8 needs compute capability {OLDEST[0]}.{OLDEST[1]}; this GPU has {found}")
+    layers = []
     for name, layer in list(model.blocks.named_modules()):
         if isinstance(layer, nn.Linear):
+            if layer.in_features % _MULTIPLE or layer.out_features % _MULTIPLE:
+                raise ValueError(
+                    f"a weight of {layer.out_features} x {layer.in_features} cannot run in FP8; "
+                    f"allowed: multiples of {_MULTIPLE}"
+                )
             path, _, last = name.rpartition(".")
-            setattr(model.blocks.get_submodule(path), last, Float8Linear(layer))
+            layers.append((model.blocks.get_submodule(path), last, layer))
+    return layers
 
 
 class Float8Linear(nn.Module):
@@ -47,11 +64,6 @@ class Float8Linear(nn.Module):
 
     def __init__(self, layer: nn.Linear) -> None:
         super().__init__()
-        if layer.in_features % _MULTIPLE or layer.out_features % _MULTIPLE:
-            raise ValueError(
-                f"a weight of {layer.out_features} x {layer.in_features} cannot run in FP8; "
-                f"allowed: multiples of {_MULTIPLE}"
-            )
         self.weight, self.bias = layer.weight, layer.bias
 
     def forward(self, x: Tensor) -> Tensor:
