@@ -9,15 +9,24 @@ from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 ModelName = Literal["pico", "nano", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"]
-Precision = Literal["fp32", "tf32", "amp-bf16", "amp-fp16", "bf16", "fp16", "fp8"]
+Precision = Literal[
+    "fp32", "tf32", "amp-bf16", "amp-fp16", "bf16", "fp16", "bf16-master", "bf16-rounded", "fp8", "fp8-master"
+]  # fmt: skip
 """amp = autocast over FP32 parameters; bf16 and fp16 = parameters, gradients and optimizer state all in that format;
-fp8 = amp-bf16 with the products of the blocks' linear layers in 8 bit."""
+bf16-master = parameters and gradients in BF16, beside an FP32 copy of the parameters and FP32 state; bf16-rounded = the
+same without the copy, each update rounded up or down at random; fp8 and fp8-master = amp-bf16 and bf16-master with the
+products of the blocks' linear layers in 8 bit."""
+NARROW = ("bf16-master", "bf16-rounded", "fp8-master")
+"""Precisions whose BF16 weights the optimizer makes from FP32 ones."""
 OptimizerName = Literal["sgd", "momentum", "rmsprop", "adam", "adamw", "adamw-8bit"]
 Attention = Literal["flash", "standard"]
 AttentionKernel = Literal["auto", "flash", "efficient", "cudnn", "math"]
 Activation = Literal["gelu-tanh", "gelu", "relu", "silu", "sigmoid", "tanh"]
-Update = Literal["default", "foreach", "for-loop", "fused"]
-Compile = Literal["none", "default", "max-autotune-no-cudagraphs", "reduce-overhead"]
+Update = Literal["default", "foreach", "for-loop", "fused", "flat"]
+Compile = Literal["none", "default", "max-autotune-no-cudagraphs", "split-k", "reduce-overhead"]
+Region = Literal["model", "block"]
+Residual = Literal["as-is", "bf16"]
+Scaling = Literal["dynamic", "delayed", "delayed-fast"]
 Operation = Literal["attention", "activation"]
 Device = Literal["any", "cuda"]
 SHORTEST_ENERGY_S = 30.0
@@ -108,12 +117,20 @@ class TrainingCase(Case):
         attention: Which form, and so which tensors are kept: `flash` is fused, `standard` materializes the scores.
         attention_kernel: Whose fused kernel; `auto` is PyTorch's choice.
         clip_norm: Largest global norm of the gradients; None where they are not clipped.
-        update: Implementation of the optimizer's step; `default` is PyTorch's choice.
+        update: Implementation of the optimizer's step; `default` is PyTorch's choice, `flat` ours: a few long vectors,
+            clipped, updated and rounded by one kernel each.
         vocab_multiple: The vocabulary is padded to a multiple of this: rows that never occur, so that the head's
             product fills whole tiles.
         compile: Mode of `torch.compile` over model and loss together. `max-autotune-no-cudagraphs` tries more kernels
-            for each product; `reduce-overhead` replays the step as a CUDA graph, which helps where launching kernels
-            takes longer than running them.
+            for each product, and `split-k` also those that divide the summed dimension; `reduce-overhead` replays the
+            forward and the backward pass as CUDA graphs, which helps where launching kernels takes longer than running
+            them.
+        compile_region: What is compiled as one: the model with its loss, or each block, and head and loss. All blocks
+            share what is compiled for the first, so that 48 take no longer than one.
+        step_graph: Whether the whole step, update included, is replayed as one CUDA graph.
+        residual: Format of the stream between blocks: that of the weights, or BF16 where it would be FP32.
+        scaling: Where the scales of an FP8 precision come from: `dynamic`, the tensor itself; `delayed`, earlier
+            steps; `delayed-fast` also adds up gradients' products in fewer bits.
         checkpointing: What the blocks compute again in the backward pass, see `measure/techniques/checkpointing.py`.
         accumulate: Forward and backward passes per step.
         loss: `full`, or `chunked:K` to compute logits and loss in K pieces of the sequence.
@@ -139,6 +156,10 @@ class TrainingCase(Case):
     update: Update = "default"
     vocab_multiple: int = 1
     compile: Compile = "none"
+    compile_region: Region = "model"
+    step_graph: bool = False
+    residual: Residual = "as-is"
+    scaling: Scaling = "dynamic"
     checkpointing: str = "none"
     accumulate: int = 1
     loss: str = "full"
@@ -158,8 +179,31 @@ class TrainingCase(Case):
             raise ValueError(f"attention_kernel is {self.attention_kernel!r}; allowed with standard attention: auto")
         if self.update == "fused" and self.optimizer not in _FUSED:
             raise ValueError(f"update is 'fused' with optimizer {self.optimizer!r}; allowed: {', '.join(_FUSED)}")
-        if self.update != "default" and self.optimizer == "adamw-8bit":
-            raise ValueError(f"update is {self.update!r} with optimizer 'adamw-8bit'; allowed: default")
+        if self.update not in ("default", "flat") and self.optimizer == "adamw-8bit":
+            raise ValueError(f"update is {self.update!r} with optimizer 'adamw-8bit'; allowed: default, flat")
+        if self.update == "flat" and self.optimizer not in ("adamw", "adamw-8bit"):
+            raise ValueError(f"update is 'flat' with optimizer {self.optimizer!r}; allowed: adamw, adamw-8bit")
+        if self.precision in NARROW and self.update != "flat":
+            raise ValueError(f"update is {self.update!r} with precision {self.precision!r}; allowed: flat")
+        if self.compile_region == "block" and self.compile == "none":
+            raise ValueError("compile_region is 'block' with compile 'none'; allowed: model")
+        if self.step_graph and (self.precision == "amp-fp16" or self.compile == "reduce-overhead"):
+            raise ValueError("step_graph is True; allowed with amp-fp16, whose steps may be skipped, and with "
+                             "reduce-overhead, which makes graphs of its own: False")  # fmt: skip
+        self._check_scaling()
+
+    def _check_scaling(self) -> None:
+        if self.precision.startswith("fp8") and self.compile != "none" and self.compile_region == "model":
+            raise ValueError("compile_region is 'model' with compiled FP8, which is checked block by block before it "
+                             "is timed; allowed: block")  # fmt: skip
+        if self.scaling == "dynamic":
+            return
+        if not self.precision.startswith("fp8"):
+            raise ValueError(f"scaling is {self.scaling!r} with precision {self.precision!r}; allowed: dynamic")
+        if self.optimizer_in_backward or self.checkpointing != "none":
+            raise ValueError(
+                f"scaling is {self.scaling!r} with optimizer_in_backward or checkpointing; allowed: dynamic"
+            )
 
     @property
     def extent(self) -> str:

@@ -12,7 +12,17 @@ _RECIPES: tuple[tuple[str, int, dict[str, Any]], ...] = (
     ("fp32", 81, {"precision": "fp32"}),
     ("bf16", 75, {}),
     ("tf32", 62, {"precision": "tf32"}),
-    ("fp8-compiled", 79, {"precision": "fp8", "update": "fused", "vocab_multiple": 64, "compile": "default"}),
+    (
+        "fp8-compiled",
+        79,
+        {
+            "precision": "fp8",
+            "update": "fused",
+            "vocab_multiple": 64,
+            "compile": "default",
+            "compile_region": "block",
+        },
+    ),
 )
 _MODELS: tuple[tuple[ModelName, int, int], ...] = (("gpt2-xl", 8, 0), ("gpt2", 32, 20))
 """Model, batch, and how much less its cases are worth."""

@@ -23,7 +23,7 @@ RUNGS: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("batch", {}, "a batch that fills the card"),
     ("cudnn", {"attention_kernel": "cudnn"}, "another fused attention kernel"),
     ("autotune", {"compile": "max-autotune-no-cudagraphs"}, "the fastest of several kernels for each product"),
-    ("fp8", {"precision": "fp8"}, "the blocks' products in 8 bit"),
+    ("fp8", {"precision": "fp8", "compile_region": "block"}, "the blocks' products in 8 bit"),
 )
 """Name of a rung, what it adds to the one before, why. The rung `batch` takes the large batch."""
 

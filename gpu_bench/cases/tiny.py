@@ -35,6 +35,7 @@ def tiny_case(case: Case) -> Case:
                 # Fused kernels other than PyTorch's own choice, and GPU memory to limit, exist on GPUs only.
                 attention_kernel="auto",
                 memory_limit=0,
+                step_graph=False,
                 compile="default" if case.compile != "none" else "none",
                 warmup=1,
                 steps=3,

@@ -31,7 +31,10 @@ _COMPUTE_FORMAT: dict[Precision, str] = {
     "amp-fp16": "fp16",
     "bf16": "bf16",
     "fp16": "fp16",
+    "bf16-master": "bf16",
+    "bf16-rounded": "bf16",
     "fp8": "fp8",
+    "fp8-master": "fp8",
 }
 
 

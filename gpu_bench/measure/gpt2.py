@@ -131,14 +131,34 @@ def whole_loss(norm: nn.Module, head: nn.Linear, x: Tensor, targets: Tensor) -> 
     return logits, loss
 
 
+def wide_loss(norm: nn.Module, head: nn.Linear, x: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """The same with softmax and loss in FP32, whatever the logits are: 16 bits show three digits of a loss."""
+    logits = head(norm(x))  # (B, T, V)
+    loss = functional.cross_entropy(logits.view(-1, logits.size(-1)).float(), targets.reshape(-1))
+    return logits, loss
+
+
 class GPT2(nn.Module):
-    """The language model. Input embedding and output head share one V x C matrix."""
+    """The language model. Input embedding and output head share one V x C matrix.
+
+    Args:
+        config: The shape.
+        run_blocks: How the residual stream passes the blocks.
+        run_head: How logits and loss are computed.
+        residual: Format of the residual stream; None is that of the embeddings. Under autocast, which computes what a
+            block adds in 16 bit, an FP32 stream doubles the bytes of every addition and normalization.
+    """
 
     def __init__(
-        self, config: GPT2Config, run_blocks: RunBlocks = one_after_another, run_head: RunHead = whole_loss
+        self,
+        config: GPT2Config,
+        run_blocks: RunBlocks = one_after_another,
+        run_head: RunHead = whole_loss,
+        residual: torch.dtype | None = None,
     ) -> None:
         super().__init__()
         self.config = config
+        self.residual = residual
         self.run_blocks = run_blocks
         self.run_head = run_head
         self.wte = nn.Embedding(config.vocab, config.hidden)
@@ -165,13 +185,19 @@ class GPT2(nn.Module):
             Logits (B, T, V), None when the head never has them all at once, and the mean cross-entropy in nats per
             token.
         """
+        x = self.embed(tokens)  # (B, T, C)
+        x = self.run_blocks(list(self.blocks), x)  # (B, T, C)
+        return self.run_head(self.ln_f, self.lm_head, x, targets)
+
+    def embed(self, tokens: Tensor) -> Tensor:
+        """Tokens (B, T) to the start of the residual stream (B, T, C)."""
         _, t = tokens.shape
         if t > self.config.max_seq:
             raise ValueError(f"sequence length {t} exceeds max_seq {self.config.max_seq}")
         positions = torch.arange(t, device=tokens.device)  # (T,)
         x = self.drop(self.wte(tokens) + self.wpe(positions))  # (B, T, C)
-        x = self.run_blocks(list(self.blocks), x)  # (B, T, C)
-        return self.run_head(self.ln_f, self.lm_head, x, targets)
+        stream: Tensor = x if self.residual is None else x.to(self.residual)  # (B, T, C)
+        return stream
 
     def parameter_count(self) -> int:
         """Number of parameters; the shared matrix counts once."""

@@ -11,12 +11,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn.attention import sdpa_kernel
 
-from gpu_bench.cases.case import Precision, TrainingCase
+from gpu_bench.cases.case import NARROW, Precision, TrainingCase
 from gpu_bench.cases.sizes import config_of
-from gpu_bench.measure.gpt2 import GPT2, KERNELS
+from gpu_bench.measure.gpt2 import GPT2, KERNELS, wide_loss
 from gpu_bench.measure.techniques.checkpointing import blocks_under, head_in
+from gpu_bench.measure.techniques.compilation import check_compiled_block, compiled_loss
+from gpu_bench.measure.techniques.flat import FlatAdamW
 from gpu_bench.measure.techniques.fp8 import convert_blocks
+from gpu_bench.measure.techniques.fp8_delayed import Scales, convert_with_delay
 from gpu_bench.measure.techniques.optimizers import make_optimizer, update_in_backward
+from gpu_bench.measure.techniques.step_graph import StepGraph
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,10 @@ FORMATS: dict[Precision, Formats] = {
     "fp16": Formats(weights=torch.float16),
     # Everything that `techniques.fp8` leaves in 16 bit.
     "fp8": Formats(autocast=torch.bfloat16),
+    # The optimizer makes them from the FP32 weights that it is given.
+    "bf16-master": Formats(weights=torch.bfloat16),
+    "bf16-rounded": Formats(weights=torch.bfloat16),
+    "fp8-master": Formats(weights=torch.bfloat16),
 }
 
 
@@ -68,27 +76,36 @@ class Trainer:
         torch.backends.cudnn.allow_tf32 = formats.tf32
         torch.manual_seed(case.seed)
         config = config_of(case)
+        narrow = case.precision in NARROW
+        head = wide_loss if narrow and case.loss_chunks == 1 else head_in(case.loss_chunks)
         with device:
             # Created in place: drawing 1.6 billion random numbers on a CPU takes longer than the whole measurement.
-            self.model = GPT2(config, blocks_under(case.checkpointing, config.layers), head_in(case.loss_chunks))
-        for parameter in self.model.parameters():
+            residual = torch.bfloat16 if case.residual == "bf16" else None
+            self.model = GPT2(config, blocks_under(case.checkpointing, config.layers), head, residual)
+        parameters = list(self.model.parameters())
+        for parameter in () if narrow else parameters:
             # After drawing: so every format starts from the same weights.
             parameter.data = parameter.data.to(formats.weights)
-        if case.precision == "fp8":
-            convert_blocks(self.model)
-        parameters = list(self.model.parameters())
         if case.optimizer_in_backward:
             self.optimizers = update_in_backward(case, parameters)
         else:
             self.optimizers = (make_optimizer(case, parameters),)
+        self.scales: Scales | None = None
+        if case.scaling != "dynamic":
+            self.scales = convert_with_delay(self.model, fast=case.scaling == "delayed-fast")
+        elif case.precision.startswith("fp8"):
+            convert_blocks(self.model)
         # FP16 gradients underflow below 6e-8, so the loss is scaled up before and the gradients down after. Whether a
         # step overflowed decides whether it counts, so here, and only here, the host has to wait for the device.
         self.scaler = torch.amp.GradScaler(device.type, enabled=formats.scaled)
         self._model_loss: Callable[[Tensor], Tensor] = self._eager_loss
+        self._ready = False
+        self._step: Callable[[Tensor], Tensor] = self._run_step
+        self.gradient_norm: Tensor | None = None
         if self.compiled:
-            # The loss inside: the head's logits, the softmax and the loss become one graph.
-            mode = None if case.compile == "default" else case.compile
-            self._model_loss = torch.compile(self._eager_loss, mode=mode, dynamic=False)
+            self._model_loss = compiled_loss(case, self.model, self._eager_loss)
+        if case.step_graph:
+            self._step = StepGraph(self._run_step, device)
 
     @property
     def compiled(self) -> bool:
@@ -106,16 +123,21 @@ class Trainer:
             return self._model_loss(window)
 
     def _eager_loss(self, window: Tensor) -> Tensor:
-        dtype = self.formats.autocast
-        with torch.autocast(self.device.type, dtype=dtype, enabled=dtype is not None):
+        with self._autocast():
             _, loss = self.model(window[:, :-1], window[:, 1:])
         result: Tensor = loss
         return result
+
+    def _autocast(self) -> torch.autocast:
+        dtype = self.formats.autocast
+        return torch.autocast(self.device.type, dtype=dtype, enabled=dtype is not None)
 
     def backward(self, loss: Tensor) -> None:
         """Leave every gradient in its parameter's `.grad`, or update the parameters at once."""
         scaled: Any = self.scaler.scale(loss)
         scaled.backward()
+        if self.scales:
+            self.scales.after_pass()
 
     def update(self) -> None:
         """Clip the gradients, step the optimizer, drop the gradients."""
@@ -123,23 +145,52 @@ class Trainer:
             return
         (optimizer,) = self.optimizers
         self.scaler.unscale_(optimizer)
-        if self.case.clip_norm is not None:
-            nn.utils.clip_grad_norm_(self.model.parameters(), self.case.clip_norm)
+        if self.case.clip_norm is not None and not isinstance(optimizer, FlatAdamW):
+            self.gradient_norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.case.clip_norm)
         self.scaler.step(optimizer)
+        if isinstance(optimizer, FlatAdamW):
+            self.gradient_norm = optimizer.gradient_norm
         self.scaler.update()
         optimizer.zero_grad(set_to_none=True)
+        if self.scales:
+            self.scales.after_update()
 
-    def step(self, window: Tensor, after_pass: Callable[[], None] = lambda: None) -> Tensor:
+    def prepare(self, window: Tensor) -> None:
+        """What must happen before the first step, on that step's (B * passes, T + 1) window; training starts after it.
+
+        Raises:
+            RuntimeError: When compiled FP8 layers compute something else than they do uncompiled.
+        """
+        self._ready = True
+        passes = self.case.accumulate
+        if self.scales:
+            # One sequence is enough to see how large numbers are; its loss weighs what it weighs in a step.
+            self.scales.calibrate(lambda: self._eager_loss(window[:1]) / len(window))
+        if self.compiled and self.case.precision.startswith("fp8"):
+            with torch.no_grad(), self._autocast():
+                x = self.model.embed(window[: len(window) // passes, :-1])
+            check_compiled_block(self.model.blocks[0], x, self.formats.autocast)
+            if self.scales:
+                self.scales.forget()
+
+    def step(self, window: Tensor, after_pass: Callable[[], None] | None = None) -> Tensor:
         """One whole training step over a loaded (B * passes, T + 1) window.
 
         Args:
             window: The tokens of all passes.
-            after_pass: Called after each forward and backward pass.
+            after_pass: Called after each forward and backward pass, none of which a CUDA graph replays then.
 
         Returns:
             The detached mean loss, still on the device: reading it here would make the host wait inside the timed
             region.
         """
+        if not self._ready:
+            self.prepare(window)
+        if after_pass is not None:
+            return self._run_step(window, after_pass)
+        return self._step(window)
+
+    def _run_step(self, window: Tensor, after_pass: Callable[[], None] = lambda: None) -> Tensor:
         passes = self.case.accumulate
         losses: list[Tensor] = []
         for part in window.chunk(passes):

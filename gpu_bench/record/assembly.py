@@ -133,7 +133,7 @@ def training_flops(case: TrainingCase) -> dict[str, int]:
         "model_per_step": needed.full,
         "model_per_step_causal": needed.causal,
         "recomputed_per_step": again,
-        "fp8_per_step": 6 * in_blocks * case.tokens_per_step if case.precision == "fp8" else 0,
+        "fp8_per_step": 6 * in_blocks * case.tokens_per_step if case.precision.startswith("fp8") else 0,
     }
 
 

@@ -55,11 +55,14 @@ class Vector:
             return only.reshape(-1)
         # Zeros: what lies between parameters must not disturb the scale of a block.
         flat = torch.zeros_like(self.weights)
-        found = [(p, start) for p, start in zip(self.parameters, self.starts, strict=True) if p.grad is not None]
-        places = [flat[start : start + p.numel()].view_as(p) for p, start in found]
-        torch._foreach_copy_(places, [p.grad for p, _ in found])
-        for parameter, _ in found:
-            parameter.grad = None
+        places, gradients = [], []
+        for parameter, start in zip(self.parameters, self.starts, strict=True):
+            if parameter.grad is not None:
+                places.append(flat[start : start + parameter.numel()].view_as(parameter))
+                gradients.append(parameter.grad)
+                parameter.grad = None
+        if places:
+            torch._foreach_copy_(places, gradients)
         return flat
 
 
@@ -112,7 +115,7 @@ class FlatAdamW(torch.optim.Optimizer):
         # Counted on the device, so that a replayed CUDA graph counts on.
         self._updates += 1
         correction = (1 - self._betas**self._updates).float()
-        factor = self._clipping() if self._clip_norm is not None else torch.ones((), device=self._device)
+        factor = self._clipping(self._clip_norm) if self._clip_norm else torch.ones((), device=self._device)
         hyper = (group["lr"], *group["betas"], group["eps"], group["weight_decay"])
         compiled = self._device.type == "cuda" if self._compiled is None else self._compiled
         tables = (codes(True, self._device), codes(False, self._device))
@@ -125,12 +128,12 @@ class FlatAdamW(torch.optim.Optimizer):
                 where = slice(start, start + piece)
                 update(vector.weights[where], gradient[where], state, tables, factor, correction, hyper, self._rounded)
 
-    def _clipping(self) -> Tensor:
+    def _clipping(self, largest: float) -> Tensor:
         """The factor by which `torch.nn.utils.clip_grad_norm_` would multiply all gradients."""
         gradients = [p.grad for vector in self.vectors for p in vector.parameters if p.grad is not None]
         norms = torch._foreach_norm(gradients)
         self.gradient_norm = torch.linalg.vector_norm(torch.stack([norm.float() for norm in norms]))
-        return (self._clip_norm / (self.gradient_norm + 1e-6)).clamp(max=1.0)
+        return (largest / (self.gradient_norm + 1e-6)).clamp(max=1.0)
 
 
 def _cut(name: str, start: int, length: int) -> slice:

@@ -52,8 +52,8 @@ class DelayedLinear(nn.Module):
     """A linear layer whose three products run in FP8 by scales that are there before it runs.
 
     Buffers, none of which is saved with the model: the weight in FP8 as it is (N, K) and transposed (K, N); the three
-    scales; the largest magnitudes of input and gradient since they were set. `slot` is a number whose gradient is the largest
-    magnitude of the output's gradient: so it leaves a compiled backward pass.
+    scales; the largest magnitudes of input and gradient since they were set. `slot` is a number whose gradient is the
+    largest magnitude of the output's gradient: so it leaves a compiled backward pass.
     """
 
     w8: Tensor
@@ -89,8 +89,8 @@ class DelayedLinear(nn.Module):
         )  # (M, N), ()
         with torch.no_grad():
             self.x_amax.copy_(torch.maximum(self.x_amax, amax))
-        y = y.view(*x.shape[:-1], -1)
-        return y if self.bias is None else y + self.bias.to(y.dtype)
+        out: Tensor = y.view(*x.shape[:-1], -1)
+        return out if self.bias is None else out + self.bias.to(out.dtype)
 
     def _watched(self, x: Tensor) -> Tensor:
         """The product in the usual format; input's and gradient's largest magnitudes are noted."""
@@ -115,7 +115,7 @@ class Scales:
         """Find the first scales from one forward and backward pass in the usual format."""
         for layer in self._layers:
             layer.watching = True
-        loss().backward()
+        torch.autograd.backward(loss())
         for layer in self._layers:
             layer.watching = False
         self._model.zero_grad(set_to_none=True)
@@ -126,6 +126,13 @@ class Scales:
         found = [layer for layer in self._layers if layer.slot.grad is not None]
         for layer in found:
             layer.g_amax.copy_(torch.maximum(layer.g_amax, layer.slot.grad))  # type: ignore[arg-type]
+            layer.slot.grad = None
+
+    def forget(self) -> None:
+        """Drop what was noted since the last update: it was a trial."""
+        for layer in self._layers:
+            layer.x_amax.zero_()
+            layer.g_amax.zero_()
             layer.slot.grad = None
 
     @torch.no_grad()
@@ -142,9 +149,8 @@ class Scales:
         for layer, x_scale, g_scale in zip(self._layers, scales[0], scales[1], strict=True):
             layer.x_scale.copy_(x_scale)
             layer.g_scale.copy_(g_scale)
-            layer.x_amax.zero_()
-            layer.g_amax.zero_()
             _round_weight(layer.weight, layer.w8, layer.w8t, layer.w_scale)
+        self.forget()
 
 
 def _round_weight(weight: Tensor, w8: Tensor, w8t: Tensor, scale: Tensor) -> None:

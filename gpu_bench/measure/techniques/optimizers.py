@@ -8,8 +8,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from gpu_bench.cases.case import TrainingCase, Update
+from gpu_bench.cases.case import Precision, TrainingCase, Update
 from gpu_bench.measure.techniques.eight_bit import AdamW8bit
+from gpu_bench.measure.techniques.flat import FlatAdamW, Weights
 
 _UPDATES: dict[Update, dict[str, bool]] = {
     "default": {},
@@ -17,6 +18,9 @@ _UPDATES: dict[Update, dict[str, bool]] = {
     "for-loop": {"foreach": False},
     "fused": {"fused": True},
 }
+_WEIGHTS: dict[Precision, Weights] = {
+    "bf16-master": "bf16-master", "fp8-master": "bf16-master", "bf16-rounded": "bf16-rounded"
+}  # fmt: skip
 _FP16_EPSILON = 1e-4
 """FP16 squares of gradients below 2.4e-4 are zero; what is added to their root must be of that size, or the update of
 such a weight is a division by next to nothing. The usual 1e-8 is itself zero in FP16."""
@@ -25,8 +29,16 @@ such a weight is a division by next to nothing. The usual 1e-8 is itself zero in
 def make_optimizer(case: TrainingCase, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
     """The case's optimizer; PyTorch runs its step on one tensor at a time, on lists of them, or as one fused kernel."""
     rate, epsilon = case.learning_rate, _FP16_EPSILON if case.precision == "fp16" else 1e-8
-    how: dict[str, Any] = _UPDATES[case.update]
     adam: dict[str, Any] = {"lr": rate, "betas": (0.9, 0.95), "eps": epsilon}
+    if case.update == "flat":
+        return FlatAdamW(
+            parameters,
+            **adam,
+            weights=_WEIGHTS.get(case.precision, "as-is"),
+            eight_bit=case.optimizer == "adamw-8bit",
+            clip_norm=case.clip_norm,
+        )
+    how: dict[str, Any] = _UPDATES[case.update]
     match case.optimizer:
         case "sgd":
             return torch.optim.SGD(parameters, lr=rate, **how)

@@ -1,0 +1,102 @@
+"""`torch.compile` over the model with its loss or block by block, and the check that a compiled block is the block.
+
+Block by block, the compiler sees one block, not 48 copies of it: tracing GPT-2 XL as a whole takes most of a minute on
+its own. What is lost is fusion across the border of two blocks, which is one addition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from gpu_bench.cases.case import TrainingCase
+from gpu_bench.measure.gpt2 import GPT2
+from gpu_bench.measure.techniques.fp8 import E5M2
+from gpu_bench.measure.techniques.fp8_delayed import DelayedLinear
+from gpu_bench.measure.unsupported import UnsupportedError
+
+SPLIT_K: dict[str, Any] = {
+    "max_autotune": True,
+    "coordinate_descent_tuning": True,
+    # The gradient of a weight sums over all tokens: 33,792 of them, where the result has 1,600 rows and too few tiles
+    # to fill the GPU evenly. The compiler divides such a sum from a ratio of 32 on; here from 4.
+    "triton.decompose_k_threshold": 4,
+}
+"""What `split-k` sets beyond `max-autotune-no-cudagraphs`. Untried: products are tuned on GPUs only."""
+AGREEMENT = 0.05
+"""Largest relative distance between what a block computes compiled and as it is. Fused kernels keep 24 bits where
+others round to 8 between two operations, so that a few in a hundred numbers fall into the next step of FP8, which is up
+to 1/8 away: about 1 %. A wrong kernel is off by much more."""
+
+
+def compiled_loss(case: TrainingCase, model: GPT2, loss: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """The function that computes the loss of a window, compiled as the case says.
+
+    Args:
+        case: What is compiled, and how.
+        model: Its blocks and its head are replaced by compiled ones when the region is a block.
+        loss: The function as it is, which runs the model.
+
+    Raises:
+        UnsupportedError: When this version of PyTorch lacks an option.
+    """
+    how: dict[str, Any] = {"dynamic": False}
+    if case.compile == "split-k":
+        how["options"] = _known(SPLIT_K)
+    elif case.compile != "default":
+        how["mode"] = case.compile
+    if case.compile_region == "model":
+        # The loss inside: the head's logits, the softmax and the loss become one graph.
+        return torch.compile(loss, **how)
+    for block in model.blocks:
+        block.compile(**how)
+    model.run_head = torch.compile(model.run_head, **how)
+    return loss
+
+
+def _known(options: dict[str, Any]) -> dict[str, Any]:
+    missing = sorted(set(options) - set(torch._inductor.list_options()))
+    if missing:
+        raise UnsupportedError(f"PyTorch {torch.__version__} has no option {missing[0]} of its compiler")
+    return options
+
+
+def check_compiled_block(block: nn.Module, x: Tensor, autocast: torch.dtype | None) -> None:
+    """Hold what a compiled block adds to (B, T, C), and its gradients, against the block as it is.
+
+    Raises:
+        RuntimeError: When one is not finite or they are further apart than `AGREEMENT`.
+    """
+    gradient = torch.randn_like(x)
+    # As large as calibration found it, so that delayed scales cover it.
+    last = block.get_submodule("mlp.c_proj")
+    largest = last.g_scale * torch.finfo(E5M2).max if isinstance(last, DelayedLinear) else 1.0
+    gradient *= largest / gradient.abs().amax()
+    expected = _added(block.forward, block, x, gradient, autocast)
+    for name, found in _added(block, block, x, gradient, autocast).items():
+        distance = float((found - expected[name]).norm() / expected[name].norm())
+        if not distance <= AGREEMENT:
+            raise RuntimeError(
+                f"compiled FP8 is not what it is uncompiled: {name} of a block is off by {distance:.1%}; "
+                f"allowed: {AGREEMENT:.0%}"
+            )
+
+
+def _added(
+    run: Callable[[Tensor], Tensor], block: nn.Module, x: Tensor, gradient: Tensor, autocast: torch.dtype | None
+) -> dict[str, Tensor]:
+    """What a block adds to its input and to the gradient that passes it, and the gradients of its weights."""
+    x = x.detach().requires_grad_()
+    with torch.autocast(x.device.type, dtype=autocast, enabled=autocast is not None):
+        y = run(x)
+    torch.autograd.backward(y, gradient.to(y.dtype))
+    assert x.grad is not None
+    found = {"the output": y.detach().float() - x.detach().float(), "the input's gradient": x.grad.float() - gradient}
+    for name, parameter in block.named_parameters():
+        if parameter.ndim == 2 and parameter.grad is not None:
+            found[f"the gradient of {name}"] = parameter.grad.float()
+    block.zero_grad(set_to_none=True)
+    return found

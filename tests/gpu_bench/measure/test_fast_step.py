@@ -1,0 +1,223 @@
+"""What makes a step fast changes how numbers are rounded and when work is done, not what is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch._dynamo.utils import counters
+from torch._inductor.utils import fresh_cache
+
+from gpu_bench.measure import compile_cache
+from gpu_bench.measure.data import draw_windows, read_corpus
+from gpu_bench.measure.gpt2 import GPT2, SIZES
+from gpu_bench.measure.techniques.compilation import check_compiled_block
+from gpu_bench.measure.techniques.eight_bit import AdamW8bit
+from gpu_bench.measure.techniques.flat import LONGEST, FlatAdamW, rounded_at_random
+from gpu_bench.measure.techniques.fp8 import E4M3
+from gpu_bench.measure.techniques.fp8_delayed import DelayedLinear
+from gpu_bench.measure.techniques.step_graph import StepGraph
+from gpu_bench.measure.training import Trainer
+from gpu_bench.measure.unsupported import UnsupportedError
+from tests.gpu_bench.tiny import tiny_case
+
+CPU = torch.device("cpu")
+ADAM: dict[str, Any] = {"lr": 1e-3, "betas": (0.9, 0.95), "weight_decay": 0.1}
+
+
+def _trainer(**changes: Any) -> Trainer:
+    return Trainer(tiny_case(**{"optimizer": "adamw", "batch": 4, **changes}), CPU)
+
+
+def _losses(trainer: Trainer, steps: int = 6) -> list[float]:
+    case = trainer.case
+    windows = draw_windows(read_corpus(2**16), steps, case.batch * case.accumulate, case.sequence, case.seed)
+    return [trainer.step(trainer.load(window)).item() for window in windows]
+
+
+def _updated(make: Callable[[list[nn.Parameter]], torch.optim.Optimizer], clip: float | None = None) -> list[Tensor]:
+    """The weights of a model after three updates with gradients of chance."""
+    torch.manual_seed(0)
+    parameters = list(GPT2(SIZES["pico"]).parameters())
+    optimizer = make(parameters)
+    generator = torch.Generator().manual_seed(1)
+    for _ in range(3):
+        for parameter in parameters:
+            parameter.grad = (torch.randn(parameter.shape, generator=generator) * 0.01).to(parameter.dtype)
+        if clip:
+            nn.utils.clip_grad_norm_(parameters, clip)
+        optimizer.step()
+    return [parameter.detach() for parameter in parameters]
+
+
+def test_one_vector_is_updated_and_clipped_as_many_parameters_are() -> None:
+    expected = _updated(lambda some: torch.optim.AdamW(some, **ADAM), clip=0.5)
+    found = _updated(lambda some: FlatAdamW(some, clip_norm=0.5, **ADAM))
+    for weight, other in zip(found, expected, strict=True):
+        # Both sum in 24 bits; the bias correction is computed on the device here and by the host there.
+        torch.testing.assert_close(weight, other, rtol=1e-6, atol=1e-7)
+
+
+def test_eight_bit_moments_in_vectors_are_those_of_single_parameters() -> None:
+    expected = _updated(lambda some: AdamW8bit(some, compiled=False, **ADAM))
+    found = _updated(lambda some: FlatAdamW(some, eight_bit=True, **ADAM))
+    assert all(torch.equal(weight, other) for weight, other in zip(found, expected, strict=True))
+
+
+def test_parameters_share_a_few_vectors_and_short_ones_keep_wide_moments() -> None:
+    trainer = _trainer(update="flat", optimizer="adamw-8bit")
+    (optimizer,) = trainer.optimizers
+    assert isinstance(optimizer, FlatAdamW)
+    assert sum(len(vector.parameters) for vector in optimizer.vectors) == len(list(trainer.model.parameters()))
+    assert [set(vector.state) for vector in optimizer.vectors] == [
+        {"state1", "scales1", "state2", "scales2"},
+        {"exp_avg", "exp_avg_sq"},
+    ]
+    assert trainer.model.parameter_count() < LONGEST, "otherwise there would be more vectors"
+
+
+def test_bf16_weights_are_the_rounded_fp32_copy_and_train_as_fp32_weights_do() -> None:
+    trainer = _trainer(precision="bf16-master", update="flat")
+    # Weights, norms and the residual stream are rounded to 8 bits: 2^-9 of a loss, and what six steps make of it.
+    assert _losses(trainer) == pytest.approx(_losses(_trainer(precision="amp-bf16")), rel=2e-3)
+    (optimizer,) = trainer.optimizers
+    assert isinstance(optimizer, FlatAdamW)
+    for vector in optimizer.vectors:
+        assert torch.equal(vector.weights, vector.state["master"].to(torch.bfloat16))
+
+
+def test_weights_rounded_at_random_train_as_an_fp32_copy_does() -> None:
+    rounded = _trainer(precision="bf16-rounded", update="flat", optimizer="adamw-8bit")
+    assert _losses(rounded) == pytest.approx(_losses(_trainer(precision="bf16-master", update="flat")), rel=3e-3)
+    (optimizer,) = rounded.optimizers
+    assert all("master" not in state for state in optimizer.state.values())
+
+
+def test_rounding_at_random_is_right_on_average_and_never_further_than_the_next_number() -> None:
+    torch.manual_seed(0)
+    # A step that is a tenth of the distance between two BF16 numbers: rounding to nearest would lose it for ever.
+    x = torch.full((100_000,), 1.0 + 0.1 * 2**-7)
+    rounded = rounded_at_random(x).float()
+    assert set(rounded.tolist()) == {1.0, 1.0 + 2**-7}
+    # 100,000 draws with probability 0.1 have a standard error of 0.001; five of them are never reached by chance.
+    assert float((rounded > 1.0).float().mean()) == pytest.approx(0.1, abs=0.005)
+    exact = torch.randn(1000).to(torch.bfloat16)
+    assert torch.equal(rounded_at_random(exact.float()), exact)
+
+
+def test_a_bf16_residual_stream_trains_as_an_fp32_one_does() -> None:
+    narrow = _trainer(precision="amp-bf16", residual="bf16")
+    assert _losses(narrow) == pytest.approx(_losses(_trainer(precision="amp-bf16")), rel=1e-3)
+    kept: list[torch.dtype] = []
+    narrow.model.blocks[1].register_forward_hook(lambda *args: kept.append(args[2].dtype))
+    narrow.loss(torch.randint(256, (4, 33)))
+    assert kept == [torch.bfloat16]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"precision": "fp8"},
+        {"precision": "fp8-master", "update": "flat"},
+        {"precision": "fp8-master", "update": "flat", "batch": 2, "accumulate": 2},
+    ],
+)
+def test_scales_of_earlier_steps_train_as_those_of_the_tensors_do(changes: dict[str, Any]) -> None:
+    delayed = _trainer(scaling="delayed", **changes)
+    # E4M3 rounds by up to 2^-4, averaged over the products of three blocks; both ways of scaling round alike.
+    assert _losses(delayed) == pytest.approx(_losses(_trainer(precision="fp8")), rel=2e-3)
+
+
+def test_fp8_weights_are_rounded_once_after_an_update_and_stay_through_all_passes() -> None:
+    trainer = _trainer(precision="fp8", scaling="delayed")
+    _losses(trainer, 1)
+    layer = next(module for module in trainer.model.modules() if isinstance(module, DelayedLinear))
+    assert torch.equal(layer.w8.t(), layer.w8t)
+    error = (layer.w8.float() * layer.w_scale - layer.weight).abs()
+    info = torch.finfo(E4M3)
+    assert (error <= 0.5001 * info.eps * layer.weight.abs() + info.smallest_normal * info.eps * layer.w_scale).all()
+    before = layer.w8._version
+    trainer.loss(torch.randint(256, (4, 33))).backward()  # type: ignore[no-untyped-call]
+    assert layer.w8._version == before
+
+
+def test_a_gradients_magnitude_decides_later_scales_however_many_passes_a_step_has() -> None:
+    trainer = _trainer(precision="fp8", scaling="delayed", batch=2, accumulate=2)
+    layer = trainer.model.get_submodule("blocks.0.mlp.c_proj")
+    assert isinstance(layer, DelayedLinear)
+    seen: list[float] = []
+    windows = draw_windows(read_corpus(2**16), 1, 4, 32, 5)
+    trainer.prepare(trainer.load(windows[0]))
+    first = float(layer.g_scale) * torch.finfo(torch.float8_e5m2).max
+    layer.register_full_backward_hook(lambda *args: seen.append(float(args[2][0].abs().amax())))
+    trainer.step(trainer.load(windows[0]))
+    assert len(seen) == 2
+    # The largest of the history, not the sum of the two passes.
+    assert float(layer.g_scale) * torch.finfo(torch.float8_e5m2).max == pytest.approx(max(first, *seen), rel=1e-6)
+
+
+def test_blocks_share_what_is_compiled_and_train_as_they_do_uncompiled() -> None:
+    how = {"precision": "fp8-master", "update": "flat", "scaling": "delayed"}
+    torch._dynamo.reset()
+    counters.clear()
+    compiled = _losses(_trainer(**how, compile="default", compile_region="block"), 3)
+    assert counters["stats"]["unique_graphs"] == 2, "one for all three blocks, one for head and loss"
+    # Fused kernels keep 24 bits between operations where others round to 8.
+    assert compiled == pytest.approx(_losses(_trainer(**how), 3), rel=2e-3)
+
+
+def test_compiled_code_is_found_again_where_nothing_was_compiled_before(tmp_path: Path) -> None:
+    file = compile_cache.cache_file(tmp_path, "some-case")
+    assert not compile_cache.load(file)
+    for missed, found in ((1, 0), (0, 1)):
+        torch._dynamo.reset()
+        counters.clear()
+        with fresh_cache(), torch._inductor.config.patch("cpp_cache_precompile_headers", False):
+            assert compile_cache.load(file) is (found == 1)
+            assert torch.compile(_doubled, dynamic=False)(torch.ones(8)).tolist() == [2.0] * 8
+            assert compile_cache.save(file) > 0
+        assert counters["inductor"]["fxgraph_cache_miss"] == missed
+        assert counters["inductor"]["fxgraph_cache_hit"] == found
+
+
+def _doubled(x: Tensor) -> Tensor:
+    return x + x
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda block, x: block.forward(x) * float("nan"), "the output of a block is off by nan%"),
+        (lambda block, x: x + 1.2 * (block.forward(x) - x), "the output of a block is off by 20.0%"),
+    ],
+)
+def test_a_compiled_block_that_computes_something_else_is_never_timed(wrong: Any, message: str) -> None:
+    trainer = _trainer(precision="fp8", scaling="delayed")
+    window = torch.randint(256, (4, 33))
+    trainer.prepare(window)
+    block, x = trainer.model.blocks[0], trainer.model.embed(window[:, :-1]).detach()
+    check_compiled_block(block, x, torch.bfloat16)
+    block._compiled_call_impl = lambda x: wrong(block, x)
+    with pytest.raises(RuntimeError, match=f"compiled FP8 is not what it is uncompiled: {message}"):
+        check_compiled_block(block, x, torch.bfloat16)
+
+
+def test_a_cuda_graph_is_unsupported_where_there_is_no_gpu() -> None:
+    with pytest.raises(UnsupportedError, match="a CUDA graph needs a GPU; this device is cpu"):
+        StepGraph(lambda window: window.sum(), CPU)
+    with pytest.raises(UnsupportedError):
+        _trainer(step_graph=True)
+
+
+@pytest.mark.parametrize("changes", [
+    {"update": "flat", "optimizer": "sgd"}, {"precision": "bf16-master"}, {"compile_region": "block"},
+    {"step_graph": True, "precision": "amp-fp16"}, {"scaling": "delayed"}, {"precision": "fp8", "compile": "default"},
+    {"precision": "fp8", "scaling": "delayed", "checkpointing": "full"},
+])  # fmt: skip
+def test_what_a_fast_step_cannot_combine_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="allowed"):
+        tiny_case(**changes)
