@@ -77,11 +77,15 @@ def test_every_number_in_the_schema_has_a_unit() -> None:
             assert "unit" in node, place
 
 
+_LATER = ("compile_region", "step_graph", "residual", "scaling")
+"""Fields of a training case that the oldest records lack, where they mean their default."""
+
+
 @_ON_ONE_RECORD
 @given(data=st.data())
 def test_a_record_without_one_of_its_parts_is_refused(record: dict[str, Any], data: st.DataObject) -> None:
     # The optimizer's vectors depend on the optimizer, so the sum refuses a missing one, save an empty one.
-    names = [p for p in _places(record) if isinstance(p[-1], str) and _at(record, p) != 0]
+    names = [p for p in _places(record) if isinstance(p[-1], str) and _at(record, p) != 0 and p[-1] not in _LATER]
     place = data.draw(st.sampled_from(names))
     mutant = copy.deepcopy(record)
     del _at(mutant, place[:-1])[place[-1]]
