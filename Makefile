@@ -77,7 +77,7 @@ test-web: $(BUNDLE) ## TypeScript unit tests
 
 test-python: $(VENV)/.test $(BUNDLE) $(LIBRARY) ## Engine, measurements, plugins
 	@echo "==> Python tests"
-	@$(PY) -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	@$(PY) -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(PYTHON_TESTS)
 
 test-browser: $(VENV)/.test $(BUNDLE) $(LIBRARY) browsers ## The site in Chromium, Firefox and WebKit
 	@echo "==> Browser tests"
