@@ -66,6 +66,7 @@ lint: $(VENV)/.test node_modules/.stamp ## Style, types, workflow files
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy
 	@npm run --silent typecheck
+	@npm run --silent lint
 	@node tools/lint_workflows.mjs
 
 lock: $(VENV)/.test ## Write requirements/*.txt: the versions and hashes of all that is installed

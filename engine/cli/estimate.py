@@ -44,7 +44,7 @@ def run(words: Sequence[str]) -> int:
 
 def title(asked: Setup | ImageSetup, varied: Collection[str] = ()) -> str:
     """The configuration in one line, without the options that vary."""
-    # Where the number of devices varies, it is no part of what all have in common.
+    # The heading names what all rows share; the number of devices varies between them.
     devices = 1 if {"--dp", "--tp", "--pp"} & set(varied) else asked.layout.devices
     sequence = getattr(asked, "sequence", None)
     what = "image" if sequence is None else "sequence"

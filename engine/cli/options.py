@@ -83,7 +83,7 @@ def _models() -> tuple[str, ...]:
 def _gpus() -> tuple[str, ...]:
     from engine.hardware.accelerators import list_accelerators
 
-    # The first of several that a text begins is proposed, so the default leads.
+    # If a text begins several names, the first is proposed, so the default stands first.
     return tuple(dict.fromkeys((DEFAULT_GPU, *list_accelerators())))
 
 

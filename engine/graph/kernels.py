@@ -188,7 +188,7 @@ def _backward(section: Section, fused: bool, by_hand: bool) -> Iterator[Kernel]:
 
 def _attention_backward(op: Op, count: Count) -> Kernel:
     flops = _sum(p.flops for p in op.matmuls)
-    # Sizes have whole coefficients: 2.5 times a product's 2 m n k is 5 m n k.
+    # Coefficients are whole numbers, so 2.5 products of 2 m n k operations are written as 5 m n k.
     flops = Size(tuple((power, int(c * ATTENTION_BACKWARD_PRODUCTS)) for power, c in flops.terms))
     traffic = op.outputs[0].byte_size + _sum(v.byte_size for v in op.saved) + _sum(v.byte_size for v in op.inputs)
     return Kernel(f"{op.name}.gradient", "backward", "attention", flops, traffic, None, op.inputs[0].dtype, count)
@@ -290,7 +290,7 @@ def _chains(section: Section, by_hand: bool) -> Iterator[_Chain]:
     working = [op for op in section.ops if op.kind != "view"]
     # The loss is one kernel in hand-fused code too: it reads the logits as they are, and keeps no probabilities.
     alone = (*PRODUCTS, *KERNELS_BY_HAND) if by_hand and section.name != "head" else PRODUCTS
-    # Operations that stand alone are groups of one; the rest are as long as they can be.
+    # An operation that cannot be fused is a group of one; other groups are as long as possible.
     groups = (
         group
         for apart, neighbors in groupby(working, lambda op: op.kind in alone)

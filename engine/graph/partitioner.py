@@ -125,7 +125,7 @@ class _Partitioner:
         again, kept = self._bytes(dict.fromkeys(made_of)), self._bytes(alone)
         if maker.kind == "softmax":
             made_of += _row_statistics(maker)
-        # Logits are in memory anyway; their log-probabilities would be written only to be kept.
+        # The logits are in memory anyway, so the log-probabilities are computed from them again, not stored.
         if again < kept or (again == kept and value.component == "logits"):
             return tuple(dict.fromkeys(made_of))
         return alone

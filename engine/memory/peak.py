@@ -71,7 +71,8 @@ class StepMemory:
             norm, head = self.sets["norm"], self.sets["head"]
             saved = before + unit * kept
             yield from self._head(saved + norm.saved, casts)
-            # A shared table's gradient waits for its second half unless it can go where it stays.
+            # The head and the embedding share a table: its first gradient is kept until the second is made,
+            # unless gradients are added into a buffer at once.
             pending = as_size(self.head_gradient if self.tied and not self.gradients_accrue else 0)
             yield from _each("backward, final norm", saved + head.gradients + pending, norm.backward)
             left = head.gradients + norm.gradients

@@ -214,7 +214,7 @@ def _tensor_seconds(c: Setup, stage: Stage, busy: Seconds) -> tuple[Seconds, Sec
     extra = 2 * (stage.first + stage.last)
     count = tensor_parallel.all_reduces_per_layer(recompute=again) * stage.blocks + extra
     sent = count * group_all_reduce(size, t, _cluster(c))
-    # Cut into t pieces, the first cannot hide: nothing has been computed that it could send, or it is waited for.
+    # Of t pieces, one is not hidden: the first has nothing computed to send yet, or the last is waited for.
     return sent, max(sent - busy, sent / t) if c.layout.overlap_tensor else sent
 
 

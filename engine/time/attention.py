@@ -47,7 +47,7 @@ def attention_rate(c: Setup, head_size: Count, dtype: str, phase: Phase) -> Flop
     exponentials = EXPONENTIAL_SHARES[family]
     if head_size < 128:
         full = full * (1 + exponentials) / (1 + exponentials * 128 / head_size)
-    # Formats without fused attention on record: their products are no faster in it than alone.
+    # No rate of fused attention is published for these formats: assume that of separate products.
     return min(full, peak if dtype in SIXTEEN_BIT else sustained(c.chip, dtype))
 
 

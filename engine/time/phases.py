@@ -60,7 +60,7 @@ def micro_batch_kernels(c: Setup, stage: Stage, parts: tuple[Section, ...]) -> t
     if not cut:
         return whole, {}
     pieces = phase_kernels(c, cut)
-    # The casts of the head's matrix are shared by the pieces; the gradients that each piece gives of it are added up.
+    # All pieces of the loss use one cast of the head's matrix; the gradients of the pieces are added up.
     for phase, run in pieces.items():
         whole[phase] += [kernel for kernel in run if kernel.once]
         pieces[phase] = [kernel for kernel in run if not kernel.once]

@@ -34,7 +34,7 @@ ENERGY = tuple(
         value - less,
         "joules and dollars for the same tokens",
         batch=batch,
-        # Once: half a minute at steady power says what more repeats would.
+        # One repeat: after half a minute at steady power, more repeats add nothing.
         repeats=1,
         energy_s=SHORTEST_ENERGY_S,
         **fields,

@@ -42,7 +42,7 @@ def examine(wanted: str) -> list[Finding]:
     if device.type == "cuda":
         driver = versions["driver"]
         findings.append(Finding(driver is not None, f"CUDA {versions['cuda']}, driver {driver or 'unknown'}"))
-        # Now this process is surely among those on the GPU, whatever number it has there.
+        # From here on, this process is on the GPU, and so among those that the driver counts.
         torch.cuda.synchronize(device)
         findings += _gpu_findings(open_nvml(device))
         findings += _compiler_findings()
@@ -69,7 +69,7 @@ def _gpu_findings(gpu: nvml.Gpu | None) -> Iterator[Finding]:
     sample = gpu.sample()
     limit = gpu.power_limit_w()
     yield Finding(True, f"power limit {limit or 'unknown'} W, {sample.temperature_c or 'unknown'} degrees Celsius")
-    # One of them is this one. Inside a container the driver counts by other numbers, or tells of none at all.
+    # This process is one of them. In a container the driver reports other process numbers, or none.
     others = max(len(gpu.processes() or {}) - 1, 0)
     yield Finding(not others, f"{others} other processes on the GPU")
     use = _least_use(gpu)

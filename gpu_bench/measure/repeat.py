@@ -69,7 +69,7 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
         part["energy"] = clock.measure_energy(trainer, windows[-1], gpu, step_s, case.energy_s)
         part["memory"] = _count_memory(trainer, windows[-1], cuda_memory)
         del trainer
-        # It refers to itself, so only the collector frees it; and a model may nearly fill the GPU.
+        # A reference cycle, which only the garbage collector frees; a model may nearly fill the GPU.
         gc.collect()
         if device.type == "cuda":
             torch.cuda.empty_cache()

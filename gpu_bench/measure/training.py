@@ -164,7 +164,7 @@ class Trainer:
         self._ready = True
         passes = self.case.accumulate
         if self.scales:
-            # One sequence is enough to see how large numbers are; its loss weighs what it weighs in a step.
+            # One sequence shows how large the numbers are; its loss has the weight that it has in a step.
             self.scales.calibrate(lambda: self._eager_loss(window[:1]) / len(window))
         if self.compiled and self.case.precision.startswith("fp8"):
             with torch.no_grad(), self._autocast():

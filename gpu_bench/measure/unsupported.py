@@ -7,7 +7,7 @@ from typing import Literal
 import torch
 
 _NOT_HERE = (
-    # None of the attention kernels that may run can: on a CPU, on CUDA, and in the words of cuDNN.
+    # No allowed attention kernel can run: the message on a CPU, on CUDA, and of cuDNN.
     "No viable backend for scaled_dot_product_attention",
     "No available kernel.",
     "No execution plans support the graph",

@@ -49,7 +49,7 @@ def assemble(
         **dict.fromkeys(BLOCKS),
     }
     if isinstance(case, TrainingCase):
-        # Also beside a failure: that a case would not fit is a prediction too.
+        # Kept for failed cases too: that a case does not fit is a prediction like any other.
         record["predicted"] = predict(case, context["device"])
     if failed is None:
         match KINDS[case.kind].result:

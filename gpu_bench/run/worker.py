@@ -47,7 +47,7 @@ def probe(wanted: str) -> dict[str, Any]:
 def measure(job: dict[str, Any]) -> dict[str, Any]:
     """Run one repeat. Running out of memory, and a device that cannot do it, are results; other exceptions end here."""
     case = case_from_dict(job["case"])
-    # Here, since a probe does not need what measuring does, and importing that takes a second.
+    # Imported here, because it takes a second and a probe does not need it.
     module = importlib.import_module(KINDS[case.kind].module)
     started = provenance.utc_now()
     try:

@@ -75,7 +75,7 @@ class BookPlugin(BasePlugin[BookConfig]):  # type: ignore[no-untyped-call]
             path = locate.source_path(posixpath.join(config.docs_dir, second.page), config)
             log.warning("%s", Defect(path, second.line, what, "give it another name"))
 
-    # Last, so that the other plugins see the author's text and not the glossary behind it.
+    # Last, so that the other plugins see the author's text without the glossary that is appended here.
     @event_priority(-100)
     def on_page_markdown(self, markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str | None:
         """Tell the extension which page comes next, check its numbers, and append the glossary."""

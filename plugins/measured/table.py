@@ -119,7 +119,7 @@ def build(
     region = element("div", table, class_="il-measured-table__scroll", **attributes)
     plot = [_figure(options, lines, columns)] if options.plot else []
     again, note = _repeat(lines, suite), _note(present, samples, _downloads(suite, links))
-    # The script fills it; without the script it is nothing and every row is shown.
+    # The script fills this element. Without the script it stays empty and every row is shown.
     choice = [element("il-devices", class_="il-measured-table__devices")] if several else []
     return element("div", *choice, region, *plot, note, again, class_="il-measured-table")
 

@@ -57,7 +57,7 @@ def active(root: Path, folder: Path) -> Iterator[None]:
             "PYDEVD_DISABLE_FILE_VALIDATION": "1",
             "MATPLOTLIBRC": str(scratch / "matplotlibrc"),
             "IPYTHONDIR": str(folder / "ipython"),
-            # The reader's own settings of Jupyter are to change nothing here.
+            # Ignore the settings of Jupyter in the user's home.
             "JUPYTER_CONFIG_DIR": str(scratch),
             "JUPYTER_RUNTIME_DIR": str(scratch),
         }

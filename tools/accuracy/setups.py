@@ -45,7 +45,7 @@ def row_setup(row: Row) -> Setup:
         dp=data,
         tp=tensor,
         pp=pipeline,
-        # What the replicas divide, and along what a group divides sequences, means nothing where there is only one.
+        # With one replica, or one device in a group, there is nothing to divide.
         zero=row.get("zero", 0) if data > 1 else 0,
         sequence_parallel=row.get("sequence_parallel", False) and tensor > 1,
         micro_batches=micro_batches,

@@ -67,7 +67,7 @@ def mkdocs(*arguments: str) -> list[str]:
 def clean_build_seconds(root: Path, site: Path) -> float:
     """Wall time of a strict build without any cache."""
     start = time.perf_counter()
-    # Not --quiet: what is not logged is not counted, and a strict build passes with warnings.
+    # Without --quiet: a strict build counts only warnings that are logged.
     command = mkdocs("build", "--strict", "--site-dir", str(site))
     done = subprocess.run(command, cwd=root, env=QUIET, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:

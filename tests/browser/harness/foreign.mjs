@@ -2,7 +2,7 @@
 // @ts-check
 
 /** Services that Chromium and Firefox call on their own account, whatever page is open and whatever flags are set. */
-const BROWSERS_OWN = [
+const BROWSERS_OWN = new Set([
   "accounts.google.com",
   "android.clients.google.com",
   "clients2.google.com",
@@ -16,9 +16,9 @@ const BROWSERS_OWN = [
   "firefox-settings-attachments.cdn.mozilla.net",
   "firefox.settings.services.mozilla.com",
   "push.services.mozilla.com",
-];
+]);
 
 /** @param {string[]} asked  addresses from the refusing proxy */
 export function askedByTheSite(asked) {
-  return asked.filter((address) => !BROWSERS_OWN.includes(new URL(address).hostname));
+  return asked.filter((address) => !BROWSERS_OWN.has(new URL(address).hostname));
 }
