@@ -27,6 +27,8 @@ Compile = Literal["none", "default", "max-autotune-no-cudagraphs", "split-k", "r
 Region = Literal["model", "block"]
 Residual = Literal["as-is", "bf16"]
 Scaling = Literal["dynamic", "delayed", "delayed-fast"]
+Implementation = Literal["own", "transformers", "torchao", "liger"]
+Allocator = Literal["default", "expandable"]
 Operation = Literal["attention", "activation"]
 Device = Literal["any", "cuda"]
 SHORTEST_ENERGY_S = 30.0
@@ -131,6 +133,10 @@ class TrainingCase(Case):
         residual: Format of the stream between blocks: that of the weights, or BF16 where it would be FP32.
         scaling: Where the scales of an FP8 precision come from: `dynamic`, the tensor itself; `delayed`, earlier
             steps; `delayed-fast` also adds up gradients' products in fewer bits.
+        implementation: Whose model: ours, or that of the package `transformers`; or ours with FP8 layers of `torchao`,
+            or with head and loss of Liger.
+        allocator: How PyTorch asks a GPU for memory: `expandable` segments grow, so that little is lost between them.
+        validate_every: Steps between two losses on text that is not trained on; 0 is no such loss.
         checkpointing: What the blocks compute again in the backward pass, see `measure/techniques/checkpointing.py`.
         accumulate: Forward and backward passes per step.
         loss: `full`, or `chunked:K` to compute logits and loss in K pieces of the sequence.
@@ -160,6 +166,9 @@ class TrainingCase(Case):
     step_graph: bool = False
     residual: Residual = "as-is"
     scaling: Scaling = "dynamic"
+    implementation: Implementation = "own"
+    allocator: Allocator = "default"
+    validate_every: int = 0
     checkpointing: str = "none"
     accumulate: int = 1
     loss: str = "full"
@@ -191,6 +200,20 @@ class TrainingCase(Case):
             raise ValueError("step_graph is True; allowed with amp-fp16, whose steps may be skipped, and with "
                              "reduce-overhead, which makes graphs of its own: False")  # fmt: skip
         self._check_scaling()
+        self._check_implementation()
+        if self.validate_every < 0 or (self.validate_every and self.steps % self.validate_every):
+            raise ValueError(f"validate_every is {self.validate_every}; allowed: 0, or a divisor of {self.steps} steps")
+
+    def _check_implementation(self) -> None:
+        found = (self.precision, self.compile_region, self.checkpointing, self.loss, self.residual)
+        ours = ("model", "none", "full", "as-is")
+        if self.implementation == "transformers" and (found[0].startswith("fp8") or found[1:] != ours):
+            raise ValueError("implementation is 'transformers', whose inside is its own; allowed with it: no fp8, "
+                             "compile_region model, checkpointing none, loss full, residual as-is")  # fmt: skip
+        if self.implementation == "torchao" and (self.precision != "fp8" or self.scaling != "dynamic"):
+            raise ValueError("implementation is 'torchao'; allowed with it: precision fp8, scaling dynamic")
+        if self.implementation == "liger" and (self.precision != "amp-bf16" or self.loss != "full"):
+            raise ValueError("implementation is 'liger'; allowed with it: precision amp-bf16, loss full")
 
     def _check_scaling(self) -> None:
         if self.precision.startswith("fp8") and self.compile != "none" and self.compile_region == "model":

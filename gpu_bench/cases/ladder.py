@@ -1,4 +1,4 @@
-"""Suite 1: from FP32 eager to the fastest recipe, rung by rung and each technique alone, at four sizes."""
+"""Suite 1: from FP32 eager to the fastest recipe, rung by rung, beside the recipes of others."""
 
 from __future__ import annotations
 
@@ -11,21 +11,39 @@ _FIRST_BATCH: dict[ModelName, int] = {"gpt2": 16, "gpt2-medium": 8, "gpt2-large"
 """What FP32 with its scores in memory leaves room for on 80 GB."""
 _LARGE_BATCH: dict[ModelName, int] = {"gpt2": 64, "gpt2-medium": 48, "gpt2-large": 32, "gpt2-xl": 24}
 """Where throughput stops growing on 141 GB."""
+_WAVES: dict[ModelName, int] = {"gpt2": 66, "gpt2-medium": 66, "gpt2-large": 33, "gpt2-xl": 33}
+"""Batches whose rows, 33 x 1,024 = 132 x 256 or twice as many, fill whole waves of a Hopper's 132 multiprocessors."""
 _VALUE: dict[ModelName, int] = {"gpt2": 92, "gpt2-medium": 70, "gpt2-large": 72, "gpt2-xl": 100}
 _PLAIN: dict[str, Any] = {"precision": "fp32", "attention": "standard"}
 
 RUNGS: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("fp32", {}, "where everyone starts"),
     ("tf32", {"precision": "tf32"}, "one line of code: products on tensor cores"),
-    ("bf16-sdpa", {"precision": "amp-bf16", "attention": "flash"}, "half the bytes, and scores never in memory"),
+    (
+        "bf16-sdpa",
+        {"precision": "amp-bf16", "attention": "flash", "attention_kernel": "flash"},
+        "half the bytes, and scores never in memory; the kernel is named, since PyTorch may prefer another",
+    ),
     ("fused-padded", {"update": "fused", "vocab_multiple": 64}, "one kernel for the update, whole tiles in the head"),
     ("compile", {"compile": "default"}, "element-wise operations and the loss in few kernels"),
+    (
+        "blocks",
+        {"compile_region": "block"},
+        "one block compiled for all: seconds instead of a minute, at the same speed",
+    ),
     ("batch", {}, "a batch that fills the card"),
     ("cudnn", {"attention_kernel": "cudnn"}, "another fused attention kernel"),
-    ("autotune", {"compile": "max-autotune-no-cudagraphs"}, "the fastest of several kernels for each product"),
-    ("fp8", {"precision": "fp8", "compile_region": "block"}, "the blocks' products in 8 bit"),
+    ("residual", {"residual": "bf16"}, "half the bytes between products"),
+    ("waves", {}, "rows that fill whole waves of the GPU's multiprocessors"),
+    ("weights", {"precision": "bf16-master", "update": "flat"}, "no casts, and clipping and update in one pass"),
+    ("split-k", {"compile": "split-k"}, "the fastest of several kernels for each product, with divided sums"),
+    ("accumulate", {"accumulate": 8, "warmup": 2, "steps": 5}, "one update for eight times as many tokens"),
+    ("fp8", {"precision": "fp8-master", "scaling": "delayed"}, "the blocks' products in 8 bit"),
+    ("fp8-fast", {"scaling": "delayed-fast"}, "and partial sums of gradients' products in fewer bits"),
 )
-"""Name of a rung, what it adds to the one before, why. The rung `batch` takes the large batch."""
+"""Name of a rung, what it adds to the one before, why. `batch` and `waves` also take their batch."""
+_ENDS = ("fp32", "waves", "fp8")
+"""Without them the rungs between say little: they come first, and at the middle sizes they are all."""
 
 _ALONE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("bf16", {"precision": "amp-bf16"}),
@@ -35,23 +53,44 @@ _ALONE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("compile", {"compile": "default"}),
     ("batch", {}),
 )
-"""Each technique on the first rung only. TF32 alone is the second rung; cuDNN and FP8 need 16 bit."""
+"""Each technique on the first rung only. TF32 alone is the second rung; the others need 16 bit."""
+
+PLAIN_RECIPE: dict[str, Any] = {"update": "fused", "vocab_multiple": 64, "compile": "default"}
+"""What everyone starts from: autocast, PyTorch's attention, fused AdamW, a padded vocabulary, the model compiled."""
+_PEERS: dict[ModelName, tuple[tuple[str, int, dict[str, Any]], ...]] = {
+    "gpt2-xl": (
+        ("plain-b12", 12, {}),
+        ("plain-b24", 24, {}),
+        ("plain-b32", 32, {}),
+        ("transformers-b24", 24, {"implementation": "transformers", "vocab_multiple": 1}),
+        ("torchao-b24", 24, {"implementation": "torchao", "precision": "fp8", "compile_region": "block"}),
+        ("liger-b24", 24, {"implementation": "liger", "compile_region": "block"}),
+    ),
+    "gpt2": (
+        ("plain-b12", 12, {}),
+        ("plain-b64", 64, {}),
+        ("transformers-b64", 64, {"implementation": "transformers", "vocab_multiple": 1}),
+    ),
+}
+"""Recipes of others by the same clock: the plain one at its usual batch, 12 as in nanoGPT, and at larger ones, of which
+the fastest counts; and independent implementations. `transformers` keeps its own vocabulary."""
 
 
 def _climb(model: ModelName) -> tuple[TrainingCase, ...]:
     fields, cases = {**_PLAIN, "batch": _FIRST_BATCH[model]}, []
     for number, (rung, added, reason) in enumerate(RUNGS):
         fields |= added
-        if rung == "batch":
-            fields["batch"] = _LARGE_BATCH[model]
+        if rung in ("batch", "waves"):
+            fields["batch"] = (_LARGE_BATCH if rung == "batch" else _WAVES)[model]
+        if model in ("gpt2-medium", "gpt2-large") and rung not in _ENDS:
+            continue
         name = f"ladder-{SIZE_NAMES[model]}-{number}-{rung}"
-        # The ends first: without them the rungs between say little.
-        value = _VALUE[model] - (0 if rung in ("fp32", "batch", "fp8") else 3)
-        cases.append(on_gpu(name, model, value, reason, **fields))
+        cases.append(on_gpu(name, model, _VALUE[model] - (0 if rung in _ENDS else 3), reason, **fields))
     return tuple(cases)
 
 
-def _alone(model: ModelName) -> tuple[TrainingCase, ...]:
+def _alone() -> tuple[TrainingCase, ...]:
+    model: ModelName = "gpt2"
     return tuple(
         on_gpu(
             f"ladder-{SIZE_NAMES[model]}-only-{name}",
@@ -64,4 +103,53 @@ def _alone(model: ModelName) -> tuple[TrainingCase, ...]:
     )
 
 
-LADDER = tuple(case for model in reversed(MODELS) for case in (*_climb(model), *_alone(model)))
+_BLOCKS: dict[str, Any] = {**PLAIN_RECIPE, "compile_region": "block"}
+_BESIDE: tuple[TrainingCase, ...] = (
+    on_gpu(
+        "ladder-124m-beside-launched",
+        "gpt2",
+        80,
+        "a batch so small that launching kernels may take longer than running them",
+        **_BLOCKS,
+        batch=4,
+    ),
+    on_gpu(
+        "ladder-124m-beside-graph",
+        "gpt2",
+        80,
+        "the same step as one CUDA graph: one launch instead of a thousand",
+        **_BLOCKS,
+        batch=4,
+        step_graph=True,
+    ),
+    on_gpu(
+        "ladder-1558m-beside-8-bit",
+        "gpt2-xl",
+        78,
+        "8-bit moments, weights rounded at random, and no FP32 copy, in one kernel for each vector",
+        **{**_BLOCKS, "precision": "bf16-rounded", "optimizer": "adamw-8bit", "update": "flat"},
+        batch=33,
+    ),
+)
+
+
+def _peers(model: ModelName) -> tuple[TrainingCase, ...]:
+    return tuple(
+        on_gpu(
+            f"ladder-{SIZE_NAMES[model]}-peer-{name}",
+            model,
+            _VALUE[model] - 1,
+            "what others reach in the same run, on the same text, by the same clock",
+            **{**PLAIN_RECIPE, "batch": batch, **fields},
+        )
+        for name, batch, fields in _PEERS[model]
+    )
+
+
+LADDER = (
+    *(case for model in reversed(MODELS) for case in _climb(model)),
+    *_alone(),
+    *_peers("gpt2-xl"),
+    *_peers("gpt2"),
+    *_BESIDE,
+)

@@ -32,10 +32,12 @@ def tiny_case(case: Case) -> Case:
                 model="pico",
                 batch=min(case.batch, 3),
                 sequence=min(case.sequence, 64),
-                # Fused kernels other than PyTorch's own choice, and GPU memory to limit, exist on GPUs only.
+                # Fused kernels other than PyTorch's own choice, GPU memory to limit, CUDA graphs, and the packages
+                # that bring kernels exist on GPUs only.
                 attention_kernel="auto",
                 memory_limit=0,
                 step_graph=False,
+                implementation="transformers" if case.implementation == "transformers" else "own",
                 compile="default" if case.compile != "none" else "none",
                 warmup=1,
                 steps=3,

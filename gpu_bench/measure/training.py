@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +13,8 @@ from torch.nn.attention import sdpa_kernel
 
 from gpu_bench.cases.case import NARROW, Precision, TrainingCase
 from gpu_bench.cases.sizes import config_of
-from gpu_bench.measure.gpt2 import GPT2, KERNELS, wide_loss
+from gpu_bench.measure.gpt2 import GPT2, KERNELS, RunHead, wide_loss
+from gpu_bench.measure.peers import TransformersGPT2, convert_by_torchao, liger_head
 from gpu_bench.measure.techniques.checkpointing import blocks_under, head_in
 from gpu_bench.measure.techniques.compilation import check_compiled_block, compiled_loss
 from gpu_bench.measure.techniques.flat import FlatAdamW
@@ -77,11 +78,17 @@ class Trainer:
         torch.manual_seed(case.seed)
         config = config_of(case)
         narrow = case.precision in NARROW
-        head = wide_loss if narrow and case.loss_chunks == 1 else head_in(case.loss_chunks)
+        head: RunHead = wide_loss if narrow and case.loss_chunks == 1 else head_in(case.loss_chunks)
+        if case.implementation == "liger":
+            head = liger_head
         with device:
             # Created in place: drawing 1.6 billion random numbers on a CPU takes longer than the whole measurement.
             residual = torch.bfloat16 if case.residual == "bf16" else None
-            self.model = GPT2(config, blocks_under(case.checkpointing, config.layers), head, residual)
+            self.model: GPT2
+            if case.implementation == "transformers":
+                self.model = cast(GPT2, TransformersGPT2(config))
+            else:
+                self.model = GPT2(config, blocks_under(case.checkpointing, config.layers), head, residual)
         parameters = list(self.model.parameters())
         for parameter in () if narrow else parameters:
             # After drawing: so every format starts from the same weights.
@@ -93,6 +100,8 @@ class Trainer:
         self.scales: Scales | None = None
         if case.scaling != "dynamic":
             self.scales = convert_with_delay(self.model, fast=case.scaling == "delayed-fast")
+        elif case.implementation == "torchao":
+            convert_by_torchao(self.model)
         elif case.precision.startswith("fp8"):
             convert_blocks(self.model)
         # FP16 gradients underflow below 6e-8, so the loss is scaled up before and the gradients down after. Whether a

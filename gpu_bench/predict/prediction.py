@@ -13,7 +13,7 @@ from engine.graph import count_operations, sqrt_placement
 from engine.hardware import Accelerator
 from engine.memory import chapter_activation_bytes
 from engine.numerics.dtypes import FP16, FP32
-from gpu_bench.cases.case import TrainingCase
+from gpu_bench.cases.case import Precision, TrainingCase
 from gpu_bench.cases.sizes import SIZES, config_of
 from gpu_bench.machine.chips import chip_of, specified_peak
 
@@ -48,8 +48,13 @@ def step_flops(parameters: int, layers: int, hidden: int, sequence: int, batch: 
     return StepFlops(full=(6 * parameters + 12 * attention) * tokens, causal=(6 * parameters + 6 * attention) * tokens)
 
 
-_PRECISIONS = ("fp32", "tf32", "amp-bf16", "amp-fp16", "bf16", "fp16")
-"""Formats of a case that the engine calls by the same name."""
+_NOT_THE_SAME: dict[Precision, tuple[str, str]] = {
+    "bf16-master": ("mixed", "16-bit numbers counted as FP16"),
+    "bf16-rounded": ("bf16", "optimizer state, unless in 8 bits, counted as BF16"),
+    "fp8": ("amp-fp8", ""),
+    "fp8-master": ("fp8", "gradients counted as FP32"),
+}
+"""Precisions for which the engine has another name, and what is not the same."""
 
 _KEEPS_RESULT = ("relu", "sigmoid", "tanh")
 """Activation functions whose backward pass needs the result, as ReLU's does; the others need the input, as GELU's."""
@@ -96,16 +101,33 @@ def predict(case: TrainingCase, device: Mapping[str, Any]) -> dict[str, Any]:
     """
     memory, memory_notes = _memory(case, "cuda" if device["type"] == "cuda" else "cpu")
     seconds, time_notes = _seconds(case, device["name"])
-    peak = specified_peak(device["name"], case.precision)
+    peak, peak_counts = specified_peak(device["name"], case.precision), not case.precision.startswith("fp8")
     return {
         "engine_version": engine.__version__,
         "memory": memory,
         "textbook": _textbook(case),
         "step_s": seconds,
         "tokens_per_s": case.tokens_per_step / seconds if seconds else None,
-        "mfu": model_flops(case).full / seconds / peak if seconds and peak else None,
-        "approximations": [*memory_notes, *time_notes],
+        # Over an FP8 peak the products of the head, in 16 bits, would count as if they were in 8.
+        "mfu": model_flops(case).full / seconds / peak if seconds and peak and peak_counts else None,
+        "approximations": [*(_not_counted(case) if memory or seconds else []), *memory_notes, *time_notes],
     }
+
+
+def _not_counted(case: TrainingCase) -> list[str]:
+    """What the engine does not know of the case, or knows only by something close to it."""
+    told = [_NOT_THE_SAME[case.precision][1]] if case.precision in _NOT_THE_SAME else []
+    if case.residual == "bf16" and case.precision.startswith("amp"):
+        told.append("residual stream counted as FP32")
+    if case.precision == "fp8" and case.scaling != "dynamic":
+        told.append("scales counted as dynamic")
+    if case.compile == "split-k":
+        told.append("products counted as without a divided sum")
+    if case.step_graph:
+        told.append("kernels counted as launched one by one")
+    if case.implementation != "own":
+        told.append(f"{case.implementation} counted as our own model")
+    return [sentence for sentence in told if sentence]
 
 
 def model_flops(case: TrainingCase) -> Any:
@@ -137,7 +159,7 @@ def case_setup(case: TrainingCase, chip: Accelerator | str = DEFAULT_GPU, backen
         chip,
         case.batch,
         case.sequence,
-        precision=case.precision,
+        precision=_NOT_THE_SAME.get(case.precision, (case.precision, ""))[0],
         optimizer=case.optimizer,
         attention=case.attention,
         dropout=case.dropout,
@@ -145,15 +167,13 @@ def case_setup(case: TrainingCase, chip: Accelerator | str = DEFAULT_GPU, backen
         loss=case.loss,
         accumulate=case.accumulate,
         optimizer_in_backward=case.optimizer_in_backward,
-        update=None if case.update == "default" else case.update,
+        update={"default": None, "flat": "fused"}.get(case.update, case.update),
         execution="eager" if case.compile == "none" else "compiled",
         backend=backend,
     )
 
 
 def _memory(case: TrainingCase, backend: str) -> tuple[dict[str, int] | None, list[str]]:
-    if case.precision not in _PRECISIONS:
-        return None, [f"the engine has no memory model of precision {case.precision}"]
     if engine_checkpointing(case) is None:
         return None, [f"the engine has no memory model of checkpointing {case.checkpointing}"]
     try:
@@ -181,8 +201,6 @@ def _seconds(case: TrainingCase, name: str | None) -> tuple[float | None, list[s
     chip, policy = chip_of(name), engine_checkpointing(case)
     if chip is None:
         return None, []
-    if case.precision not in _PRECISIONS:
-        return None, [f"the engine has no step time of precision {case.precision}"]
     notes = [] if policy else [f"time: checkpointing {case.checkpointing} counted as none"]
     try:
         time = step_time(case_setup(case, chip))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 from dataclasses import replace
 from functools import partial
 from typing import Any, get_args
@@ -12,7 +13,7 @@ import pytest
 import torch
 
 from engine.hardware.accelerators import accelerator
-from gpu_bench.cases.case import Case, Compile, TrainingCase
+from gpu_bench.cases.case import NARROW, Case, Compile, TrainingCase
 from gpu_bench.cases.kinds import KINDS, FitCase, OperationsCase
 from gpu_bench.cases.ladder import RUNGS
 from gpu_bench.cases.sizes import config_of
@@ -84,7 +85,7 @@ def test_tiny_cases_run_and_their_records_are_valid(suite: str, case: Case, monk
             assert record["compile"]["graphs"][0] > 0
             assert record["compile"]["graphs_while_timed"] == [0]
             assert record["memory"]["at_peak"]["inside_compiled"] > 0
-        elif record["predicted"]["memory"] is not None:
+        elif record["predicted"]["memory"] is not None and case.precision not in (*NARROW, "fp8"):
             held, predicted = record["memory"]["held"], record["predicted"]["memory"]
             assert held["activations"] == predicted["activations"] + predicted["logits"]
 
@@ -105,9 +106,9 @@ def test_every_case_says_what_it_is_worth_and_why() -> None:
 def test_every_training_case_can_be_built_and_is_predicted(case: TrainingCase) -> None:
     assert config_of(case).vocab % case.vocab_multiple == 0
     predicted = predict(case, {"type": "cuda", "name": "NVIDIA H200"})
-    known = case.precision != "fp8" and case.checkpointing != "selective-ops"
+    known = case.checkpointing != "selective-ops"
     assert (predicted["memory"] is not None) == known
-    assert (predicted["step_s"] is not None) == (case.precision != "fp8")
+    assert predicted["step_s"] > 0
     assert known or predicted["approximations"], "what the engine cannot predict is said"
     if predicted["mfu"] is not None:
         assert 0 < predicted["mfu"] < 1
@@ -120,11 +121,12 @@ def test_all_comes_in_the_order_of_value() -> None:
 
 
 def test_a_rung_of_the_ladder_adds_to_the_one_before() -> None:
-    rungs = [case for case in TRAINED if case.name.startswith("ladder-1558m-") and "only" not in case.name]
+    rungs = [case for case in TRAINED if re.match(r"ladder-1558m-\d", case.name)]
     assert len(rungs) == len(RUNGS)
     for lower, upper, (_, added, _) in zip(rungs, rungs[1:], RUNGS[1:], strict=False):
         changed = {k for k, v in upper.as_dict().items() if lower.as_dict()[k] != v} - {"name"}
-        assert changed == (set(added) or {"batch"})
+        assert changed - {"batch"} == set(added)
+        assert changed
 
 
 def test_memory_is_compared_in_at_least_forty_different_configurations() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -221,3 +222,30 @@ def test_a_cuda_graph_is_unsupported_where_there_is_no_gpu() -> None:
 def test_what_a_fast_step_cannot_combine_is_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="allowed"):
         tiny_case(**changes)
+
+
+def test_an_independent_implementation_computes_the_same_model() -> None:
+    pytest.importorskip("transformers")
+    ours, theirs = _trainer(), _trainer(implementation="transformers")
+    assert theirs.model.parameter_count() == ours.model.parameter_count()
+    names = {"wte": "wte", "wpe": "wpe", "blocks": "h", "ln_f": "ln_f"}
+    weights: dict[str, Tensor] = {}
+    for name, weight in ours.model.state_dict().items():
+        first, _, rest = name.partition(".")
+        if first in names:
+            # The package stores the weights of linear layers the other way round.
+            turned = weight.t() if weight.ndim == 2 and first == "blocks" else weight
+            weights[f"peer.transformer.{names[first]}.{rest}"] = turned
+    theirs.model.load_state_dict({**weights, "peer.lm_head.weight": weights["peer.transformer.wte.weight"]})
+    # The same sums in another order, at 24 bits, through six updates by AdamW.
+    assert _losses(theirs) == pytest.approx(_losses(ours), rel=1e-4)
+
+
+@pytest.mark.parametrize("implementation", ["torchao", "liger"])
+def test_a_package_that_is_not_there_is_unsupported_in_one_line(implementation: str) -> None:
+    how = {"torchao": {"precision": "fp8"}, "liger": {"precision": "amp-bf16"}}[implementation]
+    name = {"torchao": "torchao", "liger": "liger_kernel"}[implementation]
+    if importlib.util.find_spec(name):
+        pytest.skip(f"{name} is installed")
+    with pytest.raises(UnsupportedError, match=f"package {name} does not load .*: python -m pip install {name}"):
+        _losses(_trainer(implementation=implementation, **how), 1)
