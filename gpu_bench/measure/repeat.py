@@ -17,11 +17,14 @@ from gpu_bench.machine.chips import compute_format, format_peak
 from gpu_bench.machine.device import describe, open_nvml
 from gpu_bench.machine.nvml import ABNORMAL, Gpu
 from gpu_bench.machine.quiet import OthersWatch
-from gpu_bench.measure import clock, memory
-from gpu_bench.measure.data import draw_windows, read_corpus
+from gpu_bench.measure import clock, compile_cache, memory
+from gpu_bench.measure.data import CACHE, draw_windows, read_corpus
 from gpu_bench.measure.memory import limit_memory
 from gpu_bench.measure.peaks import matmul_ceiling
 from gpu_bench.measure.training import Trainer
+
+COMPILED = CACHE / "compiled"
+"""Where compiled code waits for the next process, or travels from for another machine."""
 
 
 def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
@@ -36,6 +39,12 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     assert isinstance(case, TrainingCase)
     started, load = provenance.utc_now(), provenance.load_average()
     context = limit_memory(device, case.memory_limit) if case.memory_limit and device.type == "cuda" else None
+    if case.allocator == "expandable" and device.type == "cuda":
+        # Before the first allocation; PyTorch reads its environment only once, and maybe has.
+        torch.cuda.memory._set_allocator_settings("expandable_segments:True")
+    cache = compile_cache.cache_file(COMPILED, case.name)
+    if case.compile != "none":
+        compile_cache.load(cache)
     trainer = Trainer(case, device)
     config = trainer.model.config
     corpus = read_corpus(vocabulary=config.vocab)
@@ -48,6 +57,8 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     gc.disable()
     timing, cuda_memory = _train(trainer, windows, gpu)
     gc.enable()
+    if case.compile != "none" and repeat == 0:
+        compile_cache.save(cache)
 
     part: dict[str, Any] = {
         "status": "ok",
