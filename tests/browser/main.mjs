@@ -23,6 +23,7 @@ import { harnessTests } from "./suites/harness.mjs";
 import { labTests } from "./suites/lab.mjs";
 import { loadingTests } from "./suites/loading.mjs";
 import { pageTests } from "./suites/pages.mjs";
+import { searchTests } from "./suites/search.mjs";
 import { setupTests } from "./suites/setup.mjs";
 import { snippetTests } from "./suites/snippets.mjs";
 
@@ -30,7 +31,7 @@ import { snippetTests } from "./suites/snippets.mjs";
 
 /** What lives in a page, and the pages around it: two halves of about equal length. */
 const widgets = [harnessTests, loadingTests, brokenNetworkTests, actTests, labTests, snippetTests];
-const around = [pageTests, claimTests, deviceTests, accessTests, everyPageTests];
+const around = [pageTests, claimTests, searchTests, deviceTests, accessTests, everyPageTests];
 const all = [...widgets, ...around];
 
 // The browsers end with this process, however it ends.
