@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
+import inspect
 import io
-import sys
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
 from plugins.live.runtime.figures import Figure, close_figures, of_value, open_figures
+from plugins.live.runtime.limits import plainly, sentence
 from plugins.live.runtime.tracebacks import Trimmed, remember, trim
 
 OUTPUT_LIMIT = 100_000
@@ -39,7 +40,7 @@ def new_namespace() -> Namespace:
     return {"__name__": "__main__", "__builtins__": builtins}
 
 
-def run(
+async def run_awaiting(
     source: str,
     filename: str,
     namespace: Namespace,
@@ -65,22 +66,50 @@ def run(
     with streams:
         streams.enter_context(contextlib.redirect_stdout(output))
         streams.enter_context(contextlib.redirect_stderr(output))
-        streams.enter_context(_no_input())
+        streams.enter_context(plainly(source))
         try:
-            result, error = _execute(source, filename, namespace, figures), None
+            result, error = await _execute(source, filename, namespace, figures), None
         except KeyboardInterrupt:
             raise
         except BaseException as raised:
-            result, error = None, trim(raised, filename, {filename, *visible})
+            trimmed, said = trim(raised, filename, {filename, *visible}), sentence(raised)
+            result, error = None, Trimmed(said, trimmed.line) if said else trimmed
             close_figures()
     output.flush()
     return Ran(result, error, tuple(figures))
 
 
-def _execute(source: str, filename: str, namespace: Namespace, figures: list[Figure]) -> str | None:
+def run(
+    source: str,
+    filename: str,
+    namespace: Namespace,
+    write: Callable[[str], object],
+    visible: Collection[str] = (),
+) -> Ran:
+    """As `run_awaiting`, outside of an event loop, as at build: a snippet that awaits gets a loop of its own."""
+    running = run_awaiting(source, filename, namespace, write, visible)
+    if _awaits(source):
+        import asyncio
+
+        return asyncio.run(running)
+    try:
+        running.send(None)
+    except StopIteration as ended:
+        ran: Ran = ended.value
+        return ran
+    raise RuntimeError("a snippet without await was suspended")
+
+
+def _awaits(source: str) -> bool:
+    with contextlib.suppress(SyntaxError, ValueError):
+        return any(code is not None and code.co_flags & inspect.CO_COROUTINE for code in _split(source, "<asked>"))
+    return False
+
+
+async def _execute(source: str, filename: str, namespace: Namespace, figures: list[Figure]) -> str | None:
     body, last = _split(source, filename)
-    exec(body, namespace)
-    value = None if last is None else eval(last, namespace)
+    await _run_code(body, namespace)
+    value = None if last is None else await _run_code(last, namespace)
     figures.extend(open_figures())
     figure = of_value(value)
     if figure and figure not in figures:
@@ -88,28 +117,28 @@ def _execute(source: str, filename: str, namespace: Namespace, figures: list[Fig
     return None if value is None or figure else _cut(repr(value))
 
 
+async def _run_code(code: CodeType, namespace: Namespace) -> Any:
+    """The code's value. Code with an `await` of its own is a coroutine."""
+    value = eval(code, namespace)
+    return await value if code.co_flags & inspect.CO_COROUTINE else value
+
+
 def _split(source: str, filename: str) -> tuple[CodeType, CodeType | None]:
     """Compile the statements, and apart from them the last one if it is an expression whose value is to be shown."""
     tree = ast.parse(source, filename)
     if not tree.body or not isinstance(tree.body[-1], ast.Expr):
-        return compile(tree, filename, "exec", dont_inherit=True), None
+        return _compiled(tree, filename, "exec"), None
     last = ast.Expression(tree.body.pop().value)  # type: ignore[attr-defined]
-    body = compile(tree, filename, "exec", dont_inherit=True)
-    return body, compile(last, filename, "eval", dont_inherit=True)
+    return _compiled(tree, filename, "exec"), _compiled(last, filename, "eval")
+
+
+def _compiled(tree: ast.AST, filename: str, mode: str) -> CodeType:
+    code: CodeType = compile(tree, filename, mode, ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)  # type: ignore[call-overload]
+    return code
 
 
 def _cut(text: str) -> str:
     return text if len(text) <= OUTPUT_LIMIT else text[:OUTPUT_LIMIT] + "…"
-
-
-@contextlib.contextmanager
-def _no_input() -> Any:
-    """`input()` ends at once with EOFError: there is no keyboard at build, and none in a worker."""
-    stdin, sys.stdin = sys.stdin, io.StringIO()
-    try:
-        yield
-    finally:
-        sys.stdin = stdin
 
 
 class _Output(io.TextIOBase):

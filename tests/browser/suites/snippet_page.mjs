@@ -12,7 +12,7 @@ export class Snippet {
     this.host = `live-snippet[data-name="${name}"]`;
   }
 
-  /** @param {"Run" | "Retry" | "Stop" | "Reset"} name */
+  /** @param {"Run" | "Run all below" | "Retry" | "Stop" | "Reset"} name */
   button(name) {
     return { role: "button", name, exact: true, within: this.host };
   }

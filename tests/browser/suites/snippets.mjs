@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { askedByTheSite } from "../harness/foreign.mjs";
-import { ACT } from "./act_page.mjs";
+import { ACT, chartSays, position, predict } from "./act_page.mjs";
 import { Snippet } from "./snippet_page.mjs";
 
 /** @typedef {import("../harness/world.mjs").World} World */
@@ -99,6 +99,56 @@ export function snippetTests({ everywhere, once }) {
     assert.equal(await browser.text(`${first.host} .il-error-line`), "bytes_each / 0");
     await first.write("print('well again')");
     assert.equal(await first.run(), "well again", "an error does not end Python");
+  });
+
+  everywhere("snippets: await works; input(), a second loop and a missing module are one plain sentence each", async (all) => {
+    const { first } = await openTwo(all);
+    await first.write("import asyncio\nprint(await asyncio.sleep(0.01, 'slept'))\nawait asyncio.sleep(0, 42)");
+    assert.match(await first.run(), /^slept\s+42$/);
+    for (const [code, said] of [
+      ["name = input('Who? ')", 'input() has no keyboard to read from here. Write the answer into the code: name = "…".'],
+      ["import asyncio; asyncio.run(asyncio.sleep(0))", "asyncio.run() would start a second event loop, and here one runs already. Write: await main()."],
+      ["import torch", "There is no module torch here: the page's Python has its own library, this book's engine and a few packages. Install Python on your machine to use others."],
+    ]) {
+      await first.write(code ?? "");
+      assert.equal(await first.run(), said);
+    }
+  });
+
+  everywhere("snippets: an act that waits for an endless program says for which, and stops it", async (all) => {
+    const { browser } = all;
+    const { first } = await openTwo(all);
+    await predict(browser, "About 3 GB");
+    await first.write("while True: pass");
+    await browser.click(first.button("Run"));
+    await browser.waitFor('live-act [data-slot="state"][data-phase="running"]', 20_000, "the program to run");
+    await browser.click(position("Optimizer", "Adam"));
+    const trouble = 'live-act [data-slot="trouble"]';
+    await browser.waitFor(`${trouble} p`);
+    assert.match(await browser.text(trouble), /This act waits: the program “count” on this page is still running\./);
+    await browser.click({ role: "button", name: "Stop the program", within: "live-act" });
+    await chartSays(browser, "Adam m 6.23 GB");
+    assert.equal(await browser.text(trouble), "");
+  });
+
+  once("snippets: in a notebook, one button runs all below, and stops at the first that fails", async (all) => {
+    const { browser, server } = all;
+    const page = pagesWith(all, 'data-action="run-below"')[0];
+    assert.ok(page !== undefined, "a notebook runs in the page");
+    await browser.open(server.base + page);
+    const names = await browser.eval(() => [...document.querySelectorAll("live-snippet")].map((host) => /** @type {HTMLElement} */ (host).dataset.name ?? ""));
+    assert.ok(names.length > 2);
+    const [first, second, third] = names.map((name) => new Snippet(browser, name));
+    assert.ok(first && second && third);
+    await first.ready();
+    await second.ready();
+    await first.write("known = 1");
+    await second.write("known + unknown");
+    await browser.click(first.button("Run all below"));
+    await browser.waitFor(`${second.host} [data-slot="error"]:not([hidden])`, 45_000, "the second to fail");
+    assert.match(await browser.text(`${second.host} [data-slot="error"]`), /NameError/);
+    assert.match(await browser.of(`${first.host} [data-slot="announce"]`, (place) => place.textContent), /^Stopped after 1 of \d+ programs\.$/);
+    assert.equal(await browser.text(`${third.host} [data-slot="state"]`), "Python ready");
   });
 
   once("snippets: the keyboard gets into the editor with Tab and out of it again", async (all) => {

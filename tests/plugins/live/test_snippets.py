@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 from hypothesis import given
@@ -108,8 +109,68 @@ def test_exit_ends_the_snippet_and_not_the_process() -> None:
     )
 
 
-def test_input_ends_at_once() -> None:
-    assert "EOFError" in failure("input()")[0]
+def test_input_is_one_plain_sentence_with_its_line() -> None:
+    text, line = failure("x = 1\nname = input('Who? ')")
+    assert text == 'input() has no keyboard to read from here. Write the answer into the code: name = "…".'
+    assert line == 2
+
+
+def test_a_program_may_expect_that_input_ends() -> None:
+    assert outcome("try:\n    input()\nexcept EOFError:\n    print('none')")[0] == "none\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("import no_such_module", "There is no module no_such_module here"),
+        ("from no_such_module.part import name", "There is no module no_such_module here"),
+        ("import msvcrt", "msvcrt needs an operating system"),
+    ],
+)
+def test_a_missing_module_is_one_plain_sentence(source: str, said: str) -> None:
+    if source == "import msvcrt" and sys.platform == "win32":
+        pytest.skip("this platform has the module")
+    text, line = failure(f"x = 1\n{source}")
+    assert text.startswith(said)
+    assert len(text.splitlines()) == 1
+    assert line == 2
+
+
+def test_a_part_that_a_known_package_lacks_is_an_ordinary_error() -> None:
+    assert "No module named 'engine.no_such_room'" in failure("import engine.no_such_room")[0]
+
+
+def test_await_works_at_the_top_level_and_its_value_is_shown() -> None:
+    twice = "async def twice(x):\n    await asyncio.sleep(0)\n    return 2 * x\n"
+    source = f"import asyncio\n{twice}y = await twice(3)\nprint(y)\nawait twice(y)"
+    assert outcome(source) == ("6\n", Ran("12", None))
+
+
+def test_names_made_by_awaiting_code_are_there_for_the_next_snippet() -> None:
+    namespace = new_namespace()
+    outcome("import asyncio\nfirst = await asyncio.sleep(0, 7)", namespace)
+    assert outcome("first", namespace)[1].result == "7"
+
+
+def test_an_error_in_awaiting_code_points_at_its_line() -> None:
+    text, line = failure("import asyncio\nawait asyncio.sleep(0)\n1 / 0")
+    assert "ZeroDivisionError" in text
+    assert line == 3
+
+
+def test_a_second_event_loop_is_one_plain_sentence() -> None:
+    text, line = failure("import asyncio\nasync def main(): ...\nasyncio.run(main())")
+    assert text == "asyncio.run() would start a second event loop, and here one runs already. Write: await main()."
+    assert line == 3
+
+
+def test_the_librarys_own_functions_are_back_after_a_snippet() -> None:
+    import asyncio
+    import builtins
+
+    before = (asyncio.run, builtins.input)
+    outcome("import asyncio\ninput()")
+    assert (asyncio.run, builtins.input) == before
 
 
 def test_a_broken_repr_is_the_snippets_error() -> None:

@@ -424,7 +424,10 @@ class ActPart implements Part {
   }
 
   #markStale(): void {
-    this.#staleTimer ||= window.setTimeout(() => (this.#host.dataset.stale = "true"), STALE_MS);
+    this.#staleTimer ||= window.setTimeout(() => {
+      this.#host.dataset.stale = "true";
+      this.#tellWhoRuns();
+    }, STALE_MS);
   }
 
   #markCurrent(): void {
@@ -442,6 +445,7 @@ class ActPart implements Part {
     this.#action("stop").hidden = status.phase !== "loading";
     if (status.phase === "error") this.#trouble(`${status.label} What you see stays as it was computed.`);
     else if (changed) this.#trouble(null);
+    this.#tellWhoRuns();
     if (status.phase === "ready" && !this.#computing) this.#refreshIfNeeded();
   }
 
@@ -449,6 +453,14 @@ class ActPart implements Part {
     this.#python.stopLoading();
     this.#markCurrent();
     this.#trouble("You stopped Python while it loaded. What you see stays as it was computed.");
+  }
+
+  /** Python does one thing at a time: an act that waits for a reader's own program says so, and can stop it. */
+  #tellWhoRuns(): void {
+    const { phase, snippet } = this.#python.status;
+    if (phase !== "running" || !this.#host.dataset.stale) return;
+    const message = `This act waits: the program “${snippet}” on this page is still running.`;
+    showTrouble(slot(this.#host, "trouble"), message, () => this.#python.stopRunning(), "Stop the program");
   }
 
   #trouble(message: string | null): void {

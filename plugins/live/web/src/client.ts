@@ -10,6 +10,8 @@ export interface Status {
   readonly phase: Phase;
   readonly label: string;
   readonly percent: number | null;
+  /** The name of the snippet that runs; "" when none does. */
+  readonly snippet: string;
 }
 
 export interface Snippet {
@@ -73,7 +75,7 @@ export class PythonClient {
   #worker: WorkerLike | null = null;
   #ready = false;
   #engine = "";
-  #status: Status = { phase: "static", label: "", percent: null };
+  #status: Status = { phase: "static", label: "", percent: null, snippet: "" };
   #queue: Job[] = [];
   #current: Job | null = null;
   #nextId = 1;
@@ -132,6 +134,11 @@ export class PythonClient {
       },
     );
     return { outcome, stop: () => this.#stop(owner) };
+  }
+
+  /** Stops the snippet that runs now, whoever started it. */
+  stopRunning(): void {
+    if (this.#current?.body.kind === "run") this.#stop(this.#current.owner);
   }
 
   /** The view of a state, or null when a newer state was asked for meanwhile. Rejects with `ActProblem`. */
@@ -218,11 +225,12 @@ export class PythonClient {
     this.#begin({ phase: "stopped", label: "Python restarts", percent: null });
     const rest = this.#queue;
     this.#queue = [];
-    for (const [name, source] of replay) this.#prepare({ page, name, source }, 0);
+    const owner = (this.#runs += 1);
+    for (const [name, source] of replay) this.#prepare({ page, name, source }, owner);
     this.#queue.push(...rest);
   }
 
-  #begin(status: Status): void {
+  #begin(status: Omit<Status, "snippet">): void {
     this.#publish(status);
     try {
       const worker = this.#spawn();
@@ -295,7 +303,7 @@ export class PythonClient {
     // A view takes milliseconds: only a snippet is worth telling.
     this.#publish(
       job.body.kind === "run"
-        ? { phase: "running", label: "Python runs", percent: null }
+        ? { phase: "running", label: "Python runs", percent: null, snippet: job.body.name }
         : { phase: "ready", label: "Python ready", percent: null },
     );
     this.#worker.postMessage({ ...job.body, id: job.id });
@@ -320,9 +328,10 @@ export class PythonClient {
     this.#prepared.clear();
   }
 
-  #publish(status: Status): void {
-    const { phase, label, percent } = this.#status;
-    if (phase === status.phase && label === status.label && percent === status.percent) return;
+  #publish(change: Omit<Status, "snippet"> & Partial<Status>): void {
+    const status: Status = { snippet: "", ...change };
+    const { phase, label, percent, snippet } = this.#status;
+    if (phase === status.phase && label === status.label && percent === status.percent && snippet === status.snippet) return;
     this.#status = status;
     for (const listener of [...this.#listeners]) listener(status);
   }

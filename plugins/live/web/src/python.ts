@@ -6,7 +6,7 @@ export type Send = (reply: Reply) => void;
 
 /** The Python module `plugins.live.runtime.bridge`: JSON text in and out. */
 export interface Bridge {
-  run_snippet(page: string, name: string, source: string, write: (text: string) => void): string;
+  run_snippet_awaiting(page: string, name: string, source: string, write: (text: string) => void): PromiseLike<string> | string;
   load_act(name: string, source: string): string;
   compute(name: string, state: string): string;
   reveal(name: string, state: string): string;
@@ -91,7 +91,7 @@ export class Python {
     if (asks) return { kind: "asks", id: request.id, ...asks };
     await this.#fetchImports(request.source);
     const output = new OutputBuffer((text) => this.#send({ kind: "output", id: request.id, text }));
-    const answer = this.#bridge.run_snippet(request.page, request.name, request.source, (text) => output.write(text));
+    const answer = await this.#bridge.run_snippet_awaiting(request.page, request.name, request.source, (text) => output.write(text));
     output.flush();
     const ran = JSON.parse(answer) as { result: string | null; error: SnippetError | null; figures: Drawing[] };
     return { kind: "ran", id: request.id, ...ran };

@@ -49,14 +49,15 @@ class SnippetPart implements Part {
 
     const { signal } = this.#gone;
     containKeys(host, signal);
-    this.#button("run").addEventListener("click", () => this.#start(), { signal });
+    this.#button("run").addEventListener("click", () => void this.#start(), { signal });
     this.#button("stop").addEventListener("click", () => this.#stop(), { signal });
     this.#button("reset").addEventListener("click", () => this.#reset(), { signal });
+    host.querySelector('[data-action="run-below"]')?.addEventListener("click", () => void this.#runBelow(), { signal });
     this.#enhanceCode(signal);
     this.#unsubscribe = this.#python.subscribe((status) => this.#show(status));
     // Edits from an earlier visit are shown at once: the page must not pretend that the baked code is what would run.
     if (this.#text !== source) void this.#open();
-    pageSnippets.set(host, () => ({ ...this.#baked, source: this.#text }));
+    pageSnippets.set(host, { present: () => ({ ...this.#baked, source: this.#text }), run: () => this.#start() });
   }
 
   onscreen(): void {}
@@ -137,7 +138,7 @@ class SnippetPart implements Part {
         label: this.#label,
         hintId: hint.id,
         changed: (text) => this.#changed(text),
-        run: () => this.#start(),
+        run: () => void this.#start(),
       },
       metrics,
     );
@@ -158,8 +159,25 @@ class SnippetPart implements Part {
     this.#show(this.#python.status);
   }
 
-  #start(): void {
-    if (this.#run) return;
+  /** Runs this snippet and all below it, one after the other, until one of them fails or is stopped. */
+  async #runBelow(): Promise<void> {
+    const chain = ofPage(this.#host).slice(ofPage(this.#host).indexOf(this.#host));
+    for (const [count, host] of chain.entries()) {
+      const ended = await pageSnippets.get(host)?.run();
+      if (ended === "ran" || (ended === "failed" && isMeantToFail(host))) continue;
+      host.scrollIntoView({ block: "center", behavior: "instant" });
+      slot(this.#host, "announce").textContent = `Stopped after ${count} of ${chain.length} programs.`;
+      return;
+    }
+    slot(this.#host, "announce").textContent = `All ${chain.length} programs ran.`;
+  }
+
+  /** Runs the code and says how that ended; what runs already is waited for. */
+  async #start(): Promise<State> {
+    if (this.#run) {
+      await this.#run.outcome;
+      return this.#state;
+    }
     this.#lost = false;
     void this.#open().then((editor) => editor?.markLine(null));
     this.#ranText = this.#text;
@@ -174,7 +192,8 @@ class SnippetPart implements Part {
     slot(this.#host, "ask").replaceChildren();
     this.#host.dataset.stale = "true";
     this.#show(this.#python.status);
-    void this.#run.outcome.then((outcome) => this.#finish(outcome, fresh));
+    this.#finish(await this.#run.outcome, fresh);
+    return this.#state;
   }
 
   #finish(outcome: Outcome, silent: boolean): void {
@@ -204,7 +223,7 @@ class SnippetPart implements Part {
     const leave = h("button", { type: "button", class: "il-button", "data-action": "leave" }, "Do not load");
     load.addEventListener("click", () => {
       this.#python.foreign = true;
-      this.#start();
+      void this.#start();
     });
     leave.addEventListener("click", () => place.replaceChildren());
     const needs = `This site does not have ${packages.join(", ")}. It can be loaded from ${hosts.join(", ")}, which then learns your network address.`;
@@ -273,16 +292,24 @@ class SnippetPart implements Part {
   }
 }
 
-/** Every live snippet of the document with its present source. */
-const pageSnippets = new Map<HTMLElement, () => Snippet>();
+/** Every live snippet of the document: its present source, and the way to run it. */
+const pageSnippets = new Map<HTMLElement, { present(): Snippet; run(): Promise<State> }>();
+
+/** All snippets of the page that this one is on, in order. */
+function ofPage(host: HTMLElement): HTMLElement[] {
+  return all(document, "live-snippet").filter((other) => other.dataset.page === host.dataset.page);
+}
+
+/** Whether the page shows this code for its error. */
+const isMeantToFail = (host: HTMLElement): boolean => slot(host, "error").dataset.line !== undefined;
 
 /** The snippets above this one on its page whose code is meant to succeed, in order. */
 function before(host: HTMLElement): Snippet[] {
-  const snippets = all(document, "live-snippet");
+  const snippets = ofPage(host);
   return snippets
     .slice(0, snippets.indexOf(host))
-    .filter((other) => other.dataset.page === host.dataset.page && slot(other, "error").dataset.line === undefined)
-    .flatMap((other) => pageSnippets.get(other)?.() ?? []);
+    .filter((other) => !isMeantToFail(other))
+    .flatMap((other) => pageSnippets.get(other)?.present() ?? []);
 }
 
 interface Output {

@@ -16,13 +16,13 @@ export function showChip(chip: HTMLElement, status: Status, text = describe(stat
   setText(chip, text);
 }
 
-/** Says what went wrong, beside a way to try again; null takes it back. */
-export function showTrouble(place: HTMLElement, message: string | null, again: () => void): void {
+/** Says what keeps Python from answering, beside a button that helps; null takes it back. */
+export function showTrouble(place: HTMLElement, message: string | null, help: () => void, label = "Retry"): void {
   if (message === null) {
     place.replaceChildren();
     return;
   }
-  const retry = h("button", { type: "button", class: "il-button" }, "Retry");
-  retry.addEventListener("click", again);
-  place.replaceChildren(h("p", {}, message), retry);
+  const button = h("button", { type: "button", class: "il-button" }, label);
+  button.addEventListener("click", help);
+  place.replaceChildren(h("p", {}, message), button);
 }

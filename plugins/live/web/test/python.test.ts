@@ -25,7 +25,7 @@ function setup({ bridge = {}, loader = [], readText = () => Promise.resolve("ACT
     },
   };
   const whole: Bridge = {
-    run_snippet: () => '{"result": null, "error": null}',
+    run_snippet_awaiting: () => '{"result": null, "error": null}',
     load_act: (name) => (loaded.push(name), "{}"),
     compute: (_, json) => JSON.stringify(view(json)),
     reveal: () => "{}",
@@ -46,7 +46,7 @@ describe("snippets", () => {
   test("everything printed is sent before the outcome", async () => {
     const { python, replies } = setup({
       bridge: {
-        run_snippet(_page, _name, _source, write) {
+        run_snippet_awaiting(_page, _name, _source, write) {
           write("one\n");
           write("two\n");
           return '{"result": "3", "error": {"text": "boom", "line": 2}, "figures": []}';
@@ -62,7 +62,7 @@ describe("snippets", () => {
   test("a printing loop is sent in a few messages, not one per line", async () => {
     const { python, replies } = setup({
       bridge: {
-        run_snippet(_page, _name, _source, write) {
+        run_snippet_awaiting(_page, _name, _source, write) {
           for (let line = 0; line < 1000; line += 1) write("x\n");
           return '{"result": null, "error": null}';
         },
@@ -76,8 +76,8 @@ describe("snippets", () => {
     const host = "wheels.example.org";
     const elsewhere = { numpy: { packages: ["numpy"], hosts: [host] }, pandas: { packages: ["numpy", "pandas"], hosts: [host] } };
     let ran = 0;
-    const run_snippet = (): string => ((ran += 1), '{"result": null, "error": null, "figures": []}');
-    const { python, replies } = setup({ bridge: { run_snippet }, elsewhere });
+    const run_snippet_awaiting = (): string => ((ran += 1), '{"result": null, "error": null, "figures": []}');
+    const { python, replies } = setup({ bridge: { run_snippet_awaiting }, elsewhere });
     await python.answer(run("import json"));
     await python.answer(run("import numpy\nimport pandas\nimport constructor"));
     expect([ran, replies.at(-1)]).toEqual([1, { kind: "asks", id: 1, packages: ["NumPy", "pandas"], hosts: [host] }]);
@@ -89,7 +89,7 @@ describe("snippets", () => {
     const { python, replies } = setup({
       loader: ["Loading numpy", "Failed to load numpy"],
       bridge: {
-        run_snippet: () => {
+        run_snippet_awaiting: () => {
           throw new Error("must not run");
         },
       },
