@@ -20,6 +20,7 @@ import { claimTests } from "./suites/claims.mjs";
 import { deviceTests } from "./suites/devices.mjs";
 import { everyPageTests } from "./suites/every_page.mjs";
 import { harnessTests } from "./suites/harness.mjs";
+import { hostileLedgerTests } from "./suites/hostile_ledger.mjs";
 import { labTests } from "./suites/lab.mjs";
 import { loadingTests } from "./suites/loading.mjs";
 import { pageTests } from "./suites/pages.mjs";
@@ -30,7 +31,7 @@ import { snippetTests } from "./suites/snippets.mjs";
 /** @typedef {import("./harness/world.mjs").World} World */
 
 /** What lives in a page, and the pages around it: two halves of about equal length. */
-const widgets = [harnessTests, loadingTests, brokenNetworkTests, actTests, labTests, snippetTests];
+const widgets = [harnessTests, loadingTests, brokenNetworkTests, actTests, labTests, hostileLedgerTests, snippetTests];
 const around = [pageTests, claimTests, searchTests, deviceTests, accessTests, everyPageTests];
 const all = [...widgets, ...around];
 
