@@ -14,7 +14,7 @@ WEB_SOURCES := $(shell find $(WEB)/src $(WEB)/styles -type f 2>/dev/null) $(WEB)
 BUNDLE := $(WEB)/dist/manifest.json
 LIBRARY := plugins/live/library/dist/python_start.zip
 
-.PHONY: help setup serve build test lint test-web test-python test-browser browsers bench-site bench-engine screenshots accuracy clean
+.PHONY: help setup serve build test lint test-web test-python test-pyodide test-browser browsers bench-site bench-engine screenshots accuracy clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,6 +76,10 @@ test-web: $(BUNDLE) ## TypeScript unit tests
 test-python: $(VENV)/.test $(BUNDLE) $(LIBRARY) ## Engine, measurements, plugins
 	@echo "==> Python tests"
 	@$(PY) -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+
+test-pyodide: $(VENV)/.test node_modules/.stamp ## The engine's tests inside Pyodide; not part of `make test`
+	@echo "==> The engine's tests in Pyodide, under Node.js"
+	@node tools/pyodide_tests.mjs
 
 test-browser: $(VENV)/.test $(BUNDLE) $(LIBRARY) browsers ## The site in Chromium, Firefox and WebKit
 	@echo "==> Browser tests"
