@@ -2,7 +2,8 @@
 
 Runs as a child process of the build, `python -m plugins.live.bake`, so that an edited `charts.py` is seen without a
 restart. A request is `{"source": …, "filename": …, "charts": [names], "data": {data set: rows}, "prefix": …}`, the
-answer `{"ok": {name: {"svg": …, "spec": …}}}` or `{"error": {"text": …, "line": …}}`.
+answer `{"ok": {name: {"svg": …, "spec": …}}}` or `{"error": {"text": …, "line": …}}`. `"drawn"` says by chart which
+layers and axes the act's hands and staging name.
 """
 
 from __future__ import annotations
@@ -51,7 +52,11 @@ def respond(request: dict[str, Any]) -> dict[str, Any]:
         module = _load(request["source"], filename)
         return {
             "ok": {
-                name: draw(_chart(module, name), request["data"], f"{request['prefix']}-{name}")
+                name: checked(
+                    name,
+                    draw(_chart(module, name), request["data"], f"{request['prefix']}-{name}"),
+                    request["drawn"].get(name, {"marks": [], "axes": []}),
+                )
                 for name in request["charts"]
             }
         }
@@ -80,6 +85,22 @@ def draw(chart: Any, data: dict[str, list[dict[str, Any]]], prefix: str) -> dict
     spec = vl_convert.vegalite_to_vega(lite, vl_version=VEGA_LITE)
     filled = {**spec, "data": [_with_rows(one, data) for one in spec.get("data", [])]}
     return {"svg": with_unique_ids(vl_convert.vega_to_svg(filled), prefix), "spec": spec}
+
+
+def checked(name: str, chart: dict[str, Any], wanted: dict[str, list[str]]) -> dict[str, Any]:
+    """The drawn chart, if it has the layers and axes that the act takes in hand. Raises `ChartError` otherwise."""
+    marks = {str(mark.get("name", "")).removesuffix("_marks") for mark in chart["spec"].get("marks", [])}
+    for mark in wanted["marks"]:
+        if mark not in marks:
+            named = ", ".join(sorted(one for one in marks if not one.startswith("layer_"))) or "none"
+            raise ChartError(
+                f'{name}() has no layer named {mark!r}, which act.py names; .properties(name="…"): {named}'
+            )
+    scales = [scale["name"] for scale in chart["spec"].get("scales", [])]
+    for axis in wanted["axes"]:
+        if axis not in scales:
+            raise ChartError(f"{name}() has no scale {axis!r} to drag along; a chart with a handle is a single view")
+    return chart
 
 
 def _with_rows(source: dict[str, Any], data: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:

@@ -169,6 +169,7 @@ class Runner:
             "filename": filename,
             "charts": names,
             "data": act["view"]["data"],
+            "drawn": act["description"]["drawn"],
             "prefix": f"act-{name}",
         }
         versions = [importlib.metadata.version(package) for package in ("altair", "vl-convert-python")]

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from engine import accelerator
+from engine import accelerator, model, setup
+from engine.time import step_points
 from plugins.live.runtime.acts import LoadedAct
 from tests.docs.acts import drawn, fixed_colors, loaded, number, state_of, view_box
 
 NAME = "roofline-explorer"
 GPUS = {"v100-32": "fp16", "a100-80": "bf16", "h100-sxm": "bf16", "b200": "bf16", "rtx-4090": "bf16"}
-SETTINGS = tuple(product(GPUS, (1, 4, 16, 64), (64, 256, 1024), ("standard", "flash"), (False, True)))
+SETTINGS = tuple(product(GPUS, (1, 5, 64), (64, 256, 1024), ("standard", "flash"), (False, True)))
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +61,34 @@ def test_names_do_not_overlap_and_stay_in_the_frame(act: LoadedAct, setting: tup
         places = sorted(log10(row["at"]) for row in view(act, setting)["data"]["labels"] if row["bound"] == bound)
         assert all(b - a > 0.29 for a, b in pairwise(places))
         assert all(log10(0.05) < place < log10(100_000) for place in places)
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+def test_a_batch_that_is_dragged_costs_what_the_engine_says(act: LoadedAct, gpu: str) -> None:
+    for batch, sequence, form, fused in product((1, 7, 64), (64, 1024), ("standard", "flash"), (False, True)):
+        asked = setup(
+            model("gpt2-xl"),
+            gpu,
+            batch,
+            sequence,
+            precision=GPUS[gpu],
+            attention=form,
+            execution="compiled" if fused else "eager",
+        )
+        exact = [
+            point for point in step_points(asked) if point.phase == "forward" and point.count == asked.model.layers
+        ]
+        whole = view(act, (gpu, batch, sequence, form, fused))["tables"]["roofline"]["rows"][-1]
+        assert number(whole["b"]) == pytest.approx(sum(one.flops for one in exact) / 1e9, rel=1e-3, abs=0.006)
+        assert number(whole["c"]) == pytest.approx(sum(one.bytes for one in exact) / 1e6, rel=1e-3, abs=0.06)
+
+
+def test_the_dragged_point_rests_where_the_batch_puts_it(act: LoadedAct) -> None:
+    for batch in (1, 6, 64):
+        data = view(act, ("a100-80", batch, 256, "flash", False))["data"]
+        (stop,) = [row for row in data["path"] if row["batch"] == batch]
+        (handled,) = data["handled"]
+        assert (stop["x"], stop["y"]) == pytest.approx((handled["x"], handled["y"]))
 
 
 def bound_of(shown: Any, name: str) -> str:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
-from engine import Setup, model, setup
-from engine.time import RooflinePoint, attainable, least_seconds, ridge_point, step_points
+from engine import Setup, accelerator, model, setup
+from engine.time import attainable, least_seconds, ridge_point, step_points
 from plugins import live
 
 GPT2_XL = model("gpt2-xl")
 GPUS = {"v100-32": "V100", "a100-80": "A100", "h100-sxm": "H100", "b200": "B200", "rtx-4090": "RTX 4090"}
-BATCHES = (1, 4, 16, 64)
+STOPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+"""Batches at which the point that can be dragged may rest."""
 SEQUENCES = (64, 256, 1024)
+HANDLED = "MLP products"
+"""The operation whose point is dragged: its intensity tells most of the batch."""
 GROUPS = (
     ("ln_", "Norms"),
     ("attn.c_attn", "Query, key, value"),
@@ -58,34 +62,86 @@ class Operation:
         return "compute" if self.intensity >= self.ridge else "memory"
 
 
-def training(state: live.State) -> Setup:
+@dataclass(frozen=True)
+class Setting:
     """What a state's controls say."""
+
+    gpu: str
+    batch: int
+    sequence: int
+    attention: str
+    fused: bool
+
+    @property
+    def training(self) -> Setup:
+        """The same for the engine."""
+        return setup(
+            GPT2_XL,
+            self.gpu,
+            self.batch,
+            self.sequence,
+            precision=form(self.gpu),
+            attention=self.attention,
+            execution="compiled" if self.fused else "eager",
+        )
+
+
+def setting_of(state: live.State) -> Setting:
+    """Where the controls stand."""
     at = state.controls
-    return setup(
-        GPT2_XL,
-        str(at["gpu"]),
-        int(at["batch"]),
-        int(at["sequence"]),
-        precision=form(str(at["gpu"])),
-        attention=str(at["attention"]),
-        execution="compiled" if at["fused"] else "eager",
+    return Setting(str(at["gpu"]), int(at["batch"]), int(at["sequence"]), str(at["attention"]), bool(at["fused"]))
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A kernel whose arithmetic and traffic grow evenly with the batch: what one sequence takes, and each more."""
+
+    name: str
+    flops: tuple[float, float]
+    bytes: tuple[float, float]
+    ridge: float
+
+    def at(self, batch: int) -> tuple[float, float]:
+        """FLOPs and bytes at a batch."""
+        return self.flops[0] + self.flops[1] * (batch - 1), self.bytes[0] + self.bytes[1] * (batch - 1)
+
+
+@cache
+def launches(setting: Setting) -> tuple[Launch, ...]:
+    """The layer's kernels, from the engine's account of the smallest and the largest batch.
+
+    Every one is even in the batch: weights are read once, and all else is as long as the batch. So a hand that drags
+    the batch need not wait for the engine; a test compares the batches between.
+    """
+    one, most = (
+        [point for point in step_points(at.training) if point.phase == "forward" and point.count == GPT2_XL.layers]
+        for at in (replace(setting, batch=STOPS[0]), replace(setting, batch=STOPS[-1]))
+    )
+    more = STOPS[-1] - STOPS[0]
+    return tuple(
+        Launch(
+            name_of(small.name),
+            (small.flops, (large.flops - small.flops) / more),
+            (small.bytes, (large.bytes - small.bytes) / more),
+            small.ridge,
+        )
+        for small, large in zip(one, most, strict=True)
     )
 
 
-def operations(asked: Setup) -> tuple[Operation, ...]:
+def operations(setting: Setting) -> tuple[Operation, ...]:
     """The layer's operations, each at its least time on the chip."""
-    chip = asked.chip
-    found: dict[str, list[RooflinePoint]] = {}
-    for point in step_points(asked):
-        if point.phase == "forward" and point.count == GPT2_XL.layers:
-            found.setdefault(name_of(point.name), []).append(point)
+    bandwidth = accelerator(setting.gpu).bandwidth
+    found: dict[str, list[tuple[float, float, float]]] = {}
+    for launch in launches(replace(setting, batch=STOPS[0])):
+        found.setdefault(launch.name, []).append((*launch.at(setting.batch), launch.ridge))
     return tuple(
         Operation(
             name,
-            sum(one.flops for one in group),
-            sum(one.bytes for one in group),
-            sum(least_seconds(one.flops, one.bytes, one.ridge * chip.bandwidth, chip.bandwidth) for one in group),
-            max(one.ridge for one in group),
+            sum(flops for flops, _, _ in group),
+            sum(moved for _, moved, _ in group),
+            sum(least_seconds(flops, moved, ridge * bandwidth, bandwidth) for flops, moved, ridge in group),
+            max(ridge for _, _, ridge in group),
         )
         for name, group in found.items()
     )
@@ -104,11 +160,12 @@ def name_of(kernel: str) -> str:
 
 def compute(state: live.State) -> live.View:
     """What the instrument shows."""
-    asked = training(state)
+    setting = setting_of(state)
+    asked = setting.training
     chip = asked.chip
     peak = chip.peak(asked.precision.product_format)
     ridge = ridge_point(peak, chip.bandwidth)
-    found = operations(asked)
+    found = operations(setting)
     total = sum(one.seconds for one in found)
     waiting = sum(one.seconds for one in found if one.bound == "memory") / total
     roof = [(x, attainable(x, peak, chip.bandwidth) / 1e12) for x in (FRAME["left"], ridge, FRAME["right"])]
@@ -116,9 +173,19 @@ def compute(state: live.State) -> live.View:
         data={
             "roof": tuple({"x": x, "y": max(y, FRAME["bottom"])} for x, y in roof),
             "points": tuple(
-                {"x": one.intensity, "y": one.rate, "bound": one.bound, "share": one.seconds / total} for one in found
+                {
+                    "x": one.intensity,
+                    "y": one.rate,
+                    "bound": one.bound,
+                    "share": one.seconds / total,
+                    "operation": one.name,
+                    "text": f"{one.name}: {one.intensity:.1f} FLOP/B, {100 * one.seconds / total:.0f} % of the time",
+                }
+                for one in found
             ),
             "labels": tuple(labels(found, peak / 1e12)),
+            "path": tuple({"x": x, "y": y, "batch": batch} for batch, x, y in path(replace(setting, batch=1))),
+            "handled": tuple({"x": one.intensity, "y": one.rate} for one in found if one.name == HANDLED),
             "ridge": ({"text": f"{peak / 1e12:,.0f} TFLOP/s, {chip.bandwidth / 1e12:.2f} TB/s: ridge at {ridge:.0f}"},),
         },
         headline=live.Figure("Least time spent under the memory roof", f"{100 * waiting:.0f}", "%"),
@@ -129,6 +196,16 @@ def compute(state: live.State) -> live.View:
     )
 
 
+@cache
+def path(setting: Setting) -> tuple[tuple[int, float, float], ...]:
+    """Where the point that can be dragged stands at each batch: batch, intensity, rate."""
+    stops = []
+    for batch in STOPS:
+        one = next(one for one in operations(replace(setting, batch=batch)) if one.name == HANDLED)
+        stops.append((batch, one.intensity, one.rate))
+    return tuple(stops)
+
+
 def labels(found: tuple[Operation, ...], peak: float) -> Iterator[live.Row]:
     """A name for every point: right of the slope, and above the flat roof; pushed away where two would overlap."""
     # Close to the ridge a name would stand in the circles on the flat roof.
@@ -136,12 +213,26 @@ def labels(found: tuple[Operation, ...], peak: float) -> Iterator[live.Row]:
     for one in sorted((one for one in found if one.bound == "memory"), key=lambda one: (-one.rate, -one.intensity)):
         at = min(math.log10(one.rate), edge)
         edge = at - GAP
-        yield {"x": one.intensity, "y": one.rate, "at": 10**at, "bound": one.bound, "text": one.name}
+        yield {
+            "x": one.intensity,
+            "y": one.rate,
+            "at": 10**at,
+            "bound": one.bound,
+            "operation": one.name,
+            "text": one.name,
+        }
     edge = -math.inf
     for one in sorted((one for one in found if one.bound == "compute"), key=lambda one: one.intensity):
         at = max(math.log10(one.rate) + 1.4 * GAP, edge)
         edge = at + GAP
-        yield {"x": one.intensity, "y": one.rate, "at": 10**at, "bound": one.bound, "text": one.name}
+        yield {
+            "x": one.intensity,
+            "y": one.rate,
+            "at": 10**at,
+            "bound": one.bound,
+            "operation": one.name,
+            "text": one.name,
+        }
 
 
 def table(found: tuple[Operation, ...], total: float) -> live.Table:
@@ -179,13 +270,13 @@ ACT = live.Act(
     name="roofline-explorer",
     title="Roofline explorer",
     minutes=5,
-    situation="Every operation of a layer is limited by arithmetic or by memory. Move the batch, the sequence and the "
-    "chip, and watch which operations change roofs.",
+    situation="Every operation of a layer is limited by arithmetic or by memory. Drag the ringed point along its path, "
+    "from one sequence to 64, and watch which operations change roofs.",
     contexts=(live.Context("layer", "One layer", "Forward pass of one layer of GPT-2 XL in 16 bits."),),
     question=None,
     controls=(
         live.Choice("gpu", "Accelerator", tuple(live.ControlOption(*one) for one in GPUS.items()), "a100-80"),
-        live.Choice("batch", "Batch size", tuple(live.ControlOption(size, str(size)) for size in BATCHES), 4),
+        live.Slider("batch", "Batch size", 1, 64, 4, scale="log", integer=True),
         live.Choice(
             "sequence", "Sequence", tuple(live.ControlOption(size, f"{size:,}") for size in SEQUENCES), 1024, "Tokens."
         ),
@@ -201,4 +292,8 @@ ACT = live.Act(
     compute=compute,
     reveal=None,
     charts={"roofline": "One layer under the roofline"},
+    hands=(
+        live.Handle("roofline", "handled", "batch", along="path", value="batch"),
+        live.Segments("roofline", "points", "operation", "text"),
+    ),
 )

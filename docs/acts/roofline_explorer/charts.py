@@ -33,7 +33,12 @@ def roofline() -> Any:
         alt.layer(
             rows("roof").mark_line(stroke=MUTED, strokeWidth=2).encode(x=x, y=y("y")),
             rows("labels").mark_rule(strokeWidth=1, stroke="var(--il-control)").encode(x=x, y=y("y"), y2="at"),
-            points.encode(x=x, y=y("y"), fill=hue, size=size),
+            points.encode(x=x, y=y("y"), fill=hue, size=size).properties(name="points"),
+            rows("path").mark_circle(size=9, fill=MUTED).encode(x=x, y=y("y")).properties(name="path"),
+            rows("handled")
+            .mark_point(size=320, stroke=INK, strokeWidth=1.5, fill="transparent")
+            .encode(x=x, y=y("y"))
+            .properties(name="handled"),
             right.mark_text(align="left", dx=9, **text).encode(x=x, y=y("at"), text="text:N"),
             left.mark_text(align="right", dx=-4, **text).encode(x=x, y=y("at"), text="text:N"),
             rows("ridge").mark_text(align="left", x=4, y=8, fontSize=SIZE, fill=MUTED).encode(text="text:N"),

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any, TypeVar
 
-from plugins.live.runtime.contract import Act, ChoiceQuestion, State, Toggle, Value, Verdict
+from plugins.live.runtime.contract import Act, ChoiceQuestion, Slider, State, Toggle, Value, Verdict
+from plugins.live.runtime.hands import drawn_by, fields_of, rehearsed
 from plugins.live.runtime.modules import carried, importable
 from plugins.live.runtime.plain import Plain, plain
 from plugins.live.runtime.records import carried_by
@@ -42,6 +43,8 @@ class LoadedAct:
         """`filename` is how errors name `act.py`, and `others` the modules beside it."""
         self.act = act
         self._filenames = (filename, *others)
+        self._fields: set[str] | None = None
+        """While rehearsing: the fields of all rows so far."""
 
     def describe(self) -> Plain:
         """Everything the page may know before the reader commits: no answer, no explanation of an option."""
@@ -68,6 +71,9 @@ class LoadedAct:
             ],
             "can_fail": act.can_fail,
             "moves": act.moves,
+            "hands": [{"kind": type(hand).__name__.lower(), **_mapping(plain(hand, "hands"))} for hand in act.hands],
+            "staging": plain(act.staging, "staging"),
+            "drawn": plain(drawn_by(act), "drawn"),
             "state": plain(act.default_state(), "state"),
         }
 
@@ -78,6 +84,9 @@ class LoadedAct:
         """
         current = self._state(state)
         view = self._guard("compute", lambda: plain(check_view(self.act, self.act.compute(current)), "View"))
+        if self._fields is not None:
+            for rows in _mapping(_mapping(view)["data"]).values():
+                self._fields.update(*(_mapping(row) for row in rows))  # type: ignore[union-attr]
         fields = self._guard("ledger", lambda: plain(ledger_fields(self.act, current), "ledger"))
         return {**_mapping(view), "ledger": fields}
 
@@ -120,13 +129,22 @@ class LoadedAct:
             ActError: `compute`, `ledger` or `reveal` fails for an answer, `reveal` calls an option right that is not
                 the nearest to the engine's, or a toggle that is for display only changes more than that.
         """
+        self._fields = set[str]()
+        self._rehearse_answers(_mapping(plain(self.act.default_state(), "state")))
+        for name, who in fields_of(self.act).items():
+            if name not in self._fields:
+                raise ActError(f"{who}: it names the field {name!r}, which no row has in any state that was tried")
+
+    def _rehearse_answers(self, state: dict[str, Plain]) -> None:
         question = self.act.question
-        state = _mapping(plain(self.act.default_state(), "state"))
         self._rehearse_display(state)
+        for name, value in rehearsed(self.act):
+            self.compute({**state, "controls": {**_mapping(state["controls"]), name: value}})
         if question is None:
             return
         if not isinstance(question, ChoiceQuestion):
             for number in (question.minimum, question.maximum):
+                self.compute({**state, "held": number})
                 self._rehearse_reveal({**state, "prediction": number})
             return
         for option in question.options:
@@ -156,7 +174,11 @@ class LoadedAct:
             raise ActError("a state needs a context and controls")
         try:
             given = State(
-                state.get("context", ""), state["controls"], state.get("prediction"), state.get("revealed", False)
+                state.get("context", ""),
+                state["controls"],
+                state.get("prediction"),
+                state.get("revealed", False),
+                state.get("held"),
             )
             return check_state(self.act, given)
         except ValueError as error:
@@ -226,11 +248,12 @@ def _describe_question(act: Act) -> Plain:
         "unit": question.unit,
         "minimum": question.minimum,
         "maximum": question.maximum,
+        "step": question.step,
     }
 
 
 def _describe_control(control: Any) -> Plain:
-    kind = "toggle" if isinstance(control, Toggle) else "choice"
+    kind = "toggle" if isinstance(control, Toggle) else "slider" if isinstance(control, Slider) else "choice"
     return {"kind": kind, **_mapping(plain(control, f"control {control.name!r}"))}
 
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 Value = str | float | int | bool
 """What a control, a prediction or a table cell can hold."""
 Row = Mapping[str, Value | None]
 """One row of a chart's data set or of a table."""
+PREDICTION = "prediction"
+"""What a `Handle` sets that moves no control but the reader's prediction."""
 
 LEDGER_FIELDS: Mapping[str, type | tuple[str, ...]] = {
     "optimizer_chosen": ("adam", "momentum", "sgd"),
@@ -60,13 +63,17 @@ class ChoiceQuestion:
 
 @dataclass(frozen=True)
 class NumberQuestion:
-    """A locked prediction that the reader types as a number between `minimum` and `maximum`, in `unit`."""
+    """A locked prediction: a number between `minimum` and `maximum`, in `unit`, in steps of `step` (0: any number).
+
+    The reader types it, or drags a mark of a chart to it where a `Handle` sets the prediction.
+    """
 
     prompt: str
     unit: str
     minimum: float
     maximum: float
     answer: Callable[[], float]
+    step: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -118,7 +125,106 @@ class Toggle:
     display_only: bool = False
 
 
-Control = Choice | Toggle
+@dataclass(frozen=True)
+class Slider:
+    """A control that takes any number between two ends.
+
+    `scale` says how the way is divided: evenly, or by factors ("log", which needs a positive minimum). With `step` the
+    values are the minimum and its multiples of steps; with `step` 0 they are as fine as a hand can set them, three
+    digits on a logarithmic scale. `integer` keeps whole numbers. `after_reveal` as in `Choice`.
+    """
+
+    name: str
+    label: str
+    minimum: float
+    maximum: float
+    default: float
+    unit: str = ""
+    scale: Literal["linear", "log"] = "linear"
+    step: float = 0.0
+    integer: bool = False
+    help: str = ""
+    after_reveal: bool = False
+
+
+Control = Choice | Toggle | Slider
+
+
+@dataclass(frozen=True)
+class Handle:
+    """A mark of a chart that is a control: dragging it along an axis sets a control, or the prediction.
+
+    chart: the chart's name in `Act.charts`. It is a single view: no concatenation.
+    mark: the layer's name in charts.py, `.properties(name="…")`. Its first row carries the handle; none, no handle.
+    sets: the name of a `Slider`, of a `Choice` of numbers, or `PREDICTION`.
+    axis: along which the handle moves.
+    field: the row's field that stands where the handle is.
+    origin: where on the axis the value is zero: a number, or the row's field that holds it (a bar's other end).
+    factor: the value per unit of the axis; negative where the value grows against it.
+
+    along: a layer whose rows the handle goes from one to the nearest, as a point on a curve does. Each row holds the
+        value it stands for under `value`; `axis`, `field`, `origin` and `factor` have no say then.
+
+    Without `along`, value = (field - origin) * factor. The control itself is what keyboard and screen reader use.
+    """
+
+    chart: str
+    mark: str
+    sets: str
+    axis: Literal["x", "y"] = "x"
+    field: str = ""
+    origin: float | str = 0.0
+    factor: float = 1.0
+    along: str = ""
+    value: str = ""
+
+
+@dataclass(frozen=True)
+class Tap:
+    """Marks of a chart that are switches: a tap on a row turns over the `Toggle` that its `field` names."""
+
+    chart: str
+    mark: str
+    field: str
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Marks of a chart of which one can be looked at alone.
+
+    Pointing at it, tapping it or reaching it with Tab dims all rows of the chart with another value in the field `key`.
+
+    mark: the layer whose rows are the segments; `label` is the field that names each, and may hold its number.
+    """
+
+    chart: str
+    mark: str
+    key: str
+    label: str
+
+
+Manipulation = Handle | Tap | Segments
+
+
+@dataclass(frozen=True)
+class Beat:
+    """What enters at once in a staged reveal: layers of the chart, or only those of their rows that hold `rows`."""
+
+    marks: tuple[str, ...]
+    rows: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Staging:
+    """How the answer enters the chart: beat by beat, the gap and its label last. Played once, at the reveal.
+
+    `setting` puts controls where the question has them, so that the chart shows what was asked. Rows of the beats
+    must be none before the reveal: what is not drawn yet cannot be read.
+    """
+
+    chart: str
+    beats: tuple[Beat, ...]
+    setting: Mapping[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -126,12 +232,14 @@ class State:
     """Everything `compute` may depend on. `prediction` is None until the reader has locked one in.
 
     `revealed` says that the reader has asked for the answer: what gives it away may wait for that.
+    `held` is what the reader has typed or dragged and not locked in, or None; it is never judged.
     """
 
     context: str
     controls: Mapping[str, Value]
     prediction: Value | None = None
     revealed: bool = False
+    held: Value | None = None
 
 
 @dataclass(frozen=True)
@@ -192,7 +300,7 @@ class View:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the reveal says of a prediction: whether it is right, the gap in words, then paragraphs and tables."""
+    """What the reveal says of a prediction: whether it is right, the gap in one sentence; the rest folds behind why."""
 
     correct: bool
     headline: str
@@ -247,6 +355,10 @@ class Act:
     """Whether a setting can exceed a limit: then the page keeps a place for the failure, so that nothing jumps."""
     moves: bool = False
     """Whether every change of a control is kept as a move, listed under the instruments, that the reader can undo."""
+    hands: tuple[Manipulation, ...] = ()
+    """What of the charts can be taken in hand: dragged, tapped, looked at alone."""
+    staging: Staging | None = None
+    """How the reveal is played in a chart."""
     ledger: Callable[[State], Mapping[str, Value]] | None = None
     """What the act writes into the reader's design ledger: some of `LEDGER_FIELDS`, by name. It is asked for states
     with a prediction, and what it says enters the ledger at the reveal; for an instrument, with the first move."""

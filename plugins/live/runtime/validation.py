@@ -16,12 +16,14 @@ from plugins.live.runtime.contract import (
     NumberQuestion,
     Option,
     Reflection,
+    Slider,
     State,
     Table,
     Toggle,
     Value,
     View,
 )
+from plugins.live.runtime.hands import check_hands, check_slider, slider_value
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
@@ -59,8 +61,12 @@ def check_definition(act: object, name: str) -> Act:
         raise ValueError("an instrument reveals nothing, so no control can wait for it")
     if act.moves and len(act.contexts) > 1:
         raise ValueError("an act that records moves has one context: a move is a change of a control")
+    check_hands(act)
     for reflection in act.reflections:
         _check_reflection(reflection, act.default_state())
+    if act.staging is not None:
+        for name, value in act.staging.setting.items():
+            _control_value(next(control for control in act.controls if control.name == name), value)
     return act
 
 
@@ -85,7 +91,8 @@ def check_state(act: Act, state: State) -> State:
     prediction = None if state.prediction is None else check_prediction(act.question, state.prediction)
     if not isinstance(state.revealed, bool):
         raise ValueError(f"revealed cannot be {state.revealed!r}; allowed: true, false")
-    return State(state.context, values, prediction, state.revealed and prediction is not None)
+    held = None if state.held is None or act.question is None else check_prediction(act.question, state.held)
+    return State(state.context, values, prediction, state.revealed and prediction is not None, held)
 
 
 def check_prediction(question: ChoiceQuestion | NumberQuestion | None, prediction: Value) -> Value:
@@ -184,6 +191,9 @@ def _check_control(control: Control) -> None:
         if not isinstance(control.default, bool):
             raise ValueError(f"toggle {control.name!r}: the default {control.default!r} is not True or False")
         return
+    if isinstance(control, Slider):
+        check_slider(control)
+        return
     if len(control.options) < 2:
         raise ValueError(f"control {control.name!r} needs at least two options")
     _distinct(f"control {control.name!r}", control.options)
@@ -203,6 +213,8 @@ def _control_value(control: Control, value: Value) -> Value:
         if not isinstance(value, bool):
             raise ValueError(f"control {control.name!r} cannot be {value!r}; allowed: True, False")
         return value
+    if isinstance(control, Slider):
+        return slider_value(control, value)
     for option in control.options:
         if same(option.value, value):
             return option.value
@@ -217,6 +229,8 @@ def _check_question(question: ChoiceQuestion | NumberQuestion) -> None:
     if isinstance(question, NumberQuestion):
         if not question.minimum <= answer <= question.maximum:
             raise ValueError(f"question: the answer {answer} is outside {question.minimum} to {question.maximum}")
+        if not math.isfinite(question.step) or question.step < 0:
+            raise ValueError(f"question: the step {question.step!r} is not a number of at least 0")
         return
     if len(question.options) < 2:
         raise ValueError("question: it needs at least two options")

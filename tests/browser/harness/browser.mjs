@@ -5,6 +5,7 @@ import { dirname } from "node:path";
 import { clickTarget, describeLocator, findInPage } from "./locate.mjs";
 
 /** @typedef {import("./locate.mjs").Locator} Locator */
+/** @typedef {[number, number]} Place  pixels of the viewport */
 
 /**
  * @typedef {object} Shot
@@ -21,6 +22,7 @@ import { clickTarget, describeLocator, findInPage } from "./locate.mjs";
  * @property {(expression: string) => Promise<unknown>} evaluate   an expression's value in the page, promises awaited
  * @property {(expression: string) => Promise<void>} click   a real pointer click on the element the expression gives
  * @property {(x: number, y: number) => Promise<void>} point  moves the pointer there without a click
+ * @property {(places: [Place, ...Place[]]) => Promise<void>} drag  presses the pointer at the first place, moves on, lets go
  * @property {(keys: string[]) => Promise<void>} chord       presses the keys together and lets them go
  * @property {(text: string) => Promise<void>} type          types into the focused element
  * @property {(width: number, height: number) => Promise<void>} resize
@@ -66,6 +68,20 @@ export class Browser {
   async click(locator) {
     await this.waitFor(locator);
     await this.driver.click(`(${clickTarget})(${call(findInPage, locator)})`);
+  }
+
+  /** Takes an element with the pointer and moves it by so many pixels, in steps. @param {Locator} locator
+   * @param {number} right @param {number} down @param {number} [steps] */
+  async drag(locator, right, down, steps = 8) {
+    const [x, y] = await this.of(locator, (element) => {
+      element.scrollIntoView({ block: "center", behavior: "instant" });
+      const box = element.getBoundingClientRect();
+      return /** @type {Place} */ ([box.x + box.width / 2, box.y + box.height / 2]);
+    });
+    /** @type {[Place, ...Place[]]} */
+    const places = [[x, y]];
+    for (let step = 1; step <= steps; step += 1) places.push([x + (right * step) / steps, y + (down * step) / steps]);
+    await this.driver.drag(places);
   }
 
   /** Takes the pointer away from whatever it rests on, so that tooltips close. */

@@ -103,6 +103,12 @@ export async function startPuppeteer(engine, program, proxyPort) {
       await handle.dispose();
     },
     point: (x, y) => page.mouse.move(x, y),
+    async drag([first, ...rest]) {
+      await page.mouse.move(...first);
+      await page.mouse.down();
+      for (const place of rest) await page.mouse.move(...place);
+      await page.mouse.up();
+    },
     async chord(keys) {
       const names = keys.map((key) => KEYS[key] ?? /** @type {import("puppeteer-core").KeyInput} */ (key));
       for (const name of names) await page.keyboard.down(name);

@@ -154,6 +154,11 @@ export async function startWebKit(programs, proxyPort) {
     async point(x, y) {
       await page.actions().move({ x, y, duration: 0 }).perform();
     },
+    async drag([[x, y], ...rest]) {
+      const actions = page.actions({ async: false }).move({ x: Math.round(x), y: Math.round(y), duration: 0 }).press();
+      for (const [toX, toY] of rest) actions.move({ x: Math.round(toX), y: Math.round(toY), duration: 20 });
+      await actions.release().perform();
+    },
     async chord(keys) {
       const actions = page.actions({ async: false });
       const names = keys.map((key) => KEYS[key] ?? key);

@@ -78,7 +78,8 @@ def test_the_default_state_is_the_first_context_and_the_defaults() -> None:
     described = LOADED.describe()
     assert isinstance(described, dict)
     controls = {"layers": 1.0, "double": False}
-    assert described["state"] == {"context": "node", "controls": controls, "prediction": None, "revealed": False}
+    nothing = {"prediction": None, "revealed": False, "held": None}
+    assert described["state"] == {"context": "node", "controls": controls, **nothing}
 
 
 def test_the_description_gives_no_answer_away() -> None:
@@ -273,7 +274,8 @@ def test_plain_data_passes_unchanged(value: object) -> None:
 
 def test_an_act_is_loaded_from_its_source() -> None:
     described = json.loads(bridge.load_act("tiny-act", SOURCE))
-    assert described["question"] == {"kind": "number", "prompt": "How much?", "unit": "%", "minimum": 0, "maximum": 100}
+    asked = {"kind": "number", "prompt": "How much?", "unit": "%", "minimum": 0, "maximum": 100, "step": 0.0}
+    assert described["question"] == asked
     assert json.loads(bridge.compute("tiny-act", json.dumps(described["state"])))["summary"] == "s"
 
 

@@ -6,17 +6,21 @@ import { all, containKeys, find, h, putChildren, setText, slot } from "./dom";
 import type { Part } from "./element";
 import { lastShown, rememberShown } from "./last";
 import { bringIntoView, keepAtHand, keepFocusVisible } from "./focus";
-import { blanks, readBlanks, readInstruments, resetInstruments, words, writeBlanks, writeInstruments } from "./form";
+import { blanks, readBlanks, readInstruments, resetInstruments, waiting, words, writeBlanks, writeInstruments } from "./form";
 import { MoveHistory } from "./history";
 import { MOST_MOVES, stageOf, type Memory } from "./memory";
 import { changes, missing, undo, withAmount, type Amount } from "./moves";
 import { Question } from "./question";
 import { renderFailure, renderFeedback, renderTable, renderVerdict } from "./render";
 import { confirmInline } from "./confirm";
-import type { State, View } from "./protocol";
+import type { Grip } from "./grip";
+import { PREDICTION, stagingOf } from "./hands";
+import type { State, Value, View } from "./protocol";
 import { documentLedger, documentPython } from "./shared";
 import { showChip, showTrouble } from "./status";
+import { Staging } from "./staging";
 import { showSteps, stepsOf } from "./steps";
+import { takeInHand } from "./take";
 
 /** A computation that takes longer than this dims what it will replace. */
 const STALE_MS = 250;
@@ -40,6 +44,9 @@ class ActPart implements Part {
   readonly #history: MoveHistory | null;
   readonly #controls: HTMLFieldSetElement;
   readonly #charts: Chart[];
+  readonly #grips: Grip[];
+  /** How the reveal is played; null where it only appears. */
+  readonly #staging: Staging | null;
   readonly #unsubscribe: (() => void)[];
   /** State -> the number that matters there, as far as it was computed on this page. */
   readonly #amounts = new Map<string, Amount>();
@@ -50,6 +57,13 @@ class ActPart implements Part {
   /** What is on the page now, as `#wanted` puts it; at first the baked default. */
   #shown: string;
   #computing = 0;
+  /** What the reader has typed or dragged and not locked in. */
+  #held: number | null = null;
+  /** Controls under a moving hand, which the memory gets when it lets go. */
+  #moving: Record<string, Value> = {};
+  #following = false;
+  /** Whether the next view is that of a reveal, which is played. */
+  #toPlay = false;
   #visible = false;
   #staleTimer = 0;
   #summaryTimer = 0;
@@ -65,6 +79,15 @@ class ActPart implements Part {
     const moves = host.querySelector<HTMLElement>('[data-slot="moves"]');
     this.#history = moves && new MoveHistory(host, moves, () => this.#undo(), this.#gone.signal);
     this.#charts = all(host, "[data-chart]").map((figure) => new Chart(figure));
+    const hand = {
+      open: (sets: string) => this.#open(sets),
+      hold: (sets: string, value: Value) => this.#hold(sets, value),
+      drop: (sets: string, value: Value) => this.#drop(sets, value),
+    };
+    this.#grips = takeInHand(host, this.#controls, this.#question, this.#charts, hand, this.#gone.signal);
+    const staging = stagingOf(host);
+    const staged = this.#charts.find(({ name }) => name === staging?.chart);
+    this.#staging = staging && staged ? new Staging(staging, staged, this.#gone.signal) : null;
     this.#failing = slot(host, "headline").dataset.failed === "true";
 
     resetInstruments(this.#controls);
@@ -109,7 +132,9 @@ class ActPart implements Part {
     keepAtHand(this.#host, signal);
     keepFocusVisible(find(this.#host, '[data-part="explore"]'), slot(this.#host, "stage"), signal);
     this.#question?.onLock((prediction) => this.#lock(prediction), signal);
+    this.#question?.onHeld(() => this.#typed(), signal);
     this.#controls.addEventListener("change", () => this.#instrumentsMoved(), { signal });
+    this.#controls.addEventListener("input", (event) => this.#slid(event), { signal });
     this.#host.querySelector('[data-action="reveal"]')?.addEventListener("click", () => this.#reveal(), { signal });
     const warning = this.#question
       ? "Your prediction and answers here will be gone."
@@ -125,6 +150,7 @@ class ActPart implements Part {
   // What the reader does
 
   #lock(prediction: Memory["prediction"]): void {
+    this.#held = null;
     this.#remember({ prediction });
     this.#announce("Locked in. The instruments are open.");
     const opened = find(this.#host, '[data-part="explore"]');
@@ -134,8 +160,68 @@ class ActPart implements Part {
     bringIntoView(opened);
   }
 
+  /** Whether a hand may move this control, or the prediction, now. */
+  #open(sets: string): boolean {
+    if (sets === PREDICTION) return this.#question !== null && this.#memory.prediction === null;
+    return !this.#controls.disabled && !waiting(this.#controls).has(sets);
+  }
+
+  #hold(sets: string, value: Value): void {
+    if (sets === PREDICTION) {
+      this.#question?.hold(Number(value));
+      this.#held = this.#question?.held ?? null;
+      this.#showHeld();
+    } else {
+      this.#moving = { ...this.#moving, [sets]: value };
+      writeInstruments(this.#controls, { context: this.#memory.context, controls: { ...this.#memory.controls, ...this.#moving } });
+    }
+    void this.#follow();
+  }
+
+  #drop(sets: string, value: Value): void {
+    this.#hold(sets, value);
+    if (sets === PREDICTION) return this.#refreshIfNeeded();
+    this.#instrumentsMoved();
+  }
+
+  #typed(): void {
+    this.#held = this.#question?.held ?? null;
+    this.#showHeld();
+    // Who operates the act has it in view.
+    this.#visible = true;
+    this.#refreshIfNeeded();
+  }
+
+  #slid({ target }: Event): void {
+    if (target instanceof HTMLInputElement && target.dataset.slider) {
+      this.#moving = this.#instruments().controls;
+      void this.#follow();
+    }
+  }
+
+  /** Follows a moving hand. Frames are dropped while Python computes, and those that are shown come in order. */
+  async #follow(): Promise<void> {
+    if (this.#following) return;
+    this.#following = true;
+    try {
+      let drawn = "";
+      for (let state = this.#state(); JSON.stringify(state) !== drawn; state = this.#state()) {
+        const view = await this.#python.compute(this.#name, this.#url, state);
+        if (!view || this.#gone.signal.aborted) return;
+        drawn = JSON.stringify(state);
+        await this.#showFrame(view);
+      }
+    } catch (error) {
+      // What lasts is told by the computation that follows when the hand lets go.
+      if (!(error instanceof Error)) throw error;
+    } finally {
+      this.#following = false;
+    }
+  }
+
   #instrumentsMoved(): void {
     const instruments = this.#instruments();
+    this.#moving = {};
     const moves = this.#history ? [...this.#memory.moves, ...changes(this.#memory.controls, instruments.controls)] : [];
     this.#remember({ ...instruments, explored: true, moves: moves.slice(-MOST_MOVES) });
   }
@@ -149,7 +235,9 @@ class ActPart implements Part {
 
   #reveal(): void {
     if (this.#memory.prediction === null) return this.#question?.insist();
-    this.#remember({ revealed: true });
+    this.#toPlay = this.#staging !== null;
+    const controls = { ...this.#memory.controls, ...(stagingOf(this.#host)?.setting ?? {}) };
+    this.#remember({ revealed: true, controls });
     const late = this.#late.map((control) => words(control.querySelector("legend, label")));
     if (late.length) this.#announce(`New among the instruments: ${late.join(", ")}.`);
     const verdict = slot(this.#host, "verdict");
@@ -187,6 +275,8 @@ class ActPart implements Part {
   }
 
   #startAgain(): void {
+    this.#held = null;
+    this.#moving = {};
     resetInstruments(this.#controls);
     this.#memory = this.#fresh();
     this.#question?.clear();
@@ -266,7 +356,9 @@ class ActPart implements Part {
       this.#action("reveal").setAttribute("aria-disabled", String(locked));
       slot(this.#host, "reveal-ask").hidden = revealed;
       if (!revealed) slot(this.#host, "verdict").replaceChildren();
+      this.#showHeld();
     }
+    for (const grip of this.#grips) grip.place();
     for (const control of this.#late) control.hidden = !revealed;
     for (const detail of all(this.#host, "[data-detail]")) detail.hidden = detail.dataset.detail !== this.#memory.context;
     for (const note of all(this.#host, '[data-slot="reflect-note"]')) note.hidden = revealed;
@@ -286,7 +378,18 @@ class ActPart implements Part {
 
   #state(): State {
     const { context, controls, prediction, revealed } = this.#memory;
-    return { context, controls, prediction, revealed };
+    return { context, controls: { ...controls, ...this.#moving }, prediction, revealed, held: this.#held };
+  }
+
+  /** The prediction in the reader's hand, beside the chart in which it is dragged. */
+  #showHeld(): void {
+    const place = this.#host.querySelector<HTMLElement>('[data-slot="held"]');
+    if (!place || !this.#question) return;
+    const open = this.#memory.prediction === null;
+    place.hidden = !open;
+    const words = this.#held === null ? "Drag the hatched mark, or type the number above." : `Your prediction: ${this.#question.words(this.#held)}`;
+    setText(find(place, "span"), words);
+    find<HTMLButtonElement>(place, "button").hidden = this.#held === null;
   }
 
   /** Everything Python's answers depend on: while this differs from `#shown`, the page is behind. */
@@ -348,7 +451,13 @@ class ActPart implements Part {
     }
   }
 
-  async #showView(view: View): Promise<void> {
+  /** A frame of a moving hand: what the eye follows. Tables and the spoken summary wait until it rests. */
+  async #showFrame(view: View): Promise<void> {
+    this.#showHeadline(view);
+    await Promise.all(this.#charts.map((chart) => chart.update(view.data, view.summary)));
+  }
+
+  #showHeadline(view: View): void {
     this.#host.dataset.live = "true";
     const { label, value, unit } = view.headline;
     setText(slot(this.#host, "headline-label"), label);
@@ -359,19 +468,30 @@ class ActPart implements Part {
     const failure = view.failure ? [renderFailure(view.failure, !this.#failing)] : [];
     putChildren(slot(this.#host, "failure"), failure);
     this.#failing = view.failure !== null;
+  }
+
+  async #showView(view: View): Promise<void> {
+    this.#showHeadline(view);
     for (const place of all(this.#host, "[data-table]")) {
       const table = view.tables[place.dataset.table ?? ""];
       putChildren(place, table ? [renderTable(table)] : []);
     }
     clearTimeout(this.#summaryTimer);
     this.#summaryTimer = window.setTimeout(() => setText(slot(this.#host, "summary"), view.summary), SUMMARY_MS);
-    await Promise.all(this.#charts.map((chart) => chart.update(view.data, view.summary)));
+    const toPlay = this.#toPlay && this.#memory.revealed;
+    const drawn = this.#charts.map((chart) => chart.update(view.data, view.summary));
+    await Promise.all(drawn);
+    if (toPlay) this.#staging?.prepare();
   }
 
   async #showVerdict(state: State, results: Results): Promise<void> {
     const verdict = await this.#python.reveal(this.#name, this.#url, state);
     if (!verdict || !this.#memory.revealed) return;
     results.verdict = verdict;
+    if (this.#toPlay) {
+      this.#toPlay = false;
+      await this.#staging?.play();
+    }
     this.#putVerdict(results);
   }
 

@@ -1,5 +1,5 @@
 // One chart: the baked picture stays until Python's first rows, then a Vega view of the same specification takes them.
-import { all, find } from "./dom";
+import { all, find, h } from "./dom";
 import type { Row } from "./protocol";
 import { ByteProgress, DownloadError, guardedFetch } from "./progress";
 import { release } from "./release";
@@ -8,8 +8,15 @@ import { assetUrl } from "./shared";
 /** What of Vega is used here; `vega.js` is bundled by the site's build from vega-entry.js. */
 interface VegaView {
   data(name: string, rows: Row[]): VegaView;
+  scale(name: string): VegaScale;
   runAsync(): Promise<VegaView>;
   finalize(): void;
+}
+/** A scale of d3: pixels of the plot from values, and back where values are numbers. */
+export interface VegaScale {
+  (value: unknown): unknown;
+  invert?: (pixel: number) => unknown;
+  copy(): VegaScale;
 }
 interface Vega {
   parse(specification: unknown): unknown;
@@ -49,9 +56,26 @@ async function download(url: string): Promise<string> {
   }
 }
 
+/** From pixels of the window to those of the plot (its left upper corner is 0, 0) and of the scales, and back. */
+export interface Geometry {
+  pointer(event: PointerEvent): [number, number];
+  toLocal(x: number, y: number): [number, number];
+  toPlot(x: number, y: number): [number, number];
+}
+
+/** A drawn item: Vega keeps the row it stands for beside every node of its SVG. */
+export interface Drawn {
+  element: Element;
+  row: Row;
+}
+
 export class Chart {
+  readonly figure: HTMLElement;
+  readonly title: string;
+  /** Begins where the plot does and lies over it: what can be taken in hand. */
+  readonly overlay: HTMLElement;
   readonly #plot: HTMLElement;
-  readonly #title: string;
+  readonly #listeners = new Set<() => void>();
   readonly #url: string;
   #view: Promise<{ view: VegaView; names: Set<string> }> | null = null;
   #made: VegaView | null = null;
@@ -61,9 +85,84 @@ export class Chart {
 
   constructor(figure: HTMLElement) {
     this.#plot = find(figure, '[data-slot="plot"]');
-    this.#title = find(figure, "figcaption").textContent ?? "";
+    this.figure = figure;
+    this.title = find(figure, "figcaption").textContent ?? "";
+    this.overlay = h("div", { class: "il-chart__hands" });
+    this.#plot.before(this.overlay);
     this.#url = new URL(figure.dataset.specUrl ?? "", document.baseURI).href;
     holdShape(this.#plot);
+    this.#resized.observe(this.#plot);
+  }
+
+  get name(): string {
+    return this.figure.dataset.chart ?? "";
+  }
+
+  get plot(): HTMLElement {
+    return this.#plot;
+  }
+
+  /** Calls the listener whenever the picture or its size has changed. */
+  onDrawn(listener: () => void, signal: AbortSignal): void {
+    this.#listeners.add(listener);
+    signal.addEventListener("abort", () => this.#listeners.delete(listener));
+  }
+
+  /** A scale of the live picture, or null while there is none. */
+  scale(axis: "x" | "y"): VegaScale | null {
+    return this.#made?.scale(axis) ?? null;
+  }
+
+  /** How pixels of the window become pixels of the scales; null while the picture is not live or not shown. */
+  geometry(): Geometry | null {
+    const root = this.#made && this.#plot.querySelector<SVGGElement>("svg g.root");
+    const matrix = root?.getScreenCTM();
+    if (!matrix) return null;
+    const back = matrix.inverse();
+    const { left, top } = this.#plot.getBoundingClientRect();
+    return {
+      pointer: ({ clientX, clientY }) => [clientX - left, clientY - top],
+      toLocal: (x, y) => {
+        const point = new DOMPoint(x + left, y + top).matrixTransform(back);
+        return [point.x, point.y];
+      },
+      toPlot: (x, y) => {
+        const point = new DOMPoint(x, y).matrixTransform(matrix);
+        return [point.x - left, point.y - top];
+      },
+    };
+  }
+
+  /** What is drawn of a layer, or of all. */
+  elements(mark?: string): Drawn[] {
+    if (!this.#made) return [];
+    const found: Drawn[] = [];
+    for (const element of all(this.#plot, mark ? `g.${mark}_marks > *` : "svg g[class] > *")) {
+      const row = rowOfItem(element);
+      if (row) found.push({ element, row });
+    }
+    return found;
+  }
+
+  rowsOf(mark: string): Row[] {
+    return this.elements(mark).map(({ row }) => row);
+  }
+
+  rowOf(mark: string): Row | null {
+    return this.rowsOf(mark)[0] ?? null;
+  }
+
+  /** The row of a layer's item that an event hit. */
+  rowAt(target: EventTarget | null, mark: string): Row | null {
+    const inside = target instanceof Element && target.parentElement?.classList.contains(`${mark}_marks`);
+    return inside ? rowOfItem(target) : null;
+  }
+
+  /** The box of a layer's first item, in pixels of the plot. */
+  boxOf(mark: string): DOMRect | null {
+    const box = this.elements(mark)[0]?.element.getBoundingClientRect();
+    const frame = this.#plot.getBoundingClientRect();
+    return box ? new DOMRect(box.x - frame.x, box.y - frame.y, box.width, box.height) : null;
   }
 
   /** Fetches what drawing needs, ahead of the first rows. Failures are told by `update`. */
@@ -85,12 +184,14 @@ export class Chart {
       });
     }
     if (!this.#made) this.#swap(view);
-    this.#plot.setAttribute("aria-label", `${this.#title}. ${summary}`);
+    this.#plot.setAttribute("aria-label", `${this.title}. ${summary}`);
+    if (changed.length) this.#tell();
   }
 
   /** Instant navigation keeps what it took away for a long time: the drawing must not stay with it. */
   gone(): void {
     this.#gone = true;
+    this.#resized.disconnect();
     this.#made?.finalize();
     if (this.#made) this.#plot.replaceChildren();
   }
@@ -104,6 +205,11 @@ export class Chart {
   }
 
   readonly #stage = document.createElement("div");
+  readonly #resized = new ResizeObserver(() => this.#tell());
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
 
   #load(): Promise<{ view: VegaView; names: Set<string> }> {
     this.#view ??= this.#make().catch((error: unknown) => {
@@ -128,7 +234,12 @@ export class Chart {
     this.#stage.setAttribute("aria-hidden", "true");
     this.#plot.replaceChildren(this.#stage);
     this.#made = view;
+    this.#tell();
   }
+}
+
+function rowOfItem(element: Element): Row | null {
+  return (element as Element & { __data__?: { datum?: Row } }).__data__?.datum ?? null;
 }
 
 /** Gives the plot the baked picture's proportions for good, so that no later picture moves the page. */

@@ -37,6 +37,11 @@ export function setText(element: Element, text: string): void {
 /** Puts these nodes into a place and keeps every one that is there already, so that a live region says only what is new. */
 export function putChildren(place: Element, wanted: readonly Node[]): void {
   const present = [...place.childNodes];
+  // What the reader has unfolded stays so.
+  wanted.forEach((node, index) => {
+    const old = present[index];
+    if (node instanceof HTMLDetailsElement && old instanceof HTMLDetailsElement) node.open = old.open;
+  });
   if (present.length === wanted.length && wanted.every((node, index) => present[index]?.isEqualNode(node))) return;
   for (const node of present.slice(wanted.length)) node.remove();
   wanted.forEach((node, index) => {

@@ -1,8 +1,9 @@
 // The act's form controls as data: reads them, sets them, and knows their baked defaults.
 import { all } from "./dom";
 import type { Value } from "./protocol";
+import { sliders } from "./slider";
 
-/** One instrument: a segmented radio group (`data-choice`, or `data-context`) or a check box (`data-toggle`). */
+/** The instruments: segmented radio groups (`data-choice`, `data-context`), check boxes (`data-toggle`), sliders. */
 export interface Instruments {
   context: string;
   controls: Record<string, Value>;
@@ -20,6 +21,7 @@ export function readInstruments(root: ParentNode, context: string): Instruments 
     if (chosen) controls[group.dataset.choice ?? ""] = valueOf(chosen);
   }
   for (const box of toggles(root)) controls[box.dataset.toggle ?? ""] = box.checked;
+  for (const slider of sliders(root)) controls[slider.name] = slider.value;
   const chosen = contextRadios(root).find((radio) => radio.checked);
   return { context: chosen ? String(valueOf(chosen)) : context, controls };
 }
@@ -32,6 +34,7 @@ export function writeInstruments(root: ParentNode, { context, controls }: Instru
     const value = controls[box.dataset.toggle ?? ""];
     box.checked = typeof value === "boolean" ? value : box.defaultChecked;
   }
+  for (const slider of sliders(root)) slider.set(controls[slider.name]);
 }
 
 /** The instruments as they were baked. */
@@ -46,6 +49,8 @@ export function controlWords(root: ParentNode, control: string, value: Value): {
     const radio = radios(group).find((one) => valueOf(one) === value);
     return radio ? { label: words(group.querySelector("legend")), value: words(radio.labels?.[0]) } : null;
   }
+  const slider = sliders(root).find((one) => one.name === control);
+  if (slider) return typeof value === "number" ? { label: words(slider.input.labels?.[0]), value: slider.words(value) } : null;
   const box = toggles(root).find((one) => one.dataset.toggle === control);
   if (!box || typeof value !== "boolean") return null;
   return { label: words(box.labels?.[0]), value: value ? "on" : "off" };
@@ -60,7 +65,8 @@ export function displayOnly(root: ParentNode): Set<string> {
 export function waiting(root: ParentNode): Set<string> {
   const late = all(root, "[data-after-reveal][hidden]");
   const boxes = late.flatMap((place) => toggles(place).map((box) => box.dataset.toggle ?? ""));
-  return new Set([...late.map((place) => place.dataset.choice ?? ""), ...boxes]);
+  const ranges = late.flatMap((place) => sliders(place).map((slider) => slider.name));
+  return new Set([...late.map((place) => place.dataset.choice ?? ""), ...boxes, ...ranges]);
 }
 
 /** How the chosen context is called; "" for an act with one context. */

@@ -9,6 +9,8 @@ export interface State {
   controls: Record<string, Value>;
   prediction: Value | null;
   revealed: boolean;
+  /** What the reader has typed or dragged and not locked in. */
+  held: Value | null;
 }
 
 export interface Figure {

@@ -2,6 +2,7 @@
 import { find, setText, slot } from "./dom";
 import { radios, valueOf, words } from "./form";
 import type { Value } from "./protocol";
+import { NumberRange } from "./range";
 
 export class Question {
   readonly #form: HTMLFormElement;
@@ -39,6 +40,31 @@ export class Question {
   insist(): void {
     this.#complain(this.#read().problem || "Lock in your answer first.");
     this.focus();
+  }
+
+  /** The numbers that can be predicted; null for a choice. */
+  get range(): NumberRange | null {
+    const input = this.#input;
+    if (!input) return null;
+    const [minimum, maximum, step] = [Number(input.min), Number(input.max), Number(input.dataset.step ?? 0)];
+    return new NumberRange({ minimum, maximum, step, scale: "linear", integer: false });
+  }
+
+  /** What the number's box holds, if it could be locked in. */
+  get held(): number | null {
+    const value = this.#input ? this.#read().value : null;
+    return typeof value === "number" ? value : null;
+  }
+
+  /** Puts a dragged number into the box. */
+  hold(value: number): void {
+    if (this.#input) this.#input.value = String(value);
+    this.#complain("");
+  }
+
+  /** Calls the listener when the reader types. */
+  onHeld(listener: () => void, signal: AbortSignal): void {
+    this.#input?.addEventListener("input", listener, { signal });
   }
 
   /** Whether a remembered prediction is still one of the answers. */

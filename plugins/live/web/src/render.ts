@@ -61,7 +61,9 @@ export function renderFailure(failure: Failure, isNew: boolean): HTMLElement {
   );
 }
 
+/** The one sentence of a reveal, and behind "Why" everything else. */
 export function renderVerdict(verdict: Verdict): Node[] {
+  const more = [...verdict.paragraphs.map((text) => h("p", {}, text)), ...Object.values(verdict.tables).map(renderTable)];
   return [
     h(
       "p",
@@ -70,8 +72,7 @@ export function renderVerdict(verdict: Verdict): Node[] {
       " ",
       verdict.headline,
     ),
-    ...verdict.paragraphs.map((text) => h("p", {}, text)),
-    ...Object.values(verdict.tables).map(renderTable),
+    ...(more.length ? [h("details", { class: "il-details il-why" }, h("summary", {}, "Why"), ...more)] : []),
   ];
 }
 

@@ -82,7 +82,7 @@ export function bench(): Bench {
   return { client: new PythonClient(spawn, release, "https://example.org/assets/live/"), workers, worker };
 }
 
-export const state = (batch: number): State => ({ context: "node", controls: { batch }, prediction: 12, revealed: false });
+export const state = (batch: number): State => ({ context: "node", controls: { batch }, prediction: 12, revealed: false, held: null });
 
 export const view = (value: string): View => ({
   data: {},
