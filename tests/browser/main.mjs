@@ -19,6 +19,7 @@ import { brokenNetworkTests } from "./suites/broken_network.mjs";
 import { claimTests } from "./suites/claims.mjs";
 import { deviceTests } from "./suites/devices.mjs";
 import { everyPageTests } from "./suites/every_page.mjs";
+import { handsTests } from "./suites/hands.mjs";
 import { harnessTests } from "./suites/harness.mjs";
 import { hostileLedgerTests } from "./suites/hostile_ledger.mjs";
 import { labTests } from "./suites/lab.mjs";
@@ -31,7 +32,7 @@ import { snippetTests } from "./suites/snippets.mjs";
 /** @typedef {import("./harness/world.mjs").World} World */
 
 /** What lives in a page, and the pages around it: two halves of about equal length. */
-const widgets = [harnessTests, loadingTests, brokenNetworkTests, actTests, labTests, hostileLedgerTests, snippetTests];
+const widgets = [harnessTests, loadingTests, brokenNetworkTests, actTests, labTests, handsTests, hostileLedgerTests, snippetTests];
 const around = [pageTests, claimTests, searchTests, deviceTests, accessTests, everyPageTests];
 const all = [...widgets, ...around];
 

@@ -278,7 +278,7 @@ ACT = live.Act(
         live.Choice("gpu", "Accelerator", tuple(live.ControlOption(*one) for one in GPUS.items()), "a100-80"),
         live.Slider("batch", "Batch size", 1, 64, 4, scale="log", integer=True),
         live.Choice(
-            "sequence", "Sequence", tuple(live.ControlOption(size, f"{size:,}") for size in SEQUENCES), 1024, "Tokens."
+            "sequence", "Sequence", tuple(live.ControlOption(size, f"{size:,}") for size in SEQUENCES), 64, "Tokens."
         ),
         live.Choice(
             "attention",

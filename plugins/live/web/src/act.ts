@@ -14,7 +14,7 @@ import { Question } from "./question";
 import { renderFailure, renderFeedback, renderTable, renderVerdict } from "./render";
 import { confirmInline } from "./confirm";
 import type { Grip } from "./grip";
-import { PREDICTION, stagingOf } from "./hands";
+import { handsOf, PREDICTION, stagingOf } from "./hands";
 import type { State, Value, View } from "./protocol";
 import { documentLedger, documentPython } from "./shared";
 import { showChip, showTrouble } from "./status";
@@ -92,8 +92,9 @@ class ActPart implements Part {
 
     resetInstruments(this.#controls);
     this.#memory = this.#fresh();
-    // An element that is shown again may still stand in a later state than the baked one.
-    this.#shown = host.dataset.live === "true" ? "" : this.#wanted();
+    // An element that is shown again may still stand in a later state than the baked one. A baked picture has no scales:
+    // what can be taken in hand needs a live one.
+    this.#shown = host.dataset.live === "true" || handsOf(host).length ? "" : this.#wanted();
     this.#memory = this.#kept() ?? this.#memory;
     this.#apply();
 

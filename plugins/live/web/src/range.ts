@@ -58,7 +58,7 @@ export class NumberRange {
     const from = this.at(place);
     let to = place;
     while (to + direction >= 0 && to + direction <= this.last && this.at(to) === from) to += direction;
-    return to;
+    return this.at(to) === from ? place : to;
   }
 
   offers(value: number): boolean {
