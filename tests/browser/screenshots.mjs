@@ -66,7 +66,7 @@ for (const engine of engines) {
       await openAct(world);
       await chooseScheme(browser, scheme);
       await browser.resize(size.width, size.height);
-      await predict(browser, "About 3 GB");
+      await predict(browser, "3");
       await set(browser, "Optimizer", "Adam");
       await take(`act-explored-${sizeName}-${scheme}`, size);
       await set(browser, "Batch size", "64");

@@ -108,7 +108,7 @@ async function warmServer(server) {
 export function recordVisit(engine, programs, site) {
   return withBrowser(engine, programs, site, async (world) => {
     await openAct(world);
-    await predict(world.browser, "About 3 GB");
+    await predict(world.browser, "3");
     await world.browser.click({ role: "radio", name: "Adam", exact: true, within: '[data-choice="optimizer"]' });
     await chartSays(world.browser, "Adam");
     await world.browser.open(world.server.base + LEDGER);
@@ -125,7 +125,7 @@ export function recordVisit(engine, programs, site) {
 export function controlToChart(engine, programs, site) {
   return withBrowser(engine, programs, site, async (world) => {
     await openAct(world);
-    await predict(world.browser, "About 3 GB");
+    await predict(world.browser, "3");
     return world.browser.eval(async (changes) => {
       const plot = /** @type {Element} */ (document.querySelector('live-act [data-slot="plot"]'));
       const groups = [...document.querySelectorAll('live-act [data-part="explore"] [data-choice]')].map((group) => [

@@ -25,8 +25,9 @@ TOGGLES = {
     "gradients": "Gradients",
     "master": "Master copy",
     "activations": "Activations",
-    "optimizer_state": "Optimizer state",
 }
+STATE_TOGGLES = {"state_1": "m, or velocity", "state_2": "v"}
+"""What the chart may leave out, by the key of its segment. How many states there are is part of the answer."""
 
 
 def decisions(state: live.State) -> dict[str, live.Value]:
@@ -68,11 +69,28 @@ ACT = live.Act(
             f"Sequences of {GPT2_XL.max_seq:,} tokens, flash attention.",
         ),
         *(live.Toggle(name, label, True, group="Show", display_only=True) for name, label in TOGGLES.items()),
+        *(
+            live.Toggle(name, label, True, group="Show of the state", after_reveal=True, display_only=True)
+            for name, label in STATE_TOGGLES.items()
+        ),
     ),
     compute=compute,
     reveal=reveal,
     charts={"ledger": "Training memory ledger of GPT-2 XL"},
     reflections=(REFLECTION,),
+    hands=(
+        live.Handle("ledger", "ghost", live.PREDICTION, axis="y", field="to", origin="from"),
+        live.Segments("ledger", "stack", "part", "label"),
+    ),
+    staging=live.Staging(
+        "ledger",
+        (
+            live.Beat(("stack", "names", "leaders"), {"part": "state_1"}),
+            live.Beat(("stack", "names", "leaders"), {"part": "state_2"}),
+            live.Beat(("gap", "gap_text")),
+        ),
+        {"optimizer": "adam", "precision": "fp32", "batch": 1, "state_1": True, "state_2": True},
+    ),
     can_fail=True,
     ledger=decisions,
 )

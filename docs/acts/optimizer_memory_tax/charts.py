@@ -1,7 +1,7 @@
 """The charts of Act 1, drawn by Altair while the site is built. The rows come from act.py, at build and in the page.
 
-The horizontal axis has no meaning of its own: it is a stage 100 wide, with the prediction left, the stack in the middle
-and the labels right of it. Colors are the page's, so one picture serves light and dark.
+The horizontal axis has no meaning of its own: it is a stage 100 wide, with the stack in the middle, the labels right of
+it, and the prediction as a ghost around its upper end. Colors are the page's, so one picture serves light and dark.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from __future__ import annotations
 import altair as alt
 
 WIDTH, HEIGHT = 352, 290
-PREDICTION = (3, 23)
 STACK = (27, 49)
+GHOST = (STACK[0] - 3, STACK[1] + 3)
+BRACKET = 20
+"""Where the gap between prediction and answer is drawn."""
 LABELS = 55
 COLORS = {
     "parameters": "var(--il-memory)",
@@ -35,7 +37,7 @@ def ledger() -> alt.TopLevelMixin:
         domain=False,
         ticks=False,
     )
-    return alt.layer(_frame(), *_prediction(), _stack(), *_limit(), *_labels()).properties(
+    return alt.layer(_frame(), _stack(), *_limit(), *_labels(), *_prediction(), *_gap()).properties(
         width=WIDTH,
         height=HEIGHT,
         padding={"left": 2, "right": 2, "top": 6, "bottom": 6},
@@ -67,7 +69,7 @@ def _stack() -> alt.Chart:
     fill = alt.Color("part:N", scale=alt.Scale(domain=list(COLORS), range=list(COLORS.values())), legend=None)
     bars: alt.Chart = _rows("bars").mark_rect(stroke="var(--il-surface)", strokeWidth=1.5)
     stack: alt.Chart = bars.encode(x=_x(STACK[0]), x2=alt.X2Datum(STACK[1]), y=_y("from"), y2="to", color=fill)
-    return stack
+    return stack.properties(name="stack")
 
 
 # --8<-- [end:stack]
@@ -91,7 +93,7 @@ def _labels() -> tuple[alt.Chart, ...]:
         .mark_text(align="center", baseline="bottom", dy=-4, fontWeight=600, fontSize=SIZE, fill="var(--il-fg)")
         .encode(x=_x(sum(STACK) / 2), y=_y("gb"), text="text:N")
     )
-    return leader, text, total
+    return leader.properties(name="leaders"), text.properties(name="names"), total
 
 
 def _limit() -> tuple[alt.Chart, ...]:
@@ -112,15 +114,27 @@ def _limit() -> tuple[alt.Chart, ...]:
 
 
 def _prediction() -> tuple[alt.Chart, ...]:
-    """What the reader said the optimizer adds, beside what it does add."""
+    """What the reader says the optimizer adds: a ghost around the place where it would stand."""
     outline = (
         _rows("prediction")
         .mark_rect(fill="url(#il-hatch)", stroke="var(--il-fg)", strokeWidth=1.5, strokeDash=[4, 3])
-        .encode(x=_x(PREDICTION[0]), x2=alt.X2Datum(PREDICTION[1]), y=_y("from"), y2="to")
+        .encode(x=_x(GHOST[0]), x2=alt.X2Datum(GHOST[1]), y=_y("from"), y2="to")
     )
     text = (
         _rows("prediction")
-        .mark_text(align="center", baseline="bottom", dy=-5, fontSize=SIZE, fill="var(--il-fg)")
-        .encode(x=_x(sum(PREDICTION) / 2), y=_y("to"), text="text:N")
+        .mark_text(align="right", baseline="middle", fontSize=SIZE, fontWeight=600, fill="var(--il-fg)")
+        .encode(x=_x(GHOST[0] - 1.5), y=_y("name_at"), text="text:N")
     )
-    return outline, text
+    return outline.properties(name="ghost"), text
+
+
+def _gap() -> tuple[alt.Chart, ...]:
+    """Between the prediction and what the optimizer adds: a bracket with the distance."""
+    ink = "var(--il-fg)"
+    line = _rows("gap").mark_rule(stroke=ink, strokeWidth=1.5).encode(x=_x(BRACKET), y=_y("from"), y2="to")
+    text = (
+        _rows("gap")
+        .mark_text(align="right", baseline="middle", fontSize=SIZE, fill=ink)
+        .encode(x=_x(BRACKET - 1.5), y=_y("middle"), text="text:N")
+    )
+    return line.properties(name="gap"), text.properties(name="gap_text")

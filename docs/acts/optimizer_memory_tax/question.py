@@ -1,4 +1,4 @@
-"""The locked question of Act 1. Its right option is the one nearest to the engine's answer."""
+"""The locked question of Act 1. The reader drags a ghost bar, or types; the answer is the engine's."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from plugins import live
 from .settings import Setting, adam_tax, gb, ledger
 
 ADAM = ledger(Setting("adam", "fp32", 1))
-VECTOR = gb(ADAM.bytes_by_part("optimizer")["exp_avg"])
+VECTOR = ADAM.bytes_by_part("optimizer")["exp_avg"]
+TOLERANCE = 0.1
+"""Share of the answer by which a prediction may miss it and be right."""
 # --8<-- [start:question]
-QUESTION = live.ChoiceQuestion(
+QUESTION = live.NumberQuestion(
     prompt="You train GPT-2 XL in FP32 and switch from SGD to Adam. How much more GPU memory does training need?",
     unit="GB",
+    minimum=0,
+    maximum=40,
+    step=0.5,
     answer=lambda: adam_tax() / GB,
-    options=(
-        live.Option(
-            0,
-            "About 0 GB: an optimizer is a rule and stores nothing of the model's size",
-            "Plain SGD is only a rule. Adam is a rule with a memory: it remembers past gradients of every parameter.",
-        ),
-        live.Option(
-            3,
-            "About 3 GB: it stores one extra vector",
-            f"One vector with an FP32 number per parameter is already {VECTOR} GB, and Adam keeps two.",
-        ),
-        live.Option(
-            12,
-            "About 12 GB: it stores two extra vectors",
-            f"Two vectors, each as large as the parameters: 2 × {VECTOR} GB.",
-        ),
-        live.Option(
-            24,
-            "About 24 GB: it keeps a full copy of the training state",
-            f"{gb(ADAM.static_bytes)} GB is all that training with Adam keeps before activations. Parameters and "
-            "gradients are part of it, and SGD needs those too.",
-        ),
-    ),
 )
 
 
 # --8<-- [end:question]
+
+
+def right(predicted: float) -> bool:
+    """Whether a prediction is near enough."""
+    return abs(predicted - adam_tax() / GB) <= TOLERANCE * adam_tax() / GB
+
+
+def belief(predicted: float) -> str:
+    """What one believes who says so: the sentence of the nearest of four well-known answers."""
+    beliefs = {
+        0.0: "Plain SGD is only a rule and stores nothing of the model's size. Adam is a rule with a memory: it "
+        "remembers past gradients of every parameter.",
+        VECTOR / GB: f"One vector with an FP32 number per parameter is {gb(VECTOR)} GB, and Adam keeps two.",
+        adam_tax() / GB: f"Two vectors, each as large as the parameters: 2 × {gb(VECTOR)} GB.",
+        ADAM.static_bytes / GB: f"{gb(ADAM.static_bytes)} GB is all that training with Adam keeps before activations. "
+        "Parameters and gradients are part of it, and SGD needs those too.",
+    }
+    return beliefs[min(beliefs, key=lambda size: abs(size - predicted))]

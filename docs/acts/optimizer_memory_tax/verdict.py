@@ -9,7 +9,7 @@ from engine import GB, optimizer
 from engine.training.dynamics import convergence
 from plugins import live
 
-from .question import QUESTION
+from .question import belief, right
 from .settings import DEVICE_NAMES, DEVICES, GPT2_XL, OPTIMIZERS, Setting, adam_tax, gb, ledger
 
 
@@ -19,10 +19,10 @@ def reveal(prediction: live.Value, state: live.State) -> live.Verdict:
     sgd, momentum, adam = (ledger(Setting(name, "fp32", 1)) for name in OPTIMIZERS)
     weights, gradients = adam.component("parameters"), adam.component("gradients")
     return live.Verdict(
-        correct=prediction == QUESTION.correct.value,
+        correct=right(float(prediction)),
         headline=gap(float(prediction), tax),
         paragraphs=(
-            next(option.why for option in QUESTION.options if option.value == prediction),
+            belief(float(prediction)),
             "Adam keeps two running averages for every parameter: m of the gradient, v of its square. That is "
             f"{len(optimizer('adam').states)} × {GPT2_XL.parameters:,} numbers of 4 bytes, {gb(tax)} GB. Add "
             f"parameters ({gb(weights)} GB) and gradients ({gb(gradients)} GB), and {gb(adam.static_bytes)} GB are "
@@ -43,8 +43,8 @@ def reveal(prediction: live.Value, state: live.State) -> live.Verdict:
 
 def gap(predicted: float, tax: int) -> str:
     """The distance between prediction and answer, as a factor and in GB."""
-    said, exact = f"You said about {predicted:g} GB", tax / GB
-    if predicted == QUESTION.correct.value:
+    said, exact = f"You said {predicted:g} GB", tax / GB
+    if right(predicted):
         return f"{said}, and that is right: Adam adds {gb(tax)} GB."
     if predicted == 0:
         return f"{said}. Adam adds {gb(tax)} GB, and all of it is missing from your estimate."

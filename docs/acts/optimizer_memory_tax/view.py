@@ -8,7 +8,21 @@ from engine import GB
 from plugins import live
 
 from .failure import out_of_memory
-from .settings import DEVICE_NAMES, DEVICES, GPT2_XL, Part, Setting, fits, gb, needed, parts, setting_of, total
+from .question import right
+from .settings import (
+    DEVICE_NAMES,
+    DEVICES,
+    GPT2_XL,
+    Part,
+    Setting,
+    adam_tax,
+    fits,
+    gb,
+    needed,
+    parts,
+    setting_of,
+    total,
+)
 
 AXIS_TOPS = (40, 100, 200, 400, 500)
 """Where the axis may end, in GB: a few fixed heights, so that the scene stays put while the controls move."""
@@ -22,7 +36,7 @@ def compute(state: live.State) -> live.View:
     """What the instruments show in a state."""
     setting, capacity = setting_of(state), DEVICES[state.context].usable_bytes
     everything = parts(setting)
-    shown = tuple(part for part in everything if state.controls[part.component])
+    shown = tuple(part for part in everything if state.controls[part.key])
     over = not fits(setting, state.context)
     size = sum(part.size for part in shown)
     outline = prediction_outline(state, shown)
@@ -41,6 +55,7 @@ def compute(state: live.State) -> live.View:
             "frame": ({"gb": 0}, {"gb": top}),
             "total": ({"gb": size / GB, "text": f"{gb(size)} GB"},),
             "prediction": outline,
+            "gap": gap(state, outline, top),
         },
         headline=live.Figure("Needed at the peak of a step", gb(needed(setting)), "GB"),
         summary=f"GPT-2 XL with {setting.words}: "
@@ -59,7 +74,8 @@ def bars(shown: Sequence[Part]) -> Iterator[live.Row]:
     """One row per segment, stacked in GB."""
     base = 0.0
     for part in shown:
-        yield {"part": part.key, "from": base, "to": base + part.size / GB}
+        label = f"{part.label} {gb(part.size)} GB"
+        yield {"part": part.key, "from": base, "to": base + part.size / GB, "label": label}
         base += part.size / GB
 
 
@@ -87,12 +103,30 @@ def labels(shown: Sequence[Part], lines: dict[str, tuple[str, float]], over: boo
 
 
 def prediction_outline(state: live.State, shown: Sequence[Part]) -> tuple[live.Row, ...]:
-    """The prediction, standing on everything shown except the optimizer state, which is what it predicts."""
-    if state.prediction is None:
-        return ()
+    """The prediction, standing on everything shown except the optimizer state, which is what it predicts.
+
+    Before the lock it is what the reader holds; a ghost without height waits to be taken.
+    """
     base = sum(part.size for part in shown if part.component != "optimizer_state") / GB
-    predicted = float(state.prediction)
-    return ({"from": base, "to": base + predicted, "text": f"you: +{predicted:g} GB"},)
+    said = state.held if state.prediction is None else state.prediction
+    predicted = 0.0 if said is None else float(said)
+    text = "drag up" if said is None else f"you +{predicted:g}"
+    low = state.revealed and predicted < adam_tax() / GB
+    return ({"from": base, "to": base + predicted, "name_at": base if low else base + predicted, "text": text},)
+
+
+def gap(state: live.State, outline: Sequence[live.Row], top: float) -> tuple[live.Row, ...]:
+    """From the prediction to what Adam adds in FP32; none before the reveal, nor where another setting is shown."""
+    setting = setting_of(state)
+    if not state.revealed or (setting.optimizer, setting.precision) != ("adam", "fp32"):
+        return ()
+    base, said = float(outline[0]["from"] or 0), float(outline[0]["to"] or 0)
+    answer = base + adam_tax() / GB
+    # A short bracket has its words above it, away from the prediction's.
+    middle = max((said + answer) / 2, min(said, answer) + LABEL_GAP * top)
+    far = f"{abs(answer - said):.2f} {'short' if said < answer else 'over'}"
+    text = "right" if right(said - base) else far
+    return ({"from": min(said, answer), "to": max(said, answer), "middle": middle, "text": text},)
 
 
 def ledger_table(setting: Setting, everything: Sequence[Part], shown: Sequence[Part]) -> live.Table:

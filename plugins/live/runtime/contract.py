@@ -359,6 +359,8 @@ class Act:
     """What of the charts can be taken in hand: dragged, tapped, looked at alone."""
     staging: Staging | None = None
     """How the reveal is played in a chart."""
+    reveal_first: bool = False
+    """Whether locking in reveals at once: for a question whose answer is what the instruments show."""
     ledger: Callable[[State], Mapping[str, Value]] | None = None
     """What the act writes into the reader's design ledger: some of `LEDGER_FIELDS`, by name. It is asked for states
     with a prediction, and what it says enters the ledger at the reveal; for an instrument, with the first move."""

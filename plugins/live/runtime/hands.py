@@ -33,6 +33,8 @@ def check_hands(act: Act) -> None:
     sets = [hand.sets for hand in act.hands if isinstance(hand, Handle)]
     if len(set(sets)) < len(sets):
         raise ValueError(f"two handles set {next(one for one in sets if sets.count(one) > 1)!r}")
+    if act.reveal_first and act.question is None:
+        raise ValueError("an instrument reveals nothing, so nothing is revealed first")
     staging = act.staging
     if staging is None:
         return

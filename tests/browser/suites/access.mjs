@@ -29,7 +29,7 @@ export function accessTests({ once }) {
       found.push(...(await violationsInLightAndDark(browser, state)));
     };
     await openAct(all);
-    await predict(browser, "About 3 GB");
+    await predict(browser, "3");
     await set(browser, "Optimizer", "Adam");
     await look("unlocked");
     await set(browser, "Batch size", "64");

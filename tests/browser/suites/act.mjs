@@ -1,10 +1,11 @@
 // Act 1, The Optimizer Memory Tax: the whole scene by mouse and by keyboard, what it keeps, what it must not give away.
 // @ts-check
 import assert from "node:assert/strict";
+import { describeLocator } from "../harness/locate.mjs";
 import {
   ACT,
   actReady,
-  answerRadio,
+  answerBox,
   blank,
   chartSays,
   checkButton,
@@ -12,6 +13,7 @@ import {
   failure,
   feedback,
   fill,
+  ghostGrip,
   instruments,
   instrumentsOpen,
   lockButton,
@@ -43,10 +45,10 @@ export function actTests({ everywhere, once }) {
     const { browser } = all;
     await openAct(all);
     await browser.click(lockButton);
-    assert.equal(await browser.text(lockNote), "Choose an answer first.");
+    assert.equal(await browser.text(lockNote), "Type a number from 0 to 40 first.");
     assert.equal(await browser.of(position("Optimizer", "Adam"), (radio) => radio.matches(":disabled")), true);
-    await predict(browser, "About 3 GB");
-    assert.equal(await browser.of(answerRadio("About 12 GB"), (radio) => radio.matches(":disabled")), true, "locked");
+    await predict(browser, "3");
+    assert.equal(await browser.of(answerBox, (box) => box.matches(":disabled")), true, "locked");
 
     await set(browser, "Optimizer", "Adam");
     await chartSays(browser, "Adam m 6.23 GB, Adam v 6.23 GB");
@@ -59,8 +61,10 @@ export function actTests({ everywhere, once }) {
 
     await browser.click(revealButton);
     await verdictShown(browser);
+    assert.doesNotMatch(await browser.text(verdict), /50,000/, "the rest folds behind why");
+    await browser.of(`${verdict} details`, (why) => (why.open = true));
     const said = await browser.text(verdict);
-    assert.match(said, /You said about 3 GB\. Adam adds 12\.46 GB: 4\.2 times/);
+    assert.match(said, /You said 3 GB\. Adam adds 12\.46 GB: 4\.2 times/);
     assert.match(said, /50,000 steps with Adam and 150,000\+/);
 
     await browser.click(checkButton);
@@ -77,11 +81,8 @@ export function actTests({ everywhere, once }) {
     await openAct(all);
     await tabTo(browser, { role: "link", name: "Skip to content" });
     await browser.press("Enter");
-    await tabTo(browser, answerRadio("About 0 GB"));
-    // Arrow keys walk a radio group; the first press of the space bar takes the one that has the focus.
-    await browser.press("Space");
-    await browser.press("ArrowDown", 2);
-    assert.equal(await browser.of(answerRadio("About 12 GB"), (radio) => radio.checked), true);
+    await tabTo(browser, answerBox);
+    await browser.type("12");
     await tabTo(browser, lockButton);
     await browser.press("Enter");
     await instrumentsOpen(browser);
@@ -97,7 +98,7 @@ export function actTests({ everywhere, once }) {
     await tabTo(browser, revealButton);
     await browser.press("Enter");
     await verdictShown(browser);
-    assert.match(await browser.text(verdict), /You said about 12 GB, and that is right: Adam adds 12\.46 GB\./);
+    assert.match(await browser.text(verdict), /You said 12 GB, and that is right: Adam adds 12\.46 GB\./);
     await tabTo(browser, blank(SAVING));
     await fill(browser, SAVING, "half or more");
     await tabTo(browser, blank(REASON));
@@ -113,7 +114,7 @@ export function actTests({ everywhere, once }) {
     const { browser } = all;
     await openAct(all);
     const atFirst = await positions(browser);
-    await predict(browser, "About 24 GB");
+    await predict(browser, "24");
     await set(browser, "Context", "Laptop");
     await set(browser, "Precision", "Mixed");
     await browser.click(revealButton);
@@ -127,7 +128,7 @@ export function actTests({ everywhere, once }) {
     await browser.of("live-act", (element) => element.scrollIntoView());
     await instrumentsOpen(browser);
     await verdictShown(browser);
-    assert.equal(await browser.of(answerRadio("About 24 GB"), (radio) => radio.checked), true);
+    assert.equal(await browser.of(answerBox, (box) => box.value), "24");
     assert.deepEqual({ positions: await positions(browser), verdict: await browser.text(verdict) }, kept);
     assert.equal(await browser.of(blank(SAVING), (select) => select.selectedOptions[0].label), "20 to 40 %");
 
@@ -138,7 +139,7 @@ export function actTests({ everywhere, once }) {
     assert.deepEqual(await positions(browser), atFirst);
     await browser.reload();
     await actReady(browser);
-    assert.equal(await browser.eval(() => document.querySelectorAll('[data-part="predict"] :checked').length), 0);
+    assert.equal(await browser.of(answerBox, (box) => box.value), "");
     assert.equal(await browser.text(verdict), "");
   });
 
@@ -146,14 +147,11 @@ export function actTests({ everywhere, once }) {
     const { browser } = all;
     for (const size of browser.driver.exactViewport ? [PHONE, DESKTOP] : [DESKTOP]) {
       await browser.resize(size.width, size.height);
-      for (const [page, answer] of [[ACT, answerRadio("About 3 GB")], ["lab/act2/", null]]) {
+      for (const page of [ACT, "lab/act2/"]) {
         await browser.open(all.server.base + page);
         await actReady(browser);
-        if (answer) await browser.click(/** @type {import("../harness/locate.mjs").Locator} */ (answer));
-        else {
-          await browser.focus("input[data-prediction]");
-          await browser.type("50");
-        }
+        await browser.focus(answerBox);
+        await browser.type("30");
         await browser.click(lockButton);
         await browser.waitFor('live-act [data-slot="controls"]:not([disabled])');
         // The chart that sticks to the top of a narrow window is uncovered some frames later.
@@ -191,7 +189,7 @@ export function actTests({ everywhere, once }) {
   once("act: a move puts only what it changes into the reveal, so that a screen reader is not told all of it again", async (all) => {
     const { browser } = all;
     await openAct(all);
-    await predict(browser, "About 3 GB");
+    await predict(browser, "3");
     await browser.click(revealButton);
     await verdictShown(browser);
     await browser.of(verdict, (place) => {
@@ -213,12 +211,38 @@ export function actTests({ everywhere, once }) {
     const { browser } = all;
     await openAct(all);
     await browser.click(revealButton);
-    assert.equal(await browser.text(lockNote), "Choose an answer first.");
-    await browser.click(answerRadio("About 3 GB"));
+    assert.equal(await browser.text(lockNote), "Type a number from 0 to 40 first.");
+    await browser.type("3");
     assert.equal(await browser.text(lockNote), "");
     await browser.click(revealButton);
     assert.equal(await browser.text(lockNote), "Lock in your answer first.");
     assert.equal(await browser.text(verdict), "");
+  });
+
+  everywhere("act: the ghost is dragged, locked in beside the chart, and the reveal is played in the chart once", async (all) => {
+    const { browser } = all;
+    await openAct(all);
+    await browser.of("live-act", (act) => act.scrollIntoView());
+    await browser.waitFor(ghostGrip, 45_000, "the ghost's grip");
+    await browser.drag(ghostGrip, 0, -40);
+    const dragged = Number(await browser.of(answerBox, (box) => box.value));
+    assert.ok(dragged >= 8 && dragged <= 24, `40 pixels up are some GB: ${dragged}`);
+    assert.equal((2 * dragged) % 1, 0, "in steps of half a GB");
+    const beside = { role: "button", name: "Lock in", within: 'live-act [data-slot="held"]' };
+    await browser.click(beside);
+    await instrumentsOpen(browser);
+    assert.equal(await browser.has(ghostGrip), false, "what is locked is not dragged");
+
+    await browser.click(revealButton);
+    await browser.waitFor(() => document.querySelector(".stack_marks > [data-enters]") !== null, 20_000, "the first vector to enter");
+    await browser.press("Escape");
+    await verdictShown(browser);
+    assert.equal(await browser.eval(() => document.querySelectorAll("[data-waits]").length), 0, "skipped to the end");
+    assert.match(await browser.of("live-act .gap_text_marks", (mark) => mark.textContent), /(short|over|right)$/);
+    assert.match(await browser.text(verdict), new RegExp(`^. You said ${dragged} GB`));
+    assert.equal(await browser.of(`${verdict} details`, (why) => why.open), false, "one sentence, the rest folds behind why");
+    await set(browser, "Batch size", "8");
+    assert.equal(await browser.eval(() => document.querySelectorAll("[data-waits]").length), 0, "it is played once");
   });
 
   once("act: the values baked into the page are the values Python computes in it", async (all) => {
@@ -226,7 +250,7 @@ export function actTests({ everywhere, once }) {
     await openAct(all);
     const baked = await instruments(browser);
     assert.ok(baked.tables.length > 0 && baked.tables.every((table) => table.rows.length > 3), "tables are baked");
-    await predict(browser, "About 0 GB");
+    await predict(browser, "0");
     // Away and back, so that what stands in the page was written by Python for certain.
     await set(browser, "Optimizer", "Momentum");
     assert.notDeepEqual(await instruments(browser), baked);
@@ -242,16 +266,19 @@ export function actTests({ everywhere, once }) {
     const text = await browser.eval(() => document.querySelector("live-act")?.outerHTML ?? "");
     assert.ok(!text.includes(TAX), "the act's markup holds the answer");
     assert.ok(!/data-correct|"correct"/.test(text), "the act's markup marks an option as correct");
+    await browser.waitFor(ghostGrip, 45_000, "the live chart");
     const before = server.log().length;
-    await browser.click(answerRadio("About 12 GB"));
-    assert.equal(server.log().length, before, "choosing an answer asks the server for nothing");
+    await browser.focus(answerBox);
+    await browser.type("12");
+    assert.equal(server.log().length, before, "typing an answer asks the server for nothing");
   });
 
   once("act: a start of Python that fails says so, and Retry brings the act to life", async (all) => {
     const { browser, server } = all;
     server.fault({ path: /pyodide\.asm\.wasm$/, status: 503 });
     await openAct(all);
-    await browser.click(answerRadio("About 3 GB"));
+    await browser.focus(answerBox);
+    await browser.type("3");
     await browser.click(lockButton);
     await browser.waitFor({ role: "alert", name: "Python did not start", within: "live-act" }, 45_000);
     server.heal();
@@ -282,7 +309,7 @@ export function actTests({ everywhere, once }) {
 }
 
 /** Presses Tab until the element has the focus. @param {import("../harness/browser.mjs").Browser} browser
- * @param {import("../harness/locate.mjs").RoleLocator} locator */
+ * @param {import("../harness/locate.mjs").Locator} locator */
 async function tabTo(browser, locator) {
   for (let press = 0; press < 150; press += 1) {
     if (await browser.of(locator, (element) => {
@@ -293,5 +320,5 @@ async function tabTo(browser, locator) {
     })) return;
     await browser.press("Tab");
   }
-  throw new Error(`${browser.engine}: 150 presses of Tab do not reach ${locator.role} "${locator.name}"`);
+  throw new Error(`${browser.engine}: 150 presses of Tab do not reach ${describeLocator(locator)}`);
 }

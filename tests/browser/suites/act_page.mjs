@@ -20,12 +20,14 @@ const GROUPS = {
   "Batch size": '[data-choice="batch"]',
 };
 
-/** @param {string} answer */
-export const answerRadio = (answer) => ({ role: "radio", name: answer, within: part("predict") });
+/** The box with the number that the reader predicts. */
+export const answerBox = `${part("predict")} input[data-prediction]`;
+/** What is taken to drag it. */
+export const ghostGrip = 'live-act .il-grip[data-sets="prediction"]:not([hidden])';
 export const lockButton = { role: "button", name: "Lock in", within: part("predict") };
 export const revealButton = { role: "button", name: "Reveal the answer", within: part("reveal") };
 export const checkButton = { role: "button", name: "Check", within: part("reflect") };
-export const lockNote = 'live-act [data-slot="lock-note"]';
+export const lockNote = 'live-act [data-slot="problem"]';
 export const resetButton = { role: "button", name: "Reset this act", within: "live-act" };
 /** The second button, which asks again before answers are lost. */
 export const confirmReset = { role: "button", name: "Reset", exact: true, within: "live-act" };
@@ -62,9 +64,10 @@ export async function instrumentsOpen(browser) {
   await browser.waitFor('live-act [data-slot="state"][data-phase="ready"]', START_LIMIT_MS, "Python to be ready");
 }
 
-/** Chooses an answer and locks it in, with the pointer. @param {Browser} browser @param {string} answer */
+/** Types an answer and locks it in, with the pointer. @param {Browser} browser @param {string} answer */
 export async function predict(browser, answer) {
-  await browser.click(answerRadio(answer));
+  await browser.focus(answerBox);
+  await browser.type(answer);
   await browser.click(lockButton);
   await instrumentsOpen(browser);
 }

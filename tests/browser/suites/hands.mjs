@@ -7,7 +7,7 @@ import { START_LIMIT_MS } from "./act_page.mjs";
 
 const ACT = 'live-act[data-name="roofline-explorer"]';
 const GRIP = `${ACT} .il-grip:not([hidden])`;
-const slider = { role: "slider", name: "Batch size", within: ACT };
+const slider = `${ACT} input[data-slider="batch"]`;
 
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function handsTests({ everywhere, once }) {

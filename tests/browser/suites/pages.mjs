@@ -17,7 +17,7 @@ export function pageTests({ everywhere, once }) {
     await browser.eval(() => void Object.assign(window, { sameDocument: true }));
     await browser.click({ role: "link", name: "Start with Act 1" });
     await actReady(browser);
-    await predict(browser, "About 3 GB");
+    await predict(browser, "3");
     await set(browser, "Optimizer", "Adam");
 
     // The tabs take no click while the page is scrolled down, and need a moment to notice that it is not.
@@ -42,7 +42,7 @@ export function pageTests({ everywhere, once }) {
   once("pages: the chart follows the switch between light and dark without being drawn again", async (all) => {
     const { browser } = all;
     await openAct(all);
-    await predict(browser, "About 3 GB");
+    await predict(browser, "3");
     await set(browser, "Optimizer", "Adam");
     const ink = () =>
       browser.of('live-act [data-slot="plot"] svg', (svg) => {
@@ -63,7 +63,7 @@ export function pageTests({ everywhere, once }) {
     const { browser } = all;
     await openAct(all);
     await browser.resize(PHONE_PX, PHONE_HIGH_PX);
-    await predict(browser, "About 3 GB");
+    await predict(browser, "3");
     await browser.focus(position("Context", "Training node"));
     /** @type {string[]} */
     const covered = [];

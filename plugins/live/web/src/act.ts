@@ -152,7 +152,10 @@ class ActPart implements Part {
 
   #lock(prediction: Memory["prediction"]): void {
     this.#held = null;
-    this.#remember({ prediction });
+    // Where the answer is what the instruments show, it comes with the lock.
+    const revealed = this.#host.dataset.revealFirst !== undefined;
+    this.#toPlay = revealed && this.#staging !== null;
+    this.#remember({ prediction, revealed });
     this.#announce("Locked in. The instruments are open.");
     const opened = find(this.#host, '[data-part="explore"]');
     const heading = find(opened, ".il-act__label");

@@ -46,7 +46,7 @@ export class Question {
   get range(): NumberRange | null {
     const input = this.#input;
     if (!input) return null;
-    const [minimum, maximum, step] = [Number(input.min), Number(input.max), Number(input.dataset.step ?? 0)];
+    const [minimum, maximum, step] = [Number(input.min), Number(input.max), Number(input.dataset.grain ?? 0)];
     return new NumberRange({ minimum, maximum, step, scale: "linear", integer: false });
   }
 

@@ -64,9 +64,11 @@ describe("failure", () => {
 
 describe("reveal and reflection", () => {
   const gap = { answer: 12.46, difference: 9.46, factor: 4.2 };
-  test("a verdict is its headline, its paragraphs and its tables", () => {
+  test("a verdict is its headline; paragraphs and tables fold behind why", () => {
     const nodes = renderVerdict({ correct: false, headline: "Off by 4.2", paragraphs: ["Why."], tables: { memory: table }, gap });
-    expect(nodes.map((node) => node.nodeName)).toEqual(["P", "P", "DIV"]);
+    expect(nodes.map((node) => node.nodeName)).toEqual(["P", "DETAILS"]);
+    expect([...(nodes[1] as HTMLElement).children].map((node) => node.nodeName)).toEqual(["SUMMARY", "P", "DIV"]);
+    expect((nodes[1] as HTMLDetailsElement).open).toBe(false);
     expect((nodes[0] as HTMLElement).dataset.correct).toBe("false");
   });
 
