@@ -88,7 +88,8 @@ def test_a_prediction_is_right_within_a_tenth_of_the_answer(act: LoadedAct, pred
 
 
 def test_every_well_known_mistake_is_met_with_its_own_sentence(act: LoadedAct) -> None:
-    said = [act.reveal(state("node", "sgd", "fp32", 1, prediction=value))["paragraphs"][0] for value in (0, 6, 12, 25)]  # type: ignore[call-overload,index]
+    verdicts: list[Any] = [act.reveal(state("node", "sgd", "fp32", 1, prediction=value)) for value in (0, 6, 12, 25)]
+    said = [verdict["paragraphs"][0] for verdict in verdicts]
     assert len(set(said)) == 4
     assert "6.23 GB, and Adam keeps two" in said[1]
 
