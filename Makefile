@@ -14,7 +14,7 @@ WEB_SOURCES := $(shell find $(WEB)/src $(WEB)/styles -type f 2>/dev/null) $(WEB)
 BUNDLE := $(WEB)/dist/manifest.json
 LIBRARY := plugins/live/library/dist/python_start.zip
 
-.PHONY: help setup serve build test lint test-web test-python test-pyodide test-browser browsers bench-site bench-engine screenshots accuracy clean
+.PHONY: help setup serve build test lint lock test-web test-python test-pyodide test-browser browsers bench-site bench-engine screenshots accuracy clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,15 +22,15 @@ help: ## List the commands
 $(VENV)/bin/python:
 	@tools/make_venv.sh $(VENV)
 
-$(VENV)/.site: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.site: requirements/site.txt | $(VENV)/bin/python
 	@echo "==> Installing what the site needs"
-	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[site]'
+	@tools/install.sh $(PY) site
 	@touch $@
 
-$(VENV)/.test: pyproject.toml $(VENV)/.site
+$(VENV)/.test: requirements/test.txt requirements/torch.txt requirements/torch-cpu.txt requirements/cuda.txt | $(VENV)/bin/python
 	@echo "==> Installing what the tests need (PyTorch is the large part)"
-	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[site,bench,dev]'
-	@touch $@
+	@tools/install.sh $(PY) test
+	@touch $(VENV)/.site $@
 
 node_modules/.stamp: package.json package-lock.json
 	@tools/check_node.sh
@@ -69,13 +69,16 @@ lint: $(VENV)/.test node_modules/.stamp ## Style, types, workflow files
 	@npm run --silent lint
 	@node tools/lint_workflows.mjs
 
+lock: $(VENV)/.test ## Write requirements/*.txt: the versions and hashes of all that is installed
+	@$(PY) -m tools.lock $(if $(UPGRADE),--upgrade)
+
 test-web: $(BUNDLE) ## TypeScript unit tests
 	@echo "==> TypeScript units"
 	@npm run --silent test:unit
 
 test-python: $(VENV)/.test $(BUNDLE) $(LIBRARY) ## Engine, measurements, plugins
 	@echo "==> Python tests"
-	@$(PY) -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	@$(PY) -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(PYTHON_TESTS)
 
 test-pyodide: $(VENV)/.test node_modules/.stamp ## The engine's tests inside Pyodide; not part of `make test`
 	@echo "==> The engine's tests in Pyodide, under Node.js"

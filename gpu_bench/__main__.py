@@ -1,4 +1,4 @@
-"""The command line: `python -m gpu_bench list | run | validate | doctor | predict | report | compare | job`."""
+"""The command line: `python -m gpu_bench list | run | validate | doctor | predict | report | compare | job | admit`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _count(text: str) -> int:
 def _parser() -> _Parser:
     parser = _Parser(prog="python -m gpu_bench", description=__doc__, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=BENCHMARK_VERSION)
-    known = "list | run | validate | doctor | predict | report | compare | job"
+    known = "list | run | validate | doctor | predict | report | compare | job | admit"
     commands = parser.add_subparsers(dest="command", metavar=known, required=True)
     commands.add_parser("list", help="print the suites and their cases", allow_abbrev=False)
     run = commands.add_parser("run", help="measure, and write one record per case", allow_abbrev=False)
@@ -95,6 +95,10 @@ def _parser() -> _Parser:
     compared.add_argument("new", type=Path, metavar="NEW", help="likewise")
     compared.add_argument("--format", choices=("text", "markdown"), default="text")
     compared.add_argument("--all", action="store_true", help="also what did not move")
+    admitted = commands.add_parser("admit", help="take in what another machine measured", allow_abbrev=False)
+    admitted.add_argument("measured", type=Path, metavar="FOLDER", help="its records; anything else there is refused")
+    admitted.add_argument("--out", type=Path, required=True, help="folder for the proposal")
+    admitted.add_argument("--committed", type=Path, default=RESULTS, help="records to compare with")
     _add_job(commands.add_parser("job", help="what a GPU runner does: measure, compare, propose", allow_abbrev=False))
     return parser
 
@@ -219,6 +223,10 @@ def main(arguments: Sequence[str]) -> int:
                 return _compare(options)
             case "job":
                 return _job(options, arguments)
+            case "admit":
+                typed = provenance.recorded_command(arguments)
+                asked = job.Job("auto", options.committed, options.out, command=typed)
+                return job.admit(options.measured, asked)
             case _:
                 # Only this command needs PyTorch in this process.
                 from gpu_bench.machine import doctor

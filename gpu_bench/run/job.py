@@ -19,8 +19,9 @@ from gpu_bench.cases.case import Case
 from gpu_bench.machine import provenance
 from gpu_bench.record import checks, report, store
 from gpu_bench.record.compare import Change, beyond_noise, compare_records, software_changes, summary, table
+from gpu_bench.record.regression import bound_of, regressions
 from gpu_bench.record.tables import render
-from gpu_bench.run import runner
+from gpu_bench.run import admission, runner
 
 PROPOSED = ("ok", "oom", "unsupported")
 """States of a record worth keeping: not one of a GPU that was slowed down, and not a failure."""
@@ -79,16 +80,50 @@ def run(cases: Sequence[tuple[str, Case]], job: Job, say: Callable[[str], None] 
         command=job.command,
     )
     complete = runner.run(in_order(cases, job.committed), settings) == 0
-    found, faults = _check(checks.record_files([measured]), job.committed)
     if unchecked := checks.schema_unchecked():
         examined += f"\nnote {unchecked}"
+    return propose(checks.record_files([measured]), job, examined, complete=complete, say=say)
+
+
+def admit(measured: Path, job: Job, say: Callable[[str], None] = print) -> int:
+    """Propose what another machine has measured, after a look at each file as at a stranger's.
+
+    Returns:
+        0 when there is a proposal or nothing to propose; 1 when anything was out of place, and then nothing is written.
+
+    Raises:
+        ValueError: When there is no such folder, or the schema cannot be checked here.
+    """
+    if unchecked := checks.schema_unchecked():
+        raise ValueError(unchecked)
+    files, faults = admission.admit(measured)
+    faults += [f"{file.parent.name}/{file.name}: {fault}" for file in files for fault in checks.file_faults(file)]
+    if faults:
+        say("\n".join([*faults, f"refused: {len(faults)} faults, so none of {len(files)} records is taken"]))
+        return 1
+    return propose(files, job, "", complete=True, say=say) if files else 0
+
+
+def propose(files: Sequence[Path], job: Job, examined: str, *, complete: bool, say: Callable[[str], None]) -> int:
+    """Write down what a person may merge, and what became worse and is held back.
+
+    Returns:
+        0, or 1 when none of the files is a valid record.
+    """
+    found, faults = _check(files, job.committed)
     if not found:
         say("\n".join(faults) or "nothing was measured within the budget")
         return 1
     proposed = [one for one in found if one.proposed]
+    job.out.mkdir(parents=True, exist_ok=True)
+    for old in ("proposal", "pull-request.md", "issue.md"):
+        _remove(job.out / old)
     _copy(proposed, job.out / "proposal")
     text = pull_request(found, examined, job, complete=complete, faults=faults)
     (job.out / "pull-request.md").write_text(text, encoding="utf-8")
+    if worse := [one for one in found if one.worse]:
+        (job.out / "issue.md").write_text(issue(worse), encoding="utf-8")
+        text += "\n" + issue(worse)
     if job.apply:
         _copy(proposed, job.committed)
     say(text)
@@ -131,8 +166,14 @@ class _Found:
 
     @property
     def proposed(self) -> bool:
-        """Whether it should replace the committed one: it is good, and new or different beyond noise."""
-        return self.record["status"] in PROPOSED and any(change.verdict != "same" for change in self.changes)
+        """Whether it should replace the committed one: it is good, new or different beyond noise, and not worse."""
+        good = self.record["status"] in PROPOSED and not self.worse
+        return good and any(change.verdict != "same" for change in self.changes)
+
+    @property
+    def worse(self) -> tuple[Change, ...]:
+        """What became worse by more than its bound. A slowed-down GPU or a failure says nothing about the case."""
+        return tuple(regressions(self.changes)) if self.record["status"] in PROPOSED else ()
 
 
 def _check(files: Sequence[Path], committed: Path) -> tuple[list[_Found], list[str]]:
@@ -152,6 +193,14 @@ def _copy(found: Sequence[_Found], folder: Path) -> None:
         target = folder / one.file.parent.name / one.file.name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(one.file, target)
+
+
+def _remove(path: Path) -> None:
+    """Remove what an earlier start of the job wrote there."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _examine(device: str) -> tuple[bool, str]:
@@ -184,13 +233,38 @@ def pull_request(
     if len(shown) > _MOST_ROWS:
         parts.append(f"{len(shown) - _MOST_ROWS} more rows: `python -m gpu_bench compare OLD NEW` prints them.")
     left_out = [one for one in found if one.record["status"] not in PROPOSED]
+    if worse := [one for one in found if one.worse]:
+        names = "\n".join(f"- {one.file.parent.name}/{one.file.stem}" for one in worse)
+        parts.append(f"**Held back, because they became worse by more than their bound**\n\n{names}")
     if left_out or faults:
         lines = [f"- {one.file.parent.name}/{one.file.stem}: {_told(one.record)}" for one in left_out]
         lines += [f"- {fault}" for fault in faults]
         parts.append("\n".join(["**Not proposed**", "", *lines]))
-    parts.append("\n".join(["**The machine before the run**", "", "```text", examined, "```"]))
+    if examined:
+        parts.append("\n".join(["**The machine before the run**", "", "```text", examined, "```"]))
     again = report.command_of(found[0].record)
     parts.append(f"Run with `{job.command}`. One case again: `{again}`.")
+    return "\n\n".join(parts) + "\n"
+
+
+def issue(worse: Sequence[_Found]) -> str:
+    """The text of the issue about records that are held back, in Markdown."""
+    changes = [change for one in worse for change in one.worse]
+    bounds = sorted({f"{change.quantity} {bound * 100:.0f} %" for change in changes if (bound := bound_of(change))})
+    names = sorted({str(one.record["device"]["name"] or one.record["device"]["slug"]) for one in worse})
+    parts = [
+        f"# Worse than before on {', '.join(names)}",
+        f"{len(worse)} records are worse by more than their bound. The committed numbers stay until somebody decides.",
+        render(table(changes[:_MOST_ROWS], "What became worse"), "markdown"),
+    ]
+    if bounds:
+        parts.append(f"Bounds: {', '.join(bounds)}.")
+    if software := sorted({line for one in worse for line in one.software}):
+        parts.append(f"Since the committed records: {'; '.join(software)}.")
+    parts.append(
+        f"Measure again: `{report.command_of(worse[0].record)} --again`. If the number stays, find the cause. If it is "
+        "right, commit its record by hand and say why."
+    )
     return "\n\n".join(parts) + "\n"
 
 

@@ -37,6 +37,7 @@ def required(extra: str) -> set[str]:
         ("Measuring (Python, extra `bench`)", "bench"),
         ("Measuring on a cluster (Python, extra `ray`)", "ray"),
         ("Developing (Python, extra `dev`)", "dev"),
+        ("Looking for weaknesses (Python, extra `audit`)", "audit"),
     ],
 )
 def test_every_python_dependency_has_a_reason(heading: str, extra: str) -> None:

@@ -48,7 +48,10 @@ for (const result of [page, worker, styles]) {
     if (output.entryPoint) entries[output.entryPoint] = file;
   }
 }
-await writeFile(join(outdir, "manifest.json"), JSON.stringify({ entries, files }, null, 2) + "\n");
+// Whose licenses the site has to show.
+const inputs = [page, worker].flatMap(({ metafile }) => Object.keys(metafile.inputs));
+const packages = [...new Set(inputs.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []))].sort();
+await writeFile(join(outdir, "manifest.json"), JSON.stringify({ entries, files, packages }, null, 2) + "\n");
 
 for (const [file, { bytes, gzip }] of Object.entries(files).sort()) {
   console.log(`${file.padEnd(28)} ${String(bytes).padStart(8)} bytes ${String(gzip).padStart(7)} gzip`);

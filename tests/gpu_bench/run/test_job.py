@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gpu_bench.cases.suites import TINY
 from gpu_bench.record import checks
@@ -19,7 +18,6 @@ from gpu_bench.run import job
 from tests.gpu_bench.tiny import tiny_case
 
 ROOT = Path(__file__).parents[3]
-WORKFLOW = ROOT / ".github" / "workflows" / "gpu-bench.yml"
 CASES = [case for case in TINY["smoke-tiny"] if case.name in ("gpt2-nano-fp32-adam", "gpt2-nano-fp32-sgd")]
 
 
@@ -133,28 +131,3 @@ def test_a_short_budget_serves_what_was_never_measured_then_what_is_oldest(tmp_p
         file.write_text(json.dumps({"provenance": {"finished": finished}}), encoding="utf-8")
     cases = [("trial", tiny_case(name)) for name in ("old", "first", "older", "second")]
     assert [case.name for _, case in job.in_order(cases, tmp_path)] == ["first", "second", "older", "old"]
-
-
-def test_the_workflow_never_runs_for_forks_and_gives_the_gpu_machine_no_write_access() -> None:
-    workflow = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))
-    # YAML reads the key `on` as true.
-    assert set(workflow[True]) == {"workflow_dispatch", "schedule"}, "no pull request can start it"
-    assert workflow["permissions"] == {"contents": "read"}
-    measuring, proposing = workflow["jobs"]["measure"], workflow["jobs"]["propose"]
-    assert "self-hosted" in measuring["runs-on"]
-    assert "permissions" not in measuring, "only the default: reading"
-    assert all("!github.event.repository.fork" in one["if"] for one in (measuring, proposing))
-    assert workflow["concurrency"] == {"group": "gpu-bench", "cancel-in-progress": False}
-    assert "self-hosted" not in proposing["runs-on"]
-
-
-def test_the_workflow_calls_the_job_with_options_that_exist() -> None:
-    workflow = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))
-    script = "\n".join(step.get("run", "") for step in workflow["jobs"]["measure"]["steps"])
-    line = script.replace("\\\n", " ").partition("gpu_bench job ")[2].splitlines()[0]
-    options = [word for word in line.split() if word.startswith("--")]
-    assert "--budget-seconds" in options
-    shown = subprocess.run(
-        [sys.executable, "-m", "gpu_bench", "job", "--help"], cwd=ROOT, capture_output=True, text=True, timeout=60
-    ).stdout
-    assert [option for option in options if option not in shown] == []

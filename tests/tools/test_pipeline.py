@@ -1,0 +1,121 @@
+"""The workflows give no stranger a way in: actions by digest, least rights, no rights where foreign data is read."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted((ROOT / ".github/workflows").glob("*.yml"))
+WORKFLOWS: dict[str, Any] = {file.stem: yaml.safe_load(file.read_text(encoding="utf-8")) for file in FILES}
+JOBS = {f"{name}/{key}": job for name, workflow in WORKFLOWS.items() for key, job in workflow["jobs"].items()}
+
+
+def _scripts(job: dict[str, Any]) -> str:
+    return "\n".join(step.get("run", "") for step in job["steps"])
+
+
+def test_every_action_is_named_by_digest_and_tells_its_version() -> None:
+    lines = [line for file in FILES for line in file.read_text(encoding="utf-8").splitlines() if "uses:" in line]
+    assert lines
+    assert [one for one in lines if not re.search(r"uses: actions/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$", one)] == []
+
+
+def test_a_job_has_only_the_rights_that_it_names() -> None:
+    assert {name: workflow["permissions"] for name, workflow in WORKFLOWS.items()} == {name: {} for name in WORKFLOWS}
+    assert [name for name, job in JOBS.items() if "permissions" not in job or "timeout-minutes" not in job] == []
+    writing = {name for name, job in JOBS.items() if "write" in job["permissions"].values()}
+    assert writing == {"gpu-bench/propose", "pages/deploy"}
+
+
+@pytest.mark.parametrize("name", [name for name, job in JOBS.items() if "write" in job["permissions"].values()])
+def test_a_job_that_may_write_installs_nothing_and_runs_no_program_of_what_it_was_handed(name: str) -> None:
+    assert not re.search(r"\b(pip|npm|make|python3?|node)\b", _scripts(JOBS[name]))
+
+
+@pytest.mark.parametrize("name", [name for name, job in JOBS.items() if "write" not in job["permissions"].values()])
+def test_a_job_that_may_not_write_leaves_no_token_in_its_checkout(name: str) -> None:
+    checkouts = [step for step in JOBS[name]["steps"] if step.get("uses", "").startswith("actions/checkout")]
+    assert [step["with"]["persist-credentials"] for step in checkouts] == [False] * len(checkouts)
+
+
+def test_the_gpu_machine_runs_main_only_and_nothing_that_a_stranger_starts() -> None:
+    own = [name for name, job in JOBS.items() if "self-hosted" in job["runs-on"]]
+    assert own == ["gpu-bench/measure"]
+    # YAML reads the key `on` as true.
+    assert set(WORKFLOWS["gpu-bench"][True]) == {"workflow_dispatch", "schedule"}
+    condition = JOBS["gpu-bench/measure"]["if"]
+    assert "github.ref == 'refs/heads/main'" in condition
+    assert "!github.event.repository.fork" in condition
+    assert WORKFLOWS["gpu-bench"]["concurrency"] == {"group": "gpu-bench", "cancel-in-progress": False}
+    assert "pip" not in _scripts(JOBS["gpu-bench/measure"])
+
+
+def test_what_was_measured_is_checked_without_rights_before_it_is_pushed_and_then_checked_as_a_change() -> None:
+    chain = [WORKFLOWS["gpu-bench"]["jobs"][name].get("needs") for name in ("measure", "check", "propose")]
+    assert chain == [None, "measure", "check"]
+    assert JOBS["gpu-bench/check"]["permissions"] == {"contents": "read"}
+    assert "gh workflow run checks.yml --ref" in _scripts(JOBS["gpu-bench/propose"])
+    assert "workflow_dispatch" in WORKFLOWS["checks"][True]
+
+
+def test_the_whole_suite_runs_once_for_a_change() -> None:
+    assert [name for name, job in JOBS.items() if re.search(r"make test\s*$", _scripts(job), re.MULTILINE)] == [
+        "checks/test"
+    ]
+    assert WORKFLOWS["pages"][True]["workflow_run"]["workflows"] == ["Checks"]
+    assert "conclusion == 'success'" in JOBS["pages/build"]["if"]
+
+
+def test_every_python_that_is_promised_is_tested() -> None:
+    versions = ["3.11", *JOBS["checks/other-pythons"]["strategy"]["matrix"]["python"]]
+    assert versions == ["3.11", "3.12", "3.13", "3.14"]
+    assert JOBS["checks/test"]["container"].startswith("python:3.11-")
+
+
+def test_the_workflow_calls_the_job_with_options_that_exist() -> None:
+    line = _scripts(JOBS["gpu-bench/measure"]).replace("\\\n", " ").partition("remeasure.sh measure ")[2]
+    options = [word for word in line.split() if word.startswith("--")]
+    assert "--budget-seconds" in options
+    shown = subprocess.run(
+        [sys.executable, "-m", "gpu_bench", "job", "--help"], cwd=ROOT, capture_output=True, text=True, timeout=60
+    ).stdout
+    assert [option for option in options if option not in shown] == []
+
+
+def _locked(name: str) -> list[Requirement]:
+    text = (ROOT / f"requirements/{name}.txt").read_text(encoding="utf-8")
+    blocks = re.findall(r"^\w.*(?:\n[ \t].*)*", text, re.MULTILINE)
+    assert all(re.search(r"--hash=sha256:[0-9a-f]{64}", block) for block in blocks)
+    assert "://" not in text
+    return [Requirement(block.partition("\\")[0]) for block in blocks]
+
+
+@pytest.mark.parametrize(
+    ("extra", "files"),
+    [
+        ("site", ["site"]),
+        ("site", ["test"]),
+        ("dev", ["test"]),
+        ("bench", ["test", "torch"]),
+        ("bench", ["test", "torch-cpu"]),
+        ("audit", ["audit"]),
+    ],
+)
+def test_what_is_asked_for_is_locked_by_version_and_hash(extra: str, files: list[str]) -> None:
+    """`make lock` was run after the last change of pyproject.toml."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    locked = [one for file in files for one in _locked(file)]
+    for line in project["optional-dependencies"][extra]:
+        asked = Requirement(line)
+        found = [next(iter(one.specifier)).version for one in locked if one.name == asked.name.lower()]
+        assert found, f"{asked.name} is not locked: run `make lock`"
+        assert [version for version in found if version not in asked.specifier] == []
