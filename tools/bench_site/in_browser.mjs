@@ -4,7 +4,7 @@ import { launch } from "../../tests/browser/harness/launch.mjs";
 import { refuseForeign } from "../../tests/browser/harness/proxy.mjs";
 import { serveSite } from "../../tests/browser/harness/server.mjs";
 import { newReader } from "../../tests/browser/harness/world.mjs";
-import { ACT, chartSays, openAct, predict } from "../../tests/browser/suites/act_page.mjs";
+import { ACT, chartSays, ghostGrip, openAct, predict } from "../../tests/browser/suites/act_page.mjs";
 import { importFile, LEDGER, ledgerDocument, ledgerSays } from "../../tests/browser/suites/lab_page.mjs";
 import { OF_PYTHON } from "../../tests/browser/suites/loading.mjs";
 
@@ -13,6 +13,7 @@ import { OF_PYTHON } from "../../tests/browser/suites/loading.mjs";
 
 export const COLD_STARTS = 5;
 export const CONTROL_CHANGES = 120;
+export const DRAG_MOVES = 200;
 const SETTLE_MS = 1500;
 const START_LIMIT_MS = 120_000;
 
@@ -151,6 +152,46 @@ export function controlToChart(engine, programs, site) {
       }
       return times;
     }, CONTROL_CHANGES);
+  });
+}
+
+/**
+ * Milliseconds from a move of the pointer to the redrawn mark, Python included, for many moves of the ghost in Act 1.
+ * @param {Engine} engine @param {Record<string, string>} programs @param {string} site
+ * @returns {Promise<number[]>}
+ */
+export function dragToChart(engine, programs, site) {
+  return withBrowser(engine, programs, site, async (world) => {
+    await openAct(world);
+    await world.browser.of("live-act", (act) => act.scrollIntoView());
+    await world.browser.waitFor(ghostGrip, START_LIMIT_MS);
+    return world.browser.eval(async (moves) => {
+      const plot = /** @type {Element} */ (document.querySelector('live-act [data-slot="plot"]'));
+      const grip = /** @type {Element} */ (document.querySelector('live-act .il-grip[data-sets="prediction"]'));
+      const ghost = () => plot.querySelector(".ghost_marks > path")?.getAttribute("d");
+      const box = grip.getBoundingClientRect();
+      const at = { clientX: box.x + box.width / 2, clientY: box.y + box.height / 2, pointerId: 7, button: 0, bubbles: true };
+      grip.dispatchEvent(new PointerEvent("pointerdown", at));
+      const times = [];
+      for (let move = 1; move <= moves; move += 1) {
+        const before = ghost();
+        const redrawn = new Promise((done) => {
+          const watch = new MutationObserver(() => {
+            if (ghost() === before) return;
+            watch.disconnect();
+            done(performance.now());
+          });
+          watch.observe(plot, { attributes: true, subtree: true, childList: true });
+        });
+        const start = performance.now();
+        // Up and down in turn, by another way each time, and never the same place twice.
+        grip.dispatchEvent(new PointerEvent("pointermove", { ...at, clientY: at.clientY - (move % 2 ? 20 : 60) - (move % 20) }));
+        times.push(Number(await redrawn) - start);
+        await new Promise((done) => setTimeout(done, 30));
+      }
+      grip.dispatchEvent(new PointerEvent("pointerup", at));
+      return times;
+    }, DRAG_MOVES);
   });
 }
 

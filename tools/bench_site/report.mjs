@@ -8,7 +8,7 @@ import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findPrograms } from "../../tests/browser/harness/launch.mjs";
-import { coldStart, COLD_STARTS, CONTROL_CHANGES, controlToChart, quietPage, recordVisit } from "./in_browser.mjs";
+import { coldStart, COLD_STARTS, CONTROL_CHANGES, controlToChart, DRAG_MOVES, dragToChart, quietPage, recordVisit } from "./in_browser.mjs";
 
 /** @typedef {import("../../tests/browser/harness/launch.mjs").Engine} Engine */
 
@@ -101,6 +101,13 @@ for (const engine of ENGINES) {
   const times = await controlToChart(engine, programs, site);
   const note = `median ${median(times).toFixed(1)}, n = ${times.length}`;
   add(`control to redrawn chart, p95, ${engine}`, quantile(times, 0.95), 16, "ms", { note });
+}
+const FRAME_MS = { chromium: 12, firefox: 16, webkit: 16 };
+for (const engine of ENGINES) {
+  progress(`Dragging in ${engine}, ${DRAG_MOVES} moves`);
+  const times = await dragToChart(engine, programs, site);
+  const note = `median ${median(times).toFixed(1)}, n = ${times.length}`;
+  add(`pointer to redrawn mark while dragging, p95, ${engine}`, quantile(times, 0.95), FRAME_MS[engine], "ms", { note });
 }
 add("full site build from clean caches", build.build_s, 60, "s");
 for (const [page, seconds] of Object.entries(build.rebuild_s)) {
