@@ -79,7 +79,7 @@ def test_memory_runs_out_only_where_a_copy_exceeds_a_gpu_and_the_advice_fits(
     if failure is None:
         return
     (needed,) = numbers(failure["what"], "GB")
-    assert needed * GB > accelerator(setting[1]).memory_bytes - 0.05 * GB
+    assert needed * GB > accelerator(setting[1]).usable_bytes - 0.05 * GB
     batch = int(failure["remedy"].split()[1])
     escaped = (*setting[:3], batch, setting[4])
     assert view(act, escaped)["failure"] is None

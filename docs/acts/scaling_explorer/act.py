@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
-from engine import GB, Setup, accelerator, job_time, link, setup, training_memory
+from engine import GB, Setup, accelerator, fits, job_time, link, setup, training_memory
 from engine.parallel import JobTime
 from plugins import live
 
@@ -150,15 +150,15 @@ def step_table(setting: Setting, devices: int) -> live.Table:
 
 def out_of_memory(setting: Setting, devices: int) -> live.Failure | None:
     """Data parallelism copies everything: when one GPU is too small, more of them do not help."""
-    capacity, needed = accelerator(setting.gpu).memory_bytes, need(setting, devices)
-    if needed <= capacity:
+    capacity, needed = accelerator(setting.gpu).usable_bytes, need(setting, devices)
+    if fits(training(setting, devices)):
         return None
-    smaller = [size for size in BATCHES if need(replace(setting, batch=size), devices) <= capacity]
+    smaller = [size for size in BATCHES if fits(training(replace(setting, batch=size), devices))]
     remedy = f"Batch {max(smaller)} fits." if smaller else "No batch size here fits."
     return live.Failure(
         "Out of memory",
         f"Every GPU holds a full copy and needs {needed / GB:.1f} GB.",
-        f"It has {capacity / GB:.1f} GB: {(needed - capacity) / GB:.1f} GB too much.",
+        f"It can give {capacity / GB:.2f} GB: {(needed - capacity) / GB:.1f} GB too much.",
         remedy,
     )
 
