@@ -317,13 +317,15 @@ export function labTests({ everywhere, once }) {
 
     await emptyLedger(browser);
     server.clear();
-    for (const answer of ["Ignore", "Merge into mine"]) {
+    for (const answer of ["Back to mine", "Merge into mine"]) {
       await browser.open(server.base);
       await browser.open(link);
       await browser.waitFor(ledgerButton(answer));
-      assert.match(await browser.text('live-ledger [role="alert"]'), /The MFU Gap/);
-      assert.deepEqual((await ledgerDocument(browser)).acts, {}, "nothing is merged unasked");
+      assert.match(await browser.text('live-ledger [role="alert"]'), /You are reading a ledger .*The MFU Gap.*Yours is untouched/);
+      assert.match(await browser.text("live-ledger"), /Prediction 80 %/, "it can be read");
+      assert.equal(await browser.has(ledgerButton("Reset")), false, "one's own is put aside");
       await browser.click(ledgerButton(answer));
+      if (answer === "Back to mine") assert.deepEqual((await ledgerDocument(browser)).acts, {}, "nothing is merged unasked");
       assert.equal(await browser.eval(() => location.hash), "", "the address is clean again");
     }
     await ledgerSays(browser, /2 acts taken/);

@@ -25,6 +25,7 @@ class LedgerPart implements Part {
   readonly #download = h("a", { class: "il-button il-button--primary", download: FILE }, "Download");
   readonly #link = h("input", { type: "text", readonly: true, class: "il-ledger__link", "aria-label": "Link with your ledger", hidden: true });
   readonly #file = h("input", { type: "file", accept: "application/json,.json", class: "il-vh", id: "il-ledger-file" });
+  readonly #bar = h("div", { class: "il-ledger__bar" });
   readonly #acts = h("div", { class: "il-ledger__acts" });
   readonly #reset = h("span", { "data-slot": "reset" }, h("button", { type: "button", class: "il-button il-button--quiet", "data-action": "reset" }, "Reset"));
 
@@ -37,9 +38,10 @@ class LedgerPart implements Part {
     this.#file.addEventListener("change", () => void this.#import(), { signal });
     const choose = h("label", { class: "il-button il-ledger__import", for: this.#file.id }, "Import");
     confirmInline(this.#reset, "Every prediction, answer and move in every act will be gone.", () => this.#resetAll(), signal);
+    this.#bar.append(this.#download, h("span", { class: "il-ledger__file" }, this.#file, choose), copy, print, this.#reset);
     host.replaceChildren(
       this.#offer,
-      h("div", { class: "il-ledger__bar" }, this.#download, h("span", { class: "il-ledger__file" }, this.#file, choose), copy, print, this.#reset),
+      this.#bar,
       this.#link,
       this.#trouble,
       this.#status,
@@ -85,7 +87,7 @@ class LedgerPart implements Part {
     this.#say("");
     try {
       await navigator.clipboard.writeText(link);
-      this.#say("Copied. Whoever opens the link is asked before anything is merged.");
+      this.#say("Copied. Whoever opens the link reads it, and keeps their own ledger.");
     } catch {
       this.#link.focus();
       this.#link.select();
@@ -107,7 +109,7 @@ class LedgerPart implements Part {
     }
   }
 
-  /** A link that carries a ledger: nothing is merged before the reader agrees. */
+  /** A link that carries a ledger opens for reading, in place of the reader's own, which stays as it is. */
   async #openLink(): Promise<void> {
     const fragment = location.hash;
     if (!fragment.startsWith(FRAGMENT)) return;
@@ -119,26 +121,35 @@ class LedgerPart implements Part {
       return this.#forgetLink();
     }
     if (this.#gone.signal.aborted) return;
-    const merge = h("button", { type: "button", class: "il-button il-button--primary", "data-action": "merge" }, "Merge into mine");
-    const ignore = h("button", { type: "button", class: "il-button", "data-action": "ignore" }, "Ignore");
+    const close = h("button", { type: "button", class: "il-button il-button--primary", "data-action": "close" }, "Back to mine");
+    const merge = h("button", { type: "button", class: "il-button", "data-action": "merge" }, "Merge into mine");
     merge.addEventListener("click", () => {
       this.#forgetLink();
       this.#merge(found, "The link");
     });
-    ignore.addEventListener("click", () => {
+    close.addEventListener("click", () => {
       this.#forgetLink();
-      this.#say("The link was ignored. Nothing was changed.");
+      this.#say("This is your own ledger again. Nothing was changed.");
     });
     const names = namesOf(found) || "no acts";
     this.#offer.replaceChildren(
-      h("p", { role: "alert" }, `This link carries a ledger: ${names}. Where you played an act yourself, the newer version of the two stays.`),
-      h("p", {}, merge, " ", ignore),
+      h("p", { role: "alert" }, `You are reading a ledger that came with a link: ${names}. Yours is untouched.`),
+      h("p", {}, close, " ", merge),
+      h("p", { class: "il-help" }, "To merge takes its acts into yours. Where you played an act yourself, the newer version of the two stays."),
+      h("div", { class: "il-ledger__acts" }, ...summaryOf(documentOf(found), found, siteUrl)),
     );
+    this.#reads(true);
+  }
+
+  /** While somebody else's ledger is read, the reader's own and the ways to change it are put aside. */
+  #reads(another: boolean): void {
+    for (const own of [this.#bar, this.#link, this.#acts]) own.hidden = another || (own === this.#link && !this.#link.value);
   }
 
   #forgetLink(): void {
     history.replaceState(history.state, "", location.pathname + location.search);
     this.#offer.replaceChildren();
+    this.#reads(false);
   }
 
   #merge(entries: readonly Entry[], what: string): void {

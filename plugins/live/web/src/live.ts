@@ -17,6 +17,7 @@ define("live-ledger", async () => {
   const [{ mount }] = await Promise.all([import("./ledger"), documentLedger().ready]);
   return mount;
 });
+define("live-class", async () => (await import("./class")).mount);
 define("live-snippet", async () => (await import("./snippet")).mount);
 void followProgress();
 onEveryPage(() => followRelease(() => documentLedger().lasting));

@@ -1,0 +1,36 @@
+// Many ledgers side by side: who predicted what in which act.
+import { expect, test } from "vitest";
+import { mount, playedBy } from "../src/class";
+import { documentOf, textOf } from "../src/document";
+import { account, entry, memory } from "./ledger-kit";
+
+const mine = { name: "Ada", entries: [entry()] };
+const other = { name: "Bob", entries: [entry({ memory: { ...memory, prediction: 40 }, account: { ...account, prediction: "40 %", verdict: null } })] };
+
+test("the predictions of an act come together, with the answer that one of them has seen", () => {
+  const [played, ...more] = playedBy([other, mine]);
+  expect(more).toEqual([]);
+  expect(played).toMatchObject({ act: "mfu-gap", title: "The MFU Gap", predictions: [40, 75], answer: 35 });
+});
+
+test("an act without a prediction is left out", () => {
+  expect(playedBy([{ name: "Eve", entries: [entry({ memory: { ...memory, prediction: null } })] }])).toEqual([]);
+});
+
+test("files become one table and a picture for each act; what is no ledger is refused by name", async () => {
+  const host = document.createElement("div");
+  mount(host);
+  const input = host.querySelector("input") as HTMLInputElement;
+  const files = [mine, other].map(({ name, entries }) => new File([textOf(documentOf(entries))], `${name}.json`));
+  Object.defineProperty(input, "files", { value: [...files, new File(["{}"], "odd.json")] });
+  input.dispatchEvent(new Event("change"));
+  await expect.poll(() => host.querySelectorAll("tbody tr").length).toBe(2);
+  const rows = [...host.querySelectorAll("tbody tr")].map((row) => [...row.children].map((cell) => cell.textContent));
+  expect(rows).toEqual([
+    ["Ada", "≠ 75 %"],
+    ["Bob", "40 %"],
+  ]);
+  expect(host.querySelectorAll("circle").length).toBe(2);
+  expect(host.querySelector("svg")?.getAttribute("aria-label")).toBe("The MFU Gap: 2 predictions, from 40 to 75, the middle one 40; the answer is 35.");
+  expect(host.querySelector(".il-trouble")?.textContent).toMatch(/^odd\.json: .*no "schema_version"/);
+});
