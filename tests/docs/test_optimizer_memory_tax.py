@@ -172,6 +172,7 @@ def test_the_device_line_stands_at_what_programs_get_and_the_context_says_what_i
     assert f"{line} {room}" in [row["text"] for row in data["labels"]]
     (detail,) = (option.detail for option in act.act.contexts if option.name == context)
     assert f"sold as {sold} GB, of which your programs get {room}" in detail
+    assert f"it may draw {accelerator(DEVICES[context]).tdp:g} W" in detail
 
 
 @pytest.mark.parametrize(("optimizer", "precision", "batch"), tuple(product(OPTIMIZERS, PRECISIONS, BATCHES)))

@@ -15,9 +15,10 @@ from .view import compute
 
 
 def as_sold(context: str) -> str:
-    """The device by its full name, and why the line in the chart does not stand at the number in that name."""
+    """The device by its full name, why the line in the chart does not stand at the number in that name, its power."""
     device = DEVICES[context]
-    return f"{device.title}, sold as {device.nominal_gb:g} GB, of which your programs get {gb(device.usable_bytes)} GB"
+    room = f"sold as {device.nominal_gb:g} GB, of which your programs get {gb(device.usable_bytes)} GB"
+    return f"{device.title}, {room}; it may draw {device.tdp:g} W"
 
 
 TOGGLES = {
