@@ -201,6 +201,8 @@ class TrainingCase(Case):
                              "reduce-overhead, which makes graphs of its own: False")  # fmt: skip
         self._check_scaling()
         self._check_implementation()
+        if self.validate_every and self.compile != "none":
+            raise ValueError("validate_every compiles a second time what is compiled; allowed with it: compile none")
         if self.validate_every < 0 or (self.validate_every and self.steps % self.validate_every):
             raise ValueError(f"validate_every is {self.validate_every}; allowed: 0, or a divisor of {self.steps} steps")
 

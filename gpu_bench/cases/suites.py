@@ -17,6 +17,7 @@ from gpu_bench.cases import (
     roofline,
     scaling,
     smoke,
+    validation,
 )
 from gpu_bench.cases.case import Case
 from gpu_bench.cases.kinds import case_from_dict
@@ -40,6 +41,7 @@ SUITES: dict[str, tuple[Case, ...]] = {
     "energy": energy.ENERGY,
     "memory": memory.MEMORY,
     "scaling": scaling.SCALING,
+    "validation": validation.VALIDATION,
 }
 """Suite name -> its cases, in the order of the page of measurements; `value` says which are run first."""
 

@@ -41,6 +41,7 @@ def tiny_case(case: Case) -> Case:
                 compile="default" if case.compile != "none" else "none",
                 warmup=1,
                 steps=3,
+                validate_every=1 if case.validate_every else 0,
                 energy_s=0.0,
             )
         case OperationsCase():

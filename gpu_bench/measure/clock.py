@@ -15,6 +15,7 @@ from torch._dynamo.utils import counters
 
 from gpu_bench.cases.case import SHORTEST_ENERGY_S, TrainingCase
 from gpu_bench.machine.nvml import Gpu
+from gpu_bench.measure.course import Course
 from gpu_bench.measure.stopwatch import Stopwatch
 from gpu_bench.measure.training import Trainer
 
@@ -91,21 +92,34 @@ def warm_up(trainer: Trainer, next_window: Callable[[], Tensor], losses: list[Te
     return Warmup(seconds, settled, compile_s, graphs - before, first_peak)
 
 
-def time_steps(trainer: Trainer, windows: Tensor, losses: list[Tensor], gpu: Gpu | None) -> Timed:
-    """Time one step per window."""
+def time_steps(
+    trainer: Trainer, windows: Tensor, losses: list[Tensor], gpu: Gpu | None, course: Course | None = None
+) -> Timed:
+    """Time one step per window. What a course does between two steps is not timed."""
     before = _graphs()
     samples: list[dict[str, Any]] = []
     if trainer.device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(trainer.device)
     watch = Stopwatch(trainer.device)
     watch.mark()
+    marks, ends = 1, []
     for index, window in enumerate(windows):
         losses.append(trainer.step(trainer.load(window)))
         watch.mark()
+        marks += 1
+        ends.append(marks)
+        if course:
+            course.note()
+            if course.due(index + 1):
+                course.validate(index + 1)
+                watch.mark()
+                marks += 1
         if gpu and index in (len(windows) // 2, len(windows) - 1):
             # Steps are still queued on the device, so this is its state under load.
             samples.append(asdict(gpu.sample()))
-    return Timed([round(second, 9) for second in watch.seconds()], samples, _graphs() - before)
+    # Between the marks m - 1 and m lies the interval m - 2.
+    between = watch.seconds()
+    return Timed([round(between[end - 2], 9) for end in ends], samples, _graphs() - before)
 
 
 def measure_energy(trainer: Trainer, window: Tensor, gpu: Gpu | None, step_s: float, wanted_s: float) -> dict[str, Any]:

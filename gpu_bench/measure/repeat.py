@@ -18,6 +18,7 @@ from gpu_bench.machine.device import describe, open_nvml
 from gpu_bench.machine.nvml import ABNORMAL, Gpu
 from gpu_bench.machine.quiet import OthersWatch
 from gpu_bench.measure import clock, compile_cache, memory
+from gpu_bench.measure.course import Course, split
 from gpu_bench.measure.data import CACHE, draw_windows, read_corpus
 from gpu_bench.measure.memory import limit_memory
 from gpu_bench.measure.peaks import matmul_ceiling
@@ -48,6 +49,10 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     trainer = Trainer(case, device)
     config = trainer.model.config
     corpus = read_corpus(vocabulary=config.vocab)
+    course: Course | None = None
+    if case.validate_every:
+        corpus, held_back = split(corpus)
+        course = Course(trainer, held_back)
     windows = draw_windows(corpus, clock.most_windows(case), case.batch * case.accumulate, case.sequence, case.seed)
     if device.type == "cuda":
         windows = windows.pin_memory()
@@ -55,7 +60,7 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
 
     gc.collect()
     gc.disable()
-    timing, cuda_memory = _train(trainer, windows, gpu)
+    timing, cuda_memory = _train(trainer, windows, gpu, course)
     gc.enable()
     if case.compile != "none" and repeat == 0:
         compile_cache.save(cache)
@@ -66,6 +71,7 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
         "model": {"parameters": trainer.model.parameter_count(), **asdict(config)},
         "data": corpus.as_dict(),
         "timing": timing,
+        "course": course.as_dict(timing["losses"]) if course else None,
         "load_average": load,
         "started": started,
     }
@@ -112,13 +118,15 @@ def measure_peaks(case: TrainingCase, device: torch.device) -> dict[str, float |
     return peaks
 
 
-def _train(trainer: Trainer, windows: Tensor, gpu: Gpu | None) -> tuple[dict[str, Any], dict[str, int | None] | None]:
+def _train(
+    trainer: Trainer, windows: Tensor, gpu: Gpu | None, course: Course | None
+) -> tuple[dict[str, Any], dict[str, int | None] | None]:
     """Warm up, then run the timed steps. Returns the timing and the CUDA allocator's counters."""
     case, device = trainer.case, trainer.device
     losses: list[Tensor] = []
     warmup = clock.warm_up(trainer, iter(windows).__next__, losses)
     watch = OthersWatch()
-    timed = clock.time_steps(trainer, windows[len(losses) : len(losses) + case.steps], losses, gpu)
+    timed = clock.time_steps(trainer, windows[len(losses) : len(losses) + case.steps], losses, gpu, course)
     others = watch.share()
     cuda_memory = _cuda_memory(device, gpu, warmup.first_peak) if device.type == "cuda" else None
     # JSON has no NaN: a diverged loss is null.

@@ -16,7 +16,7 @@ from gpu_bench.record.spread import summarize
 TRAINING_BLOCKS = (
     "model", "data", "samples", "compile", "summary", "flops", "utilization", "loss", "memory", "energy", "cost"
 )  # fmt: skip
-BLOCKS = (*TRAINING_BLOCKS, "predicted", "points", "fit")
+BLOCKS = (*TRAINING_BLOCKS, "course", "predicted", "points", "fit")
 """What a record has besides its head and its provenance; null where the kind of case or a failure leaves it empty."""
 MEASURED = ("ok", "throttled")
 """States of a record that holds measurements."""
@@ -120,6 +120,7 @@ def _trained(case: TrainingCase, device: Mapping[str, Any], parts: Sequence[Mapp
             "same_in_all_repeats": all(curve[:shared] == curves[0][:shared] for curve in curves),
         },
         "memory": first["memory"],
+        "course": first.get("course"),
         "energy": first["energy"],
         "cost": _cost(device["name"], case.tokens_per_step / float(step["median"])),
     }

@@ -249,3 +249,13 @@ def test_a_package_that_is_not_there_is_unsupported_in_one_line(implementation: 
         pytest.skip(f"{name} is installed")
     with pytest.raises(UnsupportedError, match=f"package {name} does not load .*: python -m pip install {name}"):
         _losses(_trainer(implementation=implementation, **how), 1)
+
+
+@pytest.mark.parametrize("changes", [{}, {"precision": "bf16-rounded", "optimizer": "adamw-8bit"}])
+def test_vectors_of_one_parameter_each_are_updated_during_the_backward_pass(changes: dict[str, Any]) -> None:
+    plain = _trainer(update="flat", clip_norm=None, **changes)
+    early = _trainer(update="flat", clip_norm=None, optimizer_in_backward=True, **changes)
+    # The same updates in another order: exact, but for the dice of rounding.
+    tolerance = 3e-3 if changes else 0.0
+    assert _losses(early) == pytest.approx(_losses(plain), rel=tolerance, abs=0)
+    assert all(parameter.grad is None for parameter in early.model.parameters())

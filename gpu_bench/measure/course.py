@@ -1,0 +1,99 @@
+"""What a long run shows and a short one cannot: loss on text that is not trained on, gradients, memory over time."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gpu_bench.measure.data import Corpus, draw_windows
+from gpu_bench.measure.training import Trainer
+
+HELD_BACK = 0.05
+"""Share of the text, at its end, that is not trained on."""
+WINDOWS = 8
+"""Batches of it over which a loss is averaged: the same ones every time."""
+
+
+def split(corpus: Corpus) -> tuple[Corpus, Corpus]:
+    """The text to train on and the text to validate on."""
+    border = len(corpus.tokens) - int(HELD_BACK * len(corpus.tokens))
+    return replace(corpus, tokens=corpus.tokens[:border]), replace(corpus, tokens=corpus.tokens[border:])
+
+
+@dataclass
+class Course:
+    """Notes how a run goes. Numbers stay on the device until the end, so that noting delays nothing.
+
+    Args:
+        trainer: What is trained.
+        held_back: Text that it does not see.
+    """
+
+    trainer: Trainer
+    held_back: Corpus
+    _windows: Tensor = field(init=False)
+    _norms: list[Tensor | None] = field(default_factory=list)
+    _points: list[tuple[int, Tensor, int | None, int | None]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        case = self.trainer.case
+        self._windows = draw_windows(self.held_back, WINDOWS, case.batch, case.sequence, case.seed)
+
+    def due(self, step: int) -> bool:
+        """Whether the loss on other text is asked for after so many steps."""
+        return step % self.trainer.case.validate_every == 0
+
+    def note(self) -> None:
+        """After each step."""
+        norm = self.trainer.gradient_norm
+        self._norms.append(None if norm is None else norm.detach().clone())
+
+    @torch.no_grad()
+    def validate(self, step: int) -> None:
+        """After a number of steps: the mean loss on other text, without dropout, and memory as it is then."""
+        trainer, device = self.trainer, self.trainer.device
+        trainer.model.eval()
+        losses = [trainer.loss(trainer.load(window)) for window in self._windows]
+        trainer.model.train()
+        cuda = device.type == "cuda"
+        held = torch.cuda.memory_allocated(device) if cuda else None
+        asked = torch.cuda.memory_reserved(device) if cuda else None
+        self._points.append((step, torch.stack(losses).mean(), held, asked))
+
+    def as_dict(self, losses: list[float | None]) -> dict[str, Any]:
+        """The block `course` of a record.
+
+        Args:
+            losses: Of the steps, in nats per token; None where one was not finite.
+        """
+        points = []
+        for step, loss, held, asked in self._points:
+            value = _finite(loss)
+            points.append({"step": step, "validation_loss": value, "allocated": held, "reserved": asked})
+        norms = [None if norm is None else _finite(norm) for norm in self._norms]
+        return {
+            "points": points,
+            "gradient_norms": norms,
+            "divergences": divergences(losses),
+            "perplexity": perplexity(points[-1]["validation_loss"]),
+        }
+
+
+def divergences(losses: list[float | None]) -> int:
+    """Steps whose loss is not finite, or larger than before anything was learned."""
+    first = losses[0]
+    return sum(loss is None or first is None or loss > first for loss in losses)
+
+
+def perplexity(loss: float | None) -> float | None:
+    """Among how many equally likely tokens a loss in nats per token leaves the choice."""
+    return None if loss is None else math.exp(loss)
+
+
+def _finite(value: Tensor) -> float | None:
+    number = float(value)
+    return round(number, 6) if math.isfinite(number) else None

@@ -1,0 +1,44 @@
+"""A long run: other text is never trained on, noting changes nothing, and its numbers follow from one another."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from gpu_bench.measure.course import divergences, split
+from gpu_bench.measure.data import read_corpus
+from gpu_bench.measure.repeat import run_repeat
+from tests.gpu_bench.tiny import tiny_case
+
+CPU = torch.device("cpu")
+
+
+def test_text_is_divided_without_overlap() -> None:
+    corpus = read_corpus(2**16)
+    train, held_back = split(corpus)
+    assert torch.equal(torch.cat([train.tokens, held_back.tokens]), corpus.tokens)
+    assert len(held_back.tokens) == int(0.05 * len(corpus.tokens))
+
+
+def test_a_course_notes_losses_on_other_text_and_gradients_and_changes_neither_training_nor_times() -> None:
+    case = tiny_case(steps=4, dropout=0.1, validate_every=2, repeats=2)
+    part, again = run_repeat(case, CPU, 1), run_repeat(case, CPU, 1)
+    course, timing = part["course"], part["timing"]
+    assert len(timing["step_s"]) == 4, "validation is no step"
+    assert [point["step"] for point in course["points"]] == [2, 4]
+    assert again["course"] == course
+    losses = [point["validation_loss"] for point in course["points"]]
+    assert losses[1] < losses[0] < timing["losses"][0]
+    assert course["perplexity"] == math.exp(losses[1])
+    assert len(course["gradient_norms"]) == 4
+    assert min(course["gradient_norms"]) > 0
+    assert course["divergences"] == 0
+    # Dropout draws anew in every training step; validation draws nothing, so training goes on as without it.
+    assert run_repeat(tiny_case(steps=4, dropout=0.1), CPU, 1)["course"] is None
+
+
+@pytest.mark.parametrize(("losses", "count"), [([5.0, 4.0, 5.1], 1), ([5.0, None, 4.0], 1), ([5.0, 4.9], 0)])
+def test_a_step_without_a_finite_loss_or_above_the_first_one_diverges(losses: list[float | None], count: int) -> None:
+    assert divergences(losses) == count
