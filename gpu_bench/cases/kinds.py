@@ -55,6 +55,7 @@ class FitCase(Case):
         policies: Names from `policies.POLICIES`, from the most conservative to the most aggressive.
         batches: Batches that are tried, ascending.
         steps: Training steps that a batch must survive.
+        native: Whether the card itself is asked for, instead of a larger one that refuses memory.
     """
 
     kind: str = "fit"
@@ -65,6 +66,7 @@ class FitCase(Case):
     policies: tuple[str, ...]
     batches: tuple[int, ...] = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
     steps: int = 20
+    native: bool = False
 
     @property
     def extent(self) -> str:

@@ -38,6 +38,7 @@ SUITES: dict[str, tuple[Case, ...]] = {
     "activations": activations.ACTIVATIONS,
     "roofline": roofline.ROOFLINE,
     "fit": fit.FIT,
+    "card": fit.CARD,
     "energy": energy.ENERGY,
     "memory": memory.MEMORY,
     "scaling": scaling.SCALING,

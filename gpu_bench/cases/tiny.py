@@ -50,7 +50,15 @@ def tiny_case(case: Case) -> Case:
             return replace(case, **common, sizes=sizes, formats=formats or ("fp32",), rounds=3, heads=2, batch=1)
         case FitCase():
             return replace(
-                case, **common, model="pico", sequence=64, memory_limit=TINY_LIMIT, batches=(1, 8, 64), steps=2
+                case,
+                **common,
+                model="pico",
+                sequence=64,
+                memory_limit=TINY_LIMIT,
+                batches=(1, 8, 64),
+                steps=2,
+                # A CPU has no memory of its own to fill.
+                native=False,
             )
         case TokenizeCase():
             return replace(case, **common, processes=(1, 2), chunk=2**14, rounds=3)

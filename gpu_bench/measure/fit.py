@@ -18,6 +18,7 @@ from gpu_bench.cases import policies
 from gpu_bench.cases.case import Case
 from gpu_bench.cases.kinds import FitCase
 from gpu_bench.machine import provenance
+from gpu_bench.measure.unsupported import UnsupportedError
 from gpu_bench.predict.prediction import predicted_peak
 from gpu_bench.record.assembly import MEASURED
 from gpu_bench.run.isolation import work
@@ -35,6 +36,8 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
         repeat: Which repeat this is.
     """
     assert isinstance(case, FitCase)
+    if case.native:
+        _refuse_other_cards(case, device)
     started, load = provenance.utc_now(), provenance.load_average()
     trials: list[Trial] = []
     contexts: list[int] = []
@@ -52,6 +55,14 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     results = [_search_policy(case, policy, device.type, attempt, trials) for policy in case.policies]
     fit = {"limit": case.memory_limit, "context": max(contexts, default=None), "policies": results, "trials": trials}
     return {"status": "ok", "message": None, "fit": fit, "load_average": load, "started": started}
+
+
+def _refuse_other_cards(case: FitCase, device: torch.device) -> None:
+    """Raises `UnsupportedError` on a device that has much more memory than the card, or is no GPU."""
+    memory = torch.cuda.get_device_properties(device).total_memory if device.type == "cuda" else 0
+    if not memory or memory > case.memory_limit * 1.1:
+        found = f"this GPU has {memory / 1e9:.1f} GB" if memory else f"this device is {device.type}"
+        raise UnsupportedError(f"the case is for a card of {case.memory_limit / 1e9:.1f} GB itself; {found}")
 
 
 def _search_policy(

@@ -108,7 +108,7 @@ def fit_cases(gigabytes: int) -> tuple[FitCase, ...]:
     """The cases of an emulated card, from the smallest model on. Raises `ValueError` for an unknown card."""
     found = {case.model: case for case in FIT if case.name.startswith(f"fit-{gigabytes}gb-")}
     if not found:
-        known = sorted({int(case.name.split("-")[1].removesuffix("gb")) for case in FIT})
+        known = sorted({int(case.name.split("-")[1].removesuffix("gb")) for case in FIT if not case.native})
         raise ValueError(f"no card of {gigabytes} GB is emulated; allowed: {', '.join(map(str, known))}")
     return tuple(found[model] for model in MODELS)
 

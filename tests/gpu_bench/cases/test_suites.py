@@ -151,7 +151,7 @@ def test_emulated_cards_leave_programs_less_than_the_card_has() -> None:
     for case in SUITES["fit"]:
         assert isinstance(case, FitCase)
         assert 0.9 < case.memory_limit / accelerator(case.card).memory_bytes < 1.0
-        assert case.minimum_memory > case.memory_limit, "a card cannot be emulated on itself"
+        assert case.native or case.minimum_memory > case.memory_limit, "a card cannot be emulated on itself"
 
 
 def test_the_schema_knows_every_field_of_every_kind_of_case() -> None:

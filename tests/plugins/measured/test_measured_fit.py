@@ -69,10 +69,10 @@ def test_measured_memory_is_what_fitted_with_the_context_on_top() -> None:
     [
         ("NVIDIA GeForce RTX 5080", {}, 1),
         ("NVIDIA H200", {}, 0),
-        ("NVIDIA GeForce RTX 5080", {"compile": "default"}, 0),
+        ("NVIDIA GeForce RTX 5080", {"compile": "none", "compile_region": "model"}, 0),
         ("NVIDIA GeForce RTX 5080", {"sequence": 512}, 0),
     ],
-    ids=["the card itself", "another GPU", "compiled", "shorter"],
+    ids=["the card itself", "another GPU", "uncompiled", "shorter"],
 )
 def test_a_measured_speed_is_of_this_card_and_of_this_setting(card: str, changes: dict[str, Any], count: int) -> None:
     found = measured_speed(SMALL, "amp", [_fit(), _trained(card, **changes)])
