@@ -91,7 +91,9 @@ describe("a ledger from outside", () => {
 
   test("our reading of the schema is a whole validator's", () => {
     fc.assert(
-      fc.property(mutated, (document) => {
+      fc.property(mutated, (mutant) => {
+        // As it is after it was written and read: a hole that a mutation left in a list is null then.
+        const document = JSON.parse(JSON.stringify(mutant)) as Json;
         expect(faultOf(document, LEDGER) === null).toBe(whole.validate(document).valid);
       }),
       { numRuns: 100 },
