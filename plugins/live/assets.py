@@ -56,6 +56,7 @@ class Release:
     build: differs whenever a program does.
     python: differs whenever what the browser's Python is made of does.
     entry, style: site files that every page names.
+    hosts: where packages lie that the site does not have itself.
     """
 
     version: str
@@ -63,6 +64,7 @@ class Release:
     python: str
     entry: str
     style: str
+    hosts: tuple[str, ...]
     assets: tuple[Asset, ...]
 
 
@@ -104,6 +106,7 @@ def collect(cache_dir: Path, dist: Path, pyodide: Path, library: Path, packages:
         digest(json_text(runtime))[:12],
         f"{BASE}/{entry_uri}",
         f"{BASE}/{style_uri}",
+        tuple(sorted({host for needs in runtime["elsewhere"].values() for host in needs["hosts"]})),
         (
             *(Asset(f"{BASE}/{chunk.name}", chunk) for chunk in chunks),
             Asset(f"{BASE}/{vega_uri}", vega),

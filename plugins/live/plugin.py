@@ -70,7 +70,11 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         config.extra_javascript.append(script)
         config.extra_css.append(self._release.style)
         # The footer names the release: the page's programs compare it with their own.
-        config.extra["release"] = {"version": self._release.version, "build": self._release.build}
+        config.extra["release"] = {
+            "version": self._release.version,
+            "build": self._release.build,
+            "hosts": self._release.hosts,
+        }
         config.watch.extend(str(path) for path in (ROOT / "engine", LIVE, records) if path.exists())
         return config
 

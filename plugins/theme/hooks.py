@@ -1,12 +1,38 @@
-"""MkDocs hook of the theme: tell the formula extension which page it is converting."""
+"""MkDocs hooks of the theme: formulas learn which page they stand on, and every page gets its policy."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
+
+from plugins.theme.policy import with_policy
+
+_serves = False
+
+
+def on_startup(*, command: Literal["build", "gh-deploy", "serve"], dirty: bool) -> None:
+    """Note whether this is `mkdocs serve`, which adds a script of its own to pages that have their policy already."""
+    global _serves
+    _serves = command == "serve"
+
+
+def on_post_page(output: str, /, *, page: Page, config: MkDocsConfig) -> str:
+    """Give a page its policy."""
+    return _governed(output, config)
+
+
+def on_post_template(output: str, /, *, template_name: str, config: MkDocsConfig) -> str:
+    """Give the page for addresses that do not exist its policy."""
+    return _governed(output, config) if template_name.endswith(".html") else output
+
+
+def _governed(html: str, config: MkDocsConfig) -> str:
+    release = config.extra.get("release", {})
+    return html if _serves else with_policy(html, release.get("hosts", ()))
 
 
 def on_page_markdown(markdown: str, /, *, page: Page, config: MkDocsConfig, files: Files) -> None:

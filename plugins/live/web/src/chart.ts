@@ -1,4 +1,5 @@
 // One chart: the baked picture stays until Python's first rows, then a Vega view of the same specification takes them.
+import { expressionInterpreter } from "vega-interpreter";
 import { all, find, h } from "./dom";
 import type { Row } from "./protocol";
 import { ByteProgress, DownloadError, guardedFetch } from "./progress";
@@ -19,8 +20,8 @@ export interface VegaScale {
   copy(): VegaScale;
 }
 interface Vega {
-  parse(specification: unknown): unknown;
-  View: new (runtime: unknown, options: { renderer: "svg"; container: HTMLElement; hover: boolean }) => VegaView;
+  parse(specification: unknown, config: undefined, options: { ast: true }): unknown;
+  View: new (runtime: unknown, options: { renderer: "svg"; container: HTMLElement; hover: boolean; expr: unknown }) => VegaView;
 }
 interface Specification {
   data?: { name: string }[];
@@ -221,7 +222,9 @@ export class Chart {
 
   async #make(): Promise<{ view: VegaView; names: Set<string> }> {
     const [{ parse, View }, specification] = await Promise.all([loadVega(), this.#specification()]);
-    const view = new View(parse(specification), { renderer: "svg", container: this.#stage, hover: false });
+    // Expressions are interpreted, not made into functions: the page's policy lets no text become a program.
+    const runtime = parse(specification, undefined, { ast: true });
+    const view = new View(runtime, { renderer: "svg", container: this.#stage, hover: false, expr: expressionInterpreter });
     return { view, names: new Set((specification.data ?? []).map((one) => one.name)) };
   }
 

@@ -13,7 +13,7 @@ let ledger: LedgerStore | undefined;
 /** The client of this document; no worker exists before its first `start()`. */
 export function documentPython(): PythonClient {
   client ??= new PythonClient(
-    () => new Worker(assetUrl(WORKER_FILE), { type: "module" }) as unknown as WorkerLike,
+    () => governedWorker(assetUrl(WORKER_FILE)) as unknown as WorkerLike,
     release(),
     assetUrl("."),
   );
@@ -23,6 +23,15 @@ export function documentPython(): PythonClient {
     told = phase;
   });
   return client;
+}
+
+/** A worker inherits the page's policy only from a `blob:` address; one with an address of its own is governed by nobody. */
+function governedWorker(url: string): Worker {
+  const address = URL.createObjectURL(new Blob([`import ${JSON.stringify(url)};`], { type: "text/javascript" }));
+  const worker = new Worker(address, { type: "module" });
+  // The worker has fetched its one line before it can answer anything.
+  worker.addEventListener("message", () => URL.revokeObjectURL(address), { once: true });
+  return worker;
 }
 
 /** The ledger of this browser, as this document sees it. */

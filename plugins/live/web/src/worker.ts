@@ -1,4 +1,5 @@
 // The module worker that holds Python. It answers one request at a time, in the order they came.
+import { confine } from "./confine";
 import { reason, startPython, type Python } from "./python";
 import type { Request, Response as Reply } from "./protocol";
 
@@ -9,6 +10,8 @@ interface WorkerScope {
 
 const scope = globalThis as unknown as WorkerScope;
 const send = (reply: Reply): void => scope.postMessage(reply);
+
+confine();
 
 let python: Python | undefined;
 let last: Promise<void> = Promise.resolve();
