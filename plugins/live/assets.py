@@ -25,6 +25,8 @@ from plugins.shared.child import ROOT
 BASE = "assets/live"
 ENTRY, STYLE = "live.js", "live.css"
 """What a page names, as the bundler calls them."""
+SERVER = "sw.js"
+"""The service worker of readers who keep the book. It governs what lies beside it and below: the whole site."""
 RELEASE = "__IRON_LAW_RELEASE__"
 """The name in the entry's text in whose place the release is written: `Release` in protocol.ts."""
 PATIENCE_S = 20
@@ -86,7 +88,7 @@ def collect(cache_dir: Path, dist: Path, pyodide: Path, library: Path, packages:
         _require(pyodide / name, "Pyodide is not installed")
     for name in (START, REST):
         _require(library / name, "Python's standard library is not split")
-    chunks = [path for path in sorted(dist.glob("*.js")) if path.name != ENTRY]
+    chunks = [path for path in sorted(dist.glob("*.js")) if path.name not in (ENTRY, SERVER)]
     vega = _chart_runtime(cache_dir)
     vega_uri = f"vega-{digest(vega)[:12]}.js"
     runtime, python = _python(pyodide, library, packages)
@@ -109,6 +111,7 @@ def collect(cache_dir: Path, dist: Path, pyodide: Path, library: Path, packages:
         tuple(sorted({host for needs in runtime["elsewhere"].values() for host in needs["hosts"]})),
         (
             *(Asset(f"{BASE}/{chunk.name}", chunk) for chunk in chunks),
+            Asset(SERVER, dist / SERVER),
             Asset(f"{BASE}/{vega_uri}", vega),
             Asset(f"{BASE}/{style_uri}", style),
             Asset(f"{BASE}/{entry_uri}", entry.encode()),

@@ -13,7 +13,7 @@ from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 from mkdocs.utils import get_relative_url
 
-from plugins.live import packages, render
+from plugins.live import offline, packages, render
 from plugins.live.assets import BASE, DIST, LIBRARY, PYODIDE, Asset, Release, collect
 from plugins.live.bundle import LOCK_FILE, distribution_url
 from plugins.live.config import LiveConfig
@@ -35,12 +35,14 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
 
     def __init__(self) -> None:
         self._runner: Runner | None = None
+        self._serves = False
         # By page, the acts that it showed when it was last built, and whether they ask for a prediction.
         self._shown: dict[str, dict[str, bool]] = {}
 
     def on_startup(self, *, command: str, dirty: bool) -> None:
         """Keep this plugin from one build of a server to the next, which may build some pages only."""
         self._shown.clear()
+        self._serves = command == "serve"
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig | None:
         """Start afresh for this build and add the Markdown extension, the script, the style and what to watch."""
@@ -123,9 +125,17 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
 
     def _contents(self) -> Asset:
         """What this release consists of: a later deploy keeps these files for the pages that are still open."""
-        of = [asset.uri for asset in (*self._release.assets, *self._published.values())]
+        listed = (asset.uri for asset in (*self._release.assets, *self._published.values()))
+        of = [uri for uri in listed if uri.startswith(f"{BASE}/")]
         contents = {"version": self._release.version, "build": self._release.build, "files": sorted(of)}
         return Asset(f"{BASE}/release.json", json_text(contents).encode())
+
+    # Last: the list names every file of the site.
+    @event_priority(-100)
+    def on_post_build(self, *, config: MkDocsConfig) -> None:
+        """List what a reader keeps who keeps the book."""
+        if self.config.enabled and not self._serves:
+            offline.write(Path(config.site_dir))
 
     def on_build_error(self, *, error: Exception) -> None:
         """Leave no process behind, also when another plugin failed before ours was set up."""

@@ -24,6 +24,7 @@ import { harnessTests } from "./suites/harness.mjs";
 import { hostileLedgerTests } from "./suites/hostile_ledger.mjs";
 import { labTests } from "./suites/lab.mjs";
 import { loadingTests } from "./suites/loading.mjs";
+import { offlineTests } from "./suites/offline.mjs";
 import { pageTests } from "./suites/pages.mjs";
 import { policyTests } from "./suites/policy.mjs";
 import { searchTests } from "./suites/search.mjs";
@@ -34,7 +35,7 @@ import { snippetTests } from "./suites/snippets.mjs";
 
 /** What lives in a page, and the pages around it: two halves of about equal length. */
 const widgets = [harnessTests, loadingTests, brokenNetworkTests, policyTests, actTests, labTests, handsTests, hostileLedgerTests, snippetTests];
-const around = [pageTests, claimTests, searchTests, deviceTests, accessTests, everyPageTests];
+const around = [pageTests, offlineTests, claimTests, searchTests, deviceTests, accessTests, everyPageTests];
 const all = [...widgets, ...around];
 
 // The browsers end with this process, however it ends.

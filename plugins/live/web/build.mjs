@@ -37,9 +37,12 @@ const page = await build({
 
 const styles = await build({ ...common, entryPoints: { live: "styles/live.css" }, entryNames: "[name]" });
 
+// Under one name for ever: browsers look for a newer one there.
+const server = await build({ ...common, format: "iife", entryPoints: { sw: "src/sw.ts" }, entryNames: "[name]" });
+
 const files = {};
 const entries = {};
-for (const result of [page, worker, styles]) {
+for (const result of [page, worker, server, styles]) {
   for (const [path, output] of Object.entries(result.metafile.outputs)) {
     const file = basename(path);
     const bytes = await readFile(join(here, path));

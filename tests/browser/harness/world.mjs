@@ -45,10 +45,13 @@ export async function newReader({ browser, server, proxy }) {
   // Pages that were left live on for the way back, each with its Python; Firefox starts none when there are too many.
   await browser.renew();
   await browser.resize(DESKTOP.width, DESKTOP.height);
+  server.lose(false);
   await browser.open(server.origin + BLANK_PATH);
-  await browser.eval(() => {
+  await browser.eval(async () => {
     localStorage.clear();
     sessionStorage.clear();
+    for (const name of await caches.keys()) await caches.delete(name);
+    for (const worker of await navigator.serviceWorker.getRegistrations()) await worker.unregister();
     return new Promise((done) => {
       const request = indexedDB.deleteDatabase("iron-law");
       request.onsuccess = request.onerror = () => done(undefined);

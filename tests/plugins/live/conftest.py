@@ -60,7 +60,7 @@ def browser_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A stand-in for the bundled browser code: these tests are about what the build adds to it."""
     dist = tmp_path_factory.mktemp("dist")
     (dist / "live.js").write_text("__IRON_LAW_RELEASE__")
-    for name in ("live.css", "worker-abc.js"):
+    for name in ("live.css", "sw.js", "worker-abc.js"):
         (dist / name).write_text("")
     return dist
 

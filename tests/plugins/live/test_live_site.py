@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import html
 import json
 import re
@@ -360,6 +361,27 @@ def test_the_entry_leads_to_files_of_exactly_the_sizes_it_names(site: Site) -> N
     assert rest.is_file()
     assert rest.name not in files, "the rest is fetched on demand: a start's progress must not wait for it"
     assert (base / said["vega"]).stat().st_size > 100_000
+
+
+def test_the_list_of_the_book_names_every_file_with_its_hash(site: Site) -> None:
+    site.write("index.md", "# Home")
+    assert site.build()
+    root = site.root / "site"
+    contents = json.loads((root / "offline.json").read_text())
+    for name in ("index.html", "404.html", f"assets/live/{release(site)['vega']}"):
+        content = (root / name).read_bytes()
+        assert contents["files"][name] == [len(content), hashlib.sha256(content).hexdigest()[:16]]
+    missing = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()} - set(contents["files"])
+    assert {name for name in missing if not name.startswith("sitemap")} == {
+        "offline.json",
+        "sw.js",
+        "assets/live/release.json",
+    }
+    assert site.build()
+    assert json.loads((root / "offline.json").read_text()) == contents
+    site.write("index.md", "# Other")
+    assert site.build()
+    assert json.loads((root / "offline.json").read_text())["release"] != contents["release"]
 
 
 def test_missing_browser_code_stops_the_build_with_the_fix(

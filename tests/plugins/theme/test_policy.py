@@ -1,4 +1,4 @@
-"""The policy in a page: hashes for the scripts that stand in it, nothing for data, and hosts only where they are named."""
+"""The policy in a page: hashes for the scripts that stand in it, nothing for data, and only hosts that are named."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import re
 from plugins.theme.policy import with_policy
 
 PAGE = """<!doctype html><html><head><meta charset="utf-8"><script>let answer = 42</script></head><body>
-<script type="application/json">{"not": "run"}</script><script src="x.js" defer></script><script>let answer = 42</script>
+<script type="application/json">{"not": "run"}</script><script src="x.js" defer></script>
+<script>let answer = 42</script>
 </body></html>"""
 HASH = "'sha256-FLIuX1bfcB4bQH6E9CmNLetGZNRaEsER/J9B8EC9tm4='"
 """printf 'let answer = 42' | openssl dgst -sha256 -binary | base64"""

@@ -60,6 +60,8 @@ export class ActProblem extends Error {}
 
 /** The worker knows better what is late, and says so first. */
 const MARGIN_S = 10;
+/** With every byte there, Python is compiled and started, which says nothing: a slow machine has so many times the patience. */
+const STARTING = 6;
 const TICK_MS = 1000;
 
 export class PythonClient {
@@ -70,6 +72,8 @@ export class PythonClient {
   readonly #base: string;
   /** Seconds since the worker was last heard of, not counting those in which the machine slept. */
   #silent = 0;
+  /** Has every byte of the start arrived? */
+  #arrived = false;
   #clock: ReturnType<typeof setInterval> | undefined;
   readonly #listeners = new Set<(status: Status) => void>();
   #worker: WorkerLike | null = null;
@@ -244,6 +248,7 @@ export class PythonClient {
       };
       worker.postMessage({ kind: "start", release: this.#release, base: this.#base });
       this.#silent = 0;
+      this.#arrived = false;
       this.#clock = setInterval(() => this.#tick(), TICK_MS);
     } catch (error) {
       this.#fail(error instanceof Error ? error.message : String(error));
@@ -254,7 +259,8 @@ export class PythonClient {
   #tick(): void {
     const waits = !this.#ready || (this.#current !== null && this.#current.body.kind !== "run");
     this.#silent = waits ? this.#silent + 1 : 0;
-    if (this.#silent > this.#release.patience + MARGIN_S) this.#fail(`it said nothing for ${this.#silent} seconds`);
+    const limit = this.#release.patience * (this.#arrived && !this.#ready ? STARTING : 1) + MARGIN_S;
+    if (this.#silent > limit) this.#fail(`it said nothing for ${this.#silent} seconds`);
   }
 
   #receive(reply: Reply): void {
@@ -263,6 +269,7 @@ export class PythonClient {
       case "alive":
         return;
       case "progress": {
+        this.#arrived = reply.total > 0 && reply.loaded === reply.total;
         if (this.#status.phase === "stopped") return;
         const percent = reply.total > 0 ? Math.floor((100 * reply.loaded) / reply.total) : null;
         // The last bytes are our small wheels, which are fetched when Python has started: a bar at 99 % would look stuck.

@@ -18,6 +18,7 @@ define("live-ledger", async () => {
   return mount;
 });
 define("live-class", async () => (await import("./class")).mount);
+define("live-keep", async () => (await import("./keep")).mount);
 define("live-snippet", async () => (await import("./snippet")).mount);
 void followProgress();
 onEveryPage(() => followRelease(() => documentLedger().lasting));

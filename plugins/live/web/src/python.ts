@@ -165,7 +165,10 @@ export class Python {
 export async function startPython({ runtime, patience }: Release, base: string, send: Send): Promise<Python> {
   const at = (file: string): string => new URL(file, base).href;
   const progress = new ByteProgress(runtime.sizes);
-  const moved = throttled(() => send({ kind: "progress", label: "Python loads", loaded: progress.loaded, total: progress.total }));
+  const tellProgress = (): void => send({ kind: "progress", label: "Python loads", loaded: progress.loaded, total: progress.total });
+  const often = throttled(tellProgress);
+  // The last byte is told for certain: from there on the page waits for the start, not for the network.
+  const moved = (): void => (progress.loaded === progress.total ? tellProgress() : often());
   moved();
 
   // Pyodide only warns when a file of the start fails and then waits for ever, so the failure is reported from here.

@@ -1,5 +1,6 @@
 // What the document has one of: its Python and its ledger. They outlive instant navigation, because the module does.
 import { PythonClient, type WorkerLike } from "./client";
+import type { Release } from "./protocol";
 import { perhapsTooOld, release } from "./release";
 import { openShelf } from "./shelf";
 import { attempt, openKeep } from "./storage";
@@ -14,7 +15,7 @@ let ledger: LedgerStore | undefined;
 export function documentPython(): PythonClient {
   client ??= new PythonClient(
     () => governedWorker(assetUrl(WORKER_FILE)) as unknown as WorkerLike,
-    release(),
+    startedHere(release()),
     assetUrl("."),
   );
   let told: string | null = null;
@@ -23,6 +24,11 @@ export function documentPython(): PythonClient {
     told = phase;
   });
   return client;
+}
+
+/** From a kept book nothing has to be asked for early, and in WebKit an answer of a service worker does not wait to be read. */
+function startedHere(whole: Release): Release {
+  return navigator.serviceWorker?.controller ? { ...whole, runtime: { ...whole.runtime, first: [] } } : whole;
 }
 
 /** A worker inherits the page's policy only from a `blob:` address; one with an address of its own is governed by nobody. */

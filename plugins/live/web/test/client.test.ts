@@ -233,6 +233,16 @@ describe("every state ends", () => {
     expect(worker().terminated).toBe(true);
   });
 
+  test("a slow machine may take its time once every byte is there, but not for ever", async () => {
+    const { client, worker } = bench();
+    client.start();
+    worker().reply({ kind: "progress", label: "Python loads", loaded: 100, total: 100 });
+    await pass(120);
+    expect(client.status).toMatchObject({ phase: "loading", label: "Python starts" });
+    await pass(12);
+    expect(client.status.phase).toBe("error");
+  });
+
   test("an act's answer that does not come is given up, a reader's endless loop is not", async () => {
     const { client, worker } = bench();
     client.start();

@@ -1,0 +1,98 @@
+// "Keep this book": the site without a network, and an update that comes whole or not at all.
+// @ts-check
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ACT, actReady, chartSays, predict, set } from "./act_page.mjs";
+import { Snippet } from "./snippet_page.mjs";
+
+/** The whole site passes through the browser's cache. */
+const COPY_LIMIT_MS = 90_000;
+const KEPT = "This book is kept in this browser.";
+const CHAPTER = "chapter/memory/";
+
+/** @param {string} name */
+const button = (name) => ({ role: "button", name, exact: true, within: "live-keep" });
+
+/** @param {import("../harness/world.mjs").Facts} facts */
+export function offlineTests({ everywhere, once }) {
+  everywhere("offline: a kept book has its chapter, its acts and its Python without a network", async ({ browser, server }) => {
+    await browser.open(server.base);
+    await browser.click(button("Keep this book"));
+    await browser.waitFor(button("Keep it"));
+    assert.match(await browser.text("live-keep"), /^The whole book, with its acts and Python, takes \d+ MB in this browser\./);
+    await browser.click(button("Keep it"));
+    await kept(browser);
+
+    server.lose(true);
+    await browser.open(server.base + ACT);
+    await actReady(browser);
+    await predict(browser, "About 3 GB");
+    await set(browser, "Optimizer", "Adam");
+    await chartSays(browser, "Adam m 6.23 GB");
+    const snippet = new Snippet(browser, await browser.of("live-snippet", (host) => host.dataset.name));
+    await snippet.write("import statistics\nprint(statistics.mean([1, 3]))");
+    assert.equal(await snippet.run(), "2", "the rest of Python's library is there too");
+    await browser.open(server.base + CHAPTER);
+    await browser.waitFor(() => document.querySelectorAll("main article h2").length > 1);
+
+    server.lose(false);
+    await browser.open(server.base);
+    await browser.click(button("Forget it"));
+    await browser.waitFor(button("Keep this book"));
+    assert.deepEqual(await browser.eval(async () => (await caches.keys()).filter((name) => name.startsWith("iron-law-book"))), []);
+  });
+
+  once("offline: an update comes whole, or the book stays as it was", async ({ browser, server, site }) => {
+    const later = mkdtempSync(join(tmpdir(), "iron-law-later-"));
+    try {
+      await browser.open(server.base);
+      await browser.click(button("Keep this book"));
+      await browser.click(button("Keep it"));
+      await kept(browser);
+
+      cpSync(site, later, { recursive: true });
+      change(later, "index.html", (html) => html.replace("<h1", '<p id="later">later</p><h1'));
+      server.deploy(later);
+      // The deploy is half done: the list is new, the page is old.
+      server.fault({ path: /index\.html$|\/iron-law\/$/, replace: ['<p id="later">later</p>', ""] });
+      await browser.reload();
+      await browser.waitFor(() => document.querySelector("live-keep")?.textContent?.includes("index.html is of another release now"), COPY_LIMIT_MS);
+      server.heal();
+      server.lose(true);
+      await browser.reload();
+      await browser.waitFor("main article h1");
+      assert.equal(await browser.has("#later"), false);
+
+      server.lose(false);
+      await browser.reload();
+      await browser.waitFor(async () => {
+        for (const name of await caches.keys()) if (name.endsWith(" later") && (await (await caches.open(name)).match("offline.json"))) return true;
+        return false;
+      }, COPY_LIMIT_MS, "the whole update");
+      await kept(browser);
+      server.lose(true);
+      await browser.reload();
+      await browser.waitFor("#later");
+    } finally {
+      rmSync(later, { recursive: true, force: true });
+    }
+  });
+}
+
+/** @param {import("../harness/browser.mjs").Browser} browser */
+async function kept(browser) {
+  await browser.waitFor(() => document.querySelector("live-keep")?.textContent?.startsWith("This book is kept"), COPY_LIMIT_MS, KEPT);
+}
+
+/** Changes a page of a built site, and the list of the book with it. @param {string} site @param {string} page @param {(html: string) => string} edit */
+function change(site, page, edit) {
+  const html = edit(readFileSync(join(site, page), "utf8"));
+  writeFileSync(join(site, page), html);
+  const list = JSON.parse(readFileSync(join(site, "offline.json"), "utf8"));
+  list.files[page] = [Buffer.byteLength(html), createHash("sha256").update(html).digest("hex").slice(0, 16)];
+  list.release = "later";
+  writeFileSync(join(site, "offline.json"), JSON.stringify(list));
+}
