@@ -22,6 +22,8 @@ from plugins.shared.cache import digest, fingerprint
 
 DATA = (".bib", ".json", ".toml", ".yml")
 """Files among the pages that any page may show something of."""
+TEMPLATES = (".html", ".svg")
+"""Files of the theme that are part of pages."""
 
 _STRUCTURE = re.compile(r"^/// [a-z].*$|\{claim\} [\w-]+", re.MULTILINE)
 """What other pages refer to, or list: acts, figures, tables, equations, and claims that a page speaks of."""
@@ -95,7 +97,9 @@ def _shared(texts: dict[str, str], docs: Path, config: MkDocsConfig) -> str:
     """A hash of what every page may show something of."""
     watched = [path for path in map(Path, config.watch) if path != docs]
     data = [path for path in sorted(docs.rglob("*")) if path.suffix in DATA]
-    theme = [Path(folder) for folder in config.theme.dirs if Path(folder).is_relative_to(docs.parent)]
+    folders = [Path(folder) for folder in config.theme.dirs if Path(folder).is_relative_to(docs.parent)]
+    # A style, a font or a script of the theme is copied; pages name it, and show nothing of it.
+    theme = [file for folder in folders for file in sorted(folder.rglob("*")) if file.suffix in TEMPLATES]
     structure = [f"{page}: {line}" for page, text in texts.items() for line in _STRUCTURE.findall(text)]
     terms = texts.get(config.plugins["book"].config.glossary, "")
     return digest(fingerprint([Path(config.config_file_path), *watched, *data, *theme]), *structure, terms)

@@ -29,6 +29,7 @@ from plugins.book.glossary import FirstOnly
 from plugins.book.labels import Kind, Labels, label
 from plugins.shared.errors import Defect
 from plugins.shared.locate import unstamp
+from plugins.shared.sources import nearest
 from plugins.shared.svg import embedded
 
 _CODE_SPAN = r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)"
@@ -51,7 +52,7 @@ class Book:
 
     Attributes:
         figures: Draws them.
-        works: The bibliography by key.
+        works: The bibliography by key; None when it cannot be read.
         docs: How messages name the figures' folder.
         labels: All numbered things of the chapter.
         page: The page, relative to the docs folder.
@@ -60,7 +61,7 @@ class Book:
     """
 
     figures: Figures
-    works: Mapping[str, Work]
+    works: Mapping[str, Work] | None
     docs: str
     labels: Labels = field(default_factory=Labels)
     page: str = ""
@@ -204,8 +205,7 @@ class _Inline(InlineProcessor):
     def _reference(self, name: str, line: int | None) -> Element:
         target = self._book.labels.targets.get(name)
         if target is None:
-            known = ", ".join(sorted(self._book.labels.targets)) or "none"
-            self._book.report(line, f"nothing is called '{name}'", f"known: {known}")
+            self._book.report(line, f"nothing is called '{name}'", nearest(name, list(self._book.labels.targets)))
             return _text("span", f"{name}?")
         link = _text("a", target.title)
         link.set("class", "il-ref")
@@ -217,10 +217,11 @@ class _Inline(InlineProcessor):
         box = Element("span", {"class": "il-cite"})
         box.text = AtomicString("(")
         for key in (part.strip() for part in keys.split(",")):
-            work = self._book.works.get(key)
+            work = (self._book.works or {}).get(key)
             if work is None:
-                known = ", ".join(sorted(self._book.works)) or "none"
-                self._book.report(line, f"the bibliography has no '{key}'", f"known: {known}")
+                # Of a bibliography that cannot be read, that is the one mistake worth telling.
+                if self._book.works is not None:
+                    self._book.report(line, f"the bibliography has no '{key}'", nearest(key, list(self._book.works)))
                 continue
             if len(box):
                 box[-1].tail = AtomicString("; ")
@@ -246,7 +247,7 @@ class _Filler(Treeprocessor):
                 name, _, line = figure.partition(" ")
                 self._picture(node, name, int(line) if line else None)
             if (key := node.attrib.pop(_CITED, None)) is not None:
-                cited[key] = self._book.works[key]
+                cited[key] = (self._book.works or {})[key]
         if cited:
             root.append(_text("h2", "References"))
             works = SubElement(root, "ul", {"class": "il-references"})

@@ -105,14 +105,14 @@ class BookPlugin(BasePlugin[BookConfig]):  # type: ignore[no-untyped-call]
         return page.startswith(f"{self.config.chapter}/")
 
     @staticmethod
-    def _works(path: Path, config: MkDocsConfig) -> dict[str, Work]:
+    def _works(path: Path, config: MkDocsConfig) -> dict[str, Work] | None:
         if not path.is_file():
             return {}
         try:
             return load(path)
         except BibliographyError as error:
             log.warning("%s", Defect(locate.source_path(str(path), config), None, str(error)))
-            return {}
+            return None
 
     def _report(self, line: int | None, what: str, fix: str) -> None:
         """A mistake of an author: a warning, which fails the strict build."""

@@ -11,8 +11,13 @@ import os
 import platform
 import tempfile
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+from mkdocs.plugins import get_plugin_logger
+
+log = get_plugin_logger("cache")
 
 
 def digest(*parts: str | bytes) -> str:
@@ -47,34 +52,65 @@ class Cache:
         self._folder = folder
 
     def get(self, key: str) -> Any | None:
-        """The result stored under `key`, or None. An entry that cannot be read counts as absent."""
-        if self._folder is None:
-            return None
-        try:
-            return json.loads((self._folder / f"{key}.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return None
+        """The result stored under `key`, or None. An entry that cannot be read, or was changed, counts as absent."""
+        data = None if self._folder is None else _read(self._folder / f"{key}.json")
+        return None if data is None else json.loads(data)
 
     def put(self, key: str, result: Any) -> None:
         """Store a result under `key`."""
         if self._folder is not None:
-            write_atomically(self._folder / f"{key}.json", json.dumps(result).encode())
+            _keep(self._folder / f"{key}.json", json.dumps(result).encode())
 
 
 def cached_file(path: Path, make: Callable[[], bytes]) -> bytes:
-    """The bytes of a file whose name is derived from all it is made of; made when it is not there."""
-    try:
-        return path.read_bytes()
-    except OSError:
+    """The bytes of a file whose name is derived from all it is made of.
+
+    Made when it is not there, or is not what was written: cut short by a full disk, changed by hand. On a disk that
+    takes no files it is made each time.
+    """
+    data = _read(path)
+    if data is None:
         data = make()
+        _keep(path, data)
+    return data
+
+
+def _read(path: Path) -> bytes | None:
+    """What `_keep` wrote there, if it is still that."""
+    try:
+        data = path.read_bytes()
+        return data if _sum_of(path).read_text(encoding="ascii") == digest(data) else None
+    except (OSError, ValueError):
+        return None
+
+
+def _keep(path: Path, data: bytes) -> None:
+    """Write a file and its checksum. A disk that takes none costs time, not the build: one warning, and on."""
+    try:
         write_atomically(path, data)
-        return data
+        write_atomically(_sum_of(path), digest(data).encode())
+    except OSError as error:
+        _warn_once(f"the cache '{path.parent}' cannot be written: {error.strerror or error}; all is computed each time")
+
+
+def _sum_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.sum")
+
+
+@cache
+def _warn_once(message: str) -> None:
+    # Not a defect of the site: a strict build goes on.
+    log.info("%s", message)
 
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that it is never seen half written, not even by a build running at the same time."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
-    Path(temporary).replace(path)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -92,6 +92,16 @@ def unclaimed(html: str) -> list[tuple[str, int]]:
     return sorted(found, key=lambda item: item[1])
 
 
+def opens(line: str) -> re.Match[str] | None:
+    """The fence that the line begins, with its groups `prefix`, `fence` and `info`."""
+    return _FENCE_START.match(line)
+
+
+def closes(fence: re.Match[str], line: str) -> bool | None:
+    """Whether the line ends the fence; None where it shows that the fence was none, and stands outside."""
+    return _ends(fence, line) if _within(fence, line) else None
+
+
 class LocateExtension(Extension):
     """Stamps every page before any other step, and checks and cleans it after the last."""
 

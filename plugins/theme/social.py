@@ -37,11 +37,11 @@ def on_env(env: Any, *, config: MkDocsConfig, files: Files) -> None:
         title, part = str(page.title or config.site_name), _part(page)
         key = digest(program, config.site_name, title, part)
         path = root / ".cache" / "social" / f"{key}.png"
-        cached_file(path, lambda title=title, part=part: draw(title, part, config.site_name))  # type: ignore[misc]
+        picture = cached_file(path, lambda title=title, part=part: draw(title, part, config.site_name))  # type: ignore[misc]
         uri = f"assets/social/{key[:16]}.png"
         page.meta["social"] = f"{config.site_url}{uri}"
         if files.get_file_from_path(uri) is None:
-            files.append(File.generated(config, uri, abs_src_path=str(path), inclusion=InclusionLevel.INCLUDED))
+            files.append(File.generated(config, uri, content=picture, inclusion=InclusionLevel.INCLUDED))
 
 
 def draw(title: str, part: str, site: str) -> bytes:

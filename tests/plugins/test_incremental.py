@@ -109,6 +109,8 @@ def test_prose_rebuilds_its_page(server: Server) -> None:
         ),
         pytest.param(lambda site: site.append("chapter/glossary.md", "\nHFU\n:   Another.\n"), ALL, id="term"),
         pytest.param(lambda site: site.write("claims/some.toml", 'some = "data"\n'), ALL, id="data"),
+        pytest.param(lambda site: site.write("../theme/css/site.css", "a {}\n"), set(), id="style"),
+        pytest.param(lambda site: site.append("../theme/main.html", " "), ALL, id="template"),
         pytest.param(lambda site: site.write("new.md", "# New\n"), {"new"}, id="new page"),
     ],
 )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any, TypeVar
 
-from plugins.live.runtime.contract import Act, ChoiceQuestion, Slider, State, Toggle, Value, Verdict
+from plugins.live.runtime.contract import Act, Choice, ChoiceQuestion, Slider, State, Toggle, Value, Verdict
 from plugins.live.runtime.hands import drawn_by, fields_of, rehearsed
 from plugins.live.runtime.modules import carried, importable
 from plugins.live.runtime.plain import Plain, plain
@@ -164,11 +164,41 @@ class LoadedAct:
 
     def _rehearse_display(self, state: dict[str, Plain]) -> None:
         """Move every toggle that is for display only. Raises `ActError` where that changes a result."""
+        self._rehearse_options(state)
         for toggle in self.act.controls:
             if isinstance(toggle, Toggle) and toggle.display_only:
                 moved = {**_mapping(state["controls"]), toggle.name: not toggle.default}
                 if _result(self.compute({**state, "controls": moved})) != _result(self.compute(state)):
                     raise ActError(f"toggle {toggle.name!r} is for display only, but moving it changes the result")
+
+    def _rehearse_options(self, state: dict[str, Plain]) -> None:
+        """Compute every context and every option of every control once, as after the reveal, when all are open.
+
+        Raises:
+            ActError: `compute` fails there; the message names the option.
+        """
+        question = self.act.question
+        if question is not None:
+            first = question.options[0].value if isinstance(question, ChoiceQuestion) else question.minimum
+            state = {**state, "prediction": first, "revealed": True}
+        moves: list[tuple[str, dict[str, Plain]]] = [
+            (f"context {context.name!r}", {"context": context.name}) for context in self.act.contexts
+        ]
+        for control in self.act.controls:
+            # Of a slider the ends and the middle are rehearsed (`hands.rehearsed`).
+            options: tuple[Value, ...] = ()
+            if isinstance(control, Toggle):
+                options = (not control.default,)
+            elif isinstance(control, Choice):
+                options = tuple(option.value for option in control.options)
+            for value in options:
+                moved = {**_mapping(state["controls"]), control.name: value}
+                moves.append((f"{control.name} = {value!r}", {"controls": moved}))
+        for name, change in moves:
+            try:
+                self.compute({**state, **change})
+            except ActError as error:
+                raise ActError(f"with {name}: {error}", error.line) from None
 
     def _state(self, state: Mapping[str, Any]) -> State:
         if not isinstance(state, Mapping) or not isinstance(state.get("controls"), Mapping):

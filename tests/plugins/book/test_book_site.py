@@ -42,10 +42,10 @@ def test_a_figure_is_drawn_from_the_engine_in_the_colors_of_the_site(site: Site)
 def test_a_figure_is_drawn_again_when_it_or_the_engine_changed_and_only_then(site: Site) -> None:
     site.write("chapter/one.md", f"# One\n\n{FIGURE}")
     first = site.build()
-    kept = sorted((site.folder / ".cache/book/figures").iterdir())
+    kept = sorted((site.folder / ".cache/book/figures").glob("*.json"))
     assert len(kept) == 1
     assert site.build() == first
-    assert sorted((site.folder / ".cache/book/figures").iterdir()) == kept
+    assert sorted((site.folder / ".cache/book/figures").glob("*.json")) == kept
     file = site.folder / "engine/models/transformer.py"
     file.write_text(file.read_text("utf-8").replace("4 * self.hidden", "8 * self.hidden"), "utf-8")
     changed = site.build()
@@ -94,7 +94,7 @@ def test_syntax_in_code_is_an_example(site: Site) -> None:
 
 def test_an_unknown_reference_names_file_and_line(site: Site) -> None:
     assert site.defects(f"# One\n\n{LAW}\nSee\n`{{ref}} eq-lore`.\n") == [
-        "WARNING book: docs/chapter/one.md:10: nothing is called 'eq-lore'. known: eq-law."
+        "WARNING book: docs/chapter/one.md:10: nothing is called 'eq-lore'. did you mean eq-law."
     ]
 
 
@@ -102,6 +102,12 @@ def test_an_unknown_work_names_file_and_line(site: Site) -> None:
     assert site.defects("---\ntitle: T\n---\n# One\n\nA fact `{cite} kaplan`.\n") == [
         "WARNING book: docs/chapter/one.md:6: the bibliography has no 'kaplan'. known: kaplan2020scaling, moore."
     ]
+
+
+def test_of_a_broken_bibliography_one_mistake_is_told_and_not_every_citation(site: Site) -> None:
+    site.write("chapter/references.bib", "@article{broken, title = {No end")
+    [warning] = site.defects("# One\n\nA fact `{cite} kaplan2020scaling` and `{cite} moore`.\n")
+    assert "references.bib" in warning
 
 
 def test_an_unknown_figure_names_file_and_line(site: Site) -> None:

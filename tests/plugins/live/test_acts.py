@@ -229,6 +229,17 @@ def test_a_sound_definition_passes() -> None:
     LOADED.rehearse()
 
 
+def test_a_compute_that_fails_for_another_option_than_the_default_is_found() -> None:
+    def fails(state: live.State) -> live.View:
+        if state.controls["layers"] != ACT.default_state().controls["layers"]:
+            raise KeyError("no such row")
+        return ACT.compute(state)
+
+    broken = dataclasses.replace(ACT, compute=fails)
+    with pytest.raises(ActError, match=r"with layers = \S+: .*KeyError: 'no such row'"):
+        LoadedAct(broken, "act.py").rehearse()
+
+
 def test_a_reveal_that_contradicts_the_engine_is_found() -> None:
     wrong = dataclasses.replace(ACT, reveal=lambda prediction, state: live.Verdict(prediction == 3, "h", ()))
     with pytest.raises(ActError, match="reveal calls 3 right; the option nearest to the answer is 12"):

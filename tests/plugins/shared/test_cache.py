@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,7 +34,7 @@ def test_a_cache_without_a_folder_keeps_nothing() -> None:
 
 def test_a_write_leaves_no_temporary_file(tmp_path: Path) -> None:
     Cache(tmp_path).put("key", 1)
-    assert [path.name for path in tmp_path.iterdir()] == ["key.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["key.json", "key.json.sum"]
 
 
 @given(st.lists(st.text()), st.lists(st.text()))
@@ -59,3 +61,30 @@ def test_a_file_is_made_once(tmp_path: Path) -> None:
 
     assert [cached_file(tmp_path / "deep" / "file", make) for _ in range(2)] == [b"content", b"content"]
     assert len(made) == 1
+
+
+def test_right_json_that_was_not_written_counts_as_absent(tmp_path: Path) -> None:
+    """What reads an entry trusts its shape."""
+    Cache(tmp_path).put("key", {"a": 1})
+    (tmp_path / "key.json").write_text("[]")
+    assert Cache(tmp_path).get("key") is None
+
+
+def test_a_file_that_was_cut_short_is_made_again_and_not_published(tmp_path: Path) -> None:
+    path = tmp_path / "runtime.js"
+    cached_file(path, lambda: b"the whole program")
+    path.write_bytes(b"the who")
+    assert cached_file(path, lambda: b"the whole program") == b"the whole program"
+    assert path.read_bytes() == b"the whole program"
+
+
+def test_a_disk_that_takes_no_files_costs_time_and_not_the_build(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A file stands where the folder should be: the one failure that root meets too."""
+    (tmp_path / "cache").write_text("")
+    with caplog.at_level(logging.INFO, "mkdocs"):
+        assert [cached_file(tmp_path / "cache" / "a", lambda: b"made") for _ in range(2)] == [b"made", b"made"]
+        Cache(tmp_path / "cache").put("key", 1)
+    assert Cache(tmp_path / "cache").get("key") is None
+    assert len([one for one in caplog.records if "cannot be written" in one.getMessage()]) == 1

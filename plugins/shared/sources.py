@@ -1,0 +1,127 @@
+"""Mistakes in a page's text that Markdown passes over.
+
+A block or a fence left open, front matter that is not read, a role that does not exist, a picture without words.
+All of it looks at text only, so it costs next to nothing and finds the place where the author made the mistake.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+
+import yaml
+
+from plugins.shared.locate import INLINES, closes, opens
+
+BLOCKS = (
+    "act", "accuracy", "measured", "claims", "fit", "figure", "table", "equation",
+    "caption", "figure-caption", "table-caption", "admonition", "details", "tab", "html", "definition",
+)  # fmt: skip
+"""Blocks that pages of a site may use: those of our plugins, and those of PyMdown Extensions."""
+FRONT_MATTER = ("title", "description", "hide", "search", "social", "status", "subtitle", "icon", "tags", "template")
+"""Keys that MkDocs, the theme or we read."""
+
+Found = tuple[int, str, str]
+"""Line, what is wrong, what to do."""
+
+_BLOCK = re.compile(r"^[> \t]*(?P<slashes>/{3,})[ ]*(?P<name>[a-z][\w-]*)?[ ]*(?:\|.*)?$")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_SPAN = re.compile(r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+_ROLE = re.compile(r"\{([a-z_-]+)\}\s*\S")
+_PICTURE = re.compile(r"!\[\s*\](?:\(|\[)|<img\b(?![^>]*\balt\s*=)[^>]*>", re.IGNORECASE)
+
+
+def mistakes(text: str) -> list[Found]:
+    """Everything of the kind in one source file, in the order of its lines."""
+    first, found = _front_matter(text)
+    lines = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text).splitlines()
+    prose, opened = _without_fences(lines, first)
+    return sorted([*found, *opened, *_blocks(prose, first), *_spans(prose, first)])
+
+
+def nearest(name: str, known: Sequence[str], most: int = 3) -> str:
+    """What the author may have meant: the names that are written nearly like `name`, or how many there are."""
+    close = difflib.get_close_matches(name, known, n=most, cutoff=0.6)
+    if close:
+        return f"did you mean {' or '.join(close)}"
+    return f"known: {', '.join(sorted(known)) or 'none'}" if len(known) <= 2 * most else f"{len(known)} are known"
+
+
+def _front_matter(text: str) -> tuple[int, list[Found]]:
+    """The first line behind the front matter, counted from 0, and what is wrong with it."""
+    lines = text.splitlines()
+    if not lines or lines[0].rstrip() != "---":
+        return 0, []
+    end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), None)
+    if end is None:
+        return 0, [(1, "the front matter has no end", "close it with a line ---")]
+    try:
+        meta = yaml.safe_load("\n".join(lines[1:end])) or {}
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 2 if mark else 1
+        return end + 1, [(line, f"the front matter is no YAML: {getattr(error, 'problem', error)}", "write key: value")]
+    if not isinstance(meta, dict):
+        return end + 1, [(1, "the front matter is no mapping", "write key: value")]
+    unknown = [str(key) for key in meta if key not in FRONT_MATTER]
+    places = {
+        key: next((n for n, line in enumerate(lines[1:end], 2) if line.startswith(f"{key}:")), 1) for key in unknown
+    }
+    return end + 1, [
+        (places[key], f"the front matter's '{key}' is read by nobody", nearest(key, FRONT_MATTER)) for key in unknown
+    ]
+
+
+def _without_fences(lines: list[str], first: int) -> tuple[list[str], list[Found]]:
+    """The lines from `first` on, those of fenced code empty; and a fence that is left open."""
+    prose: list[str] = []
+    fence: re.Match[str] | None = None
+    begun = 0
+    for number, line in enumerate(lines[first:], first + 1):
+        if fence is not None and (ends := closes(fence, line)) is not None:
+            fence = None if ends else fence
+            prose.append("")
+            continue
+        fence, begun = opens(line), number
+        prose.append("" if fence else line)
+    if fence is None:
+        return prose, []
+    return prose, [
+        (begun, f"the fence '{fence['fence']}{fence['info'].strip()}' is left open", "close it with the same signs")
+    ]
+
+
+def _blocks(prose: list[str], first: int) -> Iterator[Found]:
+    """Blocks that are left open, and such as nobody knows."""
+    opened: list[tuple[int, str, str]] = []
+    for number, line in enumerate(prose, first + 1):
+        match = _BLOCK.match(line)
+        if match is None:
+            continue
+        slashes, name = match["slashes"], match["name"]
+        if name is not None:
+            if name not in BLOCKS:
+                yield number, f"there is no block '{name}'", nearest(name, BLOCKS)
+            opened.append((number, slashes, name))
+        elif any(slashes == one[1] for one in opened):
+            while (last := opened.pop())[1] != slashes:
+                yield _open(*last)
+        else:
+            yield number, f"'{slashes}' closes nothing", "remove it, or open a block above it"
+    yield from (_open(*one) for one in opened)
+
+
+def _open(number: int, slashes: str, name: str) -> Found:
+    return number, f"the block '{slashes} {name}' is left open", f"close it with a line {slashes}"
+
+
+def _spans(prose: list[str], first: int) -> Iterator[Found]:
+    """Roles that do not exist but nearly, and pictures without words."""
+    for number, line in enumerate(prose, first + 1):
+        for span in _SPAN.finditer(line):
+            role = _ROLE.match(span[2]) if span[1] == "`" else None
+            if role and role[1] not in INLINES and difflib.get_close_matches(role[1], INLINES, cutoff=0.7):
+                yield number, f"there is no role '{{{role[1]}}}'", nearest(role[1], INLINES)
+        if _PICTURE.search(_SPAN.sub("", line)):
+            yield number, "a picture has no words", "write what it shows: ![words](file)"

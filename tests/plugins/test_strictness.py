@@ -1,0 +1,66 @@
+"""Real sites: a mistake in a source stops the strict build with its place, and a server shows it in the page."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from pathlib import Path
+
+import pytest
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+from mkdocs.exceptions import Abort
+
+from tests.plugins.strict_build import build_strictly
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    hooks = f"hooks:\n  - {ROOT / 'plugins/strictness.py'}\n"
+    extensions = "markdown_extensions:\n  - pymdownx.superfences\n  - pymdownx.blocks.caption\n"
+    (tmp_path / "mkdocs.yml").write_text(f"site_name: Tiny\ntheme: mkdocs\nplugins: []\n{hooks}{extensions}")
+    (tmp_path / "docs").mkdir()
+    return tmp_path
+
+
+def test_a_page_in_another_encoding_is_one_line_and_no_traceback(site: Path) -> None:
+    (site / "docs/index.md").write_bytes("# Home\n\nA café.\n".encode("latin-1"))
+    warnings: list[str] = []
+    with pytest.raises(Abort):
+        build_strictly(site, warnings)
+    expected = "WARNING strict: docs/index.md:3: the byte 0xe9 is not UTF-8. save the file in the encoding UTF-8."
+    assert [line for line in warnings if "docs/" in line] == [expected]
+
+
+def test_a_block_left_open_stops_the_strict_build(site: Path) -> None:
+    (site / "docs/index.md").write_text("---\ntitle: Home\n---\n\n# Home\n\n/// caption\nwords\n", "utf-8")
+    warnings: list[str] = []
+    with pytest.raises(Abort):
+        build_strictly(site, warnings)
+    what = "the block '/// caption' is left open. close it with a line ///"
+    assert warnings == [f"WARNING strict: docs/index.md:7: {what}."]
+
+
+@pytest.mark.parametrize(("command", "shown"), [("serve", True), ("build", False)])
+def test_a_server_says_in_the_page_what_any_plugin_warned_of(site: Path, command: str, shown: bool) -> None:
+    (site / "docs/index.md").write_text("# Home\n\nGood.\n", "utf-8")
+    (site / "docs/other.md").write_text("# Other\n\nGood.\n", "utf-8")
+    (site / "warn.py").write_text(
+        "import logging\n"
+        "def on_page_markdown(markdown, /, page, **_):\n"
+        "    if page.file.src_uri == 'index.md':\n"
+        "        logging.getLogger('mkdocs.plugins.any').warning('docs/index.md:3: <b> is wrong')\n",
+        "utf-8",
+    )
+    file = site / "mkdocs.yml"
+    file.write_text(file.read_text("utf-8").replace("markdown_ext", "  - warn.py\nmarkdown_ext"), "utf-8")
+    config = load_config(str(file))
+    config.plugins.on_startup(command=command, dirty=False)  # type: ignore[arg-type]
+    with contextlib.suppress(Abort):
+        build(config)
+    home, other = ((site / "site" / name).read_text("utf-8") for name in ("index.html", "other/index.html"))
+    assert ("<li>docs/index.md:3: &lt;b&gt; is wrong</li>" in home) == shown
+    assert "does not pass the strict build" not in other
+    logging.getLogger("mkdocs").handlers.clear()
