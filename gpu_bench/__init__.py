@@ -1,7 +1,10 @@
 """The measurements: cases as data, each trained in a fresh process, each leaving one record with its provenance."""
 
-BENCHMARK_VERSION = "0.2.0"
+BENCHMARK_VERSION = "0.3.0"
 """Version of what is measured and how. It changes whenever a number of the same case could change because of us."""
 
-SCHEMA_VERSION = 2
-"""Version of the record's shape, as described by `schema/record.json`."""
+RELEASED = "2026-11-22T00:00:00Z"
+"""When this version was made: a clock that says earlier is wrong."""
+
+SCHEMA_VERSION = 3
+"""Version of the record's shape, as described by `record/schema.json`. `record/load.py` reads version 2 too."""

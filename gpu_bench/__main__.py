@@ -1,20 +1,21 @@
-"""The command line: `python -m gpu_bench list | run | validate | doctor | predict | report | compare | job | admit`."""
+"""The command line: `python -m gpu_bench list | run | show | plan | pack | unpack | validate | doctor | …`."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from gpu_bench import BENCHMARK_VERSION
-from gpu_bench.cases.suites import SUITES, find_cases
+from gpu_bench.cases.suites import SUITES, find_cases, with_fields
 from gpu_bench.machine import provenance
-from gpu_bench.predict import outlook
-from gpu_bench.record import checks, compare, report, tables
+from gpu_bench.predict import durations, outlook
+from gpu_bench.record import compare, load, report, show, tables
 from gpu_bench.record.store import RESULTS
-from gpu_bench.run import job, runner
+from gpu_bench.run import archive, job, runner
 
 _RETRIES = {"local": 0, "ray": 2}
 """On one machine a killed worker is mostly the case's own fault; among many machines some die."""
@@ -47,7 +48,7 @@ def _count(text: str) -> int:
 def _parser() -> _Parser:
     parser = _Parser(prog="python -m gpu_bench", description=__doc__, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=BENCHMARK_VERSION)
-    known = "list | run | validate | doctor | predict | report | compare | job | admit"
+    known = "list | run | show | plan | pack | unpack | validate | doctor | predict | report | compare | job | admit"
     commands = parser.add_subparsers(dest="command", metavar=known, required=True)
     commands.add_parser("list", help="print the suites and their cases", allow_abbrev=False)
     run = commands.add_parser("run", help="measure, and write one record per case", allow_abbrev=False)
@@ -55,6 +56,13 @@ def _parser() -> _Parser:
     run.add_argument("--case", action="append", default=[], help="only this case; can be given several times")
     run.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     run.add_argument("--out", type=Path, default=RESULTS, help="folder of the records (default: gpu_bench/results)")
+    run.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="FIELD=VALUE",
+        help="change a field of the cases, e.g. batch=33; they are recorded under a name that says so",
+    )
     run.add_argument("--again", action="store_true", help="measure even what has a finished record")
     run.add_argument("--budget-seconds", type=_seconds, help="start nothing that would end later than this")
     run.add_argument(
@@ -76,6 +84,9 @@ def _parser() -> _Parser:
         metavar="N",
         help="begin a repeat again, up to N times, whose process or machine was taken away (local: 0, ray: 2)",
     )
+    shown_one = commands.add_parser("show", help="print one record as a page", allow_abbrev=False)
+    shown_one.add_argument("record", type=Path, help="its file")
+    _add_hour(commands)
     validate = commands.add_parser("validate", help="check records", allow_abbrev=False)
     validate.add_argument("paths", nargs="*", type=Path, default=[RESULTS], help="records or folders of them")
     doctor = commands.add_parser("doctor", help="say whether this machine is fit to measure", allow_abbrev=False)
@@ -101,6 +112,29 @@ def _parser() -> _Parser:
     admitted.add_argument("--committed", type=Path, default=RESULTS, help="records to compare with")
     _add_job(commands.add_parser("job", help="what a GPU runner does: measure, compare, propose", allow_abbrev=False))
     return parser
+
+
+def _add_hour(commands: Any) -> None:
+    """What a rented machine needs: a plan for its time, and a way to bring everything home."""
+    planned = commands.add_parser("plan", help="print what a budget has room for", allow_abbrev=False)
+    planned.add_argument("--budget", type=_seconds, required=True, metavar="SECONDS", help="time for measuring")
+    planned.add_argument("--gpu", required=True, help="a GPU by the engine's name, e.g. h200")
+    planned.add_argument("--suite", default="first-hour", help=f"all, or one of: {', '.join(SUITES)}")
+    planned.add_argument("--case", action="append", default=[], help="only this case; can be given several times")
+    planned.add_argument("--format", choices=("text", "markdown"), default="text")
+    packed = commands.add_parser("pack", help="put all that was measured into an archive", allow_abbrev=False)
+    packed.add_argument("archive", type=Path, help="what to write, e.g. results.tar.gz")
+    packed.add_argument("--out", type=Path, default=RESULTS, help="folder of the records (default: gpu_bench/results)")
+    packed.add_argument("--split-mib", type=_count, default=0, metavar="N", help="in pieces of at most so many MiB")
+    packed.add_argument(
+        "--most-mib", type=_count, default=60, metavar="N", help="leave compiled kernels out beyond this (default: 60)"
+    )
+    opened = commands.add_parser("unpack", help="validate what an archive holds, and file it", allow_abbrev=False)
+    opened.add_argument("archives", type=Path, nargs="+", help="the archive, or all its pieces")
+    opened.add_argument("--into", type=Path, default=RESULTS, help="folder of the records (default: gpu_bench/results)")
+    opened.add_argument(
+        "--compiled", action="store_true", help="bring compiled kernels too: programs, so only from one's own machine"
+    )
 
 
 def _add_job(parser: argparse.ArgumentParser) -> None:
@@ -133,7 +167,7 @@ def _run(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     if options.executor == "ray" and options.wait_for_quiet:
         raise ValueError("--wait-for-quiet looks at this machine only; allowed with --executor local")
     retries = _RETRIES[options.executor] if options.retries is None else options.retries
-    cases = find_cases(options.suite, tuple(options.case))
+    cases = with_fields(find_cases(options.suite, tuple(options.case)), options.set)
     settings = runner.Settings(
         device=options.device,
         out=options.out,
@@ -147,15 +181,68 @@ def _run(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     return runner.run(cases, settings)
 
 
+def _plan(options: argparse.Namespace) -> int:
+    cases = find_cases(options.suite, tuple(options.case))
+    planned = durations.plan(cases, outlook.device_name(options.gpu), options.budget)
+    rows = [
+        (
+            f"{one.suite}/{one.case.name}",
+            one.case.reason if one.fits else f"LEFT OUT: {one.case.reason}",
+            tables.number(one.starts, 0) if one.fits else tables.ABSENT,
+            tables.number(one.seconds, 0),
+        )
+        for one in planned
+    ]
+    title = f"What {options.budget:.0f} s on a {outlook.device_name(options.gpu)} have room for, by prediction"
+    table = tables.Table(title, ("case", "why", "starts at s", "takes s"), tuple(rows), 2)
+    print(tables.render(table, options.format))
+    taken = [one for one in planned if one.fits]
+    spent = sum(one.seconds for one in taken)
+    print(f"\n{len(taken)} of {len(planned)} cases, {spent:,.0f} of {options.budget:,.0f} s")
+    return 0
+
+
+def _show(path: Path) -> int:
+    ((_, record),) = load.valid([path]) if path.is_file() else load.valid([path])[:1]
+    print(show.page(record))
+    return 0
+
+
+def _pack(options: argparse.Namespace) -> int:
+    packed = archive.pack(options.out, options.archive, options.split_mib * 2**20, options.most_mib * 2**20)
+    for file in packed.files:
+        print(f"{file}: {file.stat().st_size:,} B")
+    left = f"; {packed.left_out} compiled files had no room" if packed.left_out else ""
+    print(f"{packed.records} records, {packed.parts} of unfinished cases, {packed.compiled} compiled files{left}")
+    return 0
+
+
+def _unpack(options: argparse.Namespace) -> int:
+    done = archive.unpack(options.archives, options.into, compiled=options.compiled)
+    for name in done.filed:
+        print(f"filed {name}")
+    for name in done.kept:
+        print(f"kept the newer {name}")
+    for line in done.refused:
+        print(f"refused {line}")
+    print(
+        f"{len(done.filed)} records filed in {options.into}, {len(done.kept)} kept, {len(done.refused)} refused; "
+        f"{done.parts} of unfinished cases, {done.compiled} compiled files"
+    )
+    if unchecked := load.schema_unchecked():
+        print(unchecked)
+    return 1 if done.refused else 0
+
+
 def _validate(paths: Sequence[Path]) -> int:
-    files = checks.record_files(paths)
+    files = load.record_files(paths)
     faulty = 0
     for file in files:
-        faults = checks.file_faults(file)
+        faults = load.file_faults(file)
         faulty += bool(faults)
         for fault in faults:
             print(f"{file}: {fault}")
-    if unchecked := checks.schema_unchecked():
+    if unchecked := load.schema_unchecked():
         print(unchecked)
     print(f"{len(files)} records, {faulty} faulty")
     return 1 if faulty else 0
@@ -202,43 +289,70 @@ def _job(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     )
 
 
+def _admit(options: argparse.Namespace, arguments: Sequence[str]) -> int:
+    typed = provenance.recorded_command(arguments)
+    asked = job.Job("auto", options.committed, options.out, command=typed)
+    return job.admit(options.measured, asked)
+
+
+def _predict(options: argparse.Namespace) -> int:
+    cases = find_cases(options.suite, tuple(options.case))
+    print(tables.render(outlook.prediction_table(cases, options.gpu), options.format))
+    return 0
+
+
+def _doctor(device: str) -> int:
+    # Only this command needs PyTorch in this process.
+    from gpu_bench.machine import doctor
+
+    return doctor.report(device)
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run one command and return its exit status: 0 done, 1 something failed, 2 bad input."""
     options = _parser().parse_args(arguments)
+    commands: dict[str, Callable[[], int]] = {
+        "list": _list,
+        "run": lambda: _run(options, arguments),
+        "show": lambda: _show(options.record),
+        "plan": lambda: _plan(options),
+        "pack": lambda: _pack(options),
+        "unpack": lambda: _unpack(options),
+        "validate": lambda: _validate(options.paths),
+        "doctor": lambda: _doctor(options.device),
+        "predict": lambda: _predict(options),
+        "report": lambda: _report(options),
+        "compare": lambda: _compare(options),
+        "job": lambda: _job(options, arguments),
+        "admit": lambda: _admit(options, arguments),
+    }
     try:
-        match options.command:
-            case "list":
-                return _list()
-            case "run":
-                return _run(options, arguments)
-            case "validate":
-                return _validate(options.paths)
-            case "predict":
-                cases = find_cases(options.suite, tuple(options.case))
-                print(tables.render(outlook.prediction_table(cases, options.gpu), options.format))
-                return 0
-            case "report":
-                return _report(options)
-            case "compare":
-                return _compare(options)
-            case "job":
-                return _job(options, arguments)
-            case "admit":
-                typed = provenance.recorded_command(arguments)
-                asked = job.Job("auto", options.committed, options.out, command=typed)
-                return job.admit(options.measured, asked)
-            case _:
-                # Only this command needs PyTorch in this process.
-                from gpu_bench.machine import doctor
-
-                return doctor.report(options.device)
+        return commands[options.command]()
     except (ValueError, runner.RunError) as error:
         print(f"gpu_bench: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        # Whoever read the output has seen enough, as in `list | head`; nothing more can be told on it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except OSError as error:
+        name = f" '{error.filename}'" if error.filename else ""
+        print(f"gpu_bench: {error.strerror or type(error).__name__}{name}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("gpu_bench: interrupted; the same command goes on where it stopped", file=sys.stderr)
         return 130
 
 
+def _run_main() -> int:
+    status = main(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    return status
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(_run_main())

@@ -7,6 +7,8 @@ from typing import get_args
 from gpu_bench.cases.base import SIZE_NAMES, alone, on_gpu
 from gpu_bench.cases.case import Activation, Case, TrainingCase
 
+IN_TRAINING: tuple[Activation, ...] = ("gelu", "relu")
+"""One that keeps its input for the backward pass, and one that keeps its result."""
 FUNCTIONS: tuple[Activation, ...] = get_args(Activation)
 
 
@@ -54,7 +56,7 @@ ACTIVATIONS: tuple[Case, ...] = (
             batch=16,
             activation=function,
         )
-        for function in FUNCTIONS
+        for function in IN_TRAINING
     ),
-    *(_in_nano(function) for function in FUNCTIONS),
+    *(_in_nano(function) for function in IN_TRAINING),
 )

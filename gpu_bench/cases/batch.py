@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from gpu_bench.cases.base import SIZE_NAMES, on_gpu
 
-_POWERS = tuple(2**power for power in range(9))
-_AROUND = (31, 33, 63, 65)
+_POWERS = (1, 8, 32, 64, 256)
+_AROUND = (33, 65)
 
 BATCH = (
     *(
         on_gpu(
             f"batch-{SIZE_NAMES['gpt2']}-{batch}",
             "gpt2",
-            77 if batch in (1, 4, 16, 64, 256) else 74,
+            77,
             "utilization against batch: where the GPU stops waiting for work",
             batch=batch,
             sequence=256,

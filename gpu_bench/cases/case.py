@@ -44,6 +44,10 @@ _AT_LEAST_ONE = (
     "sizes", "chunk", "micro_batches", "profiled",
 )  # fmt: skip
 """Counts, or tuples of counts."""
+_NOT_NEGATIVE = (
+    "warm_s", "timed_s", "energy_s", "learning_rate", "dropout", "minimum_memory", "memory_limit", "time_limit_s",
+    "seed",
+)  # fmt: skip
 _FUSED = ("sgd", "momentum", "adam", "adamw")
 """Optimizers whose whole update PyTorch has as one kernel."""
 
@@ -63,6 +67,7 @@ class Case:
         kind: What is done with it, a name from `kinds.KINDS`.
         value: 0 to 100: how much a reader learns from it. A run that is cut short has done the highest first.
         reason: Why that value.
+        against: The case that it is compared with, if any: the two are measured in the same turns.
         repeats: Fresh processes. The repeats of different cases are interleaved, so that a slow drift hits all alike.
         device: What the case needs.
         devices: How many devices it occupies.
@@ -75,6 +80,7 @@ class Case:
     kind: str
     value: int = field(default=50, metadata={"plan": True})
     reason: str = field(default="", metadata={"plan": True})
+    against: str = field(default="", metadata={"plan": True})
     repeats: int = 3
     device: Device = "any"
     devices: int = 1
@@ -94,6 +100,8 @@ class Case:
             raise ValueError(f"{name} is {value!r}; allowed: {_PATTERNS[name][1]}")
         if name in _AT_LEAST_ONE and min(value if isinstance(value, tuple) else (value,), default=1) < 1:
             raise ValueError(f"{name} is {value}; allowed: 1 or more")
+        if name in _NOT_NEGATIVE and not 0 <= value < float("inf"):
+            raise ValueError(f"{name} is {value}; allowed: 0 or more")
         if name == "value" and not 0 <= value <= 100:
             raise ValueError(f"value is {value}; allowed: 0 to 100")
 
@@ -142,7 +150,11 @@ class TrainingCase(Case):
         loss: `full`, or `chunked:K` to compute logits and loss in K pieces of the sequence.
         optimizer_in_backward: Whether each parameter is updated as soon as its gradient is known.
         warmup: Training steps before the clock starts; more follow, up to four times as many, until times are steady.
+        warm_s: Seconds of training before the clock starts, counted from the last step that compiled anything.
+        steady: Whether times must become steady: False where a case is about bytes or losses, and not about time.
         steps: Timed training steps in each repeat.
+        timed_s: Seconds of timed training in each repeat, if that is more than `steps`; fewer once the median is known
+            within half a percent.
         energy_s: Seconds over which the first repeat measures energy, after the timed steps; 0 is not at all.
         memory_limit: Bytes the process may use of the device, as an emulation of a smaller card; 0 is all.
     """
@@ -174,7 +186,10 @@ class TrainingCase(Case):
     loss: str = "full"
     optimizer_in_backward: bool = False
     warmup: int = 5
+    warm_s: float = 0.0
+    steady: bool = True
     steps: int = 20
+    timed_s: float = 0.0
     energy_s: float = 0.0
     memory_limit: int = 0
 

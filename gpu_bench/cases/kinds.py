@@ -42,6 +42,19 @@ class OperationsCase(Case):
         """The number of points."""
         return f"{len(self.variants) * len(self.sizes) * len(self.formats)} points"
 
+    def work_of(self, settings: Mapping[str, Any]) -> dict[str, int] | None:
+        """What one pass of a point does, whatever way a variant does it.
+
+        Attention: two products of T x T x D per head forward and four backward, over the causal half, so that no
+        variant can seem faster than the device. Activation functions: the bytes that must move, input and result
+        forward, the kept tensor and two gradients backward.
+        """
+        forward, size = settings["pass"] == "forward", settings["size"]
+        if self.operation == "attention":
+            square = self.batch * self.heads * size**2 * self.head_size
+            return {"flops": (2 if forward else 4) * square, "tokens": self.batch * size}
+        return {"bytes": (2 if forward else 3) * size * (4 if settings["format"] == "fp32" else 2)}
+
 
 @dataclass(frozen=True, kw_only=True)
 class FitCase(Case):
@@ -123,6 +136,16 @@ class RooflineCase(Case):
             return f"operations of {self.model}"
         return f"{len(self.formats) * len(self.shapes) or len(self.sizes)} points"
 
+    def work_of(self, settings: Mapping[str, Any]) -> dict[str, int] | None:
+        """What one call of a point does; None for the operations of a step, whose work their own list says."""
+        match settings["operation"]:
+            case "copy":
+                return {"flops": 0, "bytes": 2 * settings["size"]}
+            case "matmul":
+                return {"flops": 2 * settings["m"] * settings["n"] * settings["k"]}
+            case _:
+                return None
+
     def products(self) -> tuple[tuple[int, int, int], ...]:
         """The shapes as numbers: M, N, K."""
         return tuple((int(m), int(n), int(k)) for m, n, k in (shape.split("x") for shape in self.shapes))
@@ -136,18 +159,20 @@ class Kind:
         case: The class of its cases.
         module: Where `run_repeat(case, device, repeat)` is, which measures one repeat and returns plain data. The
             module imports PyTorch, so only workers load it.
+        resumes: Whether `run_repeat` takes `kept`, the file where it leaves what the next process goes on from.
         result: The part of the record that it fills: `training` (step times, memory, loss, ...), `points` or `fit`.
     """
 
     case: type[Case]
     module: str
     result: str
+    resumes: bool = False
 
 
 KINDS: dict[str, Kind] = {
     "training": Kind(TrainingCase, "gpu_bench.measure.repeat", "training"),
     "operations": Kind(OperationsCase, "gpu_bench.measure.operations", "points"),
-    "fit": Kind(FitCase, "gpu_bench.measure.fit", "fit"),
+    "fit": Kind(FitCase, "gpu_bench.measure.fit", "fit", resumes=True),
     "tokenize": Kind(TokenizeCase, "gpu_bench.input_pipeline.tokenize", "points"),
     "loader": Kind(LoaderCase, "gpu_bench.input_pipeline.loading", "points"),
     "roofline": Kind(RooflineCase, "gpu_bench.measure.roofline", "points"),

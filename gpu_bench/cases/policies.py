@@ -49,6 +49,7 @@ def trial(case: FitCase, policy: str, batch: int) -> TrainingCase:
         sequence=case.sequence,
         warmup=1,
         steps=case.steps,
+        steady=False,
         memory_limit=0 if case.native else case.memory_limit,
         **POLICIES[policy],
     )

@@ -65,3 +65,26 @@ def config_of(case: TrainingCase) -> GPT2Config:
         activation=case.activation,
         recompute_attention=case.checkpointing == "selective",
     )
+
+
+def largest_product_bytes(case: TrainingCase) -> int:
+    """Bytes of both operands and the result of the step's largest matrix product, in FP32.
+
+    A CPU's matrix library may pack copies of these, and which it packs depends on the instructions that the CPU has.
+    """
+    config = config_of(case)
+    rows, inner, columns = case.batch * case.sequence, config.hidden, max(config.vocab, 4 * config.hidden)
+    return 4 * (rows * inner + inner * columns + rows * columns)
+
+
+_REMAINDER_SHARE = 0.05
+_CUDA_WORKSPACE = 96 * 2**20
+
+
+def remainder_tolerance(case: TrainingCase, peak: int, device: str) -> int:
+    """Bytes of a peak that named components may leave over, on a `cpu` or on `cuda`: kernels' workspaces, rounding.
+
+    A share of the peak, and on top what kernels may hold at the worst moment: on CUDA, cuBLAS keeps 32 MiB per handle
+    on Hopper, cuBLASLt and attention their own; on a CPU, packed copies for the largest product.
+    """
+    return int(_REMAINDER_SHARE * peak) + (_CUDA_WORKSPACE if device == "cuda" else largest_product_bytes(case))

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any, get_args, get_type_hints
+
 from gpu_bench.cases import (
     activations,
     attention,
     batch,
     checkpointing,
     energy,
+    first_hour,
     fit,
     ladder,
     memory,
@@ -26,6 +33,7 @@ from gpu_bench.cases.tiny import tiny
 __all__ = ["SUITES", "TINY", "Case", "case_from_dict", "find_cases"]
 
 SUITES: dict[str, tuple[Case, ...]] = {
+    "first-hour": first_hour.FIRST_HOUR,
     "smoke": smoke.SMOKE,
     "gpt2": smoke.GPT2,
     "ladder": ladder.LADDER,
@@ -59,7 +67,7 @@ def find_cases(suite: str | None, names: tuple[str, ...]) -> tuple[tuple[str, Ca
         ValueError: When a name does not exist; the message says what exists.
     """
     if suite not in (None, "all", *SUITES, *TINY):
-        raise ValueError(f"suite {suite!r} does not exist; allowed: {', '.join([*SUITES, *TINY, 'all'])}")
+        raise ValueError(f"suite {suite!r} does not exist; {_nearest(suite, (*SUITES, *TINY, 'all'))}")
     groups = {suite: TINY[suite]} if suite in TINY else SUITES
     pool = [(key, case) for key, cases in groups.items() if suite in (key, None, "all") for case in cases]
     # Sorting keeps the order of equals, which is that of the section.
@@ -67,5 +75,60 @@ def find_cases(suite: str | None, names: tuple[str, ...]) -> tuple[tuple[str, Ca
     known = {case.name for _, case in pool}
     for name in names:
         if name not in known:
-            raise ValueError(f"case {name!r} does not exist; allowed: {', '.join(sorted(known))}")
+            raise ValueError(f"case {name!r} does not exist; {_nearest(name, sorted(known))}")
     return tuple((key, case) for key, case in pool if not names or case.name in names)
+
+
+def _nearest(name: str | None, known: Sequence[str]) -> str:
+    """What may be meant by a name that does not exist."""
+    near = difflib.get_close_matches(name or "", known, n=3, cutoff=0.5)
+    if near:
+        return f"perhaps {' or '.join(near)} is meant; 'python -m gpu_bench list' prints all"
+    return f"allowed: {', '.join(known)}" if len(known) < 40 else "allowed: what 'python -m gpu_bench list' prints"
+
+
+def with_fields(cases: Sequence[tuple[str, Case]], changes: Sequence[str]) -> tuple[tuple[str, Case], ...]:
+    """The cases with fields changed, e.g. `batch=33`, under names that say so.
+
+    Raises:
+        ValueError: For a change that is not `FIELD=VALUE`, a field that a case does not have, or a value it refuses.
+    """
+    changed = tuple(cases)
+    for change in changes:
+        name, equals, text = change.partition("=")
+        if not equals:
+            raise ValueError(f"--set {change!r} says nothing; allowed: FIELD=VALUE, e.g. batch=33")
+        changed = tuple((suite, _with_field(case, name, text)) for suite, case in changed)
+    return changed
+
+
+_FIXED = ("name", "kind", "value", "reason", "against")
+
+
+def _with_field(case: Case, name: str, text: str) -> Case:
+    known = [one.name for one in fields(case) if one.name not in _FIXED]
+    if name not in known:
+        raise ValueError(f"{case.name} has no field {name!r}; {_nearest(name, known)}")
+    now, kind = getattr(case, name), get_type_hints(type(case))[name]
+    try:
+        value = _value(text, now, kind)
+    except ValueError:
+        raise ValueError(f"--set {name}={text!r} is not like {now!r}, which {case.name} has") from None
+    tail = re.sub(r"[^a-z0-9]+", "-", f"{name}-{text}".lower()).strip("-")
+    return replace(case, name=f"{case.name}-{tail}", **{name: value})
+
+
+def _value(text: str, now: Any, kind: Any) -> Any:
+    """A value of a field's kind from text; `none` where the field may be None."""
+    if text == "none" and type(None) in get_args(kind):
+        return None
+    if isinstance(now, bool):
+        if text not in ("true", "false"):
+            raise ValueError(text)
+        return text == "true"
+    if isinstance(now, tuple):
+        like = now[0] if now else ""
+        return tuple(_value(one, like, type(like)) for one in text.split(","))
+    if isinstance(now, int):
+        return int(text)
+    return float(text) if isinstance(now, float) or now is None else text

@@ -42,6 +42,9 @@ def tiny_case(case: Case) -> Case:
                 warmup=1,
                 steps=3,
                 validate_every=1 if case.validate_every else 0,
+                warm_s=0.0,
+                timed_s=0.0,
+                steady=False,
                 energy_s=0.0,
             )
         case OperationsCase():

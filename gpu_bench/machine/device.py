@@ -82,6 +82,16 @@ def software(device: torch.device) -> dict[str, Any]:
         "cuda": torch.version.cuda if cuda else None,
         "cudnn": str(torch.backends.cudnn.version()) if cuda else None,  # type: ignore[no-untyped-call]
         "triton": provenance.package_version("triton"),
+        "nccl": _nccl_version() if cuda else None,
         "driver": nvml.driver_version() if cuda else None,
+        "packages": provenance.packages(),
+        "environment": provenance.environment(),
         "threads": torch.get_num_threads(),
     }
+
+
+def _nccl_version() -> str | None:
+    """The version of the library that GPUs talk to each other by, where PyTorch was built with it."""
+    if not torch.distributed.is_nccl_available():
+        return None
+    return ".".join(str(part) for part in torch.cuda.nccl.version())  # type: ignore[no-untyped-call]

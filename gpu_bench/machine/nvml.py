@@ -7,8 +7,13 @@ from __future__ import annotations
 
 import ctypes
 import os
+import statistics
+import threading
+from collections.abc import Mapping, Sequence
 from ctypes import byref, c_char_p, c_uint, c_ulonglong, c_void_p, create_string_buffer
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from types import TracebackType
+from typing import Any
 
 _CLOCK_SM = 1
 _CLOCK_MEMORY = 2
@@ -114,6 +119,80 @@ class Gpu:
     def process_memory(self) -> int | None:
         """Bytes that this process holds on the GPU, context included."""
         return (self.processes() or {}).get(os.getpid())
+
+
+class Monitor:
+    """Samples a GPU once a second while a `with` block runs, at least once; without a GPU it does nothing.
+
+    Reading costs the driver microseconds, in a thread that waits: the work of the block does not notice.
+    """
+
+    def __init__(self, gpu: Gpu | None, every_s: float = 1.0) -> None:
+        self._gpu, self._every_s = gpu, every_s
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self.samples: list[GpuSample] = []
+
+    def _watch(self) -> None:
+        while not self._over.wait(self._every_s):
+            self._look()
+
+    def _look(self) -> None:
+        if self._gpu is not None:
+            self.samples.append(self._gpu.sample())
+
+    def __enter__(self) -> Monitor:
+        if self._gpu is not None:
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._over.set()
+        if self._gpu is not None:
+            self._thread.join()
+            if not self.samples:
+                # Shorter than a second: the work has just ended, so this is nearly its state under load.
+                self._look()
+
+
+def summary(samples: Sequence[GpuSample]) -> dict[str, Any] | None:
+    """What a record keeps of samples: mean, least and largest of each reading, all throttle reasons; None of none."""
+    if not samples:
+        return None
+    rows = [asdict(sample) for sample in samples]
+    found: dict[str, Any] = {"samples": len(rows)}
+    for name in ("sm_clock_mhz", "memory_clock_mhz", "temperature_c", "power_w"):
+        values = [row[name] for row in rows if row[name] is not None]
+        found[name] = (
+            {"mean": round(statistics.fmean(values), 3), "minimum": min(values), "maximum": max(values)}
+            if values
+            else None
+        )
+    reasons = [row["throttle_reasons"] for row in rows if row["throttle_reasons"] is not None]
+    found["throttle_reasons"] = sorted({one for some in reasons for one in some}) if reasons else None
+    return found
+
+
+LEAST_CLOCK = 0.9
+"""A GPU whose clock fell below this share of its mean while steps were timed was slowed down."""
+
+
+def abnormal(state: Mapping[str, Any] | None) -> str | None:
+    """Why the driver says that a run was slowed down, from the summary of its samples; None when it was not."""
+    reasons = sorted(ABNORMAL.intersection((state or {}).get("throttle_reasons") or ()))
+    return f"the GPU was throttled: {', '.join(reasons)}" if reasons else None
+
+
+def throttled(state: Mapping[str, Any] | None) -> str | None:
+    """Why a run counts as slowed down, from the summary of its samples; None when it was not."""
+    if (told := abnormal(state)) is not None or state is None:
+        return told
+    clock = state["sm_clock_mhz"]
+    if clock is not None and clock["minimum"] < LEAST_CLOCK * clock["mean"]:
+        return f"the GPU's clock fell to {clock['minimum']:.0f} MHz; its mean is {clock['mean']:.0f} MHz"
+    return None
 
 
 def _library() -> ctypes.CDLL | None:

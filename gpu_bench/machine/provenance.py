@@ -15,6 +15,7 @@ import subprocess
 import uuid
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,11 @@ ROOT = Path(__file__).resolve().parents[2]
 """The checkout."""
 _SOURCES = (":(top)engine", ":(top)gpu_bench", ":(top,exclude)gpu_bench/results", ":(top,exclude,glob)**/*.md")
 """What decides a number: the code of the measurements and of the engine. Prose and earlier records do not."""
+_SOURCE_KINDS = frozenset({".py", ".json", ".toml", ".yaml", ".yml", ".csv", ".bpe"})
+_ENVIRONMENT = re.compile(
+    r"(PYTORCH|TORCH|TORCHINDUCTOR|TORCHDYNAMO|TRITON|CUBLAS|CUBLASLT|CUDNN|CUDA|NCCL|NVIDIA|OMP|MKL|KMP|ONEDNN|DNNL|ATEN|GOMP)_"
+)
+_PACKAGES = ("numpy", "transformers", "torchao", "liger-kernel", "transformer-engine", "flash-attn")
 _ABSOLUTE_FOLDER = re.compile(r"""(?<![\w.…/\\])(?:[A-Za-z]:\\|/)(?:[^\s/\\"':,;]+[/\\])+""")
 
 
@@ -66,7 +72,30 @@ def git_state() -> dict[str, Any]:
     """The commit, and whether the sources that decide a number differ from it; new files count as a difference."""
     commit = _git("rev-parse", "HEAD")
     changes = _git("status", "--porcelain", "--untracked-files=all", "--", *_SOURCES) if commit else None
-    return {"git_commit": commit, "dirty": None if changes is None else bool(changes)}
+    return {"git_commit": commit, "dirty": None if changes is None else bool(changes), "sources": source_hash()}
+
+
+@cache
+def source_hash() -> str:
+    """Hash of the sources that decide a number, with or without git: equal on two machines that ran the same code."""
+    digest = hashlib.sha256()
+    for folder in ("engine", "gpu_bench"):
+        for file in sorted((ROOT / folder).rglob("*")):
+            if file.suffix in _SOURCE_KINDS and "results" not in file.relative_to(ROOT).parts:
+                digest.update(file.relative_to(ROOT).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def environment() -> dict[str, str]:
+    """Environment variables that can change a result: of the allocator, compilers, libraries and threads."""
+    found = {name: value for name, value in os.environ.items() if _ENVIRONMENT.match(name)}
+    return {name: redact(found[name]) for name in sorted(found) if not name.endswith(("_DIR", "_PATH", "_HOME"))}
+
+
+def packages() -> dict[str, str]:
+    """Versions of installed packages, beside PyTorch, that cases may compute with."""
+    found = {name: package_version(name) for name in _PACKAGES}
+    return {name: version for name, version in found.items() if version is not None}
 
 
 def cpu_model() -> str | None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch._dynamo.utils import counters
 
-from gpu_bench.cases.case import SHORTEST_ENERGY_S, TrainingCase
-from gpu_bench.machine.nvml import Gpu
+from gpu_bench.cases.case import SHORTEST_ENERGY_S
+from gpu_bench.machine.nvml import Gpu, Monitor, summary
 from gpu_bench.measure.course import Course
 from gpu_bench.measure.stopwatch import Stopwatch
 from gpu_bench.measure.training import Trainer
@@ -22,13 +22,13 @@ from gpu_bench.measure.training import Trainer
 STEADY = {"cuda": 0.01, "cpu": 0.05}
 """Warm-up ends when the last five steps vary less than this (coefficient of variation) ..."""
 LONGEST_WARMUP = 4
-"""... or after this many times the case's warm-up steps."""
+"""... or after this many times the case's warm-up, in steps and in seconds."""
+NARROW = 0.005
+"""Timing may end early once the 95 % interval of the median step lies within this share of it on either side."""
 _LAST = 5
-
-
-def most_windows(case: TrainingCase) -> int:
-    """How many batches a repeat can use, and one more."""
-    return LONGEST_WARMUP * case.warmup + case.steps + 1
+_MOST_IN_BLOCK = 1000
+_BLOCK_S = 2.0
+"""Steps are timed in blocks of about this long: the host waits for the device between two blocks, never inside one."""
 
 
 @dataclass(frozen=True)
@@ -57,34 +57,37 @@ class Timed:
 
     Attributes:
         seconds: Of every step.
-        gpu_samples: The GPU's state under load.
+        gpu: The GPU's state under load, as `nvml.summary` gives it; None without a GPU.
         graphs: Graphs compiled meanwhile, which spoils times: none after a warm-up that settled.
     """
 
     seconds: list[float]
-    gpu_samples: list[dict[str, Any]]
+    gpu: dict[str, Any] | None
     graphs: int
 
 
-def warm_up(trainer: Trainer, next_window: Callable[[], Tensor], losses: list[Tensor]) -> Warmup:
-    """Train until steps are steady, at most `LONGEST_WARMUP` times the case's warm-up steps."""
+def warm_up(trainer: Trainer, windows: Iterator[Tensor], losses: list[Tensor]) -> Warmup:
+    """Train until steps are steady and the case's warm-up has passed, at most `LONGEST_WARMUP` times as long."""
     case, device = trainer.case, trainer.device
     seconds: list[float] = []
     compiling: list[bool] = []
     first_peak: int | None = None
     before = graphs = _graphs()
     settled = False
-    while not settled and len(seconds) < LONGEST_WARMUP * case.warmup:
+    warm_s = 0.0
+    while not settled and (len(seconds) < LONGEST_WARMUP * case.warmup or warm_s < LONGEST_WARMUP * case.warm_s):
         began = time.perf_counter()
-        losses.append(trainer.step(trainer.load(next_window())))
+        losses.append(trainer.step(trainer.load(next(windows))))
         if device.type == "cuda":
             torch.cuda.synchronize(device)
             first_peak = first_peak or torch.cuda.max_memory_allocated(device)
         seconds.append(round(time.perf_counter() - began, 9))
         compiling.append(_graphs() > graphs)
         graphs = _graphs()
+        # Seconds of compiling do not warm a device.
+        warm_s = 0.0 if compiling[-1] else warm_s + seconds[-1]
         quiet = not any(compiling[-_LAST:])
-        enough = len(seconds) >= max(case.warmup, _LAST)
+        enough = len(seconds) >= max(case.warmup, _LAST) and warm_s >= case.warm_s
         settled = enough and quiet and variation(seconds[-_LAST:]) < STEADY[device.type]
     usual = statistics.median(seconds[-_LAST:])
     extra = [second - usual for second, compiled in zip(seconds, compiling, strict=True) if compiled]
@@ -93,18 +96,44 @@ def warm_up(trainer: Trainer, next_window: Callable[[], Tensor], losses: list[Te
 
 
 def time_steps(
-    trainer: Trainer, windows: Tensor, losses: list[Tensor], gpu: Gpu | None, course: Course | None = None
+    trainer: Trainer,
+    windows: Iterator[Tensor],
+    losses: list[Tensor],
+    gpu: Gpu | None,
+    usual_s: float,
+    course: Course | None = None,
 ) -> Timed:
-    """Time one step per window. What a course does between two steps is not timed."""
-    before = _graphs()
-    samples: list[dict[str, Any]] = []
+    """Time the case's steps, and more until its seconds are over or its median is known well enough.
+
+    Args:
+        trainer: Trained and warm.
+        windows: The batches to come.
+        losses: Each step's loss is added here, still on the device.
+        gpu: The GPU; None where there is none.
+        usual_s: Seconds of a step, as warm-up found.
+        course: What is noted, and validated, between two steps, which is not timed.
+    """
+    case, before = trainer.case, _graphs()
     if trainer.device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(trainer.device)
+    seconds: list[float] = []
+    with Monitor(gpu) as monitor:
+        while len(seconds) < case.steps or (sum(seconds) < case.timed_s and not narrow(seconds)):
+            count = max(case.steps - len(seconds), min(math.ceil(_BLOCK_S / usual_s), _MOST_IN_BLOCK))
+            count = count if case.timed_s else case.steps
+            seconds += _block(trainer, windows, losses, count, len(seconds), course)
+    return Timed(seconds, summary(monitor.samples), _graphs() - before)
+
+
+def _block(
+    trainer: Trainer, windows: Iterator[Tensor], losses: list[Tensor], count: int, done: int, course: Course | None
+) -> list[float]:
+    """Seconds of so many steps after those done; the host waits once, at their end, unless a course validates."""
     watch = Stopwatch(trainer.device)
     watch.mark()
     marks, ends = 1, []
-    for index, window in enumerate(windows):
-        losses.append(trainer.step(trainer.load(window)))
+    for index in range(done, done + count):
+        losses.append(trainer.step(trainer.load(next(windows))))
         watch.mark()
         marks += 1
         ends.append(marks)
@@ -114,12 +143,21 @@ def time_steps(
                 course.validate(index + 1)
                 watch.mark()
                 marks += 1
-        if gpu and index in (len(windows) // 2, len(windows) - 1):
-            # Steps are still queued on the device, so this is its state under load.
-            samples.append(asdict(gpu.sample()))
     # Between the marks m - 1 and m lies the interval m - 2.
     between = watch.seconds()
-    return Timed([round(between[end - 2], 9) for end in ends], samples, _graphs() - before)
+    return [round(between[end - 2], 9) for end in ends]
+
+
+def narrow(seconds: Sequence[float]) -> bool:
+    """Whether the 95 % interval of the median lies within `NARROW` of it, by the order statistics around the middle."""
+    count = len(seconds)
+    half = math.ceil(0.98 * math.sqrt(count))
+    if count < 100:
+        # Below this, one slow second of the machine can hide between the statistics.
+        return False
+    ordered, middle = sorted(seconds), count // 2
+    median = ordered[middle]
+    return ordered[middle + half] - median <= NARROW * median and median - ordered[middle - half] <= NARROW * median
 
 
 def measure_energy(trainer: Trainer, window: Tensor, gpu: Gpu | None, step_s: float, wanted_s: float) -> dict[str, Any]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import sysconfig
 import tempfile
 from array import array
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,6 +124,24 @@ def _byte_pairs(text: bytes, digest: str) -> bytearray:
 def encode(text: bytes) -> array[int]:
     """GPT-2's byte pairs of a text; what is not UTF-8, such as a character cut in half, is replaced."""
     return gpt2_encoder().encode(text.decode("utf-8", "replace"))
+
+
+_DRAWN_AT_ONCE = 16
+
+
+def window_stream(corpus: Corpus, batch: int, sequence: int, seed: int, pinned: bool = False) -> Iterator[Tensor]:
+    """Batches of random windows without end, as `draw_windows` gives them; the same seed gives the same batches.
+
+    Args:
+        corpus: Where windows are cut out.
+        batch: Windows of a batch.
+        sequence: Tokens that the model reads of each.
+        seed: Where random numbers start.
+        pinned: Whether batches lie in memory that a GPU copies from by itself.
+    """
+    for round_ in itertools.count():
+        drawn = draw_windows(corpus, _DRAWN_AT_ONCE, batch, sequence, seed + round_ * 7919)
+        yield from drawn.pin_memory() if pinned else drawn
 
 
 def draw_windows(corpus: Corpus, count: int, batch: int, sequence: int, seed: int) -> Tensor:

@@ -2,55 +2,66 @@
 
 Every trial is a fresh process, because memory can only be limited before the first allocation and because running out
 of it leaves a process in pieces. On a GPU the allocator refuses what the small card would not have; on a CPU, where
-nothing refuses, the step's peak is counted and compared with the limit.
+nothing refuses, the step's peak is counted and compared with the limit. Only "it ran out of memory" says that a batch
+does not fit: a crash or a time limit ends the search of its policy, and is told as what it is.
+
+Finished trials are kept in a file as they come, so that a search that was cut off goes on where it stopped.
 """
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
 
-from engine.memory.ledger import CUDA_CONTEXT
 from gpu_bench.cases import policies
 from gpu_bench.cases.case import Case
 from gpu_bench.cases.kinds import FitCase
 from gpu_bench.machine import provenance
 from gpu_bench.measure.unsupported import UnsupportedError
-from gpu_bench.predict.prediction import predicted_peak
+from gpu_bench.predict.prediction import predicted_batch
 from gpu_bench.record.assembly import MEASURED
+from gpu_bench.record.store import read_json, write_json
 from gpu_bench.run.isolation import work
 
 Trial = dict[str, Any]
 """One step of the search, as it stands in the record."""
 
 
-def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
+def run_repeat(case: Case, device: torch.device, repeat: int, kept: Path | None = None) -> dict[str, Any]:
     """Search the largest batch of every policy.
 
     Args:
         case: What to search.
         device: Where.
         repeat: Which repeat this is.
+        kept: Where finished trials wait for a process that goes on after this one; None keeps none.
     """
     assert isinstance(case, FitCase)
     if case.native:
         _refuse_other_cards(case, device)
     started, load = provenance.utc_now(), provenance.load_average()
-    trials: list[Trial] = []
-    contexts: list[int] = []
+    saved = (read_json(kept) if kept else None) or {"trials": [], "contexts": []}
+    trials: list[Trial] = saved["trials"]
+    contexts: list[int] = saved["contexts"]
 
-    def attempt(policy: str, batch: int) -> bool:
+    def attempt(policy: str, batch: int) -> str:
+        known = next((one for one in trials if (one["policy"], one["batch"]) == (policy, batch)), None)
+        if known is not None:
+            return str(known["outcome"])
         training = policies.trial(case, policy, batch)
         # Not the first repeat, which also counts memory by component: counting needs memory itself.
         order = {"task": "train", "case": training.as_dict(), "device": device.type, "repeat": 1}
-        report = work(order, case.time_limit_s)
+        report = work(order, case.time_limit_s / 2)
         if report.get("context") is not None:
             contexts.append(report["context"])
         trials.append(_trial(policy, batch, report))
-        return bool(trials[-1]["outcome"] == "fits")
+        if kept is not None:
+            write_json(kept, {"trials": trials, "contexts": contexts})
+        return str(trials[-1]["outcome"])
 
     results = [_search_policy(case, policy, device.type, attempt, trials) for policy in case.policies]
     fit = {"limit": case.memory_limit, "context": max(contexts, default=None), "policies": results, "trials": trials}
@@ -66,28 +77,22 @@ def _refuse_other_cards(case: FitCase, device: torch.device) -> None:
 
 
 def _search_policy(
-    case: FitCase, policy: str, kind: str, attempt: Callable[[str, int], bool], trials: Sequence[Trial]
+    case: FitCase, policy: str, kind: str, attempt: Callable[[str, int], str], trials: Sequence[Trial]
 ) -> dict[str, Any]:
     predicted = predicted_batch(case, policy, kind)
-    largest = search(case.batches, predicted, lambda batch: attempt(policy, batch))
+    largest, ended = search(case.batches, predicted, lambda batch: attempt(policy, batch))
     best = next((t for t in trials if t["policy"] == policy and t["batch"] == largest), None)
     return {
         "policy": policy,
         "predicted_batch": predicted,
         "largest_batch": largest,
+        "ended": ended,
         "peak": best["peak"] if best else None,
         "tokens_per_s": largest * case.sequence / best["step_s"] if best and largest else None,
     }
 
 
-def predicted_batch(case: FitCase, policy: str, kind: str) -> int | None:
-    """The largest of the case's batches whose predicted peak leaves room for the context, or None."""
-    room = case.memory_limit - (CUDA_CONTEXT if kind == "cuda" else 0)
-    peaks = {batch: predicted_peak(policies.trial(case, policy, batch), kind) for batch in case.batches}
-    return max((batch for batch, peak in peaks.items() if peak is not None and peak <= room), default=None)
-
-
-def search(batches: Sequence[int], start: int | None, fits: Callable[[int], bool]) -> int | None:
+def search(batches: Sequence[int], start: int | None, attempt: Callable[[int], str]) -> tuple[int | None, str]:
     """The largest batch that fits, walking up or down from `start`; None when not even the smallest does.
 
     A prediction that is right costs two attempts: it fits, and the next one does not. Whether a batch fits is taken to
@@ -96,28 +101,37 @@ def search(batches: Sequence[int], start: int | None, fits: Callable[[int], bool
     Args:
         batches: Ascending.
         start: Where to begin; None is the smallest.
-        fits: Tries a batch.
+        attempt: Tries a batch: `fits`, `oom`, or how else it ended.
+
+    Returns:
+        The largest batch that was seen to fit, and what ended the search: `boundary`, or the outcome that said nothing
+        about memory, such as `timeout`; then larger batches may fit too.
     """
     index = batches.index(start) if start in batches else 0
-    if fits(batches[index]):
-        while index + 1 < len(batches) and fits(batches[index + 1]):
+    outcome = attempt(batches[index])
+    if outcome == "fits":
+        while index + 1 < len(batches):
+            outcome = attempt(batches[index + 1])
+            if outcome != "fits":
+                return batches[index], "boundary" if outcome == "oom" else outcome
             index += 1
-        return batches[index]
-    while index > 0:
+        return batches[index], "boundary"
+    while outcome == "oom" and index > 0:
         index -= 1
-        if fits(batches[index]):
-            return batches[index]
-    return None
+        outcome = attempt(batches[index])
+    fitting = batches[index] if outcome == "fits" else None
+    return fitting, "boundary" if outcome in ("fits", "oom") else outcome
 
 
 def _trial(policy: str, batch: int, report: Mapping[str, Any]) -> Trial:
     """One step of the search from what its process reported."""
+    # Too few steps for a steady clock, which nobody asks for here; a loss that diverged still fitted.
     measured = report["status"] in MEASURED
     return {
         "policy": policy,
         "batch": batch,
-        "outcome": "fits" if measured else "oom" if report["status"] == "oom" else "error",
-        "message": report["message"],
+        "outcome": "fits" if measured else report["status"],
+        "message": None if measured else report["message"],
         "peak": report["peak"] if measured else None,
         "step_s": statistics.median(report["timing"]["step_s"]) if measured else None,
     }

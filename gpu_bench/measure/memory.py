@@ -25,11 +25,6 @@ from engine.memory.ledger import CUDA_CONTEXT
 from gpu_bench.machine.device import open_nvml
 from gpu_bench.measure.training import Trainer
 
-REMAINDER_SHARE = 0.05
-"""The remainder must stay below this share of the peak."""
-CUDA_WORKSPACE = 96 * 2**20
-"""Allowed on top on CUDA, in bytes: cuBLAS keeps 32 MiB per handle on Hopper, cuBLASLt and attention their own."""
-
 
 @dataclass(frozen=True)
 class Held:

@@ -19,7 +19,7 @@ from gpu_bench.cases.case import Activation, Case
 from gpu_bench.cases.kinds import OperationsCase
 from gpu_bench.machine import provenance
 from gpu_bench.machine.device import open_nvml
-from gpu_bench.machine.nvml import ABNORMAL
+from gpu_bench.machine.nvml import Monitor, abnormal, summary
 from gpu_bench.measure.gpt2 import ACTIVATIONS, KERNELS
 from gpu_bench.measure.stopwatch import Stopwatch
 from gpu_bench.measure.unsupported import kind_of, told
@@ -56,17 +56,18 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     torch.manual_seed(case.seed)
     points: list[dict[str, Any]] = []
     gc.disable()
-    for setting in settings(case):
-        points += _points(case, setting, device)
+    with Monitor(open_nvml(device)) as monitor:
+        for setting in settings(case):
+            points += _points(case, setting, device)
     gc.enable()
-    gpu = open_nvml(device)
-    samples = [asdict(gpu.sample())] if gpu else []
-    abnormal = sorted({reason for sample in samples for reason in sample["throttle_reasons"] or ()} & ABNORMAL)
+    state = summary(monitor.samples)
+    # Its clock rises and falls with what runs: only a reason of the driver's counts here.
+    slowed = abnormal(state)
     return {
-        "status": "throttled" if abnormal else "ok",
-        "message": f"the GPU was throttled: {', '.join(abnormal)}" if abnormal else None,
+        "status": "throttled" if slowed else "ok",
+        "message": slowed,
         "points": points,
-        "timing": {"gpu_samples": samples},
+        "timing": {"gpu": state},
         "load_average": load,
         "started": started,
     }
@@ -100,24 +101,11 @@ def _points(case: OperationsCase, setting: Setting, device: torch.device) -> lis
             "status": status,
             "message": message,
             "samples_s": samples[one],
-            "work": work(case, setting, one),
+            "work": case.work_of({**asdict(setting), "pass": one}),
             "memory_peak": peaks[one],
         }
         for one in _PASSES
     ]
-
-
-def work(case: OperationsCase, setting: Setting, one: str) -> dict[str, float | None]:
-    """What one pass does, whatever way a variant does it.
-
-    Attention: two products of T x T x D per head forward and four backward, over the causal half, so that no variant
-    can seem faster than the device. Activation functions: the bytes that must move, input and result forward, the kept
-    tensor and two gradients backward.
-    """
-    if case.operation == "attention":
-        square = case.batch * case.heads * setting.size**2 * case.head_size
-        return {"flops": (2 if one == "forward" else 4) * square, "tokens": case.batch * setting.size}
-    return {"bytes": (2 if one == "forward" else 3) * setting.size * FORMATS[setting.format].itemsize}
 
 
 def _measure(

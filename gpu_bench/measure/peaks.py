@@ -1,53 +1,61 @@
-"""The matrix product that the device really reaches: a peak that can be reached, measured in the same run."""
+"""The matrix products that the device really reaches, in shapes of the model: ceilings that can be reached.
+
+Each is measured in the same process as the steps, so in the same modes of accumulation, and many products run between
+two looks at the clock: the host waits for none of them.
+"""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
-from gpu_bench.measure.stopwatch import Stopwatch
+from gpu_bench.cases.sizes import GPT2Config
+from gpu_bench.measure.stopwatch import timed_rounds
 from gpu_bench.measure.techniques.fp8 import E4M3, OLDEST
 
-_WIDTH = {"cuda": 8192, "cpu": 1024}
-_FEWEST = {"cuda": 20, "cpu": 9}
-_SHORTEST_S = {"cuda": 1.0, "cpu": 0.0}
-"""A GPU is kept busy this long: a shorter product ends before the power limit lowers the clock."""
-_DTYPES = {"fp32": torch.float32, "tf32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+Shape = tuple[int, int, int]
+"""M, N, K of (M, K) times (K, N)."""
+_SQUARE = {"cuda": 8192, "cpu": 1024}
+_ROUNDS, _SAMPLE_S = {"cuda": 8, "cpu": 3}, {"cuda": 0.05, "cpu": 0.005}
+"""A GPU is kept busy for half a second in each shape: less ends before the power limit lowers the clock."""
+DTYPES = {"fp32": torch.float32, "tf32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16, "fp8": E4M3}
 
 
-def matmul_ceiling(device: torch.device, name: str) -> float | None:
-    """FLOP/s of a large square matrix product in a format, the median of several; None where there is no such product.
+def product_shapes(config: GPT2Config, tokens: int, device: torch.device) -> list[Shape]:
+    """The forward products of a block over so many tokens, and a large square: which is fastest shows when measured."""
+    c, square = config.hidden, _SQUARE[device.type]
+    return [(tokens, 3 * c, c), (tokens, 4 * c, c), (tokens, c, 4 * c), (square, square, square)]
 
-    On a CPU the matrix is 1,024 wide, on a GPU 8,192; its numbers are random, since zeros run faster. Whether FP32
-    products use TF32 is what the process has set.
+
+def matmul_ceilings(device: torch.device, name: str, shapes: Sequence[Shape]) -> list[dict[str, Any]]:
+    """FLOP/s of products in a format, one entry per shape, for FP8 one per shape and mode of accumulation.
+
+    Operands are random, since zeros run faster. Whether FP32 products use TF32 is what the process has set. A GPU
+    without FP8 products has none of them.
     """
     if name == "fp8" and device.type == "cuda" and torch.cuda.get_device_capability(device) < OLDEST:
-        return None
-    width, kind = _WIDTH[device.type], device.type
-    multiply = _multiplication(device, name, width)
-    seconds: list[float] = []
-    while len(seconds) < _FEWEST[kind] or sum(seconds) < _SHORTEST_S[kind]:
-        seconds.append(_timed(multiply, device))
-    # The first third warms up clocks, caches and the library's choice of kernel.
-    return 2 * width**3 / statistics.median(seconds[len(seconds) // 3 :])
+        return []
+    found = []
+    for shape in shapes:
+        for fast in (True, False) if name == "fp8" else (None,):
+            call = multiplication(device, name, shape, fast=fast is not False)
+            seconds = statistics.median(timed_rounds(call, device, _ROUNDS[device.type], _SAMPLE_S[device.type]))
+            m, n, k = shape
+            rate = 2 * m * n * k / seconds
+            found.append({"format": name, "m": m, "n": n, "k": k, "fast_accumulation": fast, "flops_per_s": rate})
+    return found
 
 
-def _multiplication(device: torch.device, name: str, width: int) -> Callable[[], object]:
-    a, b = (torch.randn(width, width, device=device) for _ in range(2))
+def multiplication(device: torch.device, name: str, shape: Shape, *, fast: bool = True) -> Callable[[], object]:
+    """A product of random operands in a format, `b` by columns, as `x @ weight.T` has it; `fast` concerns FP8 only."""
+    m, n, k = shape
+    a = torch.randn(m, k, device=device).to(DTYPES[name])
+    b = torch.randn(n, k, device=device).to(DTYPES[name]).t()  # (K, N)
     if name == "fp8":
         one = torch.ones((), device=device)
-        a8, b8 = a.to(E4M3), b.to(E4M3).t()
-        return lambda: torch._scaled_mm(a8, b8, scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=True)
-    a, b = a.to(_DTYPES[name]), b.to(_DTYPES[name])
-    out = torch.empty_like(a)
+        return lambda: torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=fast)
+    out = torch.empty(m, n, dtype=a.dtype, device=device)
     return lambda: torch.matmul(a, b, out=out)
-
-
-def _timed(multiply: Callable[[], object], device: torch.device) -> float:
-    watch = Stopwatch(device)
-    watch.mark()
-    multiply()
-    watch.mark()
-    return watch.seconds()[0]

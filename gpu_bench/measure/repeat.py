@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import math
 import statistics
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -12,16 +14,18 @@ import torch
 from torch import Tensor
 
 from gpu_bench.cases.case import Case, TrainingCase
+from gpu_bench.cases.sizes import config_of, remainder_tolerance
 from gpu_bench.machine import provenance
 from gpu_bench.machine.chips import compute_format, format_peak
 from gpu_bench.machine.device import describe, open_nvml
-from gpu_bench.machine.nvml import ABNORMAL, Gpu
+from gpu_bench.machine.nvml import Gpu, throttled
 from gpu_bench.machine.quiet import OthersWatch
 from gpu_bench.measure import clock, compile_cache, memory
 from gpu_bench.measure.course import Course, split
-from gpu_bench.measure.data import CACHE, draw_windows, read_corpus
+from gpu_bench.measure.data import CACHE, read_corpus, window_stream
 from gpu_bench.measure.memory import limit_memory
-from gpu_bench.measure.peaks import matmul_ceiling
+from gpu_bench.measure.peaks import matmul_ceilings, product_shapes
+from gpu_bench.measure.trace import attention_kernels
 from gpu_bench.measure.training import Trainer
 
 COMPILED = CACHE / "compiled"
@@ -34,8 +38,8 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     Args:
         case: What to train.
         device: Where.
-        repeat: Which repeat this is. The first one also counts memory and measures energy and the matrix ceiling,
-            afterwards.
+        repeat: Which repeat this is. The first one also counts memory, names the attention kernel, and measures energy
+            and the matrix ceiling, afterwards.
     """
     assert isinstance(case, TrainingCase)
     started, load = provenance.utc_now(), provenance.load_average()
@@ -53,21 +57,23 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     if case.validate_every:
         corpus, held_back = split(corpus)
         course = Course(trainer, held_back)
-    windows = draw_windows(corpus, clock.most_windows(case), case.batch * case.accumulate, case.sequence, case.seed)
-    if device.type == "cuda":
-        windows = windows.pin_memory()
+    windows = window_stream(
+        corpus, case.batch * case.accumulate, case.sequence, case.seed, pinned=device.type == "cuda"
+    )
+    window = next(windows)
     gpu = open_nvml(device)
 
     gc.collect()
     gc.disable()
-    timing, cuda_memory = _train(trainer, windows, gpu, course)
+    timing, cuda_memory = _train(trainer, itertools.chain([window], windows), gpu, course)
     gc.enable()
     if case.compile != "none" and repeat == 0:
         compile_cache.save(cache)
 
+    status, message = judged(case, timing)
     part: dict[str, Any] = {
-        "status": "ok",
-        "message": None,
+        "status": status,
+        "message": message,
         "model": {"parameters": trainer.model.parameter_count(), **asdict(config)},
         "data": corpus.as_dict(),
         "timing": timing,
@@ -77,14 +83,15 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     }
     part |= {"context": context, "peak": cuda_memory["allocated_peak"] if cuda_memory else None}
     if case.memory_limit and device.type == "cpu":
-        part["peak"] = _peak_within(case.memory_limit, trainer, windows[-1])
-    reasons = {reason for sample in timing["gpu_samples"] for reason in sample["throttle_reasons"] or ()}
-    if ABNORMAL & reasons:
-        part |= {"status": "throttled", "message": f"the GPU was throttled: {', '.join(sorted(ABNORMAL & reasons))}"}
+        part["peak"] = _peak_within(case.memory_limit, trainer, window)
     if repeat == 0:
         step_s = statistics.median(timing["step_s"])
-        part["energy"] = clock.measure_energy(trainer, windows[-1], gpu, step_s, case.energy_s)
-        part["memory"] = _count_memory(trainer, windows[-1], cuda_memory)
+        part["energy"] = clock.measure_energy(trainer, window, gpu, step_s, case.energy_s)
+        part["memory"] = _count_memory(trainer, window, cuda_memory)
+        loaded = trainer.load(window)
+        part["attention_ran"] = (
+            ["standard"] if case.attention == "standard" else attention_kernels(lambda: trainer.step(loaded), device)
+        )
         del trainer
         # A reference cycle, which only the garbage collector frees; a model may nearly fill the GPU.
         gc.collect()
@@ -93,6 +100,18 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
         part["peaks"] = measure_peaks(case, device)
     part["finished"] = provenance.utc_now()
     return part
+
+
+def judged(case: TrainingCase, timing: Mapping[str, Any]) -> tuple[str, str | None]:
+    """The status of a repeat that ran to its end, and why it is not `ok`: the worst of what can be wrong counts."""
+    if None in timing["losses"]:
+        return "diverged", f"the loss of step {timing['losses'].index(None) + 1} is not finite"
+    if timing["graphs_while_timed"]:
+        return "recompiled", f"{timing['graphs_while_timed']} graphs were compiled during the timed steps"
+    if case.steady and not timing["settled"]:
+        return "unsettled", f"step times were not steady after {len(timing['warmup_s'])} warm-up steps"
+    slowed = throttled(timing["gpu"])
+    return ("throttled", slowed) if slowed else ("ok", None)
 
 
 def _peak_within(limit: int, trainer: Trainer, window: Tensor) -> int:
@@ -104,29 +123,30 @@ def _peak_within(limit: int, trainer: Trainer, window: Tensor) -> int:
     return peak
 
 
-def measure_peaks(case: TrainingCase, device: torch.device) -> dict[str, float | str | None]:
-    """Data sheet and measured product for the case's format; for FP8, which runs part of the products, also BF16's."""
+def measure_peaks(case: TrainingCase, device: torch.device) -> dict[str, Any]:
+    """Data sheet and measured products for the case's format; for FP8, which runs part of the products, also BF16's."""
     own, name = compute_format(case.precision), describe(device).name
     main = "bf16" if own == "fp8" else own
-    peaks: dict[str, float | str | None] = {
+    formats = ("bf16", "fp8") if own == "fp8" else (own,)
+    shapes = product_shapes(config_of(case), case.batch * case.sequence, device)
+    return {
         "format": main,
         "specified": format_peak(name, main),
-        "matmul": matmul_ceiling(device, main),
         "specified_fp8": format_peak(name, "fp8") if own == "fp8" else None,
-        "matmul_fp8": matmul_ceiling(device, "fp8") if own == "fp8" else None,
+        "ceilings": [one for form in formats for one in matmul_ceilings(device, form, shapes)],
     }
-    return peaks
 
 
 def _train(
-    trainer: Trainer, windows: Tensor, gpu: Gpu | None, course: Course | None
+    trainer: Trainer, windows: Iterator[Tensor], gpu: Gpu | None, course: Course | None
 ) -> tuple[dict[str, Any], dict[str, int | None] | None]:
     """Warm up, then run the timed steps. Returns the timing and the CUDA allocator's counters."""
-    case, device = trainer.case, trainer.device
+    device = trainer.device
     losses: list[Tensor] = []
-    warmup = clock.warm_up(trainer, iter(windows).__next__, losses)
+    warmup = clock.warm_up(trainer, windows, losses)
     watch = OthersWatch()
-    timed = clock.time_steps(trainer, windows[len(losses) : len(losses) + case.steps], losses, gpu, course)
+    usual_s = statistics.median(warmup.seconds[-5:])
+    timed = clock.time_steps(trainer, windows, losses, gpu, usual_s, course)
     others = watch.share()
     cuda_memory = _cuda_memory(device, gpu, warmup.first_peak) if device.type == "cuda" else None
     # JSON has no NaN: a diverged loss is null.
@@ -139,7 +159,7 @@ def _train(
         "graphs_while_timed": timed.graphs,
         "step_s": timed.seconds,
         "losses": curve,
-        "gpu_samples": timed.gpu_samples,
+        "gpu": timed.gpu,
         "others_share": others,
     }
     return timing, cuda_memory
@@ -167,11 +187,11 @@ def _count_memory(trainer: Trainer, window: Tensor, cuda_memory: dict[str, int |
     held = memory.held_memory(trainer, loaded[: trainer.case.batch])
     tracked = None if trainer.compiled else memory.track_step(trainer, loaded)
     if cuda_memory is not None:
-        peak, allowance = cuda_memory["allocated_peak"] or 0, memory.CUDA_WORKSPACE
+        peak = cuda_memory["allocated_peak"] or 0
         source = "CUDA caching allocator over the timed steps"
     else:
         at_rest = tracked.at_rest if tracked else memory.resting_bytes(trainer, loaded)
-        peak, allowance = memory.cpu_allocator_peak(lambda: trainer.step(loaded), at_rest), 0
+        peak = memory.cpu_allocator_peak(lambda: trainer.step(loaded), at_rest)
         source = "PyTorch CPU allocator over one profiled step"
     at_peak = tracked.at_peak if tracked else memory.compiled_components(trainer, loaded, peak)
     return {
@@ -179,6 +199,6 @@ def _count_memory(trainer: Trainer, window: Tensor, cuda_memory: dict[str, int |
         "at_peak": {**at_peak, "remainder": peak - sum(at_peak.values())},
         "peak": peak,
         "peak_source": source,
-        "tolerance": int(memory.REMAINDER_SHARE * peak) + allowance,
+        "tolerance": remainder_tolerance(trainer.case, peak, trainer.device.type),
         "cuda": cuda_memory,
     }

@@ -19,8 +19,9 @@ from gpu_bench.cases.case import Case
 from gpu_bench.cases.kinds import RooflineCase
 from gpu_bench.cases.sizes import SIZES
 from gpu_bench.machine import provenance
+from gpu_bench.measure.peaks import DTYPES, multiplication
 from gpu_bench.measure.stopwatch import timed_rounds
-from gpu_bench.measure.techniques.fp8 import E4M3, OLDEST
+from gpu_bench.measure.techniques.fp8 import OLDEST
 from gpu_bench.measure.unsupported import kind_of, told
 
 _FP32 = 4
@@ -116,7 +117,6 @@ def operations(case: RooflineCase, name: str, dtype: torch.dtype, device: torch.
     yield operation("AdamW update", _ADAM_FLOPS * 4 * c * c, 7 * _FP32 * 4 * c * c, adamw)
 
 
-_DTYPES = {"fp32": torch.float32, "tf32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16, "fp8": E4M3}
 _FP8_MULTIPLE = 16
 
 
@@ -139,7 +139,7 @@ def _points(case: RooflineCase, device: torch.device) -> Iterator[Operation]:
                 yield _copy(size, device)
         case "operations":
             for name in case.formats:
-                yield from operations(case, name, _DTYPES[name], device)
+                yield from operations(case, name, DTYPES[name], device)
 
 
 def _measured(operation: Operation, case: RooflineCase, device: torch.device) -> dict[str, Any]:
@@ -186,26 +186,14 @@ def _unsupported(settings: Mapping[str, Any], device: torch.device) -> str | Non
 
 def _product(name: str, m: int, n: int, k: int, device: torch.device) -> Operation:
     """(M, K) times (K, N). Random numbers: zeros toggle no bits, draw less power, and so run faster."""
-
-    def build() -> Callable[[], object]:
-        a = torch.randn(m, k, device=device).to(_DTYPES[name])
-        b = torch.randn(n, k, device=device).to(_DTYPES[name]).t()  # (K, N), as `x @ weight.T` has it
-        if name == "fp8":
-            one = torch.ones((), device=device)
-            return lambda: torch._scaled_mm(
-                a, b, scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=True
-            )
-        out = torch.empty(m, n, dtype=a.dtype, device=device)
-        return lambda: torch.matmul(a, b, out=out)
-
-    width = torch.empty((), dtype=_DTYPES[name]).element_size()
+    width = torch.empty((), dtype=DTYPES[name]).element_size()
     result = 2 if name == "fp8" else width
     return Operation(
         label=f"{name} {m} x {n} x {k}",
         settings={"operation": "matmul", "format": name, "m": m, "n": n, "k": k},
         flops=2 * m * n * k,
         bytes=width * (m * k + k * n) + result * m * n,
-        build=build,
+        build=lambda: multiplication(device, name, (m, n, k)),
     )
 
 

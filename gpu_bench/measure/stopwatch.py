@@ -47,11 +47,13 @@ _WARMUP_S = {"cuda": 0.05, "cpu": 0.0}
 """Clocks rise, libraries choose kernels, and caches fill before the first sample."""
 
 
-def timed_rounds(call: Callable[[], object], device: torch.device, rounds: int) -> list[float]:
-    """Seconds of one call, as the mean of one sample's calls, for each of `rounds` samples."""
+def timed_rounds(
+    call: Callable[[], object], device: torch.device, rounds: int, shortest_s: float | None = None
+) -> list[float]:
+    """Seconds of one call, as the mean of one sample's calls, for each of `rounds` samples of at least `shortest_s`."""
     once = max(_sample(call, device, 1), 1e-9)
     once = max(_sample(call, device, 1), 1e-9)
-    calls = min(_MOST_CALLS, max(1, round(_SHORTEST_S[device.type] / once)))
+    calls = min(_MOST_CALLS, max(1, round((shortest_s or _SHORTEST_S[device.type]) / once)))
     began = time.perf_counter()
     while time.perf_counter() - began < _WARMUP_S[device.type]:
         _sample(call, device, calls)

@@ -66,3 +66,35 @@ def traced(steps: Callable[[], None], device: torch.device) -> list[Mapping[str,
 def interval(event: Mapping[str, Any]) -> Interval:
     """Begin and end of an event, in microseconds."""
     return event["ts"], event["ts"] + event["dur"]
+
+
+_ATTENTION = {
+    "_scaled_dot_product_flash_attention_for_cpu": "flash-cpu",
+    "_scaled_dot_product_flash_attention": "flash",
+    "_scaled_dot_product_efficient_attention": "efficient",
+    "_scaled_dot_product_cudnn_attention": "cudnn",
+    "_scaled_dot_product_attention_math": "math",
+    "_scaled_dot_product_attention_math_for_mps": "math",
+    "_scaled_dot_product_fused_attention_overrideable": "overridden",
+}
+"""PyTorch's operation -> the kernel it is."""
+_ATTENTION_KERNELS = (
+    ("cudnn_generated_fort_native_sdpa", "cudnn"),
+    ("fmha_cutlass", "efficient"),
+    ("flash_fwd", "flash"),
+    ("flash::", "flash"),
+)
+"""Part of a CUDA kernel's name -> the same: a replayed CUDA graph runs kernels without their operations."""
+
+
+def attention_kernels(step: Callable[[], object], device: torch.device) -> list[str]:
+    """Which fused attention really ran in a step, by the profiler: `flash`, `efficient`, `cudnn`, `math`, ...
+
+    PyTorch chooses among them by shapes, formats and version, so that two cases may have timed one kernel.
+    """
+    events = traced(lambda: (step(), None)[1], device)
+    names = {str(event["name"]).removeprefix("aten::") for event in events}
+    found = {_ATTENTION[name] for name in names if name in _ATTENTION}
+    kernels = [str(event["name"]) for event in events if event.get("cat") == "kernel"]
+    found |= {kernel for part, kernel in _ATTENTION_KERNELS if any(part in name for name in kernels)}
+    return sorted(found)

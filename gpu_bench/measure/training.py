@@ -107,12 +107,12 @@ class Trainer:
         # FP16 gradients underflow below 6e-8, so the loss is scaled up before and the gradients down after. Whether a
         # step overflowed decides whether it counts, so here, and only here, the host has to wait for the device.
         self.scaler = torch.amp.GradScaler(device.type, enabled=formats.scaled)
-        self._model_loss: Callable[[Tensor], Tensor] = self._eager_loss
+        self._model_loss: Callable[[Tensor], Tensor] = self.eager_loss
         self._ready = False
         self._step: Callable[[Tensor], Tensor] = self._run_step
         self.gradient_norm: Tensor | None = None
         if self.compiled:
-            self._model_loss = compiled_loss(case, self.model, self._eager_loss)
+            self._model_loss = compiled_loss(case, self.model, self.eager_loss)
         if case.step_graph:
             self._step = StepGraph(self._run_step, device)
 
@@ -131,7 +131,8 @@ class Trainer:
         with sdpa_kernel(list(kernels)) if kernels else nullcontext():
             return self._model_loss(window)
 
-    def _eager_loss(self, window: Tensor) -> Tensor:
+    def eager_loss(self, window: Tensor) -> Tensor:
+        """Forward pass over a loaded (B, T + 1) window, never compiled."""
         with self._autocast():
             _, loss = self.model(window[:, :-1], window[:, 1:])
         result: Tensor = loss
@@ -174,7 +175,7 @@ class Trainer:
         passes = self.case.accumulate
         if self.scales:
             # One sequence shows how large the numbers are; its loss has the weight that it has in a step.
-            self.scales.calibrate(lambda: self._eager_loss(window[:1]) / len(window))
+            self.scales.calibrate(lambda: self.eager_loss(window[:1]) / len(window))
         if self.compiled and self.case.precision.startswith("fp8"):
             with torch.no_grad(), self._autocast():
                 x = self.model.embed(window[: len(window) // passes, :-1])

@@ -16,10 +16,16 @@ _NOT_HERE = (
     "No working C++ compiler found",
 )
 _NO_MEMORY = (
-    # The CPU's allocator; then CUDA and cuBLAS where they allocate without PyTorch's allocator.
+    # The CPU's allocator, and C++'s own.
     "DefaultCPUAllocator: can't allocate",
-    "CUDA error: out of memory",
+    "std::bad_alloc",
+    # CUDA, Triton's launcher and NCCL, where they allocate without PyTorch's allocator; then its libraries.
+    "out of memory",
+    "CUDA_ERROR_OUT_OF_MEMORY",
+    "cudaErrorMemoryAllocation",
     "CUBLAS_STATUS_ALLOC_FAILED",
+    "CUDNN_STATUS_ALLOC_FAILED",
+    "CUSOLVER_STATUS_ALLOC_FAILED",
 )
 
 
@@ -27,20 +33,36 @@ class UnsupportedError(Exception):
     """The device, or the software on it, lacks what the case needs; the message says what."""
 
 
-def told(error: Exception) -> str:
-    """The line of an error that says which result it is; the first one where none does."""
-    lines = str(error).splitlines() or [type(error).__name__]
+def _chain(error: BaseException) -> list[BaseException]:
+    """The error and those that it was raised from: the compiler wraps what happens while it tries kernels."""
+    found: list[BaseException] = []
+    ahead: list[BaseException | None] = [error]
+    while ahead:
+        one = ahead.pop(0)
+        if one is not None and one not in found:
+            found.append(one)
+            ahead += [getattr(one, "inner_exception", None), one.__cause__, one.__context__]
+    return found
+
+
+def told(error: BaseException) -> str:
+    """The line of an error, or of one behind it, that says which result it is; the first one where none does."""
+    lines = [line for one in _chain(error) for line in str(one).splitlines()] or [type(error).__name__]
     return next((line for line in lines if any(words in line for words in (*_NOT_HERE, *_NO_MEMORY))), lines[0])
 
 
-def kind_of(error: Exception) -> Literal["oom", "unsupported"] | None:
+def kind_of(error: BaseException) -> Literal["oom", "unsupported"] | None:
     """Which result an exception is, or None for a fault.
 
-    PyTorch's CUDA allocator raises a type of its own when memory runs out; all else only its text tells.
+    PyTorch's CUDA allocator raises a type of its own when memory runs out; all else only its text tells. Where several
+    errors led to this one, memory counts first: a compiler that finds no kernel because none had room ran out of it.
     """
-    text = str(error)
-    if isinstance(error, torch.OutOfMemoryError | MemoryError) or any(words in text for words in _NO_MEMORY):
+    chain = _chain(error)
+    texts = [str(one) for one in chain]
+    ran_out = any(isinstance(one, torch.OutOfMemoryError | MemoryError) for one in chain)
+    if ran_out or any(words in text for text in texts for words in _NO_MEMORY):
         return "oom"
-    if isinstance(error, UnsupportedError) or any(words in text for words in _NOT_HERE):
+    unable = any(isinstance(one, UnsupportedError) for one in chain)
+    if unable or any(words in text for text in texts for words in _NOT_HERE):
         return "unsupported"
     return None

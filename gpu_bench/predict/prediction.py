@@ -12,8 +12,11 @@ from engine.config.setup import DEFAULT_GPU
 from engine.graph import count_operations, sqrt_placement
 from engine.hardware import Accelerator
 from engine.memory import chapter_activation_bytes
+from engine.memory.ledger import CUDA_CONTEXT
 from engine.numerics.dtypes import FP16, FP32
 from gpu_bench.cases.case import Precision, TrainingCase
+from gpu_bench.cases.kinds import FitCase
+from gpu_bench.cases.policies import trial
 from gpu_bench.cases.sizes import SIZES, config_of
 from gpu_bench.machine.chips import chip_of, specified_peak
 
@@ -101,17 +104,26 @@ def predict(case: TrainingCase, device: Mapping[str, Any]) -> dict[str, Any]:
     """
     memory, memory_notes = _memory(case, "cuda" if device["type"] == "cuda" else "cpu")
     seconds, time_notes = _seconds(case, device["name"])
-    peak, peak_counts = specified_peak(device["name"], case.precision), not case.precision.startswith("fp8")
     return {
         "engine_version": engine.__version__,
         "memory": memory,
-        "textbook": _textbook(case),
+        "textbook": textbook(case),
         "step_s": seconds,
         "tokens_per_s": case.tokens_per_step / seconds if seconds else None,
-        # Over an FP8 peak the products of the head, in 16 bits, would count as if they were in 8.
-        "mfu": model_flops(case).full / seconds / peak if seconds and peak and peak_counts else None,
+        "mfu": predicted_mfu(case, seconds, device["name"]),
         "approximations": [*(_not_counted(case) if memory or seconds else []), *memory_notes, *time_notes],
     }
+
+
+def predicted_mfu(case: TrainingCase, seconds: float | None, name: str | None) -> float | None:
+    """The share of the peak that a step of so many seconds is; None without a time, without a peak, and in FP8.
+
+    Over an FP8 peak the products of the head, in 16 bits, would count as if they were in 8.
+    """
+    peak = specified_peak(name, case.precision)
+    if not seconds or not peak or case.precision.startswith("fp8"):
+        return None
+    return float(model_flops(case).full / seconds / peak)
 
 
 def _not_counted(case: TrainingCase) -> list[str]:
@@ -209,7 +221,7 @@ def _seconds(case: TrainingCase, name: str | None) -> tuple[float | None, list[s
     return float(time.total), notes
 
 
-def _textbook(case: TrainingCase) -> dict[str, int] | None:
+def textbook(case: TrainingCase) -> dict[str, int] | None:
     """The chapter's arithmetic: bytes per parameter, and its formula for activations. It knows no technique.
 
     Mixed precision by the chapter: 16-bit weights and gradients, an FP32 master copy, FP32 state.
@@ -227,3 +239,10 @@ def _textbook(case: TrainingCase) -> dict[str, int] | None:
         "activations": int(chapter_activation_bytes(shape, case.batch, case.sequence, FP16 if mixed else FP32)),
     }
     return {**parts, "total": sum(parts.values())}
+
+
+def predicted_batch(case: FitCase, policy: str, kind: str) -> int | None:
+    """The largest of the case's batches whose predicted peak leaves room for the context, or None."""
+    room = case.memory_limit - (CUDA_CONTEXT if kind == "cuda" else 0)
+    peaks = {batch: predicted_peak(trial(case, policy, batch), kind) for batch in case.batches}
+    return max((batch for batch, peak in peaks.items() if peak is not None and peak <= room), default=None)

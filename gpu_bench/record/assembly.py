@@ -16,9 +16,11 @@ from gpu_bench.record.spread import summarize
 TRAINING_BLOCKS = (
     "model", "data", "samples", "compile", "summary", "flops", "utilization", "loss", "memory", "energy", "cost"
 )  # fmt: skip
-BLOCKS = (*TRAINING_BLOCKS, "course", "predicted", "points", "fit")
+BLOCKS = (*TRAINING_BLOCKS, "attention_ran", "course", "predicted", "points", "fit")
 """What a record has besides its head and its provenance; null where the kind of case or a failure leaves it empty."""
-MEASURED = ("ok", "throttled")
+SPOILED = ("throttled", "unsettled", "recompiled", "diverged")
+"""States of a record that holds measurements which something spoiled, from the least to the worst."""
+MEASURED = ("ok", *SPOILED)
 """States of a record that holds measurements."""
 
 
@@ -35,8 +37,7 @@ def assemble(
         command: What was typed.
     """
     failed = next((part for part in parts if part["status"] not in MEASURED), None)
-    throttled = next((part for part in parts if part["status"] == "throttled"), None)
-    worst = failed or throttled or parts[0]
+    worst = failed or max(parts, key=lambda part: MEASURED.index(part["status"]))
     record: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "benchmark_version": BENCHMARK_VERSION,
@@ -73,7 +74,8 @@ def assemble(
                 "finished": part["finished"],
                 "load_average": part.get("load_average"),
                 "others_share": part.get("timing", {}).get("others_share"),
-                "gpu_samples": part.get("timing", {}).get("gpu_samples", []),
+                "gpu": part.get("timing", {}).get("gpu"),
+                "host": part.get("host", context["machine"]["host"]),
             }
             for part in parts
         ],
@@ -81,21 +83,25 @@ def assemble(
     return record
 
 
+def impossible(record: Mapping[str, Any], fault: str) -> dict[str, Any]:
+    """The record without what it says it measured, because that contradicts itself or physics: it is tried again."""
+    nothing = {block: None for block in BLOCKS if block != "predicted"}
+    return {**record, **nothing, "status": "impossible", "message": f"not kept, because it cannot be: {fault}"}
+
+
 def _trained(case: TrainingCase, device: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The blocks of a training case."""
     first = parts[0]
     timings = [part["timing"] for part in parts]
-    seconds = [second for timing in timings for second in timing["step_s"]]
-    medians = [statistics.median(timing["step_s"]) for timing in timings]
-    step = summarize(seconds)
+    step_s = [timing["step_s"] for timing in timings]
     curves = [timing["losses"] for timing in timings]
     shared = min(len(curve) for curve in curves)
-    flops = training_flops(case)
+    flops, summary = training_flops(case), step_summary(case.tokens_per_step, step_s)
     return {
         "model": first["model"],
         "data": first["data"],
         "samples": {
-            "step_s": [timing["step_s"] for timing in timings],
+            "step_s": step_s,
             "warmup_s": [timing["warmup_s"] for timing in timings],
             "warmup_settled": [timing["settled"] for timing in timings],
         },
@@ -104,25 +110,42 @@ def _trained(case: TrainingCase, device: Mapping[str, Any], parts: Sequence[Mapp
             "graphs": [timing["graphs"] for timing in timings],
             "graphs_while_timed": [timing["graphs_while_timed"] for timing in timings],
         },
-        "summary": {
-            "step_s": step,
-            "tokens_per_s": summarize([case.tokens_per_step / second for second in seconds]),
-            "repeat_medians_s": medians,
-            "repeat_spread": (max(medians) - min(medians)) / step["median"],
-        },
+        "summary": summary,
         "flops": flops,
-        "utilization": utilization(flops, first["peaks"], float(step["median"])),
+        "utilization": utilization(flops, first["peaks"], float(summary["step_s"]["median"])),
         "loss": {
-            "curve": curves[0],
-            "first_timed_step": len(timings[0]["warmup_s"]),
-            "first": curves[0][0],
-            "last_five_mean": None if None in curves[0][-5:] else statistics.fmean(curves[0][-5:]),
+            **loss_summary(curves[0], len(timings[0]["warmup_s"])),
             "same_in_all_repeats": all(curve[:shared] == curves[0][:shared] for curve in curves),
         },
         "memory": first["memory"],
         "course": first.get("course"),
+        "attention_ran": first["attention_ran"],
         "energy": first["energy"],
-        "cost": _cost(device["name"], case.tokens_per_step / float(step["median"])),
+        "cost": _cost(device["name"], case.tokens_per_step / float(summary["step_s"]["median"])),
+    }
+
+
+def step_summary(tokens: int, step_s: Sequence[Sequence[float]]) -> dict[str, Any]:
+    """The block `summary` of steps of so many tokens, from their seconds, repeat by repeat."""
+    seconds = [second for row in step_s for second in row]
+    medians = [statistics.median(row) for row in step_s]
+    step = summarize(seconds)
+    return {
+        "step_s": step,
+        "tokens_per_s": summarize([tokens / second for second in seconds]),
+        "repeat_medians_s": medians,
+        "repeat_spread": (max(medians) - min(medians)) / step["median"],
+    }
+
+
+def loss_summary(curve: Sequence[float | None], first_timed: int) -> dict[str, Any]:
+    """The block `loss` but for what other repeats say: the first repeat's curve, where timing began, first and last."""
+    last = curve[-5:]
+    return {
+        "curve": list(curve),
+        "first_timed_step": first_timed,
+        "first": curve[0],
+        "last_five_mean": None if None in last else statistics.fmean(one for one in last if one is not None),
     }
 
 
@@ -138,19 +161,31 @@ def training_flops(case: TrainingCase) -> dict[str, int]:
     }
 
 
-def utilization(flops: Mapping[str, int], peaks: Mapping[str, Any], step_s: float) -> dict[str, float | str | None]:
+def utilization(flops: Mapping[str, int], peaks: Mapping[str, Any], step_s: float) -> dict[str, Any]:
     """Model FLOP/s, and its share of what the chip could do; unknown peak, null.
+
+    Two conventions count attention: the whole square of scores, and its causal half, which is what kernels need. With
+    long sequences the first can pass a peak that no kernel passed; its shares are null then.
 
     FP8 runs some products in 8 and the others in 16 bit. Over the BF16 peak that is a BF16 equivalent, which can
     exceed 1, and not an MFU. `formats_share` is the time that all products would take at the data sheet's peak of
     their own format, over the time they took.
+
+    Args:
+        flops: The block `flops`.
+        peaks: `format`, `specified`, `specified_fp8`, and `ceilings`, the products that were measured.
+        step_s: Median seconds of a step.
     """
     full, causal = flops["model_per_step"] / step_s, flops["model_per_step_causal"] / step_s
-    hardware = (flops["model_per_step"] + flops["recomputed_per_step"]) / step_s
-    specified, matmul, fp8_peak = peaks["specified"], peaks["matmul"], peaks["specified_fp8"]
+    again = flops["recomputed_per_step"] / step_s
+    specified, fp8_peak = peaks["specified"], peaks["specified_fp8"]
+    matmul, matmul_fp8 = ceiling(peaks["ceilings"], peaks["format"]), ceiling(peaks["ceilings"], "fp8")
     fp8 = flops["fp8_per_step"] > 0
-    shares = (full / specified, causal / specified) if specified else (None, None)
-    eight, other = flops["fp8_per_step"], flops["model_per_step"] - flops["fp8_per_step"]
+    eight, other = flops["fp8_per_step"], flops["model_per_step_causal"] - flops["fp8_per_step"]
+    mfu, mfu_causal = _shares(full, causal, None if fp8 else specified)
+    hfu, _ = _shares(full + again, causal + again, None if fp8 else specified)
+    matmul_share, matmul_share_causal = _shares(full, causal, matmul, equivalent=fp8)
+    equivalent, equivalent_causal = _shares(full, causal, specified if fp8 else None, equivalent=True)
     return {
         "model_flops_per_s": full,
         "model_flops_per_s_causal": causal,
@@ -158,16 +193,43 @@ def utilization(flops: Mapping[str, int], peaks: Mapping[str, Any], step_s: floa
         "specified_peak": specified,
         "matmul_ceiling": matmul,
         "fp8_specified_peak": fp8_peak,
-        "fp8_matmul_ceiling": peaks["matmul_fp8"],
-        "mfu": None if fp8 else shares[0],
-        "mfu_causal": None if fp8 else shares[1],
-        "hfu": hardware / specified if specified and not fp8 else None,
-        "bf16_equivalent": shares[0] if fp8 else None,
-        "bf16_equivalent_causal": shares[1] if fp8 else None,
+        "fp8_matmul_ceiling": matmul_fp8,
+        "ceilings": [dict(one) for one in peaks["ceilings"]],
+        "mfu": mfu,
+        "mfu_causal": mfu_causal,
+        "hfu": hfu,
+        "bf16_equivalent": equivalent,
+        "bf16_equivalent_causal": equivalent_causal,
         "formats_share": (eight / fp8_peak + other / specified) / step_s if fp8 and fp8_peak and specified else None,
-        "matmul_share": full / matmul if matmul else None,
-        "matmul_share_causal": causal / matmul if matmul else None,
+        "matmul_share": matmul_share,
+        "matmul_share_causal": matmul_share_causal,
     }
+
+
+def _shares(
+    full: float, causal: float, peak: float | None, *, equivalent: bool = False
+) -> tuple[float | None, float | None]:
+    """Both conventions' shares of a peak; an equivalent may exceed 1."""
+    if peak is None:
+        return None, None
+    counted = full <= peak or causal > peak or equivalent
+    return full / peak if counted else None, causal / peak
+
+
+def ceiling(ceilings: Sequence[Mapping[str, Any]], name: str) -> float | None:
+    """FLOP/s that the fastest of the measured products in a format reached; None where none was measured.
+
+    A training step in FP8 accumulates fast in one product of three, the forward one, and precisely in the other two:
+    so does its ceiling.
+    """
+    best: dict[bool | None, float] = {}
+    for one in ceilings:
+        if one["format"] == name:
+            mode = one["fast_accumulation"]
+            best[mode] = max(best.get(mode, 0.0), float(one["flops_per_s"]))
+    if name == "fp8" and True in best and False in best:
+        return 3 / (1 / best[True] + 2 / best[False])
+    return max(best.values(), default=None)
 
 
 def _cost(device_name: str | None, tokens_per_s: float) -> dict[str, Any] | None:
@@ -177,10 +239,15 @@ def _cost(device_name: str | None, tokens_per_s: float) -> dict[str, Any] | None
         return None
     return {
         "usd_per_hour": chip.rent.dollars,
-        "usd_per_1e9_tokens": chip.rent.dollars / 3600 / tokens_per_s * 1e9,
+        "usd_per_1e9_tokens": price(chip.rent.dollars, tokens_per_s),
         "source": chip.rent.source.url,
         "date": chip.rent.source.date,
     }
+
+
+def price(usd_per_hour: float, tokens_per_s: float) -> float:
+    """Dollars for a billion tokens."""
+    return usd_per_hour / 3600 / tokens_per_s * 1e9
 
 
 def _points(repeats: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:

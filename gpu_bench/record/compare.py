@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from gpu_bench.record.checks import record_files
+from gpu_bench.record.load import valid
 from gpu_bench.record.spread import summarize
-from gpu_bench.record.store import FINISHED, read_json
+from gpu_bench.record.store import FINISHED
 from gpu_bench.record.tables import Table
 
 Verdict = Literal["moved", "same", "new", "gone", "status", "other"]
@@ -77,10 +77,7 @@ def compare(old: Path, new: Path) -> list[Change]:
 
 
 def _by_name(path: Path) -> dict[str, dict[str, Any]]:
-    found = {f"{file.parent.name}/{file.stem}": read_json(file) for file in record_files([path])}
-    if broken := [name for name, record in found.items() if record is None]:
-        raise ValueError(f"record '{broken[0]}' is not a JSON object")
-    return {name: record for name, record in found.items() if record is not None}
+    return {f"{file.parent.name}/{file.stem}": record for file, record in valid([path])}
 
 
 def compare_records(name: str, old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> Iterator[Change]:
@@ -187,7 +184,8 @@ def table(changes: Sequence[Change], title: str) -> Table:
         moved = "" if change.share is None else f"{change.share * 100:+.1f} %"
         noise = "" if change.noise is None else f"{change.noise * 100:.1f} %"
         numbers = (_shown(change.old, change.unit), _shown(change.new, change.unit))
-        what = ": ".join(filter(None, (change.verdict, change.note)))
+        verdict = "no difference" if change.verdict == "same" else change.verdict
+        what = ": ".join(filter(None, (verdict, change.note)))
         rows.append((change.record, change.quantity, what, *numbers, moved, noise))
     return Table(title, ("record", "quantity", "what", "old", "new", "change", "noise"), tuple(rows), 3)
 

@@ -7,8 +7,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from gpu_bench.record.checks import record_files
-from gpu_bench.record.store import read_json
+from gpu_bench.cases.suites import SUITES, TINY
+from gpu_bench.record.load import valid
+from gpu_bench.record.spread import ratio
 from gpu_bench.record.tables import ABSENT, Table, number
 
 Record = Mapping[str, Any]
@@ -16,8 +17,8 @@ _GIB = 2**30
 
 
 def load(paths: Iterable[Path]) -> list[dict[str, Any]]:
-    """The records below the paths, ordered by suite, name and device. Raises `ValueError` for one that is not there."""
-    found = [record for path in record_files(paths) if (record := read_json(path)) is not None and "suite" in record]
+    """The records below the paths, ordered by suite, name and device. Raises `ValueError` for a faulty one."""
+    found = [record for _, record in valid(paths)]
     return sorted(found, key=lambda record: (record["suite"], record["name"], record["device"]["slug"]))
 
 
@@ -117,6 +118,8 @@ def tables(records: Sequence[Record]) -> Iterator[Table]:
         trained = [record for record in alike if record["points"] is None and record["fit"] is None]
         if trained:
             yield _trained(suite, trained)
+        if pairs := list(_pairs(suite, trained)):
+            yield _ratios(suite, pairs)
         for record in alike:
             if record["points"] is not None:
                 yield _points(record)
@@ -146,6 +149,34 @@ def _trained(suite: str, records: Sequence[Record]) -> Table:
     head = ("case", "device", "status", "step ms", "tokens/s", "MFU %", "peak GiB", "engine's peak %",
             "engine's step %", "loss")  # fmt: skip
     return Table(f"{suite}: median ± half the interquartile range", head, tuple(rows), 3)
+
+
+def _pairs(suite: str, records: Sequence[Record]) -> Iterator[tuple[Record, Record]]:
+    """Each record whose case names another one to be compared with, and that one's on the same device."""
+    known = {**SUITES, **TINY}.get(suite, ())
+    against = {case.name: case.against for case in known if case.against}
+    found = {(record["name"], record["device"]["slug"]): record for record in records if record["samples"] is not None}
+    for (name, slug), record in found.items():
+        other = found.get((against.get(name, ""), slug))
+        if other is not None:
+            yield record, other
+
+
+def _ratios(suite: str, pairs: Sequence[tuple[Record, Record]]) -> Table:
+    """How many times as many tokens a second as the control, with a 95 % interval, and whether that is a difference."""
+    rows = []
+    for record, other in pairs:
+        per_token = [
+            [[second / tokens for second in row] for row in one["samples"]["step_s"]]
+            for one in (other, record)
+            for tokens in [one["case"]["batch"] * one["case"]["sequence"] * one["case"]["accumulate"]]
+        ]
+        found = ratio(per_token[0], per_token[1])
+        verdict = f"{found.value:.3f}" if found.differs else "no difference"
+        interval = f"{found.low:.3f} to {found.high:.3f}"
+        rows.append((record["name"], other["name"], record["device"]["slug"], verdict, interval))
+    head = ("case", "against", "device", "times the tokens/s", "95 % interval")
+    return Table(f"{suite}: against their controls, measured in the same turns", head, tuple(rows), 3)
 
 
 def _points(record: Record) -> Table:

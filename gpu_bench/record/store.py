@@ -9,10 +9,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-FINISHED = ("ok", "oom", "throttled", "unsupported")
-"""States that are a result. `error` and `timeout` are not: the next run tries those cases again."""
+FINISHED = ("ok", "throttled", "unsettled", "recompiled", "diverged", "oom", "unsupported")
+"""States that are a result. `error`, `timeout` and `impossible` are not: the next run tries those cases again."""
 SCHEMA_FILE = Path(__file__).parent / "schema.json"
 RESULTS = Path(__file__).parents[1] / "results"
+
+
+TEMPORARY = ".writing"
+"""How the name of a file ends that is being written. One that stays was left by a process that was killed."""
+
+
+def sweep(folder: Path) -> int:
+    """Remove what killed processes left half written below a folder that no other run uses; returns how many files."""
+    left = list(folder.rglob(f".*{TEMPORARY}")) if folder.is_dir() else []
+    for file in left:
+        file.unlink(missing_ok=True)
+    return len(left)
 
 
 def record_path(folder: Path, suite: str, case: str, slug: str) -> Path:
@@ -22,12 +34,12 @@ def record_path(folder: Path, suite: str, case: str, slug: str) -> Path:
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
     """Write the file at once or not at all: a reader, a crash or a power cut never meets half a record."""
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=TEMPORARY)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(document, file, indent=1, ensure_ascii=False, allow_nan=False)
-            file.write("\n")
+            file.write(text + "\n")
             file.flush()
             os.fsync(file.fileno())
         # Temporary files are private by default; a record is meant to be read.
@@ -49,6 +61,6 @@ def read_json(path: Path) -> dict[str, Any] | None:
     """The document, or None when there is none or it is not a JSON object."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) else None

@@ -44,7 +44,7 @@ def work(
     with tempfile.TemporaryDirectory(prefix="gpu_bench-") as name:
         folder = Path(name)
         report_path = folder / "report.json"
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(_import_path())}
+        environment = {**os.environ, **order.get("environment", {}), "PYTHONPATH": os.pathsep.join(_import_path())}
         with (folder / "stderr").open("w+b") as stderr:
             worker = subprocess.Popen(
                 [sys.executable, "-m", "gpu_bench.run.worker"],
@@ -110,9 +110,13 @@ class LocalExecutor:
     Args:
         device: `auto`, `cpu` or `cuda`.
         on_start: Called with the ticket and the process id of each worker.
+        compiled: Folder for what compilers make.
     """
 
-    def __init__(self, device: str, on_start: Callable[[int, int], None]) -> None:
+    def __init__(self, device: str, on_start: Callable[[int, int], None], compiled: Path) -> None:
+        # Where compilers keep what they made: beside the records, so that it can be carried to the next machine.
+        caches = {"TORCHINDUCTOR_CACHE_DIR": "inductor", "TRITON_CACHE_DIR": "triton"}
+        self._added = {name: str(compiled.absolute() / folder) for name, folder in caches.items()}
         self._place = Place("this machine", probe(device))
         self._on_start = on_start
         self._next: tuple[int, Mapping[str, Any], float] | None = None
@@ -123,7 +127,7 @@ class LocalExecutor:
 
     def submit(self, ticket: int, place: Place, order: Mapping[str, Any], limit_s: float, devices: int) -> None:
         """Note what to do; `collect` does it. Alone on the machine, a repeat has all of its devices."""
-        self._next = (ticket, order, limit_s)
+        self._next = (ticket, {**order, "environment": self._added}, limit_s)
 
     def collect(self) -> Sequence[tuple[int, dict[str, Any]]]:
         """Do it, and wait until it is done."""

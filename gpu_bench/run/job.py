@@ -17,7 +17,7 @@ from typing import Any
 
 from gpu_bench.cases.case import Case
 from gpu_bench.machine import provenance
-from gpu_bench.record import checks, report, store
+from gpu_bench.record import load, report, store
 from gpu_bench.record.compare import Change, beyond_noise, compare_records, software_changes, summary, table
 from gpu_bench.record.regression import bound_of, regressions
 from gpu_bench.record.tables import render
@@ -80,9 +80,9 @@ def run(cases: Sequence[tuple[str, Case]], job: Job, say: Callable[[str], None] 
         command=job.command,
     )
     complete = runner.run(in_order(cases, job.committed), settings) == 0
-    if unchecked := checks.schema_unchecked():
+    if unchecked := load.schema_unchecked():
         examined += f"\nnote {unchecked}"
-    return propose(checks.record_files([measured]), job, examined, complete=complete, say=say)
+    return propose(load.record_files([measured]), job, examined, complete=complete, say=say)
 
 
 def admit(measured: Path, job: Job, say: Callable[[str], None] = print) -> int:
@@ -94,10 +94,10 @@ def admit(measured: Path, job: Job, say: Callable[[str], None] = print) -> int:
     Raises:
         ValueError: When there is no such folder, or the schema cannot be checked here.
     """
-    if unchecked := checks.schema_unchecked():
+    if unchecked := load.schema_unchecked():
         raise ValueError(unchecked)
     files, faults = admission.admit(measured)
-    faults += [f"{file.parent.name}/{file.name}: {fault}" for file in files for fault in checks.file_faults(file)]
+    faults += [f"{file.parent.name}/{file.name}: {fault}" for file in files for fault in load.file_faults(file)]
     if faults:
         say("\n".join([*faults, f"refused: {len(faults)} faults, so none of {len(files)} records is taken"]))
         return 1
@@ -161,6 +161,7 @@ class _Found:
         record = store.read_json(file)
         assert record is not None, "it was validated before"
         before = store.read_json(committed / file.parent.name / file.name)
+        before = None if before is None else load.upgraded(before)
         changes = tuple(compare_records(f"{file.parent.name}/{file.stem}", before, record))
         return cls(file, record, changes, tuple(software_changes(before, record)) if before else ())
 
@@ -181,7 +182,7 @@ def _check(files: Sequence[Path], committed: Path) -> tuple[list[_Found], list[s
     found: list[_Found] = []
     faults: list[str] = []
     for file in files:
-        wrong = checks.file_faults(file)
+        wrong = load.file_faults(file)
         faults += [f"{file.parent.name}/{file.name}: {fault}" for fault in wrong]
         if not wrong:
             found.append(_Found.of(file, committed))

@@ -7,7 +7,9 @@ becomes of it, is decided here; where it runs is an executor's business.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import itertools
+import json
 import statistics
 import sys
 import time
@@ -20,9 +22,12 @@ from typing import Any
 from gpu_bench import BENCHMARK_VERSION
 from gpu_bench.cases.case import Case, TrainingCase
 from gpu_bench.machine import provenance
+from gpu_bench.machine.chips import chip_of
 from gpu_bench.machine.quiet import QUIET_SHARE, await_quiet
-from gpu_bench.record import checks, store
-from gpu_bench.record.assembly import assemble
+from gpu_bench.predict.durations import duration_of
+from gpu_bench.record import assembly, checks, store
+from gpu_bench.record.assembly import MEASURED, assemble
+from gpu_bench.run.archive import COMPILED, PARTS
 from gpu_bench.run.executor import Executor, Place, RunError
 from gpu_bench.run.isolation import LocalExecutor
 from gpu_bench.run.progress import Progress
@@ -79,11 +84,13 @@ class _Job:
     parts: list[dict[str, Any]] = field(default_factory=list)
     lost: int = 0
     """How often its process or machine was taken away."""
+    device: str | None = None
+    """The GPU's name, where the engine can tell how long things take there."""
 
     @property
     def over(self) -> bool:
         """Whether nothing is left to run: all repeats are there, or one failed."""
-        failed = any(part["status"] not in ("ok", "throttled") for part in self.parts)
+        failed = any(part["status"] not in MEASURED for part in self.parts)
         return failed or len(self.parts) >= self.case.repeats
 
 
@@ -115,8 +122,10 @@ class _Sweep:
         self._running: dict[int, _Started] = {}
         self._later: deque[_Job] = deque()
         self._queue: deque[_Job] = deque()
+        self._round: deque[_Job] = deque()
         self._times: dict[str, float] = {}
         self._failures = 0
+        self._written: list[Path] = []
         self._patience = settings.patience_s
         self._out_of_time = False
         self._executor = self._make_executor()
@@ -131,6 +140,7 @@ class _Sweep:
         return LocalExecutor(
             self._settings.device,
             lambda ticket, pid: self._settings.on_start(self._running[ticket].job.case, pid),
+            self._settings.out / COMPILED,
         )
 
     def close(self) -> None:
@@ -145,9 +155,11 @@ class _Sweep:
         self._progress = Progress(sum(job.case.repeats - len(job.parts) for job in jobs))
         for note in notes:
             self._progress.say(note)
-        while self._later or self._queue or self._running:
+        while self._later or self._queue or self._round or self._running:
             # One repeat of each case in turn, so that a slow drift of the machine spreads over several of them.
             self._admit()
+            if not self._queue:
+                self._queue, self._round = self._round, deque()
             while not self._out_of_time and (found := self._next_start()) is not None:
                 self._start(*found)
             if not self._running and (self._out_of_time or not self._later):
@@ -158,18 +170,32 @@ class _Sweep:
                 self._later.clear()
             for ticket, report in self._executor.collect():
                 self._take(self._running.pop(ticket), report)
-        if self._queue or self._later:
-            waiting = ", ".join(job.case.name for job in (*self._queue, *self._later))
+        if self._queue or self._round or self._later:
+            waiting = ", ".join(job.case.name for job in (*self._queue, *self._round, *self._later))
             why = "budget spent" if self._out_of_time else "no machine is left for the rest"
             self._progress.say(f"{why}; the same command goes on with {waiting}")
+            self._progress.say(self._where())
             return 1
+        self._progress.say(self._where())
         return 1 if self._failures else 0
+
+    def _where(self) -> str:
+        """Where what was measured is, and how to look at it."""
+        shown = " ".join(f"{path}" for path in self._written[-1:])
+        if not shown:
+            return f"records are in {self._settings.out}"
+        return f"{len(self._written)} records written to {self._settings.out}; python -m gpu_bench show {shown}"
 
     def _admit(self) -> None:
         """Let the next cases in, as many as take turns or as there are places."""
         slots = sum(place.slots for place in self._executor.places())
-        while self._later and len(self._queue) + len(self._running) < max(_IN_TURN, 2 * slots):
-            self._queue.append(self._later.popleft())
+        while self._later and len(self._queue) + len(self._round) + len(self._running) < max(_IN_TURN, 2 * slots):
+            job = self._later.popleft()
+            # Whatever it is compared with takes turns with it.
+            named = {job.case.name, job.case.against}
+            partners = [one for one in self._later if {one.case.name, one.case.against} & named - {""}]
+            self._later = deque(one for one in self._later if one not in partners)
+            self._queue.extend([job, *partners])
 
     def _next_start(self) -> tuple[_Job, Place] | None:
         """The first waiting job that a free place can take now."""
@@ -212,6 +238,8 @@ class _Sweep:
             "device": place.context["device"]["type"],
             "repeat": len(job.parts),
         }
+        if self._settings.executor == "local":
+            order["kept"] = str(_kept_path(job, place.context))
         self._executor.submit(ticket, place, order, limit, job.case.devices)
 
     def _left(self) -> float | None:
@@ -233,7 +261,12 @@ class _Sweep:
             self._progress.say(f"{job.case.name}: {told}; attempt {job.lost + 1} of {self._settings.retries + 1}")
             self._queue.append(job)
             return
-        part = {"started": started.at, "finished": provenance.utc_now(), **report}
+        part = {
+            "started": started.at,
+            "finished": provenance.utc_now(),
+            "host": started.place.context["machine"]["host"],
+            **report,
+        }
         self._times[job.case.name] = time.monotonic() - started.began
         if self._patience > 0 and _spoiled(part):
             self._patience -= self._times[job.case.name]
@@ -245,15 +278,17 @@ class _Sweep:
         job.parts.append(part)
         if job.over:
             self._failures += not _finish(job, started.place.context, self._settings, self._progress)
+            self._written.append(job.path)
         else:
             saved = {"context": _key(job.case, started.place.context), "parts": job.parts}
             store.write_json(_part_path(job), saved)
-            self._queue.append(job)
+            # The next round goes the other way: A B, then B A, so that a drift of the machine hits both alike.
+            self._round.appendleft(job)
         self._progress.finish(_line(job, part), self._remaining())
 
     def _remaining(self) -> float:
         """Seconds that the rest will take, if every place stays busy."""
-        waiting = [*self._queue, *self._later, *(one.job for one in self._running.values())]
+        waiting = [*self._queue, *self._round, *self._later, *(one.job for one in self._running.values())]
         work = sum(_expected(job, self._times) * (job.case.repeats - len(job.parts)) for job in waiting)
         return work / max(1, sum(place.slots for place in self._executor.places()))
 
@@ -279,6 +314,7 @@ def _only_run(out: Path) -> Iterator[None]:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 raise RunError(f"another run writes to '{out}'; wait for it, or give another --out") from error
+        store.sweep(out)
         yield
 
 
@@ -301,7 +337,8 @@ def _plan(
             if not settings.again and checks.answers(store.read_json(path), case):
                 notes.append(f"kept {suite}/{path.stem}: has a finished record; --again measures it again")
                 continue
-            job = _Job(suite, case, path, slug)
+            name = alike[0].context["device"]["name"]
+            job = _Job(suite, case, path, slug, device=name if chip_of(name) else None)
             saved = {} if settings.again else store.read_json(_part_path(job)) or {}
             job.place = next((place for place in alike if saved.get("context") == _key(case, place.context)), None)
             if job.place is not None:
@@ -331,18 +368,40 @@ def _unfit(case: Case, place: Place) -> str | None:
 
 
 def _key(case: Case, context: Mapping[str, Any]) -> dict[str, Any]:
-    """What must be unchanged for repeats of two runs to belong to one record."""
-    return {"benchmark_version": BENCHMARK_VERSION, "case": case.as_dict(), **context}
+    """What must be unchanged for repeats of two runs to belong to one record: case, code, device and software.
+
+    On a GPU not the machine around it: a rented machine is another one each time. Each repeat names its own. The code
+    counts by its sources, so that a commit which changes none of them does not spoil what is finished.
+    """
+    machine = context["machine"] if context["device"]["type"] == "cpu" else {"python": context["machine"]["python"]}
+    return {
+        "benchmark_version": BENCHMARK_VERSION,
+        "case": case.as_dict(),
+        "sources": context["code"]["sources"],
+        **{name: context[name] for name in ("device", "device_count", "software")},
+        "machine": {name: value for name, value in machine.items() if name not in ("host", "memory")},
+    }
 
 
 def _part_path(job: _Job) -> Path:
     """Where the finished repeats of an unfinished case wait: a hidden folder beside the suites."""
-    return job.path.parent.parent / ".parts" / job.suite / f"{job.path.stem}.partial"
+    return job.path.parent.parent / PARTS / job.suite / f"{job.path.stem}.partial"
+
+
+def _kept_path(job: _Job, context: Mapping[str, Any]) -> Path:
+    """Where a repeat that resumes leaves what it has; another name once anything changed that it depends on."""
+    key = hashlib.sha256(json.dumps(_key(job.case, context), sort_keys=True).encode()).hexdigest()[:12]
+    return _part_path(job).with_suffix(f".{key}.kept")
 
 
 def _expected(job: _Job, times: Mapping[str, float]) -> float:
-    """Seconds that the next repeat will take: as long as its last one, or as the others on average."""
-    return times.get(job.case.name) or (statistics.fmean(times.values()) if times else _GUESS_S)
+    """Seconds that the next repeat will take: as its last one, as predicted, or as the others on average."""
+    if (last := times.get(job.case.name)) is not None:
+        return last
+    if job.device is not None:
+        told = duration_of(job.case, job.device)
+        return told.later if job.parts else told.first
+    return statistics.fmean(times.values()) if times else _GUESS_S
 
 
 def _wait(patience_s: float, budget_s: float | None, began: float) -> float:
@@ -361,6 +420,9 @@ def _spoiled(part: Mapping[str, Any]) -> float:
 def _finish(job: _Job, context: Mapping[str, Any], settings: Settings, progress: Progress) -> bool:
     """Write the record. A failure never replaces a finished record. Returns whether the case is finished."""
     record = assemble(job.suite, job.case, context, job.parts, settings.command)
+    # As it would be read: a number keeps its value, a tuple becomes a list.
+    if record["status"] in MEASURED and (faults := checks.inconsistencies(json.loads(json.dumps(record)))):
+        record = assembly.impossible(record, faults[0])
     good = record["status"] in store.FINISHED
     earlier = store.read_json(job.path)
     if not good and earlier is not None and earlier.get("status") in store.FINISHED:
@@ -372,6 +434,7 @@ def _finish(job: _Job, context: Mapping[str, Any], settings: Settings, progress:
         store.write_json(job.path, record)
     waiting = _part_path(job)
     waiting.unlink(missing_ok=True)
+    _kept_path(job, context).unlink(missing_ok=True)
     for folder in (waiting.parent, waiting.parent.parent):
         with contextlib.suppress(OSError):
             folder.rmdir()
@@ -393,7 +456,7 @@ def _told(case: Case, part: Mapping[str, Any]) -> str:
 def _line(job: _Job, part: Mapping[str, Any]) -> str:
     """One line about a finished repeat."""
     head = f"{job.case.name}, repeat {len(job.parts)} of {job.case.repeats}: "
-    if part["status"] not in ("ok", "throttled"):
+    if part["status"] not in MEASURED:
         # The first line says how it ended, the last one why.
         told = part["message"].splitlines()
         return head + ": ".join(dict.fromkeys([part["status"], told[0], told[-1]]))

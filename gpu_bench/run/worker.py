@@ -19,7 +19,7 @@ import torch
 from gpu_bench.cases.kinds import KINDS, case_from_dict
 from gpu_bench.machine import provenance
 from gpu_bench.machine.device import describe, resolve_device, software
-from gpu_bench.measure.unsupported import UnsupportedError, kind_of, told
+from gpu_bench.measure.unsupported import kind_of, told
 from gpu_bench.record.store import write_json
 
 
@@ -51,8 +51,9 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     module = importlib.import_module(KINDS[case.kind].module)
     started = provenance.utc_now()
     try:
-        report: dict[str, Any] = module.run_repeat(case, resolve_device(job["device"]), job["repeat"])
-    except (UnsupportedError, MemoryError, RuntimeError) as error:
+        more = {"kept": Path(job["kept"])} if KINDS[case.kind].resumes and job.get("kept") else {}
+        report: dict[str, Any] = module.run_repeat(case, resolve_device(job["device"]), job["repeat"], **more)
+    except Exception as error:
         kind = kind_of(error)
         if kind is None:
             raise

@@ -10,7 +10,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from gpu_bench.cases.suites import SUITES
-from gpu_bench.record.checks import inconsistencies
 from plugins.live.runtime.records import MeasuredRecord, attach
 from plugins.measured import evidence
 from plugins.measured.errors import MeasuredError
@@ -62,7 +61,7 @@ class Evidence:
             return source
         if self._records is None:
             # The plugin `measured` reports what is wrong with a record; here a bad one is only left out.
-            self._records = load_records(self._folder, self._schema, self._root, inconsistencies)
+            self._records = load_records(self._folder, self._schema, self._root)
         for request in asked:
             self._check(request, self._records)
         wanted = [record for record in self._records.records if _wanted(record, asked)]

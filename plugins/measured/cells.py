@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gpu_bench.record.assembly import MEASURED
 from plugins.measured.errors import MeasuredError, NullError
 from plugins.measured.evidence import STATUS, distribution, number_at
 from plugins.measured.options import Column
@@ -33,7 +34,7 @@ class Line:
     @property
     def status(self) -> str:
         """How the part ended, or the record."""
-        if not self.prefix or self.record.status not in ("ok", "throttled"):
+        if not self.prefix or self.record.status not in MEASURED:
             return self.record.status
         part = self.record.at(self.prefix[:-1]).value
         return str(part["status"]) if "status" in part else self.record.status
@@ -64,7 +65,7 @@ def cell(line: Line, column: Column, first: Line) -> Cell:
         leaf = number_at(record, path)
         sampled = distribution(record, path)
     except MeasuredError as error:
-        measured = line.status in ("ok", "throttled") and not isinstance(error, NullError)
+        measured = line.status in MEASURED and not isinstance(error, NullError)
         if measured or not record.describes(path):
             raise
         return Cell(ABSENT)

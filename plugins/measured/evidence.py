@@ -16,6 +16,10 @@ STATUS = {
     "unsupported": "not possible on this device",
     "timeout": "ended by the time limit",
     "throttled": "throttled while measuring",
+    "unsettled": "measured, not steady",
+    "recompiled": "measured, compiled meanwhile",
+    "diverged": "the loss diverged",
+    "impossible": "refused: it contradicts itself",
 }
 """How a record's status is said to a reader."""
 

@@ -15,7 +15,6 @@ from mkdocs.structure.pages import Page
 
 from gpu_bench.cases.suites import SUITES
 from gpu_bench.record import report, tables
-from gpu_bench.record.checks import inconsistencies
 from plugins.measured import claims_data, records
 from plugins.measured.claims import Claims
 from plugins.measured.claims_list import Mention
@@ -59,7 +58,7 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
         self._schema = root / self.config.schema
         if not (engine / "__init__.py").is_file():
             raise PluginError(f"measured: option 'engine' is '{self.config.engine}', which is not a Python package")
-        loaded = records.load(folder, self._schema, root, inconsistencies)
+        loaded = records.load(folder, self._schema, root)
         for defect in loaded.defects:
             log.warning("%s", defect)
         cache = root / self.config.cache_dir

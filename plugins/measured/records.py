@@ -1,17 +1,16 @@
-"""The committed records: loaded, checked against their JSON Schema, indexed, and read by dotted path with units."""
+"""The committed records: loaded by the loader of `gpu_bench`, indexed, and read by dotted path with units."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
-import jsonschema
-
+from gpu_bench.record.load import read
 from plugins.measured.errors import MeasuredError, NullError, suggestion
 from plugins.measured.quantities import quantity
 from plugins.shared.errors import Defect
@@ -59,7 +58,7 @@ class Record:
 
     @property
     def status(self) -> str:
-        """`ok`, `oom`, `error` or `throttled`."""
+        """How it ended, one of the schema's states; `MEASURED` of `gpu_bench` names those that hold measurements."""
         return str(self.document["status"])
 
     def at(self, path: str) -> Leaf:
@@ -131,30 +130,26 @@ class Records:
         raise MeasuredError(f"no record '{rest}' in suite '{suite}'", suggestion(rest, known))
 
 
-def load(folder: Path, schema_file: Path, root: Path, consistency: Callable[[Any], list[str]]) -> Records:
-    """Read and check every `<suite>/<case>--<device>.json` below `folder`.
+def load(folder: Path, schema_file: Path, root: Path) -> Records:
+    """Read every `<suite>/<case>--<device>.json` below `folder`, by the loader of `gpu_bench`, which checks it.
 
     A file that is not valid is left out and becomes defects, which name files relative to `root`.
 
     Args:
         folder: Where the records are.
-        schema_file: The JSON Schema that every record must meet.
+        schema_file: The JSON Schema that says what each value is and in which unit.
         root: The folder of the project.
-        consistency: What a schema cannot say, e.g. that parts sum to the whole: a sentence per fault of a document.
     """
     if not schema_file.is_file():
         return Records(folder, (), (Defect(_name(schema_file, root), None, "the schema of the records is missing"),))
-    schema = json.loads(schema_file.read_text("utf-8"))
-    validator = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker())
-    frozen_schema = _freeze(schema)
+    frozen_schema = _freeze(json.loads(schema_file.read_text("utf-8")))
     records: list[Record] = []
     defects: list[Defect] = []
     for file in sorted(folder.rglob("*.json")):
-        path = PurePosixPath(file.relative_to(folder).as_posix())
-        document, faults = _read(file, path, validator)
-        faults = faults or consistency(document)
+        document, faults = read(file, folder)
         defects.extend(Defect(_name(file, root), None, fault, _REMEDY) for fault in faults)
-        if not faults:
+        if document is not None:
+            path = PurePosixPath(file.relative_to(folder).as_posix())
             records.append(Record(path, _freeze(document), frozen_schema))
     return Records(folder, tuple(records), tuple(defects))
 
@@ -162,26 +157,9 @@ def load(folder: Path, schema_file: Path, root: Path, consistency: Callable[[Any
 _REMEDY = "measure it again; a record is never edited by hand"
 
 
-def _read(file: Path, path: PurePosixPath, validator: jsonschema.Draft202012Validator) -> tuple[Any, list[str]]:
-    """The document in `file`, and what is wrong with it: the JSON pointer to each fault, and the fault."""
-    if len(path.parts) != 2 or "--" not in path.stem:
-        return None, ["a record is named <suite>/<case>--<device>.json"]
-    try:
-        document = json.loads(file.read_text("utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        return None, [f"not valid JSON: {error}"]
-    errors = sorted(validator.iter_errors(document), key=lambda error: error.json_path)
-    return document, [f"at {_pointer(error.absolute_path)}: {error.message}" for error in errors]
-
-
 def _name(file: Path, root: Path) -> str:
     """How a message names a file."""
     return file.relative_to(root).as_posix() if file.is_relative_to(root) else str(file)
-
-
-def _pointer(parts: Iterable[str | int]) -> str:
-    """A JSON pointer (RFC 6901); the root is shown as `/`, because an empty one is hard to see in a message."""
-    return "/" + "/".join(str(part).replace("~", "~0").replace("/", "~1") for part in parts)
 
 
 def _freeze(value: Any) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from xml.etree.ElementTree import Element
 
+from gpu_bench.record.assembly import MEASURED
 from plugins.measured.cells import Filled, Line, fill, position, status_text
 from plugins.measured.errors import suggestion
 from plugins.measured.evidence import device_name, source_line
@@ -75,7 +76,7 @@ def _of(record: Record, label: str, options: TableOptions) -> list[Row]:
     place, name = _PARTS[options.rows]
     top = record.document[place.partition(".")[0]]
     if top is None:
-        if record.status in ("ok", "throttled"):
+        if record.status in MEASURED:
             raise OptionError(f"case '{record.case}' has no {options.rows}", "leave out 'rows'")
         return [Row(record.case, label, Line(record, f"{place}.0."))]
     parts = record.at(place).value

@@ -16,7 +16,6 @@ from engine import vocabulary
 from engine.memory.tensors import MemoryLedger
 from engine.models.transformer import Transformer
 from gpu_bench.cases.suites import SUITES
-from gpu_bench.record.checks import inconsistencies
 from plugins.measured import claims_data, records
 from plugins.measured.claims import Claims, NoteNumber
 from plugins.measured.claims_verdict import Stated, judge
@@ -33,7 +32,7 @@ SENTENCE = re.compile(r"[.!?](?=\s|$)")
 def made(computed: Any) -> Claims:
     """The claims of the repository, evaluated by `computed`."""
     schema = ROOT / "gpu_bench/record/schema.json"
-    loaded = records.load(ROOT / "gpu_bench/results", schema, ROOT, inconsistencies)
+    loaded = records.load(ROOT / "gpu_bench/results", schema, ROOT)
     plan = {suite: tuple(case.name for case in cases) for suite, cases in SUITES.items()}
     return Claims(claims_data.load(ROOT / "docs/claims", ROOT), computed, loaded, plan)
 

@@ -18,6 +18,7 @@ def tiny_case(name: str = "tiny", **changes: Any) -> TrainingCase:
         "sequence": 32,
         "warmup": 1,
         "steps": 3,
+        "steady": False,
         "repeats": 1,
     }
     return TrainingCase(**{**fields, **changes})

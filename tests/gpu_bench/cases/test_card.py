@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from gpu_bench.cases.fit import CARD, FIT
-from gpu_bench.measure.fit import predicted_batch, run_repeat
+from gpu_bench.measure.fit import run_repeat
 from gpu_bench.measure.unsupported import UnsupportedError
+from gpu_bench.predict.prediction import predicted_batch
 
 
 @pytest.mark.parametrize("case", CARD, ids=lambda case: case.name)

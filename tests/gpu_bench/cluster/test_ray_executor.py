@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from ray.cluster_utils import Cluster
 
-from gpu_bench.record.checks import file_faults
+from gpu_bench.record.load import file_faults
 from tests.gpu_bench.processes import alive, descendants, within
 
 ROOT = Path(__file__).parents[3]

@@ -20,7 +20,7 @@ from gpu_bench.distributed.parallel import Here
 from gpu_bench.machine import provenance
 from gpu_bench.measure.gpt2 import GPT2, SIZES
 from gpu_bench.predict.prediction import step_flops
-from gpu_bench.record import checks
+from gpu_bench.record import load
 from gpu_bench.run import runner
 from gpu_bench.run.executor import Place
 
@@ -223,7 +223,7 @@ def test_torchrun_measures_one_and_two_processes_into_a_valid_record(tmp_path: P
         pytest.skip("one core: a second process has nowhere to run")
     assert runner.run([("trial", replace(CASE, repeats=1, devices=2))], runner.Settings("cpu", tmp_path)) == 0
     (file,) = tmp_path.rglob("*.json")
-    assert checks.file_faults(file) == []
+    assert load.file_faults(file) == []
     record = json.loads(file.read_text(encoding="utf-8"))
     alone, together = record["points"]
     assert (alone["settings"]["processes"], together["settings"]["processes"]) == (1, 2)

@@ -23,7 +23,7 @@ from gpu_bench.input_pipeline.streams import TextStream, TokenStream, byte_pairs
 from gpu_bench.input_pipeline.tokenize import EncoderProcesses
 from gpu_bench.measure.bpe import gpt2_encoder
 from gpu_bench.measure.data import read_text
-from gpu_bench.record import checks
+from gpu_bench.record import load
 from gpu_bench.run import runner
 
 CPU = torch.device("cpu")
@@ -140,7 +140,7 @@ def test_the_tiny_suite_measures_shares_into_a_valid_record(tmp_path: Path) -> N
     chosen = [case for case in TINY["pipeline-tiny"] if case.name == "pipeline-before-after"]
     assert runner.run([("pipeline", case) for case in chosen], runner.Settings("cpu", tmp_path)) == 0
     (file,) = tmp_path.rglob("*.json")
-    assert checks.file_faults(file) == []
+    assert load.file_faults(file) == []
     for point in json.loads(file.read_text(encoding="utf-8"))["points"]:
         assert sum(point["shares"].values()) == pytest.approx(1.0, abs=1e-6)
         assert set(point["shares"]) == {"loading", "transfer", "compute", "other"}

@@ -72,7 +72,7 @@ def test_all_three_fp8_products_have_the_layout_that_tensor_cores_take() -> None
 @pytest.mark.usefixtures("as_on_cuda")
 def test_measured_fp8_products_have_that_layout_too() -> None:
     with FakeTensorMode():
-        assert cast(Tensor, peaks._multiplication(CPU, "fp8", 64)()).shape == (64, 64)
+        assert cast(Tensor, peaks.multiplication(CPU, "fp8", (64, 64, 64))()).shape == (64, 64)
         assert cast(Tensor, roofline._product("fp8", 64, 48, 32, CPU).build()()).shape == (64, 48)
 
 
@@ -227,9 +227,9 @@ def test_steps_are_timed_between_events_and_the_host_waits_once(monkeypatch: pyt
     monkeypatch.setattr(torch.cuda, "Event", Event)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda *where: done.append("wait"))
     monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda where: done.append("reset"))
-    trainer: Any = SimpleNamespace(device=GPU, case=tiny_case(), step=step, load=lambda window: window)
+    trainer: Any = SimpleNamespace(device=GPU, case=tiny_case(steps=4), step=step, load=lambda window: window)
     losses: list[Tensor] = []
-    timed = clock.time_steps(trainer, torch.zeros(4, 2, 33), losses, None)
+    timed = clock.time_steps(trainer, iter(torch.zeros(4, 2, 33)), losses, None, 0.005)
     assert timed.seconds == [0.005] * 4
     assert len(losses) == 4
     assert done == ["reset", *["step"] * 4, "wait"]

@@ -16,8 +16,8 @@ from gpu_bench.cases import policies
 from gpu_bench.cases.kinds import FitCase
 from gpu_bench.cases.tiny import TINY_LIMIT
 from gpu_bench.measure import fit
-from gpu_bench.predict.prediction import predicted_peak
-from gpu_bench.record.checks import file_faults
+from gpu_bench.predict.prediction import predicted_batch, predicted_peak
+from gpu_bench.record.load import file_faults
 from gpu_bench.run import runner
 
 BATCHES = (1, 2, 4, 8, 16, 32)
@@ -35,11 +35,12 @@ def _fit(**changes: Any) -> FitCase:
 def test_the_search_finds_the_boundary_from_wherever_it_starts(boundary: int, start: int | None) -> None:
     tried: list[int] = []
 
-    def fits(batch: int) -> bool:
+    def attempt(batch: int) -> str:
         tried.append(batch)
-        return batch <= boundary
+        return "fits" if batch <= boundary else "oom"
 
-    found = fit.search(BATCHES, start, fits)
+    found, ended = fit.search(BATCHES, start, attempt)
+    assert ended == "boundary"
     assert found == max((batch for batch in BATCHES if batch <= boundary), default=None)
     assert len(tried) == len(set(tried))
     if found is not None and start == found:
@@ -55,8 +56,8 @@ def test_each_policy_needs_less_memory_than_the_one_before(model: Any) -> None:
 
 def test_the_context_is_taken_off_on_a_gpu_only() -> None:
     # The tiny card is smaller than a CUDA context.
-    assert fit.predicted_batch(_fit(), "fp32", "cpu") == 8
-    assert fit.predicted_batch(_fit(), "fp32", "cuda") is None
+    assert predicted_batch(_fit(), "fp32", "cpu") == 8
+    assert predicted_batch(_fit(), "fp32", "cuda") is None
 
 
 def test_real_trials_meet_the_limit_and_the_prediction(tmp_path: Path) -> None:
@@ -78,6 +79,31 @@ def test_a_policy_that_never_fits_and_a_trial_that_fails_are_told_apart(monkeypa
     monkeypatch.setattr(fit, "work", lambda order, limit_s: reports[order["case"]["batch"]])
     monkeypatch.setattr(fit, "predicted_batch", lambda case, policy, kind: 2)
     found = fit.run_repeat(_fit(batches=(1, 2)), torch.device("cpu"), 0)["fit"]
-    assert [(trial["batch"], trial["outcome"]) for trial in found["trials"]] == [(2, "error"), (1, "oom")]
-    assert found["policies"][0]["largest_batch"] is None
-    assert found["policies"][0]["peak"] is None
+    assert [(trial["batch"], trial["outcome"]) for trial in found["trials"]] == [(2, "error")]
+    (result,) = found["policies"]
+    assert (result["largest_batch"], result["ended"], result["peak"]) == (None, "error", None)
+
+
+@pytest.mark.parametrize("broken", ["timeout", "error", "unsupported"])
+def test_only_memory_that_ran_out_says_that_a_batch_does_not_fit(broken: str) -> None:
+    outcomes = {1: "fits", 2: "fits", 4: "fits", 8: broken, 16: "oom", 32: "oom"}
+    assert fit.search(BATCHES, 2, outcomes.__getitem__) == (4, broken)
+    assert fit.search(BATCHES, 32, outcomes.__getitem__) == (None, broken)
+
+
+def test_a_search_that_was_cut_off_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+
+    def work(order: dict[str, Any], limit_s: float) -> dict[str, Any]:
+        tried.append(order["case"]["batch"])
+        if len(tried) == 2:
+            raise KeyboardInterrupt
+        return {"status": "ok", "message": None, "peak": 1, "timing": {"step_s": [1.0]}}
+
+    monkeypatch.setattr(fit, "work", work)
+    kept = tmp_path / "trials.kept"
+    with pytest.raises(KeyboardInterrupt):
+        fit.run_repeat(_fit(), torch.device("cpu"), 0, kept)
+    found = fit.run_repeat(_fit(), torch.device("cpu"), 0, kept)["fit"]
+    assert tried == [8, 64, 64], "the first trial is not made again"
+    assert [trial["batch"] for trial in found["trials"]] == [8, 64]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import resource
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ import torch
 from gpu_bench.cases.case import Case
 from gpu_bench.cases.kinds import OperationsCase
 from gpu_bench.measure import operations
-from gpu_bench.measure.operations import Setting, work
-from gpu_bench.record.checks import file_faults
+from gpu_bench.measure.operations import Setting
+from gpu_bench.record.load import file_faults
 from gpu_bench.run import runner
 
 CPU = torch.device("cpu")
@@ -43,14 +44,14 @@ def test_work_of_attention_is_that_of_its_products_over_the_causal_half() -> Non
     case, setting = _case(batch=3), Setting("flash", "bf16", 128)
     # Two products forward, four backward; each multiplies and adds B H T T D times, half of it causal.
     products = 3 * 2 * 128 * 128 * 8 * 2 / 2
-    assert work(case, setting, "forward") == {"flops": 2 * products, "tokens": 3 * 128}
-    assert work(case, setting, "backward") == {"flops": 4 * products, "tokens": 3 * 128}
+    assert case.work_of({**asdict(setting), "pass": "forward"}) == {"flops": 2 * products, "tokens": 3 * 128}
+    assert case.work_of({**asdict(setting), "pass": "backward"}) == {"flops": 4 * products, "tokens": 3 * 128}
 
 
 def test_work_of_an_activation_function_is_its_bytes() -> None:
     case, setting = _case(operation="activation", variants=("relu",)), Setting("relu", "bf16", 1000)
-    assert work(case, setting, "forward") == {"bytes": 4000}
-    assert work(case, setting, "backward") == {"bytes": 6000}
+    assert case.work_of({**asdict(setting), "pass": "forward"}) == {"bytes": 4000}
+    assert case.work_of({**asdict(setting), "pass": "backward"}) == {"bytes": 6000}
 
 
 @pytest.mark.parametrize(

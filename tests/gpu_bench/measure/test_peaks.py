@@ -7,7 +7,8 @@ import torch
 
 from engine.hardware.accelerators import list_accelerators
 from gpu_bench.machine.chips import ENGINE_NAMES, specified_peak
-from gpu_bench.measure.peaks import matmul_ceiling
+from gpu_bench.measure.peaks import matmul_ceilings
+from gpu_bench.record.assembly import ceiling
 
 
 def test_every_device_name_leads_to_an_accelerator_of_the_engine() -> None:
@@ -29,6 +30,17 @@ def test_mode_that_a_chip_lacks_has_no_peak() -> None:
 
 
 def test_measured_matmul_lies_between_a_pocket_calculator_and_a_data_center() -> None:
-    ceiling = matmul_ceiling(torch.device("cpu"), "fp32")
-    assert ceiling is not None
-    assert 1e8 < ceiling < 1e15
+    found = matmul_ceilings(torch.device("cpu"), "fp32", [(64, 32, 48), (128, 128, 128)])
+    assert [(one["m"], one["n"], one["k"]) for one in found] == [(64, 32, 48), (128, 128, 128)]
+    best = ceiling(found, "fp32")
+    assert best == max(one["flops_per_s"] for one in found)
+    assert best is not None
+    assert 1e7 < best < 1e15
+    assert ceiling(found, "fp8") is None
+
+
+def test_an_fp8_ceiling_accumulates_fast_in_one_product_of_three() -> None:
+    found = [
+        {"format": "fp8", "fast_accumulation": fast, "flops_per_s": rate} for fast, rate in ((True, 6.0), (False, 3.0))
+    ]
+    assert ceiling(found, "fp8") == pytest.approx(3 / (1 / 6 + 2 / 3))

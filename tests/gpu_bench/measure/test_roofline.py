@@ -21,7 +21,7 @@ from gpu_bench.cases.suites import TINY
 from gpu_bench.measure import roofline
 from gpu_bench.measure.roofline import operations
 from gpu_bench.measure.stopwatch import timed_rounds
-from gpu_bench.record import checks
+from gpu_bench.record import load
 from gpu_bench.run import runner
 
 CPU = torch.device("cpu")
@@ -124,6 +124,6 @@ def test_the_tiny_suite_leaves_valid_records(tmp_path: Path) -> None:
     chosen = [case for case in TINY["roofline-tiny"] if case.name == "roofline-operations-gpt2-xl"]
     assert runner.run([("roofline", case) for case in chosen], runner.Settings("cpu", tmp_path)) == 0
     (file,) = tmp_path.rglob("*.json")
-    assert checks.file_faults(file) == []
+    assert load.file_faults(file) == []
     points = json.loads(file.read_text(encoding="utf-8"))["points"]
     assert all(point["rates"]["bytes_per_s"] > 0 for point in points)

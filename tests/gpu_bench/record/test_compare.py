@@ -11,15 +11,37 @@ from typing import Any
 import pytest
 
 from gpu_bench.__main__ import main
+from gpu_bench.record.assembly import loss_summary, step_summary, utilization
 from gpu_bench.record.compare import Change, beyond_noise, compare, compare_records, software_changes, summary, table
 from gpu_bench.record.spread import summarize
 from gpu_bench.record.tables import render
+from tests.gpu_bench.tiny import tiny_case
 
 
 def _timed(record: dict[str, Any], rows: list[list[float]]) -> dict[str, Any]:
     made = copy.deepcopy(record)
     made["samples"]["step_s"] = rows
     made["summary"]["step_s"] = summarize([value for row in rows for value in row])
+    return made
+
+
+def _whole(record: dict[str, Any], rows: list[list[float]]) -> dict[str, Any]:
+    """A valid record of other times: all that follows from them is made anew."""
+    made, repeats = _timed(record, rows), range(len(rows))
+    made["case"] |= {"repeats": len(rows), "steps": len(rows[0])}
+    case, warm = tiny_case(repeats=len(rows), steps=len(rows[0])), made["samples"]["warmup_s"][0]
+    made["samples"] |= {"warmup_s": [warm for _ in repeats], "warmup_settled": [False for _ in repeats]}
+    made["compile"] = {"seconds": [None] * len(rows), "graphs": [0] * len(rows), "graphs_while_timed": [0] * len(rows)}
+    made["summary"] = step_summary(case.tokens_per_step, rows)
+    peaks = {"format": "fp32", "specified": None, "specified_fp8": None, "ceilings": made["utilization"]["ceilings"]}
+    made["utilization"] = utilization(made["flops"], peaks, made["summary"]["step_s"]["median"])
+    curve = [made["loss"]["first"]] * (len(warm) + len(rows[0]))
+    made["loss"] = {**loss_summary(curve, len(warm)), "same_in_all_repeats": True}
+    day = "2026-01-01T"
+    times = [{"started": f"{day}{10 + one}:00:00Z", "finished": f"{day}{10 + one}:10:00Z"} for one in repeats]
+    ran = made["provenance"]
+    ran["repeats"] = [{**ran["repeats"][0], **one} for one in times]
+    ran |= {"started": times[0]["started"], "finished": times[-1]["finished"]}
     return made
 
 
@@ -155,9 +177,9 @@ def _folder(path: Path, *made: dict[str, Any]) -> Path:
 def test_the_command_says_with_its_status_whether_something_moved(
     record: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    old = _folder(tmp_path / "old", _timed(record, _rows(0.1, 0.01, 1)))
-    quiet = _folder(tmp_path / "quiet", _timed(record, _rows(0.1, 0.01, 2)))
-    loud = _folder(tmp_path / "loud", _timed(record, _rows(0.2, 0.01, 2)))
+    old = _folder(tmp_path / "old", _whole(record, _rows(0.1, 0.01, 1)))
+    quiet = _folder(tmp_path / "quiet", _whole(record, _rows(0.1, 0.01, 2)))
+    loud = _folder(tmp_path / "loud", _whole(record, _rows(0.2, 0.01, 2)))
     assert main(["compare", str(old), str(quiet)]) == 0
     assert capsys.readouterr().out.startswith("3 numbers compared: 0 moved")
     assert main(["compare", str(old), str(loud), "--format", "markdown"]) == 1
@@ -170,7 +192,9 @@ def test_the_command_says_with_its_status_whether_something_moved(
 
 def test_records_come_and_go(record: dict[str, Any], tmp_path: Path) -> None:
     old = _folder(tmp_path / "old", record)
-    new = _folder(tmp_path / "new", copy.deepcopy(record) | {"name": "another"})
+    new = _folder(
+        tmp_path / "new", copy.deepcopy(record) | {"name": "another", "case": record["case"] | {"name": "another"}}
+    )
     assert [(change.record.partition("--")[0], change.verdict) for change in compare(old, new)] == [
         ("trial/another", "new"),
         ("trial/tiny", "gone"),
@@ -179,8 +203,8 @@ def test_records_come_and_go(record: dict[str, Any], tmp_path: Path) -> None:
 
 def test_two_files_are_compared_whatever_they_are_called(record: dict[str, Any], tmp_path: Path) -> None:
     one, two = tmp_path / "one.json", tmp_path / "two.json"
-    one.write_text(json.dumps(record), encoding="utf-8")
-    two.write_text(json.dumps(_timed(record, _rows(9.0, 0.01, 1))), encoding="utf-8")
+    one.write_text(json.dumps(_whole(record, _rows(0.1, 0.01, 1))), encoding="utf-8")
+    two.write_text(json.dumps(_whole(record, _rows(9.0, 0.01, 1))), encoding="utf-8")
     assert _step(compare(one, two)).verdict == "moved"
 
 
@@ -192,6 +216,6 @@ def test_what_cannot_be_compared_is_one_line_and_status_2(
     assert main(["compare", str(file), str(tmp_path)]) == 2
     assert "are not alike" in capsys.readouterr().err
     assert main(["compare", str(file), str(file)]) == 2
-    assert "is not a JSON object" in capsys.readouterr().err
+    assert "not a JSON object" in capsys.readouterr().err
     assert main(["compare", str(tmp_path / "none"), str(file)]) == 2
     assert capsys.readouterr().err.count("\n") == 1

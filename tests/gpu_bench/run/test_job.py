@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gpu_bench.cases.suites import TINY
-from gpu_bench.record import checks
+from gpu_bench.record import load
 from gpu_bench.record.store import read_json
 from gpu_bench.run import job
 from tests.gpu_bench.tiny import tiny_case
@@ -46,7 +46,7 @@ def test_a_first_job_proposes_every_record_and_applies_it_when_asked(first: tupl
     out, committed = first
     expected = sorted(case.name for case in CASES)
     assert _names(out / "records") == _names(out / "proposal") == _names(committed) == expected
-    assert [fault for file in committed.rglob("*.json") for fault in checks.file_faults(file)] == []
+    assert [fault for file in committed.rglob("*.json") for fault in load.file_faults(file)] == []
     text = (out / "pull-request.md").read_text(encoding="utf-8")
     assert text.startswith("# Measurements on ")
     assert "Cases measured: 2; records proposed: 2." in text

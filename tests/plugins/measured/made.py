@@ -12,10 +12,13 @@ from typing import Any
 
 from mkdocs.exceptions import Abort
 
-from gpu_bench import BENCHMARK_VERSION, SCHEMA_VERSION
 from gpu_bench.cases.case import TrainingCase
+from gpu_bench.cases.sizes import config_of, remainder_tolerance
 from gpu_bench.cases.suites import SUITES
-from gpu_bench.record.assembly import TRAINING_BLOCKS, point_rates
+from gpu_bench.machine.chips import compute_format, format_peak
+from gpu_bench.measure.data import BYTE_PAIRS, BYTES, SOURCE
+from gpu_bench.predict.prediction import shape_of
+from gpu_bench.record.assembly import TRAINING_BLOCKS, assemble, point_rates
 from gpu_bench.record.spread import summarize
 from tests.plugins.strict_build import build_strictly
 
@@ -29,48 +32,89 @@ def document(
 ) -> dict[str, Any]:
     """A record of a case whose steps take about `seconds`; a failed one has nothing measured.
 
-    Adam holds two vectors of 400 bytes, the model 100 parameters: small numbers, so that a test can name them.
+    Assembled as the runner does it, from what the repeats of an imagined GPU reported.
     """
     plan = dataclasses.replace(CASES[case], repeats=repeats)
-    steps = [[seconds * (1 + 0.01 * (step % 5)) for step in range(plan.steps)] for _ in range(plan.repeats)]
-    flat = [second for row in steps for second in row]
-    vectors = {"sgd": (), "momentum": ("momentum_buffer",)}.get(plan.optimizer, ("exp_avg", "exp_avg_sq"))
-    made: dict[str, Any] = json.loads((Path(__file__).parent / "template.json").read_text("utf-8"))
-    made |= {
-        "schema_version": SCHEMA_VERSION,
-        "benchmark_version": BENCHMARK_VERSION,
-        "suite": next(suite for suite, cases in SUITES.items() if CASES[case] in cases),
-        "name": case,
-        "status": status,
-        "message": None if status == "ok" else "CUDA out of memory",
-        "case": plan.as_dict(),
-        "samples": {
-            "step_s": steps,
-            "warmup_s": [[seconds] * plan.warmup] * plan.repeats,
-            "warmup_settled": [True] * plan.repeats,
-        },
-        "summary": {
-            "step_s": summarize(flat),
-            "tokens_per_s": summarize([plan.tokens_per_step / second for second in flat]),
-            "repeat_medians_s": [seconds * 1.02] * plan.repeats,
-            "repeat_spread": 0.0,
-        },
+    suite = next(suite for suite, cases in SUITES.items() if CASES[case] in cases)
+    parts = [_part(plan, seconds, number, device.replace("-", " ").upper()) for number in range(repeats)]
+    if status != "ok":
+        parts = [{"status": status, "message": "CUDA out of memory", **_times(0)}]
+    made: dict[str, Any] = json.loads(json.dumps(assemble(suite, plan, _context(device), parts, COMMAND)))
+    return made
+
+
+COMMAND = "python -m gpu_bench run"
+
+
+def _times(number: int) -> dict[str, str]:
+    return {"started": f"2025-11-20T{10 + number}:00:00Z", "finished": f"2025-11-20T{10 + number}:05:00Z"}
+
+
+def _context(device: str) -> dict[str, Any]:
+    machine = {"python": "3.11.0", "os": "Linux", "cpu": "CPU", "cores": 1, "memory": 10**10, "host": "01234567"}
+    software = dict.fromkeys(("cuda", "cudnn", "triton", "nccl", "driver")) | {"torch": "2.13.0", "threads": 1}
+    name = device.replace("-", " ").upper()
+    return {
+        "device": {"type": "cuda", "name": name, "slug": device, "memory": 10**11, "power_limit_w": 700},
+        "software": {**software, "packages": {}, "environment": {}},
+        "machine": machine,
+        "code": {"git_commit": "0123456789abcdef" * 2 + "01234567", "dirty": False, "sources": "0" * 16},
     }
-    made["device"] |= {"slug": device, "name": device.replace("-", " ").upper()}
-    made["loss"]["curve"] = [2.0] * (plan.warmup + plan.steps)
-    memory = made["memory"]
-    memory["held"] |= {"optimizer": dict.fromkeys(vectors, 400), "optimizer_total": 400 * len(vectors)}
-    memory["at_peak"]["optimizer_state"] = 400 * len(vectors)
-    memory["peak"] = sum(memory["at_peak"].values())
-    made["provenance"]["repeats"] *= plan.repeats
-    return made if status == "ok" else made | dict.fromkeys(TRAINING_BLOCKS)
+
+
+def _part(plan: TrainingCase, seconds: float, number: int, name: str) -> dict[str, Any]:
+    """What a repeat would have reported: every component of memory is as large as the weights."""
+    weights, form = shape_of(plan, padded=True).parameters * 4, compute_format(plan.precision)
+    tokens = BYTE_PAIRS if plan.model.startswith("gpt2") else BYTES
+    states = {"sgd": (), "momentum": ("momentum_buffer",)}.get(plan.optimizer, ("exp_avg", "exp_avg_sq"))
+    at_peak = {
+        "parameters": weights, "buffers": 0, "gradients": weights, "optimizer_state": weights * len(states),
+        "optimizer_temporaries": 0, "activations": weights, "backward_temporaries": 0, "inputs": 0,
+        "inside_compiled": 0, "remainder": 0,
+    }  # fmt: skip
+    held = {
+        "parameters": weights, "gradients": weights, "optimizer": dict.fromkeys(states, weights),
+        "activations": weights, "cast_weights": 0, "optimizer_total": weights * len(states),
+    }  # fmt: skip
+    peak = sum(at_peak.values())
+    counters = ("allocated_peak", "active_peak", "reserved_peak", "first_step_peak")
+    cuda = dict.fromkeys(counters, peak) | {"process": None, "context": None, "retries": 0, "ooms": 0}
+    return {
+        "status": "ok",
+        "message": None,
+        **_times(number),
+        "model": {"parameters": weights // 4, **dataclasses.asdict(config_of(plan))},
+        "data": {
+            "source": SOURCE, "sha256": "0" * 64, "bytes": 10**6, "files": 1, "tokens": 10**6, "tokenizer": tokens,
+        },
+        "timing": {
+            "warmup_s": [seconds] * plan.warmup,
+            "settled": True,
+            "compile_s": None,
+            "graphs": 0,
+            "graphs_while_timed": 0,
+            "step_s": [seconds * (1 + 0.01 * (step % 5)) for step in range(plan.steps)],
+            "losses": [5.5] * (plan.warmup + plan.steps),
+            "gpu": None,
+        },
+        "memory": {
+            "held": held, "at_peak": at_peak, "peak": peak,
+            "peak_source": "made for a test", "tolerance": remainder_tolerance(plan, peak, "cuda"),
+            "cuda": cuda,
+        },
+        "attention_ran": ["flash"],
+        "energy": dict.fromkeys(("window_s", "steps", "energy_j", "per_token_j", "mean_power_w")),
+        "peaks": {"format": form, "specified": format_peak(name, form), "specified_fp8": None, "ceilings": []},
+    }  # fmt: skip
 
 
 def with_points(case: str, points: Sequence[dict[str, Any]], *, device: str = "nvidia-h200") -> dict[str, Any]:
     """A record of a case that measures points; each point is given as what it has besides the usual."""
     suite, plan = next((suite, one) for suite, cases in SUITES.items() for one in cases if one.name == case)
     plan = dataclasses.replace(plan, repeats=1)
-    made = document("gpt2-nano-fp32-adam", device=device) | dict.fromkeys(TRAINING_BLOCKS)
+    made = document("gpt2-nano-fp32-adam", device=device, repeats=1) | dict.fromkeys(
+        (*TRAINING_BLOCKS, "attention_ran")
+    )
     return (
         made
         | {"suite": suite, "name": case, "case": plan.as_dict(), "predicted": None, "fit": None}

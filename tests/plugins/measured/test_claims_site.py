@@ -70,9 +70,9 @@ none = "No system is named; it takes a survey."
 MEASURED = """
 [[claim]]
 id = "nano-adam-800-bytes"
-gist = "Adam's states of the smallest model take 800 bytes."
+gist = "Adam's states of the smallest model take two copies of its weights."
 line = 7
-value = 800
+value = 26324992
 unit = "B"
 record = { case = "smoke/gpt2-nano-fp32-adam", path = "memory.held.optimizer_total" }
 tolerance = "exact"
@@ -200,7 +200,7 @@ def test_a_measured_claim_is_open_until_its_record_exists_and_follows_it(site: S
     html = built(site)
     assert verdict(html, "nano-adam-800-bytes") == "confirmed"
     assert 'href="../measured/records/smoke/gpt2-nano-fp32-adam--nvidia-h200.json"' in row(html, "nano-adam-800-bytes")
-    claims(site, MEASURED.replace("value = 800", "value = 400"))
+    claims(site, MEASURED.replace("value = 26324992", "value = 13162496"))
     assert verdict(built(site), "nano-adam-800-bytes") == "contradicted"
 
 

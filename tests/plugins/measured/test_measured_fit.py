@@ -10,8 +10,8 @@ import pytest
 
 from engine.memory.ledger import CUDA_CONTEXT
 from gpu_bench.cases.policies import POLICIES, trial
-from gpu_bench.measure import fit as search
 from gpu_bench.predict.outlook import curve, fit_cases, measured_memory, measured_speed
+from gpu_bench.predict.prediction import predicted_batch
 from plugins.measured.fit import SETTINGS, SHOWS, Options, build, parse
 from plugins.measured.options import OptionError
 from tests.plugins.measured.made import Site
@@ -39,7 +39,7 @@ def test_the_curves_are_those_of_the_search_and_their_ends_its_predictions() -> 
     for case in CASES:
         for policy in POLICIES:
             largest = curve(case, policy).largest
-            assert (largest.batch if largest else None) == search.predicted_batch(case, policy, "cuda")
+            assert (largest.batch if largest else None) == predicted_batch(case, policy, "cuda")
 
 
 def test_every_setting_saves_memory_over_the_one_before_and_a_larger_batch_takes_no_less() -> None:

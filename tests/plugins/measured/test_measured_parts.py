@@ -50,7 +50,7 @@ def _scaling(device: str = "nvidia-h200") -> dict[str, Any]:
 
 def _predicted(peak: int) -> dict[str, int]:
     parts = ("parameters", "gradients", "optimizer", "activations", "logits", "cast_weights", "workspace")
-    return {**dict.fromkeys(parts, 0), "peak": peak}
+    return {**dict.fromkeys(parts, 0), "parameters": 13162496, "peak": peak}
 
 
 def test_the_points_of_a_case_are_rows_with_what_is_computed_from_them(site: Site) -> None:
@@ -90,15 +90,23 @@ def test_the_policies_of_a_fit_are_rows(site: Site) -> None:
     from gpu_bench.cases.suites import SUITES
 
     plan = SUITES["fit"][0].as_dict()
+    speed = 6 * plan["sequence"] / 0.1
     policies = [
-        {"policy": name, "predicted_batch": 4, "largest_batch": 5, "peak": 2**30, "tokens_per_s": 10.0}
+        {
+            "policy": name,
+            "predicted_batch": 4,
+            "largest_batch": 6,
+            "ended": "boundary",
+            "peak": 2**30,
+            "tokens_per_s": speed,
+        }
         for name in plan["policies"]
     ]
     trials = [
-        {"policy": name, "batch": 5, "outcome": "fits", "message": None, "peak": 2**30, "step_s": 0.1}
+        {"policy": name, "batch": 6, "outcome": "fits", "message": None, "peak": 2**30, "step_s": 0.1}
         for name in plan["policies"]
     ]
-    fit = {"limit": 8 * 2**30, "context": None, "policies": policies, "trials": trials}
+    fit = {"limit": plan["memory_limit"], "context": None, "policies": policies, "trials": trials}
     made = _scaling() | {"suite": "fit", "name": plan["name"], "case": plan, "points": None, "fit": fit}
     site.record(made)
     site.page(
@@ -106,7 +114,7 @@ def test_the_policies_of_a_fit_are_rows(site: Site) -> None:
         '  - {label: Engine, path: predicted_batch, unit: "1", format: d}\n'
         '  - {label: Measured, path: largest_batch, unit: "1", format: d}\n///\n'
     )
-    assert rows(site.build()) == [[name, "4", "5"] for name in plan["policies"]]
+    assert rows(site.build()) == [[name, "4", "6"] for name in plan["policies"]]
     size = plan["name"].rpartition("-")[2]
     site.page(
         "/// measured | fit\ncaption: Fit\nrows: policies\ncases: [fit-16gb-*]\ncolumns:\n"
@@ -125,12 +133,12 @@ def test_errors_and_ratios_are_computed_from_the_record(site: Site) -> None:
     site.record(made)
     site.page(ERROR)
     error = f"+{(round(peak * 1.1) / peak - 1) * 100:.1f}"
-    assert rows(site.build()) == [[ADAM, str(peak), error, f"{800 / peak:.2f}"]]
+    assert rows(site.build()) == [[ADAM, str(peak), error, f"{2 * 13162496 / peak:.2f}"]]
 
 
 def test_what_was_not_predicted_has_no_error(site: Site) -> None:
     made = document(ADAM)
-    made["predicted"]["step_s"] = None
+    made["predicted"] |= dict.fromkeys(("step_s", "tokens_per_s", "mfu"))
     site.record(made)
     site.page(
         """

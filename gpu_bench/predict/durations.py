@@ -1,0 +1,121 @@
+"""How long a case will take on a GPU: what a plan for a short rental needs to know before anything runs.
+
+The steps are the engine's. What surrounds them (starting a process, compiling, counting memory) is an assumption, in
+the constants below, to be corrected by what a run's own records say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gpu_bench.cases.case import SHORTEST_ENERGY_S, Case, TrainingCase
+from gpu_bench.cases.kinds import FitCase, OperationsCase, RooflineCase
+from gpu_bench.cases.policies import trial
+from gpu_bench.cases.sizes import SIZES
+from gpu_bench.predict.prediction import predicted_seconds
+
+START_S = 20.0
+"""A process, PyTorch's import, the CUDA context, the text from its cache, the model's random weights."""
+COMPILE_S_PER_LAYER = 2.5
+"""The first compilation, forward and backward; tracing alone takes 0.9 s a layer on a slow core."""
+CACHED_SHARE = 0.3
+"""Of the first compilation, where its results are in the cache: tracing stays."""
+AUTOTUNE = 4.0
+"""How many times as long `max-autotune` takes: every product tries many kernels."""
+COUNTING_STEPS = 12
+"""Eager steps that counting memory under watch is worth, and naming the attention kernel."""
+CEILINGS_S = 6.0
+_BLOCK_AND_HEAD = 8
+"""What one block, compiled for all, and the head are worth in layers: fixed costs of the compiler are most of it."""
+_TRIALS = 3
+"""Of a policy whose boundary is nearly where the engine puts it."""
+_UNKNOWN_STEP_S = 1.0
+
+
+@dataclass(frozen=True)
+class Duration:
+    """Seconds of a case.
+
+    Attributes:
+        first: Its first repeat, which compiles, counts memory and measures the ceilings.
+        later: Each of the others.
+        repeats: How many there are.
+    """
+
+    first: float
+    later: float
+    repeats: int
+
+    @property
+    def total(self) -> float:
+        """All repeats."""
+        return self.first + self.later * (self.repeats - 1)
+
+
+def duration_of(case: Case, device_name: str | None) -> Duration:
+    """Seconds of a case on the GPU that the driver calls `device_name`; a guess where the engine knows no time."""
+    match case:
+        case TrainingCase():
+            return _training(case, device_name)
+        case FitCase():
+            steps = [_step(trial(case, policy, case.batches[2]), device_name) for policy in case.policies]
+            tried = sum(min(case.time_limit_s / 2, START_S + (case.steps + 5) * step) for step in steps)
+            return Duration(_TRIALS * tried, _TRIALS * tried, case.repeats)
+        case OperationsCase():
+            points = len(case.variants) * len(case.sizes) * len(case.formats)
+            return Duration(START_S + points, START_S + points, case.repeats)
+        case RooflineCase():
+            points = len(case.formats) * len(case.shapes) or len(case.sizes) or 12 * len(case.formats)
+            return Duration(START_S + points, START_S + points, case.repeats)
+        case _:
+            guess = min(case.time_limit_s, 90.0)
+            return Duration(guess, guess, case.repeats)
+
+
+def _training(case: TrainingCase, device_name: str | None) -> Duration:
+    step = _step(case, device_name)
+    warm = max(case.warmup * step, case.warm_s) * 1.2
+    timed = max(case.steps * step, case.timed_s)
+    compiling = 0.0
+    if case.compile != "none":
+        alike = SIZES[case.model].layers if case.compile_region == "model" else _BLOCK_AND_HEAD
+        compiling = COMPILE_S_PER_LAYER * alike
+        compiling *= AUTOTUNE if case.compile in ("max-autotune-no-cudagraphs", "split-k") else 1.0
+    energy = max(case.energy_s, SHORTEST_ENERGY_S) if case.energy_s else 0.0
+    once = COUNTING_STEPS * step + CEILINGS_S + energy
+    later = START_S + CACHED_SHARE * compiling + warm + timed
+    return Duration(START_S + compiling + warm + timed + once, later, case.repeats)
+
+
+def _step(case: TrainingCase, device_name: str | None) -> float:
+    return predicted_seconds(case, device_name) or _UNKNOWN_STEP_S
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A case of a plan: when it starts, how long it takes, and whether the budget has room for it."""
+
+    suite: str
+    case: Case
+    starts: float
+    seconds: float
+    fits: bool
+
+
+def plan(cases: Iterable[tuple[str, Case]], device_name: str | None, budget_s: float) -> list[Planned]:
+    """The cases in their order, each as long as the budget has room; a later, shorter one may still fit.
+
+    Args:
+        cases: Pairs of suite and case, the most valuable first.
+        device_name: The GPU, as its driver calls it.
+        budget_s: Seconds in all.
+    """
+    spent, found = 0.0, []
+    for suite, case in cases:
+        seconds = math.ceil(duration_of(case, device_name).total)
+        fits = spent + seconds <= budget_s
+        found.append(Planned(suite, case, spent, seconds, fits))
+        spent += seconds if fits else 0.0
+    return found

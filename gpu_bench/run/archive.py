@@ -1,0 +1,173 @@
+"""One archive for everything that must leave a machine that will be gone: records, finished repeats, compiled kernels.
+
+Packing puts records first. Unpacking trusts nothing: it takes regular files with the names that the runner gives them,
+validates every record before it files it, and brings compiled code only when asked to.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpu_bench.record import load
+from gpu_bench.record.store import FINISHED
+
+PARTS, COMPILED = ".parts", ".compiled"
+"""Folders beside the suites: finished repeats of unfinished cases, and what the compilers have made."""
+LARGEST = 2 * 2**30
+"""Bytes that an archive may unpack to."""
+_NAME = r"[a-z0-9][a-z0-9-]*"
+_RECORD = re.compile(rf"{_NAME}/{_NAME}--{_NAME}\.json")
+_PART = re.compile(rf"{re.escape(PARTS)}/{_NAME}/[a-z0-9][a-z0-9.-]*\.(partial|kept)")
+_CACHE = re.compile(rf"{re.escape(COMPILED)}/[A-Za-z0-9_./+=-]+")
+
+
+@dataclass(frozen=True)
+class Packed:
+    """What was packed: the files of the archive, and how many records, repeats and compiled files are in it."""
+
+    files: tuple[Path, ...]
+    records: int
+    parts: int
+    compiled: int
+    left_out: int
+
+
+def pack(out: Path, archive: Path, split: int, most: int) -> Packed:
+    """Pack a folder of records.
+
+    Args:
+        out: What `run --out` was given.
+        archive: The archive, `….tar.gz`; in pieces it is `….tar.gz.000` and so on.
+        split: Bytes of a piece; 0 is one file.
+        most: Bytes of the archive beyond which compiled kernels are left out.
+
+    Raises:
+        ValueError: When there is nothing to pack.
+    """
+    records = sorted(file for file in out.glob("*/*.json") if _RECORD.fullmatch(_inside(file, out)))
+    parts = sorted(file for file in (out / PARTS).rglob("*") if file.is_file() and _PART.fullmatch(_inside(file, out)))
+    caches = sorted(file for file in (out / COMPILED).rglob("*") if file.is_file() and not file.is_symlink())
+    caches = [file for file in caches if _CACHE.fullmatch(_inside(file, out))]
+    if not records and not parts:
+        raise ValueError(f"nothing to pack in '{out}': no record and no finished repeat")
+    buffer, packed = io.BytesIO(), 0
+    with tarfile.open(fileobj=buffer, mode="w:gz", compresslevel=6) as tar:
+        for file in (*records, *parts):
+            tar.add(file, _inside(file, out), recursive=False)
+        for file in caches:
+            if buffer.tell() > most:
+                break
+            tar.add(file, _inside(file, out), recursive=False)
+            packed += 1
+    files = _write(archive, buffer.getvalue(), split)
+    return Packed(files, len(records), len(parts), packed, len(caches) - packed)
+
+
+def _inside(file: Path, out: Path) -> str:
+    return file.relative_to(out).as_posix()
+
+
+def _write(archive: Path, data: bytes, split: int) -> tuple[Path, ...]:
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    pieces = [data] if not split else [data[at : at + split] for at in range(0, len(data), split)]
+    names = (
+        [archive] if len(pieces) == 1 else [archive.with_name(f"{archive.name}.{i:03d}") for i in range(len(pieces))]
+    )
+    for name, piece in zip(names, pieces, strict=True):
+        name.write_bytes(piece)
+    return tuple(names)
+
+
+@dataclass(frozen=True)
+class Unpacked:
+    """What became of an archive: records filed, kept because the folder had a newer one, and refused, with reasons."""
+
+    filed: tuple[str, ...]
+    kept: tuple[str, ...]
+    refused: tuple[str, ...]
+    parts: int
+    compiled: int
+
+
+def unpack(archives: Sequence[Path], into: Path, *, compiled: bool = False) -> Unpacked:
+    """File what an archive holds into a folder of records.
+
+    Args:
+        archives: The archive, or all its pieces.
+        into: The folder of records.
+        compiled: Whether to bring compiled kernels too. They are programs: only from a machine of one's own.
+
+    Raises:
+        ValueError: For what is not an archive, or holds something that `pack` does not write.
+    """
+    for archive in archives:
+        if not archive.is_file():
+            raise ValueError(f"archive '{archive}' does not exist; allowed: what `pack` has written")
+    data = b"".join(archive.read_bytes() for archive in sorted(archives))
+    with tempfile.TemporaryDirectory(prefix="gpu_bench-unpack-") as name:
+        folder = Path(name)
+        _extract(data, folder, archives[0])
+        filed, kept, refused = _file_records(folder, into)
+        parts = _copied(folder, into, PARTS)
+        caches = _copied(folder, into, COMPILED) if compiled else 0
+    return Unpacked(tuple(filed), tuple(kept), tuple(refused), parts, caches)
+
+
+def _extract(data: bytes, folder: Path, named: Path) -> None:
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as tar:
+            members = tar.getmembers()
+            if sum(member.size for member in members) > LARGEST:
+                raise ValueError(f"archive '{named}' would unpack to more than {LARGEST:,} B")
+            for member in members:
+                known = any(pattern.fullmatch(member.name) for pattern in (_RECORD, _PART, _CACHE))
+                if not member.isreg() or not known or ".." in member.name.split("/"):
+                    raise ValueError(f"archive '{named}' holds {member.name[:120]!a}, which `pack` does not write")
+                target = folder / member.name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                content = tar.extractfile(member)
+                assert content is not None, "a regular file has content"
+                target.write_bytes(content.read())
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise ValueError(f"archive '{named}' cannot be read: {str(error) or type(error).__name__}") from None
+
+
+def _file_records(folder: Path, into: Path) -> tuple[list[str], list[str], list[str]]:
+    filed: list[str] = []
+    kept: list[str] = []
+    refused: list[str] = []
+    for file in sorted(folder.glob("[a-z0-9]*/*.json")):
+        name = _inside(file, folder)
+        record, faults = load.read(file, folder)
+        if record is None:
+            refused.append(f"{name}: {faults[0]}")
+            continue
+        target = into / name
+        earlier = load.read(target, into)[0] if target.is_file() else None
+        newer = earlier is not None and earlier["provenance"]["finished"] >= record["provenance"]["finished"]
+        worse = earlier is not None and record["status"] not in FINISHED and earlier["status"] in FINISHED
+        if newer or worse:
+            kept.append(name)
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, target)
+        filed.append(name)
+    return filed, kept, refused
+
+
+def _copied(folder: Path, into: Path, part: str) -> int:
+    files: Iterable[Path] = [file for file in (folder / part).rglob("*") if file.is_file()]
+    count = 0
+    for file in files:
+        target = into / _inside(file, folder)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, target)
+        count += 1
+    return count

@@ -1,0 +1,86 @@
+"""The archive: what leaves one machine arrives at the next, and nothing else does."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from gpu_bench.run.archive import pack, unpack
+
+
+def _packed(record_file: Path, tmp_path: Path, split: int = 0) -> tuple[Path, ...]:
+    out = tmp_path / "out"
+    shutil.copytree(record_file.parents[1], out)
+    for name in (
+        ".parts/trial/case--device.partial",
+        ".parts/trial/case--device.0123.kept",
+        ".compiled/inductor/a/b.py",
+    ):
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        (out / name).write_text("{}", encoding="utf-8")
+    return pack(out, tmp_path / "home.tar.gz", split, 2**20).files
+
+
+def test_records_repeats_and_compiled_kernels_survive_in_pieces(record_file: Path, tmp_path: Path) -> None:
+    files = _packed(record_file, tmp_path, split=2000)
+    assert len(files) > 1
+    assert all(file.stat().st_size <= 2000 for file in files)
+    done = unpack(files, tmp_path / "new", compiled=True)
+    assert [*done.filed] == [f"trial/{record_file.name}"]
+    assert (done.parts, done.compiled, done.refused) == (2, 1, ())
+    assert (tmp_path / "new/trial" / record_file.name).read_bytes() == record_file.read_bytes()
+    assert unpack(files, tmp_path / "new").kept == done.filed, "an archive that comes twice changes nothing"
+    assert not (tmp_path / "plain/.compiled").exists()
+
+
+def test_compiled_programs_come_only_when_asked_for(record_file: Path, tmp_path: Path) -> None:
+    files = _packed(record_file, tmp_path)
+    assert unpack(files, tmp_path / "new").compiled == 0
+    assert not (tmp_path / "new/.compiled").exists()
+
+
+def test_a_record_that_was_changed_on_the_way_is_refused(record_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(record_file.parents[1], out)
+    file = out / "trial" / record_file.name
+    record = json.loads(file.read_text(encoding="utf-8"))
+    record["summary"]["step_s"]["median"] *= 0.9
+    file.write_text(json.dumps(record), encoding="utf-8")
+    done = unpack(pack(out, tmp_path / "home.tar.gz", 0, 0).files, tmp_path / "new")
+    assert done.filed == ()
+    assert "summary does not follow" in done.refused[0]
+    assert not list((tmp_path / "new").rglob("*.json"))
+
+
+@pytest.mark.parametrize(
+    "name", ["../evil.json", "/etc/x.json", "conftest.py", ".gitattributes", "trial/x--y.html", ".compiled/../../x"]
+)
+def test_what_the_tool_does_not_pack_is_not_unpacked(name: str, tmp_path: Path) -> None:
+    archive = tmp_path / "bad.tar.gz"
+    with tarfile.open(archive, "w:gz") as tar:
+        member = tarfile.TarInfo(name)
+        member.size = 2
+        tar.addfile(member, io.BytesIO(b"{}"))
+    with pytest.raises(ValueError, match="which `pack` does not write"):
+        unpack([archive], tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_links_and_broken_archives_are_one_line(tmp_path: Path) -> None:
+    archive = tmp_path / "link.tar.gz"
+    with tarfile.open(archive, "w:gz") as tar:
+        member = tarfile.TarInfo("trial/a--b.json")
+        member.type, member.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        tar.addfile(member)
+    with pytest.raises(ValueError, match="does not write"):
+        unpack([archive], tmp_path / "new")
+    archive.write_bytes(b"no archive")
+    with pytest.raises(ValueError, match="cannot be read"):
+        unpack([archive], tmp_path / "new")
+    with pytest.raises(ValueError, match="does not exist"):
+        unpack([tmp_path / "none"], tmp_path / "new")
