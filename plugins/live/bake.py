@@ -16,6 +16,7 @@ from typing import Any
 import altair
 import vl_convert
 
+from plugins.live.chart_names import wrong_names
 from plugins.live.runtime.serving import serve
 from plugins.live.runtime.tracebacks import remember, trim
 
@@ -80,6 +81,8 @@ def draw(chart: Any, data: dict[str, list[dict[str, Any]]], prefix: str) -> dict
         `svg`, and `spec`, the Vega specification whose data sets are empty.
     """
     lite = chart.to_dict()
+    if wrong := list(wrong_names(lite, data)):
+        raise ChartError("; ".join(wrong))
     lite["background"] = lite.get("background", "transparent")
     lite["config"] = merge(DEFAULTS, lite.get("config", {}))
     spec = vl_convert.vegalite_to_vega(lite, vl_version=VEGA_LITE)

@@ -44,6 +44,22 @@ def test_css_colours_and_patterns_reach_the_drawing() -> None:
     assert 'stroke="var(--il-memory)"' in svg
 
 
+def test_a_field_that_no_row_has_is_named_with_the_one_near_it() -> None:
+    wrong = alt.Chart(alt.InlineData(name="bars", values=[])).mark_bar().encode(x="gb:Q", y="prat:N")
+    with pytest.raises(ChartError, match="no row has the field 'prat'; did you mean part"):
+        draw(wrong, {"bars": ROWS}, "p")
+
+
+def test_a_color_that_the_site_does_not_have_is_named_with_the_one_near_it() -> None:
+    with pytest.raises(ChartError, match="there is no color '--il-memroy'; did you mean --il-memory"):
+        draw(chart(fill="var(--il-memroy)"), {"bars": ROWS}, "p")
+
+
+def test_a_field_that_the_chart_makes_itself_is_known() -> None:
+    made = chart().transform_calculate(double="2 * datum.gb").encode(x="double:Q")
+    assert "weights" in draw(made, {"bars": ROWS}, "p")["svg"]
+
+
 def test_the_background_is_transparent() -> None:
     assert draw(chart(), {"bars": ROWS}, "p")["spec"]["background"] == "transparent"
 
