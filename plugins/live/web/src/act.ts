@@ -84,7 +84,14 @@ class ActPart implements Part {
       hold: (sets: string, value: Value) => this.#hold(sets, value),
       drop: (sets: string, value: Value) => this.#drop(sets, value),
     };
-    this.#grips = takeInHand(host, this.#controls, this.#question, this.#charts, hand, this.#gone.signal);
+    this.#grips = takeInHand({
+      host,
+      controls: this.#controls,
+      question: this.#question,
+      charts: this.#charts,
+      hand,
+      signal: this.#gone.signal,
+    });
     const staging = stagingOf(host);
     const staged = this.#charts.find(({ name }) => name === staging?.chart);
     this.#staging = staging && staged ? new Staging(staging, staged, this.#gone.signal) : null;

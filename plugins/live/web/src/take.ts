@@ -16,15 +16,18 @@ export interface Hand {
   drop(sets: string, value: Value): void;
 }
 
+/** The parts of an act that hands move, and the signal that ends it. */
+interface Taken {
+  readonly host: HTMLElement;
+  readonly controls: HTMLElement;
+  readonly question: Question | null;
+  readonly charts: readonly Chart[];
+  readonly hand: Hand;
+  readonly signal: AbortSignal;
+}
+
 /** Makes every grip, tap and segment of the act. Returns the grips, which are placed again when what is open changes. */
-export function takeInHand(
-  host: HTMLElement,
-  controls: HTMLElement,
-  question: Question | null,
-  charts: readonly Chart[],
-  hand: Hand,
-  signal: AbortSignal,
-): Grip[] {
+export function takeInHand({ host, controls, question, charts, hand, signal }: Taken): Grip[] {
   const grips: Grip[] = [];
   for (const spec of handsOf(host)) {
     const chart = charts.find(({ name }) => name === spec.chart);
