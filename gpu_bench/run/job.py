@@ -78,6 +78,8 @@ def run(cases: Sequence[tuple[str, Case]], job: Job, say: Callable[[str], None] 
         budget_s=job.budget_s,
         patience_s=job.patience_s,
         command=job.command,
+        # Programs, which nobody takes from here.
+        compiled=job.out / "compiled",
     )
     complete = runner.run(in_order(cases, job.committed), settings) == 0
     if unchecked := load.schema_unchecked():

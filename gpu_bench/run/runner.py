@@ -58,6 +58,7 @@ class Settings:
         on_start: Called with the case and the process id of each worker on this machine.
         executor: `local` or `ray`.
         retries: How often a repeat is begun again whose process or machine was taken away from outside.
+        compiled: Folder for what compilers make; None is beside the records.
     """
 
     device: str
@@ -69,6 +70,7 @@ class Settings:
     on_start: Callable[[Case, int], None] = lambda case, pid: None
     executor: str = "local"
     retries: int = 0
+    compiled: Path | None = None
 
 
 @dataclass
@@ -140,7 +142,7 @@ class _Sweep:
         return LocalExecutor(
             self._settings.device,
             lambda ticket, pid: self._settings.on_start(self._running[ticket].job.case, pid),
-            self._settings.out / COMPILED,
+            self._settings.compiled or self._settings.out / COMPILED,
         )
 
     def close(self) -> None:
