@@ -292,7 +292,9 @@ def _model_faults(case: TrainingCase, record: Mapping[str, Any]) -> Iterator[str
     if not data["tokens"] <= data["bytes"] or data["tokens"] <= case.sequence:
         yield f"data has {data['tokens']} tokens in {data['bytes']} B"
     pairs = "byte pairs" in data["tokenizer"]
-    if pairs != (config.vocab > 50_000) or (not pairs and data["tokens"] != data["bytes"]):
+    # A part of the text that is held back for validation is not trained on.
+    whole = data["tokens"] == data["bytes"] or bool(case.validate_every)
+    if pairs != (config.vocab > 50_000) or (not pairs and not whole):
         yield "data.tokenizer is not that of the model's vocabulary, or of the tokens"
     ran = record["attention_ran"]
     if ran is not None:
@@ -397,7 +399,7 @@ def _prediction_faults(case: TrainingCase, record: Mapping[str, Any]) -> Iterato
     # The engine learns: what an earlier one predicted stands as it was, but it was no other engine.
     for name in ("memory", "step_s"):
         one, other = (value["peak"] if isinstance(value, Mapping) else value for value in (told[name], now[name]))
-        if one and other and not 0.5 < one / other < 2:
+        if one and other and not 0.25 < one / other < 4:
             yield f"predicted.{name} is {one}, the engine predicts {other}"
 
 
