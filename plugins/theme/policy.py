@@ -31,7 +31,8 @@ def with_policy(html: str, hosts: Sequence[str] = ()) -> str:
         # Charts, figures and the editor set styles on their elements.
         "style-src": ["'self'", "'unsafe-inline'"],
         "img-src": ["'self'", "data:"],
-        "connect-src": ["'self'", *hosts],
+        # `blob:` is what the page itself made, such as the ledger's file.
+        "connect-src": ["'self'", "blob:", *hosts],
         "worker-src": ["'self'", "blob:"],
         "frame-src": ["'none'"],
         "object-src": ["'none'"],

@@ -1,7 +1,7 @@
 // What the network can do to a reader: a download that ends half-way or never, a sign-in page, a site that has moved on.
 // @ts-check
 import assert from "node:assert/strict";
-import { ACT, actReady, openAct, START_LIMIT_MS } from "./act_page.mjs";
+import { ACT, actReady, answerBox, openAct, START_LIMIT_MS } from "./act_page.mjs";
 import { Snippet } from "./snippet_page.mjs";
 
 /** @typedef {import("../harness/world.mjs").World} World */
@@ -84,7 +84,8 @@ export function brokenNetworkTests({ everywhere, once }) {
     server.fault({ path: CHARTS, half: "cut" });
     await browser.click({ role: "button", name: "Retry", within: trouble });
     await actReady(browser);
-    await browser.click({ role: "radio", name: "About 3 GB", within: "live-act" });
+    await browser.focus(answerBox);
+    await browser.type("3");
     await browser.click({ role: "button", name: "Lock in", within: "live-act" });
     await browser.click({ role: "radio", name: "Adam", exact: true, within: 'live-act [data-choice="optimizer"]' });
     const chart = 'live-act [data-slot="trouble"]';
@@ -111,7 +112,8 @@ export function brokenNetworkTests({ everywhere, once }) {
     const { browser, server } = all;
     await openAct(all);
     server.fault({ path: WASM, half: "stall" });
-    await browser.click({ role: "radio", name: "About 3 GB", within: "live-act" });
+    await browser.focus(answerBox);
+    await browser.type("3");
     await browser.click({ role: "button", name: "Lock in", within: "live-act" });
     await browser.click({ role: "button", name: "Stop loading Python", within: "live-act" });
     await browser.waitFor(() => document.querySelector('live-act [data-slot="trouble"]')?.textContent?.startsWith("You stopped Python"));

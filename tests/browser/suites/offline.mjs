@@ -29,7 +29,7 @@ export function offlineTests({ everywhere, once }) {
     server.lose(true);
     await browser.open(server.base + ACT);
     await actReady(browser);
-    await predict(browser, "About 3 GB");
+    await predict(browser, "3");
     await set(browser, "Optimizer", "Adam");
     await chartSays(browser, "Adam m 6.23 GB");
     const snippet = new Snippet(browser, await browser.of("live-snippet", (host) => host.dataset.name));

@@ -54,7 +54,7 @@ export function policyTests({ everywhere, once }) {
     const link = { role: "link", name: "Start with Act 1" };
     await browser.click(link);
     await browser.waitFor('live-act[data-ready="true"]');
-    await predict(browser, "About 3 GB");
+    await predict(browser, "3");
     await set(browser, "Optimizer", "Adam");
     assert.deepEqual(await browser.eval(() => Reflect.get(window, "broken")), []);
 

@@ -118,7 +118,7 @@ export function snippetTests({ everywhere, once }) {
   everywhere("snippets: an act that waits for an endless program says for which, and stops it", async (all) => {
     const { browser } = all;
     const { first } = await openTwo(all);
-    await predict(browser, "About 3 GB");
+    await predict(browser, "3");
     await first.write("while True: pass");
     await browser.click(first.button("Run"));
     await browser.waitFor('live-act [data-slot="state"][data-phase="running"]', 20_000, "the program to run");

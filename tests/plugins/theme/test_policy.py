@@ -31,5 +31,5 @@ def test_the_policy_stands_before_everything_that_it_governs() -> None:
 
 
 def test_other_hosts_are_reached_only_where_packages_lie_there() -> None:
-    assert directive(with_policy(PAGE), "connect-src") == "'self'"
-    assert directive(with_policy(PAGE, ["cdn.example"]), "connect-src") == "'self' cdn.example"
+    assert directive(with_policy(PAGE), "connect-src") == "'self' blob:"
+    assert directive(with_policy(PAGE, ["cdn.example"]), "connect-src") == "'self' blob: cdn.example"
