@@ -34,7 +34,7 @@ def with_policy(html: str, hosts: Sequence[str] = ()) -> str:
         # `blob:` is what the page itself made, such as the ledger's file.
         "connect-src": ["'self'", "blob:", *hosts],
         "worker-src": ["'self'", "blob:"],
-        "frame-src": ["'none'"],
+        "frame-src": ["'self'"],
         "object-src": ["'none'"],
         "base-uri": ["'none'"],
         "form-action": ["'self'"],
