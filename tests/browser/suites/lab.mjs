@@ -446,7 +446,7 @@ export function labTests({ everywhere, once }) {
     await browser.open(server.base + EXPLORERS);
     await actReady(browser);
     await browser.waitFor('live-act [data-slot="state"][data-phase="ready"]', 45_000, "Python to be ready");
-    await move(browser, choice("sequence", "1024"));
+    await move(browser, choice("sequence", "1,024"));
     await look("explorers");
     await browser.open(server.base + LEDGER);
     await browser.waitFor("live-ledger h2");
