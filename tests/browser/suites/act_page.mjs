@@ -88,14 +88,14 @@ export async function redrawn(browser, action) {
   await chartLabelIs(browser, (label) => label !== before, "another chart");
 }
 
-/** Waits until the chart is said to show this. @param {Browser} browser @param {string} words */
-export function chartSays(browser, words) {
-  return chartLabelIs(browser, (label) => label.includes(words), words);
+/** Waits until the chart is said to show this. @param {Browser} browser @param {string} words @param {number} [limitMs] */
+export function chartSays(browser, words, limitMs) {
+  return chartLabelIs(browser, (label) => label.includes(words), words, limitMs);
 }
 
-/** @param {Browser} browser @param {(label: string) => boolean} wanted @param {string} what */
-async function chartLabelIs(browser, wanted, what) {
-  const deadline = Date.now() + REDRAW_LIMIT_MS;
+/** @param {Browser} browser @param {(label: string) => boolean} wanted @param {string} what @param {number} [limitMs] */
+async function chartLabelIs(browser, wanted, what, limitMs = REDRAW_LIMIT_MS) {
+  const deadline = Date.now() + limitMs;
   for (let label = await chartLabel(browser); !wanted(label); label = await chartLabel(browser)) {
     if (Date.now() > deadline) throw new Error(`${browser.engine}: waited for ${what}; the chart shows "${label}"`);
   }

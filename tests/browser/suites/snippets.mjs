@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { askedByTheSite } from "../harness/foreign.mjs";
-import { ACT, chartSays, position, predict } from "./act_page.mjs";
+import { ACT, chartSays, position, predict, START_LIMIT_MS } from "./act_page.mjs";
 import { Snippet } from "./snippet_page.mjs";
 
 /** @typedef {import("../harness/world.mjs").World} World */
@@ -127,7 +127,8 @@ export function snippetTests({ everywhere, once }) {
     await browser.waitFor(`${trouble} p`);
     assert.match(await browser.text(trouble), /This act waits: the program “count” on this page is still running\./);
     await browser.click({ role: "button", name: "Stop the program", within: "live-act" });
-    await chartSays(browser, "Adam m 6.23 GB");
+    // Whoever stops a program starts Python again.
+    await chartSays(browser, "Adam m 6.23 GB", START_LIMIT_MS);
     assert.equal(await browser.text(trouble), "");
   });
 
