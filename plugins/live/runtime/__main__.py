@@ -14,6 +14,7 @@ from typing import Any
 
 from plugins.live.runtime import bridge
 from plugins.live.runtime.acts import ActError
+from plugins.live.runtime.figures import open_no_windows
 from plugins.live.runtime.serving import serve
 
 
@@ -40,4 +41,5 @@ def respond(request: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    open_no_windows()
     serve(respond)

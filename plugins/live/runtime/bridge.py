@@ -7,12 +7,17 @@ interpreter. Act functions raise `ActError`, whose message is one line for the r
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 
 from plugins.live.runtime.acts import ActError, LoadedAct, load
+from plugins.live.runtime.figures import open_no_windows
 from plugins.live.runtime.plain import Plain
 from plugins.live.runtime.snippets import Namespace, Ran, new_namespace, run, run_awaiting
+
+if sys.platform == "emscripten":
+    open_no_windows()
 
 
 @dataclass

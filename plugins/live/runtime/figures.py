@@ -14,9 +14,12 @@ MOST = 10
 SIZE_LIMIT = 2_000_000
 """Characters of one figure: more would freeze the page that shows it."""
 
-# No window can open, neither at build nor in a worker; this backend is pure Python.
-os.environ.setdefault("MPLBACKEND", "svg")
 warnings.filterwarnings("ignore", r".* is non-interactive, and thus cannot be shown")
+
+
+def open_no_windows() -> None:
+    """Let matplotlib draw without a screen, in the whole interpreter: at build and in a worker no window can open."""
+    os.environ.setdefault("MPLBACKEND", "svg")
 
 
 @dataclass(frozen=True)
