@@ -154,6 +154,11 @@ async function setViewport(page, size) {
     await page.setViewport(size);
   } catch (error) {
     if (!String(error).includes("unknown command emulation.setScreenOrientationOverride")) throw error;
-    await page.waitForFunction((width) => innerWidth === width, {}, size.width);
+    // Asked again and again from here: `waitForFunction` builds its function in the page, whose policy forbids that.
+    const until = Date.now() + 10_000;
+    while ((await page.evaluate(() => innerWidth)) !== size.width) {
+      if (Date.now() > until) throw new Error(`the page did not become ${size.width} px wide`, { cause: error });
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
   }
 }
