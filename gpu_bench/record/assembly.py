@@ -18,6 +18,12 @@ TRAINING_BLOCKS = (
 )  # fmt: skip
 BLOCKS = (*TRAINING_BLOCKS, "attention_ran", "course", "predicted", "points", "fit")
 """What a record has besides its head and its provenance; null where the kind of case or a failure leaves it empty."""
+DERIVED = {
+    "training": ("summary", "flops", "cost"),
+    "points": ("seconds", "rates"),
+    "fit": ("policies",),
+}
+"""What follows from the rest of what a case measured; with a training case also all of `utilization` but its ceilings."""
 SPOILED = ("throttled", "unsettled", "recompiled", "diverged")
 """States of a record that holds measurements which something spoiled, from the least to the worst."""
 MEASURED = ("ok", *SPOILED)
@@ -48,19 +54,17 @@ def assemble(
         "case": case.as_dict(),
         "device": context["device"],
         **dict.fromkeys(BLOCKS),
+        "withheld": None,
     }
     if isinstance(case, TrainingCase):
         # Kept for failed cases too: that a case does not fit is a prediction like any other.
         record["predicted"] = predict(case, context["device"])
+    finished = [part for part in parts if part["status"] in MEASURED]
+    blocks = _measured(case, context["device"], finished) if finished else {}
     if failed is None:
-        match KINDS[case.kind].result:
-            case "training":
-                assert isinstance(case, TrainingCase)
-                record |= _trained(case, context["device"], parts)
-            case "points":
-                record["points"] = _points([part["points"] for part in parts])
-            case block:
-                record[block] = parts[0][block]
+        record |= blocks
+    elif finished:
+        record["withheld"] = {"faults": [], "measured": raw(case, blocks)}
     record["provenance"] = {
         **context["code"],
         "command": command,
@@ -83,10 +87,43 @@ def assemble(
     return record
 
 
-def impossible(record: Mapping[str, Any], fault: str) -> dict[str, Any]:
-    """The record without what it says it measured, because that contradicts itself or physics: it is tried again."""
-    nothing = {block: None for block in BLOCKS if block != "predicted"}
-    return {**record, **nothing, "status": "impossible", "message": f"not kept, because it cannot be: {fault}"}
+def _measured(case: Case, device: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The blocks that the repeats of a case fill."""
+    match KINDS[case.kind].result:
+        case "training":
+            assert isinstance(case, TrainingCase)
+            return _trained(case, device, parts)
+        case "points":
+            return {"points": _points([part["points"] for part in parts])}
+        case block:
+            return {block: parts[0][block]}
+
+
+def raw(case: Case, blocks: Mapping[str, Any]) -> dict[str, Any]:
+    """What machines said, without what was computed from it."""
+    kind = KINDS[case.kind].result
+    if kind == "points":
+        names = [name for name in blocks["points"][0] if name not in DERIVED[kind]]
+        return {"points": [{name: point[name] for name in names} for point in blocks["points"]]}
+    if kind == "fit":
+        return {"fit": {name: value for name, value in blocks["fit"].items() if name not in DERIVED[kind]}}
+    kept = {name: value for name, value in blocks.items() if name not in (*DERIVED[kind], "utilization")}
+    return {**kept, "ceilings": blocks["utilization"]["ceilings"]}
+
+
+def impossible(case: Case, record: Mapping[str, Any], faults: Sequence[str]) -> dict[str, Any]:
+    """The record of a case that contradicts itself or physics: its figures go, what was measured stays in `withheld`.
+
+    It is no result, and the next run tries the case again.
+    """
+    filled = {block: record[block] for block in BLOCKS if block != "predicted" and record[block] is not None}
+    return {
+        **record,
+        **dict.fromkeys(filled),
+        "status": "impossible",
+        "message": f"not a result, because it cannot be: {faults[0]}",
+        "withheld": {"faults": list(faults), "measured": raw(case, filled)},
+    }
 
 
 def _trained(case: TrainingCase, device: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

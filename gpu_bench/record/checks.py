@@ -15,7 +15,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from gpu_bench import BENCHMARK_VERSION, RELEASED, SCHEMA_VERSION
+from gpu_bench import RELEASED
 from gpu_bench.cases.case import Case, TrainingCase
 from gpu_bench.cases.kinds import FitCase, OperationsCase, RooflineCase, case_from_dict
 from gpu_bench.cases.sizes import config_of, remainder_tolerance
@@ -34,7 +34,6 @@ from gpu_bench.record.assembly import (
     utilization,
 )
 from gpu_bench.record.spread import summarize
-from gpu_bench.record.store import FINISHED
 
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 _CACHED_BYTES = 2**30
@@ -63,18 +62,6 @@ def inconsistencies(record: Mapping[str, Any]) -> list[str]:
         return [f"a part that the checks need is missing or malformed: {type(error).__name__}: {error}"]
 
 
-def answers(record: Mapping[str, Any] | None, case: Case) -> bool:
-    """Whether the record is a finished, consistent result of exactly this case by this version."""
-    return (
-        record is not None
-        and record.get("schema_version") == SCHEMA_VERSION
-        and record.get("benchmark_version") == BENCHMARK_VERSION
-        and record.get("case") == case.as_dict()
-        and record.get("status") in FINISHED
-        and not inconsistencies(record)
-    )
-
-
 def _faults(record: Mapping[str, Any]) -> Iterator[str]:
     case = case_from_dict(record["case"])
     if case.as_dict() != record["case"]:
@@ -93,6 +80,8 @@ def _faults(record: Mapping[str, Any]) -> Iterator[str]:
             if block != "predicted" and record[block] is not None:
                 yield f"status is {record['status']}, and {block} is there"
         return
+    if record["withheld"] is not None:
+        yield f"status is {record['status']}, and something is withheld"
     if (record["status"] == "ok") != (record["message"] is None):
         yield f"status is {record['status']}, the message is {record['message']!r}"
     if len(record["provenance"]["repeats"]) != case.repeats:

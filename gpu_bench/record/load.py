@@ -17,10 +17,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gpu_bench import SCHEMA_VERSION
+from gpu_bench import BENCHMARK_VERSION, SCHEMA_VERSION
+from gpu_bench.cases.case import Case
 from gpu_bench.cases.kinds import KINDS
 from gpu_bench.record.checks import inconsistencies
-from gpu_bench.record.store import SCHEMA_FILE
+from gpu_bench.record.store import FINISHED, SCHEMA_FILE
 
 LARGEST = 32 * 2**20
 """Bytes of a file that is still read as a record."""
@@ -98,7 +99,7 @@ def _one_line(text: str) -> str:
 def upgraded(document: dict[str, Any]) -> dict[str, Any]:
     """A record of version 2 as version 3 has it: what it did not say is null, or the default of its time."""
     if document.get("schema_version") != 2:
-        return document
+        return {"withheld": None, **document}
     try:
         case, ran = document["case"], document["provenance"]
         missing = {
@@ -117,6 +118,7 @@ def upgraded(document: dict[str, Any]) -> dict[str, Any]:
             "schema_version": SCHEMA_VERSION,
             "case": {**case, **missing},
             "attention_ran": None,
+            "withheld": None,
             "utilization": None if used is None else {**used, "ceilings": []},
             "provenance": {**ran, **added, "repeats": repeats},
         }
@@ -175,10 +177,25 @@ def read(path: Path, folder: Path | None = None, *, placed: bool = True) -> tupl
         return None, [f"cannot be read: {error.strerror or type(error).__name__}"]
     except RecordError as error:
         return None, [str(error)]
-    faults = schema_faults(record) if schema_unchecked() is None else []
-    faults = faults or [_one_line(fault) for fault in inconsistencies(record)]
-    faults = faults or (_misplaced(record, path, folder) if placed else [])
-    return (None, faults) if faults else (record, [])
+    found = faults(record) or (_misplaced(record, path, folder) if placed else [])
+    return (None, found) if found else (record, [])
+
+
+def faults(record: Mapping[str, Any]) -> list[str]:
+    """Everything that is wrong with a record, a line each: of the schema where it can be checked, else of its content."""
+    found = schema_faults(record) if schema_unchecked() is None else []
+    return found or [_one_line(fault) for fault in inconsistencies(record)]
+
+
+def answers(path: Path, case: Case) -> bool:
+    """Whether the file is a finished, valid record of exactly this case by this version."""
+    record, _ = read(path, placed=False) if path.is_file() else (None, [])
+    return (
+        record is not None
+        and record["benchmark_version"] == BENCHMARK_VERSION
+        and record["case"] == case.as_dict()
+        and record["status"] in FINISHED
+    )
 
 
 def file_faults(path: Path) -> list[str]:

@@ -25,6 +25,7 @@ def _lines(record: Record) -> Iterator[str]:
         yield f"  {record['message']}"
     yield f"  on {device['name'] or device['slug']}, {ran['finished'][:10]}, PyTorch {ran['torch']}"
     if record["status"] not in MEASURED:
+        yield from _withheld(record["withheld"])
         return
     if record["summary"] is None:
         yield ""
@@ -32,6 +33,13 @@ def _lines(record: Record) -> Iterator[str]:
         return
     yield from _training(record)
     yield from _clocks(record)
+
+
+def _withheld(kept: Record | None) -> Iterator[str]:
+    """What the file of a record that is no result still holds."""
+    if kept is not None:
+        yield from (f"  - {fault}" for fault in kept["faults"])
+        yield f"  measured and withheld, raw, in the file: {', '.join(kept['measured'])}"
 
 
 def _training(record: Record) -> Iterator[str]:

@@ -25,8 +25,8 @@ from gpu_bench.machine import provenance
 from gpu_bench.machine.chips import chip_of
 from gpu_bench.machine.quiet import QUIET_SHARE, await_quiet
 from gpu_bench.predict.durations import duration_of
-from gpu_bench.record import assembly, checks, store
-from gpu_bench.record.assembly import MEASURED, assemble
+from gpu_bench.record import load, store
+from gpu_bench.record.assembly import MEASURED, assemble, impossible
 from gpu_bench.run.archive import COMPILED, PARTS
 from gpu_bench.run.executor import Executor, Place, RunError
 from gpu_bench.run.isolation import LocalExecutor
@@ -336,7 +336,7 @@ def _plan(
                 unfit.append(f"{case.name} {reasons[0]}")
                 continue
             path = store.record_path(settings.out, suite, case.name, slug)
-            if not settings.again and checks.answers(store.read_json(path), case):
+            if not settings.again and load.answers(path, case):
                 notes.append(f"kept {suite}/{path.stem}: has a finished record; --again measures it again")
                 continue
             name = alike[0].context["device"]["name"]
@@ -423,8 +423,8 @@ def _finish(job: _Job, context: Mapping[str, Any], settings: Settings, progress:
     """Write the record. A failure never replaces a finished record. Returns whether the case is finished."""
     record = assemble(job.suite, job.case, context, job.parts, settings.command)
     # As it would be read: a number keeps its value, a tuple becomes a list.
-    if record["status"] in MEASURED and (faults := checks.inconsistencies(json.loads(json.dumps(record)))):
-        record = assembly.impossible(record, faults[0])
+    if record["status"] in MEASURED and (faults := load.faults(json.loads(json.dumps(record)))):
+        record = impossible(job.case, record, faults)
     good = record["status"] in store.FINISHED
     earlier = store.read_json(job.path)
     if not good and earlier is not None and earlier.get("status") in store.FINISHED:

@@ -66,6 +66,8 @@ class Record:
 
         Raises `MeasuredError` that names the part that is not there and what is.
         """
+        if _parts(path)[0] == "withheld":
+            raise MeasuredError(f"'{path}' was measured and refused: no page shows it", "measure the case again")
         value: Any = self.document
         schema: Mapping[str, Any] = self.schema
         done: list[str] = []

@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpu_bench.record.assembly import TRAINING_BLOCKS
-from gpu_bench.record.checks import answers, inconsistencies
-from gpu_bench.record.load import file_faults, schema_faults, schema_unchecked
+from gpu_bench.record.checks import inconsistencies
+from gpu_bench.record.load import answers, file_faults, parse, schema_faults, schema_unchecked
 from gpu_bench.record.spread import summarize
 from gpu_bench.record.store import SCHEMA_FILE, write_json
 from tests.gpu_bench.tiny import tiny_case
@@ -164,11 +164,13 @@ def test_a_record_under_another_name_is_refused(record_file: Path, tmp_path: Pat
     assert any("should be called trial/tiny--" in fault for fault in file_faults(other))
 
 
-def test_a_record_answers_only_its_own_case(record: dict[str, Any]) -> None:
-    assert answers(record, tiny_case(repeats=2))
-    assert not answers(record, tiny_case(repeats=2, batch=3))
-    assert not answers({**record, "benchmark_version": "0.0.1"}, tiny_case(repeats=2))
-    assert not answers(None, tiny_case(repeats=2))
+def test_a_record_answers_only_its_own_case(record_file: Path, record: dict[str, Any], tmp_path: Path) -> None:
+    assert answers(record_file, tiny_case(repeats=2))
+    assert not answers(record_file, tiny_case(repeats=2, batch=3))
+    assert not answers(tmp_path / "none.json", tiny_case(repeats=2))
+    for change in ({"benchmark_version": "0.0.1"}, {"status": "impossible"}):
+        write_json(tmp_path / "other.json", {**record, **change})
+        assert not answers(tmp_path / "other.json", tiny_case(repeats=2))
 
 
 def test_record_carries_the_spread_the_losses_and_both_flop_conventions(record: dict[str, Any]) -> None:

@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from gpu_bench.cases.case import Case
-from gpu_bench.record import load
+from gpu_bench.record import assembly, load
+from gpu_bench.record.show import page
 from gpu_bench.run import isolation, runner
 from gpu_bench.run.runner import Settings
 from tests.gpu_bench.processes import alive, within
@@ -123,6 +124,46 @@ def test_a_failure_never_replaces_a_finished_record(tmp_path: Path, record_file:
     before = file.read_bytes()
     assert runner.run(cases, Settings("cpu", tmp_path, again=True, on_start=_kill("tiny"))) == 1
     assert file.read_bytes() == before
+
+
+@pytest.mark.usefixtures("measured_once")
+def test_a_record_that_cannot_be_keeps_all_that_was_measured_and_no_figure(
+    tmp_path: Path, report: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The allocator's peak is one byte off what the components sum to: hours of measuring stay in the file."""
+    changed = {**report["memory"], "peak": report["memory"]["peak"] + 1}
+    monkeypatch.setitem(report, "memory", changed)
+    assert runner.run([("trial", tiny_case())], Settings("cpu", tmp_path)) == 1
+    (file,) = tmp_path.rglob("*.json")
+    record, faults = load.read(file)
+    assert record is not None, faults
+    assert record["status"] == "impossible"
+    assert [record[block] for block in assembly.BLOCKS if block != "predicted" and record[block] is not None] == []
+    kept = record["withheld"]
+    assert [fault for fault in kept["faults"] if "memory components sum to" in fault]
+    assert kept["measured"]["samples"]["step_s"] == [report["timing"]["step_s"]]
+    assert kept["measured"]["loss"]["curve"] == report["timing"]["losses"]
+    assert kept["measured"]["memory"] == changed
+    assert kept["measured"]["ceilings"] == report["peaks"]["ceilings"]
+    assert not {"summary", "flops", "utilization", "cost"} & {*kept["measured"]}
+    assert "measured and withheld, raw, in the file: model, data, samples" in page(record)
+    assert runner.run([("trial", tiny_case())], Settings("cpu", tmp_path)) == 1, "it is tried again"
+
+
+def test_repeats_before_one_that_failed_stay_in_the_record(tmp_path: Path) -> None:
+    started: list[int] = []
+
+    def kill_the_second(case: Case, pid: int) -> None:
+        started.append(pid)
+        if len(started) == 2:
+            os.kill(pid, signal.SIGKILL)
+
+    assert runner.run([("trial", tiny_case(repeats=2))], Settings("cpu", tmp_path, on_start=kill_the_second)) == 1
+    (file,) = tmp_path.rglob("*.json")
+    record, faults = load.read(file)
+    assert record is not None, faults
+    assert (record["status"], record["samples"]) == ("error", None)
+    assert [len(row) for row in record["withheld"]["measured"]["samples"]["step_s"]] == [3]
 
 
 def test_a_failed_case_is_tried_again_by_the_next_run(tmp_path: Path) -> None:
