@@ -20,16 +20,13 @@ from gpu_bench.machine.chips import compute_format, format_peak
 from gpu_bench.machine.device import describe, open_nvml
 from gpu_bench.machine.nvml import Gpu, throttled
 from gpu_bench.machine.quiet import OthersWatch
-from gpu_bench.measure import clock, compile_cache, memory
+from gpu_bench.measure import clock, memory
 from gpu_bench.measure.course import Course, split
-from gpu_bench.measure.data import CACHE, read_corpus, window_stream
+from gpu_bench.measure.data import read_corpus, window_stream
 from gpu_bench.measure.memory import limit_memory
 from gpu_bench.measure.peaks import matmul_ceilings, product_shapes
 from gpu_bench.measure.trace import attention_kernels
 from gpu_bench.measure.training import Trainer
-
-COMPILED = CACHE / "compiled"
-"""Where compiled code waits for the next process, or travels from for another machine."""
 
 
 def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
@@ -47,9 +44,6 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     if case.allocator == "expandable" and device.type == "cuda":
         # Before the first allocation; PyTorch reads its environment only once, and maybe has.
         torch.cuda.memory._set_allocator_settings("expandable_segments:True")
-    cache = compile_cache.cache_file(COMPILED, case.name)
-    if case.compile != "none":
-        compile_cache.load(cache)
     trainer = Trainer(case, device)
     config = trainer.model.config
     corpus = read_corpus(vocabulary=config.vocab)
@@ -67,8 +61,6 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     gc.disable()
     timing, cuda_memory = _train(trainer, itertools.chain([window], windows), gpu, course)
     gc.enable()
-    if case.compile != "none" and repeat == 0:
-        compile_cache.save(cache)
 
     status, message = judged(case, timing)
     part: dict[str, Any] = {

@@ -23,7 +23,7 @@ DERIVED = {
     "points": ("seconds", "rates"),
     "fit": ("policies",),
 }
-"""What follows from the rest of what a case measured; with a training case also all of `utilization` but its ceilings."""
+"""What is computed from the rest of what a case measured; of training also `utilization` but for its ceilings."""
 SPOILED = ("throttled", "unsettled", "recompiled", "diverged")
 """States of a record that holds measurements which something spoiled, from the least to the worst."""
 MEASURED = ("ok", *SPOILED)

@@ -74,11 +74,7 @@ def _faults(record: Mapping[str, Any]) -> Iterator[str]:
         assert isinstance(case, TrainingCase)
         yield from _prediction_faults(case, record)
     if record["status"] not in MEASURED:
-        if not record["message"]:
-            yield f"status is {record['status']} without a message that says why"
-        for block in BLOCKS:
-            if block != "predicted" and record[block] is not None:
-                yield f"status is {record['status']}, and {block} is there"
+        yield from _failure_faults(record)
         return
     if record["withheld"] is not None:
         yield f"status is {record['status']}, and something is withheld"
@@ -92,6 +88,14 @@ def _faults(record: Mapping[str, Any]) -> Iterator[str]:
         yield from _fit_faults(case, record)
     else:
         yield from _points_faults(case, record)
+
+
+def _failure_faults(record: Mapping[str, Any]) -> Iterator[str]:
+    if not record["message"]:
+        yield f"status is {record['status']} without a message that says why"
+    for block in BLOCKS:
+        if block != "predicted" and record[block] is not None:
+            yield f"status is {record['status']}, and {block} is there"
 
 
 # --- where and when ---------------------------------------------------------------------------------------------------

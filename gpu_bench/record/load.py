@@ -182,7 +182,7 @@ def read(path: Path, folder: Path | None = None, *, placed: bool = True) -> tupl
 
 
 def faults(record: Mapping[str, Any]) -> list[str]:
-    """Everything that is wrong with a record, a line each: of the schema where it can be checked, else of its content."""
+    """Everything that is wrong with a record, a line each: with its form, where that can be checked, or its content."""
     found = schema_faults(record) if schema_unchecked() is None else []
     return found or [_one_line(fault) for fault in inconsistencies(record)]
 

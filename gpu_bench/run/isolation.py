@@ -104,6 +104,18 @@ def _last_words(code: int, stderr: str) -> str:
     return provenance.redact("\n".join([ended, *lines]))
 
 
+def compiler_caches(folder: Path) -> dict[str, str]:
+    """Environment by which PyTorch's compiler and Triton keep what they make in a folder, and look for it there first.
+
+    They find it by the code, the versions and the device that it is for: what another machine made does no harm, and
+    a fresh machine of the same kind compiles nothing again.
+    """
+    return {
+        "TORCHINDUCTOR_CACHE_DIR": str(folder.absolute() / "inductor"),
+        "TRITON_CACHE_DIR": str(folder.absolute() / "triton"),
+    }
+
+
 class LocalExecutor:
     """Runs one repeat at a time in a fresh process on this machine.
 
@@ -114,9 +126,7 @@ class LocalExecutor:
     """
 
     def __init__(self, device: str, on_start: Callable[[int, int], None], compiled: Path) -> None:
-        # Where compilers keep what they made: beside the records, so that it can be carried to the next machine.
-        caches = {"TORCHINDUCTOR_CACHE_DIR": "inductor", "TRITON_CACHE_DIR": "triton"}
-        self._added = {name: str(compiled.absolute() / folder) for name, folder in caches.items()}
+        self._added = compiler_caches(compiled)
         self._place = Place("this machine", probe(device))
         self._on_start = on_start
         self._next: tuple[int, Mapping[str, Any], float] | None = None

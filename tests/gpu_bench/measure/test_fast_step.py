@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
-from torch._dynamo.utils import counters
-from torch._inductor.utils import fresh_cache
 
-from gpu_bench.measure import compile_cache
 from gpu_bench.measure.data import draw_windows, read_corpus
 from gpu_bench.measure.gpt2 import GPT2, SIZES
 from gpu_bench.measure.techniques.compilation import check_compiled_block
@@ -167,24 +163,6 @@ def test_blocks_compiled_one_by_one_train_as_they_do_uncompiled() -> None:
     compiled = _losses(_trainer(**how, compile="default", compile_region="block"), 3)
     # Fused kernels keep 24 bits between operations where others round to 8.
     assert compiled == pytest.approx(_losses(_trainer(**how), 3), rel=2e-3)
-
-
-def test_compiled_code_is_found_again_where_nothing_was_compiled_before(tmp_path: Path) -> None:
-    file = compile_cache.cache_file(tmp_path, "some-case")
-    assert not compile_cache.load(file)
-    for missed, found in ((1, 0), (0, 1)):
-        torch._dynamo.reset()
-        counters.clear()
-        with fresh_cache(), torch._inductor.config.patch("cpp_cache_precompile_headers", False):
-            assert compile_cache.load(file) is (found == 1)
-            assert torch.compile(_doubled, dynamic=False)(torch.ones(8)).tolist() == [2.0] * 8
-            assert compile_cache.save(file) > 0
-        assert counters["inductor"]["fxgraph_cache_miss"] == missed
-        assert counters["inductor"]["fxgraph_cache_hit"] == found
-
-
-def _doubled(x: Tensor) -> Tensor:
-    return x + x
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from gpu_bench.record.assembly import TRAINING_BLOCKS
 from gpu_bench.record.checks import inconsistencies
-from gpu_bench.record.load import answers, file_faults, parse, schema_faults, schema_unchecked
+from gpu_bench.record.load import answers, file_faults, schema_faults, schema_unchecked
 from gpu_bench.record.spread import summarize
 from gpu_bench.record.store import SCHEMA_FILE, write_json
 from tests.gpu_bench.tiny import tiny_case

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
 import pytest
 
-from gpu_bench.run.archive import pack, unpack
+from gpu_bench.run.archive import COMPILED, pack, unpack
+from gpu_bench.run.isolation import compiler_caches
 
 
 def _packed(record_file: Path, tmp_path: Path, split: int = 0) -> tuple[Path, ...]:
@@ -35,7 +39,31 @@ def test_records_repeats_and_compiled_kernels_survive_in_pieces(record_file: Pat
     assert (done.parts, done.compiled, done.refused) == (2, 1, ())
     assert (tmp_path / "new/trial" / record_file.name).read_bytes() == record_file.read_bytes()
     assert unpack(files, tmp_path / "new").kept == done.filed, "an archive that comes twice changes nothing"
-    assert not (tmp_path / "plain/.compiled").exists()
+
+
+_COMPILE = """
+import torch
+from torch._dynamo.utils import counters
+torch._inductor.config.cpp_cache_precompile_headers = False
+torch._inductor.config.compile_threads = 1
+assert torch.compile(lambda x: x + x, dynamic=False)(torch.ones(8)).tolist() == [2.0] * 8
+print(counters["inductor"]["fxgraph_cache_miss"], counters["inductor"]["fxgraph_cache_hit"])
+"""
+
+
+def test_what_was_compiled_on_one_machine_is_found_on_the_next(record_file: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    shutil.copytree(record_file.parents[1], first)
+
+    def compiled(out: Path) -> str:
+        environment = {**os.environ, **compiler_caches(out / COMPILED)}
+        done = subprocess.run([sys.executable, "-c", _COMPILE], env=environment, capture_output=True, text=True)
+        return done.stdout.strip() or done.stderr
+
+    assert compiled(first) == "1 0"
+    assert unpack(pack(first, tmp_path / "home.tar.gz", 0, 2**30).files, second, compiled=True).compiled > 0
+    shutil.rmtree(first)
+    assert compiled(second) == "0 1"
 
 
 def test_compiled_programs_come_only_when_asked_for(record_file: Path, tmp_path: Path) -> None:
