@@ -16,7 +16,7 @@ from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
 
 from plugins.shared.errors import Defect
-from plugins.shared.locate import source_path
+from plugins.shared.locate import Constructs, installed, source_path
 from plugins.shared.sources import mistakes
 
 log = get_plugin_logger("strict")
@@ -70,7 +70,9 @@ def on_page_markdown(markdown: str, /, *, page: Page, config: MkDocsConfig, file
     _page.heard.clear()
     path = page.file.abs_src_path
     if path is not None and path.endswith(".md"):
-        for line, what, fix in mistakes(page.file.content_string):
+        located = installed(config)
+        known = located.known if located else Constructs()
+        for line, what, fix in mistakes(page.file.content_string, known):
             log.warning("%s", Defect(source_path(path, config), line, what, fix))
 
 

@@ -14,7 +14,7 @@ import { loadPyodide, version } from "pyodide";
 
 const REPOSITORY = fileURLToPath(new URL("../", import.meta.url));
 const SECONDS = 2;
-const WHEEL = "import sys; from plugins.live.bundle import build_wheels; sys.stdout.buffer.write(build_wheels()[0].data)";
+const WHEEL = "import sys; from plugins.live.build.bundle import build_wheels; sys.stdout.buffer.write(build_wheels()[0].data)";
 
 const built = spawnSync(join(REPOSITORY, ".venv", "bin", "python"), ["-c", WHEEL], {
   cwd: REPOSITORY,

@@ -8,10 +8,8 @@ A figure that cannot be drawn is answered by `{"error": …, "line": …}`, with
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import io
-import json
 import sys
 import traceback
 from pathlib import Path
@@ -20,6 +18,7 @@ from typing import Any
 from matplotlib import rc_context
 
 from plugins.book.drawing import Drawing
+from plugins.shared.serving import serve
 from plugins.shared.svg import settings
 
 
@@ -54,14 +53,5 @@ def _drawn(path: Path) -> dict[str, Any]:
     return {"svg": out.getvalue().decode("utf-8"), "alternative": " ".join(drawing.alternative.split())}
 
 
-def main() -> None:
-    """Serve requests until standard input ends."""
-    for line in sys.stdin:
-        # Whatever a figure prints must not end up in the conversation.
-        with contextlib.redirect_stdout(sys.stderr):
-            answer = respond(json.loads(line))
-        print(json.dumps(answer), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    serve(respond)

@@ -28,13 +28,15 @@ from plugins.book.figures import FigureError, Figures
 from plugins.book.glossary import FirstOnly
 from plugins.book.labels import Kind, Labels, label
 from plugins.shared.errors import Defect
-from plugins.shared.locate import unstamp
+from plugins.shared.locate import Constructs, unstamp
 from plugins.shared.sources import nearest
 from plugins.shared.svg import embedded
 
+CONSTRUCTS = Constructs(blocks=("figure", "table", "equation"), roles=("ref", "cite"))
+
 _CODE_SPAN = r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)"
 """Any code span. Those that are not ours are passed over whole, so an example in a longer span stays an example."""
-_OURS = re.compile(r"\{(ref|cite)\}(.*)", re.DOTALL)
+_OURS = re.compile(rf"\{{({'|'.join(CONSTRUCTS.roles)})\}}(.*)", re.DOTALL)
 _FIGURE, _CITED = "data-il-figure", "data-il-cite"
 _PICTURE_WIDTH = "26rem"
 

@@ -15,7 +15,7 @@ from mkdocs.structure.pages import Page
 from plugins.book import glossary
 from plugins.book.bibliography import BibliographyError, Work, load
 from plugins.book.config import BookConfig
-from plugins.book.extension import Book, BookExtension
+from plugins.book.extension import CONSTRUCTS, Book, BookExtension
 from plugins.book.figures import Figures
 from plugins.book.labels import Labels
 from plugins.book.typed_numbers import typed_numbers
@@ -48,7 +48,7 @@ class BookPlugin(BasePlugin[BookConfig]):  # type: ignore[no-untyped-call]
         figures = Figures(docs / self.config.figures, engine, drawings, cache / "bytecode")
         self._book = Book(figures, self._works(docs / self.config.bibliography, config), self.config.figures)
         self._book.complain = lambda defect: log.warning("%s", defect)
-        self._locate = locate.install(config)
+        self._locate = locate.install(config, CONSTRUCTS)
         extensions: list[Any] = config.markdown_extensions
         extensions.append(BookExtension(self._book))
         config.extra_css.append(STYLESHEET)

@@ -13,13 +13,13 @@ from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 from mkdocs.utils import get_relative_url
 
-from plugins.live import offline, packages, render
-from plugins.live.assets import BASE, DIST, LIBRARY, PYODIDE, Asset, Release, collect
-from plugins.live.bundle import LOCK_FILE, distribution_url
+from plugins.live.build import offline, packages, render
+from plugins.live.build.assets import BASE, DIST, LIBRARY, PYODIDE, Asset, Release, collect
+from plugins.live.build.bundle import LOCK_FILE, distribution_url
+from plugins.live.build.evidence import Evidence
+from plugins.live.build.extension import CONSTRUCTS, ActReference, Fence, LiveExtension
+from plugins.live.build.runner import LIVE, ActDefect, Runner, json_text
 from plugins.live.config import LiveConfig
-from plugins.live.evidence import Evidence
-from plugins.live.extension import ActReference, Fence, LiveExtension
-from plugins.live.runner import LIVE, ActDefect, Runner, json_text
 from plugins.shared import locate
 from plugins.shared.cache import Cache, digest
 from plugins.shared.child import ROOT
@@ -61,7 +61,7 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
             locate.source_path(str(acts), config),
             Evidence(records, self._root / self.config.schema, self._root),
         )
-        self._located = locate.install(config)
+        self._located = locate.install(config, CONSTRUCTS)
         self._published: dict[str, Asset] = {}
         self._rendered: list[Page] = []
         extensions: list[Any] = config.markdown_extensions

@@ -20,23 +20,26 @@ from markdown.util import STX
 from pymdownx.blocks import BlocksExtension, BlocksProcessor  # type: ignore[import-untyped]
 from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
 
-from plugins.measured import claims_page, fit
-from plugins.measured.claims import Claims
-from plugins.measured.claims_list import Mentions
-from plugins.measured.computed import Computed
+from plugins.measured.claims import page as claims_page
+from plugins.measured.claims.judged import Claims
+from plugins.measured.claims.listing import Mentions
 from plugins.measured.errors import MeasuredError
-from plugins.measured.expressions import Outcome
-from plugins.measured.inline import Number, computed_number, measured_number, split_format
+from plugins.measured.fit import block
 from plugins.measured.markup import Links, defect_box, element, replace_content
-from plugins.measured.options import OptionError, parse_options
-from plugins.measured.records import Records
-from plugins.measured.table import build
-from plugins.shared.locate import unstamp
+from plugins.measured.tables.options import OptionError, parse_options
+from plugins.measured.tables.table import build
+from plugins.measured.values.computed import Computed
+from plugins.measured.values.expressions import Outcome
+from plugins.measured.values.inline import Number, computed_number, measured_number, split_format
+from plugins.measured.values.recorded import Records
+from plugins.shared.locate import Constructs, unstamp
+
+CONSTRUCTS = Constructs(blocks=("measured", "claims", "fit"), roles=("engine", "record", "claim", "claims"))
 
 _KIND, _LINE, _TEXT = "data-il-kind", "data-il-line", "data-il-text"
 _CODE_SPAN = r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)"
 """Any code span. Those that are not ours are passed over whole, so an example in a longer span stays an example."""
-_OURS = re.compile(r"\{(engine|record|claims?)\}(.*)", re.DOTALL)
+_OURS = re.compile(rf"\{{({'|'.join(CONSTRUCTS.roles)})\}}(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -189,7 +192,7 @@ def _made(
         return _table(place, sources, page.links)
     if kind == "fit":
         documents = [record.document for record in sources.records.records]
-        return fit.build(fit.parse(text, place.text or ""), documents)
+        return block.build(block.parse(text, place.text or ""), documents)
     if kind == "claims list":
         return claims_page.block(text, sources.claims, page.mentions, page.links)
     if kind == "claim":

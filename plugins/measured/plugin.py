@@ -15,24 +15,26 @@ from mkdocs.structure.pages import Page
 
 from gpu_bench.cases.suites import SUITES
 from gpu_bench.record import report, tables
-from plugins.measured import claims_data, records
-from plugins.measured.claims import Claims
-from plugins.measured.claims_list import Mention
-from plugins.measured.claims_mentions import mentions
-from plugins.measured.computed import Computed
+from plugins.measured.claims import data as claims_data
+from plugins.measured.claims.judged import Claims
+from plugins.measured.claims.listing import Mention
+from plugins.measured.claims.mentions import mentions
 from plugins.measured.config import MeasuredConfig
 from plugins.measured.errors import MeasuredError
-from plugins.measured.extension import MeasuredExtension, PageContext, Sources
+from plugins.measured.extension import CONSTRUCTS, MeasuredExtension, PageContext, Sources
 from plugins.measured.markup import Links
-from plugins.measured.reference import documented_modules
+from plugins.measured.values.computed import Computed
+from plugins.measured.values.recorded import Records, load
+from plugins.measured.values.reference import documented_modules
 from plugins.shared import locate
 from plugins.shared.cache import Cache
 
 log = get_plugin_logger("measured")
 
-STYLESHEETS = ("measured.css", "claims.css")
-SCRIPT = "claims.js"
-DEVICES = "devices.js"
+_HERE = Path(__file__).parent
+STYLESHEETS = (_HERE / "measured.css", _HERE / "claims/claims.css")
+SCRIPT = _HERE / "claims/claims.js"
+DEVICES = _HERE / "tables/devices.js"
 ASSETS = "assets/measured"
 
 
@@ -58,12 +60,12 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
         self._schema = root / self.config.schema
         if not (engine / "__init__.py").is_file():
             raise PluginError(f"measured: option 'engine' is '{self.config.engine}', which is not a Python package")
-        loaded = records.load(folder, self._schema, root)
+        loaded = load(folder, self._schema, root)
         for defect in loaded.defects:
             log.warning("%s", defect)
         cache = root / self.config.cache_dir
         computed = Computed(engine, Cache(cache / "values" if self.config.cache else None), cache / "bytecode")
-        self._locate = locate.install(config)
+        self._locate = locate.install(config, CONSTRUCTS)
         self._reference = {}
         self._claims_page = self.config.claims_page
         claim_files = claims_data.load(root / self.config.claims, root)
@@ -74,9 +76,9 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
         self._extension = MeasuredExtension(Sources(computed, loaded, plan, claims), self._context("index.md"))
         extensions: list[Any] = config.markdown_extensions
         extensions.append(self._extension)
-        config.extra_css += [posixpath.join(ASSETS, name) for name in STYLESHEETS]
-        for name in [SCRIPT] * bool(claim_files.claims) + [DEVICES] * self._several(loaded):
-            script = ExtraScriptValue(posixpath.join(ASSETS, name))
+        config.extra_css += [posixpath.join(ASSETS, file.name) for file in STYLESHEETS]
+        for file in [SCRIPT] * bool(claim_files.claims) + [DEVICES] * self._several(loaded):
+            script = ExtraScriptValue(posixpath.join(ASSETS, file.name))
             script.defer = True
             config.extra_javascript.append(script)
         watched = (engine, folder, self._schema, root / self.config.claims)
@@ -91,12 +93,11 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
             return files
         sources = self._extension.sources
         loaded = sources.records
-        own = Path(__file__).parent
-        published = [(posixpath.join(ASSETS, name), own / name) for name in STYLESHEETS]
+        published = [(posixpath.join(ASSETS, file.name), file) for file in STYLESHEETS]
         if self._several(loaded):
-            published.append((posixpath.join(ASSETS, DEVICES), own / DEVICES))
+            published.append((posixpath.join(ASSETS, DEVICES.name), DEVICES))
         if sources.claims.files.claims:
-            published.append((posixpath.join(ASSETS, SCRIPT), own / SCRIPT))
+            published.append((posixpath.join(ASSETS, SCRIPT.name), SCRIPT))
             published.append((posixpath.join(posixpath.dirname(self._claims_page), "schema.json"), claims_data.SCHEMA))
         if self._schema.is_file():
             published.append((posixpath.join(self.config.published, "schema.json"), self._schema))
@@ -137,7 +138,7 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
         self._close()
 
     @staticmethod
-    def _several(loaded: records.Records) -> bool:
+    def _several(loaded: Records) -> bool:
         """Whether there is more than one device to choose from."""
         return len({record.device for record in loaded.records}) > 1
 

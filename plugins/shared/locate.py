@@ -5,12 +5,14 @@ preprocessor writes the line into the construct itself, as characters from Unico
 later step. Whoever renders the construct takes them out again with `unstamp`. What nobody took is removed from the
 page at the end; outside a code sample it means that a construct was not understood, which is a defect.
 
-A plugin calls `install` once in `on_config` and `enter` for every page in `on_page_markdown`.
+A plugin calls `install` with its constructs once in `on_config`, and `enter` for every page in `on_page_markdown`.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,18 +28,39 @@ from plugins.shared.errors import Defect
 
 log = get_plugin_logger("shared")
 
-FENCES = ("live",)
-BLOCKS = ("act", "measured", "claims", "figure", "table", "equation")
-INLINES = ("engine", "record", "claim", "claims", "ref", "cite")
+
+@dataclass(frozen=True)
+class Constructs:
+    """What a plugin adds to Markdown.
+
+    fences: languages of fenced code. blocks: names behind `///`. roles: names in braces at the start of a code span.
+    """
+
+    fences: tuple[str, ...] = ()
+    blocks: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+
+    def __or__(self, other: Constructs) -> Constructs:
+        """Both together, each name once."""
+        fences, blocks, roles = (
+            tuple(dict.fromkeys([*mine, *others]))
+            for mine, others in (
+                (self.fences, other.fences),
+                (self.blocks, other.blocks),
+                (self.roles, other.roles),
+            )
+        )
+        return Constructs(fences, blocks, roles)
+
 
 _DIGITS = [chr(0xE000 + digit) for digit in range(10)]
 _FENCE, _BLOCK, _INLINE = "\ue00a", "\ue00b", "\ue00c"
 _STAMP = re.compile(f"([{_FENCE}{_BLOCK}{_INLINE}])([{_DIGITS[0]}-{_DIGITS[9]}]+)")
 
 _FENCE_START = re.compile(r"(?P<prefix>[> \t]*)(?P<fence>`{3,}|~{3,})(?P<info>[^`]*)$")
-_OUR_FENCE = re.compile(rf"\s*(?:\{{\s*)?\.?(?:{'|'.join(FENCES)})(?![\w-])")
-_OUR_BLOCK = re.compile(rf"(?P<head>[> \t]*/{{3,}}[ ]*(?:{'|'.join(BLOCKS)})[ ]*)(?P<argument>\|.*)?$")
-_OUR_INLINE = re.compile(rf"`\{{(?:{'|'.join(INLINES)})\}}")
+_LANGUAGE = re.compile(r"\s*(?:\{\s*)?\.?(?P<name>\w[\w-]*)")
+_BLOCK_START = re.compile(r"(?P<head>[> \t]*/{3,}[ ]*(?P<name>\w[\w-]*)[ ]*)(?P<argument>\|.*)?$")
+_ROLE = re.compile(r"`\{(?P<name>[\w-]+)\}")
 _PRE = re.compile(r"<pre\b.*?</pre>|<!--.*?-->", re.DOTALL)
 _CODE = re.compile(r"<code\b.*?</code>", re.DOTALL)
 
@@ -48,8 +71,8 @@ def unstamp(text: str) -> tuple[str, int | None]:
     return _STAMP.sub("", text), None if found is None else _line(found)
 
 
-def stamp(lines: list[str], first_line: int = 1) -> list[str]:
-    """Write its line into every construct. `first_line` is the number of `lines[0]` in the source file.
+def stamp(lines: list[str], known: Constructs, first_line: int = 1) -> list[str]:
+    """Write its line into every known construct. `first_line` is the number of `lines[0]` in the source file.
 
     A fence carries the stamp at the start of its code, a block at the end of its argument, an inline construct behind
     its braces. Code fences in other languages are left as they are.
@@ -71,14 +94,19 @@ def stamp(lines: list[str], first_line: int = 1) -> list[str]:
             continue
         fence = _FENCE_START.match(line)
         if fence is not None:
-            pending = _mark(_FENCE, number) if _OUR_FENCE.match(fence["info"]) else ""
+            language = _LANGUAGE.match(fence["info"])
+            pending = _mark(_FENCE, number) if language and language["name"] in known.fences else ""
             stamped.append(line)
-        elif block := _OUR_BLOCK.match(line):
+        elif (block := _BLOCK_START.match(line)) and block["name"] in known.blocks:
             argument = (block["argument"] or "| ").rstrip()
             stamped.append(f"{block['head']}{argument} {_mark(_BLOCK, number)}")
         else:
-            stamped.append(_OUR_INLINE.sub(rf"\g<0>{_mark(_INLINE, number)}", line))
+            stamped.append(_ROLE.sub(partial(_marked, _mark(_INLINE, number), known.roles), line))
     return stamped
+
+
+def _marked(mark: str, roles: tuple[str, ...], role: re.Match[str]) -> str:
+    return role[0] + mark if role["name"] in roles else role[0]
 
 
 def unclaimed(html: str) -> list[tuple[str, int]]:
@@ -108,6 +136,8 @@ class LocateExtension(Extension):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.file = "<markdown>"
+        self.known = Constructs()
+        """What all plugins of the site have registered."""
         self._first_line = 1
         self._as_written = True
 
@@ -137,15 +167,21 @@ class LocateExtension(Extension):
         return self._first_line
 
 
-def install(config: MkDocsConfig) -> LocateExtension:
-    """Return the site's one `LocateExtension`; add it to the Markdown extensions if it is not there yet."""
-    extensions: list[Any] = config.markdown_extensions
-    for extension in extensions:
-        if isinstance(extension, LocateExtension):
-            return extension
-    extension = LocateExtension()
-    extensions.append(extension)
+def install(config: MkDocsConfig, constructs: Constructs) -> LocateExtension:
+    """Register a plugin's constructs with the site's one `LocateExtension`, which the first plugin adds."""
+    extension = installed(config)
+    if extension is None:
+        extension = LocateExtension()
+        extensions: list[Any] = config.markdown_extensions
+        extensions.append(extension)
+    extension.known |= constructs
     return extension
+
+
+def installed(config: MkDocsConfig) -> LocateExtension | None:
+    """The site's one `LocateExtension`, if a plugin has registered constructs."""
+    extensions: list[Any] = config.markdown_extensions
+    return next((one for one in extensions if isinstance(one, LocateExtension)), None)
 
 
 def source_path(path: str, config: MkDocsConfig) -> str:
@@ -161,7 +197,7 @@ class _Stamper(Preprocessor):
         self._extension = extension
 
     def run(self, lines: list[str]) -> list[str]:
-        return stamp(lines, self._extension.first_line)
+        return stamp(lines, self._extension.known, self._extension.first_line)
 
 
 class _Cleaner(Postprocessor):

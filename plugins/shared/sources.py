@@ -12,13 +12,10 @@ from collections.abc import Iterator, Sequence
 
 import yaml
 
-from plugins.shared.locate import INLINES, closes, opens
+from plugins.shared.locate import Constructs, closes, opens
 
-BLOCKS = (
-    "act", "accuracy", "measured", "claims", "fit", "figure", "table", "equation",
-    "caption", "figure-caption", "table-caption", "admonition", "details", "tab", "html", "definition",
-)  # fmt: skip
-"""Blocks that pages of a site may use: those of our plugins, and those of PyMdown Extensions."""
+PYMDOWN = ("caption", "figure-caption", "table-caption", "admonition", "details", "tab", "html", "definition")
+"""The blocks of PyMdown Extensions, which a page may use besides those of our plugins."""
 FRONT_MATTER = ("title", "description", "hide", "search", "social", "status", "subtitle", "icon", "tags", "template")
 """Keys that MkDocs, the theme or we read."""
 
@@ -32,12 +29,14 @@ _ROLE = re.compile(r"\{([a-z_-]+)\}\s*\S")
 _PICTURE = re.compile(r"!\[\s*\](?:\(|\[)|<img\b(?![^>]*\balt\s*=)[^>]*>", re.IGNORECASE)
 
 
-def mistakes(text: str) -> list[Found]:
-    """Everything of the kind in one source file, in the order of its lines."""
+def mistakes(text: str, known: Constructs) -> list[Found]:
+    """Everything of the kind in one source file, in the order of its lines. `known` is what the plugins registered."""
     first, found = _front_matter(text)
     lines = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text).splitlines()
     prose, opened = _without_fences(lines, first)
-    return sorted([*found, *opened, *_blocks(prose, first), *_spans(prose, first)])
+    return sorted(
+        [*found, *opened, *_blocks(prose, first, (*known.blocks, *PYMDOWN)), *_spans(prose, first, known.roles)]
+    )
 
 
 def nearest(name: str, known: Sequence[str], most: int = 3) -> str:
@@ -92,7 +91,7 @@ def _without_fences(lines: list[str], first: int) -> tuple[list[str], list[Found
     ]
 
 
-def _blocks(prose: list[str], first: int) -> Iterator[Found]:
+def _blocks(prose: list[str], first: int, known: Sequence[str]) -> Iterator[Found]:
     """Blocks that are left open, and such as nobody knows."""
     opened: list[tuple[int, str, str]] = []
     for number, line in enumerate(prose, first + 1):
@@ -101,8 +100,8 @@ def _blocks(prose: list[str], first: int) -> Iterator[Found]:
             continue
         slashes, name = match["slashes"], match["name"]
         if name is not None:
-            if name not in BLOCKS:
-                yield number, f"there is no block '{name}'", nearest(name, BLOCKS)
+            if name not in known:
+                yield number, f"there is no block '{name}'", nearest(name, known)
             opened.append((number, slashes, name))
         elif any(slashes == one[1] for one in opened):
             while (last := opened.pop())[1] != slashes:
@@ -116,12 +115,12 @@ def _open(number: int, slashes: str, name: str) -> Found:
     return number, f"the block '{slashes} {name}' is left open", f"close it with a line {slashes}"
 
 
-def _spans(prose: list[str], first: int) -> Iterator[Found]:
+def _spans(prose: list[str], first: int, roles: Sequence[str]) -> Iterator[Found]:
     """Roles that do not exist but nearly, and pictures without words."""
     for number, line in enumerate(prose, first + 1):
         for span in _SPAN.finditer(line):
             role = _ROLE.match(span[2]) if span[1] == "`" else None
-            if role and role[1] not in INLINES and difflib.get_close_matches(role[1], INLINES, cutoff=0.7):
-                yield number, f"there is no role '{{{role[1]}}}'", nearest(role[1], INLINES)
+            if role and role[1] not in roles and difflib.get_close_matches(role[1], roles, cutoff=0.7):
+                yield number, f"there is no role '{{{role[1]}}}'", nearest(role[1], roles)
         if _PICTURE.search(_SPAN.sub("", line)):
             yield number, "a picture has no words", "write what it shows: ![words](file)"

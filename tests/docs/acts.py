@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from plugins.live.bake import _chart, _load, draw
+from plugins.live.build.bake import _chart, _load, draw
+from plugins.live.build.sources import files, packed
 from plugins.live.runtime.acts import LoadedAct, load
-from plugins.live.sources import files, packed
 
 ACTS = Path(__file__).parents[2] / "docs/acts"
 

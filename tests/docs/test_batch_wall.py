@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from engine import GB, training_memory
-from plugins.live.bake import _chart, _load, draw
+from plugins.live.build.bake import _chart, _load, draw
 from plugins.live.runtime.acts import load
 
 FOLDER = Path(__file__).parent / "batch_wall"

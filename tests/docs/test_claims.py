@@ -16,12 +16,13 @@ from engine import vocabulary
 from engine.memory.tensors import MemoryLedger
 from engine.models.transformer import Transformer
 from gpu_bench.cases.suites import SUITES
-from plugins.measured import claims_data, records
-from plugins.measured.claims import Claims, NoteNumber
-from plugins.measured.claims_verdict import Stated, judge
-from plugins.measured.computed import Computed
+from plugins.measured.claims import data as claims_data
+from plugins.measured.claims.judged import Claims, NoteNumber
+from plugins.measured.claims.verdict import Stated, judge
 from plugins.measured.errors import MeasuredError
-from plugins.measured.expressions import Evaluator, Outcome
+from plugins.measured.values import recorded
+from plugins.measured.values.computed import Computed
+from plugins.measured.values.expressions import Evaluator, Outcome
 from plugins.shared.cache import Cache
 
 ROOT = Path(__file__).parents[2]
@@ -32,7 +33,7 @@ SENTENCE = re.compile(r"[.!?](?=\s|$)")
 def made(computed: Any) -> Claims:
     """The claims of the repository, evaluated by `computed`."""
     schema = ROOT / "gpu_bench/record/schema.json"
-    loaded = records.load(ROOT / "gpu_bench/results", schema, ROOT)
+    loaded = recorded.load(ROOT / "gpu_bench/results", schema, ROOT)
     plan = {suite: tuple(case.name for case in cases) for suite, cases in SUITES.items()}
     return Claims(claims_data.load(ROOT / "docs/claims", ROOT), computed, loaded, plan)
 

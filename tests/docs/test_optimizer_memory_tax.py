@@ -13,7 +13,7 @@ import pytest
 
 from engine import GB, accelerator, fits, training_memory
 from engine.memory import MemoryLedger
-from plugins.live.bake import _chart, _load, draw
+from plugins.live.build.bake import _chart, _load, draw
 from plugins.live.runtime.acts import LoadedAct
 from tests.docs.acts import loaded
 

@@ -11,14 +11,15 @@ import pytest
 from markdown import Markdown
 
 from engine import model
+from plugins.shared.locate import LocateExtension
 from tools.accuracy.__main__ import main
 from tools.accuracy.calculators import korthikanti_activations, medians, saved_activations
-from tools.accuracy.page import PARTS, time_plot
+from tools.accuracy.page import PARTS, AccuracyExtension, time_plot
 from tools.accuracy.report import report
 
 
 def convert(part: str) -> str:
-    return Markdown(extensions=["tools.accuracy.page"]).convert(f"/// accuracy | {part}\n///\n")
+    return Markdown(extensions=[AccuracyExtension(LocateExtension())]).convert(f"/// accuracy | {part}\n///\n")
 
 
 @pytest.mark.parametrize("part", sorted(PARTS))
@@ -39,10 +40,10 @@ def test_every_shape_of_a_plot_takes_its_color_from_the_site() -> None:
     assert all("var(--il-" in shape.attrib["style"] for shape in shapes)
 
 
-def test_an_unknown_part_is_a_warning_that_names_the_parts(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unknown_part_is_a_warning_that_names_the_near_one(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        convert("nothing")
-    assert "accuracy part 'nothing' is unknown, allowed: groups" in caplog.text
+        convert("wort")
+    assert "there is no part 'wort' of the accuracy report. did you mean worst" in caplog.text
 
 
 def test_the_flat_formulas_answer_1224_and_4104_mib_for_gpt2() -> None:

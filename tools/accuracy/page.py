@@ -1,4 +1,7 @@
-"""The Markdown block `/// accuracy | part`: tables and figures of the report, computed when the site is built."""
+"""The Markdown block `/// accuracy | part`: tables and figures of the report, computed when the site is built.
+
+A MkDocs hook brings it: `hooks: - tools/accuracy/page.py`.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,13 @@ from xml.etree.ElementTree import Element, SubElement
 
 from markdown import Markdown
 from markdown.util import AtomicString
+from mkdocs.config.defaults import MkDocsConfig
 from pymdownx.blocks import BlocksExtension, BlocksProcessor  # type: ignore[import-untyped]
 from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
 
-from plugins.shared.locate import unstamp
+from plugins.shared import locate
+from plugins.shared.locate import LocateExtension, unstamp
+from plugins.shared.sources import nearest
 from tools.accuracy.calculators import CALCULATORS, medians, memory_answers, saved_activations
 from tools.accuracy.driver import RUNS, steps
 from tools.accuracy.experience_page import experience_sources, experience_totals, goals, overhead
@@ -184,22 +190,28 @@ class _AccuracyBlock(Block):  # type: ignore[misc]
         if part in PARTS:
             box.append(PARTS[part]())
         else:
+            what = f"there is no part '{part}' of the accuracy report"
             # A warning fails the strict build; `mkdocs serve` goes on.
-            log.warning("line %s: accuracy part %r is unknown, allowed: %s", line, part, ", ".join(PARTS))
+            log.warning("%s", self.config["located"].defect(line, what, nearest(part, list(PARTS))))
         return box
 
 
 class AccuracyExtension(BlocksExtension):  # type: ignore[misc]
     """The block for pages that show how accurate the engine is."""
 
+    def __init__(self, located: LocateExtension, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._located = located
+
     def extendMarkdownBlocks(self, md: Markdown, block_mgr: BlocksProcessor) -> None:  # noqa: N802
         """Register the block."""
-        block_mgr.register(_AccuracyBlock, {})
+        block_mgr.register(_AccuracyBlock, {"located": self._located})
 
 
-def makeExtension(**kwargs: Any) -> AccuracyExtension:  # noqa: N802 - the name is Python-Markdown's
-    """Entry point for `markdown_extensions: - tools.accuracy.page`."""
-    return AccuracyExtension(**kwargs)
+def on_config(config: MkDocsConfig) -> None:
+    """Add the block to the site's Markdown."""
+    extensions: list[Any] = config.markdown_extensions
+    extensions.append(AccuracyExtension(locate.install(config, locate.Constructs(blocks=("accuracy",)))))
 
 
 def _errors(summary: Summary) -> list[Cell]:

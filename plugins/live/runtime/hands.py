@@ -1,6 +1,6 @@
 """Finds the mistakes in what an act lets a reader take in hand, and in how it stages its reveal. Errors are one line.
 
-Whether the marks exist is checked where the charts are drawn (`plugins.live.bake`): the browser has no charts.py.
+Whether the marks exist is checked where the charts are drawn (`plugins.live.build.bake`): the browser has no charts.py.
 """
 
 from __future__ import annotations

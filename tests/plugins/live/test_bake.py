@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import pytest
 
-from plugins.live.bake import ChartError, draw, merge, with_unique_ids
+from plugins.live.build.bake import ChartError, draw, merge, with_unique_ids
 
 ROWS = [{"gb": 3.0, "part": "weights"}, {"gb": 5.0, "part": "state"}]
 

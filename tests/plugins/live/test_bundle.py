@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from plugins.live.assets import PYODIDE
-from plugins.live.bundle import Wheel, build_wheels, lock
+from plugins.live.build.assets import PYODIDE
+from plugins.live.build.bundle import Wheel, build_wheels, lock
 from plugins.live.runtime import bridge
 from plugins.shared.child import ROOT
 

@@ -9,7 +9,7 @@ import altair as alt
 import pytest
 
 from plugins import live
-from plugins.live.bake import ChartError, checked, draw
+from plugins.live.build.bake import ChartError, checked, draw
 from plugins.live.runtime.acts import ActError, LoadedAct
 from plugins.live.runtime.validation import check_definition
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from plugins import live
-from plugins.live.evidence import Evidence, EvidenceError
+from plugins.live.build.evidence import Evidence, EvidenceError
 from plugins.live.runtime.acts import ActError, LoadedAct, load
 from plugins.live.runtime.records import MARK, attach
 from plugins.live.runtime.validation import check_definition

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from plugins import live
-from plugins.live.bundle import Wheel
+from plugins.live.build.bundle import Wheel
 from plugins.live.runtime.acts import ActError, LoadedAct
 from plugins.live.runtime.contract import LEDGER_FIELDS
 from plugins.live.runtime.validation import check_definition

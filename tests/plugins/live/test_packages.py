@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 from mkdocs.exceptions import PluginError
 
-from plugins.live.assets import PYODIDE
-from plugins.live.bundle import LOCK_FILE, distribution_url, lock
-from plugins.live.packages import collect, elsewhere
+from plugins.live.build.assets import PYODIDE
+from plugins.live.build.bundle import LOCK_FILE, distribution_url, lock
+from plugins.live.build.packages import collect, elsewhere
 
 
 def wheel(module: str) -> bytes:

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from plugins.measured.claims_verdict import Stated, Tolerance, judge
+from plugins.measured.claims.verdict import Stated, Tolerance, judge
 
 EXACT = Tolerance("exact", 1, 1.1, "A count.")
 PRINTED = Tolerance("printed", None, 1.1, "Rounded.")

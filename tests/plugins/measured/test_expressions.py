@@ -6,7 +6,7 @@ import pytest
 
 from engine import model, vocabulary
 from plugins.measured.errors import MeasuredError
-from plugins.measured.expressions import Evaluator, Outcome
+from plugins.measured.values.expressions import Evaluator, Outcome
 
 STATE = 'training_memory("gpt2-xl", optimizer="adam", precision="fp32")'
 

@@ -12,8 +12,8 @@ from engine.memory.ledger import CUDA_CONTEXT
 from gpu_bench.cases.policies import POLICIES, trial
 from gpu_bench.predict.outlook import curve, fit_cases, measured_memory, measured_speed
 from gpu_bench.predict.prediction import predicted_batch
-from plugins.measured.fit import SETTINGS, SHOWS, Options, build, parse
-from plugins.measured.options import OptionError
+from plugins.measured.fit.block import SETTINGS, SHOWS, Options, build, parse
+from plugins.measured.tables.options import OptionError
 from tests.plugins.measured.made import Site
 
 CASES = fit_cases(16)

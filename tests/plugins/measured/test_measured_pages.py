@@ -10,10 +10,10 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from gpu_bench.cases.suites import SUITES
-from plugins.measured.cells import Line
-from plugins.measured.options import TableOptions, parse_options
-from plugins.measured.records import Record, Records
-from plugins.measured.table import rows
+from plugins.measured.tables.cells import Line
+from plugins.measured.tables.options import TableOptions, parse_options
+from plugins.measured.tables.table import rows
+from plugins.measured.values.recorded import Record, Records
 from tests.plugins.measured.made import ROOT, SCHEMA
 
 PLAN = {suite: tuple(case.name for case in cases) for suite, cases in SUITES.items()}

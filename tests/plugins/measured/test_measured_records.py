@@ -9,21 +9,21 @@ from typing import Any
 import pytest
 
 from gpu_bench.record.checks import inconsistencies
-from plugins.measured import records
 from plugins.measured.errors import MeasuredError
-from plugins.measured.evidence import distribution, number_at
-from plugins.measured.records import Records
+from plugins.measured.values import recorded
+from plugins.measured.values.evidence import distribution, number_at
+from plugins.measured.values.recorded import Records
 from tests.plugins.measured.made import ROOT, SCHEMA, Site, document
 
 ADAM, SGD = "gpt2-nano-fp32-adam", "gpt2-nano-fp32-sgd"
 
 
 def load(site: Site) -> Records:
-    return records.load(site.folder / "results", SCHEMA, site.folder)
+    return recorded.load(site.folder / "results", SCHEMA, site.folder)
 
 
 def test_every_committed_record_is_valid() -> None:
-    loaded = records.load(ROOT / "gpu_bench/results", SCHEMA, ROOT)
+    loaded = recorded.load(ROOT / "gpu_bench/results", SCHEMA, ROOT)
     assert loaded.records
     assert [str(defect) for defect in loaded.defects] == []
 
@@ -141,7 +141,7 @@ def test_a_file_that_is_no_record_is_a_defect(site: Site, name: str, text: str, 
 
 def test_a_missing_schema_is_a_defect(site: Site, tmp_path: Path) -> None:
     site.record(document(ADAM))
-    loaded = records.load(site.folder / "results", tmp_path / "none.json", site.folder)
+    loaded = recorded.load(site.folder / "results", tmp_path / "none.json", site.folder)
     assert ["schema of the records is missing" in str(defect) for defect in loaded.defects] == [True]
 
 

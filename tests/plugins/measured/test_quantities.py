@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 
 import engine.core.units
 from plugins.measured.errors import MeasuredError
-from plugins.measured.quantities import COMMON_UNITS, convert, format_number, parse_format, parse_unit, quantity, show
+from plugins.measured.values.quantities import (
+    COMMON_UNITS,
+    convert,
+    format_number,
+    parse_format,
+    parse_unit,
+    quantity,
+    show,
+)
 
 ROOT = Path(__file__).resolve().parents[3]
 SAME_DIMENSION = [

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
-from plugins.measured.claims import Claims, Judged, NoteNumber, shown
-from plugins.measured.claims_accounting import ACCOUNTINGS
-from plugins.measured.claims_data import EVIDENCE, Claim, Evidence, Source, sections
-from plugins.measured.claims_verdict import VERDICTS, Tolerance
+from plugins.measured.claims.accounting import ACCOUNTINGS
+from plugins.measured.claims.data import EVIDENCE, Claim, Evidence, Source, sections
+from plugins.measured.claims.judged import Claims, Judged, NoteNumber, shown
+from plugins.measured.claims.verdict import VERDICTS, Tolerance
 from plugins.measured.markup import Links, element
-from plugins.measured.quantities import unit_text
+from plugins.measured.values.quantities import unit_text
 
 COLUMNS = ("Claim", "Source says", "Check gives", "Verdict")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from plugins.live.runner import json_text
+from plugins.live.build.runner import json_text
 from plugins.shared.cache import digest
 
 CONTENTS = "offline.json"

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from plugins.measured.errors import MeasuredError
-from plugins.measured.quantities import Format, format_number, show
-from plugins.measured.records import Leaf, Record
+from plugins.measured.values.quantities import Format, format_number, show
+from plugins.measured.values.recorded import Leaf, Record
 
 STATUS = {
     "ok": "measured",

@@ -1,7 +1,7 @@
 """Draws an act's charts at build: `charts.py` (Altair) becomes a frozen Vega specification and a static SVG.
 
-Runs as a child process of the build, `python -m plugins.live.bake`, so that an edited `charts.py` is seen without a
-restart. A request is `{"source": …, "filename": …, "charts": [names], "data": {data set: rows}, "prefix": …}`, the
+Runs as a child process of the build, `python -m plugins.live.build.bake`, so that an edited `charts.py` is seen without
+a restart. A request is `{"source": …, "filename": …, "charts": [names], "data": {data set: rows}, "prefix": …}`, the
 answer `{"ok": {name: {"svg": …, "spec": …}}}` or `{"error": {"text": …, "line": …}}`. `"drawn"` says by chart which
 layers and axes the act's hands and staging name.
 """
@@ -16,9 +16,9 @@ from typing import Any
 import altair
 import vl_convert
 
-from plugins.live.chart_names import wrong_names
-from plugins.live.runtime.serving import serve
+from plugins.live.build.chart_names import wrong_names
 from plugins.live.runtime.tracebacks import remember, trim
+from plugins.shared.serving import serve
 
 VEGA_LITE = "6.4"
 """The Vega-Lite version that compiles the charts; the browser's bundle is made from the same one."""

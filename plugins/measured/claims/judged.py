@@ -11,15 +11,15 @@ from typing import Any
 
 import pint
 
-from plugins.measured.claims_accounting import ACCOUNTINGS
-from plugins.measured.claims_data import Claim, ClaimFiles
-from plugins.measured.claims_verdict import VERDICTS, Verdict, judge
-from plugins.measured.computed import Computed
+from plugins.measured.claims.accounting import ACCOUNTINGS
+from plugins.measured.claims.data import Claim, ClaimFiles
+from plugins.measured.claims.verdict import VERDICTS, Verdict, judge
 from plugins.measured.errors import MeasuredError, suggestion
-from plugins.measured.evidence import number_at
-from plugins.measured.expressions import Outcome
-from plugins.measured.quantities import Format, convert, format_number, quantity, unit_text
-from plugins.measured.records import Records
+from plugins.measured.values.computed import Computed
+from plugins.measured.values.evidence import number_at
+from plugins.measured.values.expressions import Outcome
+from plugins.measured.values.quantities import Format, convert, format_number, quantity, unit_text
+from plugins.measured.values.recorded import Records
 from plugins.shared.errors import Defect
 
 NUMBER = re.compile(r"`\{(engine|check|also)\}([^`]*)`")

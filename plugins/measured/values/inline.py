@@ -7,11 +7,11 @@ from typing import Literal
 from xml.etree.ElementTree import Element
 
 from plugins.measured.errors import MeasuredError
-from plugins.measured.evidence import STATUS, distribution, number_at, source_line
-from plugins.measured.expressions import Outcome
 from plugins.measured.markup import Links, element
-from plugins.measured.quantities import Format, parse_format, quantity, show
-from plugins.measured.records import Records
+from plugins.measured.values.evidence import STATUS, distribution, number_at, source_line
+from plugins.measured.values.expressions import Outcome
+from plugins.measured.values.quantities import Format, parse_format, quantity, show
+from plugins.measured.values.recorded import Records
 
 Kind = Literal["computed", "measured"]
 _SPOKEN = {"computed": "computed by the engine", "measured": "measured"}

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from plugins.measured.errors import MeasuredError, suggestion
-from plugins.measured.quantities import Format, parse_format
+from plugins.measured.values.quantities import Format, parse_format
 
 ROWS = ("cases", "points", "policies")
 _DERIVED = ("per", "ratio", "error")

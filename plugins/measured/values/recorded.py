@@ -12,7 +12,7 @@ from typing import Any
 
 from gpu_bench.record.load import read
 from plugins.measured.errors import MeasuredError, NullError, suggestion
-from plugins.measured.quantities import quantity
+from plugins.measured.values.quantities import quantity
 from plugins.shared.errors import Defect
 
 _INDEX = re.compile(r"\[(\d+)\]")

@@ -13,7 +13,7 @@ from pygments import highlight  # type: ignore[import-untyped]
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 from pygments.lexers import PythonLexer  # type: ignore[import-untyped]
 
-from plugins.live.runner import BakedAct, Outcome
+from plugins.live.build.runner import BakedAct, Outcome
 from plugins.shared.errors import Defect
 
 

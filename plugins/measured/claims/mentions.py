@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterable
 
-from plugins.measured.claims_list import Mention
+from plugins.measured.claims.listing import Mention
 
 _INLINE = re.compile(r"(?<!`)`\{claim\}\s*([a-z0-9-]+)\s*`(?!`)")
 _LINK = re.compile(r"\]\(([^)\s#]+)#([a-z0-9-]+)\)")

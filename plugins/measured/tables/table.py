@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from xml.etree.ElementTree import Element
 
 from gpu_bench.record.assembly import MEASURED
-from plugins.measured.cells import Filled, Line, fill, position, status_text
 from plugins.measured.errors import suggestion
-from plugins.measured.evidence import device_name, source_line
 from plugins.measured.markup import Links, element
-from plugins.measured.options import MOST_COLUMNS, Column, OptionError, TableOptions
-from plugins.measured.plot import Series, draw
-from plugins.measured.records import Record, Records
+from plugins.measured.tables.cells import Filled, Line, fill, position, status_text
+from plugins.measured.tables.options import MOST_COLUMNS, Column, OptionError, TableOptions
+from plugins.measured.tables.plot import Series, draw
+from plugins.measured.values.evidence import device_name, source_line
+from plugins.measured.values.recorded import Record, Records
 
 _DEVICE = Column("Device", "/device.name", None, spread=False)
 _PARTS = {"points": ("points", "label"), "policies": ("fit.policies", "policy")}

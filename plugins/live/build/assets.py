@@ -15,10 +15,10 @@ from typing import Any
 import vl_convert
 from mkdocs.exceptions import PluginError
 
-from plugins.live.bake import VEGA_LITE
-from plugins.live.bundle import VERSION, build_wheels, lock, pyodide_version
-from plugins.live.packages import Package, elsewhere
-from plugins.live.runner import json_text
+from plugins.live.build.bake import VEGA_LITE
+from plugins.live.build.bundle import VERSION, build_wheels, lock, pyodide_version
+from plugins.live.build.packages import Package, elsewhere
+from plugins.live.build.runner import LIVE, json_text
 from plugins.shared.cache import cached_file, digest
 from plugins.shared.child import ROOT
 
@@ -31,13 +31,13 @@ RELEASE = "__IRON_LAW_RELEASE__"
 """The name in the entry's text in whose place the release is written: `Release` in protocol.ts."""
 PATIENCE_S = 20
 """Seconds of silence after which a download or a start is given up."""
-DIST = Path(__file__).parent / "web" / "dist"
-VEGA_ENTRY = Path(__file__).parent / "web" / "vega-entry.js"
+DIST = LIVE / "web" / "dist"
+VEGA_ENTRY = LIVE / "web" / "vega-entry.js"
 PYODIDE = ROOT / "node_modules" / "pyodide"
 WASM = "pyodide.asm.wasm"
 CORE = ("pyodide.mjs", "pyodide.asm.mjs", WASM)
 """The files of Pyodide's npm package that a start needs, besides Python's standard library."""
-LIBRARY = Path(__file__).parent / "library" / "dist"
+LIBRARY = LIVE / "library" / "dist"
 START, REST = "python_start.zip", "python_rest.zip"
 """What `library/split.mjs` makes of the standard library: byte code of what starts import, and sources of the rest."""
 

@@ -9,10 +9,8 @@ An expression that is wrong is answered by `{"what": …, "fix": …}` in its pl
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib
-import json
 import sys
 import traceback
 from dataclasses import asdict
@@ -20,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from plugins.measured.errors import MeasuredError
-from plugins.measured.expressions import Evaluator
+from plugins.measured.values.expressions import Evaluator
+from plugins.shared.serving import serve
 
 
 @functools.cache
@@ -48,14 +47,5 @@ def respond(request: dict[str, Any]) -> dict[str, Any]:
     return {"ok": answers}
 
 
-def main() -> None:
-    """Serve requests until standard input ends."""
-    for line in sys.stdin:
-        # Whatever the engine prints must not end up in the conversation.
-        with contextlib.redirect_stdout(sys.stderr):
-            answer = respond(json.loads(line))
-        print(json.dumps(answer), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    serve(respond)

@@ -11,10 +11,10 @@ from pathlib import Path, PurePosixPath
 
 from gpu_bench.cases.suites import SUITES
 from plugins.live.runtime.records import MeasuredRecord, attach
-from plugins.measured import evidence
 from plugins.measured.errors import MeasuredError
-from plugins.measured.records import Record, Records
-from plugins.measured.records import load as load_records
+from plugins.measured.values import evidence
+from plugins.measured.values.recorded import Record, Records
+from plugins.measured.values.recorded import load as load_records
 from plugins.shared.errors import Defect
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from plugins.live.runtime import bridge
 from plugins.live.runtime.acts import ActError
 from plugins.live.runtime.figures import open_no_windows
-from plugins.live.runtime.serving import serve
+from plugins.shared.serving import serve
 
 
 def respond(request: dict[str, Any]) -> dict[str, Any]:

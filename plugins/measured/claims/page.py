@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from xml.etree.ElementTree import Element
 
-from plugins.measured.claims import Claims, shown
-from plugins.measured.claims_accounting import ACCOUNTINGS
-from plugins.measured.claims_list import Mentions, listed, said, within
-from plugins.measured.claims_verdict import VERDICTS, Verdict
+from plugins.measured.claims.accounting import ACCOUNTINGS
+from plugins.measured.claims.judged import Claims, shown
+from plugins.measured.claims.listing import Mentions, listed, said, within
+from plugins.measured.claims.verdict import VERDICTS, Verdict
 from plugins.measured.errors import MeasuredError, suggestion
 from plugins.measured.markup import Links, element
 

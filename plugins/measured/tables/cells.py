@@ -8,10 +8,10 @@ from typing import Any
 
 from gpu_bench.record.assembly import MEASURED
 from plugins.measured.errors import MeasuredError, NullError
-from plugins.measured.evidence import STATUS, distribution, number_at
-from plugins.measured.options import Column
-from plugins.measured.quantities import Format, convert, show, unit_text
-from plugins.measured.records import Record
+from plugins.measured.tables.options import Column
+from plugins.measured.values.evidence import STATUS, distribution, number_at
+from plugins.measured.values.quantities import Format, convert, show, unit_text
+from plugins.measured.values.recorded import Record
 
 ABSENT = "—"
 """What stands where a record has no value."""

@@ -18,7 +18,9 @@ from pymdownx.blocks import BlocksExtension, BlocksProcessor  # type: ignore[imp
 from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
 from pymdownx.superfences import SuperFencesCodeExtension  # type: ignore[import-untyped]
 
-from plugins.shared.locate import unstamp
+from plugins.shared.locate import Constructs, unstamp
+
+CONSTRUCTS = Constructs(fences=("live",), blocks=("act",))
 
 _SNIPPET = re.compile(r'<!--.*?-->|<div data-live-snippet="(\d+)"></div>', re.DOTALL)
 _ACT = re.compile(r'<!--.*?-->|<div data-live-act="(\d+)">(.*?)<div data-live-act-end="\1"></div>\s*</div>', re.DOTALL)

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from plugins.live.evidence import Evidence, EvidenceError, defect
-from plugins.live.sources import MAIN, files, packed
+from plugins.live.build.evidence import Evidence, EvidenceError, defect
+from plugins.live.build.sources import MAIN, files, packed
 from plugins.shared.cache import Cache, digest, fingerprint
 from plugins.shared.child import ROOT, Child, ChildError
 from plugins.shared.errors import Defect
 
-LIVE = Path(__file__).parent
-PROGRAM = (ROOT / "engine", LIVE / "__init__.py", LIVE / "runtime")
+LIVE = Path(__file__).parents[1]
+PROGRAM = (ROOT / "engine", LIVE / "__init__.py", LIVE / "runtime", LIVE / "build/child.py")
 """The sources that every result depends on."""
 
 
@@ -90,9 +90,9 @@ class Runner:
         self._acts_name = acts_name
         self._evidence = evidence
         self._program = fingerprint(PROGRAM)
-        self._python = Child("plugins.live.runtime", time_limit_s, bytecode)
+        self._python = Child("plugins.live.build.child", time_limit_s, bytecode)
         # Drawing imports much, all of it compiled already.
-        self._drawing = Child("plugins.live.bake", max(time_limit_s, 30.0))
+        self._drawing = Child("plugins.live.build.bake", max(time_limit_s, 30.0))
         self._pages: dict[str, _History] = {}
 
     def close(self) -> None:
@@ -174,7 +174,7 @@ class Runner:
         }
         versions = [importlib.metadata.version(package) for package in ("altair", "vl-convert-python")]
         # Charts may share helpers, which lie beside the act folders.
-        helpers = fingerprint([LIVE / "bake.py", *sorted(self._acts.glob("*.py"))])
+        helpers = fingerprint([LIVE / "build/bake.py", *sorted(self._acts.glob("*.py"))])
         key = digest(self._program, "charts", helpers, *versions, json_text(request))
         charts = self._cache.get(key)
         if charts is None:

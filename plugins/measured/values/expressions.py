@@ -21,7 +21,7 @@ from typing import Any
 import pint
 
 from plugins.measured.errors import MeasuredError, suggestion
-from plugins.measured.quantities import describe_unit, quantity, registry, unit_symbol
+from plugins.measured.values.quantities import describe_unit, quantity, registry, unit_symbol
 
 _OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,

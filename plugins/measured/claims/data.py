@@ -13,13 +13,13 @@ from typing import Any, Literal
 
 import jsonschema
 
-from plugins.measured.claims_accounting import ACCOUNTINGS
-from plugins.measured.claims_verdict import Stated, Tolerance
+from plugins.measured.claims.accounting import ACCOUNTINGS
+from plugins.measured.claims.verdict import Stated, Tolerance
 from plugins.measured.errors import MeasuredError, suggestion
-from plugins.measured.quantities import Format, parse_format
+from plugins.measured.values.quantities import Format, parse_format
 from plugins.shared.errors import Defect
 
-SCHEMA = Path(__file__).with_name("claims.schema.json")
+SCHEMA = Path(__file__).with_name("schema.json")
 
 Evidence = Literal["engine", "pytorch", "arithmetic", "record", "none"]
 EVIDENCE: dict[Evidence, str] = {

@@ -20,7 +20,7 @@ from hatchling.metadata.core import ProjectMetadata
 from pyodide_lock import PackageSpec
 
 import engine
-from plugins.live.packages import Package
+from plugins.live.build.packages import Package
 from plugins.shared.child import ROOT
 
 LOCK_FILE = "pyodide-lock.json"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from plugins.measured.errors import MeasuredError
-from plugins.measured.expressions import Outcome
+from plugins.measured.values.expressions import Outcome
 from plugins.shared.cache import Cache, digest, fingerprint
 from plugins.shared.child import ROOT, Child, ChildError
 
@@ -31,7 +31,7 @@ class Computed:
         self._engine = engine
         self._cache = cache
         self._version = fingerprint((engine, *_EVALUATED_BY))
-        self._child = Child("plugins.measured.child", TIME_LIMIT_S, scratch)
+        self._child = Child("plugins.measured.values.child", TIME_LIMIT_S, scratch)
 
     def values(self, expressions: Iterable[str], *, from_engine: bool = True) -> dict[str, Outcome | MeasuredError]:
         """The outcome of every expression, or what is wrong with it. Only what is not cached is computed.

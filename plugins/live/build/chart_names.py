@@ -14,7 +14,7 @@ from typing import Any
 
 from plugins.shared.sources import nearest
 
-_PLUGINS = Path(__file__).parents[1]
+_PLUGINS = Path(__file__).parents[2]
 _STYLES = (_PLUGINS / "theme/overrides/assets/css", _PLUGINS / "live/web/styles")
 _USED = re.compile(r"var\(\s*(--il-[\w-]+)")
 _DEFINED = re.compile(r"(--il-[\w-]+)\s*:")

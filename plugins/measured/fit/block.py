@@ -13,9 +13,9 @@ import engine
 from gpu_bench.cases.policies import POLICIES
 from gpu_bench.predict.outlook import Curve, curve, fit_cases, measured_memory, measured_speed
 from plugins.measured.errors import suggestion
-from plugins.measured.fit_plot import Line, Panel, draw
+from plugins.measured.fit.curves import Line, Panel, draw
 from plugins.measured.markup import element
-from plugins.measured.options import OptionError
+from plugins.measured.tables.options import OptionError
 
 SHOWS = ("batches", "speeds", "memory", "tokens")
 SETTINGS = {"plain": "amp", "conservative": "checkpointing", "aggressive": "16-bit-weights"}

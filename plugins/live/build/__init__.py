@@ -1,0 +1,1 @@
+"""What the build does with snippets and acts: run, bake, pack, publish."""

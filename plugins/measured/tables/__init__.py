@@ -1,0 +1,1 @@
+"""Measured tables: rows from committed records."""
