@@ -112,6 +112,15 @@ export async function checkedBytes(response: Response, integrity: string, url: s
   return new Response(bytes, { status: response.status, headers: response.headers });
 }
 
+/**
+ * The response once all of it is there. Firefox 140 compiles WebAssembly while it arrives on a thread that waits for
+ * more of it even when the worker is gone: after a broken or stopped start no other could compile anything.
+ */
+export async function wholeBytes(response: Response): Promise<Response> {
+  if (!response.ok) return response;
+  return new Response(await response.arrayBuffer(), { status: response.status, headers: response.headers });
+}
+
 /** Rejects what is certainly not the file: an error, or the page of a network that wants its visitors to sign in. */
 function expectFile(url: string, response: Response): void {
   if (!response.ok) throw new DownloadError(`${fileName(url)} could not be downloaded (HTTP ${response.status})`);

@@ -1,5 +1,5 @@
 // Python inside the worker: starts Pyodide from the site's own files and answers the page's requests through the bridge.
-import { ByteProgress, checkedBytes, DownloadError, fileName, guardedFetch } from "./progress";
+import { ByteProgress, checkedBytes, DownloadError, fileName, guardedFetch, wholeBytes } from "./progress";
 import type { Drawing, Elsewhere, Feedback, Release, Request, Response as Reply, SnippetError, State, Verdict, View } from "./protocol";
 
 export type Send = (reply: Reply) => void;
@@ -196,7 +196,7 @@ export async function startPython({ runtime, patience }: Release, base: string, 
     if (integrity && !isSecureContext) return native(input, init);
     const response = early.get(url) ?? fetch(input, rest);
     early.delete(url);
-    if (!integrity) return response;
+    if (!integrity) return fileName(url).endsWith(".wasm") ? wholeBytes(await response) : response;
     const checked = checkedBytes(await response, integrity, url);
     checked.catch((error: unknown) => void (progress.size(url) !== undefined && fail(error)));
     return checked;
