@@ -184,14 +184,14 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         except ActDefect as error:
             return self._warn(error.defect)
         self._shown[self._page.file.src_uri][name] = baked.description["question"] is not None
-        source_url = self._publish("acts", name, "py", baked.source)
+        program_url = self._publish("acts", name, "json", baked.program)
         spec_urls = {
             chart: self._publish("charts", f"{name}-{chart}", "json", json_text(drawn["spec"]))
             for chart, drawn in baked.charts.items()
         }
         first = "first act" not in self._names
         self._names.add("first act")
-        return render.act(baked, self._release.python, source_url, spec_urls, math_html, first=first)
+        return render.act(baked, self._release.python, program_url, spec_urls, math_html, first=first)
 
     def _packages(self) -> list[packages.Package]:
         lock_file = self._root / self.config.packages_lock if self.config.packages_lock else PYODIDE / LOCK_FILE

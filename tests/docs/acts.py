@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from plugins.live.build.bake import _chart, _load, draw
-from plugins.live.build.sources import files, packed
 from plugins.live.runtime.acts import LoadedAct, load
+from plugins.live.runtime.program import Program
+from plugins.live.runtime.records import MeasuredRecord
 
 ACTS = Path(__file__).parents[2] / "docs/acts"
 
 
-def loaded(name: str, records: str = "") -> LoadedAct:
-    """An act by name, with the line of records that the build would append."""
+def loaded(name: str, *records: MeasuredRecord) -> LoadedAct:
+    """An act by name, with these records in place of those that the build would find."""
     folder = ACTS / name.replace("-", "_")
-    texts = files(folder, str(folder))
-    return load(name, packed(texts) + records, next(iter(texts)))
+    # act.py comes first; charts.py is the build's.
+    paths = sorted(folder.glob("*.py"), key=lambda path: (path.name != "act.py", path.name))
+    files = {str(path): path.read_text(encoding="utf-8") for path in paths if path.name != "charts.py"}
+    return load(name, Program(files, records))
 
 
 def state_of(

@@ -8,12 +8,13 @@ from typing import Any
 from engine import GB, training_memory
 from plugins.live.build.bake import _chart, _load, draw
 from plugins.live.runtime.acts import load
+from plugins.live.runtime.program import Program
 
 FOLDER = Path(__file__).parent / "batch_wall"
 
 
 def test_the_example_act_computes_judges_and_draws() -> None:
-    act = load("batch-wall", (FOLDER / "act.py").read_text(encoding="utf-8"), str(FOLDER / "act.py"))
+    act = load("batch-wall", Program({"act.py": (FOLDER / "act.py").read_text(encoding="utf-8")}))
     description: Any = act.describe()
     view: Any = act.compute(description["state"])
     needs = [

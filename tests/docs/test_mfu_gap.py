@@ -11,7 +11,7 @@ import pytest
 from engine import GB, accelerator, fits, training_memory
 from plugins.live import Value
 from plugins.live.runtime.acts import LoadedAct
-from plugins.live.runtime.records import MeasuredRecord, attach
+from plugins.live.runtime.records import MeasuredRecord
 from tests.docs.acts import (
     drawn,
     fixed_colors,
@@ -293,7 +293,7 @@ def test_a_record_of_gpt2_xl_fills_the_measured_column() -> None:
         "memory.peak": 60_000_000_000,
     }
     record = MeasuredRecord("gpt2", "gpt2-xl-amp-bf16", "a100", "NVIDIA A100", "2025-11-20", "ok", values)
-    act = loaded(NAME, attach("", [record]))
+    act = loaded(NAME, record)
     verdict: Any = act.reveal(state_of(act, 80))
     table = verdict["tables"]["walkthrough"]
     assert [row["f"] for row in table["rows"]] == ["60.0", "not measured yet", "47", "15,000", "not measured yet"]

@@ -16,7 +16,7 @@ from engine.numerics.dtypes import FP16, FP32
 from gpu_bench.cases.suites import SUITES
 from plugins.live import Value
 from plugins.live.runtime.acts import LoadedAct
-from plugins.live.runtime.records import MeasuredRecord, attach
+from plugins.live.runtime.records import MeasuredRecord
 from tests.docs.acts import drawn, fixed_colors, hidden_texts, loaded, number, public_text, state_of, view_box
 
 NAME = "trust-but-measure"
@@ -85,7 +85,7 @@ def measured() -> LoadedAct:
         record("gpt2-nano-amp-bf16-adam", "nano", 30_000_000, "cpu", NANO),
         record("gpt2-xl-fp32-b4", "gpt2-xl", None, changes={"case.precision": "fp32", "case.batch": 4}),
     ]
-    return loaded(NAME, attach("", found))
+    return loaded(NAME, *found)
 
 
 def options(act: LoadedAct) -> list[str]:
@@ -202,7 +202,7 @@ def test_the_reveal_says_how_well_records_confirm_the_engine(act: LoadedAct, mea
 
 
 def test_one_ratio_is_not_told_as_a_range() -> None:
-    exact = loaded(NAME, attach("", [record("gpt2-xl-amp-bf16-adamw-b8", "gpt2-xl", EXACT)]))
+    exact = loaded(NAME, record("gpt2-xl-amp-bf16-adamw-b8", "gpt2-xl", EXACT))
     (said,) = (text for text in exact.reveal(state_of(exact, 2))["paragraphs"] if "records" in text)  # type: ignore[union-attr,index,call-overload,operator]
     assert "the machine held what the engine says, to a tenth of a percent" in said  # type: ignore[operator]
 

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from gpu_bench.cases.suites import SUITES
-from plugins.live.runtime.records import MeasuredRecord, attach
+from plugins.live.runtime.records import MeasuredRecord
 from plugins.measured.errors import MeasuredError
 from plugins.measured.values import evidence
 from plugins.measured.values.recorded import Record, Records
@@ -50,22 +50,21 @@ class Evidence:
         self._folder, self._schema, self._root, self._planned = folder, schema, root, planned
         self._records: Records | None = None
 
-    def attach(self, source: str, files: Mapping[str, str]) -> str:
-        """The packed source of an act with the records that its files ask for; itself when they ask for none.
+    def asked_by(self, files: Mapping[str, str]) -> tuple[MeasuredRecord, ...]:
+        """The records that an act's files ask for.
 
         Raises:
             EvidenceError: An argument is not literal, or a suite or path does not exist.
         """
         asked = tuple(request for file, text in files.items() for request in requests(file, text))
         if not asked:
-            return source
+            return ()
         if self._records is None:
             # The plugin `measured` reports what is wrong with a record; here a bad one is only left out.
             self._records = load_records(self._folder, self._schema, self._root)
         for request in asked:
             self._check(request, self._records)
-        wanted = [record for record in self._records.records if _wanted(record, asked)]
-        return attach(source, [self._reduced(record, asked) for record in wanted])
+        return tuple(self._reduced(record, asked) for record in self._records.records if _wanted(record, asked))
 
     def _check(self, request: Request, known: Records) -> None:
         suites = {*known.suites, *self._planned}

@@ -40,7 +40,7 @@ def act(
     Args:
         baked: the act.
         python: what tells one build's browser Python from another's.
-        act_url: the act's source, and `spec_urls` its charts, relative to the page.
+        act_url: the act's program, and `spec_urls` its charts, relative to the page.
         spec_urls: see `act_url`.
         math_html: the math peek.
         first: no act stands before it on the page.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from plugins.live.build.evidence import Evidence, EvidenceError, defect
-from plugins.live.build.sources import MAIN, files, packed
+from plugins.live.runtime.program import Program
 from plugins.shared.cache import Cache, digest, fingerprint
 from plugins.shared.child import ROOT, Child, ChildError
 from plugins.shared.errors import Defect
@@ -20,6 +20,7 @@ from plugins.shared.errors import Defect
 LIVE = Path(__file__).parents[1]
 PROGRAM = (ROOT / "engine", LIVE / "__init__.py", LIVE / "runtime", LIVE / "build/child.py")
 """The sources that every result depends on."""
+MAIN, CHARTS = "act.py", "charts.py"
 
 
 @dataclass(frozen=True)
@@ -43,14 +44,14 @@ class BakedAct:
     """An act with everything the page needs of it.
 
     description: what the reader may know before the commitment. view: the default state's.
-    charts: `{"svg": …, "spec": …}` by name. source: `act.py` with the modules beside it and the records they ask for.
+    charts: `{"svg": …, "spec": …}` by name. program: what the browser loads, as JSON.
     """
 
     name: str
     description: Mapping[str, Any]
     view: Mapping[str, Any]
     charts: Mapping[str, Mapping[str, Any]]
-    source: str
+    program: str
 
 
 class ActDefect(Exception):  # noqa: N818 - it carries a Defect
@@ -119,28 +120,29 @@ class Runner:
     def act(self, name: str) -> BakedAct:
         """Load an act, compute its default state and draw its charts. Raises `ActDefect`."""
         folder = self._acts / name.replace("-", "_")
-        if not (folder / "act.py").is_file():
+        if not (folder / MAIN).is_file():
             raise LookupError(name)
         filename = self._filename(folder, MAIN)
-        texts = files(folder, f"{self._acts_name}/{folder.name}")
-        for file, text in texts.items():
-            _check_imports(text, file, {Path(other).stem for other in texts})
+        others = sorted(path.name for path in folder.glob("*.py") if path.name not in (MAIN, CHARTS))
+        files = {self._filename(folder, file): (folder / file).read_text(encoding="utf-8") for file in (MAIN, *others)}
+        for file, text in files.items():
+            _check_imports(text, file, {Path(other).stem for other in files})
         try:
-            source = self._evidence.attach(packed(texts), texts)
+            program = Program(files, self._evidence.asked_by(files)).to_json()
         except EvidenceError as error:
             raise ActDefect(defect(error)) from None
-        key = digest(self._program, "act", name, filename, source)
+        key = digest(self._program, "act", name, program)
         act = self._cache.get(key)
         if act is None:
             self._drawing.start()
-            load = {"name": name, "source": source, "filename": filename}
+            load = {"name": name, "program_json": program}
             description = _unwrap(filename, self._python, {"call": "load_act", "arguments": load})
             state = {"name": name, "state_json": json_text(description["state"])}
             _unwrap(filename, self._python, {"call": "rehearse", "arguments": {"name": name}})
             view = _unwrap(filename, self._python, {"call": "compute", "arguments": state})
             act = {"description": description, "view": view}
             self._cache.put(key, act)
-        return BakedAct(name, act["description"], act["view"], self._charts(folder, name, act), source)
+        return BakedAct(name, act["description"], act["view"], self._charts(folder, name, act), program)
 
     def names(self) -> list[str]:
         """The names of all acts there are."""
@@ -160,8 +162,8 @@ class Runner:
         names = list(act["description"]["charts"])
         if not names:
             return {}
-        path = folder / "charts.py"
-        filename = self._filename(folder, "charts.py")
+        path = folder / CHARTS
+        filename = self._filename(folder, CHARTS)
         if not path.is_file():
             raise ActDefect(Defect(filename, 1, f"it is missing; act {name!r} has the charts {', '.join(names)}"))
         request = {

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 from plugins.live.runtime.contract import Act, Choice, ChoiceQuestion, Slider, State, Toggle, Value, Verdict
 from plugins.live.runtime.hands import drawn_by, fields_of, rehearsed
-from plugins.live.runtime.modules import carried, importable
 from plugins.live.runtime.plain import Plain, plain
-from plugins.live.runtime.records import carried_by
+from plugins.live.runtime.program import Program, importable
+from plugins.live.runtime.records import answering
 from plugins.live.runtime.tracebacks import place, remember, trim
 from plugins.live.runtime.validation import (
     check_definition,
@@ -219,24 +219,22 @@ class LoadedAct:
         return _guarded(what, self._filenames, call)
 
 
-def load(name: str, source: str, filename: str) -> LoadedAct:
-    """Run the source of an act and check what it defines as `ACT`.
+def load(name: str, program: Program) -> LoadedAct:
+    """Run an act's program and check what it defines as `ACT`.
 
     Args:
         name: the act's name, as the page writes it.
-        source: the text of `act.py`, with the modules beside it (`plugins.live.runtime.modules`) and the records it
-            asks for (`plugins.live.runtime.records`).
-        filename: how errors name that file.
+        program: its files and the records they ask for.
 
     Raises:
         ActError: the source fails, defines no `ACT`, or the definition has a mistake.
     """
+    (filename, source), *others = program.files.items()
     remember(filename, source)
-    package, modules = f"acts.{name.replace('-', '_')}", carried(source)
-    filenames = (filename, *(module.filename for module in modules))
+    package, filenames = f"acts.{name.replace('-', '_')}", tuple(program.files)
     module = ModuleType(f"{package}.act")
     module.__package__ = package
-    with carried_by(source), importable(package, modules):
+    with answering(program.records), importable(package, dict(others)):
         # A dataclass defined in an act looks its module up here.
         sys.modules[module.__name__] = module
         _guarded("loading", filenames, lambda: exec(compile(source, filename, "exec", dont_inherit=True), vars(module)))

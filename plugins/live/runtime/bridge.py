@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from plugins.live.runtime.acts import ActError, LoadedAct, load
 from plugins.live.runtime.figures import open_no_windows
 from plugins.live.runtime.plain import Plain
+from plugins.live.runtime.program import Program
 from plugins.live.runtime.snippets import Namespace, Ran, new_namespace, run, run_awaiting
 
 if sys.platform == "emscripten":
@@ -66,9 +67,9 @@ def reset_page(page: str) -> None:
     _pages.pop(page, None)
 
 
-def load_act(name: str, source: str, filename: str = "act.py") -> str:
+def load_act(name: str, program_json: str) -> str:
     """Load an act, or load it anew, and return its public description."""
-    _acts[name] = load(name, source, filename)
+    _acts[name] = load(name, Program.from_json(program_json))
     return _json(_acts[name].describe())
 
 

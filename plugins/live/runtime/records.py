@@ -1,23 +1,18 @@
 """Measured values in an act: how `act.py` asks for them, and how they travel with its source.
 
 A browser has no folder of records, and a measured number must not be typed. So the build looks up what an act asks
-for and appends it to the act's source as one last comment line; whoever loads that text, the build or the browser,
-reads the line and answers `records` from it. Lines of `act.py` keep their numbers.
+for and puts it into the act's program; whoever loads that, the build or the browser, answers `records` from it.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from plugins.live.runtime.contract import Value
-
-MARK = "# measured: "
-"""How the line that carries the records begins."""
 
 
 @dataclass(frozen=True)
@@ -68,18 +63,10 @@ def records(suite: str, *paths: str) -> tuple[MeasuredRecord, ...]:
     )
 
 
-def attach(source: str, found: Sequence[MeasuredRecord]) -> str:
-    """The source with a last line that carries these records."""
-    line = json.dumps([asdict(one) for one in found], ensure_ascii=True, sort_keys=True)
-    return f"{source.rstrip()}\n{MARK}{line}\n"
-
-
 @contextmanager
-def carried_by(source: str) -> Iterator[None]:
-    """While it is active, `records` answers from the last line of `source`; without such a line, with nothing."""
-    last = source.rstrip().rpartition("\n")[2]
-    rows = json.loads(last.removeprefix(MARK)) if last.startswith(MARK) else []
-    token = _carried.set(tuple(MeasuredRecord(**row) for row in rows))
+def answering(found: Sequence[MeasuredRecord]) -> Iterator[None]:
+    """While it is active, `records` answers from these."""
+    token = _carried.set(tuple(found))
     try:
         yield
     finally:

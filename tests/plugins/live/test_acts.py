@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from plugins import live
 from plugins.live.runtime import bridge
 from plugins.live.runtime.acts import ActError, LoadedAct, load
-from plugins.live.runtime.modules import CarriedModule, attach, carried
 from plugins.live.runtime.plain import plain
+from plugins.live.runtime.program import Program
 from plugins.live.runtime.validation import check_definition, check_state
 
 
@@ -284,7 +284,7 @@ def test_plain_data_passes_unchanged(value: object) -> None:
 
 
 def test_an_act_is_loaded_from_its_source() -> None:
-    described = json.loads(bridge.load_act("tiny-act", SOURCE))
+    described = json.loads(bridge.load_act("tiny-act", Program({"act.py": SOURCE}).to_json()))
     asked = {"kind": "number", "prompt": "How much?", "unit": "%", "minimum": 0, "maximum": 100, "step": 0.0}
     assert described["question"] == asked
     assert json.loads(bridge.compute("tiny-act", json.dumps(described["state"])))["summary"] == "s"
@@ -303,12 +303,12 @@ def test_an_act_is_loaded_from_its_source() -> None:
 )
 def test_a_mistake_in_a_source_has_its_line(source: str, message: str, line: int) -> None:
     with pytest.raises(ActError, match=message) as raised:
-        load("tiny-act", source, "docs/acts/a/act.py")
+        load("tiny-act", Program({"docs/acts/a/act.py": source}))
     assert raised.value.line == line
 
 
 def test_a_failing_compute_has_its_line() -> None:
-    loaded = load("tiny-act", SOURCE.replace("return View", 'x = {}["a"]\n    return View'), "act.py")
+    loaded = load("tiny-act", Program({"act.py": SOURCE.replace("return View", 'x = {}["a"]\n    return View')}))
     with pytest.raises(ActError, match=r"compute: KeyError: 'a' \(act.py, line 5\)") as raised:
         loaded.compute({"context": "c", "controls": {}})
     assert raised.value.line == 5
@@ -325,21 +325,21 @@ IN_PARTS = SOURCE.replace("from plugins.live import *", "from plugins.live impor
 )
 
 
+def in_parts(main: str, stages: str) -> Program:
+    return Program({"docs/acts/a/act.py": main, "docs/acts/a/stages.py": stages})
+
+
 @pytest.mark.parametrize("size", [2, 4])
-def test_an_act_of_several_files_is_loaded_from_one_text_and_anew(size: int) -> None:
-    stages = CarriedModule("stages", "docs/acts/tiny_act/stages.py", STAGES.replace("1 /", "8 /"))
-    text = attach(IN_PARTS.replace("SIZE", str(size)), [stages])
-    assert carried(text) == (stages,)
-    act = load("tiny-act", text, "docs/acts/tiny_act/act.py")
-    view: Any = act.compute({"context": "c", "controls": {}})
+def test_an_act_of_several_files_travels_as_one_document_and_is_loaded_anew(size: int) -> None:
+    program = in_parts(IN_PARTS.replace("SIZE", str(size)), STAGES.replace("1 /", "8 /"))
+    assert Program.from_json(program.to_json()) == program
+    view: Any = load("tiny-act", program).compute({"context": "c", "controls": {}})
     assert view["data"]["bars"] == [{"gb": 8 / size}]
 
 
 def test_an_error_in_a_module_beside_the_act_names_its_file_and_line() -> None:
-    text = attach(IN_PARTS.replace("SIZE", "0"), [CarriedModule("stages", "docs/acts/a/stages.py", STAGES)])
-    act = load("tiny-act", text, "docs/acts/a/act.py")
+    act = load("tiny-act", in_parts(IN_PARTS.replace("SIZE", "0"), STAGES))
     with pytest.raises(ActError, match=r"compute: ZeroDivisionError: .* \(docs/acts/a/stages.py, line 4\)"):
         act.compute({"context": "c", "controls": {}})
-    broken = attach(IN_PARTS, [CarriedModule("stages", "docs/acts/a/stages.py", "def")])
     with pytest.raises(ActError, match=r"loading: SyntaxError: .*\(docs/acts/a/"):
-        load("tiny-act", broken, "docs/acts/a/act.py")
+        load("tiny-act", in_parts(IN_PARTS, "def"))

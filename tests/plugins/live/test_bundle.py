@@ -16,6 +16,7 @@ import pytest
 from plugins.live.build.assets import PYODIDE
 from plugins.live.build.bundle import Wheel, build_wheels, lock
 from plugins.live.runtime import bridge
+from plugins.live.runtime.program import Program
 from plugins.shared.child import ROOT
 
 WHEELS = build_wheels()
@@ -101,7 +102,7 @@ def test_pyodide_and_cpython_give_the_same_answers(tmp_path: Path) -> None:
     (tmp_path / "run.mjs").write_text(SCRIPT)
     calls = [
         *(["run_snippet", "page", f"s{number}", source] for number, source in enumerate(SNIPPETS)),
-        ["load_act", "weights", ACT],
+        ["load_act", "weights", Program({"act.py": ACT}).to_json()],
         ["compute", "weights", STATE],
         ["reveal", "weights", STATE],
     ]

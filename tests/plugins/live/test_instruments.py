@@ -13,7 +13,8 @@ import pytest
 from plugins import live
 from plugins.live.build.evidence import Evidence, EvidenceError
 from plugins.live.runtime.acts import ActError, LoadedAct, load
-from plugins.live.runtime.records import MARK, attach
+from plugins.live.runtime.program import Program
+from plugins.live.runtime.records import MeasuredRecord
 from plugins.live.runtime.validation import check_definition
 from tests.plugins.live.conftest import Site
 from tests.plugins.measured.made import document
@@ -122,36 +123,31 @@ def evidence(folder: Path) -> Evidence:
     return Evidence(folder, SCHEMA, folder, ("smoke",))
 
 
-def shown(source: str) -> str:
-    act = load("tiny-tool", source, "act.py")
+def shown(*found: MeasuredRecord, source: str = ACT) -> str:
+    act = load("tiny-tool", Program.from_json(Program({"act.py": source}, found).to_json()))
     computed: Any = act.compute({"context": "c", "controls": {}, "prediction": None})
     return str(computed["tables"]["found"]["rows"][0]["a"])
 
 
 def test_an_act_shows_the_record_that_the_build_found(results: Path) -> None:
     template = json.loads(next(results.rglob("*.json")).read_text(encoding="utf-8"))
-    carried = evidence(results).attach(ACT, {"act.py": ACT})
-    assert shown(carried) == (
+    found = evidence(results).asked_by({"act.py": ACT})
+    assert shown(*found) == (
         f"{template['name']} on {template['device']['name']}: {template['memory']['held']['activations']}"
     )
 
 
-def test_the_records_follow_the_source_so_that_its_lines_keep_their_numbers(results: Path) -> None:
-    carried = evidence(results).attach(ACT, {"act.py": ACT})
-    *lines, last = carried.rstrip().split("\n")
-    assert lines == ACT.rstrip().split("\n")
-    assert last.startswith(MARK)
-    assert "samples" not in last
+def test_a_program_carries_the_values_that_were_asked_for_and_no_more(results: Path) -> None:
+    [found] = evidence(results).asked_by({"act.py": ACT})
+    assert list(found.values) == [PATH]
 
 
 def test_without_records_an_act_can_say_so(tmp_path: Path) -> None:
-    assert shown(evidence(tmp_path).attach(ACT, {"act.py": ACT})) == "not measured yet"
-    assert shown(ACT) == "not measured yet"
+    assert shown(*evidence(tmp_path).asked_by({"act.py": ACT})) == "not measured yet"
 
 
-def test_an_act_that_asks_for_no_record_stays_as_it_is(tmp_path: Path) -> None:
-    source = ACT.replace(f'live.records("smoke", "{PATH}")', "()")
-    assert evidence(tmp_path).attach(source, {"act.py": source}) == source
+def test_an_act_that_asks_for_no_record_gets_none(results: Path) -> None:
+    assert evidence(results).asked_by({"act.py": ACT.replace(f'live.records("smoke", "{PATH}")', "()")}) == ()
 
 
 @pytest.mark.parametrize(
@@ -167,7 +163,7 @@ def test_an_act_that_asks_for_no_record_stays_as_it_is(tmp_path: Path) -> None:
 def test_a_request_that_no_record_can_answer_names_its_line(tmp_path: Path, call: str, message: str) -> None:
     source = ACT.replace(f'live.records("smoke", "{PATH}")', call)
     with pytest.raises(EvidenceError, match=message) as error:
-        evidence(tmp_path).attach(source, {"act.py": source})
+        evidence(tmp_path).asked_by({"act.py": source})
     assert error.value.line == 4
 
 
@@ -176,11 +172,11 @@ def test_records_are_asked_for_while_the_act_is_loaded() -> None:
         live.records("smoke", PATH)
 
 
-def test_attached_records_come_back_equal() -> None:
+def test_records_come_back_as_they_were_put_into_the_program() -> None:
     one = live.MeasuredRecord("smoke", "a", "cpu", "CPU “x”", "2025-11-20", "ok", {PATH: 3, "case.model": None})
     line = f'import json\nfrom plugins import live\nGOT = live.records("s*", "{PATH}", "case.model")\n'
     source = line + ACT.replace("FOUND =", "OTHER =").replace("for one in FOUND", "for one in GOT")
-    assert shown(attach(source, [one])) == "a on CPU “x”: 3"
+    assert shown(one, source=source) == "a on CPU “x”: 3"
 
 
 def test_a_site_publishes_the_act_with_its_records_and_follows_a_new_one(site: Site, results: Path) -> None:
@@ -196,8 +192,8 @@ def test_a_site_publishes_the_act_with_its_records_and_follows_a_new_one(site: S
     record.write_text(kept, encoding="utf-8")
     assert site.build(), site.messages
     assert str(json.loads(kept)["memory"]["held"]["activations"]) in site.page()
-    published = [path.read_text(encoding="utf-8") for path in (site.root / "site/assets/live/acts").glob("*.py")]
-    assert any(MARK in text and json.loads(kept)["name"] in text for text in published)
+    published = [path.read_text(encoding="utf-8") for path in (site.root / "site/assets/live/acts").glob("*.json")]
+    assert any(json.loads(kept)["name"] in text for text in published)
 
 
 def test_a_wrong_request_fails_the_strict_build_with_file_and_line(site: Site) -> None:

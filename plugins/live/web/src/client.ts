@@ -84,7 +84,6 @@ export class PythonClient {
   #current: Job | null = null;
   #nextId = 1;
   #runs = 0;
-  #generation = 0;
   /** Page -> snippet -> the source that last ran without error in the present worker, in order of first success. */
   readonly #ran = new Map<string, Map<string, string>>();
   /** Snippets run in the present worker to prepare a later one, whatever came of it. */
@@ -147,9 +146,8 @@ export class PythonClient {
 
   /** The view of a state, or null when a newer state was asked for meanwhile. Rejects with `ActProblem`. */
   async compute(act: string, actUrl: string, state: State): Promise<View | null> {
-    const generation = (this.#generation += 1);
-    const settled = await this.#enqueue({ kind: "compute", generation, act, actUrl, state }, `compute:${act}`);
-    return settled.kind === "view" && settled.generation === generation ? settled.view : nothing(settled);
+    const settled = await this.#enqueue({ kind: "compute", act, actUrl, state }, `compute:${act}`);
+    return settled.kind === "view" ? settled.view : nothing(settled);
   }
 
   async reveal(act: string, actUrl: string, state: State): Promise<Verdict | null> {

@@ -75,11 +75,11 @@ export interface Drawing {
 /** Module name -> the packages that importing it brings from other hosts, and the hosts. */
 export type Elsewhere = Record<string, { packages: string[]; hosts: string[] }>;
 
-/** Page -> worker. Every request has an id; `generation` counts the states of one act, newest wins. */
+/** Page -> worker. Every request has an id, which its answers carry. */
 export type Request =
   | { kind: "start"; release: Release; base: string }
   | { kind: "run"; id: number; page: string; name: string; source: string; /** May other hosts be asked for packages? */ foreign: boolean }
-  | { kind: "compute"; id: number; generation: number; act: string; actUrl: string; state: State }
+  | { kind: "compute"; id: number; act: string; actUrl: string; state: State }
   | { kind: "reveal"; id: number; act: string; actUrl: string; state: State }
   | { kind: "check"; id: number; act: string; actUrl: string; reflection: string; answers: Record<string, Value>; state: State };
 
@@ -92,7 +92,7 @@ export type Response =
   | { kind: "output"; id: number; text: string }
   | { kind: "ran"; id: number; result: string | null; error: SnippetError | null; figures: Drawing[] }
   | { kind: "asks"; id: number; packages: string[]; hosts: string[] }
-  | { kind: "view"; id: number; generation: number; view: View }
+  | { kind: "view"; id: number; view: View }
   | { kind: "verdict"; id: number; verdict: Verdict }
   | { kind: "feedback"; id: number; feedback: Feedback }
   | { kind: "problem"; id: number; message: string };

@@ -7,7 +7,7 @@ export type Send = (reply: Reply) => void;
 /** The Python module `plugins.live.runtime.bridge`: JSON text in and out. */
 export interface Bridge {
   run_snippet_awaiting(page: string, name: string, source: string, write: (text: string) => void): PromiseLike<string> | string;
-  load_act(name: string, source: string): string;
+  load_act(name: string, programJson: string): string;
   compute(name: string, state: string): string;
   reveal(name: string, state: string): string;
   check(name: string, reflection: string, answers: string, state: string): string;
@@ -104,7 +104,7 @@ export class Python {
     switch (request.kind) {
       case "compute": {
         const view = JSON.parse(this.#bridge.compute(act, state)) as View;
-        return { kind: "view", id, generation: request.generation, view };
+        return { kind: "view", id, view };
       }
       case "reveal":
         return { kind: "verdict", id, verdict: JSON.parse(this.#bridge.reveal(act, state)) as Verdict };
@@ -118,13 +118,13 @@ export class Python {
 
   async #loadAct(name: string, url: string): Promise<void> {
     if (this.#acts.get(name) === url) return;
-    let source: string;
+    let program: string;
     try {
-      source = await this.#readText(url);
+      program = await this.#readText(url);
     } catch (error) {
       throw new Unavailable(`The act's program could not be downloaded (${reason(error)}).`);
     }
-    this.#bridge.load_act(name, source);
+    this.#bridge.load_act(name, program);
     this.#acts.set(name, url);
   }
 

@@ -54,11 +54,11 @@ describe("latest wins", () => {
     worker().ready();
     const views = [1, 8, 64].map((batch) => client.compute("tax", "act.py", state(batch)));
     const first = worker().last;
-    worker().reply({ kind: "view", id: first.id, generation: 1, view: view("first") });
+    worker().reply({ kind: "view", id: first.id, view: view("first") });
     const newest = worker().last;
     if (newest.kind !== "compute") throw new Error("not a computation");
     expect(newest.state.controls.batch).toBe(64);
-    worker().reply({ kind: "view", id: newest.id, generation: newest.generation, view: view("newest") });
+    worker().reply({ kind: "view", id: newest.id, view: view("newest") });
     expect(await Promise.all(views)).toEqual([null, null, view("newest")]);
     expect(worker().requests).toHaveLength(3);
   });
@@ -72,7 +72,7 @@ describe("latest wins", () => {
     for (let answered = 0; answered < 2; answered += 1) {
       const request = worker().last;
       if (request.kind !== "compute") throw new Error("not a computation");
-      worker().reply({ kind: "view", id: request.id, generation: request.generation, view: view(request.act) });
+      worker().reply({ kind: "view", id: request.id, view: view(request.act) });
     }
     expect([(await one)?.summary, (await other)?.summary]).toEqual(["tax", "gap"]);
   });
@@ -83,7 +83,7 @@ describe("latest wins", () => {
     worker().ready();
     let shown: unknown = "nothing yet";
     void client.compute("tax", "act.py", state(1)).then((got) => (shown = got));
-    worker().reply({ kind: "view", id: worker().last.id + 1, generation: 1, view: view("stray") });
+    worker().reply({ kind: "view", id: worker().last.id + 1, view: view("stray") });
     await settle();
     expect(shown).toBe("nothing yet");
   });
@@ -175,7 +175,7 @@ describe("stop", () => {
     worker().ready();
     const request = worker().last;
     if (request.kind !== "compute") throw new Error("not a computation");
-    worker().reply({ kind: "view", id: request.id, generation: request.generation, view: view("after") });
+    worker().reply({ kind: "view", id: request.id, view: view("after") });
     expect((await waiting)?.summary).toBe("after");
   });
 

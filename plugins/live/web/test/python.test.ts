@@ -36,7 +36,7 @@ function setup({ bridge = {}, loader = [], readText = () => Promise.resolve("ACT
 }
 
 const run = (source: string, foreign = false) => ({ kind: "run", id: 1, page: "p", name: "n", source, foreign }) as const;
-const compute = (actUrl: string) => ({ kind: "compute", id: 2, generation: 9, act: "tax", actUrl, state: state(8) }) as const;
+const compute = (actUrl: string) => ({ kind: "compute", id: 2, act: "tax", actUrl, state: state(8) }) as const;
 
 class PythonError extends Error {
   override name = "PythonError";
@@ -114,10 +114,10 @@ describe("acts", () => {
     expect(loaded).toEqual(["tax", "tax"]);
   });
 
-  test("the view carries the generation of its request", async () => {
+  test("a view carries the id of its request", async () => {
     const { python, replies } = setup({});
     await python.answer(compute("act.py"));
-    expect(replies).toEqual([{ kind: "view", id: 2, generation: 9, view: view(JSON.stringify(state(8))) }]);
+    expect(replies).toEqual([{ kind: "view", id: 2, view: view(JSON.stringify(state(8))) }]);
   });
 
   test("of a Python error the reader sees the last line, without module paths", async () => {

@@ -1,0 +1,81 @@
+"""An act as it travels: its files and the records that they ask for, as one JSON document for build and browser.
+
+An act may consist of several files. `act.py` imports the others relatively, `from .stages import Setting`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import PurePosixPath
+from types import ModuleType
+
+from plugins.live.runtime.records import MeasuredRecord
+from plugins.live.runtime.tracebacks import remember
+
+
+@dataclass(frozen=True)
+class Program:
+    """What an act consists of.
+
+    Attributes:
+        files: How errors name a file -> its text; `act.py` comes first.
+        records: The measured cases that the files ask for.
+    """
+
+    files: Mapping[str, str]
+    records: tuple[MeasuredRecord, ...] = ()
+
+    def to_json(self) -> str:
+        """The document that the site publishes."""
+        return json.dumps({"files": dict(self.files), "records": [asdict(one) for one in self.records]})
+
+    @staticmethod
+    def from_json(text: str) -> Program:
+        """The program in a document that `to_json` wrote."""
+        document = json.loads(text)
+        return Program(document["files"], tuple(MeasuredRecord(**one) for one in document["records"]))
+
+
+@contextmanager
+def importable(package: str, files: Mapping[str, str]) -> Iterator[None]:
+    """While it is active, `package` consists of these files, imported afresh."""
+    stale = [name for name in sys.modules if name == package or name.startswith(f"{package}.")]
+    for name in stale:
+        del sys.modules[name]
+    for part in ("acts", package):
+        parent = sys.modules.setdefault(part, ModuleType(part))
+        parent.__path__ = []
+    finder = _Finder({f"{package}.{PurePosixPath(file).stem}": (file, text) for file, text in files.items()})
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+
+
+class _Finder(MetaPathFinder):
+    """Finds the modules of a program, each by its full name."""
+
+    def __init__(self, modules: Mapping[str, tuple[str, str]]) -> None:
+        self._modules = modules
+
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        found = self._modules.get(fullname)
+        return None if found is None else importlib.util.spec_from_loader(fullname, _Loader(*found))
+
+
+class _Loader(Loader):
+    def __init__(self, file: str, text: str) -> None:
+        self._file = file
+        self._text = text
+
+    def exec_module(self, module: ModuleType) -> None:
+        remember(self._file, self._text)
+        exec(compile(self._text, self._file, "exec", dont_inherit=True), vars(module))
