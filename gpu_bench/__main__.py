@@ -13,7 +13,7 @@ from gpu_bench import BENCHMARK_VERSION
 from gpu_bench.cases.suites import SUITES, find_cases, with_fields
 from gpu_bench.machine import provenance
 from gpu_bench.predict import durations, outlook
-from gpu_bench.record import compare, load, report, show, tables
+from gpu_bench.record import compare, load, report, tables
 from gpu_bench.record.store import RESULTS
 from gpu_bench.run import archive, job, runner
 
@@ -84,8 +84,8 @@ def _parser() -> _Parser:
         metavar="N",
         help="begin a repeat again, up to N times, whose process or machine was taken away (local: 0, ray: 2)",
     )
-    shown_one = commands.add_parser("show", help="print one record as a page", allow_abbrev=False)
-    shown_one.add_argument("record", type=Path, help="its file")
+    shown_one = commands.add_parser("show", help="print a record as a page", allow_abbrev=False)
+    shown_one.add_argument("record", type=Path, help="its file, or a folder of them")
     _add_hour(commands)
     validate = commands.add_parser("validate", help="check records", allow_abbrev=False)
     validate.add_argument("paths", nargs="*", type=Path, default=[RESULTS], help="records or folders of them")
@@ -203,8 +203,7 @@ def _plan(options: argparse.Namespace) -> int:
 
 
 def _show(path: Path) -> int:
-    ((_, record),) = load.valid([path]) if path.is_file() else load.valid([path])[:1]
-    print(show.page(record))
+    print("\n\n".join(report.page(record) for _, record in load.valid([path])) or "no records")
     return 0
 
 

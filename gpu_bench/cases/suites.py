@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any, get_args, get_type_hints
 
+from engine.core.errors import closest
 from gpu_bench.cases import (
     activations,
     attention,
@@ -67,7 +67,9 @@ def find_cases(suite: str | None, names: tuple[str, ...]) -> tuple[tuple[str, Ca
         ValueError: When a name does not exist; the message says what exists.
     """
     if suite not in (None, "all", *SUITES, *TINY):
-        raise ValueError(f"suite {suite!r} does not exist; {_nearest(suite, (*SUITES, *TINY, 'all'))}")
+        raise ValueError(
+            f"suite {suite!r} does not exist{closest(suite or '', SUITES)}; allowed: all, {', '.join(SUITES)}"
+        )
     groups = {suite: TINY[suite]} if suite in TINY else SUITES
     pool = [(key, case) for key, cases in groups.items() if suite in (key, None, "all") for case in cases]
     # Sorting keeps the order of equals, which is that of the section.
@@ -75,16 +77,10 @@ def find_cases(suite: str | None, names: tuple[str, ...]) -> tuple[tuple[str, Ca
     known = {case.name for _, case in pool}
     for name in names:
         if name not in known:
-            raise ValueError(f"case {name!r} does not exist; {_nearest(name, sorted(known))}")
+            raise ValueError(
+                f"case {name!r} does not exist{closest(name, known)}; 'python -m gpu_bench list' prints all"
+            )
     return tuple((key, case) for key, case in pool if not names or case.name in names)
-
-
-def _nearest(name: str | None, known: Sequence[str]) -> str:
-    """What may be meant by a name that does not exist."""
-    near = difflib.get_close_matches(name or "", known, n=3, cutoff=0.5)
-    if near:
-        return f"perhaps {' or '.join(near)} is meant; 'python -m gpu_bench list' prints all"
-    return f"allowed: {', '.join(known)}" if len(known) < 40 else "allowed: what 'python -m gpu_bench list' prints"
 
 
 def with_fields(cases: Sequence[tuple[str, Case]], changes: Sequence[str]) -> tuple[tuple[str, Case], ...]:
@@ -108,7 +104,7 @@ _FIXED = ("name", "kind", "value", "reason", "against")
 def _with_field(case: Case, name: str, text: str) -> Case:
     known = [one.name for one in fields(case) if one.name not in _FIXED]
     if name not in known:
-        raise ValueError(f"{case.name} has no field {name!r}; {_nearest(name, known)}")
+        raise ValueError(f"{case.name} has no field {name!r}{closest(name, known)}; allowed: {', '.join(known)}")
     now, kind = getattr(case, name), get_type_hints(type(case))[name]
     try:
         value = _value(text, now, kind)

@@ -58,6 +58,16 @@ def format_peak(device_name: str | None, name: str) -> float | None:
         return None
 
 
+_BOOST = 1.2
+"""How far the clock of a GeForce card may rise above the one that its data sheet counts with."""
+
+
+def fastest_product(device_name: str | None, form: str) -> float | None:
+    """FLOP/s that no product in a format can pass; None when unknown. GeForce cards run above their stated clock."""
+    peak, chip = format_peak(device_name, form), chip_of(device_name)
+    return peak * _BOOST if peak is not None and chip is not None and chip.family == "geforce" else peak
+
+
 def specified_peak(device_name: str | None, precision: Precision) -> float | None:
     """Dense peak in FLOP/s of the data sheet for the format that the matrix products run in; None when unknown."""
     return format_peak(device_name, compute_format(precision))

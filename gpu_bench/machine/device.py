@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -34,11 +33,6 @@ class DeviceInfo:
         return asdict(self)
 
 
-def slugify(text: str) -> str:
-    """Lower-case words joined by single hyphens: `NVIDIA GeForce RTX 4090` becomes `nvidia-geforce-rtx-4090`."""
-    return re.sub(r"[^a-z0-9]+", "-", re.sub(r"\((r|tm)\)", "", text.lower())).strip("-")
-
-
 def resolve_device(wanted: str) -> torch.device:
     """The CPU, the first GPU, or for `auto` the GPU if there is one.
 
@@ -68,10 +62,9 @@ def describe(device: torch.device) -> DeviceInfo:
         properties = torch.cuda.get_device_properties(device)
         gpu = open_nvml(device)
         limit = gpu.power_limit_w() if gpu else None
-        return DeviceInfo("cuda", properties.name, slugify(properties.name), properties.total_memory, limit)
+        return DeviceInfo("cuda", properties.name, provenance.slugify(properties.name), properties.total_memory, limit)
     name, cores = provenance.cpu_model(), provenance.cpu_cores()
-    slug = "-".join(part for part in ("cpu", slugify(name or ""), f"{cores}c" if cores else "") if part)
-    return DeviceInfo("cpu", name, slug, provenance.memory_bytes(), None)
+    return DeviceInfo("cpu", name, provenance.cpu_slug(name, cores), provenance.memory_bytes(), None)
 
 
 def software(device: torch.device) -> dict[str, Any]:

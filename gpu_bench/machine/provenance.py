@@ -13,7 +13,7 @@ import platform
 import re
 import subprocess
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -31,9 +31,32 @@ _PACKAGES = ("numpy", "transformers", "torchao", "liger-kernel", "transformer-en
 _ABSOLUTE_FOLDER = re.compile(r"""(?<![\w.…/\\])(?:[A-Za-z]:\\|/)(?:[^\s/\\"':,;]+[/\\])+""")
 
 
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
+
+
 def utc_now() -> str:
     """The time as ISO 8601 in UTC, to the second."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.now(UTC).strftime(_TIME)
+
+
+def moment(text: str) -> datetime:
+    """What `utc_now` wrote. Raises `ValueError` for anything else."""
+    return datetime.strptime(text, _TIME).replace(tzinfo=UTC)
+
+
+def lasted(repeat: Mapping[str, Any]) -> float:
+    """Seconds that a repeat took at most; its times are written to the second."""
+    return (moment(repeat["finished"]) - moment(repeat["started"])).total_seconds() + 2
+
+
+def slugify(text: str) -> str:
+    """Lower-case words joined by single hyphens: `NVIDIA GeForce RTX 4090` becomes `nvidia-geforce-rtx-4090`."""
+    return re.sub(r"[^a-z0-9]+", "-", re.sub(r"\((r|tm)\)", "", text.lower())).strip("-")
+
+
+def cpu_slug(name: str | None, cores: int | None) -> str:
+    """A processor in file names, e.g. `cpu-amd-epyc-2c`."""
+    return "-".join(part for part in ("cpu", slugify(name or ""), f"{cores}c" if cores else "") if part)
 
 
 def redact(text: str) -> str:

@@ -11,9 +11,10 @@ import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from gpu_bench.cases.suites import SUITES, TINY
-from gpu_bench.record.store import read_json
+from gpu_bench.record import load
 
 LARGEST = 4 * 2**20
 """Bytes of a record; the largest that the suites write are a tenth of this."""
@@ -24,32 +25,32 @@ _SUITE = re.compile(_WORDS)
 _FILE = re.compile(rf"({_WORDS})--{_WORDS}\.json")
 
 
-def admit(folder: Path) -> tuple[list[Path], list[str]]:
-    """The records in a folder, `<suite>/<case>--<device>.json`, and what else is there, a line each.
+Measured = tuple[Path, dict[str, Any]]
+"""A file and the record in it."""
 
-    Looks at names, kinds and sizes of files, and at whether the case is one of ours. What is in a record is checked by
-    whoever reads it.
+
+def admit(folder: Path) -> tuple[list[Measured], list[str]]:
+    """The records in a folder, `<suite>/<case>--<device>.json`, and what is wrong with everything else, a line each.
 
     Raises:
         ValueError: When the folder is not a folder, or is a link to one.
     """
     if folder.is_symlink() or not folder.is_dir():
         raise ValueError(f"'{folder}' is not a folder; allowed: a folder of records")
-    files: list[Path] = []
+    found: list[Measured] = []
     faults: list[str] = []
     for suite in _entries(folder):
         if not _SUITE.fullmatch(suite.name) or not stat.S_ISDIR(suite.stat(follow_symlinks=False).st_mode):
             faults.append(f"{suite.name!a}: not the folder of a suite")
             continue
         for entry in _entries(Path(suite.path)):
-            fault = _fault(suite.name, entry)
-            if fault is None:
-                files.append(Path(entry.path))
-            else:
-                faults.append(f"{suite.name}/{entry.name!a}: {fault}")
-    if len(files) > MOST:
-        faults.append(f"{len(files)} records; allowed: {MOST}")
-    return files, faults
+            record, wrong = _record(suite.name, entry, folder)
+            faults += [f"{suite.name}/{entry.name!a}: {fault}" for fault in wrong]
+            if record is not None:
+                found.append((Path(entry.path), record))
+    if len(found) > MOST:
+        faults.append(f"{len(found)} records; allowed: {MOST}")
+    return found, faults
 
 
 def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
@@ -57,19 +58,20 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
         yield from sorted(found, key=lambda entry: entry.name)
 
 
-def _fault(suite: str, entry: os.DirEntry[str]) -> str | None:
+def _record(suite: str, entry: os.DirEntry[str], folder: Path) -> tuple[dict[str, Any] | None, list[str]]:
+    """The record in a file, or what is wrong: with its kind, its name and its size first, before it is read."""
     about = entry.stat(follow_symlinks=False)
     name = _FILE.fullmatch(entry.name)
     if not stat.S_ISREG(about.st_mode):
-        return "not a regular file"
+        return None, ["not a regular file"]
     if name is None:
-        return "not called <case>--<device>.json"
+        return None, ["not called <case>--<device>.json"]
     if about.st_size > LARGEST:
-        return f"{about.st_size:,} B; allowed: {LARGEST:,} B"
+        return None, [f"{about.st_size:,} B; allowed: {LARGEST:,} B"]
     case = next((case for case in {**SUITES, **TINY}.get(suite, ()) if case.name == name[1]), None)
     if case is None:
-        return "no case of this checkout"
-    record = read_json(Path(entry.path))
-    if record is None or record.get("case") != case.as_dict():
-        return "not a record of that case as this checkout has it"
-    return None
+        return None, ["no case of this checkout"]
+    record, faults = load.read(Path(entry.path), folder)
+    if record is not None and record["case"] != case.as_dict():
+        return None, ["not a record of that case as this checkout has it"]
+    return record, faults

@@ -17,11 +17,20 @@ from typing import Any
 
 from gpu_bench.cases.case import Case
 from gpu_bench.machine import provenance
-from gpu_bench.record import load, report, store
-from gpu_bench.record.compare import Change, beyond_noise, compare_records, software_changes, summary, table
-from gpu_bench.record.regression import bound_of, regressions
+from gpu_bench.record import load, report
+from gpu_bench.record.compare import (
+    Change,
+    beyond_noise,
+    bound_of,
+    compare_records,
+    regressions,
+    software_changes,
+    summary,
+    table,
+)
 from gpu_bench.record.tables import render
 from gpu_bench.run import admission, runner
+from gpu_bench.run.admission import Measured
 
 PROPOSED = ("ok", "oom", "unsupported")
 """States of a record worth keeping: not one of a GPU that was slowed down, and not a failure."""
@@ -84,7 +93,14 @@ def run(cases: Sequence[tuple[str, Case]], job: Job, say: Callable[[str], None] 
     complete = runner.run(in_order(cases, job.committed), settings) == 0
     if unchecked := load.schema_unchecked():
         examined += f"\nnote {unchecked}"
-    return propose(load.record_files([measured]), job, examined, complete=complete, say=say)
+    found: list[Measured] = []
+    faults: list[str] = []
+    for file in load.record_files([measured]):
+        record, wrong = load.read(file, measured)
+        faults += [f"{file.parent.name}/{file.name}: {fault}" for fault in wrong]
+        if record is not None:
+            found.append((file, record))
+    return propose(found, faults, job, examined, complete=complete, say=say)
 
 
 def admit(measured: Path, job: Job, say: Callable[[str], None] = print) -> int:
@@ -98,21 +114,36 @@ def admit(measured: Path, job: Job, say: Callable[[str], None] = print) -> int:
     """
     if unchecked := load.schema_unchecked():
         raise ValueError(unchecked)
-    files, faults = admission.admit(measured)
-    faults += [f"{file.parent.name}/{file.name}: {fault}" for file in files for fault in load.file_faults(file)]
+    found, faults = admission.admit(measured)
     if faults:
-        say("\n".join([*faults, f"refused: {len(faults)} faults, so none of {len(files)} records is taken"]))
+        say("\n".join([*faults, f"refused: {len(faults)} faults, so none of {len(found)} records is taken"]))
         return 1
-    return propose(files, job, "", complete=True, say=say) if files else 0
+    return propose(found, [], job, "", complete=True, say=say) if found else 0
 
 
-def propose(files: Sequence[Path], job: Job, examined: str, *, complete: bool, say: Callable[[str], None]) -> int:
+def propose(
+    measured: Sequence[Measured],
+    faults: Sequence[str],
+    job: Job,
+    examined: str,
+    *,
+    complete: bool,
+    say: Callable[[str], None],
+) -> int:
     """Write down what a person may merge, and what became worse and is held back.
 
+    Args:
+        measured: Valid records, each with its file.
+        faults: What is wrong with others, a line each.
+        job: Where to write.
+        examined: What the doctor said.
+        complete: Whether every case was measured.
+        say: Prints.
+
     Returns:
-        0, or 1 when none of the files is a valid record.
+        0, or 1 when there is no valid record.
     """
-    found, faults = _check(files, job.committed)
+    found = [_Found.of(file, record, job.committed) for file, record in measured]
     if not found:
         say("\n".join(faults) or "nothing was measured within the budget")
         return 1
@@ -141,7 +172,7 @@ def in_order(cases: Sequence[tuple[str, Case]], committed: Path) -> list[tuple[s
 
     def last(pair: tuple[str, Case]) -> str:
         suite, case = pair
-        found = (store.read_json(file) for file in (committed / suite).glob(f"{case.name}--*.json"))
+        found = (load.read(file, committed)[0] for file in (committed / suite).glob(f"{case.name}--*.json"))
         dates = [str(record["provenance"]["finished"]) for record in found if record is not None]
         return max(dates, default="")
 
@@ -159,11 +190,10 @@ class _Found:
     """What else is different from the committed record."""
 
     @classmethod
-    def of(cls, file: Path, committed: Path) -> _Found:
-        record = store.read_json(file)
-        assert record is not None, "it was validated before"
-        before = store.read_json(committed / file.parent.name / file.name)
-        before = None if before is None else load.upgraded(before)
+    def of(cls, file: Path, record: Mapping[str, Any], committed: Path) -> _Found:
+        """Beside the committed record of its name; one that is not valid any more says nothing."""
+        target = committed / file.parent.name / file.name
+        before = load.read(target, committed)[0] if target.is_file() else None
         changes = tuple(compare_records(f"{file.parent.name}/{file.stem}", before, record))
         return cls(file, record, changes, tuple(software_changes(before, record)) if before else ())
 
@@ -177,18 +207,6 @@ class _Found:
     def worse(self) -> tuple[Change, ...]:
         """What became worse by more than its bound. A slowed-down GPU or a failure says nothing about the case."""
         return tuple(regressions(self.changes)) if self.record["status"] in PROPOSED else ()
-
-
-def _check(files: Sequence[Path], committed: Path) -> tuple[list[_Found], list[str]]:
-    """The valid records, and what is wrong with the others."""
-    found: list[_Found] = []
-    faults: list[str] = []
-    for file in files:
-        wrong = load.file_faults(file)
-        faults += [f"{file.parent.name}/{file.name}: {fault}" for fault in wrong]
-        if not wrong:
-            found.append(_Found.of(file, committed))
-    return found, faults
 
 
 def _copy(found: Sequence[_Found], folder: Path) -> None:

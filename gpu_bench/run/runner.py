@@ -426,13 +426,13 @@ def _finish(job: _Job, context: Mapping[str, Any], settings: Settings, progress:
     if record["status"] in MEASURED and (faults := load.faults(json.loads(json.dumps(record)))):
         record = impossible(job.case, record, faults)
     good = record["status"] in store.FINISHED
-    earlier = store.read_json(job.path)
-    if not good and earlier is not None and earlier.get("status") in store.FINISHED:
+    earlier = load.read(job.path, settings.out)[0] if job.path.is_file() else None
+    if not good and earlier is not None and earlier["status"] in store.FINISHED:
         progress.say(f"kept the earlier record of {job.case.name}; this run failed: {record['message']}")
     else:
         if earlier is not None:
-            finished = earlier.get("provenance", {}).get("finished", "an unknown time")
-            progress.say(f"replaced the {earlier.get('status')} record of {job.case.name} of {finished}")
+            finished = earlier["provenance"]["finished"]
+            progress.say(f"replaced the {earlier['status']} record of {job.case.name} of {finished}")
         store.write_json(job.path, record)
     waiting = _part_path(job)
     waiting.unlink(missing_ok=True)

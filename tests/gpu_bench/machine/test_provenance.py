@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gpu_bench.machine import provenance
-from gpu_bench.machine.device import slugify
+from gpu_bench.machine.provenance import slugify
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gpu_bench.record.compare import Change, compare_records
-from gpu_bench.record.regression import regressions
+from gpu_bench.record.compare import Change, compare_records, regressions
 from gpu_bench.record.store import read_json
 from gpu_bench.run import job
 from tests.gpu_bench.processes import within
@@ -105,7 +104,7 @@ def _elsewhere(folder: Path) -> None:
 def _another_case(folder: Path) -> None:
     file = next((folder / "smoke-tiny").glob("gpt2-nano-fp32-sgd--*.json"))
     record = json.loads(file.read_text(encoding="utf-8"))
-    record["case"]["steps"] += 1
+    record["case"]["seed"] += 1
     file.write_text(json.dumps(record), encoding="utf-8")
 
 
@@ -175,9 +174,9 @@ def test_a_regression_becomes_an_issue_and_changes_no_number(
     text = job.issue([found])
     assert "+100.0 %" in text
     assert "Bounds: step time 10 %." in text
-    monkeypatch.setattr(job, "_check", lambda files, committed: ([found], []))
+    monkeypatch.setattr(job._Found, "of", lambda file, record, committed: found)
     asked = job.Job("auto", tmp_path, tmp_path / "out")
-    assert job.propose([file], asked, "", complete=True, say=lambda text: None) == 0
+    assert job.propose([(file, now)], [], asked, "", complete=True, say=lambda text: None) == 0
     assert (tmp_path / "out" / "issue.md").read_text(encoding="utf-8") == text
     assert not (tmp_path / "out" / "proposal").exists()
     assert "Held back" in (tmp_path / "out" / "pull-request.md").read_text(encoding="utf-8")

@@ -19,7 +19,7 @@ import pytest
 
 from gpu_bench.cases.case import Case
 from gpu_bench.record import assembly, load
-from gpu_bench.record.show import page
+from gpu_bench.record.report import page
 from gpu_bench.run import isolation, runner
 from gpu_bench.run.runner import Settings
 from tests.gpu_bench.processes import alive, within
