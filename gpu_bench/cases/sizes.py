@@ -67,6 +67,12 @@ def config_of(case: TrainingCase) -> GPT2Config:
     )
 
 
+def product_shapes(case: TrainingCase, square: int) -> list[tuple[int, int, int]]:
+    """M, N, K of a block's forward products, and of a square: which is fastest on a device shows when measured."""
+    tokens, c = case.batch * case.sequence, SIZES[case.model].hidden
+    return [(tokens, 3 * c, c), (tokens, 4 * c, c), (tokens, c, 4 * c), (square, square, square)]
+
+
 def largest_product_bytes(case: TrainingCase) -> int:
     """Bytes of both operands and the result of the step's largest matrix product, in FP32.
 

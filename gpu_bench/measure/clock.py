@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,14 +18,8 @@ from gpu_bench.machine.nvml import Gpu, Monitor, summary
 from gpu_bench.measure.course import Course
 from gpu_bench.measure.stopwatch import Stopwatch
 from gpu_bench.measure.training import Trainer
+from gpu_bench.record.spread import LAST, LONGEST_WARMUP, STEADY, narrow, variation
 
-STEADY = {"cuda": 0.01, "cpu": 0.05}
-"""Warm-up ends when the last five steps vary less than this (coefficient of variation) ..."""
-LONGEST_WARMUP = 4
-"""... or after this many times the case's warm-up, in steps and in seconds."""
-NARROW = 0.005
-"""Timing may end early once the 95 % interval of the median step lies within this share of it on either side."""
-_LAST = 5
 _MOST_IN_BLOCK = 1000
 _BLOCK_S = 2.0
 """Steps are timed in blocks of about this long: the host waits for the device between two blocks, never inside one."""
@@ -86,10 +80,10 @@ def warm_up(trainer: Trainer, windows: Iterator[Tensor], losses: list[Tensor]) -
         graphs = _graphs()
         # Seconds of compiling do not warm a device.
         warm_s = 0.0 if compiling[-1] else warm_s + seconds[-1]
-        quiet = not any(compiling[-_LAST:])
-        enough = len(seconds) >= max(case.warmup, _LAST) and warm_s >= case.warm_s
-        settled = enough and quiet and variation(seconds[-_LAST:]) < STEADY[device.type]
-    usual = statistics.median(seconds[-_LAST:])
+        quiet = not any(compiling[-LAST:])
+        enough = len(seconds) >= max(case.warmup, LAST) and warm_s >= case.warm_s
+        settled = enough and quiet and variation(seconds[-LAST:]) < STEADY[device.type]
+    usual = statistics.median(seconds[-LAST:])
     extra = [second - usual for second, compiled in zip(seconds, compiling, strict=True) if compiled]
     compile_s = round(max(sum(extra), 0.0), 9) if extra else None
     return Warmup(seconds, settled, compile_s, graphs - before, first_peak)
@@ -148,18 +142,6 @@ def _block(
     return [round(between[end - 2], 9) for end in ends]
 
 
-def narrow(seconds: Sequence[float]) -> bool:
-    """Whether the 95 % interval of the median lies within `NARROW` of it, by the order statistics around the middle."""
-    count = len(seconds)
-    half = math.ceil(0.98 * math.sqrt(count))
-    if count < 100:
-        # Below this, one slow second of the machine can hide between the statistics.
-        return False
-    ordered, middle = sorted(seconds), count // 2
-    median = ordered[middle]
-    return ordered[middle + half] - median <= NARROW * median and median - ordered[middle - half] <= NARROW * median
-
-
 def measure_energy(trainer: Trainer, window: Tensor, gpu: Gpu | None, step_s: float, wanted_s: float) -> dict[str, Any]:
     """Train on for at least 30 s and read the GPU's energy counter before and after.
 
@@ -193,11 +175,6 @@ def measure_energy(trainer: Trainer, window: Tensor, gpu: Gpu | None, step_s: fl
         "per_token_j": joules / (steps * trainer.case.tokens_per_step),
         "mean_power_w": joules / elapsed,
     }
-
-
-def variation(seconds: list[float]) -> float:
-    """Coefficient of variation."""
-    return statistics.stdev(seconds) / statistics.fmean(seconds)
 
 
 def _graphs() -> int:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from gpu_bench.measure.data import Corpus, draw_windows
 from gpu_bench.measure.training import Trainer
+from gpu_bench.record.assembly import divergences, perplexity
 
 HELD_BACK = 0.05
 """Share of the text, at its end, that is not trained on."""
@@ -81,17 +82,6 @@ class Course:
             "divergences": divergences(losses),
             "perplexity": perplexity(points[-1]["validation_loss"]),
         }
-
-
-def divergences(losses: list[float | None]) -> int:
-    """Steps whose loss is not finite, or larger than before anything was learned."""
-    first = losses[0]
-    return sum(loss is None or first is None or loss > first for loss in losses)
-
-
-def perplexity(loss: float | None) -> float | None:
-    """Among how many equally likely tokens a loss in nats per token leaves the choice."""
-    return None if loss is None else math.exp(loss)
 
 
 def _finite(value: Tensor) -> float | None:

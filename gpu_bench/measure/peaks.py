@@ -12,22 +12,16 @@ from typing import Any
 
 import torch
 
-from gpu_bench.cases.sizes import GPT2Config
 from gpu_bench.measure.stopwatch import timed_rounds
 from gpu_bench.measure.techniques.fp8 import E4M3, OLDEST
 
 Shape = tuple[int, int, int]
 """M, N, K of (M, K) times (K, N)."""
-_SQUARE = {"cuda": 8192, "cpu": 1024}
+SQUARE = {"cuda": 8192, "cpu": 1024}
+"""Sides of a large square product."""
 _ROUNDS, _SAMPLE_S = {"cuda": 8, "cpu": 3}, {"cuda": 0.05, "cpu": 0.005}
 """A GPU is kept busy for half a second in each shape: less ends before the power limit lowers the clock."""
 DTYPES = {"fp32": torch.float32, "tf32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16, "fp8": E4M3}
-
-
-def product_shapes(config: GPT2Config, tokens: int, device: torch.device) -> list[Shape]:
-    """The forward products of a block over so many tokens, and a large square: which is fastest shows when measured."""
-    c, square = config.hidden, _SQUARE[device.type]
-    return [(tokens, 3 * c, c), (tokens, 4 * c, c), (tokens, c, 4 * c), (square, square, square)]
 
 
 def matmul_ceilings(device: torch.device, name: str, shapes: Sequence[Shape]) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from gpu_bench.cases.case import Case, TrainingCase
-from gpu_bench.cases.sizes import config_of, remainder_tolerance
+from gpu_bench.cases.sizes import product_shapes, remainder_tolerance
 from gpu_bench.machine import provenance
 from gpu_bench.machine.chips import compute_format, format_peak
 from gpu_bench.machine.device import describe, open_nvml
@@ -24,7 +24,7 @@ from gpu_bench.measure import clock, memory
 from gpu_bench.measure.course import Course, split
 from gpu_bench.measure.data import read_corpus, window_stream
 from gpu_bench.measure.memory import limit_memory
-from gpu_bench.measure.peaks import matmul_ceilings, product_shapes
+from gpu_bench.measure.peaks import SQUARE, matmul_ceilings
 from gpu_bench.measure.trace import attention_kernels
 from gpu_bench.measure.training import Trainer
 
@@ -120,7 +120,7 @@ def measure_peaks(case: TrainingCase, device: torch.device) -> dict[str, Any]:
     own, name = compute_format(case.precision), describe(device).name
     main = "bf16" if own == "fp8" else own
     formats = ("bf16", "fp8") if own == "fp8" else (own,)
-    shapes = product_shapes(config_of(case), case.batch * case.sequence, device)
+    shapes = product_shapes(case, SQUARE[device.type])
     return {
         "format": main,
         "specified": format_peak(name, main),

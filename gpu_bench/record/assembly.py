@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -184,6 +185,17 @@ def loss_summary(curve: Sequence[float | None], first_timed: int) -> dict[str, A
         "first": curve[0],
         "last_five_mean": None if None in last else statistics.fmean(one for one in last if one is not None),
     }
+
+
+def divergences(losses: Sequence[float | None]) -> int:
+    """Steps whose loss is not finite, or larger than before anything was learned."""
+    first = losses[0]
+    return sum(loss is None or first is None or loss > first for loss in losses)
+
+
+def perplexity(loss: float | None) -> float | None:
+    """Among how many equally likely tokens a loss in nats per token leaves the choice."""
+    return None if loss is None else math.exp(loss)
 
 
 def training_flops(case: TrainingCase) -> dict[str, int]:

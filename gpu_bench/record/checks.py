@@ -14,6 +14,7 @@ from typing import Any
 from gpu_bench import RELEASED
 from gpu_bench.cases.case import TrainingCase
 from gpu_bench.cases.kinds import FitCase, case_from_dict
+from gpu_bench.cases.suites import SUITES, TINY
 from gpu_bench.machine import provenance
 from gpu_bench.machine.chips import chip_of
 from gpu_bench.record.assembly import BLOCKS, MEASURED
@@ -35,6 +36,13 @@ def _faults(record: Mapping[str, Any]) -> Iterator[str]:
         yield "the case is not written as the tool writes it"
     if record["name"] != case.name:
         yield f"name is {record['name']!r}, the case's is {case.name!r}"
+    known = next((one for one in {**SUITES, **TINY}.get(record["suite"], ()) if one.name == case.name), None)
+    if (
+        known is not None
+        and record["provenance"]["sources"] == provenance.source_hash()
+        and known.as_dict() != record["case"]
+    ):
+        yield "the case is not what these sources have under its name"
     yield from _machine_faults(record)
     yield from _time_faults(record)
     if record["predicted"] is not None:

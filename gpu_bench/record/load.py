@@ -99,9 +99,14 @@ def _one_line(text: str) -> str:
 def upgraded(document: dict[str, Any]) -> dict[str, Any]:
     """A record of version 2 as version 3 has it: what it did not say is null, or the default of its time."""
     if document.get("schema_version") != 2:
+        ran = document.get("provenance")
+        if isinstance(ran, dict) and ran.get("sources") is None:
+            raise RecordError(f"at /provenance/sources: a record of version {SCHEMA_VERSION} names its sources")
         return {"withheld": None, **document}
     try:
         case, ran = document["case"], document["provenance"]
+        if "sources" in ran:
+            raise RecordError("at /schema_version: 2, and the record says what only version 3 does")
         missing = {
             one.name: one.default
             for one in fields(KINDS[case["kind"]].case)
@@ -122,6 +127,8 @@ def upgraded(document: dict[str, Any]) -> dict[str, Any]:
             "utilization": None if used is None else {**used, "ceilings": []},
             "provenance": {**ran, **added, "repeats": repeats},
         }
+    except RecordError:
+        raise
     except (KeyError, TypeError, AttributeError) as error:
         raise RecordError(f"a record of version 2 without {_one_line(str(error))}") from None
 

@@ -1,7 +1,8 @@
-"""Middle and spread of samples, as they stand in every record, and whether two sets of them differ."""
+"""Middle and spread of samples, as they stand in every record, whether they are steady, and whether two sets differ."""
 
 from __future__ import annotations
 
+import math
 import random
 import statistics
 from collections.abc import Sequence
@@ -12,6 +13,32 @@ def summarize(values: Sequence[float]) -> dict[str, float | int]:
     """Median, quartiles, their distance and the number of samples; quartiles by linear interpolation."""
     q1, median, q3 = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else [values[0]] * 3
     return {"median": median, "q1": q1, "q3": q3, "iqr": q3 - q1, "n": len(values)}
+
+
+LAST = 5
+STEADY = {"cuda": 0.01, "cpu": 0.05}
+"""Warm-up ends when the last five steps vary less than this (coefficient of variation) ..."""
+LONGEST_WARMUP = 4
+"""... or after this many times the case's warm-up, in steps and in seconds."""
+NARROW = 0.005
+"""Timing may end early once the 95 % interval of the median step lies within this share of it on either side."""
+
+
+def variation(seconds: Sequence[float]) -> float:
+    """Coefficient of variation."""
+    return statistics.stdev(seconds) / statistics.fmean(seconds)
+
+
+def narrow(seconds: Sequence[float]) -> bool:
+    """Whether the 95 % interval of the median lies within `NARROW` of it, by the order statistics around the middle."""
+    count = len(seconds)
+    half = math.ceil(0.98 * math.sqrt(count))
+    if count < 100:
+        # Below this, one slow second of the machine can hide between the statistics.
+        return False
+    ordered, middle = sorted(seconds), count // 2
+    median = ordered[middle]
+    return ordered[middle + half] - median <= NARROW * median and median - ordered[middle - half] <= NARROW * median
 
 
 _RESAMPLES = 1000

@@ -7,13 +7,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from gpu_bench.cases.case import TrainingCase
-from gpu_bench.cases.sizes import config_of, remainder_tolerance
+from gpu_bench.cases.case import SHORTEST_ENERGY_S, TrainingCase
+from gpu_bench.cases.sizes import config_of, product_shapes, remainder_tolerance
 from gpu_bench.machine import provenance
 from gpu_bench.machine.chips import chip_of, compute_format, fastest_product, format_peak
 from gpu_bench.machine.nvml import throttled
 from gpu_bench.predict.prediction import predict, predicted_mfu, shape_of, textbook
-from gpu_bench.record.assembly import loss_summary, price, step_summary, training_flops, utilization
+from gpu_bench.record.assembly import (
+    divergences,
+    loss_summary,
+    perplexity,
+    price,
+    step_summary,
+    training_flops,
+    utilization,
+)
+from gpu_bench.record.spread import LAST, LONGEST_WARMUP, STEADY, narrow, variation
 
 _WIDTHS = {"bf16": 2, "fp16": 2, "bf16-master": 2, "bf16-rounded": 2, "fp8-master": 2}
 """Bytes of a parameter by precision; four elsewhere."""
@@ -33,6 +42,8 @@ def training_faults(case: TrainingCase, record: Mapping[str, Any]) -> Iterator[s
     """What is wrong with the blocks of a measured training case, and with its status."""
     samples, summary, used = record["samples"], record["summary"], record["utilization"]
     yield from _sample_faults(case, record)
+    yield from _warmup_faults(case, record)
+    yield from _compile_faults(case, record)
     tokens = case.tokens_per_step
     if summary != step_summary(tokens, samples["step_s"]):
         yield "summary does not follow from samples.step_s"
@@ -41,6 +52,7 @@ def training_faults(case: TrainingCase, record: Mapping[str, Any]) -> Iterator[s
         yield "flops do not follow from the case"
     yield from _utilization_faults(case, record, flops, float(summary["step_s"]["median"]))
     yield from _loss_faults(case, record)
+    yield from _course_faults(case, record)
     yield from _model_faults(case, record)
     yield from _memory_faults(case, record)
     yield from _status_faults(case, record)
@@ -62,9 +74,37 @@ def _sample_faults(case: TrainingCase, record: Mapping[str, Any]) -> Iterator[st
         yield f"warm-up and compilation are not those of {case.repeats} repeats"
     if any(second <= 0 for row in (*samples["step_s"], *samples["warmup_s"]) for second in row):
         yield "a step took no time"
+    if any(sum(row) < case.timed_s and not narrow(row) for row in samples["step_s"]):
+        yield f"timed steps are shorter than {case.timed_s} s, and their median is not known well enough"
     for row, warm, repeat in zip(samples["step_s"], samples["warmup_s"], record["provenance"]["repeats"], strict=False):
         if sum(row) + sum(warm) > provenance.lasted(repeat):
             yield f"steps of {sum(row) + sum(warm):.1f} s do not fit into a repeat of {provenance.lasted(repeat):.0f} s"
+
+
+def _warmup_faults(case: TrainingCase, record: Mapping[str, Any]) -> Iterator[str]:
+    """Whether warm-up ended as `clock.warm_up` ends it."""
+    samples, graphs, steady = record["samples"], record["compile"]["graphs"], STEADY[record["device"]["type"]]
+    for row, settled, compiled in zip(samples["warmup_s"], samples["warmup_settled"], graphs, strict=False):
+        calm = len(row) >= LAST and variation(row[-LAST:]) < steady
+        longest = (LONGEST_WARMUP * case.warmup, LONGEST_WARMUP * case.warm_s)
+        if settled and not (calm and len(row) >= case.warmup and sum(row) >= case.warm_s):
+            yield "warm-up counts as settled, and its steps are too few, too short or not steady"
+        if not settled and (len(row) < longest[0] or sum(row) < longest[1] or (calm and not compiled)):
+            yield "warm-up counts as not settled, and its steps are steady, or more should have followed"
+        if not settled and not case.warm_s and len(row) != max(longest[0], 1):
+            yield f"warm-up that does not settle has {longest[0]} steps, not {len(row)}"
+
+
+def _compile_faults(case: TrainingCase, record: Mapping[str, Any]) -> Iterator[str]:
+    found = record["compile"]
+    for seconds, graphs, warm in zip(found["seconds"], found["graphs"], record["samples"]["warmup_s"], strict=False):
+        if (seconds is None) != (graphs == 0):
+            yield f"{graphs} graphs took {seconds} s to compile"
+        if seconds is not None and seconds > sum(warm):
+            yield f"compiling took {seconds} s of a warm-up of {sum(warm)} s"
+    eager = case.compile == "none" and case.update != "flat" and case.optimizer != "adamw-8bit"
+    if eager and any((*found["graphs"], *found["graphs_while_timed"])):
+        yield "graphs were compiled in a case that compiles nothing"
 
 
 def _energy_faults(case: TrainingCase, record: Mapping[str, Any]) -> Iterator[str]:
@@ -75,6 +115,9 @@ def _energy_faults(case: TrainingCase, record: Mapping[str, Any]) -> Iterator[st
             yield "energy.per_token_j does not follow from energy_j, steps and tokens"
         if energy["mean_power_w"] != energy["energy_j"] / energy["window_s"]:
             yield "energy.mean_power_w does not follow from energy_j and window_s"
+        took = energy["steps"] * summary["step_s"]["median"]
+        if energy["window_s"] < SHORTEST_ENERGY_S or not 0.5 < took / energy["window_s"] < 2:
+            yield f"energy: {energy['steps']} steps do not take the {energy['window_s']:.0f} s of its window"
         limit = record["device"]["power_limit_w"]
         if limit is not None and energy["mean_power_w"] > 1.1 * limit:
             yield f"energy.mean_power_w is {energy['mean_power_w']:.0f} W above a limit of {limit:.0f} W"
@@ -98,7 +141,7 @@ def _utilization_faults(
         "specified": format_peak(name, main),
         "specified_fp8": format_peak(name, "fp8") if own == "fp8" else None,
         # Version 2 kept one product, a large square, without its shape.
-        "ceilings": used["ceilings"] or _one_ceiling(used, main),
+        "ceilings": used["ceilings"] if record["provenance"]["sources"] else _one_ceiling(used, main),
     }
     derived = utilization(flops, peaks, step_s)
     for field, value in derived.items():
@@ -106,6 +149,15 @@ def _utilization_faults(
             yield f"utilization.{field} is {used[field]}, by the samples and the data sheet it is {value}"
     if own != "fp8" and any(used[name] is not None for name in ("fp8_matmul_ceiling", "fp8_specified_peak")):
         yield "utilization has FP8 ceilings without FP8"
+    if used["ceilings"]:
+        shapes = product_shapes(case, used["ceilings"][-1]["m"])
+        forms = ("bf16", "fp8") if own == "fp8" else (own,)
+        asked = [(f, *s, fast) for f in forms for s in shapes for fast in ((True, False) if f == "fp8" else (None,))]
+        found = [
+            tuple(one[name] for name in ("format", "m", "n", "k", "fast_accumulation")) for one in used["ceilings"]
+        ]
+        if found != asked:
+            yield f"utilization.ceilings are {len(found)} products, and not the {len(asked)} of the case's shapes"
     for one in used["ceilings"]:
         peak = fastest_product(name, one["format"])
         if one["format"] not in (main, own) or (peak is not None and one["flops_per_s"] > peak):
@@ -129,12 +181,42 @@ def _loss_faults(case: TrainingCase, record: Mapping[str, Any]) -> Iterator[str]
     derived = loss_summary(loss["curve"], len(samples["warmup_s"][0]))
     if {**derived, "same_in_all_repeats": loss["same_in_all_repeats"]} != loss:
         yield "loss does not follow from its curve"
+    if case.repeats == 1 and not loss["same_in_all_repeats"]:
+        yield "loss.same_in_all_repeats is said of one repeat"
     guess = math.log(config_of(case).vocab)
     # Freshly initialised, a model knows next to nothing: its loss is that of guessing.
     if loss["first"] is not None and not 0.5 * guess < loss["first"] < 2 * guess:
         yield f"the first loss is {loss['first']}; guessing among {config_of(case).vocab} tokens costs {guess:.2f}"
     if any(one is not None and not 0 <= one < 100 * guess for one in loss["curve"]):
         yield "a loss is negative, or as large as that of no model"
+
+
+def _course_faults(case: TrainingCase, record: Mapping[str, Any]) -> Iterator[str]:
+    course = record.get("course")
+    if (course is None) != (not case.validate_every):
+        yield f"course belongs to a case that validates; validate_every is {case.validate_every}"
+    if course is None:
+        return
+    points, losses = course["points"], [point["validation_loss"] for point in course["points"]]
+    if [point["step"] for point in points] != list(range(case.validate_every, case.steps + 1, case.validate_every)):
+        yield f"course.points are not those of every {case.validate_every} of {case.steps} steps"
+    if len(course["gradient_norms"]) != len(record["samples"]["step_s"][0]):
+        yield "course.gradient_norms are not those of the timed steps"
+    if record["status"] != "diverged" and {norm is None for norm in course["gradient_norms"]} != {not case.clip_norm}:
+        yield "course.gradient_norms are there where gradients are clipped, and only there"
+    if course["divergences"] != divergences(record["loss"]["curve"]):
+        yield "course.divergences do not follow from the loss curve"
+    if not losses or course["perplexity"] != perplexity(losses[-1]):
+        yield "course.perplexity does not follow from the last validation loss"
+    most = 2 * math.log(config_of(case).vocab)
+    if record["status"] != "diverged" and any(loss is None or loss > most for loss in losses):
+        yield f"a validation loss is not finite, or far above that of guessing, {most / 2:.2f}"
+    for point in points:
+        held, asked, most_bytes = point["allocated"], point["reserved"], record["device"]["memory"] or math.inf
+        if (held is None) != (record["device"]["type"] == "cpu") or (held is None) != (asked is None):
+            yield "course.points have the memory of a GPU, and only of a GPU"
+        elif held is not None and not held <= asked <= most_bytes:
+            yield f"course.points hold {held} B of {asked} B"
 
 
 def _model_faults(case: TrainingCase, record: Mapping[str, Any]) -> Iterator[str]:
@@ -144,6 +226,8 @@ def _model_faults(case: TrainingCase, record: Mapping[str, Any]) -> Iterator[str
     if record["model"] != expected and case.implementation == "own":
         yield "model does not follow from the case"
     data = record["data"]
+    if data["files"] > data["bytes"]:
+        yield f"data has {data['files']} files in {data['bytes']} B"
     if not data["tokens"] <= data["bytes"] or data["tokens"] <= case.sequence:
         yield f"data has {data['tokens']} tokens in {data['bytes']} B"
     pairs = "byte pairs" in data["tokenizer"]
@@ -213,8 +297,8 @@ def _state_faults(case: TrainingCase, record: Mapping[str, Any]) -> Iterator[str
 
 def _status_faults(case: TrainingCase, record: Mapping[str, Any]) -> Iterator[str]:
     states: list[Mapping[str, Any] | None] = [one["gpu"] for one in record["provenance"]["repeats"]]
-    if record["device"]["type"] == "cpu" and any(state is not None for state in states):
-        yield "a CPU has no GPU's clocks"
+    if record["device"]["type"] == "cpu" and (case.step_graph or any(state is not None for state in states)):
+        yield "a CPU has no GPU's clocks, and no CUDA graphs"
     found = {
         # Other repeats' losses are not kept, so only the first one's can be told.
         "diverged": None in record["loss"]["curve"] or (record["status"] == "diverged" and case.repeats > 1),
@@ -247,6 +331,8 @@ def prediction_faults(case: TrainingCase, record: Mapping[str, Any]) -> Iterator
         yield f"predicted.mfu is {told['mfu']}, by predicted.step_s it is {mfu}"
     if memory is not None and sum(memory[name] for name in _ALIVE_AT_PEAK) > memory["peak"]:
         yield "predicted.memory has parts that are larger than its peak"
+    if memory is not None and any(value > memory["peak"] for value in memory.values()):
+        yield "predicted.memory has a part that is larger than its peak"
     now = predict(case, record["device"])
     if record["provenance"]["sources"] == provenance.source_hash():
         if told != now:

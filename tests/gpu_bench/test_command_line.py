@@ -32,7 +32,10 @@ def _gpu_bench(*arguments: str, **environment: str) -> subprocess.CompletedProce
         (["fly"], "fly"),
         (["run"], "--suite or --case"),
         (["run", "--suite", "nonsense"], "'nonsense' does not exist; allowed: all, first-hour, smoke"),
-        (["run", "--case", "ladder-124m-0-fp3"], "'ladder-124m-0-fp3' does not exist, did you mean ladder-124m-0-fp32?"),
+        (
+            ["run", "--case", "ladder-124m-0-fp3"],
+            "'ladder-124m-0-fp3' does not exist, did you mean ladder-124m-0-fp32?",
+        ),
         (["run", "--suite", "smoke", "--device", "tpu"], "'tpu'"),
         (["run", "--suite", "smoke", "--budget-seconds", "-3"], "'-3' is not a number of seconds"),
         (["run", "--suite", "smoke", "--retries", "-1"], "'-1' is not a count"),

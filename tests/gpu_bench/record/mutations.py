@@ -60,16 +60,21 @@ def _others(value: Any) -> Iterator[tuple[str, Any]]:
     yield "nested", {"a": value}
 
 
+def falsified_at(record: dict[str, Any], place: Place) -> Iterator[Mutation]:
+    """All falsifications of a record at one place."""
+    for name, other in _others(at(record, place)):
+        yield _changed(record, name, place, other)
+    if isinstance(place[-1], str):
+        mutant = copy.deepcopy(record)
+        parent = at(mutant, place[:-1])
+        parent[f"{place[-1]}_"] = parent.pop(place[-1])
+        yield "renamed", place, json.dumps(mutant)
+
+
 def falsified(record: dict[str, Any]) -> Iterator[Mutation]:
     """All falsifications of a record, one at a time."""
     for place in places(record):
-        for name, other in _others(at(record, place)):
-            yield _changed(record, name, place, other)
-        if isinstance(place[-1], str):
-            mutant = copy.deepcopy(record)
-            parent = at(mutant, place[:-1])
-            parent[f"{place[-1]}_"] = parent.pop(place[-1])
-            yield "renamed", place, json.dumps(mutant)
+        yield from falsified_at(record, place)
 
 
 def _changed(record: dict[str, Any], name: str, place: Place, other: Any) -> Mutation:

@@ -7,7 +7,6 @@ import json
 import shutil
 import statistics
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,24 +20,10 @@ from gpu_bench.record.checks import inconsistencies
 from gpu_bench.record.load import answers, file_faults, schema_faults, schema_unchecked
 from gpu_bench.record.spread import summarize
 from gpu_bench.record.store import SCHEMA_FILE, write_json
+from tests.gpu_bench.record.mutations import at, places
 from tests.gpu_bench.tiny import tiny_case
 
-Place = tuple[str | int, ...]
 _ON_ONE_RECORD = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
-def _places(value: Any, place: Place = ()) -> Iterator[Place]:
-    """Every place in a document but the root."""
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in items:
-        yield (*place, key)
-        yield from _places(item, (*place, key))
-
-
-def _at(document: Any, place: Place) -> Any:
-    for key in place:
-        document = document[key]
-    return document
 
 
 def _faults(record: dict[str, Any]) -> list[str]:
@@ -70,8 +55,8 @@ def test_schema_is_a_valid_schema() -> None:
 
 def test_every_number_in_the_schema_has_a_unit() -> None:
     schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
-    for place in [(), *_places(schema)]:
-        node = _at(schema, place)
+    for place in [(), *places(schema)]:
+        node = at(schema, place)
         kind = node.get("type") if isinstance(node, dict) else None
         kinds = kind if isinstance(kind, list) else [kind]
         if "number" in kinds or "integer" in kinds:
@@ -91,11 +76,11 @@ def test_a_record_without_one_of_its_parts_is_refused(record: dict[str, Any], da
     # The optimizer's vectors depend on the optimizer, so the sum refuses a missing one, save an empty one.
     # Packages and environment name what there is; a thing less is another machine.
     free = ("packages", "environment")
-    named = [p for p in _places(record) if isinstance(p[-1], str) and not {*p[:-1]} & {*free}]
-    names = [p for p in named if _at(record, p) != 0 and p[-1] not in _LATER]
+    named = [p for p in places(record) if isinstance(p[-1], str) and not {*p[:-1]} & {*free}]
+    names = [p for p in named if at(record, p) != 0 and p[-1] not in _LATER]
     place = data.draw(st.sampled_from(names))
     mutant = copy.deepcopy(record)
-    del _at(mutant, place[:-1])[place[-1]]
+    del at(mutant, place[:-1])[place[-1]]
     assert _faults(mutant)
 
 
@@ -103,9 +88,9 @@ def test_a_record_without_one_of_its_parts_is_refused(record: dict[str, Any], da
 @given(data=st.data(), name=st.text(min_size=1, max_size=8))
 def test_a_record_with_an_unknown_part_is_refused(record: dict[str, Any], data: st.DataObject, name: str) -> None:
     free = ("packages", "environment")
-    objects = [(), *(p for p in _places(record) if isinstance(_at(record, p), dict) and p[-1] not in free)]
+    objects = [(), *(p for p in places(record) if isinstance(at(record, p), dict) and p[-1] not in free)]
     mutant = copy.deepcopy(record)
-    target = _at(mutant, data.draw(st.sampled_from(objects)))
+    target = at(mutant, data.draw(st.sampled_from(objects)))
     target.setdefault(f"_{name}", "unexpected")
     assert _faults(mutant)
 
@@ -113,10 +98,10 @@ def test_a_record_with_an_unknown_part_is_refused(record: dict[str, Any], data: 
 @_ON_ONE_RECORD
 @given(data=st.data())
 def test_a_number_replaced_by_text_is_refused(record: dict[str, Any], data: st.DataObject) -> None:
-    numbers = [p for p in _places(record) if type(_at(record, p)) in (int, float)]
+    numbers = [p for p in places(record) if type(at(record, p)) in (int, float)]
     place = data.draw(st.sampled_from(numbers))
     mutant = copy.deepcopy(record)
-    _at(mutant, place[:-1])[place[-1]] = str(_at(record, place))
+    at(mutant, place[:-1])[place[-1]] = str(at(record, place))
     assert _faults(mutant)
 
 

@@ -129,7 +129,7 @@ def _file(path: str) -> Callable[[Path], None]:
         (_link, "not a regular file"),
         (_linked_suite, "'ladder': not the folder of a suite"),
         (_elsewhere, "slug"),
-        (_another_case, "not a record of that case as this checkout has it"),
+        (_another_case, "the case is not what these sources have under its name"),
     ],
 )
 def test_one_thing_out_of_place_and_nothing_is_taken(

