@@ -14,7 +14,7 @@ WEB_SOURCES := $(shell find $(WEB)/src $(WEB)/styles -type f 2>/dev/null) $(WEB)
 BUNDLE := $(WEB)/dist/manifest.json
 LIBRARY := plugins/live/library/dist/python_start.zip
 
-.PHONY: help setup serve build test lint lock test-web test-python test-pyodide test-browser browsers bench-site bench-engine screenshots accuracy clean
+.PHONY: help setup serve build test lint lint-python lint-web lock test-web test-python test-pyodide test-browser browsers bench-site bench-engine screenshots accuracy clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,11 +60,16 @@ build: setup ## Build the site into site/, strictly
 browsers: ## Find or install the three browsers the tests drive
 	@tools/setup_browsers.sh
 
-lint: $(VENV)/.test node_modules/.stamp ## Style, types, workflow files
-	@echo "==> Style and types"
+lint: lint-python lint-web ## Style, types, workflow files
+
+lint-python: $(VENV)/.test
+	@echo "==> Style and types of Python"
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy
+
+lint-web: $(VENV)/.test node_modules/.stamp
+	@echo "==> Style and types of TypeScript, workflow files"
 	@npm run --silent typecheck
 	@npm run --silent lint
 	@node tools/lint_workflows.mjs
@@ -88,11 +93,12 @@ test-browser: $(VENV)/.test $(BUNDLE) $(LIBRARY) browsers ## The site in Chromiu
 	@echo "==> Browser tests"
 	@npm run --silent test:browser
 
+# Two things at a time where one keeps one core busy: installations, then checks beside the site that the browsers visit.
 test: ## Set everything up and run every test
-	@$(MAKE) --no-print-directory lint
-	@$(MAKE) --no-print-directory test-web
+	@$(MAKE) --no-print-directory -j2 --output-sync=target $(VENV)/.test node_modules/.stamp
+	@$(MAKE) --no-print-directory -j2 --output-sync=target lint-python build lint-web test-web browsers
 	@$(MAKE) --no-print-directory test-python
-	@$(MAKE) --no-print-directory test-browser
+	@SITE_DIR=site $(MAKE) --no-print-directory test-browser
 
 bench-site: setup browsers ## Print the site's budgets and what was measured
 	@node tools/bench_site/report.mjs
