@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from plugins.live.runtime.acts import LoadedAct
@@ -41,7 +41,6 @@ def view(name: str, prediction: float, controls: dict[str, Any]) -> Any:
     return act(name).compute(state_of(act(name), prediction, **controls))
 
 
-@settings(deadline=None)
 @given(settings_of("mfu-gap"), st.sampled_from((0, 12.5, 35, 100)))
 def test_act_2_writes_the_mfu_of_its_gauge_and_the_readers_own_estimate(
     controls: dict[str, Any], prediction: float
@@ -58,7 +57,6 @@ def test_act_2_writes_the_mfu_of_its_gauge_and_the_readers_own_estimate(
     assert "optimizer_chosen" not in fields
 
 
-@settings(deadline=None)
 @given(settings_of("laptop-challenge"))
 def test_the_challenge_is_won_where_it_says_so(controls: dict[str, Any]) -> None:
     shown = view("laptop-challenge", 8, controls)
@@ -78,7 +76,6 @@ def test_the_least_memory_in_the_ledger_is_the_answer_of_the_challenge() -> None
     assert number(floor["e"]) == pytest.approx(verdict["gap"]["answer"], abs=0.005)
 
 
-@settings(deadline=None)
 @given(settings_of("optimizer-memory-tax"), st.sampled_from(("node", "laptop")))
 def test_act_1_writes_what_stands_on_the_bench(controls: dict[str, Any], context: str) -> None:
     tax = act("optimizer-memory-tax")

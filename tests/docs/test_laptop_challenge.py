@@ -200,7 +200,7 @@ def test_every_lever_of_the_epilogue_is_judged_by_the_engine(
         assert ("it trains" in shown["headline"]["label"]) == (precision != "fp16")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.sampled_from(BOOK), st.sampled_from(EPILOGUE), st.sampled_from((None, *PREDICTIONS)))
 def test_any_position_of_all_levers_computes(
     book: tuple[str, str, bool, bool, int], epilogue: tuple[bool, bool, str, int], prediction: float | None

@@ -243,7 +243,7 @@ def test_what_cannot_be_asked_is_refused_in_one_line(
         assert complaint(capsys, *words.split()).startswith(f"error: {line}")
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.sampled_from([*OPTIONS, "8", "0", "-3", "gpt2", "x", "--nope", "=", "--batch=2", "--json"]), max_size=6)
 )

@@ -63,7 +63,7 @@ def as_model(config: GPT2Config) -> Transformer:
 
 
 @pytest.mark.parametrize("recompute", [False, True])
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(shape=shapes, batch=st.integers(1, 4), sequence=st.integers(1, 64))
 def test_counts_equal_pytorchs_counter(
     recompute: bool, shape: tuple[int, int, int, int], batch: int, sequence: int

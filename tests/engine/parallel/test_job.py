@@ -123,7 +123,7 @@ def on_h100(batch: int, **words: Any) -> Setup:
     return setup(TEST, "h100-sxm", batch, framework="megatron", **words)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(layout=layouts, micro_batch=st.sampled_from([1, 2, 4]))
 def test_parts_sum_to_the_step_and_utilization_is_below_the_compute_share(
     layout: dict[str, Any], micro_batch: int
@@ -139,7 +139,7 @@ def test_parts_sum_to_the_step_and_utilization_is_below_the_compute_share(
         assert step.scaling_efficiency == 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(layout=layouts, micro_batch=st.sampled_from([1, 4]))
 def test_dividing_states_or_tensors_further_never_needs_more_memory(layout: dict[str, Any], micro_batch: int) -> None:
     def needed(**changes: int) -> int:
@@ -152,7 +152,7 @@ def test_dividing_states_or_tensors_further_never_needs_more_memory(layout: dict
         assert needed(dp=2 * layout["dp"]) <= here
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(layout=layouts, micro_batch=st.sampled_from([1, 2]), sequence=st.sampled_from([128, 1024]))
 def test_a_plan_evaluated_elsewhere_is_the_job_there(layout: dict[str, Any], micro_batch: int, sequence: int) -> None:
     plan = job_plan(on_h100(16, **layout))

@@ -36,7 +36,7 @@ def at(configuration: dict[str, Any], batch: int, sequence: int, accumulate: int
     return step_time(setup(batch=batch, sequence=sequence, accumulate=accumulate, **configuration))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(configuration=configurations, batch=st.integers(1, 256), sequence=st.integers(1, 1024))
 def test_a_step_is_never_faster_than_its_flops_or_its_bytes(
     configuration: dict[str, Any], batch: int, sequence: int
@@ -52,7 +52,7 @@ def test_a_step_is_never_faster_than_its_flops_or_its_bytes(
     assert step.total >= step.memory
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(configuration=configurations, batch=st.integers(1, 256), sequence=st.integers(64, 1024))
 def test_parts_sum_to_the_step_and_utilization_stays_below_the_compute_share(
     configuration: dict[str, Any], batch: int, sequence: int
@@ -66,7 +66,7 @@ def test_parts_sum_to_the_step_and_utilization_stays_below_the_compute_share(
     assert 0 < causal * exact_mfu <= step.compute / step.total * 1.0000001 <= 1.0000001
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(configuration=configurations, batch=st.integers(1, 128))
 def test_a_larger_batch_takes_no_less_time_and_a_second_micro_batch_less_than_a_second_step(
     configuration: dict[str, Any], batch: int
@@ -77,7 +77,7 @@ def test_a_larger_batch_takes_no_less_time_and_a_second_micro_batch_less_than_a_
     assert step.total < double
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(configuration=configurations, batch=st.integers(1, 64))
 def test_checkpointing_costs_time_and_only_recompute(configuration: dict[str, Any], batch: int) -> None:
     plain = at({**configuration, "checkpointing": "none"}, batch, 512)
@@ -88,7 +88,7 @@ def test_checkpointing_costs_time_and_only_recompute(configuration: dict[str, An
     assert full.mfu <= plain.mfu
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(configuration=configurations)
 def test_a_plan_takes_arrays_and_gives_what_scalars_give(configuration: dict[str, Any]) -> None:
     batches: Any = np.array([1, 2, 3, 17, 64, 200])
@@ -106,7 +106,7 @@ def test_utilization_rises_with_the_batch_and_levels_off() -> None:
     assert mfu[-1] - mfu[-2] < mfu[1] - mfu[0]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     configuration=configurations,
     batch=st.integers(1, 256),

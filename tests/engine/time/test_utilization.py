@@ -78,7 +78,7 @@ def prepared(name: str, gpu: str, batch: int, length: float, choice: dict[str, A
     return plan, plan()
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(**anything)
 def test_what_is_computed_never_passes_the_dense_peak(
     name: str, gpu: str, batch: int, length: float, choice: dict[str, Any]
@@ -104,7 +104,7 @@ def test_standard_attention_computes_every_score() -> None:
     assert computed_flops(flops, 1, 128, "flash") == flops(1, 128)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(**anything)
 def test_the_estimate_gives_no_utilization_above_1(
     name: str, gpu: str, batch: int, length: float, choice: dict[str, Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.core.errors import EngineError
@@ -16,7 +16,6 @@ def test_goyal_rate_for_a_batch_of_8192_is_3_2() -> None:
     assert dynamics.linear_scaling(0.1, 256, 8192) == pytest.approx(3.2)
 
 
-@settings(deadline=None)  # torch's first scheduler is slow to make
 @given(warmup=st.integers(1, 100), decay=st.integers(1, 400), step=st.integers(0, 600))
 def test_schedule_equals_torchs_cosine_after_a_linear_warm_up(warmup: int, decay: int, step: int) -> None:
     peak, floor, total = 6e-4, 6e-5, warmup + decay

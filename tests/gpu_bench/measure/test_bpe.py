@@ -43,7 +43,7 @@ def test_published_encodings(text: str, tokens: list[int]) -> None:
     assert list(gpt2_encoder().encode(text)) == tokens
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(max_size=60))
 def test_encoding_loses_nothing_and_is_the_reference_librarys(reference: Any, text: str) -> None:
     text = text.encode("utf-8", "replace").decode("utf-8")

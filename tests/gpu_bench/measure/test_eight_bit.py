@@ -28,7 +28,7 @@ def test_there_are_256_different_codes_dense_near_zero(signed: bool) -> None:
     assert min(abs(value) for value in values if value) < 1e-6
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(1, 3 * BLOCK), st.floats(1e-12, 1e3), st.integers(0, 99))
 def test_an_element_comes_back_within_half_a_step_of_its_decade(count: int, size: float, seed: int) -> None:
     table = codes(True, CPU)

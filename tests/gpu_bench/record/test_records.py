@@ -23,7 +23,7 @@ from gpu_bench.record.store import SCHEMA_FILE, write_json
 from tests.gpu_bench.record.mutations import at, places
 from tests.gpu_bench.tiny import tiny_case
 
-_ON_ONE_RECORD = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+_ON_ONE_RECORD = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def _faults(record: dict[str, Any]) -> list[str]:
