@@ -1,0 +1,210 @@
+"""What the next updates of the weights will be, guessed from the last ones.
+
+Every predictor but the learned one says each next update as a weighted sum of the updates it remembers, so it needs
+their inner products at most, and never works on more than one vector of the size of the model at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+Update = list[Tensor]
+
+
+class Predictor(Protocol):
+    """Guesses updates.
+
+    Attributes:
+        name: How it is called in tables.
+        history: Updates that it remembers.
+    """
+
+    name: str
+    history: int
+
+    def observe(self, update: Update) -> None:
+        """Learn from the update that a computed step made: one tensor for each parameter, which it may keep."""
+
+    def predict(self, ahead: int) -> Update | None:
+        """The update `ahead` steps after the last one observed, counted from 1; None as long as it knows too little."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """All it remembers."""
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from what `state_dict` gave."""
+
+
+class FromHistory:
+    """Remembers the last updates; the subclasses weigh them.
+
+    Attributes:
+        history: Updates that are remembered, and needed before the first prediction.
+    """
+
+    name = ""
+
+    def __init__(self, history: int) -> None:
+        if history < 1:
+            raise ValueError(f"history {history} is not allowed; it must be at least 1")
+        self.history = history
+        self._updates: list[Update] = []
+
+    def observe(self, update: Update) -> None:
+        """Remember an update, and forget the oldest."""
+        self._updates = [*self._updates[-(self.history - 1) :], update] if self.history > 1 else [update]
+
+    def predict(self, ahead: int) -> Update | None:
+        """The weighted sum, or None before enough is remembered."""
+        if len(self._updates) < self.history:
+            return None
+        return self.sum_of(self.weights(ahead).tolist())
+
+    def weights(self, ahead: int) -> Tensor:
+        """The weight of each remembered update, the oldest first."""
+        raise NotImplementedError
+
+    def sum_of(self, weights: Sequence[float]) -> Update:
+        """The sum of the remembered updates, each times its weight."""
+        total = [torch.zeros_like(tensor) for tensor in self._updates[-1]]
+        for weight, update in zip(weights, self._updates, strict=True):
+            if weight:
+                torch._foreach_add_(total, update, alpha=weight)
+        return total
+
+    def products(self) -> Tensor:
+        """The inner products of all remembered updates with each other: (history, history) in FP64."""
+        rows = [
+            torch.stack([_dot(one, other) for other in self._updates[: index + 1]])
+            for index, one in enumerate(self._updates)
+        ]
+        lower = torch.zeros(self.history, self.history, dtype=torch.float64)
+        for index, row in enumerate(rows):
+            lower[index, : index + 1] = row.double().cpu()
+        return lower + lower.T - torch.diag(lower.diagonal())
+
+    def state_dict(self) -> dict[str, Any]:
+        """The remembered updates."""
+        return {"updates": [list(update) for update in self._updates]}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Remember what was remembered."""
+        self._updates = [[tensor.clone() for tensor in update] for update in state["updates"]]
+
+
+class NoOp(FromHistory):
+    """The control: a predicted step leaves the weights as they are, so its data is skipped."""
+
+    name = "no-op"
+
+    def __init__(self) -> None:
+        super().__init__(1)
+
+    def weights(self, ahead: int) -> Tensor:
+        """Nothing of anything."""
+        return torch.zeros(1)
+
+
+class LastUpdate(FromHistory):
+    """The last update once more."""
+
+    name = "last-update"
+
+    def __init__(self) -> None:
+        super().__init__(1)
+
+    def weights(self, ahead: int) -> Tensor:
+        """All of the last."""
+        return torch.ones(1)
+
+
+class MeanUpdate(FromHistory):
+    """The mean of the last updates: the straight line through the last positions of the weights."""
+
+    name = "mean-update"
+
+    def weights(self, ahead: int) -> Tensor:
+        """The same of each."""
+        return torch.full((self.history,), 1 / self.history, dtype=torch.float64)
+
+
+class LinearFit(FromHistory):
+    """A line of least squares through the last updates of each weight, continued."""
+
+    name = "linear-fit"
+
+    def __init__(self, history: int = 8) -> None:
+        if history < 2:
+            raise ValueError(f"history {history} is not allowed; a line needs at least 2 updates")
+        super().__init__(history)
+
+    def weights(self, ahead: int) -> Tensor:
+        """What each update contributes to the line at a later step."""
+        steps = torch.arange(self.history, dtype=torch.float64)
+        centered = steps - steps.mean()
+        later = self.history - 1 + ahead - steps.mean()
+        return 1 / self.history + centered * later / (centered**2).sum()
+
+
+class DynamicModes(FromHistory):
+    """Dynamic mode decomposition: a linear map takes each update to the next, of low rank on those remembered.
+
+    The map is never formed. With X the updates but the last, Y those but the first and X'X = V S^2 V', the map in the
+    leading directions U = X V / S is U'Y V / S, which inner products of updates give.
+
+    Attributes:
+        rank: Directions that are kept.
+    """
+
+    name = "dynamic-modes"
+
+    def __init__(self, history: int = 8, rank: int = 3) -> None:
+        if not 0 < rank < history:
+            raise ValueError(f"rank {rank} is not allowed with history {history}; allowed: 1 to {history - 1}")
+        super().__init__(history)
+        self.rank = rank
+
+    def weights(self, ahead: int) -> Tensor:
+        """What the modes, moved on by so many steps, are in terms of the updates."""
+        products = self.products()
+        squares, vectors = torch.linalg.eigh(products[:-1, :-1])
+        squares, vectors = squares[-self.rank :], vectors[:, -self.rank :]
+        kept = squares > squares[-1] * 1e-10
+        basis = vectors[:, kept] / squares[kept].clamp_min(torch.finfo(torch.float64).tiny).sqrt()
+        step = basis.T @ products[:-1, 1:] @ basis
+        # A mode that grows is a fit to noise: continued over many steps it would leave every bound.
+        step = _without_growth(step)
+        last = basis.T @ products[:-1, -1]
+        moved = torch.linalg.matrix_power(step, ahead) @ last
+        return torch.cat([basis @ moved, torch.zeros(1, dtype=torch.float64)])
+
+
+def _without_growth(step: Tensor) -> Tensor:
+    """A map with the eigenvalues outside the unit circle moved onto it."""
+    values, vectors = torch.linalg.eig(step)
+    size = values.abs().clamp_min(1.0)
+    if bool((size == 1).all()):
+        return step
+    held: Tensor = vectors @ torch.diag(values / size) @ torch.linalg.inv(vectors)
+    return held.real
+
+
+def _dot(one: Update, other: Update) -> Tensor:
+    """The inner product of two updates."""
+    return torch.stack([(a.double() * b.double()).sum() for a, b in zip(one, other, strict=True)]).sum()
+
+
+def likeness(predicted: Update, real: Update) -> tuple[float, float]:
+    """How near a prediction is: the cosine of the angle to the real update, and the error relative to its length.
+
+    A prediction of nothing has cosine 0 and relative error 1.
+    """
+    across, own, length = (float(_dot(a, b)) for a, b in ((predicted, real), (predicted, predicted), (real, real)))
+    if length == 0:
+        return 0.0, float("inf") if own else 0.0
+    cosine = across / (own * length) ** 0.5 if own else 0.0
+    return cosine, max(own - 2 * across + length, 0.0) ** 0.5 / length**0.5
