@@ -19,7 +19,10 @@ const button = (name) => ({ role: "button", name, exact: true, within: "live-kee
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function offlineTests({ everywhere, once }) {
   everywhere("offline: a kept book has its chapter, its acts and its Python without a network", async ({ browser, server }) => {
-    await browser.open(server.base);
+    await browser.open(server.base + CHAPTER);
+    const here = new Snippet(browser, await browser.of("live-snippet", (host) => host.dataset.name));
+    await here.ready();
+    const baked = await here.output();
     await browser.click(button("Keep this book"));
     await browser.waitFor(button("Keep it"));
     assert.match(await browser.text("live-keep"), /^The whole book, with its acts and Python, takes \d+ MB in this browser\./);
@@ -27,6 +30,7 @@ export function offlineTests({ everywhere, once }) {
     await kept(browser);
 
     server.lose(true);
+    assert.equal(await here.run(), baked, "on the very page where the book was kept");
     await browser.open(server.base + ACT);
     await actReady(browser);
     await predict(browser, "3");

@@ -68,8 +68,9 @@ export class PythonClient {
   /** Whether the reader agreed that packages may come from other hosts. */
   foreign = false;
   readonly #spawn: () => WorkerLike;
-  readonly #release: Release;
+  readonly #release: () => Release;
   readonly #base: string;
+  #patience = 0;
   /** Seconds since the worker was last heard of, not counting those in which the machine slept. */
   #silent = 0;
   /** Has every byte of the start arrived? */
@@ -89,7 +90,8 @@ export class PythonClient {
   /** Snippets run in the present worker to prepare a later one, whatever came of it. */
   readonly #prepared = new Set<string>();
 
-  constructor(spawn: () => WorkerLike, release: Release, base: string) {
+  /** `release` is asked for at every start: what a start may ask for can change while the page is open. */
+  constructor(spawn: () => WorkerLike, release: () => Release, base: string) {
     this.#spawn = spawn;
     this.#release = release;
     this.#base = base;
@@ -244,7 +246,9 @@ export class PythonClient {
         event.preventDefault?.();
         if (this.#worker === worker) this.#fail(event.message || "its worker could not be loaded");
       };
-      worker.postMessage({ kind: "start", release: this.#release, base: this.#base });
+      const release = this.#release();
+      this.#patience = release.patience;
+      worker.postMessage({ kind: "start", release, base: this.#base });
       this.#silent = 0;
       this.#arrived = false;
       this.#clock = setInterval(() => this.#tick(), TICK_MS);
@@ -257,7 +261,7 @@ export class PythonClient {
   #tick(): void {
     const waits = !this.#ready || (this.#current !== null && this.#current.body.kind !== "run");
     this.#silent = waits ? this.#silent + 1 : 0;
-    const limit = this.#release.patience * (this.#arrived && !this.#ready ? STARTING : 1) + MARGIN_S;
+    const limit = this.#patience * (this.#arrived && !this.#ready ? STARTING : 1) + MARGIN_S;
     if (this.#silent > limit) this.#fail(`it said nothing for ${this.#silent} seconds`);
   }
 

@@ -13,17 +13,20 @@ let ledger: LedgerStore | undefined;
 
 /** The client of this document; no worker exists before its first `start()`. */
 export function documentPython(): PythonClient {
-  client ??= new PythonClient(
-    () => governedWorker(assetUrl(WORKER_FILE)) as unknown as WorkerLike,
-    startedHere(release()),
-    assetUrl("."),
+  client ??= watched(
+    new PythonClient(() => governedWorker(assetUrl(WORKER_FILE)) as unknown as WorkerLike, () => startedHere(release()), assetUrl(".")),
   );
-  let told: string | null = null;
-  client.subscribe(({ phase }) => {
+  return client;
+}
+
+/** A start that fails may fail because the page is too old. */
+function watched(python: PythonClient): PythonClient {
+  let told = "";
+  python.subscribe(({ phase }) => {
     if (phase === "error" && told !== phase) void perhapsTooOld();
     told = phase;
   });
-  return client;
+  return python;
 }
 
 /** From a kept book nothing has to be asked for early, and in WebKit an answer of a service worker does not wait to be read. */

@@ -21,6 +21,16 @@ describe("start", () => {
     expect(worker().requests).toEqual([{ kind: "start", release, base: "https://example.org/assets/live/" }]);
   });
 
+  test("every start asks anew what it may fetch early: the book may have been kept since the last one", () => {
+    let now = release;
+    const { client, worker } = bench(() => now);
+    client.start();
+    client.stopLoading();
+    now = { ...release, runtime: { ...release.runtime, first: [] } };
+    client.start();
+    expect(worker().requests).toEqual([{ kind: "start", release: now, base: "https://example.org/assets/live/" }]);
+  });
+
   test("progress is told in percent, and not as 99 % while Python itself starts", () => {
     const { client, worker } = bench();
     const seen: Status[] = [];

@@ -67,7 +67,7 @@ export interface Bench {
   worker(): FakeWorker;
 }
 
-export function bench(): Bench {
+export function bench(released: () => Release = () => release): Bench {
   const workers: FakeWorker[] = [];
   const spawn = (): FakeWorker => {
     const worker = new FakeWorker();
@@ -79,7 +79,7 @@ export function bench(): Bench {
     if (!newest) throw new Error("no worker was made");
     return newest;
   };
-  return { client: new PythonClient(spawn, release, "https://example.org/assets/live/"), workers, worker };
+  return { client: new PythonClient(spawn, released, "https://example.org/assets/live/"), workers, worker };
 }
 
 export const state = (batch: number): State => ({ context: "node", controls: { batch }, prediction: 12, revealed: false, held: null });

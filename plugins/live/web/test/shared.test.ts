@@ -1,10 +1,17 @@
-// The addresses of the site, which may be served under any path beside other projects.
-import { expect, test } from "vitest";
-import { siteUrl } from "../src/shared";
+// What the document has one of, and the addresses of the site, which may be served under any path beside other projects.
+import { expect, test, vi } from "vitest";
+import { PythonClient } from "../src/client";
+import { documentPython, siteUrl } from "../src/shared";
 
 test("a page's address stays inside of the site", () => {
   expect(siteUrl("lab/act1/")).toMatch(/^file:.*\/lab\/act1\/$/);
   for (const page of ["javascript:alert(1)", "//example.org/", "/elsewhere/", "lab/../../other/", "https://example.org/"]) {
     expect(siteUrl(page), page).toBeNull();
   }
+});
+
+test("however many acts and snippets ask for the document's Python, one listener waits for its failure", () => {
+  const subscribe = vi.spyOn(PythonClient.prototype, "subscribe");
+  for (let act = 0; act < 5; act += 1) documentPython();
+  expect(subscribe).toHaveBeenCalledTimes(1);
 });
