@@ -12,7 +12,7 @@ import socket
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -33,13 +33,13 @@ class Package:
     """A package that snippets may import.
 
     name: as the lock file calls it. entry: what the lock file says of it. url: where its wheel lies.
-    wheel: its wheel on this machine; None when it could not be fetched.
+    wheel: its wheel; None when it could not be fetched.
     """
 
     name: str
     entry: Mapping[str, Any]
     url: str
-    wheel: Path | None
+    wheel: bytes | None = field(repr=False)
 
     @property
     def path(self) -> str:
@@ -77,9 +77,10 @@ def collect(names: Sequence[str], lock_file: Path, base_url: str, folder: Path) 
         try:
             wheel = _fetched(url, entries[name]["sha256"], folder, silent=host in silent)
         except OSError as error:
-            silent.add(host)
             wheel = None
-            log.info("%s gives no wheels (%s): a reader is asked before a page goes there", host, _reason(error))
+            if host not in silent:
+                log.info("%s gives no wheels (%s): a reader is asked before a page goes there", host, _reason(error))
+            silent.add(host)
         packages.append(Package(name, entries[name], url, wheel))
     return packages
 
@@ -113,18 +114,17 @@ def _closure(names: Sequence[str], entries: Mapping[str, Any]) -> Iterator[str]:
         waiting.extend(entries[name]["depends"])
 
 
-def _fetched(url: str, sha256: str, folder: Path, *, silent: bool) -> Path | None:
-    """The wheel in the folder, fetched if it is not there yet and the host was not `silent` before.
+def _fetched(url: str, sha256: str, folder: Path, *, silent: bool) -> bytes:
+    """The wheel from the folder, or from the network unless its host was `silent` before.
 
     Raises:
         OSError: the network gives nothing.
         PluginError: the network gives something else.
     """
-    path = folder / f"{sha256}.whl"
-    if silent:
-        return path if path.is_file() else None
 
     def fetch() -> bytes:
+        if silent:
+            raise TimeoutError
         with urllib.request.urlopen(url, timeout=TIMEOUT_S) as response:
             data: bytes = response.read()
         found = hashlib.sha256(data).hexdigest()
@@ -132,8 +132,7 @@ def _fetched(url: str, sha256: str, folder: Path, *, silent: bool) -> Path | Non
             raise PluginError(f"packages: {url} has the hash {found}, and the lock file says {sha256}")
         return data
 
-    cached_file(path, fetch)
-    return path
+    return cached_file(folder / f"{sha256}.whl", fetch)
 
 
 def _reason(error: OSError) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import shutil
 import subprocess
 import sys
 import threading
@@ -96,8 +95,7 @@ def test_the_build_fetches_each_wheel_once_with_what_it_depends_on(host: Host, t
     listed = json.loads(lock((), PYODIDE, packages))["packages"]
     for one in packages:
         assert one.wheel is not None
-        data = one.wheel.read_bytes()
-        assert listed[one.name]["sha256"] == hashlib.sha256(data).hexdigest()
+        assert listed[one.name]["sha256"] == hashlib.sha256(one.wheel).hexdigest()
         assert listed[one.name]["file_name"] == one.path
         assert not one.path.startswith("http")
     assert elsewhere(packages) == {}
@@ -118,6 +116,16 @@ def test_without_a_network_the_page_is_told_whom_an_import_would_ask(host: Host,
     assert elsewhere(packages) == {"upper": {"packages": ["upper"], **asks}, "other": {"packages": ["other"], **asks}}
     listed = json.loads(lock((), PYODIDE, packages))["packages"]
     assert listed["upper"]["file_name"] == f"{host.url}upper-1-py3-none-any.whl"
+
+
+def test_without_a_network_a_wheel_that_was_changed_on_disk_is_not_used(host: Host, tmp_path: Path) -> None:
+    collect(["lower"], host.lock, host.url, tmp_path / "kept")
+    host.close()
+    [kept] = (tmp_path / "kept").glob("*.whl")
+    kept.write_bytes(wheel("elsewhere"))
+    # The first package finds that the host says nothing; the second asks only the disk.
+    packages = collect(["upper", "lower"], host.lock, host.url, tmp_path / "kept")
+    assert [one.wheel for one in packages] == [None, None]
 
 
 def test_an_unknown_name_and_a_missing_lock_file_are_one_line(host: Host, tmp_path: Path) -> None:
@@ -174,7 +182,7 @@ def test_a_wheel_of_pypi_is_imported_from_the_sites_own_files(host: Host, tmp_pa
     for one in packages:
         assert one.wheel is not None
         (site / one.path).parent.mkdir(parents=True)
-        shutil.copy(one.wheel, site / one.path)
+        (site / one.path).write_bytes(one.wheel)
     (site / "lock.json").write_bytes(lock((), PYODIDE, packages))
     (tmp_path / "run.mjs").write_text(SCRIPT)
     command = ["node", str(tmp_path / "run.mjs"), str(PYODIDE), f"{site}/"]
