@@ -11,6 +11,9 @@ export interface Contents {
 
 export const CONTENTS = "offline.json";
 const HASH_BYTES = 8;
+const HASH = /^[0-9a-f]{16}$/;
+const FILE = /^[\w.+@-][\w.+@/ -]*$/;
+const UPWARDS = /(^|\/)\.\.?(\/|$)/;
 const AT_ONCE = 6;
 /** The present release, and the one before. */
 const BOOKS = 2;
@@ -41,13 +44,26 @@ export async function keptBooks(root: string): Promise<Book[]> {
 
 export async function keptContents(root: string): Promise<Contents | null> {
   const [newest] = await keptBooks(root);
-  return ((await (await newest?.cache.match(root + CONTENTS))?.json()) as Contents | undefined) ?? null;
+  return contentsIn((await (await newest?.cache.match(root + CONTENTS))?.json()) as unknown);
 }
 
 export async function servedContents(root: string): Promise<Contents> {
   const answer = await fetch(root + CONTENTS, { cache: "no-store" });
   if (!answer.ok) throw new Error(`the list of the book could not be downloaded (HTTP ${answer.status})`);
-  return (await answer.json()) as Contents;
+  const contents = contentsIn((await answer.json().catch(() => null)) as unknown);
+  if (!contents) throw new Error("something else came instead of the list of the book; does this network want you to sign in?");
+  return contents;
+}
+
+/** The list, if it is one, and names files of the site only. */
+function contentsIn(stored: unknown): Contents | null {
+  if (typeof stored !== "object" || stored === null) return null;
+  const { release, files } = stored as Partial<Contents>;
+  if (typeof release !== "string" || typeof files !== "object" || files === null) return null;
+  const fits = Object.entries(files).every(
+    ([path, file]) => FILE.test(path) && !UPWARDS.test(path) && Array.isArray(file) && Number.isSafeInteger(file[0]) && HASH.test(file[1]),
+  );
+  return fits ? { release, files } : null;
 }
 
 /** Copies a release into the browser, what an earlier one has already from there. Rejects when a file is of another release. */

@@ -27,7 +27,7 @@ export function renderTable(table: Table): HTMLElement {
       "tr",
       {},
       ...table.columns.map((column, position) => {
-        const text = row[column.key] ?? "";
+        const text = cellOf(row, column);
         const pad = padded.get(column.key);
         if (pad) return h("td", { class: "il-num", "data-pad": pad[index] ?? "" }, text);
         return position === 0 ? h("th", { scope: "row" }, text) : h("td", {}, text);
@@ -48,7 +48,11 @@ export function renderTable(table: Table): HTMLElement {
 }
 
 function cellsOf(table: Table, column: Column): string[] {
-  return table.rows.map((row) => row[column.key] ?? "");
+  return table.rows.map((row) => cellOf(row, column));
+}
+
+function cellOf(row: Table["rows"][number], { key }: Column): string {
+  return Object.hasOwn(row, key) ? (row[key] ?? "") : "";
 }
 
 /** The failure banner. It interrupts a screen reader only when the failure is new, not when its numbers change. */

@@ -45,13 +45,21 @@ export function markLinks(
 
 /** Marks the navigation of this page and, with instant navigation, of every page that replaces it. */
 export async function followProgress(): Promise<void> {
-  const answer = await fetch(assetUrl("questions.json")).catch(() => null);
-  if (!answer?.ok) return;
-  const questions = (await answer.json()) as Questions;
-  if (!Object.keys(questions).length) return;
+  const questions = await questionsHere();
+  if (!questions) return;
   const ledger = documentLedger();
   await ledger.ready;
   const mark = (): void => markLinks(questions, (act) => ledger.entry(act)?.stage ?? "none");
   ledger.subscribe(mark);
   onEveryPage(mark);
+}
+
+/** Null where they cannot be had, or a network sends a page of its own instead. */
+async function questionsHere(): Promise<Questions | null> {
+  try {
+    const questions = (await (await fetch(assetUrl("questions.json"))).json()) as Questions;
+    return Object.keys(questions).length ? questions : null;
+  } catch {
+    return null;
+  }
 }

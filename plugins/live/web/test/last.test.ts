@@ -1,11 +1,23 @@
 // A reload shows what the tab showed last, and only for exactly the same state, act and Python.
+import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 import { NO_RESULTS, type Results } from "../src/account";
 import { lastShown, rememberShown } from "../src/last";
+import { renderFailure, renderFeedback, renderTable, renderVerdict } from "../src/render";
+import { mutantsOf, type Json } from "./mutants";
 
+const table = { caption: "c", columns: [{ key: "size", label: "Size", unit: "GB", numeric: true }], rows: [{ size: "1.5" }] };
 const results: Results = {
   ...NO_RESULTS,
-  verdict: { correct: true, headline: "h", paragraphs: [], tables: {}, gap: { answer: 1, difference: 0, factor: 1 } },
+  view: {
+    data: { bars: [{ part: "weights", gb: 1.5, over: false, note: null }] },
+    headline: { label: "Memory", value: "1.5", unit: "GB" },
+    summary: "s",
+    tables: { sizes: table },
+    failure: { title: "Out of memory", what: "w", excess: "e", remedy: "r" },
+    ledger: { fits: false },
+  },
+  verdict: { correct: true, headline: "h", paragraphs: ["p"], tables: { sizes: table }, gap: { answer: 1, difference: 0, factor: 1 } },
   feedback: new Map([["floor", { size: { correct: false, why: "w" } }]]),
   engine: "1.0+abc",
 };
@@ -29,5 +41,28 @@ describe("what was shown last", () => {
       sessionStorage.setItem("iron-law/shown/act", text);
       expect(lastShown("act", "state 1")).toBeNull();
     }
+  });
+
+  test("a mutated one is nothing, or can be shown", () => {
+    const key = "iron-law/shown/act";
+    rememberShown("act", "state 1", results);
+    const whole = JSON.parse(sessionStorage.getItem(key) ?? "") as Json;
+    let [shown, refused] = [0, 0];
+    fc.assert(
+      fc.property(mutantsOf(whole), (mutant) => {
+        sessionStorage.setItem(key, JSON.stringify(mutant));
+        const found = lastShown("act", "state 1");
+        if (!found) return void (refused += 1);
+        shown += 1;
+        const { view, verdict, feedback } = found;
+        const page = document.createElement("div");
+        if (view) page.append(...Object.values(view.tables).map(renderTable), ...(view.failure ? [renderFailure(view.failure, true)] : []));
+        if (verdict) page.append(...renderVerdict(verdict));
+        for (const one of feedback.values()) page.append(...renderFeedback(one, new Map([["size", "small"]])));
+        expect(page.textContent).not.toMatch(/function|\[object|undefined/);
+      }),
+      { numRuns: 300 },
+    );
+    expect([shown > 5, refused > 50]).toEqual([true, true]);
   });
 });

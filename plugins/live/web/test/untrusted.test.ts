@@ -4,14 +4,13 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import schema from "../../../../docs/lab/ledger.schema.json";
 import { documentOf, fitting, MOST_CHARACTERS, textOf } from "../src/document";
-import { LATEST, parseEntry } from "../src/entry";
+import { parseEntry } from "../src/entry";
 import { entriesOf } from "../src/incoming";
 import { MOST_MOVES } from "../src/memory";
 import { faultOf, LEDGER } from "../src/schema";
 import { summaryOf } from "../src/summary";
 import { account, entry, memory } from "./ledger-kit";
-
-type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+import { changed, mutantsOf, type Json } from "./mutants";
 
 const BASE = documentOf([entry(), entry({ act: "laptop-challenge", updated: 2000 })]) as unknown as Json;
 const ACT = (BASE as { acts: Record<string, Json> }).acts["mfu-gap"] as { [name: string]: Json };
@@ -20,38 +19,7 @@ const whole = new Validator(schema as unknown as Schema, "2020-12");
 /** A busy machine is no defect. */
 const LIMIT_MS = 60_000;
 
-/** Every place in a JSON value. */
-function places(value: Json, path: string[] = []): string[][] {
-  const inside = typeof value === "object" && value !== null ? Object.entries(value) : [];
-  return [path, ...inside.flatMap(([name, one]) => places(one as Json, [...path, name]))];
-}
-
-/** The value with something else at a place, or with nothing there. */
-function changed(value: Json, path: string[], to: Json | undefined): Json {
-  const [name, ...rest] = path;
-  if (name === undefined) return to ?? null;
-  const copy = (Array.isArray(value) ? [...value] : Object.fromEntries(Object.entries(value as object))) as { [name: string]: Json };
-  const put = (one: Json): unknown => Object.defineProperty(copy, name, { value: one, enumerable: true, configurable: true, writable: true });
-  if (rest.length) put(changed((value as { [name: string]: Json })[name] ?? {}, rest, to));
-  else if (to === undefined) delete copy[name];
-  else put(to);
-  return copy;
-}
-
-const NASTY: (Json | undefined)[] = [
-  undefined, null, true, -1, 0, 0.5, 1e15, 1e16, -1e300, LATEST, LATEST + 1, "", "constructor", "__proto__", "toString", "adam", "lion",
-  "javascript:alert(1)", "lab/../../other/", "//example.org", "<img src=x onerror=alert(1)>", "x".repeat(50_000), "\u202e\u0000", [], {},
-  [[]], Array.from({ length: 501 }, () => "x"), { "": 1 }, JSON.parse('{"__proto__": 1}') as Json,
-];
-const name = fc.constantFrom("__proto__", "constructor", "a b", "", "acts", "x".repeat(200), "new");
-const mutation = fc.record({ at: fc.nat(), to: fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...NASTY) }, { weight: 1, arbitrary: fc.jsonValue() }), beside: fc.option(name) });
-const mutated = fc.array(mutation, { minLength: 1, maxLength: 3 }).map((mutations) =>
-  mutations.reduce((value, { at, to, beside }) => {
-    const all = places(value);
-    const place = all[at % all.length] as string[];
-    return changed(value, beside === null || !place.length ? place : [...place.slice(0, -1), beside], to as Json | undefined);
-  }, BASE),
-);
+const mutated = mutantsOf(BASE);
 
 /** Reads a document, shows it, writes it and reads it again. */
 function through(text: string): void {
