@@ -27,6 +27,7 @@ import { loadingTests } from "./suites/loading.mjs";
 import { offlineTests } from "./suites/offline.mjs";
 import { pageTests } from "./suites/pages.mjs";
 import { policyTests } from "./suites/policy.mjs";
+import { releaseTests } from "./suites/releases.mjs";
 import { searchTests } from "./suites/search.mjs";
 import { setupTests } from "./suites/setup.mjs";
 import { snippetTests } from "./suites/snippets.mjs";
@@ -35,7 +36,7 @@ import { snippetTests } from "./suites/snippets.mjs";
 
 /** What lives in a page, and the pages around it: two halves of about equal length. */
 const widgets = [harnessTests, loadingTests, brokenNetworkTests, policyTests, actTests, labTests, handsTests, hostileLedgerTests, snippetTests];
-const around = [pageTests, offlineTests, claimTests, searchTests, deviceTests, accessTests, everyPageTests];
+const around = [pageTests, offlineTests, releaseTests, claimTests, searchTests, deviceTests, accessTests, everyPageTests];
 const all = [...widgets, ...around];
 
 // The browsers end with this process, however it ends.

@@ -16,6 +16,7 @@ import { confirmInline } from "./confirm";
 import type { Grip } from "./grip";
 import { handsOf, PREDICTION, stagingOf } from "./hands";
 import type { State, Value, View } from "./protocol";
+import { perhapsTooOld } from "./release";
 import { documentLedger, documentPython } from "./shared";
 import { showChip, showTrouble } from "./status";
 import { Staging } from "./staging";
@@ -456,6 +457,7 @@ class ActPart implements Part {
       this.#annotate();
     } catch (error) {
       if (!(error instanceof Error)) throw error;
+      void perhapsTooOld();
       this.#trouble(error instanceof ActProblem ? error.message : `The page could not show the result: ${error.message.replace(/\.$/, "")}.`);
     } finally {
       this.#computing -= 1;

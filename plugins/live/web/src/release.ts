@@ -50,8 +50,8 @@ export function followRelease(kept: () => boolean): void {
 }
 
 function offerReload(text: string): void {
-  if (document.querySelector(".il-notice")) return;
+  if (document.querySelector(".il-notice--release")) return;
   const reload = h("button", { type: "button", class: "il-button il-button--primary" }, "Reload");
   reload.addEventListener("click", () => location.reload());
-  document.body.append(h("div", { class: "il-notice", role: "alert" }, h("p", {}, text), reload));
+  document.body.append(h("div", { class: "il-notice il-notice--release", role: "alert" }, h("p", {}, text), reload));
 }

@@ -4,6 +4,7 @@ import { all, containKeys, find, h, setText, slot } from "./dom";
 import type { CodeMetrics, Editor } from "./editor";
 import type { Part } from "./element";
 import type { Drawing } from "./protocol";
+import { perhapsTooOld } from "./release";
 import { documentPython } from "./shared";
 import { describe, showChip } from "./status";
 import { fingerprint, openKeep } from "./storage";
@@ -117,6 +118,7 @@ class SnippetPart implements Part {
       ({ Editor }) => this.#makeEditor(Editor),
       (error: unknown) => {
         this.#editor = null;
+        void perhapsTooOld();
         slot(this.#host, "announce").textContent = "The editor did not load.";
         console.error("iron law: the editor did not load; the code can be run but not edited.", error);
         return null;

@@ -105,7 +105,7 @@ describe("live element", () => {
     for (let count = 0; count < 2; count += 1) document.body.append(element(() => Promise.reject(new Error("gone"))).host);
     await settle();
     await settle();
-    expect([...document.querySelectorAll(".il-notice p")].map((one) => one.textContent)).toEqual([
+    expect([...document.querySelectorAll(".il-notice--release p")].map((one) => one.textContent)).toEqual([
       "This page is from an older release of the site.",
     ]);
     vi.unstubAllGlobals();
