@@ -38,7 +38,7 @@ def settings_of(name: str) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def view(name: str, prediction: float, controls: dict[str, Any]) -> Any:
-    return act(name).compute(state_of(act(name), prediction, **controls))
+    return act(name).compute(state_of(act(name), prediction, revealed=True, **controls))
 
 
 @given(settings_of("mfu-gap"), st.sampled_from((0, 12.5, 35, 100)))

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from plugins import live
 
-from .pipeline import A100, BASE_BATCH, BATCHES, LOADERS, SEGMENTS, SEQUENCE, START, fits, iteration, mfu, setting_of
+from .pipeline import (
+    A100,
+    ASSUMED,
+    BASE_BATCH,
+    BATCHES,
+    LOADERS,
+    SEGMENTS,
+    SEQUENCE,
+    START,
+    fits,
+    iteration,
+    mfu,
+    setting_of,
+)
 from .reflections import REFLECTIONS
 from .verdict import reveal
 from .view import compute
@@ -25,15 +38,16 @@ ACT = live.Act(
     name="mfu-gap",
     title="The MFU Gap",
     minutes=22,
-    situation="You train GPT-2 XL on an A100, in batches of 32 sequences. The loop is correct, the batch fits, no bug "
-    "is left. Your colleague looks at the bill and asks what the GPU does all day.",
+    situation="You train GPT-2 XL on an A100, 32 texts a step. The loop is correct, the batch fits. The training "
+    "process itself reads the texts from a hard disk and tokenizes them. Your colleague asks what the GPU does all "
+    "day.",
     contexts=(live.Context("a100", "A100, 80 GB", f"{A100.title}; sequences of {SEQUENCE} tokens."),),
     question=live.NumberQuestion(
-        prompt="In one training iteration, what part of the time does the GPU compute, rather than wait for data or "
-        "for transfers?",
+        prompt="For what part of a step does the GPU multiply, rather than wait for data or memory?",
         unit="%",
         minimum=0,
         maximum=100,
+        step=1,
         answer=lambda: 100 * iteration(START).utilization,
     ),
     controls=(
@@ -42,7 +56,7 @@ ACT = live.Act(
             "Prefetching",
             False,
             group="Levers",
-            help=f"{LOADERS} workers prepare the next batches while the step runs.",
+            help=f"{LOADERS} processes prepare the next texts while the step runs; each needs {ASSUMED}.",
         ),
         live.Toggle(
             "checkpointing",
@@ -56,25 +70,42 @@ ACT = live.Act(
             "Numbers",
             (live.ControlOption("fp32", "FP32"), live.ControlOption("mixed", "Mixed")),
             "fp32",
-            "Mixed halves what is moved and most of what is kept. The profile holds the speed of arithmetic fixed.",
+            "FP32 numbers multiply on the A100's TF32 units. Mixed multiplies in BF16 and keeps half of what it stores "
+            "for backward.",
         ),
         live.Choice(
             "batch",
             "Batch size",
             tuple(live.ControlOption(size, str(size)) for size in BATCHES),
             BASE_BATCH,
-            f"Sequences of {SEQUENCE} tokens per step.",
+            f"Texts of {SEQUENCE} tokens per step.",
         ),
     ),
     compute=compute,
     reveal=reveal,
     charts={
-        "iteration": "One training iteration, and below it the one you began with",
-        "gauges": "GPU utilization and MFU",
-        "batch": "Both gauges over the batch, and the first with loading left out; ◇ the source's rule",
+        "iteration": "One training step, and the one you began with",
         "overlap": "Three steps on the clock",
+        "memory": "Memory at the step's fullest moment",
+        "gauges": "Compute share, and MFU: model FLOPs utilization, the FLOPs that training needs over the peak",
+        "batch": "Both over the batch, and the first with loading left out; ◇ the source's rule",
     },
+    beside=("walkthrough",),
     reflections=REFLECTIONS,
+    hands=(
+        live.Handle("iteration", "guess", live.PREDICTION, axis="x", field="from", origin=100, factor=-1),
+        live.Segments("iteration", "now", "part", "label"),
+    ),
+    staging=live.Staging(
+        "iteration",
+        (
+            live.Beat(("now", "legend"), {"part": "data"}),
+            live.Beat(("now", "legend"), {"part": "transfer"}),
+            live.Beat(("now", "legend"), {"part": "compute"}),
+            live.Beat(("gap", "gap_text")),
+        ),
+    ),
+    reveal_first=True,
     can_fail=True,
     ledger=decisions,
 )

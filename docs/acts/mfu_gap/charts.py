@@ -24,16 +24,16 @@ from docs.acts.drawing import (
     stage,
 )
 
-LANES = {"you": (4, 12), "now": (14, 40), "start": (47, 55)}
+LANES = {"you": (1, 13), "now": (17, 41), "start": (50, 57)}
 """Top and bottom of each bar on a stage 100 high: the prediction, the reader's setting, the first profile."""
-LEGEND, LINE = 66, 9.6
+LEGEND, LINE = 68, 9.2
 LABEL = 28
 """Percent of the width that the prediction's label needs."""
-GAUGES = {"utilization": "GPU utilization", "mfu": "MFU"}
-TARGET = 80
+GAUGES = {"utilization": "Compute share", "mfu": "MFU"}
+TARGET = 50
 CURVES = {"utilization": "var(--il-compute)", "mfu": INK, "fed": MUTED}
 WAYS = {"sequential": "One after the other", "overlapped": "In advance"}
-ROWS = {"load": "load", "copy": "transfer", "gpu": "GPU"}
+ROWS = {"load": "load", "copy": "memory", "gpu": "compute"}
 
 
 def iteration() -> Any:
@@ -43,7 +43,8 @@ def iteration() -> Any:
         bars = rows("lanes").transform_filter(f"datum.lane == '{lane}'")
         at = {"y": place(100 - LANES[lane][0], alt.Y), "y2": alt.Y2Datum(100 - LANES[lane][1])}
         x = {"x": stage("from", alt.X), "x2": "to"}
-        layers.append(bars.mark_rect(stroke=SURFACE, strokeWidth=1.5).encode(fill=color("part", PARTS), **x, **at))
+        bar = bars.mark_rect(stroke=SURFACE, strokeWidth=1.5).encode(fill=color("part", PARTS), **x, **at)
+        layers.append(bar.properties(name=lane))
         again = bars.transform_filter("datum.part == 'recompute'")
         layers.append(again.mark_rect(fill=HATCH, stroke=SURFACE, strokeWidth=1.5).encode(**x, **at))
     edges = {"y": place(100 - LANES["you"][0], alt.Y), "y2": alt.Y2Datum(100 - LANES["you"][1])}
@@ -55,12 +56,19 @@ def iteration() -> Any:
     ground = inside.mark_text(**words, stroke=SURFACE, strokeWidth=7, strokeJoin="round")
     note = rows("notes").mark_text(align="left", baseline="middle", fontSize=SIZE - 1, fill=MUTED)
     layers += [
-        guess.encode(x=stage("from", alt.X), x2="to", **edges),
+        guess.encode(x=stage("from", alt.X), x2="to", **edges).properties(name="guess"),
         *(
-            text.encode(x=stage("from", alt.X), y=place(100 - 8, alt.Y), text="text:N", fill=alt.value(INK))
+            text.encode(x=stage("from", alt.X), y=place(100 - 7, alt.Y), text="text:N", fill=alt.value(INK))
             for text in (beside, ground, inside.mark_text(**words))
         ),
-        note.encode(x=place(0, alt.X), y=place(100 - 43.5, alt.Y), text="text:N"),
+        note.encode(x=place(0, alt.X), y=place(100 - 46, alt.Y), text="text:N"),
+    ]
+    between = {"y": place(100 - LANES["you"][1] - 0.5, alt.Y), "y2": alt.Y2Datum(100 - LANES["now"][0] + 0.5)}
+    gap = rows("gap").mark_rect(fill=INK).encode(x=stage("from", alt.X), x2="to", **between)
+    far = rows("gap").mark_text(align="right", baseline="middle", fontSize=SIZE, fontWeight=600, fill=INK)
+    layers += [
+        gap.properties(name="gap"),
+        far.encode(x=place(100, alt.X), y=place(100 - 46, alt.Y), text="text:N").properties(name="gap_text"),
     ]
     return framed(alt.layer(*layers, *_legend()), 262)
 
@@ -76,8 +84,35 @@ def _legend() -> list[Any]:
     return [
         swatch,
         again.encode(x=place(2, alt.X), y=stage("y", alt.Y)),
-        text.encode(x=place(6, alt.X), y=stage("y", alt.Y), text="text:N"),
+        text.encode(x=place(6, alt.X), y=stage("y", alt.Y), text="text:N").properties(name="legend"),
     ]
+
+
+def memory() -> Any:
+    """What the step needs at its fullest, by kind, against what the device can give."""
+    scale = alt.Scale(zero=True, nice=False)
+    axis = alt.Axis(title="GB", tickCount=5, titleAlign="right", titleAnchor="end")
+    kinds = {"static": "var(--il-memory)", "kept": "var(--il-activation)"}
+    lane = {"y": place(78, alt.Y), "y2": alt.Y2Datum(46)}
+
+    def x(field: str) -> alt.X:
+        return alt.X(field, type="quantitative", axis=axis, scale=scale)
+
+    bars = rows("memory").mark_rect(stroke=SURFACE, strokeWidth=1.5)
+    lines = rows("memory").transform_calculate(y="27 - 19 * datum.row")
+    limit = rows("room").mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4])
+    words: dict[str, Any] = {"align": "left", "baseline": "middle", "fontSize": SIZE}
+    layers: list[Any] = [
+        rows("frame").mark_point(stroke="transparent").encode(x=x("gb")),
+        bars.encode(x=x("from"), x2="to", fill=color("kind", kinds), **lane),
+        limit.encode(x=x("gb"), y=place(84, alt.Y), y2=alt.Y2Datum(40)),
+        rows("room")
+        .mark_text(align="center", baseline="middle", fontSize=SIZE, fill=LIMIT)
+        .encode(x=x("gb"), y=place(93, alt.Y), text="text:N"),
+        lines.mark_square(size=110, opacity=1).encode(x=alt.value(6), y=stage("y", alt.Y), fill=color("kind", kinds)),
+        lines.mark_text(**words, fill=INK).encode(x=alt.value(18), y=stage("y", alt.Y), text="text:N"),
+    ]
+    return framed(alt.layer(*layers), 170, left=8, right=44, bottom=44)
 
 
 def gauges() -> Any:
@@ -101,12 +136,12 @@ def _gauge(name: str, title: str) -> Any:
         number.encode(text="text:N"),
         word.mark_text(fontSize=SIZE, fill=MUTED, y=middle + 12).encode(text="text:N"),
     ]
-    if name == "utilization":
+    if name == "mfu":
         at = -half + TARGET / 100 * math.pi
         tick = _constant({"from": at - 0.012, "to": at + 0.012})
         mark: Any = {"innerRadius": radius - 26, "outerRadius": radius + 6, "y": middle}
         layers.append(tick.mark_arc(fill=INK, **mark).encode(**ends))
-        label = _constant({"text": f"{TARGET}"}).mark_text(fontSize=SIZE - 1, fill=INK, dx=70, y=middle - 52)
+        label = _constant({"text": f"{TARGET}"}).mark_text(fontSize=SIZE - 1, fill=INK, x=98, y=6)
         layers.append(label.encode(text="text:N"))
     return alt.layer(*layers).properties(width=162, height=middle + 20)
 
@@ -161,7 +196,8 @@ def overlap() -> Any:
     for way, title in WAYS.items():
         spans = rows("spans").transform_filter(f"datum.way == '{way}'")
         spans = spans.transform_calculate(lane=f"{ROWS}[datum.lane]".replace("'", '"'))
-        axis = alt.Axis(title="ms" if way == "overlapped" else None, labels=way == "overlapped", tickCount=4)
+        last = way == "overlapped"
+        axis = alt.Axis(title="s" if last else None, labels=last, tickCount=4, labelBound=True)
         x = alt.X("from:Q", axis=axis, scale=alt.Scale(zero=True, nice=False))
         frame = rows("clock").mark_point(stroke="transparent").encode(x=x)
         y = alt.Y(

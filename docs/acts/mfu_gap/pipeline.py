@@ -1,31 +1,37 @@
 """One training iteration: how long its stages take, and what the levers change.
 
-One set of stage times stands behind every number of the iteration: the source's first profile (40/25/35 percent). How
-the levers change it, what the step holds in memory and how fast the arithmetic runs comes from the engine.
+Everything is the engine's: the step's kernels, the disk's reads, the loader, the bus. One figure is assumed, and said
+to be at every place that shows it: `TOKENIZING`, what a processor core needs for one text.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from itertools import product
 
 import engine
-from engine import GB, Setup, accelerator, model, setup, step_time, training_memory
+from engine import GB, Setup, accelerator, link, model, setup, step_time, training_memory
+from engine.hardware import storage
 from engine.memory import MemoryLedger
-from engine.training import Iteration, StageTimes
+from engine.time.step import StepTime
+from engine.training import Iteration, Samples, StageTimes, stage_times
 from plugins import live
 
 GPT2_XL, A100 = model("gpt2-xl"), accelerator("a100-80")
 SEQUENCE, BASE_BATCH, BATCHES = 256, 32, (16, 32, 64, 128, 256)
-MODES = {"fp32": "fp32", "mixed": "amp-bf16"}
+MODES = {"fp32": "tf32", "mixed": "amp-bf16"}
+"""FP32 values are multiplied by the A100's TF32 units."""
 SEGMENTS = 4
 """Checkpointing keeps the input of each of this many runs of blocks and computes the rest again."""
 POLICY = f"every:{GPT2_XL.layers // SEGMENTS}"
+DISK, BUS = storage("hdd"), link("pcie-4-x16")
+TOKENIZING = 0.010
+"""Seconds of one core to tokenize one text of `SEQUENCE` tokens: assumed, nobody measured it."""
+TEXT = Samples(stored_bytes=4.3 * SEQUENCE, loaded_bytes=8 * SEQUENCE, cpu_seconds=TOKENIZING)
+"""English has about 4.3 letters to a token; a token travels as a 64-bit integer."""
 LOADERS, PREFETCH_FACTOR = 8, 2
-"""The source's data loader: eight workers, two batches each in advance."""
-SOURCE_FIRST = {"data": 0.40, "transfer": 0.25, "compute": 0.35}
-SOURCE_SECOND = {"data": 0.05, "transfer": 0.20, "compute": 0.75}
+"""Prefetching: so many processes, and batches in advance for each. Without it the training process loads, alone."""
 SOURCE_BATCH_RULE = ((16, 0.60), (32, 0.70), (256, 0.90))
 """The source on batch and hardware utilization: 60 to 70 percent at 16 to 32, over 90 at 256."""
 
@@ -64,30 +70,26 @@ class Setting:
 
 SETTINGS = tuple(Setting(*values) for values in product((False, True), MODES, (False, True), BATCHES))
 START = Setting()
-STEP = step_time(Setting(precision="mixed").training())
-CHECKPOINTED = step_time(Setting(precision="mixed", checkpointing=True).training())
-TF32_STEP = step_time(GPT2_XL, A100, BASE_BATCH, SEQUENCE, optimizer="adam", precision="tf32")
-RECOMPUTE = CHECKPOINTED.hardware_flops / STEP.model_flops - 1
+
+
+@cache
+def step(setting: Setting) -> StepTime:
+    """The engine's step on the device, its data at hand."""
+    return step_time(replace(setting, prefetch=False).training())
+
+
+STEP = step(Setting(precision="mixed"))
+RECOMPUTE = step(Setting(precision="mixed", checkpointing=True)).hardware_flops / STEP.model_flops - 1
 """Arithmetic that checkpointing adds, as a share of the step's."""
-UNIT = STEP.compute / SOURCE_FIRST["compute"]
-"""Seconds of the first profile's step: its compute share is the engine's time for the matrix products."""
-HAND_OVER = (
-    SOURCE_SECOND["data"]
-    / (1 - SOURCE_SECOND["data"])
-    * (SOURCE_FIRST["transfer"] / 2 + SOURCE_FIRST["compute"] * (1 + RECOMPUTE))
-)
-"""The part of loading that no prefetching hides, so that the second profile keeps the source's 5 percent."""
 
 
+@cache
 def stages(setting: Setting) -> StageTimes:
-    """Seconds of every stage. Loading and compute grow with the batch; weights and states move once per step."""
-    per_batch = UNIT * setting.batch / BASE_BATCH
-    return StageTimes(
-        load=per_batch * (SOURCE_FIRST["data"] - HAND_OVER),
-        hand_over=per_batch * HAND_OVER,
-        transfer=UNIT * SOURCE_FIRST["transfer"] * (0.5 if setting.precision == "mixed" else 1),
-        compute=per_batch * SOURCE_FIRST["compute"] * (1 + RECOMPUTE * setting.checkpointing),
-    )
+    """Seconds of every stage. To the copy over the bus come the kernels that wait for the device's own memory."""
+    device = step(setting)
+    workers = LOADERS if setting.prefetch else 1
+    times = stage_times(TEXT, setting.batch, device.compute, DISK, BUS, workers=workers)
+    return replace(times, transfer=times.transfer + device.total - device.compute)
 
 
 @cache
@@ -98,20 +100,20 @@ def iteration(setting: Setting) -> Iteration:
 
 def shares(setting: Setting) -> dict[str, float]:
     """Share of the step by segment; recompute is the part of compute that does nothing new."""
-    step = iteration(setting).shares
-    useful = step["compute"] / (1 + RECOMPUTE * setting.checkpointing)
+    found = iteration(setting).shares
+    useful = found["compute"] * step(replace(setting, checkpointing=False)).compute / step(setting).compute
     return {
-        "data": step["data"],
-        "transfer": step["transfer"],
+        "data": found["data"],
+        "transfer": found["transfer"],
         "compute": useful,
-        "recompute": step["compute"] - useful,
+        "recompute": found["compute"] - useful,
     }
 
 
 def without_data(setting: Setting) -> float:
     """Share of the step that is compute when loading is left out."""
-    step = iteration(setting)
-    return step.compute / (step.compute + step.transfer)
+    found = iteration(setting)
+    return found.compute / (found.compute + found.transfer)
 
 
 def throughput(setting: Setting) -> float:
@@ -147,12 +149,18 @@ def setting_of(state: live.State) -> Setting:
     return Setting(bool(at["prefetch"]), str(at["precision"]), bool(at["checkpointing"]), int(at["batch"]))
 
 
-NAMES = {"data": "Data loading", "transfer": "Memory transfers", "compute": "Compute", "recompute": "Recompute"}
+NAMES = {"data": "Data loading", "transfer": "Memory and bus", "compute": "Compute", "recompute": "Recompute"}
 DEVICE = f"{A100.usable_bytes / GB:.2f} GB"
 """What programs get of the card."""
-OPTIMIZED = Setting(True, "mixed", True, BASE_BATCH)
+TARGET = 50
+"""The MFU to reach on the bench, in percent."""
+ASSUMED = f"{1e3 * TOKENIZING:.0f} ms to tokenize one (assumed)"
+"""The one figure that is not the engine's, wherever it is said."""
+LOADING = f"{DISK.title}, {1e3 * DISK.latency:.0f} ms to reach a text; a processor core, {ASSUMED}"
+"""What loading takes."""
 
 
-def efficiency() -> float:
-    """Share of the peak that matrix products reach while they run."""
-    return STEP.convention_flops / (STEP.compute * A100.peak("bf16"))
+def efficiency(setting: Setting) -> float:
+    """Share of the BF16 peak that matrix products reach while they run, counted by the rule for MFU."""
+    device = step(setting)
+    return device.convention_flops / (device.compute * A100.peak("bf16"))

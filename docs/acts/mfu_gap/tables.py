@@ -13,6 +13,7 @@ from .pipeline import (
     BATCHES,
     DEVICE,
     LOADERS,
+    LOADING,
     NAMES,
     PREFETCH_FACTOR,
     RECOMPUTE,
@@ -23,6 +24,7 @@ from .pipeline import (
     Setting,
     fits,
     iteration,
+    ledger,
     mfu,
     need,
     shares,
@@ -47,20 +49,34 @@ def iteration_table(setting: Setting, runs: bool) -> live.Table:
     ]
     wall = f"{1e3 * total:,.0f}" if runs else "–"
     return live.Table(
-        f"One iteration of GPT-2 XL on an A100 at batch {setting.batch}",
+        f"One step of GPT-2 XL on an A100 at batch {setting.batch}. Loading: {LOADING}.",
         live.columns("Segment", "First profile|% of the step", "Now|% of the step", "Now|ms"),
         [*rows, live.row("Step", "100.0", "100.0" if runs else "–", wall)],
+    )
+
+
+def memory_table(setting: Setting) -> live.Table:
+    """The memory bar's numbers, and what the device can give."""
+    static = min(ledger(setting).static_bytes, need(setting))
+    return live.Table(
+        f"Memory of a step at batch {setting.batch}, at its fullest; the A100 can give {DEVICE}",
+        live.columns("Part", "Memory|GB"),
+        [
+            live.row("Parameters, gradients, optimizer states", gb(static)),
+            live.row("Activations and workspace", gb(need(setting) - static)),
+            live.row("Needed", gb(need(setting))),
+        ],
     )
 
 
 def gauges_table(setting: Setting, used: float, useful: float) -> live.Table:
     """Both gauges with what they count."""
     return live.Table(
-        "GPU utilization counts time at work, whatever the work and however fast. MFU counts useful FLOPs against the "
-        "peak: it leaves out recomputation and every FLOP the hardware could have done meanwhile.",
+        "The compute share counts time in which products run, however fast. MFU counts useful FLOPs against the peak: "
+        "it leaves out recomputation and every FLOP the hardware could have done meanwhile.",
         live.columns("Gauge", "Value|%", "Tokens|per s"),
         [
-            live.row("GPU utilization", f"{100 * used:.1f}", "–"),
+            live.row("Compute share", f"{100 * used:.1f}", "–"),
             live.row("MFU", f"{100 * useful:.1f}", f"{throughput(setting):,.0f}" if used else "–"),
         ],
     )
@@ -86,7 +102,7 @@ def batch_table(setting: Setting) -> live.Table:
     return live.Table(
         "Over the batch, other levers as set. ◇ is the source's rule for hardware utilization; the A100 can give "
         f"{DEVICE}.",
-        live.columns("Batch", "Utilization|%", "MFU|%", "Without data|%", "Source ◇|%", "Memory|GB"),
+        live.columns("Batch", "Compute|%", "MFU|%", "Without data|%", "Source ◇|%", "Memory|GB"),
         rows,
     )
 
@@ -97,7 +113,7 @@ def overlap_table(setting: Setting) -> live.Table:
     return live.Table(
         "Three steps from the first byte read to the last gradient",
         live.columns("Fetching", "Time|ms"),
-        [live.row(title, f"{ends[way]:,.0f}") for way, title in WAYS.items()],
+        [live.row(title, f"{1e3 * ends[way]:,.0f}") for way, title in WAYS.items()],
     )
 
 

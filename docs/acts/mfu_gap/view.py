@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from engine import GB
 from plugins import live
 
 from .failure import out_of_memory
 from .pipeline import (
+    A100,
     BATCHES,
     DEVICE,
     NAMES,
     SOURCE_BATCH_RULE,
     START,
+    TARGET,
     Setting,
     fits,
     iteration,
+    ledger,
     mfu,
     need,
     setting_of,
@@ -24,17 +28,19 @@ from .pipeline import (
     throughput,
     without_data,
 )
-from .tables import batch_table, gauges_table, iteration_table, levers_table, overlap_table
+from .tables import batch_table, gauges_table, iteration_table, levers_table, memory_table, overlap_table
 from .texts import gb, percent
 from .timeline import CLOCK_TOPS, clock_top, spans
+from .walkthrough import walkthrough_table
 
-TARGET = 80
+MEMORY_TOPS = (100, 200, 400)
+"""Where the memory's axis may end, in GB."""
 
 
 def compute(state: live.State) -> live.View:
-    """What the instruments show. Before the commit the iteration stays closed: its split is the answer."""
-    if state.prediction is None:
-        return covered()
+    """What the instruments show. Before the reveal the step stays closed: its split is the answer."""
+    if state.prediction is None or not state.revealed:
+        return covered(state.held if state.prediction is None else state.prediction)
     setting = setting_of(state)
     runs = fits(setting)
     used = iteration(setting).utilization if runs else 0.0
@@ -43,7 +49,10 @@ def compute(state: live.State) -> live.View:
         data={
             "lanes": tuple(lanes(setting, runs)),
             "legend": tuple(legend(setting, runs)),
-            "guess": ({"from": 100 - float(state.prediction), "to": 100, "text": f"you: {state.prediction:g} %"},),
+            "guess": guess(state.prediction),
+            "gap": gap(float(state.prediction)),
+            "memory": tuple(memory(setting)),
+            "room": ({"gb": A100.usable_bytes / GB, "text": f"can give {gb(A100.usable_bytes)} GB"},),
             "gauges": (
                 {"gauge": "utilization", "value": 100 * used, "text": f"{percent(used)} %"},
                 {"gauge": "mfu", "value": 100 * useful, "text": f"{percent(useful)} %"},
@@ -54,9 +63,12 @@ def compute(state: live.State) -> live.View:
             "spans": tuple(spans(setting)),
             "clock": ({"from": 0}, {"from": clock_top(setting)}),
             "notes": ({"text": "first profile"},),
+            "frame": ({"gb": next(top for top in MEMORY_TOPS if top >= need(setting) / GB)},),
         },
         headline=live.Figure(
-            f"GPU utilization (target {TARGET} %{', reached' if 100 * used >= TARGET else ''})", percent(used), "%"
+            f"MFU, useful FLOPs over the peak ({'target reached' if 100 * useful >= TARGET else f'target {TARGET} %'})",
+            percent(useful),
+            "%",
         ),
         summary=summary(setting, runs),
         tables={
@@ -64,24 +76,54 @@ def compute(state: live.State) -> live.View:
             "gauges": gauges_table(setting, used, useful),
             "batch": batch_table(setting),
             "overlap": overlap_table(setting),
+            "memory": memory_table(setting),
             "levers": levers_table(setting),
+            "walkthrough": walkthrough_table(setting),
         },
         failure=None if runs else out_of_memory(setting),
     )
 
 
-def covered() -> live.View:
-    """The bench before the commit: its charts with nothing in them that would give the answer away."""
-    charts = ("iteration", "gauges", "batch", "overlap")
+def guess(said: live.Value | None) -> tuple[live.Row, ...]:
+    """Where the reader splits the iteration: waiting left, computing right. At first nothing waits."""
+    share = 100.0 if said is None else float(said)
+    text = "drag the edge to where computing begins" if said is None else f"you: {share:g} %"
+    return ({"from": 100 - share, "to": 100, "text": text},)
+
+
+def gap(said: float) -> tuple[live.Row, ...]:
+    """Between the reader's split and the first profile's, in points, wherever the levers are."""
+    share = 100 * iteration(START).utilization
+    points = f"{abs(said - share):.0f} points {'too high' if said > share else 'too low'}"
+    edges = sorted((100 - said, 100 - share))
+    return ({"from": edges[0], "to": edges[1], "text": points if abs(said - share) >= 1 else "right"},)
+
+
+def memory(setting: Setting) -> Iterator[live.Row]:
+    """What does not depend on the batch, and what the step's fullest moment needs besides."""
+    static = min(ledger(setting).static_bytes, need(setting))
+    yield {"row": 0, "kind": "static", "from": 0, "to": static / GB, "text": f"static {gb(static)} GB"}
+    rest = need(setting) - static
+    text = f"activations, workspace {gb(rest)} GB: together {gb(need(setting))} GB"
+    yield {"row": 1, "kind": "kept", "from": static / GB, "to": need(setting) / GB, "text": text}
+
+
+def covered(held: live.Value | None) -> live.View:
+    """The bench before the reveal: its charts with nothing in them that would give the answer away."""
+    charts = ("iteration", "memory", "gauges", "batch", "overlap")
     hidden = live.Table(
         "Opens when you lock in your prediction.", (live.Column("a", "Closed until then"),), [{"a": "?"}]
     )
     whole: live.Row = {"lane": "now", "part": "hidden", "from": 0, "to": 100}
     rows: dict[str, Sequence[live.Row]] = {
         "lanes": (whole,),
-        "legend": ({"row": 0, "part": "hidden", "text": "One iteration. Lock in to see its parts."},),
+        "legend": ({"row": 0, "part": "hidden", "text": "One step: left the GPU waits, right it computes."},),
         "gauges": ({"gauge": "utilization", "value": 0, "text": "?"}, {"gauge": "mfu", "value": 0, "text": "?"}),
-        "guess": (),
+        "guess": guess(held),
+        "gap": (),
+        "memory": (),
+        "room": (),
+        "frame": ({"gb": MEMORY_TOPS[0]},),
         "curve": (),
         "claims": (),
         "names": (),
@@ -89,9 +131,9 @@ def covered() -> live.View:
         "notes": (),
         "spans": (),
     }
-    summary = "One iteration of training, not yet divided into its parts."
+    summary = "One step of training, not yet divided into its parts."
     return live.View(
-        rows, live.Figure("GPU utilization", "?", "%"), summary, dict.fromkeys((*charts, "levers"), hidden)
+        rows, live.Figure("Compute share of the step", "?", "%"), summary, dict.fromkeys((*charts, "levers"), hidden)
     )
 
 
@@ -109,7 +151,8 @@ def bar(lane: str, parts: dict[str, float]) -> Iterator[live.Row]:
     base = 0.0
     for part, share in parts.items():
         if share:
-            yield {"lane": lane, "part": part, "from": base, "to": base + 100 * share}
+            label = f"{NAMES[part]} {percent(share)} %"
+            yield {"lane": lane, "part": part, "from": base, "to": base + 100 * share, "label": label}
         base += 100 * share
 
 
@@ -143,7 +186,7 @@ def curve(setting: Setting) -> Iterator[live.Row]:
 def names(setting: Setting) -> Iterator[live.Row]:
     """The curves' names at their right ends, pushed up where two would overlap."""
     last = replace(setting, batch=BATCHES[-1])
-    ends = {"MFU": mfu(last), "utilization": iteration(last).utilization, "without data": without_data(last)}
+    ends = {"MFU": mfu(last), "compute share": iteration(last).utilization, "without data": without_data(last)}
     floor = 0.0
     for text, share in sorted(ends.items(), key=lambda end: end[1]):
         at = max(100 * share, floor)
@@ -157,7 +200,7 @@ def summary(setting: Setting, runs: bool) -> str:
         return f"Out of memory: {gb(need(setting))} GB are needed, the A100 can give {DEVICE}. No iteration runs."
     split = ", ".join(f"{NAMES[part].lower()} {percent(share)} %" for part, share in shares(setting).items() if share)
     return (
-        f"One iteration at batch {setting.batch}: {split}. "
-        f"GPU utilization {percent(iteration(setting).utilization)} %, "
+        f"One step at batch {setting.batch}: {split}. "
+        f"Compute share {percent(iteration(setting).utilization)} %, "
         f"MFU {percent(mfu(setting))} %, {throughput(setting):,.0f} tokens per second."
     )

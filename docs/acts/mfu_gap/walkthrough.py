@@ -1,20 +1,23 @@
-"""The source's walkthrough beside the engine's account of the same settings, and what has been measured."""
+"""The walkthrough: lever after lever by the engine, and the source's two ends (◇) beside what has been measured (●)."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from plugins import live
 
-from .pipeline import BASE_BATCH, OPTIMIZED, START, Setting, iteration, ledger, mfu, shares, throughput
-from .texts import gb, percent
+from .pipeline import START, Setting, fits, iteration, mfu, throughput
+from .texts import percent
 
-SOURCE = {
-    "memory": ("89", "32"),
-    "utilization": ("45", "85"),
-    "throughput": ("–", "1,200"),
-    "loading": ("40", "5"),
-}
-"""The source's walkthrough table. It is for batch 32 with sequences of 1,024 tokens."""
-SOURCE_SEQUENCE = 1024
+STEPS = (
+    ("First profile", START),
+    ("+ prefetching", replace(START, prefetch=True)),
+    ("+ mixed", replace(START, prefetch=True, precision="mixed")),
+    ("+ checkpointing", replace(START, prefetch=True, precision="mixed", checkpointing=True)),
+)
+"""The source's levers, one after the other, each on top of those before it."""
+SOURCE_FIRST, SOURCE_LAST = ("40", "45", "–"), ("5", "85", "1,200")
+"""What the source says of its first and its last: loading and utilization in percent, tokens per second."""
 RECORDS = live.records(
     "*",
     "case.model",
@@ -23,61 +26,35 @@ RECORDS = live.records(
     "case.sequence",
     "utilization.mfu",
     "summary.tokens_per_s.median",
-    "memory.peak",
 )
-"""Everything measured; the table below shows GPT-2 XL under autocast."""
+"""Everything measured; the panel shows GPT-2 XL under autocast on an A100, if there is such a record."""
 
 
-def walkthrough_table() -> live.Table:
-    """The source's walkthrough beside the engine's account of the same two settings, and what has been measured."""
-    pairs = {
-        "memory": [gb(need_at(one, SOURCE_SEQUENCE)) for one in (START, OPTIMIZED)],
-        "utilization": [percent(iteration(one).utilization) for one in (START, OPTIMIZED)],
-        "mfu": [percent(mfu(one)) for one in (START, OPTIMIZED)],
-        "throughput": [f"{throughput(one):,.0f}" for one in (START, OPTIMIZED)],
-        "loading": [percent(shares(one)["data"]) for one in (START, OPTIMIZED)],
-    }
-    found = measured()
-    titles = {
-        "memory": f"Memory, GB (batch {BASE_BATCH} × {SOURCE_SEQUENCE:,} tokens)",
-        "utilization": "GPU utilization, %",
-        "mfu": "MFU, %",
-        "throughput": "Throughput, tokens/s",
-        "loading": "Data loading, %",
-    }
+def walkthrough_table(setting: Setting) -> live.Table:
+    """The levers' effects step by step; an arrow marks where the reader stands."""
     rows = [
-        live.row(title, *SOURCE.get(key, ("–", "–")), *pairs[key], found.get(key, "not measured yet"))
-        for key, title in titles.items()
+        live.row(f"{'▸ ' if at == setting else ''}{title}", *engine(at), f"{throughput(at):,.0f}" if fits(at) else "–")
+        for title, at in STEPS
     ]
+    rows += [live.row("◇ source, before", *SOURCE_FIRST), live.row("◇ source, after", *SOURCE_LAST)]
+    rows.append(live.row("● measured, A100", *measured()))
     return live.Table(
-        "The walkthrough, before and after. ◇ the source's value, ● measured" + found.get("caption", "."),
-        live.columns("Metric", "Before ◇", "After ◇", "Before, engine", "After, engine", "Measured ●"),
+        "The walkthrough. MFU is the useful FLOPs over the peak; the source's figure is the share of time at work.",
+        live.columns("Step", "Loading|%", "MFU|%", "Tokens|per s"),
         rows,
     )
 
 
-def need_at(setting: Setting, sequence: int) -> int:
-    """Bytes the device must have, for sequences of another length."""
-    return ledger(setting, sequence).device_total
+def engine(at: Setting) -> tuple[str, str]:
+    """Loading and MFU."""
+    return percent(iteration(at).shares["data"]), percent(mfu(at))
 
 
-def measured() -> dict[str, str]:
-    """What a record says of GPT-2 XL under autocast: an A100's if there is one, else the first there is."""
-    wanted = [
-        one
-        for one in RECORDS
-        if one.status == "ok"
-        and (one.values["case.model"], one.values["case.precision"]) == ("gpt2-xl", "amp-bf16")
-        and one.values["utilization.mfu"]
-    ]
-    if not wanted:
-        return {}
-    best = min(wanted, key=lambda one: "A100" not in one.title)
-    values = {path: float(value) for path, value in best.values.items() if isinstance(value, int | float)}
-    return {
-        "memory": gb(values["memory.peak"]),
-        "mfu": percent(values["utilization.mfu"]),
-        "throughput": f"{values['summary.tokens_per_s.median']:,.0f}",
-        "caption": f" on {best.title}, {best.day}, batch {values['case.batch']:.0f} × {values['case.sequence']:,.0f} "
-        "tokens, data in memory.",
-    }
+def measured() -> tuple[str, str, str]:
+    """What a record says of GPT-2 XL under autocast on an A100, its data in memory."""
+    for one in RECORDS:
+        which = one.values["case.model"], one.values["case.precision"]
+        share, rate = one.values["utilization.mfu"], one.values["summary.tokens_per_s.median"]
+        if one.status == "ok" and "A100" in one.title and which == ("gpt2-xl", "amp-bf16") and share and rate:
+            return "–", percent(float(share)), f"{float(rate):,.0f}"
+    return "–", "not yet", "not yet"

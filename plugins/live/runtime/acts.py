@@ -72,6 +72,7 @@ class LoadedAct:
             "can_fail": act.can_fail,
             "moves": act.moves,
             "reveal_first": act.reveal_first,
+            "beside": list(act.beside),
             "hands": [{"kind": type(hand).__name__.lower(), **_mapping(plain(hand, "hands"))} for hand in act.hands],
             "staging": plain(act.staging, "staging"),
             "drawn": plain(drawn_by(act), "drawn"),

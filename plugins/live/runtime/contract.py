@@ -357,6 +357,8 @@ class Act:
     """Whether every change of a control is kept as a move, listed under the instruments, that the reader can undo."""
     hands: tuple[Manipulation, ...] = ()
     """What of the charts can be taken in hand: dragged, tapped, looked at alone."""
+    beside: tuple[str, ...] = ()
+    """Tables of the view that stand beside the controls, under the first chart, and not below all charts."""
     staging: Staging | None = None
     """How the reveal is played in a chart."""
     reveal_first: bool = False

@@ -51,6 +51,9 @@ def check_definition(act: object, name: str) -> Act:
     for control in act.controls:
         _check_control(control)
     _check_groups(act.controls)
+    for name in act.beside:
+        if name in act.charts:
+            raise ValueError(f"table {name!r} cannot stand beside the instruments: it is the data of a chart")
     if (act.question is None) != (act.reveal is None):
         raise ValueError("an act has both a question and reveal, or, as an instrument, neither")
     if act.question is not None:

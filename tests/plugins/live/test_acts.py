@@ -215,6 +215,10 @@ TWO = (live.ControlOption(1, "1"), live.ControlOption(2, "2"))
             dataclasses.replace(ACT, question=live.NumberQuestion("?", "%", 0, 10, lambda: 35.0)),
             "the answer 35.0 is outside 0 to 10",
         ),
+        (
+            dataclasses.replace(ACT, beside=tuple(ACT.charts)[:1]),
+            "cannot stand beside the instruments: it is the data of a chart",
+        ),
         ("not an act", "ACT is a str, not an Act"),
     ],
 )

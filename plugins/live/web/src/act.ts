@@ -558,7 +558,9 @@ class ActPart implements Part {
 
   #markStale(): void {
     this.#staleTimer ||= window.setTimeout(() => {
-      this.#host.dataset.stale = "true";
+      // A baked picture that nobody has touched shows what it should; it only waits for its grips.
+      const baked = this.#host.dataset.live !== "true" && this.#memory.prediction === null && this.#held === null;
+      this.#host.dataset.stale = baked ? "baked" : "true";
       this.#tellWhoRuns();
     }, STALE_MS);
   }
