@@ -97,7 +97,7 @@ test-browser: $(VENV)/.test $(BUNDLE) $(LIBRARY) browsers ## The site in Chromiu
 test: ## Set everything up and run every test
 	@$(MAKE) --no-print-directory -j2 --output-sync=target $(VENV)/.test node_modules/.stamp
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint-python build lint-web test-web browsers
-	@$(MAKE) --no-print-directory test-python
+	@SITE_DIR=site $(MAKE) --no-print-directory test-python
 	@SITE_DIR=site $(MAKE) --no-print-directory test-browser
 
 bench-site: setup browsers ## Print the site's budgets and what was measured

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from html import unescape
 from html.parser import HTMLParser
@@ -59,7 +60,9 @@ class Resources(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built strictly. A warning is an error."""
+    """The site in SITE_DIR, which `make test` has just built, or a strict build. A warning is an error."""
+    if given := os.environ.get("SITE_DIR"):
+        return ROOT / given
     folder = tmp_path_factory.mktemp("site")
     build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder), strict=True))
     return folder
