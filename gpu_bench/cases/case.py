@@ -35,8 +35,8 @@ SHORTEST_ENERGY_S = 30.0
 """NVML's energy counter is refreshed about ten times a second, and power needs seconds to settle."""
 
 _PATTERNS = {
-    "checkpointing": (re.compile(r"none|selective|selective-ops|sqrt|full|every:[1-9][0-9]*"), "none, selective, "
-                      "selective-ops, sqrt, full, every:K"),
+    "checkpointing": (re.compile(r"none|selective|sqrt|full|every:[1-9][0-9]*"), "none, selective, "
+                      "sqrt, full, every:K"),
     "loss": (re.compile(r"full|chunked:[1-9][0-9]*"), "full, chunked:K"),
 }  # fmt: skip
 _AT_LEAST_ONE = (
@@ -203,8 +203,8 @@ class TrainingCase(Case):
             raise ValueError(f"attention_kernel is {self.attention_kernel!r}; allowed with standard attention: auto")
         if self.update == "fused" and self.optimizer not in _FUSED:
             raise ValueError(f"update is 'fused' with optimizer {self.optimizer!r}; allowed: {', '.join(_FUSED)}")
-        if self.update not in ("default", "flat") and self.optimizer == "adamw-8bit":
-            raise ValueError(f"update is {self.update!r} with optimizer 'adamw-8bit'; allowed: default, flat")
+        if self.update != "flat" and self.optimizer == "adamw-8bit":
+            raise ValueError(f"update is {self.update!r} with optimizer 'adamw-8bit'; allowed: flat")
         if self.update == "flat" and self.optimizer not in ("adamw", "adamw-8bit"):
             raise ValueError(f"update is 'flat' with optimizer {self.optimizer!r}; allowed: adamw, adamw-8bit")
         if self.precision in NARROW and self.update != "flat":

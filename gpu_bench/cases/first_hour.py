@@ -13,14 +13,15 @@ from dataclasses import replace
 from typing import Any
 
 from engine.hardware.accelerators import accelerator
-from gpu_bench.cases.base import on_gpu
 from gpu_bench.cases.case import Case, ModelName, TrainingCase
 from gpu_bench.cases.kinds import FitCase, RooflineCase
 from gpu_bench.cases.ladder import LADDER
-from gpu_bench.cases.sizes import SIZES
+from gpu_bench.cases.sizes import SIZES, UNTIMED, on_gpu
 
 _SHORT: dict[str, Any] = {"warm_s": 5.0, "timed_s": 10.0, "steps": 10, "repeats": 2, "time_limit_s": 420.0}
-_ONCE: dict[str, Any] = {"batch": 4, "warmup": 2, "steps": 5, "repeats": 1, "steady": False, "time_limit_s": 180.0}
+_ONCE: dict[str, Any] = {
+    **UNTIMED, "batch": 4, "warmup": 2, "steps": 5, "repeats": 1, "steady": False, "time_limit_s": 180.0
+}  # fmt: skip
 
 
 _QUICK: dict[str, Any] = {"compile": "default", "accumulate": 1}
@@ -72,7 +73,7 @@ FIRST_HOUR: tuple[Case, ...] = (
     ),
     _memory("adamw", 90),
     _memory("sgd", 89, optimizer="sgd", learning_rate=0.1),
-    _memory("8-bit", 86, optimizer="adamw-8bit"),
+    _memory("8-bit", 86, optimizer="adamw-8bit", update="flat"),
     _memory("checkpointed", 85, checkpointing="full"),
     _memory("in-backward", 84, optimizer_in_backward=True, clip_norm=None),
     FitCase(

@@ -65,7 +65,7 @@ class FitCase(Case):
         sequence: Tokens per sequence.
         card: The card that is emulated, a name of the engine's.
         memory_limit: Bytes that programs can allocate on it.
-        policies: Names from `policies.POLICIES`, from the most conservative to the most aggressive.
+        policies: Names from `card.POLICIES`, from the most conservative to the most aggressive.
         batches: Batches that are tried, ascending.
         steps: Training steps that a batch must survive.
         native: Whether the card itself is asked for, instead of a larger one that refuses memory.

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpu_bench.cases.base import MODELS, SIZE_NAMES, on_gpu
 from gpu_bench.cases.case import ModelName, TrainingCase
+from gpu_bench.cases.sizes import SIZE_NAMES, on_gpu
 
-_FIRST_BATCH: dict[ModelName, int] = {"gpt2": 16, "gpt2-medium": 8, "gpt2-large": 8, "gpt2-xl": 4}
+_FIRST_BATCH: dict[ModelName, int] = {"gpt2": 16, "gpt2-xl": 4}
 """What FP32 with its scores in memory leaves room for on 80 GB."""
-_LARGE_BATCH: dict[ModelName, int] = {"gpt2": 64, "gpt2-medium": 48, "gpt2-large": 32, "gpt2-xl": 24}
+_LARGE_BATCH: dict[ModelName, int] = {"gpt2": 64, "gpt2-xl": 24}
 """Where throughput stops growing on 141 GB."""
-_WAVES: dict[ModelName, int] = {"gpt2": 66, "gpt2-medium": 66, "gpt2-large": 33, "gpt2-xl": 33}
+_WAVES: dict[ModelName, int] = {"gpt2": 66, "gpt2-xl": 33}
 """Batches whose rows, 33 x 1,024 = 132 x 256 or twice as many, fill whole waves of a Hopper's 132 multiprocessors."""
-_VALUE: dict[ModelName, int] = {"gpt2": 92, "gpt2-medium": 70, "gpt2-large": 72, "gpt2-xl": 100}
+_VALUE: dict[ModelName, int] = {"gpt2": 92, "gpt2-xl": 100}
 _PLAIN: dict[str, Any] = {"precision": "fp32", "attention": "standard"}
 
 RUNGS: tuple[tuple[str, dict[str, Any], str], ...] = (
@@ -42,18 +42,10 @@ RUNGS: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("fp8-fast", {"scaling": "delayed-fast"}, "and partial sums of gradients' products in fewer bits"),
 )
 """Name of a rung, what it adds to the one before, why. `batch` and `waves` also take their batch."""
-_ENDS = ("fp32", "waves", "fp8")
-"""Without them the rungs between say little: they come first, and at the middle sizes they are all."""
-
-_ALONE: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("bf16", {"precision": "amp-bf16"}),
-    ("sdpa", {"attention": "flash"}),
-    ("fused", {"update": "fused"}),
-    ("padded", {"vocab_multiple": 64}),
-    ("compile", {"compile": "default"}),
-    ("batch", {}),
-)
-"""Each technique on the first rung only. TF32 alone is the second rung; the others need 16 bit."""
+_ENDS = ("fp32", "waves", "weights", "fp8")
+"""Without them the rungs between say little: they come first."""
+_SMALL = ("weights", "fp8")
+"""At 124M: the best in 16 bit and in 8."""
 
 PLAIN_RECIPE: dict[str, Any] = {"update": "fused", "vocab_multiple": 64, "compile": "default"}
 """What everyone starts from: autocast, PyTorch's attention, fused AdamW, a padded vocabulary, the model compiled."""
@@ -67,7 +59,6 @@ _PEERS: dict[ModelName, tuple[tuple[str, int, dict[str, Any]], ...]] = {
         ("liger-b24", 24, {"implementation": "liger", "compile_region": "block"}),
     ),
     "gpt2": (
-        ("plain-b12", 12, {}),
         ("plain-b64", 64, {}),
         ("transformers-b64", 64, {"implementation": "transformers", "vocab_multiple": 1}),
     ),
@@ -82,25 +73,11 @@ def _climb(model: ModelName) -> tuple[TrainingCase, ...]:
         fields |= added
         if rung in ("batch", "waves"):
             fields["batch"] = (_LARGE_BATCH if rung == "batch" else _WAVES)[model]
-        if model in ("gpt2-medium", "gpt2-large") and rung not in _ENDS:
+        if model == "gpt2" and rung not in _SMALL:
             continue
         name = f"ladder-{SIZE_NAMES[model]}-{number}-{rung}"
         cases.append(on_gpu(name, model, _VALUE[model] - (0 if rung in _ENDS else 3), reason, **fields))
     return tuple(cases)
-
-
-def _alone() -> tuple[TrainingCase, ...]:
-    model: ModelName = "gpt2"
-    return tuple(
-        on_gpu(
-            f"ladder-{SIZE_NAMES[model]}-only-{name}",
-            model,
-            _VALUE[model] - 40,
-            "what the technique gives by itself, against what it adds to the others",
-            **{**_PLAIN, "batch": (_LARGE_BATCH if name == "batch" else _FIRST_BATCH)[model], **added},
-        )
-        for name, added in _ALONE
-    )
 
 
 _BLOCKS: dict[str, Any] = {**PLAIN_RECIPE, "compile_region": "block"}
@@ -147,8 +124,8 @@ def _peers(model: ModelName) -> tuple[TrainingCase, ...]:
 
 
 LADDER = (
-    *(case for model in reversed(MODELS) for case in _climb(model)),
-    *_alone(),
+    *_climb("gpt2-xl"),
+    *_climb("gpt2"),
     *_peers("gpt2-xl"),
     *_peers("gpt2"),
     *_BESIDE,

@@ -1,11 +1,11 @@
-"""The shapes of GPT-2: the four published sizes, and two for CPUs. Nothing here imports PyTorch."""
+"""The shapes of GPT-2, the four published sizes and two for CPUs, and the case as everyone first trains it on a GPU."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import Any, get_args
 
-from gpu_bench.cases.case import Activation, Attention, TrainingCase
+from gpu_bench.cases.case import Activation, Attention, ModelName, TrainingCase
 
 
 @dataclass(frozen=True)
@@ -94,3 +94,28 @@ def remainder_tolerance(case: TrainingCase, peak: int, device: str) -> int:
     on Hopper, cuBLASLt and attention their own; on a CPU, packed copies for the largest product.
     """
     return int(_REMAINDER_SHARE * peak) + (_CUDA_WORKSPACE if device == "cuda" else largest_product_bytes(case))
+
+
+MODELS: tuple[ModelName, ...] = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
+SIZE_NAMES: dict[ModelName, str] = {
+    "gpt2": "124m", "gpt2-medium": "355m", "gpt2-large": "774m", "gpt2-xl": "1558m"
+}  # fmt: skip
+UNTIMED: dict[str, Any] = {"warm_s": 0.0, "timed_s": 0.0}
+"""Of a case that is about bytes or losses: as many steps as it says, and no more."""
+_USUAL: dict[str, Any] = {
+    "precision": "amp-bf16",
+    "optimizer": "adamw",
+    "learning_rate": 1e-4,
+    "sequence": 1024,
+    "device": "cuda",
+    # The first repeat of a large model may have to compile for minutes.
+    "time_limit_s": 900.0,
+    # Clocks and heat settle, then half a minute is timed, or less once the median is known.
+    "warm_s": 10.0,
+    "timed_s": 30.0,
+}
+
+
+def on_gpu(name: str, model: ModelName, value: int, reason: str, **fields: Any) -> TrainingCase:
+    """A training case as everyone first trains it on a GPU, autocast to BF16 and AdamW, but for what `fields` say."""
+    return TrainingCase(name=name, model=model, value=value, reason=reason, **{**_USUAL, **fields})

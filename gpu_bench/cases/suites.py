@@ -8,24 +8,7 @@ from dataclasses import fields, replace
 from typing import Any, get_args, get_type_hints
 
 from engine.core.errors import closest
-from gpu_bench.cases import (
-    activations,
-    attention,
-    batch,
-    checkpointing,
-    energy,
-    first_hour,
-    fit,
-    ladder,
-    memory,
-    optimizers,
-    pipeline,
-    precision,
-    roofline,
-    scaling,
-    smoke,
-    validation,
-)
+from gpu_bench.cases import card, first_hour, ladder, techniques
 from gpu_bench.cases.case import Case
 from gpu_bench.cases.kinds import case_from_dict
 from gpu_bench.cases.tiny import tiny
@@ -34,23 +17,22 @@ __all__ = ["SUITES", "TINY", "Case", "case_from_dict", "find_cases"]
 
 SUITES: dict[str, tuple[Case, ...]] = {
     "first-hour": first_hour.FIRST_HOUR,
-    "smoke": smoke.SMOKE,
-    "gpt2": smoke.GPT2,
+    "smoke": techniques.SMOKE,
+    "gpt2": techniques.GPT2,
     "ladder": ladder.LADDER,
-    "optimizers": optimizers.OPTIMIZERS,
-    "precision": precision.PRECISION,
-    "checkpointing": checkpointing.CHECKPOINTING,
-    "attention": attention.ATTENTION,
-    "batch": batch.BATCH,
-    "pipeline": pipeline.PIPELINE,
-    "activations": activations.ACTIVATIONS,
-    "roofline": roofline.ROOFLINE,
-    "fit": fit.FIT,
-    "card": fit.CARD,
-    "energy": energy.ENERGY,
-    "memory": memory.MEMORY,
-    "scaling": scaling.SCALING,
-    "validation": validation.VALIDATION,
+    "optimizers": techniques.OPTIMIZERS,
+    "precision": techniques.PRECISION,
+    "checkpointing": techniques.CHECKPOINTING,
+    "attention": techniques.ATTENTION,
+    "batch": techniques.BATCH,
+    "pipeline": techniques.PIPELINE,
+    "activations": techniques.ACTIVATIONS,
+    "roofline": techniques.ROOFLINE,
+    "fit": card.FIT,
+    "card": card.CARD,
+    "energy": techniques.ENERGY,
+    "scaling": techniques.SCALING,
+    "validation": card.VALIDATION,
 }
 """Suite name -> its cases, in the order of the page of measurements; `value` says which are run first."""
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from gpu_bench.machine import provenance
 from gpu_bench.run import isolation
-from gpu_bench.run.executor import Place, RunError
+from gpu_bench.run.isolation import Place, RunError
 
 _SOURCES = ("engine", "gpu_bench")
 """What travels to the machines; PyTorch must be there."""

@@ -1,4 +1,9 @@
-"""One of the processes that `torchrun` starts: trains, times, profiles; the first one writes what all have found."""
+"""One process of a scaling case, under `torchrun`: it trains, and says what communication took of its steps.
+
+Two shares, from the profiler's record of what ran when, because they answer two questions. `busy`: the time in which
+data was under way between processes, or a process waited for another one's. `exposed`: the part of it in which the
+device did nothing else, which is what a step would gain if communication cost nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +12,8 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,21 +21,79 @@ import torch
 from torch import Tensor, distributed
 
 from gpu_bench.cases.kinds import case_from_dict
-from gpu_bench.distributed import data_parallel
 from gpu_bench.distributed.case import ScalingCase, Strategy
-from gpu_bench.distributed.communication import profiled_shares
-from gpu_bench.distributed.parallel import Here, Parallel, model_config
-from gpu_bench.distributed.pipeline_parallel import PipelineParallel
-from gpu_bench.distributed.tensor_parallel import TensorParallel
+from gpu_bench.distributed.strategies import (
+    Here,
+    Parallel,
+    PipelineParallel,
+    TensorParallel,
+    ddp,
+    fsdp2,
+    model_config,
+    plain,
+)
 from gpu_bench.measure.data import draw_windows, read_corpus
 from gpu_bench.measure.stopwatch import Stopwatch
+from gpu_bench.measure.trace import WINDOW, beyond, clip, covered, interval, traced
 from gpu_bench.record.store import write_json
+
+_DEVICE_WORK = ("kernel", "gpu_memcpy", "gpu_memset")
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Shares of the profiled steps' time, 0 to 1."""
+
+    busy: float
+    exposed: float
+
+
+def profiled_shares(steps: Callable[[], None], device: torch.device) -> Shares:
+    """Run `steps` under the profiler and return what communication took of their time in this process."""
+    return shares(traced(steps, device), device.type)
+
+
+def shares(events: Sequence[Mapping[str, Any]], device: str) -> Shares:
+    """What communication took of the profiled steps, from the complete events of a trace.
+
+    On a GPU, communication is NCCL's kernels and computation all other work of the device. On a CPU, communication is
+    Gloo's operations, from their start to their end on Gloo's own threads, and computation is PyTorch's innermost
+    operations: an outer one may do nothing but wait for communication inside it.
+    """
+    # On a GPU the window is marked a second time, on the device's own line, where it begins and ends with its work.
+    marked = [event for event in events if event["name"] == WINDOW and event.get("cat") == "user_annotation"]
+    begin, end = interval(marked[0])
+    if device == "cuda":
+        work = [event for event in events if event.get("cat") in _DEVICE_WORK]
+        communication = [event for event in work if "nccl" in event["name"].lower()]
+        computation = [event for event in work if "nccl" not in event["name"].lower()]
+    else:
+        communication = [event for event in events if event["name"].startswith("gloo:")]
+        operations = [event for event in events if event.get("cat") == "cpu_op"]
+        computation = [event for event in _innermost(operations) if event["name"].startswith("aten::")]
+    sending = clip(map(interval, communication), begin, end)
+    computing = clip(map(interval, computation), begin, end)
+    whole = end - begin
+    return Shares(busy=covered(sending) / whole, exposed=beyond(sending, computing) / whole)
+
+
+def _innermost(events: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The events of each thread that contain no other one."""
+    ordered = sorted(events, key=lambda event: (event["pid"], event["tid"], event["ts"], -event["dur"]))
+    return [
+        event
+        for event, after in zip(ordered, [*ordered[1:], None], strict=True)
+        if after is None
+        or (after["pid"], after["tid"]) != (event["pid"], event["tid"])
+        or after["ts"] >= event["ts"] + event["dur"]
+    ]
+
 
 JOB_VARIABLE = "GPU_BENCH_SCALING_JOB"
 """Names the file with the case, the kind of device, and where the report goes."""
 STRATEGIES: dict[Strategy, Callable[[ScalingCase, Here], Parallel]] = {
-    "ddp": data_parallel.ddp,
-    "fsdp2": data_parallel.fsdp2,
+    "ddp": ddp,
+    "fsdp2": fsdp2,
     "tensor": TensorParallel,
     "pipeline": PipelineParallel,
 }
@@ -43,7 +106,7 @@ def measure(case: ScalingCase, here: Here) -> dict[str, Any]:
         In every process: seconds of the steps here; losses of the whole batch, from the first step on; what
         communication took, and the allocator's peak, of every process.
     """
-    make = data_parallel.plain if here.world == 1 else STRATEGIES[case.strategy]
+    make = plain if here.world == 1 else STRATEGIES[case.strategy]
     parallel = make(case, here)
     steps = case.warmup + case.steps + case.profiled
     corpus = read_corpus(vocabulary=model_config(case).vocab)

@@ -1,23 +1,159 @@
-"""The training step fed by one loader after another: its time, and what it waited for."""
+"""The training step fed by one loader after another: its time, and what it waited for.
+
+Batches come from endless streams of windows: from text that is encoded on the way, or from tokens that lie ready. Every
+moment of the profiled steps belongs to one stage. Compute comes first: when the device computes, it is compute whatever
+else goes on. Of the rest, transfer is when data moves to the device; of what is left, loading is when the
+training process waits for a batch. So `loading` is what a step would gain from an endless supply of batches.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader
+from torch.profiler import record_function
+from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from gpu_bench.cases.case import Case, TrainingCase
 from gpu_bench.input_pipeline.case import Loader, LoaderCase, loader_of
-from gpu_bench.input_pipeline.shares import COMPUTE, LOADING, TRANSFER, profiled_shares, stage
-from gpu_bench.input_pipeline.streams import Stream, TextStream, TokenStream, encoding
 from gpu_bench.machine import provenance
+from gpu_bench.measure.bpe import VOCABULARY, gpt2_encoder
 from gpu_bench.measure.data import read_corpus, read_text
 from gpu_bench.measure.stopwatch import Stopwatch
+from gpu_bench.measure.trace import WINDOW, Interval, beyond, clip, covered, interval, traced
 from gpu_bench.measure.training import Trainer
+
+_CHUNK = 2**16
+"""Bytes of text that are encoded at a time."""
+Encode = Callable[[bytes], Tensor]
+
+
+def byte_pairs(text: bytes) -> Tensor:
+    """GPT-2's tokens, int32."""
+    tokens = gpt2_encoder().encode(text.decode("utf-8", "replace"))
+    return torch.frombuffer(tokens, dtype=torch.uint16).to(torch.int32)
+
+
+def plain_bytes(text: bytes) -> Tensor:
+    """Bytes as tokens, int32."""
+    return torch.frombuffer(bytearray(text), dtype=torch.uint8).to(torch.int32)
+
+
+def encoding(vocabulary: int) -> Encode:
+    """The encoding that a vocabulary holds, as in `data.read_corpus`."""
+    return byte_pairs if vocabulary >= VOCABULARY else plain_bytes
+
+
+class Stream(IterableDataset[Tensor], ABC):
+    """Windows of (sequence + 1,) tokens, int32, without end. Each worker begins in a part of its own.
+
+    Args:
+        sequence: Tokens that the model reads.
+    """
+
+    def __init__(self, sequence: int) -> None:
+        super().__init__()
+        self._length = sequence + 1
+
+    def __iter__(self) -> Iterator[Tensor]:
+        worker = get_worker_info()
+        share = worker.id / worker.num_workers if worker is not None else 0.0
+        ready = torch.empty(0, dtype=torch.int32)
+        for piece in self.pieces(share):
+            ready = torch.cat([ready, piece])
+            whole = len(ready) // self._length * self._length
+            yield from ready[:whole].view(-1, self._length)
+            ready = ready[whole:]
+
+    @abstractmethod
+    def pieces(self, begin: float) -> Iterator[Tensor]:
+        """Tokens in pieces of any length, from a share of the whole on, round and round."""
+
+
+class TextStream(Stream):
+    """Encodes text as it goes.
+
+    Args:
+        text: The text.
+        encode: Text to tokens.
+        sequence: Tokens that the model reads.
+    """
+
+    def __init__(self, text: bytes, encode: Encode, sequence: int) -> None:
+        super().__init__(sequence)
+        self._text, self._encode = text, encode
+
+    def pieces(self, begin: float) -> Iterator[Tensor]:
+        """The text in chunks, encoded."""
+        chunks = -(-len(self._text) // _CHUNK)
+        for number in count(int(chunks * begin)):
+            start = number % chunks * _CHUNK
+            yield self._encode(self._text[start : start + _CHUNK])
+
+
+class TokenStream(Stream):
+    """Hands out tokens that were encoded before.
+
+    Args:
+        tokens: (tokens,), any integer format.
+        sequence: Tokens that the model reads.
+    """
+
+    def __init__(self, tokens: Tensor, sequence: int) -> None:
+        super().__init__(sequence)
+        self._tokens = tokens
+
+    def pieces(self, begin: float) -> Iterator[Tensor]:
+        """A window's length at a time."""
+        windows = len(self._tokens) // self._length
+        for number in count(int(windows * begin)):
+            start = number % windows * self._length
+            yield self._tokens[start : start + self._length].to(torch.int32)
+
+
+LOADING, TRANSFER, COMPUTE = "loading", "transfer", "compute"
+_PREFIX = "gpu_bench: "
+_KERNELS = ("kernel", "gpu_memset")
+
+
+def stage(name: str) -> record_function:
+    """Mark a stage of the training process for the profiler; without one it costs about a microsecond."""
+    return record_function(_PREFIX + name)
+
+
+def profiled_shares(steps: Callable[[], None], device: torch.device) -> dict[str, float]:
+    """Run `steps` under the profiler and return the share of each stage in their time; they sum to 1."""
+    return shares(traced(steps, device), device.type)
+
+
+def shares(events: Sequence[Mapping[str, Any]], device: str) -> dict[str, float]:
+    """The shares `compute`, `transfer`, `loading` and `other`, from the complete events of a trace."""
+    host = [event for event in events if event.get("cat") == "user_annotation"]
+    begin, end = next(interval(event) for event in host if event["name"] == WINDOW)
+
+    def marked(name: str) -> list[Interval]:
+        return clip((interval(event) for event in host if event["name"] == _PREFIX + name), begin, end)
+
+    if device == "cuda":
+        computing = [interval(event) for event in events if event.get("cat") in _KERNELS]
+        moving = [interval(event) for event in events if event.get("cat") == "gpu_memcpy" and "HtoD" in event["name"]]
+        # A copy from memory that is not pinned goes through a buffer: the host is in it before the device is.
+        moving += marked(TRANSFER)
+    else:
+        computing, moving = marked(COMPUTE), marked(TRANSFER)
+    computing, moving, loading = clip(computing, begin, end), clip(moving, begin, end), marked(LOADING)
+    whole = end - begin
+    found = {
+        COMPUTE: covered(computing) / whole,
+        TRANSFER: beyond(moving, computing) / whole,
+        LOADING: beyond(loading, [*computing, *moving]) / whole,
+    }
+    return {**found, "other": max(0.0, 1.0 - sum(found.values()))}
 
 
 def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from gpu_bench.cases import policies
+from gpu_bench.cases import card
 from gpu_bench.cases.case import Case
 from gpu_bench.cases.kinds import FitCase
 from gpu_bench.machine import provenance
@@ -52,7 +52,7 @@ def run_repeat(case: Case, device: torch.device, repeat: int, kept: Path | None 
         known = next((one for one in trials if (one["policy"], one["batch"]) == (policy, batch)), None)
         if known is not None:
             return str(known["outcome"])
-        training = policies.trial(case, policy, batch)
+        training = card.trial(case, policy, batch)
         # Not the first repeat, which also counts memory by component: counting needs memory itself.
         order = {"task": "train", "case": training.as_dict(), "device": device.type, "repeat": 1}
         report = work(order, case.time_limit_s / 2)

@@ -24,7 +24,7 @@ from gpu_bench.measure import clock, memory
 from gpu_bench.measure.course import Course, split
 from gpu_bench.measure.data import read_corpus, window_stream
 from gpu_bench.measure.memory import limit_memory
-from gpu_bench.measure.peaks import SQUARE, matmul_ceilings
+from gpu_bench.measure.roofline import SQUARE, matmul_ceilings
 from gpu_bench.measure.trace import attention_kernels
 from gpu_bench.measure.training import Trainer
 

@@ -1,12 +1,15 @@
-"""The two roofs of a device, measured: what matrix products and copies reach, and where the operations of a step lie.
+"""The roofs of a device, measured: what matrix products and copies reach, and where the operations of a step lie.
 
 Williams, Waterman, Patterson 2009, CACM 52(4). A point is one operation, its arithmetic, the bytes it cannot avoid to
-move, and its time. Intensity, arithmetic over bytes, decides which roof it can reach.
+move, and its time. Intensity, arithmetic over bytes, decides which roof it can reach. The ceilings of a training case
+are products in shapes of the model, measured in the same process as its steps, so in the same modes of accumulation;
+many products run between two looks at the clock, and the host waits for none of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +22,49 @@ from gpu_bench.cases.case import Case
 from gpu_bench.cases.kinds import RooflineCase
 from gpu_bench.cases.sizes import SIZES
 from gpu_bench.machine import provenance
-from gpu_bench.measure.peaks import DTYPES, multiplication
 from gpu_bench.measure.stopwatch import timed_rounds
-from gpu_bench.measure.techniques.fp8 import OLDEST
+from gpu_bench.measure.techniques.fp8 import E4M3, OLDEST
 from gpu_bench.measure.unsupported import kind_of, told
+
+Shape = tuple[int, int, int]
+"""M, N, K of (M, K) times (K, N)."""
+SQUARE = {"cuda": 8192, "cpu": 1024}
+"""Sides of a large square product."""
+_ROUNDS, _SAMPLE_S = {"cuda": 8, "cpu": 3}, {"cuda": 0.05, "cpu": 0.005}
+"""A GPU is kept busy for half a second in each shape: less ends before the power limit lowers the clock."""
+DTYPES = {"fp32": torch.float32, "tf32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16, "fp8": E4M3}
+
+
+def matmul_ceilings(device: torch.device, name: str, shapes: Sequence[Shape]) -> list[dict[str, Any]]:
+    """FLOP/s of products in a format, one entry per shape, for FP8 one per shape and mode of accumulation.
+
+    Operands are random, since zeros run faster. Whether FP32 products use TF32 is what the process has set. A GPU
+    without FP8 products has none of them.
+    """
+    if name == "fp8" and device.type == "cuda" and torch.cuda.get_device_capability(device) < OLDEST:
+        return []
+    found = []
+    for shape in shapes:
+        for fast in (True, False) if name == "fp8" else (None,):
+            call = multiplication(device, name, shape, fast=fast is not False)
+            seconds = statistics.median(timed_rounds(call, device, _ROUNDS[device.type], _SAMPLE_S[device.type]))
+            m, n, k = shape
+            rate = 2 * m * n * k / seconds
+            found.append({"format": name, "m": m, "n": n, "k": k, "fast_accumulation": fast, "flops_per_s": rate})
+    return found
+
+
+def multiplication(device: torch.device, name: str, shape: Shape, *, fast: bool = True) -> Callable[[], object]:
+    """A product of random operands in a format, `b` by columns, as `x @ weight.T` has it; `fast` concerns FP8 only."""
+    m, n, k = shape
+    a = torch.randn(m, k, device=device).to(DTYPES[name])
+    b = torch.randn(n, k, device=device).to(DTYPES[name]).t()  # (K, N)
+    if name == "fp8":
+        one = torch.ones((), device=device)
+        return lambda: torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=fast)
+    out = torch.empty(m, n, dtype=a.dtype, device=device)
+    return lambda: torch.matmul(a, b, out=out)
+
 
 _FP32 = 4
 _ADAM_FLOPS = 12

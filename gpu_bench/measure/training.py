@@ -16,12 +16,10 @@ from gpu_bench.cases.sizes import config_of
 from gpu_bench.measure.gpt2 import GPT2, KERNELS, RunHead, wide_loss
 from gpu_bench.measure.peers import TransformersGPT2, convert_by_torchao, liger_head
 from gpu_bench.measure.techniques.checkpointing import blocks_under, head_in
-from gpu_bench.measure.techniques.compilation import check_compiled_block, compiled_loss
+from gpu_bench.measure.techniques.compilation import StepGraph, check_compiled_block, compiled_loss
 from gpu_bench.measure.techniques.flat import FlatAdamW
-from gpu_bench.measure.techniques.fp8 import convert_blocks
-from gpu_bench.measure.techniques.fp8_delayed import Scales, convert_with_delay
+from gpu_bench.measure.techniques.fp8 import Scales, convert_blocks, convert_with_delay
 from gpu_bench.measure.techniques.optimizers import make_optimizer, update_in_backward
-from gpu_bench.measure.techniques.step_graph import StepGraph
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from gpu_bench.cases.card import trial
 from gpu_bench.cases.case import SHORTEST_ENERGY_S, Case, TrainingCase
 from gpu_bench.cases.kinds import FitCase, OperationsCase, RooflineCase
-from gpu_bench.cases.policies import trial
 from gpu_bench.cases.sizes import SIZES
 from gpu_bench.predict.prediction import predicted_seconds
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.memory.ledger import CUDA_CONTEXT
-from gpu_bench.cases.base import MODELS, SIZE_NAMES
+from gpu_bench.cases.card import FIT, trial
 from gpu_bench.cases.case import Case, TrainingCase
-from gpu_bench.cases.fit import FIT
 from gpu_bench.cases.kinds import FitCase
-from gpu_bench.cases.policies import trial
+from gpu_bench.cases.sizes import MODELS, SIZE_NAMES
 from gpu_bench.machine.chips import ENGINE_NAMES
 from gpu_bench.predict.prediction import predict, predicted_peak, predicted_seconds
 from gpu_bench.record.tables import ABSENT, Table, number
@@ -83,7 +82,7 @@ class Curve:
 
     Attributes:
         size: As the suites call it, e.g. `124m`.
-        policy: A name from `policies.POLICIES`.
+        policy: A name from `card.POLICIES`.
         limit: Bytes that programs can allocate on the card.
         points: Ascending in the batch.
     """
@@ -108,8 +107,7 @@ def fit_cases(gigabytes: int) -> tuple[FitCase, ...]:
     """The cases of an emulated card, from the smallest model on. Raises `ValueError` for an unknown card."""
     found = {case.model: case for case in FIT if case.name.startswith(f"fit-{gigabytes}gb-")}
     if not found:
-        known = sorted({int(case.name.split("-")[1].removesuffix("gb")) for case in FIT if not case.native})
-        raise ValueError(f"no card of {gigabytes} GB is emulated; allowed: {', '.join(map(str, known))}")
+        raise ValueError(f"no card of {gigabytes} GB is emulated; allowed: 16")
     return tuple(found[model] for model in MODELS)
 
 

@@ -14,9 +14,9 @@ from engine.hardware import Accelerator
 from engine.memory import chapter_activation_bytes
 from engine.memory.ledger import CUDA_CONTEXT
 from engine.numerics.dtypes import FP16, FP32
+from gpu_bench.cases.card import trial
 from gpu_bench.cases.case import Precision, TrainingCase
 from gpu_bench.cases.kinds import FitCase
-from gpu_bench.cases.policies import trial
 from gpu_bench.cases.sizes import SIZES, config_of
 from gpu_bench.machine.chips import chip_of, specified_peak
 
@@ -72,11 +72,11 @@ def shape_of(case: TrainingCase, *, padded: bool) -> Transformer:
     return Transformer(case.model, size.layers, size.hidden, size.heads, vocab, size.max_seq, mlp=mlp)  # type: ignore[arg-type]
 
 
-def engine_checkpointing(case: TrainingCase) -> str | None:
-    """The engine's name of the case's policy; None for one that it does not describe."""
+def engine_checkpointing(case: TrainingCase) -> str:
+    """The engine's name of the case's policy."""
     if case.checkpointing == "sqrt":
         return f"every:{sqrt_placement(SIZES[case.model].layers)}"
-    return None if case.checkpointing == "selective-ops" else case.checkpointing
+    return case.checkpointing
 
 
 def recomputed_flops(case: TrainingCase) -> int:
@@ -84,7 +84,7 @@ def recomputed_flops(case: TrainingCase) -> int:
 
     What fused attention computes again inside its own backward pass is not counted: no choice of the case's does that.
     """
-    model, policy = shape_of(case, padded=False), engine_checkpointing(case) or "none"
+    model, policy = shape_of(case, padded=False), engine_checkpointing(case)
 
     def again(checkpointing: str) -> float:
         return count_operations(
@@ -175,7 +175,7 @@ def case_setup(case: TrainingCase, chip: Accelerator | str = DEFAULT_GPU, backen
         optimizer=case.optimizer,
         attention=case.attention,
         dropout=case.dropout,
-        checkpointing=engine_checkpointing(case) or "none",
+        checkpointing=engine_checkpointing(case),
         loss=case.loss,
         accumulate=case.accumulate,
         optimizer_in_backward=case.optimizer_in_backward,
@@ -186,8 +186,6 @@ def case_setup(case: TrainingCase, chip: Accelerator | str = DEFAULT_GPU, backen
 
 
 def _memory(case: TrainingCase, backend: str) -> tuple[dict[str, int] | None, list[str]]:
-    if engine_checkpointing(case) is None:
-        return None, [f"the engine has no memory model of checkpointing {case.checkpointing}"]
     try:
         ledger = training_memory(case_setup(case, backend=backend))
     except EngineError as error:
@@ -210,15 +208,14 @@ def _memory(case: TrainingCase, backend: str) -> tuple[dict[str, int] | None, li
 
 
 def _seconds(case: TrainingCase, name: str | None) -> tuple[float | None, list[str]]:
-    chip, policy = chip_of(name), engine_checkpointing(case)
+    chip = chip_of(name)
     if chip is None:
         return None, []
-    notes = [] if policy else [f"time: checkpointing {case.checkpointing} counted as none"]
     try:
         time = step_time(case_setup(case, chip))
     except EngineError as error:
         return None, [f"time: {error}"]
-    return float(time.total), notes
+    return float(time.total), []
 
 
 def textbook(case: TrainingCase) -> dict[str, int] | None:

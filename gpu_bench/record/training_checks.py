@@ -102,7 +102,7 @@ def _compile_faults(case: TrainingCase, record: Mapping[str, Any]) -> Iterator[s
             yield f"{graphs} graphs took {seconds} s to compile"
         if seconds is not None and seconds > sum(warm):
             yield f"compiling took {seconds} s of a warm-up of {sum(warm)} s"
-    eager = case.compile == "none" and case.update != "flat" and case.optimizer != "adamw-8bit"
+    eager = case.compile == "none" and case.update != "flat"
     if eager and any((*found["graphs"], *found["graphs_while_timed"])):
         yield "graphs were compiled in a case that compiles nothing"
 

@@ -28,8 +28,7 @@ from gpu_bench.predict.durations import duration_of
 from gpu_bench.record import load, store
 from gpu_bench.record.assembly import MEASURED, assemble, impossible
 from gpu_bench.run.archive import COMPILED, PARTS
-from gpu_bench.run.executor import Executor, Place, RunError
-from gpu_bench.run.isolation import LocalExecutor
+from gpu_bench.run.isolation import Executor, LocalExecutor, Place, RunError
 from gpu_bench.run.progress import Progress
 
 if sys.platform != "win32":

@@ -4,7 +4,6 @@
 |---|---|---|
 | `none` | everything | nothing |
 | `selective` | all but the inside of attention | attention (Korthikanti et al. 2022, arXiv 2205.05198, section 5) |
-| `selective-ops` | results of matrix products and of fused attention | everything between them |
 | `every:K` | the input of every K-th block | the K blocks up to the next |
 | `sqrt` | `every:K` with K near the root of the number of layers (Chen et al. 2016, arXiv 1604.06174) | |
 | `full` | the input of every block: `every:1` | every block |
@@ -14,27 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
+from torch.utils.checkpoint import checkpoint
 
 from engine.graph.checkpointing import sqrt_placement
 from gpu_bench.measure.gpt2 import RunBlocks, RunHead, one_after_another, whole_loss
-
-_KEPT = {
-    torch.ops.aten.mm.default,
-    torch.ops.aten.addmm.default,
-    torch.ops.aten.bmm.default,
-    torch.ops.aten._scaled_mm.default,
-    torch.ops.aten._scaled_dot_product_flash_attention.default,
-    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default,
-    torch.ops.aten._scaled_dot_product_efficient_attention.default,
-    torch.ops.aten._scaled_dot_product_cudnn_attention.default,
-}
-"""Operations whose results cost much to compute and little to keep."""
 
 
 def blocks_under(policy: str, layers: int) -> RunBlocks:
@@ -45,8 +31,6 @@ def blocks_under(policy: str, layers: int) -> RunBlocks:
     match policy:
         case "none" | "selective":
             return one_after_another
-        case "selective-ops":
-            return _keeping_products
         case _:
             return partial(_in_segments, segment_length(policy, layers))
 
@@ -63,17 +47,6 @@ def _in_segments(every: int, blocks: Sequence[nn.Module], x: Tensor) -> Tensor:
         segment = partial(one_after_another, blocks[start : start + every])
         x = checkpoint(segment, x, use_reentrant=False)  # (B, T, C)
     return x
-
-
-def _keeping_products(blocks: Sequence[nn.Module], x: Tensor) -> Tensor:
-    contexts = partial(create_selective_checkpoint_contexts, _keep_products)
-    for block in blocks:
-        x = checkpoint(block, x, use_reentrant=False, context_fn=contexts)  # (B, T, C)
-    return x
-
-
-def _keep_products(context: Any, operation: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy:
-    return CheckpointPolicy.MUST_SAVE if operation in _KEPT else CheckpointPolicy.PREFER_RECOMPUTE
 
 
 def head_in(chunks: int) -> RunHead:

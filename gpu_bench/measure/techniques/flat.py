@@ -3,6 +3,10 @@
 GPT-2 XL has 580 parameters; an update that visits each by itself launches hundreds of small kernels. Here parameters
 lie one after another in a few vectors, and one compiled kernel for each of them scales the gradient by the clipping
 factor, updates the moments, and writes the weight in its own format: from an FP32 copy, or rounded at random.
+
+The moments may take 8 bits (Dettmers et al. 2021, arXiv 2110.02861, block-wise dynamic quantization): blocks of 2,048
+elements share one scale, their largest magnitude, and each element becomes the nearest of 256 codes, which are spaced
+by powers of ten and lie dense near zero, where most moments are.
 """
 
 from __future__ import annotations
@@ -15,7 +19,51 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from gpu_bench.measure.techniques.eight_bit import BLOCK, SMALLEST, code_values, codes, dequantize, quantize
+BLOCK = 2048
+"""Elements that share a scale."""
+SMALLEST = 4096
+"""Tensors with fewer elements keep FP32 moments: they cost nothing, and norms and biases are sensitive."""
+
+
+def code_values(signed: bool) -> list[float]:
+    """The 256 values that an 8-bit element can stand for, ascending, in [-1, 1] or [0, 1].
+
+    Each decade from 1e-6 to 1 is divided evenly, and the higher the decade the finer: seven decades with 1, 2, 4, ...
+    64 values and their negatives, or twice as many values without sign.
+    """
+    values = [0.0, 1.0]
+    for decade in range(7):
+        count = 2**decade if signed else 2 ** (decade + 1)
+        steps = [0.1 + 0.9 * (index + 0.5) / count for index in range(count)]
+        values += [step * 10.0 ** (decade - 6) for step in steps]
+        values += [-step * 10.0 ** (decade - 6) for step in steps] if signed else []
+    return sorted(values)
+
+
+@cache
+def codes(signed: bool, device: torch.device) -> Tensor:
+    """These values on a device (256,) FP32."""
+    return torch.tensor(code_values(signed), device=device)
+
+
+def quantize(x: Tensor, table: Tensor) -> tuple[Tensor, Tensor]:
+    """Codes (n) uint8 and scales (n / 2048, rounded up) FP32 of a flat tensor (n)."""
+    whole = x if x.numel() % BLOCK == 0 else nn.functional.pad(x, (0, -x.numel() % BLOCK))
+    blocks = whole.view(-1, BLOCK)
+    scales = blocks.abs().amax(dim=1)
+    # A block of zeros has scale zero; dividing by anything else than zero keeps its zeros.
+    normed = blocks / scales.clamp_min(torch.finfo(torch.float32).tiny)[:, None]
+    between = (table[1:] + table[:-1]) / 2
+    return torch.bucketize(normed, between).to(torch.uint8).view(-1)[: x.numel()], scales
+
+
+def dequantize(code: Tensor, scales: Tensor, table: Tensor) -> Tensor:
+    """FP32 values (n) of codes and scales."""
+    if code.numel() % BLOCK == 0:
+        # Without a copy of the scales for every element, so that a compiler has nothing to keep.
+        return (table[code.int()].view(-1, BLOCK) * scales[:, None]).view(-1)
+    return table[code.int()] * scales.repeat_interleave(BLOCK)[: code.numel()]
+
 
 Weights = Literal["as-is", "bf16-master", "bf16-rounded"]
 """Format of the weights: as they are given; BF16 beside an FP32 copy; BF16 alone, rounded up or down at random."""

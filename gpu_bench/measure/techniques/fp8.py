@@ -1,17 +1,29 @@
-"""FP8 linear layers with one scale per tensor: three 8-bit products where BF16 had three 16-bit ones.
+"""FP8 linear layers: three 8-bit products where BF16 had three 16-bit ones, by two ways to find the scales.
 
 Micikevicius et al. 2022, arXiv 2209.05433: weights and activations in E4M3, which has more precision, gradients in
 E5M2, which has more range. A tensor is divided so that its largest magnitude becomes the format's largest; the product
-is multiplied back. Scales are those of the tensor itself, found just before (dynamic scaling): nothing to tune, one
-extra pass over memory, which the compiler joins with what came before.
+is multiplied back.
+
+*Dynamic* scales are those of the tensor itself, found just before: nothing to tune, but a pass to find the largest
+magnitude, one to round, and two more to transpose, since tensor cores take both operands of an FP8 product along the
+summed dimension. That is as much time as the product gains. So *delayed* scales know beforehand:
+
+- the scale of an input or a gradient comes from the largest magnitudes of the last steps (section 4 there; Transformer
+  Engine), so that rounding joins the kernel that makes the tensor, and the same kernel writes the tensor both ways and
+  notes its magnitude for later steps;
+- weights are rounded once after each update, and not again for every pass.
+
+What a scale does not cover is set to the format's largest number.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from gpu_bench.measure.gpt2 import GPT2
 from gpu_bench.measure.unsupported import UnsupportedError
@@ -109,3 +121,186 @@ class _Product(torch.autograd.Function):
         for_x = _multiply(g8, w8, g_scale, w_scale, torch.bfloat16, fast=False)
         for_w = _multiply(g8.t(), x8, g_scale, x_scale, torch.bfloat16, fast=False)
         return for_x.to(x_format), for_w.to(w_format)
+
+
+HISTORY = 16
+"""Steps over which the largest magnitude counts."""
+_SMALLEST = 1e-12
+"""A scale below is that of a tensor of zeros."""
+
+
+def convert_with_delay(model: GPT2, fast: bool) -> Scales:
+    """Make every linear layer inside the blocks a `DelayedLinear` that owns the same parameters.
+
+    Args:
+        model: Its head stays in BF16: its result decides the loss.
+        fast: Whether gradients' products accumulate fast as well: partial sums of 14 bits, as the forward products
+            have them. Whether the loss bears it is for a long run to show.
+
+    Raises:
+        UnsupportedError, ValueError: As `fp8.linear_layers`.
+    """
+    layers = []
+    for parent, name, layer in linear_layers(model):
+        layers.append(DelayedLinear(layer, fast))
+        setattr(parent, name, layers[-1])
+    return Scales(model, layers)
+
+
+class DelayedLinear(nn.Module):
+    """A linear layer whose three products run in FP8 by scales that are there before it runs.
+
+    Buffers, none of which is saved with the model: the weight in FP8 as it is (N, K) and transposed (K, N); the three
+    scales; the largest magnitudes of input and gradient since they were set. `slot` is a number whose gradient is the
+    largest magnitude of the output's gradient: so it leaves a compiled backward pass.
+    """
+
+    w8: Tensor
+    w8t: Tensor
+    x_scale: Tensor
+    w_scale: Tensor
+    g_scale: Tensor
+    x_amax: Tensor
+    g_amax: Tensor
+    slot: Tensor
+
+    def __init__(self, layer: nn.Linear, fast: bool) -> None:
+        super().__init__()
+        self.weight, self.bias, self.fast = layer.weight, layer.bias, fast
+        self.watching = False
+        n, k = layer.weight.shape
+        for name, made in {
+            "w8": torch.empty(n, k, dtype=E4M3, device=layer.weight.device),
+            "w8t": torch.empty(k, n, dtype=E4M3, device=layer.weight.device),
+            **{name: torch.ones((), device=layer.weight.device) for name in ("x_scale", "w_scale", "g_scale")},
+            **{name: torch.zeros((), device=layer.weight.device) for name in ("x_amax", "g_amax")},
+            "slot": torch.zeros((), device=layer.weight.device, requires_grad=True),
+        }.items():
+            self.register_buffer(name, made, persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., K) to (..., N) in BF16."""
+        if self.watching:
+            return self._watched(x)
+        flat = x.reshape(-1, x.shape[-1])  # (M, K)
+        y, amax = _DelayedProduct.apply(  # type: ignore[no-untyped-call]
+            flat, self.weight, self.w8, self.w8t, self.x_scale, self.w_scale, self.g_scale, self.slot, self.fast
+        )  # (M, N), ()
+        with torch.no_grad():
+            self.x_amax.copy_(torch.maximum(self.x_amax, amax))
+        out: Tensor = y.view(*x.shape[:-1], -1)
+        return out if self.bias is None else out + self.bias.to(out.dtype)
+
+    def _watched(self, x: Tensor) -> Tensor:
+        """The product in the usual format; input's and gradient's largest magnitudes are noted."""
+        self.x_amax.copy_(torch.maximum(self.x_amax, x.detach().abs().amax().float()))
+        y = functional.linear(x, self.weight, self.bias)
+        y.register_hook(self._note)  # type: ignore[no-untyped-call]
+        return y
+
+    def _note(self, gradient: Tensor) -> None:
+        self.g_amax.copy_(torch.maximum(self.g_amax, gradient.abs().amax().float()))
+
+
+class Scales:
+    """The history of magnitudes of all layers, and the scales that follow from it."""
+
+    def __init__(self, model: GPT2, layers: list[DelayedLinear]) -> None:
+        self._model, self._layers = model, layers
+        self._history = torch.zeros(HISTORY, 2, len(layers), device=layers[0].weight.device)
+        self._largest = torch.tensor([[torch.finfo(E4M3).max], [torch.finfo(E5M2).max]], device=self._history.device)
+
+    def calibrate(self, loss: Callable[[], Tensor]) -> None:
+        """Find the first scales from one forward and backward pass in the usual format."""
+        for layer in self._layers:
+            layer.watching = True
+        torch.autograd.backward(loss())
+        for layer in self._layers:
+            layer.watching = False
+        self._model.zero_grad(set_to_none=True)
+        self.after_update()
+
+    def after_pass(self) -> None:
+        """Take the gradients' magnitudes out of the slots, whose gradients would otherwise add up."""
+        found = [layer for layer in self._layers if layer.slot.grad is not None]
+        for layer in found:
+            layer.g_amax.copy_(torch.maximum(layer.g_amax, layer.slot.grad))  # type: ignore[arg-type]
+            layer.slot.grad = None
+
+    def forget(self) -> None:
+        """Drop what was noted since the last update: it was a trial."""
+        for layer in self._layers:
+            layer.x_amax.zero_()
+            layer.g_amax.zero_()
+            layer.slot.grad = None
+
+    @torch.no_grad()
+    def after_update(self) -> None:
+        """Let the history decide the next scales, and round the new weights."""
+        amax = torch.stack(
+            [
+                torch.stack([layer.x_amax for layer in self._layers]),
+                torch.stack([layer.g_amax for layer in self._layers]),
+            ]
+        )
+        self._history.copy_(torch.cat([amax[None], self._history[:-1]]))
+        scales = self._history.amax(0).clamp_min(_SMALLEST) / self._largest
+        for layer, x_scale, g_scale in zip(self._layers, scales[0], scales[1], strict=True):
+            layer.x_scale.copy_(x_scale)
+            layer.g_scale.copy_(g_scale)
+            _round_weight(layer.weight, layer.w8, layer.w8t, layer.w_scale)
+        self.forget()
+
+
+def _round_weight(weight: Tensor, w8: Tensor, w8t: Tensor, scale: Tensor) -> None:
+    """Fill the weight in FP8, its transpose, and its scale, which is exact: weights stand still between updates."""
+    scale.copy_(weight.abs().amax().float().clamp_min(_SMALLEST) / torch.finfo(E4M3).max)
+    w8.copy_(narrow(weight, scale, E4M3))
+    w8t.copy_(w8.t())
+
+
+def narrow(x: Tensor, scale: Tensor, dtype: torch.dtype) -> Tensor:
+    """The tensor divided by its scale in FP8; what is beyond the largest number becomes the largest number."""
+    largest = torch.finfo(dtype).max
+    return (x.float() / scale).clamp(-largest, largest).to(dtype)
+
+
+class _DelayedProduct(torch.autograd.Function):
+    """x W^T with FP8 operands whose scales are given. It keeps the transposed input, in 8 bits."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        weight: Tensor,
+        w8: Tensor,
+        w8t: Tensor,
+        x_scale: Tensor,
+        w_scale: Tensor,
+        g_scale: Tensor,
+        slot: Tensor,
+        fast: bool,
+    ) -> tuple[Tensor, Tensor]:
+        """(M, K) and (N, K) to (M, N), and the largest magnitude of x."""
+        x8 = narrow(x, x_scale, E4M3)  # (M, K)
+        # Both ways from one reading of x, once compiled: the backward pass sums over M.
+        x8t = x8.t().contiguous()  # (K, M)
+        ctx.save_for_backward(x8t, w8t, x_scale, w_scale, g_scale)
+        ctx.formats, ctx.fast = (x.dtype, weight.dtype), fast
+        amax = x.abs().amax().float()
+        ctx.mark_non_differentiable(amax)
+        y = torch._scaled_mm(x8, w8.t(), x_scale, w_scale, out_dtype=torch.bfloat16, use_fast_accum=True)
+        return y, amax
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        """(M, N) to gradients of x (M, K), of the weight (N, K), and of the slot: the gradient's largest magnitude."""
+        x8t, w8t, x_scale, w_scale, g_scale = ctx.saved_tensors
+        x_format, w_format = ctx.formats
+        g8 = narrow(gradient, g_scale, E5M2)  # (M, N)
+        g8t = g8.t().contiguous()  # (N, M)
+        how = {"out_dtype": torch.bfloat16, "use_fast_accum": ctx.fast}
+        for_x = torch._scaled_mm(g8, w8t.t(), g_scale, w_scale, **how)  # (M, N) (N, K)
+        for_w = torch._scaled_mm(g8t, x8t.t(), g_scale, x_scale, **how)  # (N, M) (M, K)
+        slot = gradient.abs().amax().float()
+        return for_x.to(x_format), for_w.to(w_format), None, None, None, None, None, slot, None

@@ -1,4 +1,4 @@
-"""Optimizers: PyTorch's own, AdamW with 8-bit state, and either of them run during the backward pass."""
+"""Optimizers: PyTorch's own, or AdamW over long vectors (`flat.py`), each also run during the backward pass."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import torch
 from torch import nn
 
 from gpu_bench.cases.case import Precision, TrainingCase, Update
-from gpu_bench.measure.techniques.eight_bit import AdamW8bit
 from gpu_bench.measure.techniques.flat import FlatAdamW, Weights
 
 _UPDATES: dict[Update, dict[str, bool]] = {
@@ -50,8 +49,8 @@ def make_optimizer(case: TrainingCase, parameters: Iterable[nn.Parameter]) -> to
             return torch.optim.Adam(parameters, **adam, **how)
         case "adamw":
             return torch.optim.AdamW(parameters, **adam, weight_decay=0.1, **how)
-        case "adamw-8bit":
-            return AdamW8bit(parameters, **adam, weight_decay=0.1)
+        case other:
+            raise AssertionError(f"{other} has no update of PyTorch's own")
 
 
 def update_in_backward(case: TrainingCase, parameters: Iterable[nn.Parameter]) -> tuple[torch.optim.Optimizer, ...]:

@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 import yaml
 
 import engine
-from gpu_bench.cases.policies import POLICIES
+from gpu_bench.cases.card import POLICIES
 from gpu_bench.predict.outlook import Curve, curve, fit_cases, measured_memory, measured_speed
 from plugins.measured.errors import suggestion
 from plugins.measured.fit.curves import Line, Panel, draw

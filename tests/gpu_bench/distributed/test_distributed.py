@@ -15,14 +15,14 @@ from torch import distributed, multiprocessing
 from gpu_bench.cases.case import case_of
 from gpu_bench.distributed import measure, rank
 from gpu_bench.distributed.case import ScalingCase, Strategy
-from gpu_bench.distributed.communication import shares
-from gpu_bench.distributed.parallel import Here
+from gpu_bench.distributed.rank import shares
+from gpu_bench.distributed.strategies import Here
 from gpu_bench.machine import provenance
 from gpu_bench.measure.gpt2 import GPT2, SIZES
 from gpu_bench.predict.prediction import step_flops
 from gpu_bench.record import load
 from gpu_bench.run import runner
-from gpu_bench.run.executor import Place
+from gpu_bench.run.isolation import Place
 
 CASE = ScalingCase(
     name="tiny",

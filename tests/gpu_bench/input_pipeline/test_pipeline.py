@@ -13,13 +13,11 @@ import torch
 from torch import Tensor
 
 from gpu_bench.cases.case import case_of
-from gpu_bench.cases.pipeline import PIPELINE
 from gpu_bench.cases.suites import TINY
+from gpu_bench.cases.techniques import PIPELINE
 from gpu_bench.input_pipeline import tokenize
 from gpu_bench.input_pipeline.case import Loader, LoaderCase, TokenizeCase, loader_of
-from gpu_bench.input_pipeline.loading import make_loader
-from gpu_bench.input_pipeline.shares import shares
-from gpu_bench.input_pipeline.streams import TextStream, TokenStream, byte_pairs, plain_bytes
+from gpu_bench.input_pipeline.loading import TextStream, TokenStream, byte_pairs, make_loader, plain_bytes, shares
 from gpu_bench.input_pipeline.tokenize import EncoderProcesses
 from gpu_bench.measure.bpe import gpt2_encoder
 from gpu_bench.measure.data import read_text
@@ -138,7 +136,7 @@ def test_words_met_before_are_encoded_faster() -> None:
 
 def test_the_tiny_suite_measures_shares_into_a_valid_record(tmp_path: Path) -> None:
     chosen = [case for case in TINY["pipeline-tiny"] if case.name == "pipeline-before-after"]
-    assert runner.run([("pipeline", case) for case in chosen], runner.Settings("cpu", tmp_path)) == 0
+    assert runner.run([("pipeline-tiny", case) for case in chosen], runner.Settings("cpu", tmp_path)) == 0
     (file,) = tmp_path.rglob("*.json")
     assert load.file_faults(file) == []
     for point in json.loads(file.read_text(encoding="utf-8"))["points"]:

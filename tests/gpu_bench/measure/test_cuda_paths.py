@@ -18,7 +18,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from gpu_bench.input_pipeline.case import Loader
 from gpu_bench.input_pipeline.loading import make_loader
 from gpu_bench.machine import device, doctor, nvml
-from gpu_bench.measure import clock, memory, peaks, roofline
+from gpu_bench.measure import clock, memory, roofline
 from gpu_bench.measure.gpt2 import KERNELS
 from gpu_bench.measure.techniques.fp8 import Float8Linear
 from gpu_bench.measure.unsupported import kind_of, told
@@ -72,7 +72,7 @@ def test_all_three_fp8_products_have_the_layout_that_tensor_cores_take() -> None
 @pytest.mark.usefixtures("as_on_cuda")
 def test_measured_fp8_products_have_that_layout_too() -> None:
     with FakeTensorMode():
-        assert cast(Tensor, peaks.multiplication(CPU, "fp8", (64, 64, 64))()).shape == (64, 64)
+        assert cast(Tensor, roofline.multiplication(CPU, "fp8", (64, 64, 64))()).shape == (64, 64)
         assert cast(Tensor, roofline._product("fp8", 64, 48, 32, CPU).build()()).shape == (64, 48)
 
 

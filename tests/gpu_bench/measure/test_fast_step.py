@@ -12,12 +12,9 @@ from torch import Tensor, nn
 
 from gpu_bench.measure.data import draw_windows, read_corpus
 from gpu_bench.measure.gpt2 import GPT2, SIZES
-from gpu_bench.measure.techniques.compilation import check_compiled_block
-from gpu_bench.measure.techniques.eight_bit import AdamW8bit
+from gpu_bench.measure.techniques.compilation import StepGraph, check_compiled_block
 from gpu_bench.measure.techniques.flat import LONGEST, FlatAdamW, rounded_at_random
-from gpu_bench.measure.techniques.fp8 import E4M3
-from gpu_bench.measure.techniques.fp8_delayed import DelayedLinear
-from gpu_bench.measure.techniques.step_graph import StepGraph
+from gpu_bench.measure.techniques.fp8 import E4M3, DelayedLinear
 from gpu_bench.measure.training import Trainer
 from gpu_bench.measure.unsupported import UnsupportedError
 from tests.gpu_bench.tiny import tiny_case
@@ -57,12 +54,6 @@ def test_one_vector_is_updated_and_clipped_as_many_parameters_are() -> None:
     for weight, other in zip(found, expected, strict=True):
         # Both sum in 24 bits; the bias correction is computed on the device here and by the host there.
         torch.testing.assert_close(weight, other, rtol=1e-6, atol=1e-7)
-
-
-def test_eight_bit_moments_in_vectors_are_those_of_single_parameters() -> None:
-    expected = _updated(lambda some: AdamW8bit(some, compiled=False, **ADAM))
-    found = _updated(lambda some: FlatAdamW(some, eight_bit=True, **ADAM))
-    assert all(torch.equal(weight, other) for weight, other in zip(found, expected, strict=True))
 
 
 def test_parameters_share_a_few_vectors_and_short_ones_keep_wide_moments() -> None:

@@ -12,7 +12,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_bench.cases import policies
+from gpu_bench.cases import card
 from gpu_bench.cases.kinds import FitCase
 from gpu_bench.cases.tiny import TINY_LIMIT
 from gpu_bench.measure import fit
@@ -50,7 +50,7 @@ def test_the_search_finds_the_boundary_from_wherever_it_starts(boundary: int, st
 @pytest.mark.parametrize("model", ["gpt2", "gpt2-xl"])
 def test_each_policy_needs_less_memory_than_the_one_before(model: Any) -> None:
     case = _fit(model=model, sequence=1024)
-    peaks = [predicted_peak(policies.trial(case, policy, 8), "cuda") for policy in policies.POLICIES]
+    peaks = [predicted_peak(card.trial(case, policy, 8), "cuda") for policy in card.POLICIES]
     assert all(before is not None and after is not None and before > after for before, after in pairwise(peaks))
 
 
@@ -69,7 +69,7 @@ def test_real_trials_meet_the_limit_and_the_prediction(tmp_path: Path) -> None:
     assert "the emulated card has 25165824 B" in found["trials"][1]["message"]
     (result,) = found["policies"]
     assert (result["predicted_batch"], result["largest_batch"]) == (8, 8)
-    predicted = predicted_peak(policies.trial(_fit(), "fp32", 8), "cpu")
+    predicted = predicted_peak(card.trial(_fit(), "fp32", 8), "cpu")
     assert result["peak"] == pytest.approx(predicted, rel=0.05)
     assert result["tokens_per_s"] > 0
 

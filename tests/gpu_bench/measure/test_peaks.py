@@ -7,7 +7,7 @@ import torch
 
 from engine.hardware.accelerators import list_accelerators
 from gpu_bench.machine.chips import ENGINE_NAMES, specified_peak
-from gpu_bench.measure.peaks import matmul_ceilings
+from gpu_bench.measure.roofline import matmul_ceilings
 from gpu_bench.record.assembly import ceiling
 
 

@@ -16,8 +16,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from engine.time import matmul_intensity
 from gpu_bench.cases.case import case_of
 from gpu_bench.cases.kinds import RooflineCase
-from gpu_bench.cases.roofline import ROOFLINE
 from gpu_bench.cases.suites import TINY
+from gpu_bench.cases.techniques import ROOFLINE
 from gpu_bench.measure import roofline
 from gpu_bench.measure.roofline import operations
 from gpu_bench.measure.stopwatch import timed_rounds
@@ -122,7 +122,7 @@ def test_cases_survive_being_written_down() -> None:
 
 def test_the_tiny_suite_leaves_valid_records(tmp_path: Path) -> None:
     chosen = [case for case in TINY["roofline-tiny"] if case.name == "roofline-operations-gpt2-xl"]
-    assert runner.run([("roofline", case) for case in chosen], runner.Settings("cpu", tmp_path)) == 0
+    assert runner.run([("roofline-tiny", case) for case in chosen], runner.Settings("cpu", tmp_path)) == 0
     (file,) = tmp_path.rglob("*.json")
     assert load.file_faults(file) == []
     points = json.loads(file.read_text(encoding="utf-8"))["points"]

@@ -38,8 +38,8 @@ def _same(one: TrainingCase, other: TrainingCase, tolerance: float) -> None:
         torch.testing.assert_close(weight, other_weight, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("dropout", [0.0, 0.2])
-@pytest.mark.parametrize("policy", ["selective", "selective-ops", "every:2", "sqrt", "full"])
+@pytest.mark.parametrize("dropout", [0.2])
+@pytest.mark.parametrize("policy", ["selective", "every:2", "sqrt", "full"])
 def test_checkpointing_computes_the_very_same_numbers_again_even_under_dropout(policy: str, dropout: float) -> None:
     # The same operations on the same numbers in the same order: no tolerance.
     plain = tiny_case(dropout=dropout)
@@ -68,21 +68,21 @@ def test_segments_are_as_long_as_the_policy_says(policy: str, layers: int, every
     assert segment_length(policy, layers) == every
 
 
-@pytest.mark.parametrize("passes", [2, 4])
+@pytest.mark.parametrize("passes", [4])
 def test_accumulated_small_batches_train_as_one_large_batch(passes: int) -> None:
     # Sums of the same numbers in another order, at 24 bits: SGD passes the difference on, Adam would divide it.
     large = tiny_case(batch=4, optimizer="sgd", learning_rate=0.1)
     _same(large, replace(large, batch=4 // passes, accumulate=passes), 2e-5)
 
 
-@pytest.mark.parametrize("pieces", [2, 5, 32])
+@pytest.mark.parametrize("pieces", [5, 32])
 def test_a_loss_in_pieces_is_the_loss_of_the_whole(pieces: int) -> None:
     # Sums in another order; 5 does not divide the 32 tokens.
     whole = tiny_case(optimizer="sgd", learning_rate=0.1)
     _same(whole, replace(whole, loss=f"chunked:{pieces}"), 2e-5)
 
 
-@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "rmsprop", "adam", "adamw", "adamw-8bit"])
+@pytest.mark.parametrize("optimizer", ["sgd", "rmsprop", "adamw"])
 def test_updating_in_the_backward_pass_gives_the_very_same_weights(optimizer: Any) -> None:
     # A tied matrix has two uses: updated after the first of them, its second gradient would come too late.
     plain = tiny_case(optimizer=optimizer, clip_norm=None)
@@ -96,7 +96,7 @@ def test_fused_attention_trains_as_attention_with_its_scores_in_memory() -> None
 
 
 @pytest.mark.parametrize("update", ["for-loop", "foreach", "fused"])
-@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adam", "adamw"])
+@pytest.mark.parametrize("optimizer", ["momentum", "adamw"])
 def test_every_implementation_of_an_update_gives_the_same_weights(optimizer: Any, update: Any) -> None:
     # Fused kernels round once where others round several times; three steps of 1e-3 move a weight by 3e-3.
     plain = tiny_case(optimizer=optimizer)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gpu_bench.__main__ import main
-from gpu_bench.cases.smoke import GPT2
+from gpu_bench.cases.techniques import GPT2
 from gpu_bench.predict.prediction import predict
 from gpu_bench.record.report import flat_rows, tables
 from gpu_bench.record.tables import Table, render, to_csv

@@ -1,0 +1,178 @@
+"""A card that is too small: policies, what fits by them, how fast they are there, and whether training bears them.
+
+The runs of a thousand steps are those that a plan for a card of 16 GB asks: each technique alone, and all together.
+Their baseline is the plan's: FP32, Adam, 8 sequences of 512 tokens, dropout 0.1, attention's scores in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from engine.hardware.accelerators import accelerator
+from gpu_bench.cases.case import ModelName, TrainingCase
+from gpu_bench.cases.kinds import FitCase
+from gpu_bench.cases.sizes import MODELS, SIZE_NAMES, UNTIMED, on_gpu
+
+_FP32: dict[str, Any] = {"precision": "fp32", "optimizer": "adamw", "learning_rate": 1e-4}
+_AMP: dict[str, Any] = {
+    # What costs nothing: an update that makes no copies, and segments that grow and leave little between them.
+    **_FP32, "precision": "amp-bf16", "update": "fused", "allocator": "expandable"
+}  # fmt: skip
+_COMPILED: dict[str, Any] = {"compile": "default", "compile_region": "block"}
+"""Keeps less for the backward pass. Not where blocks and head are computed again: they run as they are."""
+_SHORT_OF_EVERYTHING: dict[str, Any] = {"checkpointing": "full", "loss": "chunked:8"}
+
+POLICIES: Mapping[str, Mapping[str, Any]] = {
+    "fp32": _FP32,
+    "amp": {**_AMP, **_COMPILED},
+    "chunked-loss": {**_AMP, "loss": "chunked:8"},
+    "checkpointing": {**_AMP, **_SHORT_OF_EVERYTHING},
+    "8-bit-adam": {**_AMP, **_SHORT_OF_EVERYTHING, "optimizer": "adamw-8bit", "update": "flat"},
+    "16-bit-weights": {
+        **_AMP,
+        **_SHORT_OF_EVERYTHING,
+        "precision": "bf16-rounded",
+        "optimizer": "adamw-8bit",
+        "update": "flat",
+        "optimizer_in_backward": True,
+        "clip_norm": None,
+    },
+}
+"""Name -> what it sets in a training case. Each saves memory over the one before; the last ones change the result of
+training: quantized moments, then weights without an FP32 copy, rounded at random and updated without clipping."""
+
+
+def trial(case: FitCase, policy: str, batch: int) -> TrainingCase:
+    """The training case that shows whether a batch fits."""
+    return TrainingCase(
+        name=f"{case.name}-{policy}-b{batch}",
+        seed=case.seed,
+        repeats=1,
+        time_limit_s=case.time_limit_s,
+        model=case.model,
+        batch=batch,
+        sequence=case.sequence,
+        warmup=1,
+        steps=case.steps,
+        steady=False,
+        memory_limit=0 if case.native else case.memory_limit,
+        **POLICIES[policy],
+    )
+
+
+_CARD = "rtx-5080"
+_USABLE = 0.97
+"""Share of a card's memory that programs get: the driver, and a screen where there is one, keep the rest."""
+_REAL = 14 * 10**9
+"""Least memory of what is sold as a card of 16 GB."""
+
+
+def fit_case(model: ModelName) -> FitCase:
+    """What fits an emulated card of 16 GB."""
+    return FitCase(
+        name=f"fit-16gb-{SIZE_NAMES[model]}",
+        value=87,
+        reason="which settings train on a card that readers own",
+        model=model,
+        sequence=1024,
+        card=_CARD,
+        memory_limit=int(_USABLE * accelerator(_CARD).memory_bytes),
+        policies=tuple(POLICIES),
+        repeats=1,
+        device="cuda",
+        minimum_memory=accelerator(_CARD).memory_bytes + 10**9,
+        time_limit_s=1800.0,
+    )
+
+
+def _native(model: ModelName) -> FitCase:
+    return replace(
+        fit_case(model),
+        name=f"fit-native-16gb-{SIZE_NAMES[model]}",
+        reason="the same on a card that really has no more",
+        native=True,
+        minimum_memory=_REAL,
+    )
+
+
+FIT = (*(fit_case(model) for model in reversed(MODELS)), _native("gpt2-xl"), _native("gpt2"))
+
+_BATCHES: dict[ModelName, dict[str, int]] = {
+    "gpt2": {"fp32": 8, "amp": 24},
+    "gpt2-large": {"checkpointing": 16},
+    "gpt2-xl": {"16-bit-weights": 32},
+}
+"""The largest batches of the suite that fit 16 GB by the engine."""
+
+CARD = tuple(
+    on_gpu(
+        f"card-16gb-{SIZE_NAMES[model]}-{policy}",
+        model,
+        79,
+        "the ladder of a card that readers own, with batches of its size",
+        **{**POLICIES[policy], "batch": batch, "minimum_memory": _REAL},
+    )
+    for model, batches in _BATCHES.items()
+    for policy, batch in batches.items()
+)
+"""How fast each policy trains on a 16 GB card; any larger GPU can run them too."""
+
+_BASELINE: dict[str, Any] = {
+    **UNTIMED,
+    "precision": "fp32",
+    "optimizer": "adamw",
+    "attention": "standard",
+    "dropout": 0.1,
+    "batch": 8,
+    "sequence": 512,
+    "learning_rate": 3e-4,
+    "steps": 1000,
+    "validate_every": 100,
+    "repeats": 1,
+    "allocator": "expandable",
+    "time_limit_s": 3600.0,
+}
+_TOGETHER: dict[str, Any] = {
+    "precision": "bf16-rounded",
+    "optimizer": "adamw-8bit",
+    "update": "flat",
+    "attention": "flash",
+    "checkpointing": "full",
+    "loss": "chunked:8",
+    "batch": 1,
+    "accumulate": 8,
+}
+_ALONE: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("baseline", {}),
+    ("mixed", {"precision": "amp-bf16"}),
+    ("16-bit-weights", {"precision": "bf16-rounded", "update": "flat"}),
+    ("flash", {"attention": "flash"}),
+    ("8-bit-adam", {"optimizer": "adamw-8bit", "update": "flat"}),
+    ("checkpointing", {"checkpointing": "full"}),
+    ("chunked-loss", {"loss": "chunked:8"}),
+    ("accumulation", {"batch": 1, "accumulate": 8}),
+    ("in-backward", {"optimizer_in_backward": True, "clip_norm": None}),
+    ("fp8", {"precision": "fp8", "scaling": "delayed"}),
+    ("together", _TOGETHER),
+)
+_LARGER: tuple[tuple[ModelName, str, dict[str, Any]], ...] = (
+    ("gpt2-medium", "baseline", {}),
+    ("gpt2-medium", "together", _TOGETHER),
+    ("gpt2-xl", "together", {**_TOGETHER, "learning_rate": 1e-4}),
+)
+
+
+def _case(model: ModelName, name: str, changes: dict[str, Any], value: int) -> TrainingCase:
+    reason = "memory saved and quality kept over a thousand steps, as the plan's criteria ask"
+    return on_gpu(f"validation-{SIZE_NAMES[model]}-{name}", model, value, reason, **{**_BASELINE, **changes})
+
+
+VALIDATION = (
+    *(
+        _case("gpt2", name, changes, 71 if name in ("baseline", "mixed", "together") else 63)
+        for name, changes in _ALONE
+    ),
+    *(_case(model, name, changes, 69) for model, name, changes in _LARGER),
+)

@@ -1,0 +1,323 @@
+"""The suites that change one thing: optimizer, format, checkpointing, attention, batch, activation, input, energy.
+
+Each case answers a question that a claim or a page asks. The smoke suite runs on any machine; the last suites measure
+the device itself, and several of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from gpu_bench.cases.case import (
+    SHORTEST_ENERGY_S,
+    Activation,
+    Attention,
+    Case,
+    ModelName,
+    OptimizerName,
+    Precision,
+    TrainingCase,
+)
+from gpu_bench.cases.kinds import FORMATS, OperationsCase, RooflineCase
+from gpu_bench.cases.sizes import SIZES, on_gpu
+from gpu_bench.distributed.case import ScalingCase
+from gpu_bench.input_pipeline.case import LoaderCase, TokenizeCase
+
+
+def _nano(precision: Precision, optimizer: OptimizerName, learning_rate: float, value: int) -> TrainingCase:
+    return TrainingCase(
+        name=f"gpt2-nano-{precision}-{optimizer}",
+        value=value,
+        reason="runs on every machine, so it shows that measuring works; Adam and SGD differ most",
+        model="nano",
+        precision=precision,
+        optimizer=optimizer,
+        learning_rate=learning_rate,
+        batch=8,
+        sequence=128,
+    )
+
+
+# The same model and data with no, one and two more copies of the weights as optimizer state.
+SMOKE = (
+    _nano("fp32", "adam", 1e-3, 60),
+    _nano("fp32", "sgd", 0.1, 60),
+    _nano("fp32", "momentum", 0.02, 50),
+    _nano("amp-bf16", "adam", 1e-3, 50),
+    _nano("amp-bf16", "sgd", 0.1, 50),
+    _nano("amp-bf16", "momentum", 0.02, 40),
+)
+
+_GPT2: tuple[tuple[ModelName, int, int, float, int], ...] = (("gpt2-xl", 8, 78, 1e-4, 95), ("gpt2", 16, 22, 3e-4, 90))
+GPT2 = tuple(
+    on_gpu(
+        f"{model}-amp-bf16-adamw-b{batch}",
+        model,
+        value,
+        "the chapter's own model as everyone first trains it: the reference that all techniques improve",
+        batch=batch,
+        minimum_memory=gigabytes * 10**9,
+        learning_rate=rate,
+    )
+    # The memory bounds leave room on 24 and 80 GB cards.
+    for model, batch, gigabytes, rate, value in _GPT2
+)
+
+_OPTIMIZERS: tuple[OptimizerName, ...] = ("adamw", "adamw-8bit")
+OPTIMIZERS = tuple(
+    on_gpu(
+        f"optimizer-1558m-{name}",
+        "gpt2-xl",
+        84,
+        "state of two vectors, and of two of 8 bit",
+        batch=4,
+        optimizer=name,
+        update="flat",
+    )
+    for name in _OPTIMIZERS
+)
+
+_FORMATS: tuple[Precision, ...] = ("fp32", "tf32", "amp-bf16")
+PRECISION = tuple(
+    on_gpu(
+        f"precision-1558m-{precision}",
+        "gpt2-xl",
+        83,
+        "the same data in every format: a speed counts only beside its loss",
+        precision=precision,
+        batch=4,
+    )
+    for precision in _FORMATS
+)
+
+CHECKPOINTING = (
+    *(
+        on_gpu(
+            f"checkpointing-774m-{policy}",
+            "gpt2-large",
+            84,
+            "from everything kept to everything computed again",
+            batch=8,
+            checkpointing=policy,
+        )
+        for policy in ("none", "full")
+    ),
+    *(
+        on_gpu(
+            f"accumulation-355m-{passes}",
+            "gpt2-medium",
+            78,
+            "the same batch in more and smaller pieces: what memory it saves and what time it costs",
+            batch=16 // passes,
+            accumulate=passes,
+        )
+        for passes in (1, 4)
+    ),
+)
+
+_FORMS: tuple[Attention, ...] = ("standard", "flash")
+ATTENTION: tuple[Case, ...] = (
+    OperationsCase(
+        name="attention-bf16",
+        operation="attention",
+        value=90,
+        reason="time and memory of one layer, and the length at which the scores no longer fit",
+        variants=("standard", "flash", "efficient", "cudnn"),
+        # The scores of the last two lengths are what makes cards of 24 and 141 GB run out of memory.
+        sizes=(512, 1024, 2048, 4096, 8192, 16384, 32768),
+        formats=("bf16",),
+        batch=8,
+        heads=SIZES["gpt2"].heads,
+        device="cuda",
+        time_limit_s=300.0,
+    ),
+    *(
+        on_gpu(
+            f"attention-124m-{form}-2048",
+            "gpt2",
+            76,
+            "what the layer's time and memory mean for a whole step",
+            batch=8,
+            sequence=2048,
+            attention=form,
+        )
+        for form in _FORMS
+    ),
+)
+
+BATCH = tuple(
+    on_gpu(
+        f"batch-124m-{batch}",
+        "gpt2",
+        77,
+        "a power of two and one sequence more: tiles and waves that are not full",
+        batch=batch,
+        sequence=256,
+    )
+    for batch in (32, 33, 64, 65)
+)
+
+_IN_TRAINING: tuple[Activation, ...] = ("gelu", "relu")
+ACTIVATIONS: tuple[Case, ...] = (
+    OperationsCase(
+        name="activation-large",
+        operation="activation",
+        value=58,
+        reason="beyond every cache: on a GPU all functions take as long as their bytes",
+        variants=get_args(Activation),
+        sizes=(2**20, 2**24, 2**28),
+        formats=("fp32", "bf16"),
+        device="cuda",
+        time_limit_s=300.0,
+    ),
+    *(
+        on_gpu(
+            f"activation-124m-{function}",
+            "gpt2",
+            48,
+            "what is left of the difference in a whole step; ReLU keeps its result, GELU its input",
+            batch=16,
+            activation=function,
+        )
+        for function in _IN_TRAINING
+    ),
+)
+
+PIPELINE = (
+    TokenizeCase(
+        name="pipeline-tokenize",
+        value=70,
+        reason="tokens per second and core: from it follows how many workers feed a GPU",
+    ),
+    LoaderCase(
+        name="pipeline-before-after",
+        value=75,
+        reason="what the chapter promises of a better input pipeline, step by step: workers, reserve, pinned memory",
+        model="gpt2",
+        precision="amp-bf16",
+        batch=16,
+        sequence=1024,
+        loaders=(
+            "text, 0 workers",
+            "text, 1 workers",
+            "text, 4 workers",
+            "tokens, 0 workers",
+            "tokens, 4 workers, prefetch 2",
+            "tokens, 4 workers, prefetch 2, pinned",
+        ),
+        device="cuda",
+        minimum_memory=22 * 10**9,
+    ),
+)
+
+_RECIPES: tuple[tuple[str, int, dict[str, Any]], ...] = (
+    ("bf16-compiled", 85, {"update": "fused", "vocab_multiple": 64, "compile": "default"}),
+    ("fp32", 81, {"precision": "fp32"}),
+)
+ENERGY = tuple(
+    on_gpu(
+        f"energy-1558m-{name}",
+        "gpt2-xl",
+        value,
+        "joules and dollars for the same tokens, from the plainest recipe to a fast one",
+        batch=8,
+        # One repeat: after half a minute at steady power, more repeats add nothing.
+        repeats=1,
+        energy_s=SHORTEST_ENERGY_S,
+        **fields,
+    )
+    for name, value, fields in _RECIPES
+)
+
+
+def _roofline(name: str, value: int, reason: str, **fields: Any) -> RooflineCase:
+    return RooflineCase(name=f"roofline-{name}", value=value, reason=reason, **fields)
+
+
+_WIDTHS = (128, 256, 512, 1024, 2048, 4096, 8192, 16384)
+_TOKENS = 8 * 1024
+
+
+def _gpt2_shapes() -> tuple[str, ...]:
+    """The products of a GPT-2 XL block and head over 8 x 1,024 tokens; the head with and without padding rows."""
+    size = SIZES["gpt2-xl"]
+    c, padded = size.hidden, -(-size.vocab // 64) * 64
+    outputs_inputs = ((3 * c, c), (c, c), (4 * c, c), (c, 4 * c), (size.vocab, c), (padded, c))
+    return tuple(f"{_TOKENS}x{outputs}x{inputs}" for outputs, inputs in outputs_inputs)
+
+
+ROOFLINE = (
+    _roofline(
+        "matmul-square",
+        85,
+        "the ceiling of compute in every format, which all utilizations are compared with",
+        part="matmul",
+        formats=FORMATS,
+        shapes=tuple(f"{width}x{width}x{width}" for width in _WIDTHS),
+        device="cuda",
+    ),
+    _roofline(
+        "matmul-gpt2-xl",
+        80,
+        "what the model's own shapes reach, and what padding the vocabulary gains",
+        part="matmul",
+        formats=("bf16", "fp8"),
+        shapes=_gpt2_shapes(),
+        device="cuda",
+    ),
+    _roofline(
+        "copy",
+        80,
+        "the ceiling of memory, and where caches end",
+        part="copy",
+        sizes=tuple(2**power for power in range(16, 33, 2)),
+        minimum_memory=10 * 10**9,
+    ),
+    _roofline(
+        "operations-gpt2-xl",
+        75,
+        "which operations of the step are bound by compute and which by memory",
+        part="operations",
+        formats=("fp32", "bf16"),
+        model="gpt2-xl",
+        batch=8,
+        sequence=1024,
+        device="cuda",
+        minimum_memory=20 * 10**9,
+    ),
+)
+
+
+def _scaling(name: str, value: int, reason: str, gigabytes: int, **fields: Any) -> ScalingCase:
+    return ScalingCase(
+        name=f"scaling-{name}",
+        value=value,
+        reason=reason,
+        precision="amp-bf16",
+        sequence=1024,
+        device="cuda",
+        devices=2,
+        minimum_memory=gigabytes * 10**9,
+        **fields,
+    )
+
+
+SCALING = (
+    _scaling(
+        "ddp-gpt2", 60, "the way most people first use several GPUs", 22, model="gpt2", strategy="ddp", scaling="weak",
+        batch=16,
+    ),
+    _scaling(
+        "fsdp2-gpt2-xl", 65, "state spread: what fits then, and what gathering the weights costs", 78, model="gpt2-xl",
+        strategy="fsdp2", scaling="weak", batch=8,
+    ),
+    # GPT-2 XL has 25 heads, which only 5 and 25 divide; medium has 16.
+    _scaling(
+        "tensor-gpt2-medium", 50, "two sums per block and pass: what fast links are for", 40, model="gpt2-medium",
+        strategy="tensor", scaling="strong", batch=16,
+    ),
+    _scaling(
+        "pipeline-gpt2-large", 50, "the bubble, measured", 60, model="gpt2-large", strategy="pipeline",
+        scaling="strong", batch=16, micro_batches=16,
+    ),
+)  # fmt: skip
