@@ -21,46 +21,16 @@ from typing import Any
 __version__ = "0.2.0"
 
 _ROOMS = {
-    "engine.core": (
-        "EngineError",
-        "GB",
-        "GIB",
-    ),
-    "engine.numerics": (
-        "list_precisions",
-        "precision",
-    ),
-    "engine.hardware": (
-        "accelerator",
-        "link",
-        "list_accelerators",
-        "list_links",
-    ),
-    "engine.models": (
-        "Transformer",
-        "list_models",
-        "model",
-    ),
+    "engine.core": ("EngineError", "GB", "GIB"),
+    "engine.numerics": ("list_precisions", "precision"),
+    "engine.hardware": ("accelerator", "link", "list_accelerators", "list_links"),
+    "engine.models": ("Transformer", "list_models", "model"),
     "engine.graph": ("flops_per_token",),
-    "engine.config": (
-        "Layout",
-        "Setup",
-        "list_optimizers",
-        "optimizer",
-        "setup",
-    ),
+    "engine.config": ("Layout", "Setup", "list_optimizers", "optimizer", "setup"),
     "engine.memory": ("training_memory",),
     "engine.time": ("step_time",),
-    "engine.parallel": (
-        "job_time",
-        "search",
-    ),
-    "engine.answers": (
-        "estimate",
-        "explain",
-        "fit",
-        "fits",
-    ),
+    "engine.parallel": ("job_time", "search"),
+    "engine.answers": ("estimate", "explain", "fit", "fits"),
 }
 
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
