@@ -26,13 +26,17 @@ class Tape:
     """Collects the operations of one section.
 
     `prefix` is put before every value's name. With `sequence_shards` above one, norms and residuals are divided among
-    so many devices along the sequence; matrix products see the gathered sequence and save their own shard of it.
+    so many devices along the sequence; matrix products see the gathered sequence. Code fused `by_hand`, Megatron's,
+    saves their own shard of it, and has a kernel of its own for every norm.
     """
 
-    def __init__(self, prefix: str, precision: Precision, backend: Backend, sequence_shards: Count = 1) -> None:
+    def __init__(
+        self, prefix: str, precision: Precision, backend: Backend, sequence_shards: Count = 1, *, by_hand: bool = False
+    ) -> None:
         self.precision = precision
         self.backend = backend
         self.sequence_shards = sequence_shards
+        self.by_hand = by_hand
         self._prefix = prefix
         self._ops: list[Op] = []
         self._input: Value | None = None
@@ -147,7 +151,7 @@ class Tape:
         compute = self.precision.compute
         x = self.cast(name, x, compute)
         kept = x
-        if shard and self.sequence_shards > 1:
+        if shard and self.by_hand and self.sequence_shards > 1:
             kept = shard if shard.dtype == compute else self.value(f"{name}.shard", shard.size, compute)
         saved: tuple[Value, ...] = (kept,)
         if self.precision.autocast and (component == "logits" or not self.precision.in_fp8):
@@ -165,29 +169,20 @@ class Tape:
         mean, rstd = (
             self.value(f"{name}.{part}", TOKENS, statistics, needs_gradient=False) for part in ("mean", "rstd")
         )
-        out = self.value(name, x.size, x.dtype)
-        weights, dtype = 2 * width if bias else width, self.precision.weights
-        saved = (x, mean, rstd)
-        return self.record(
-            Op(name, "norm", (x,), (out, mean, rstd), saved, weights=weights, weight_dtype=dtype, trains=weights)
-        )
+        return self.weighted(name, "norm", x, x.dtype, 2 * width if bias else width, (mean, rstd))
 
     def rms_norm(self, name: str, x: Value, width: Count) -> Value:
         """RMSNorm in one kernel. Saves its input and the reciprocal root of the mean square, in fp32 on any backend."""
         rstd = self.value(f"{name}.rstd", TOKENS, FP32, needs_gradient=False)
-        out = self.value(name, x.size, x.dtype)
-        dtype = self.precision.weights
-        return self.record(
-            Op(name, "norm", (x,), (out, rstd), (x, rstd), weights=width, weight_dtype=dtype, trains=width)
-        )
+        return self.weighted(name, "norm", x, x.dtype, width, (rstd,))
 
-    def scale_by_weight(self, name: str, x: Value, width: Count) -> Value:
-        """`weight * x` for a weight of `width`, broadcast over tokens. Saves `x`, which the weight's gradient needs."""
-        out = self.value(name, x.size, wider(x.dtype, self.precision.weights))
-        weights, dtype = width, self.precision.weights
-        return self.record(
-            Op(name, "elementwise", (x,), (out,), (x,), weights=weights, weight_dtype=dtype, trains=weights)
-        )
+    def weighted(
+        self, name: str, kind: Kind, x: Value, dtype: DType, weights: Count, statistics: tuple[Value, ...] = ()
+    ) -> Value:
+        """An operation with trained weights, broadcast over tokens. Saves `x`, which their gradient needs, and more."""
+        outputs, saved = (self.value(name, x.size, dtype), *statistics), (x, *statistics)
+        stored = self.precision.weights
+        return self.record(Op(name, kind, (x,), outputs, saved, weights=weights, weight_dtype=stored, trains=weights))
 
     def activation(self, name: str, x: Value) -> Value:
         """A fused pointwise nonlinearity (GELU, SiLU). Saves its input."""

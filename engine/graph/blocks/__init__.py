@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, get_args
 
-from engine.core.errors import EngineError
+from engine.core.errors import EngineError, require_name
 from engine.core.units import Count, Ratio
 from engine.graph.backends import Backend
 from engine.graph.backends import backend as backend_by_name
 from engine.graph.blocks import megatron, parts, torch_gpt2, torch_llama
 from engine.graph.ir import Section
+from engine.graph.tape import Tape
 from engine.models.transformer import Transformer
+from engine.numerics.dtypes import FP32
 from engine.numerics.precision import Precision
 
 AttentionKernel = Literal["flash", "standard"]
@@ -42,19 +44,19 @@ def sections(
     Raises:
         EngineError: For an unknown attention, framework or backend, a dropout outside [0, 1).
     """
-    if attention not in ("flash", "standard"):
-        raise EngineError(f"attention {attention!r} is unknown; allowed: flash, standard")
+    require_name("attention", attention, get_args(AttentionKernel))
+    require_name("framework", framework, get_args(FrameworkName))
     if not 0 <= dropout < 1:
         raise EngineError(f"dropout {dropout!r} is not allowed; it must be at least 0 and below 1")
-    if framework not in ("torch", "megatron"):
-        raise EngineError(f"framework {framework!r} is unknown; allowed: torch, megatron")
-    kernels = backend_by_name(backend)
-    if framework == "megatron":
-        return megatron.sections(model, precision, kernels, attention, dropout, sequence_shards)
-    family = torch_llama if model.mlp == "swiglu" else torch_gpt2
+    kernels, by_hand = backend_by_name(backend), framework == "megatron"
+
+    def tape(prefix: str = "") -> Tape:
+        return Tape(prefix, precision, kernels, sequence_shards, by_hand=by_hand)
+
+    family = megatron if by_hand else torch_llama if model.mlp == "swiglu" else torch_gpt2
     return (
-        parts.embedding(model, precision, kernels, 0.0 if family is torch_llama else dropout, sequence_shards),
-        family.block(model, precision, kernels, attention, dropout, sequence_shards),
-        parts.final_norm(model, precision, kernels, sequence_shards),
-        family.head(model, precision, kernels, sequence_shards),
+        parts.embedding(model, tape(), 0.0 if family is torch_llama else dropout),
+        parts.block(model, tape("blocks.*."), family.attention, family.mlp, attention, dropout),
+        parts.final_norm(model, tape()),
+        parts.head(model, tape(), precision.weights if family is torch_gpt2 else FP32),
     )

@@ -6,41 +6,21 @@ without the saving that a kernel may make by skipping the masked half.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from engine.core.sizes import BATCH, NOTHING, SEQUENCE, TOKENS, Size, as_size
-from engine.core.units import Count, Ratio
+from engine.core.units import Ratio
 from engine.graph.ir import Matmul, Op, Value
 from engine.graph.tape import PAIRS, Tape
+from engine.models.transformer import Transformer
 from engine.numerics.dtypes import BOOL, FP32
 
 
-@dataclass(frozen=True, slots=True)
-class Heads:
-    """Query heads a, key/value heads g and head size d."""
-
-    query: Count
-    kv: Count
-    size: Count
-
-    @property
-    def query_elements(self) -> Size:
-        """Elements of all queries, B T a d."""
-        return TOKENS * (self.query * self.size)
-
-    @property
-    def kv_elements(self) -> Size:
-        """Elements of all keys, B T g d."""
-        return TOKENS * (self.kv * self.size)
-
-    @property
-    def products(self) -> tuple[Matmul, Matmul]:
-        """Scores (T x d by d x T) and output (T x T by T x d) for every query head."""
-        count, d = BATCH * self.query, as_size(self.size)
-        return Matmul(count, SEQUENCE, SEQUENCE, d), Matmul(count, SEQUENCE, d, SEQUENCE)
+def products(m: Transformer) -> tuple[Matmul, Matmul]:
+    """Scores (T x d by d x T) and output (T x T by T x d) for every query head."""
+    count, d = BATCH * m.heads, as_size(m.head_size)
+    return Matmul(count, SEQUENCE, SEQUENCE, d), Matmul(count, SEQUENCE, d, SEQUENCE)
 
 
-def fused(tape: Tape, name: str, q: Value, k: Value, v: Value, heads: Heads, dropout: Ratio) -> Value:
+def fused(tape: Tape, name: str, q: Value, k: Value, v: Value, m: Transformer, dropout: Ratio) -> Value:
     """`scaled_dot_product_attention` in a fused kernel.
 
     Saves its inputs, its output, and one fp32 log-sum-exp per head and token. Dropout costs two integers of random
@@ -48,46 +28,37 @@ def fused(tape: Tape, name: str, q: Value, k: Value, v: Value, heads: Heads, dro
 
     """
     if dropout and not tape.backend.fused_dropout:
-        return fallback(tape, name, q, k, v, heads, dropout)
+        return fallback(tape, name, q, k, v, m, dropout)
     inputs = tuple(tape.cast(f"{name}.{part}", x, tape.precision.compute) for part, x in (("q", q), ("k", k), ("v", v)))
-    out = tape.value(name, heads.query_elements, tape.precision.compute)
-    lse = tape.value(f"{name}.logsumexp", TOKENS * heads.query, FP32, needs_gradient=False)
+    out = tape.value(name, TOKENS * m.query_width, tape.precision.compute)
+    lse = tape.value(f"{name}.logsumexp", TOKENS * m.heads, FP32, needs_gradient=False)
     saved = (*inputs, out, lse)
     with tape.region("attention"):
-        return tape.record(
-            Op(
-                name,
-                "attention",
-                inputs,
-                (out, lse),
-                saved,
-                heads.products,
-                backward_workspace=_accumulators(tape, heads),
-            )
-        )
+        scratch = _accumulators(tape, m)
+        return tape.record(Op(name, "attention", inputs, (out, lse), saved, products(m), backward_workspace=scratch))
 
 
-def _accumulators(tape: Tape, heads: Heads) -> Size:
+def _accumulators(tape: Tape, m: Transformer) -> Size:
     """What FlashAttention's backward adds up in fp32 on CUDA: the queries' gradient and one sum a head and token.
 
     Source: Dao-AILab/flash-attention, `csrc/flash_attn/flash_api.cpp`, `dq_accum` and `softmax_d`.
     """
     if tape.backend.name != "cuda" or tape.precision.compute.bits > 16:
         return NOTHING
-    return (heads.query_elements + TOKENS * heads.query) * 4
+    return (TOKENS * m.query_width + TOKENS * m.heads) * 4
 
 
-def spelled_out(tape: Tape, name: str, q: Value, k: Value, v: Value, heads: Heads, dropout: Ratio) -> Value:
+def spelled_out(tape: Tape, name: str, q: Value, k: Value, v: Value, m: Transformer, dropout: Ratio) -> Value:
     """Attention as the flat model file writes it, with the T x T scores in memory.
 
     Saves contiguous copies of query, key and value, the mask, the probabilities, and under dropout the dropped-out
     probabilities and their mask: 5 a T^2 B bytes in 16 bit (Korthikanti et al. 2022, section 4.1), 2 without dropout.
     """
     compute = q.dtype
-    width, pairs = heads.query_elements, PAIRS * heads.query
+    width, pairs = TOKENS * m.query_width, PAIRS * m.heads
     with tape.region("attention"):
         q, k, v = (tape.copy(f"{name}.{part}", x) for part, x in (("q", q), ("k", k), ("v", v)))
-        scores = _product(tape, f"{name}.scores", (q, k), pairs, heads.products[0])
+        scores = product(tape, f"{name}.scores", (q, k), pairs, products(m)[0])
         scaled = tape.operation(f"{name}.scale", "elementwise", (scores,), pairs, compute)
         future = tape.value(f"{name}.future", SEQUENCE * SEQUENCE, BOOL, needs_gradient=False)
         masked = tape.operation(f"{name}.mask", "elementwise", (scaled, future), pairs, compute, saves=(future,))
@@ -95,36 +66,36 @@ def spelled_out(tape: Tape, name: str, q: Value, k: Value, v: Value, heads: Head
             masked = tape.cast(f"{name}.softmax", masked, tape.precision.weights)
         weights = tape.operation(f"{name}.softmax", "softmax", (masked,), pairs, masked.dtype, saves_result=True)
         weights = tape.cast(f"{name}.output", tape.dropout(f"{name}.dropout", weights, dropout), compute)
-        out = _product(tape, f"{name}.output", (weights, v), width, heads.products[1])
+        out = product(tape, f"{name}.output", (weights, v), width, products(m)[1])
         return tape.copy(name, out)
 
 
-def fallback(tape: Tape, name: str, q: Value, k: Value, v: Value, heads: Heads, dropout: Ratio) -> Value:
+def fallback(tape: Tape, name: str, q: Value, k: Value, v: Value, m: Transformer, dropout: Ratio) -> Value:
     """What `scaled_dot_product_attention` does without a fused kernel on the CPU: the plain products, in fp32."""
-    width, pairs = heads.query_elements, PAIRS * heads.query
+    width, pairs = TOKENS * m.query_width, PAIRS * m.heads
     with tape.region("attention"):
         q, k, v = (
             tape.operation(f"{name}.{part}", "elementwise", (x,), width, FP32)
             for part, x in (("q", q), ("k", k), ("v", v))
         )
-        scores = _product(tape, f"{name}.scores", (q, k), pairs, heads.products[0])
+        scores = product(tape, f"{name}.scores", (q, k), pairs, products(m)[0])
         weights = tape.operation(f"{name}.softmax", "softmax", (scores,), pairs, FP32, saves_result=True)
         weights = tape.dropout(f"{name}.dropout", weights, dropout)
-        out = _product(tape, f"{name}.output", (weights, v), width, heads.products[1])
+        out = product(tape, f"{name}.output", (weights, v), width, products(m)[1])
         return tape.cast(name, tape.copy(name, out), tape.precision.compute)
 
 
-def hugging_face_eager(tape: Tape, name: str, q: Value, k: Value, v: Value, heads: Heads, dropout: Ratio) -> Value:
+def hugging_face_eager(tape: Tape, name: str, q: Value, k: Value, v: Value, m: Transformer, dropout: Ratio) -> Value:
     """`eager_attention_forward` of transformers: keys and values repeated per query head, softmax always in fp32."""
     compute, kept = tape.precision.compute, q.dtype
-    width, pairs = heads.query_elements, PAIRS * heads.query
+    width, pairs = TOKENS * m.query_width, PAIRS * m.heads
     with tape.region("attention"):
         q, k, v = (tape.cast(f"{name}.{part}", x, compute) for part, x in (("q", q), ("k", k), ("v", v)))
         q, k, v = (
             tape.operation(f"{name}.{part}.copy", "copy", (x,), width, compute)
             for part, x in (("q", q), ("k", k), ("v", v))
         )
-        scores = _product(tape, f"{name}.scores", (q, k), pairs, heads.products[0])
+        scores = product(tape, f"{name}.scores", (q, k), pairs, products(m)[0])
         scaled = tape.operation(f"{name}.scale", "elementwise", (scores,), pairs, compute)
         mask = tape.value(f"{name}.causal", SEQUENCE * SEQUENCE, compute, needs_gradient=False)
         masked = tape.operation(f"{name}.mask", "elementwise", (scaled, mask), pairs, compute)
@@ -132,11 +103,11 @@ def hugging_face_eager(tape: Tape, name: str, q: Value, k: Value, v: Value, head
         weights = tape.operation(f"{name}.softmax", "softmax", (weights,), pairs, FP32, saves_result=True)
         weights = tape.dropout(f"{name}.dropout", tape.cast(f"{name}.weights", weights, kept), dropout)
         weights = tape.cast(f"{name}.output", weights, compute)
-        out = _product(tape, f"{name}.output", (weights, v), width, heads.products[1])
+        out = product(tape, f"{name}.output", (weights, v), width, products(m)[1])
         return tape.copy(name, out)
 
 
-def _product(tape: Tape, name: str, factors: tuple[Value, Value], size: Size, product: Matmul) -> Value:
+def product(tape: Tape, name: str, factors: tuple[Value, Value], size: Size, product: Matmul) -> Value:
     """A batched product. Saves both factors."""
     out = tape.value(name, size, factors[0].dtype)
     return tape.record(Op(name, "matmul", factors, (out,), factors, (product,)))
