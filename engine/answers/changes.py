@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from engine.config.checks import require_possible
-from engine.config.choices import Attention, Loss
+from engine.config.choices import Attention
 from engine.config.optimizers import optimizer
 from engine.config.setup import Setup
 from engine.core.errors import EngineError
@@ -29,22 +30,26 @@ SCALES = ("loss", "batch")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change.
+    """One change of a knob, of which a configuration takes at most one.
+
+    Those of a knob in `SCALES` come in order: each needs less memory than the one before it.
 
     Attributes:
-        knob: What it turns; a configuration takes at most one change of a knob. Those of a knob in `SCALES` come in
-            order: each needs less memory than the one before it.
         option: How to ask for it on the command line.
-        gives_up: What it costs besides time, in words; empty for nothing.
-        safe: Whether training is known to converge as before. Pure 16-bit loses small updates.
         apply: The changed configuration.
+        gives_up: What it costs besides time, in words; empty where training computes the same numbers, up to rounding.
+        safe: Whether training is known to converge as before. Pure 16-bit loses small updates.
     """
 
-    knob: str
     option: str
-    gives_up: str
-    safe: bool
     apply: Callable[[Setup], Setup]
+    gives_up: str = ""
+    safe: bool = True
+
+    @property
+    def knob(self) -> str:
+        """What it turns: the first option, without its dashes."""
+        return self.option.split()[0].removeprefix("--")
 
 
 def changes(c: Setup) -> tuple[Change, ...]:
@@ -53,57 +58,39 @@ def changes(c: Setup) -> tuple[Change, ...]:
     return tuple(change for change in every if allowed(change.apply(c)))
 
 
-def more_devices(c: Setup) -> tuple[Change, ...]:
-    """Data parallelism over more devices, with ever more of the model's state divided among them."""
-    return tuple(_devices(c))
+def _with(part: str = "", **fields: Any) -> Callable[[Setup], Setup]:
+    """What replaces fields of a setup, or of one of its parts."""
+    return lambda s: replace(s, **({part: replace(getattr(s, part), **fields)} if part else fields))
 
 
 def _kernels(c: Setup) -> Iterator[Change]:
     if c.attention.kernel == "standard":
-        yield _same("attention", "--attention flash", lambda s: replace(s, attention=Attention("flash")))
+        yield Change("--attention flash", _with(attention=Attention("flash")))
     if c.framework.name == "torch" and c.update.kind != "fused" and c.optimizer.name in FUSED_UPDATES:
-        yield _same("update", "--update fused", lambda s: replace(s, update=replace(s.update, kind="fused")))
+        yield Change("--update fused", _with("update", kind="fused"))
 
 
 def _formats(c: Setup) -> Iterator[Change]:
-    formats = [peak.dtype for peak in c.chip.peaks]
-    short = next((name for name in ("bf16", "fp16") if name in formats), None)
+    short = c.chip.short_format
     if short is None or c.precision.name in ("bf16", "fp16"):
         return
     if c.precision.name == "fp32":
-        mixed = precision(f"amp-{short}")
-        text = "products and most activations in 16 bit"
-        yield Change("precision", f"--precision amp-{short}", text, True, lambda s: replace(s, precision=mixed))
-    pure = precision(short)
-    yield Change(
-        "precision",
-        f"--precision {short}",
-        "weights and states in 16 bit: an update below half the spacing of two numbers is lost",
-        False,
-        lambda s: replace(s, precision=pure),
-    )
+        mixed = _with(precision=precision(f"amp-{short}"))
+        yield Change(f"--precision amp-{short}", mixed, "products and most activations in 16 bit")
+    lost = "weights and states in 16 bit: an update below half the spacing of two numbers is lost"
+    yield Change(f"--precision {short}", _with(precision=precision(short)), lost, safe=False)
 
 
 def _recomputing(c: Setup) -> Iterator[Change]:
     for chunks in CHUNKS:
         if c.loss.chunks < chunks <= c.sequence:
-            cut = Loss(chunks, c.loss.metrics)
-            yield _same(
-                "loss",
-                f"--loss {cut.name}",
-                lambda s, cut=cut: replace(s, loss=cut),  # type: ignore[misc]
-            )
+            yield Change(f"--loss chunked:{chunks}", _with("loss", chunks=chunks))
     segment = sqrt_placement(c.model.layers)
     names = ["selective"] if c.checkpointing.kind == "none" else []
     names += [f"every:{length}" for length in sorted({2, segment, 2 * segment}) if 1 < length < c.model.layers]
     for name in (*names, "full"):
-        other = checkpointing(name)
-        if other != c.checkpointing:
-            yield _same(
-                "checkpointing",
-                f"--checkpointing {other.name}",
-                lambda s, other=other: replace(s, checkpointing=other),  # type: ignore[misc]
-            )
+        if checkpointing(name) != c.checkpointing:
+            yield Change(f"--checkpointing {name}", _with(checkpointing=checkpointing(name)))
 
 
 def _batches(c: Setup) -> Iterator[Change]:
@@ -113,80 +100,45 @@ def _batches(c: Setup) -> Iterator[Change]:
     more = "--accumulate" if c.layout.pipeline == 1 else "--micro-batches"
     for times in range(2, c.batch + 1):
         if c.batch % times == 0 and c.micro_batches * times <= MOST_MICRO_BATCHES:
-            batch = c.batch // times
-            yield _same(
-                "batch",
-                f"--batch {batch} {more} {c.micro_batches * times}",
-                lambda s, batch=batch, times=times: _split(s, batch, times),  # type: ignore[misc]
-            )
+            batch, count = c.batch // times, c.micro_batches * times
+            yield Change(f"--batch {batch} {more} {count}", _cut(batch, count))
 
 
-def _split(s: Setup, batch: Count, times: Count) -> Setup:
-    micro_batches = s.micro_batches * times
-    return replace(s.at(batch, s.sequence), layout=replace(s.layout, micro_batches=micro_batches))
+def _cut(batch: Count, micro_batches: Count) -> Callable[[Setup], Setup]:
+    return lambda s: _with("layout", micro_batches=micro_batches)(s.at(batch, s.sequence))
 
 
 def _states(c: Setup) -> Iterator[Change]:
     if c.optimizer.name in ("adam", "adamw"):
-        small = optimizer("adamw-8bit")
-        text = "states in 8 bit"
-        yield Change("optimizer", "--optimizer adamw-8bit", text, True, lambda s: replace(s, optimizer=small))
+        yield Change("--optimizer adamw-8bit", _with(optimizer=optimizer("adamw-8bit")), "states in 8 bit")
     if c.micro_batches == 1 and not c.update.in_backward and c.update.offload != "gradients":
-        yield Change(
-            "optimizer-in-backward",
-            "--optimizer-in-backward",
-            "no clipping by the gradients' global norm",
-            True,
-            lambda s: replace(s, update=replace(s.update, in_backward=True)),
-        )
+        lost = "no clipping by the gradients' global norm"
+        yield Change("--optimizer-in-backward", _with("update", in_backward=True), lost)
     if c.update.offload == "none" and c.host_link:
         for what in ("optimizer", "gradients"):
-            yield _same(
-                "offload",
-                f"--offload {what}",
-                lambda s, what=what: replace(s, update=replace(s.update, offload=what)),  # type: ignore[misc]
-            )
+            yield Change(f"--offload {what}", _with("update", offload=what))
 
 
 def _divided(c: Setup) -> Iterator[Change]:
     """More of the state and of the activations divided among the devices that are there."""
     if c.layout.data > 1:
         for zero in range(c.layout.zero + 1, 4):
-            yield _same(
-                "zero",
-                f"--zero {zero}",
-                lambda s, zero=zero: replace(s, layout=replace(s.layout, zero=zero)),  # type: ignore[misc]
-            )
+            yield Change(f"--zero {zero}", _with("layout", zero=zero))
     if c.layout.tensor > 1 and not c.layout.sequence_parallel:
-        yield _same(
-            "sequence-parallel",
-            "--sequence-parallel",
-            lambda s: replace(s, layout=replace(s.layout, sequence_parallel=True)),
-        )
+        yield Change("--sequence-parallel", _with("layout", sequence_parallel=True))
 
 
-def _devices(c: Setup) -> Iterator[Change]:
+def more_devices(c: Setup) -> Iterator[Change]:
+    """Data parallelism over more devices, with ever more of the model's state divided among them."""
     if not c.chip.links:
         return
     joined = c.cluster or cluster(c.chip)
     data = 2 * c.layout.data
     while data * c.layout.tensor * c.layout.pipeline <= MOST_DEVICES:
         for zero in range(max(c.layout.zero, 1), 4):
-            yield Change(
-                "devices",
-                f"--dp {data} --zero {zero}",
-                f"{data // c.layout.data} times the devices",
-                True,
-                lambda s, data=data, zero=zero: replace(  # type: ignore[misc]
-                    s, layout=replace(s.layout, data=data, zero=zero), cluster=joined
-                ),
-            )
+            apply = _with(layout=replace(c.layout, data=data, zero=zero), cluster=joined)
+            yield Change(f"--dp {data} --zero {zero}", apply, f"{data // c.layout.data} times the devices")
         data *= 2
-
-
-def _same(knob: str, option: str, apply: Callable[[Setup], Setup]) -> Change:
-    """A change that gives up nothing: training computes the same numbers, up to rounding."""
-    return Change(knob, option, "", True, apply)
 
 
 def allowed(c: Setup) -> bool:

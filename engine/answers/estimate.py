@@ -22,13 +22,15 @@ from engine.core.errors import EngineError
 from engine.core.sizes import Size
 from engine.core.units import Bytes, Count, Dollars, Flops, Joules, PerSecond, Ratio, Seconds, Watts
 from engine.economics.cost import dollars_per_billion_tokens, joules_per_token
-from engine.memory.ledger import memory_plans
-from engine.memory.tensors import MemoryLedger, MemoryPlan
+from engine.memory.ledger import busiest, memory_plans
+from engine.memory.tensors import COMPONENTS, MemoryPlan
 from engine.models.transformer import Transformer
 from engine.time.step import StepTime, micro_batch_flops, step_plan
 
 if TYPE_CHECKING:  # A single device does not need it, and starts sooner without.
     from engine.parallel.job import JobTime
+
+NOTHING_KEPT = dict.fromkeys(COMPONENTS, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +193,7 @@ class EstimatePlan:
         total = time.total
         micro_batches = c.micro_batches * c.replicas
         rate = batch * sequence * micro_batches / total
-        memory = memory_bytes(c, self.ledger(batch, sequence))
+        memory = self._memory(batch, sequence)
         return Estimate(
             c.model.parameters,
             memory,
@@ -215,12 +217,20 @@ class EstimatePlan:
             )
         require_sweep(c, batch, sequence)
 
-    def ledger(self, batch: Count, sequence: Count) -> MemoryLedger:
-        """The named tensors of the busiest device."""
-        ledgers = [MemoryLedger(plan, batch, sequence) for plan in self.memory]
-        return ledgers[0] if len(ledgers) == 1 else max(ledgers, key=lambda ledger: ledger.device_total)
+    def _memory(self, batch: Count, sequence: Count) -> MemoryBytes:
+        account = busiest(self.memory, batch, sequence)
+        return memory_bytes(
+            account.bytes_by_component(),
+            account.allocated_peak,
+            self.setup.chip.usable_bytes,
+            workspace=account.workspace_bytes,
+            context=account.plan.context_bytes,
+            runtime=account.plan.runtime_bytes,
+            host=account.host_bytes,
+        )
 
 
+@lru_cache(maxsize=1024)
 def prepare(c: Setup) -> EstimatePlan:
     """A configuration made ready for repeated evaluation, at other batches and sequences too.
 
@@ -231,11 +241,6 @@ def prepare(c: Setup) -> EstimatePlan:
         >>> [plan(batch).fits for batch in (8, 512)]
         [True, False]
     """
-    return _prepare(c)
-
-
-@lru_cache(maxsize=1024)
-def _prepare(c: Setup) -> EstimatePlan:
     whole = c.whole
     require_timed(c.chip)
     model_flops, recomputed_flops = micro_batch_flops(c, stage_sections(whole, whole.stages[0]))
@@ -283,29 +288,25 @@ def _meaningful(utilization: Ratio) -> Ratio | None:
     return utilization if utilization <= 1 else None
 
 
-def memory_bytes(c: Setup, account: MemoryLedger) -> MemoryBytes:
-    """A ledger as the estimate reports it."""
-    kept, plan, peak = account.bytes_by_component().get, account.plan, account.allocated_peak
-    parameters, gradients, optimizer = kept("parameters", 0), kept("gradients", 0), kept("optimizer", 0)
-    activations, logits, master, casts = kept("activations", 0), kept("logits", 0), kept("master", 0), kept("casts", 0)
-    buckets, gathered, workspace = kept("buckets", 0), kept("gathered", 0), plan.workspace_bytes
-    held = parameters + gradients + optimizer + activations + logits + master + casts + buckets + gathered + workspace
+def memory_bytes(
+    kept: dict[str, Bytes],
+    peak: Bytes,
+    capacity: Bytes,
+    *,
+    workspace: Bytes,
+    context: Bytes,
+    runtime: Bytes = 0,
+    host: Bytes = 0,
+) -> MemoryBytes:
+    """What a device keeps, by component, and the most that it allocates at once, as the estimate reports them."""
     return MemoryBytes(
-        parameters,
-        gradients,
-        optimizer,
-        activations,
-        logits,
-        workspace,
-        master,
-        casts,
-        buckets,
-        gathered,
-        peak - held,
-        peak,
-        plan.runtime_bytes,
-        plan.context_bytes,
-        peak + plan.runtime_bytes + plan.context_bytes,
-        c.chip.usable_bytes,
-        account.host_bytes,
+        **NOTHING_KEPT | kept,
+        workspace=workspace,
+        peak_balance=peak - sum(kept.values()) - workspace,
+        allocated_peak=peak,
+        runtime=runtime,
+        context=context,
+        device_total=peak + runtime + context,
+        capacity=capacity,
+        host=host,
     )

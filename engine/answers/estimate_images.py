@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.answers.assumptions import hourly_price, memory_sentence, money_sentence
-from engine.answers.estimate import Estimate, JobStep, MemoryBytes, StepFlops
+from engine.answers.estimate import Estimate, JobStep, MemoryBytes, StepFlops, memory_bytes
 from engine.config.checks import require_formats
 from engine.config.layout import Layout
 from engine.config.optimizers import Optimizer
@@ -145,53 +145,42 @@ def _memory(c: ImageSetup) -> MemoryBytes:
         for p in tensors
         for state in c.optimizer.state_tensors(p, precision.states)
     )
-    master = -(-precision.master.bytes(elements) // shares) if precision.master else 0
     casts = precision.compute.bytes(sum(p.elements for p in tensors if p.role == "matrix")) if precision.autocast else 0
-    activations = c.model.activation_bytes(c.batch, precision.compute.bits // 8)
-    logits = 4 * c.batch * c.model.classes
-    buckets = gradients if c.layout.data > 1 and c.layout.zero == 0 else 0
-    resident = parameters + master + states + buckets + CUBLAS_WORKSPACE
+    static = {
+        "parameters": parameters,
+        "master": -(-precision.master.bytes(elements) // shares) if precision.master else 0,
+        "optimizer": states,
+        "buckets": gradients if c.layout.data > 1 and c.layout.zero == 0 else 0,
+    }
+    saved = {
+        "activations": c.model.activation_bytes(c.batch, precision.compute.bits // 8),
+        "casts": casts,
+        "logits": 4 * c.batch * c.model.classes,
+    }
+    resident = sum(static.values()) + CUBLAS_WORKSPACE
     # Backward begins with everything kept, and makes gradients of the largest result and of its normalization.
     largest = precision.compute.bytes(max(layer.output_elements for layer in c.model.convolutions) * c.batch)
     outliving = gradients if c.accumulate > 1 else 0
     update = precision.states.bytes(c.optimizer.temporaries * elements) // shares
-    backward = resident + activations + casts + logits + 2 * largest + outliving
-    peak = max(backward, resident + gradients + update)
-    held = resident + gradients + activations + casts + logits
-    return MemoryBytes(
-        parameters=parameters,
-        gradients=gradients,
-        optimizer=states,
-        activations=activations,
-        logits=logits,
+    return memory_bytes(
+        static | saved | {"gradients": gradients},
+        max(resident + sum(saved.values()) + 2 * largest + outliving, resident + gradients + update),
+        c.chip.usable_bytes,
         workspace=CUBLAS_WORKSPACE,
-        master=master,
-        casts=casts,
-        buckets=buckets,
-        gathered=0,
-        peak_balance=peak - held,
-        allocated_peak=peak,
-        runtime=0,
         context=CUDA_CONTEXT,
-        device_total=peak + CUDA_CONTEXT,
-        capacity=c.chip.usable_bytes,
-        host=0,
     )
 
 
 def _step(c: ImageSetup) -> tuple[Seconds, str]:
     compute = memory = 0.0
-    launches = 0
     for layer in c.model.convolutions:
         arithmetic, traffic = _convolution(c, layer)
         compute += arithmetic
         memory += traffic
-        launches += 3 + POINTWISE_LAUNCHES
-    update, update_launches = _update(c)
+    launches, update = (3 + POINTWISE_LAUNCHES) * len(c.model.convolutions), _update(c)
     micro_batch = compute + memory + launches * KERNEL_GAP
-    device = c.accumulate * micro_batch + update + update_launches * KERNEL_GAP
-    host = (c.accumulate * launches + update_launches) * HOST_EAGER
-    alone = max(device, host)
+    device = c.accumulate * micro_batch + update + FOREACH_LAUNCHES * KERNEL_GAP
+    alone = max(device, (c.accumulate * launches + FOREACH_LAUNCHES) * HOST_EAGER)
     exposed = _communication(c, micro_batch)
     parts = {
         "compute": c.accumulate * compute,
@@ -222,12 +211,12 @@ def _convolution(c: ImageSetup, layer: Convolution) -> tuple[Seconds, Seconds]:
     return sum(products), waiting + pointwise
 
 
-def _update(c: ImageSetup) -> tuple[Seconds, Count]:
+def _update(c: ImageSetup) -> Seconds:
+    """Seconds of traffic of the optimizer's step, and of adding up gradients before it."""
     elements = c.model.parameters // (c.layout.data if c.layout.zero else 1)
     passes = FOREACH_PASSES.get(c.optimizer.name, FOREACH_PASSES["adamw"])
-    moved = passes * c.precision.states.bytes(elements)
     accumulated = (c.accumulate - 1) * 3 * c.precision.gradients.bytes(c.model.parameters)
-    return (moved + accumulated) / c.chip.streaming, FOREACH_LAUNCHES
+    return (passes * c.precision.states.bytes(elements) + accumulated) / c.chip.streaming
 
 
 def _communication(c: ImageSetup, micro_batch: Seconds) -> Seconds:

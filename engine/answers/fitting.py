@@ -6,6 +6,7 @@ Changes combine, so the answer is a set of them. Its price is the time that a to
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, product
@@ -136,13 +137,7 @@ def largest_batch(c: Setup) -> Count:
     low, high = 0, 1
     while high < LARGEST_BATCH and fits(c.at(high, c.sequence)):
         low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if fits(c.at(middle, c.sequence)):
-            low = middle
-        else:
-            high = middle
-    return low
+    return low + bisect_left(range(low + 1, high), True, key=lambda batch: not fits(c.at(batch, c.sequence)))
 
 
 def _shown(c: Setup, options: Sequence[Change]) -> Iterator[Change]:
@@ -150,11 +145,8 @@ def _shown(c: Setup, options: Sequence[Change]) -> Iterator[Change]:
     yield from (change for change in options if change.knob not in SCALES)
     for knob in SCALES:
         scale = [change for change in options if change.knob == knob]
-        low, high = 0, len(scale) - 1
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if fits(scale[middle].apply(c)) else (middle + 1, high)
-        yield from (scale[index] for index in sorted({0, low, len(scale) - 1}) if scale)
+        mildest = bisect_left(scale[:-1], True, key=lambda change: fits(change.apply(c)))
+        yield from (scale[index] for index in sorted({0, mildest, len(scale) - 1}) if scale)
 
 
 def _more_devices(c: Setup) -> Tried | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
-from engine.core.errors import EngineError, require_bool, require_name, show, whole_number
+from engine.core.errors import EngineError, require_bool, require_name, settle_fields, show, whole_number
 from engine.core.units import Count
 from engine.graph.backends import Backend, BackendName
 from engine.graph.backends import backend as backend_by_name
@@ -17,17 +17,6 @@ Execution = Literal["eager", "compiled"]
 Runtime = Literal["none", "deepspeed"]
 Accumulation = Literal["fused", "separate"]
 RmsNorm = Literal["fused", "separate"]
-
-ATTENTION_KERNELS = ("flash", "standard")
-ATTENTION_GENERATIONS = (1, 2, 3, 4)
-UPDATES = ("foreach", "for-loop", "fused")
-OFFLOADS = ("none", "optimizer", "gradients")
-FRAMEWORKS = ("torch", "megatron")
-EXECUTIONS = ("eager", "compiled")
-RUNTIMES = ("none", "deepspeed")
-BACKENDS = ("cuda", "cpu")
-ACCUMULATIONS = ("fused", "separate")
-RMS_NORMS = ("fused", "separate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +33,10 @@ class Attention:
     generation: Count = 2
 
     def __post_init__(self) -> None:
-        require_name("attention", self.kernel, ATTENTION_KERNELS)
+        require_name("attention", self.kernel, get_args(AttentionKernel))
         if type(self.generation) is not int:
             object.__setattr__(self, "generation", whole_number("attention_generation", self.generation))
-        if self.generation not in ATTENTION_GENERATIONS:
+        if not 1 <= self.generation <= 4:
             raise EngineError(f"attention_generation {show(self.generation)} is unknown; allowed: 1, 2, 3, 4")
 
 
@@ -65,8 +54,7 @@ class Loss:
     metrics: Count = 0
 
     def __post_init__(self) -> None:
-        for field, lowest in (("chunks", 1), ("metrics", 0)):
-            object.__setattr__(self, field, whole_number(field, getattr(self, field), lowest))
+        settle_fields(self, {"chunks": 1, "metrics": 0}, {}, ())
 
     @property
     def name(self) -> str:
@@ -102,8 +90,8 @@ class Update:
     offload: Offload = "none"
 
     def __post_init__(self) -> None:
-        require_name("offload", self.offload, OFFLOADS)
-        require_name("update", self.kind, UPDATES)
+        require_name("offload", self.offload, get_args(Offload))
+        require_name("update", self.kind, get_args(UpdateKind))
         require_bool("optimizer_in_backward", self.in_backward)
         if self.in_backward and self.offload == "gradients":
             raise EngineError("offload 'gradients' is not allowed with optimizer_in_backward, which keeps no gradients")
@@ -133,12 +121,12 @@ class Framework:
     rms_norm: RmsNorm = "separate"
 
     def __post_init__(self) -> None:
-        require_name("accumulation", self.accumulation, ACCUMULATIONS)
-        require_name("rms_norm", self.rms_norm, RMS_NORMS)
-        require_name("framework", self.name, FRAMEWORKS)
-        require_name("execution", self.execution, EXECUTIONS)
-        require_name("runtime", self.runtime, RUNTIMES)
-        require_name("backend", self.backend, BACKENDS)
+        require_name("accumulation", self.accumulation, get_args(Accumulation))
+        require_name("rms_norm", self.rms_norm, get_args(RmsNorm))
+        require_name("framework", self.name, get_args(FrameworkName))
+        require_name("execution", self.execution, get_args(Execution))
+        require_name("runtime", self.runtime, get_args(Runtime))
+        require_name("backend", self.backend, get_args(BackendName))
 
     @property
     def compiled(self) -> bool:

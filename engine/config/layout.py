@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
 
-from engine.core.errors import LARGEST, EngineError, require_bool, require_name, show, whole_number
+from engine.core.errors import EngineError, settle_fields, show, whole_number
 from engine.core.units import Count
 from engine.models.transformer import Transformer
 
-ZeroStage = Literal[0, 1, 2, 3]
-SCHEDULES = ("gpipe", "1f1b")
-
-_COUNTS = ("data", "tensor", "pipeline", "micro_batches", "interleave")
+_COUNTS = dict.fromkeys(("data", "tensor", "pipeline", "micro_batches", "interleave"), 1)
+_NAMES = {"schedule": ("gpipe", "1f1b")}
 _SWITCHES = ("sequence_parallel", "balanced", "overlap", "overlap_tensor")
 
 
@@ -39,7 +36,7 @@ class Layout:
     tensor: Count = 1
     pipeline: Count = 1
     sequence_parallel: bool = False
-    zero: ZeroStage = 0
+    zero: Count = 0
     micro_batches: Count = 1
     interleave: Count = 1
     schedule: str = "1f1b"
@@ -48,17 +45,9 @@ class Layout:
     overlap_tensor: bool = False
 
     def __post_init__(self) -> None:
-        counts = (self.data, self.tensor, self.pipeline, self.micro_batches, self.interleave)
-        for field, count in zip(_COUNTS, counts, strict=True):
-            if type(count) is not int or not 0 < count <= LARGEST:
-                object.__setattr__(self, field, whole_number(field, count))
-        if type(self.zero) is not int or not 0 <= self.zero <= 3:
-            object.__setattr__(self, "zero", _zero(self.zero))
-        require_name("schedule", self.schedule, SCHEDULES)
-        switches = (self.sequence_parallel, self.balanced, self.overlap, self.overlap_tensor)
-        for field, on in zip(_SWITCHES, switches, strict=True):
-            if on is not True and on is not False:
-                require_bool(field, on)
+        settle_fields(self, _COUNTS, {}, ())
+        object.__setattr__(self, "zero", zero_stage(self.zero))
+        settle_fields(self, {}, _NAMES, _SWITCHES)
         if self.sequence_parallel and self.tensor == 1:
             raise EngineError("sequence_parallel True is not allowed with tensor 1; allowed: tensor of at least 2")
         if self.interleave > 1 and (self.pipeline == 1 or self.schedule == "gpipe"):
@@ -77,7 +66,8 @@ class Layout:
         return self.tensor if self.sequence_parallel else 1
 
 
-def _zero(stage: object) -> int:
+def zero_stage(stage: object) -> int:
+    """A stage of ZeRO as Python's own whole number. Raises `EngineError` for anything but 0 to 3."""
     try:
         return whole_number("zero", stage, 0, 3)
     except EngineError:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from engine.config.checks import require_dropout, require_possible, require_sweep
-from engine.config.choices import ATTENTION_KERNELS, FRAMEWORKS, RUNTIMES, Attention, Execution, Framework, Loss, Update
+from engine.config.choices import Attention, Execution, Framework, Loss, Runtime, Update
 from engine.config.choices import loss as loss_by_name
 from engine.config.layout import Layout, Stage, stages
 from engine.config.optimizers import Optimizer, list_optimizers
@@ -16,7 +16,7 @@ from engine.config.words import in_words, require_text
 from engine.core.arrays import whole_numbers
 from engine.core.errors import LARGEST, EngineError, require_name, show, whole_number
 from engine.core.units import Count, Ratio
-from engine.graph.blocks import sections
+from engine.graph.blocks import AttentionKernel, FrameworkName, sections
 from engine.graph.checkpointing import Checkpointing
 from engine.graph.checkpointing import checkpointing as checkpointing_by_name
 from engine.graph.ir import Section
@@ -291,13 +291,13 @@ def setup(
     if precision is not None:
         require_text("precision", precision, list_precisions, Precision)
     if not isinstance(attention, str | Attention):
-        require_name("attention", attention, ATTENTION_KERNELS)
+        require_name("attention", attention, get_args(AttentionKernel))
     if optimizer_in_backward is True and (step := accumulate if accumulate > 1 else micro_batches) > 1:
         what = "accumulate" if accumulate > 1 else "micro_batches"
         raise EngineError(f"{what} {step} is not allowed with optimizer_in_backward, which keeps no gradients")
     if type(framework) is not str or type(runtime) is not str:
-        require_name("framework", framework, FRAMEWORKS)
-        require_name("runtime", runtime, RUNTIMES)
+        require_name("framework", framework, get_args(FrameworkName))
+        require_name("runtime", runtime, get_args(Runtime))
     fused = framework == "megatron" and runtime == "none"
     code = Framework(
         framework,  # type: ignore[arg-type]
@@ -400,8 +400,7 @@ def _losses() -> tuple[str, ...]:
 
 def default_precision(chip: Accelerator, framework: Framework | None = None) -> str:
     """Autocast in the chip's 16-bit format, bf16 if it has both, fp32 if it has none; Megatron's own under megatron."""
-    formats = {peak.dtype for peak in chip.peaks}
-    short = next((name for name in ("bf16", "fp16") if name in formats), None)
+    short = chip.short_format
     if short is None:
         return "fp32"
     if framework is not None and framework.by_hand:

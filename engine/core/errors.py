@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 LONGEST_VALUE = 60
@@ -94,6 +94,23 @@ def require_positive(what: str, value: Any) -> None:
         raise EngineError(f"{what} {show(value)} is not allowed; it must be a whole number of at most 2**40")
 
 
-def require_at_least_zero(what: str, value: Any) -> None:
-    """Raise `EngineError` unless `value` is a whole number of at least zero."""
-    whole_number(what, value, 0)
+def settle_fields(
+    record: object, counts: Mapping[str, int], names: Mapping[str, tuple[str, ...]], switches: Iterable[str]
+) -> None:
+    """Make a new frozen dataclass's counts Python's own whole numbers, and hold other fields against what they may be.
+
+    Args:
+        record: The dataclass.
+        counts: Fields that are whole numbers, and the lowest that each may be.
+        names: Fields that are names, and what each may be.
+        switches: Fields that are True or False.
+
+    Raises:
+        EngineError: A field has another value.
+    """
+    for field, lowest in counts.items():
+        object.__setattr__(record, field, whole_number(field, getattr(record, field), lowest))
+    for field, allowed in names.items():
+        require_name(field, getattr(record, field), allowed)
+    for field in switches:
+        require_bool(field, getattr(record, field))

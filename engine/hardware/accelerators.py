@@ -155,6 +155,12 @@ class Accelerator:
         return self.stream.bandwidth if self.stream else STREAM_EFFICIENCY * self.bandwidth
 
     @property
+    def short_format(self) -> str | None:
+        """The 16-bit format of its products, bf16 if it has both, None if it has neither."""
+        formats = {peak.dtype for peak in self.peaks}
+        return next((name for name in ("bf16", "fp16") if name in formats), None)
+
+    @property
     def attention(self) -> AttentionCeiling | None:
         """Fused attention of the usual generation of kernels, or None when none is published."""
         return self.attentions[0] if self.attentions else None

@@ -10,7 +10,7 @@ from typing import Any
 from engine.config.layout import Stage
 from engine.config.setup import Setup, as_setup, stage_sections
 from engine.core.sizes import as_size
-from engine.core.units import Bytes
+from engine.core.units import Bytes, Count
 from engine.graph.ir import Section
 from engine.graph.partitioner import compiled
 from engine.memory.deepspeed import overheads
@@ -42,7 +42,12 @@ def training_memory(asked: Setup | str | Transformer | None = None, *words: Any,
         EngineError: For an unknown name, a value out of range, or choices that exclude each other.
     """
     c = as_setup(asked, *words, **choices)
-    ledgers = [MemoryLedger(plan, c.batch, c.sequence) for plan in memory_plans(c)]
+    return busiest(memory_plans(c), c.batch, c.sequence)
+
+
+def busiest(plans: tuple[MemoryPlan, ...], batch: Count, sequence: Count) -> MemoryLedger:
+    """What the stage holds that needs the most memory; in a sweep, the most at any of its points."""
+    ledgers = [MemoryLedger(plan, batch, sequence) for plan in plans]
     return max(ledgers, key=lambda ledger: _scalar(ledger.device_total)) if len(ledgers) > 1 else ledgers[0]
 
 

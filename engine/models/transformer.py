@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Literal
+from math import prod
+from typing import Literal, get_args
 
-from engine.core.errors import EngineError, require_bool, require_name, show, whole_number
+from engine.core.errors import EngineError, settle_fields, show
 from engine.core.records import Source, read_record, record_names, take_sources
 from engine.core.units import Count
 
@@ -20,23 +21,11 @@ Norm = Literal["layernorm", "rmsnorm"]
 Mlp = Literal["gelu", "relu", "swiglu"]
 Role = Literal["embedding", "matrix", "bias", "norm"]
 
-_CHOICES = {
-    "position": ("learned", "rope", "alibi", "none"),
-    "norm": ("layernorm", "rmsnorm"),
-    "mlp": ("gelu", "relu", "swiglu"),
-}
-_COUNTS = {
-    "layers": 1,
-    "hidden": 1,
-    "heads": 1,
-    "vocab": 1,
-    "max_seq": 1,
-    "kv_heads": 0,
-    "head_size": 0,
-    "ffn": 0,
-    "position_offset": 0,
-}
-"""Whole numbers, and the least that each may be."""
+_CHOICES = {"position": get_args(Position), "norm": get_args(Norm), "mlp": get_args(Mlp)}
+_COUNTS = dict.fromkeys(("layers", "hidden", "heads", "vocab", "max_seq"), 1) | dict.fromkeys(
+    ("kv_heads", "head_size", "ffn", "position_offset"), 0
+)
+"""Fields that are whole numbers, and the lowest each can be; 0 stands for what follows from the others."""
 _SWITCHES = ("tied", "bias", "qkv_bias", "parallel", "embedding_norm")
 
 
@@ -59,10 +48,7 @@ class Parameter:
     @property
     def elements(self) -> Count:
         """Elements of one occurrence."""
-        total = 1
-        for dimension in self.shape:
-            total *= dimension
-        return total
+        return prod(self.shape)
 
 
 @dataclass(frozen=True)
@@ -114,12 +100,7 @@ class Transformer:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
             raise EngineError(f"name {show(self.name)} is not allowed; it must be a text")
-        for field, lowest in _COUNTS.items():
-            object.__setattr__(self, field, whole_number(field, getattr(self, field), lowest))
-        for field, choices in _CHOICES.items():
-            require_name(field, getattr(self, field), choices)
-        for field in _SWITCHES:
-            require_bool(field, getattr(self, field))
+        settle_fields(self, _COUNTS, _CHOICES, _SWITCHES)
         for field, default in (("kv_heads", self.heads), ("head_size", self._even_head()), ("ffn", 4 * self.hidden)):
             if getattr(self, field) == 0:
                 object.__setattr__(self, field, default)
