@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from engine.cli.configurations import answer
 from engine.cli.estimate import ALWAYS, SUMS, title
-from engine.cli.parser import output_is_json, print_json
-from engine.cli.tables import Cell, Row, gigabytes, heading, number, table
+from engine.cli.parser import show
+from engine.cli.tables import Row, gigabytes, heading, number, table, verdict
 from engine.cli.vary import Axis, Variant, variants, varied_parser
 
 if TYPE_CHECKING:
@@ -35,10 +35,8 @@ def run(words: Sequence[str]) -> int:
     values = varied_parser("compare", __doc__ or "", MOST).parse(words)
     axes, compared = variants(values, MOST)
     found = [answer(one.setup) for one in compared]
-    if output_is_json(values):
-        print_json({one.name: estimate.as_dict() for one, estimate in zip(compared, found, strict=True)})
-    else:
-        print("\n".join(render(axes, compared, found)))
+    named = zip(compared, found, strict=True)
+    show(values, lambda: {one.name: each.as_dict() for one, each in named}, render(axes, compared, found))
     return 0
 
 
@@ -54,7 +52,7 @@ def _rows(found: Sequence[Estimate]) -> Iterator[Row]:
         sizes = [getattr(one.memory_bytes, name) for one in found]
         if any(sizes) or name in ALWAYS:
             yield (f"{name.replace('_', ' ')}, GB", *map(gigabytes, sizes), _ratio(sizes))
-    yield ("fits", *(Cell("yes", "good") if one.fits else Cell("no", "over") for one in found), "")
+    yield ("fits", *(verdict(one.fits) for one in found), "")
     for title_, value in LINES:
         values = [value(one) for one in found]
         yield (title_, *("-" if one is None else number(one) for one in values), _ratio(values))

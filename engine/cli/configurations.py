@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from engine.cli.errors import UsageError, from_engine
+from engine.cli.errors import UsageError
 from engine.cli.options import OPTIONS, PARALLEL, SHAPE, STEP
 from engine.cli.parser import Values
-from engine.core.errors import EngineError
 from engine.networks.convnets import NETWORKS
 
 if TYPE_CHECKING:
@@ -27,7 +26,8 @@ def read_any(values: Values) -> Setup | ImageSetup:
     """The configuration that parsed options describe, of a transformer or of a convolutional network.
 
     Raises:
-        UsageError: Options that exclude each other, or that the engine refuses.
+        UsageError: Options that exclude each other.
+        EngineError: Options that the engine refuses.
     """
     name = values.get("model")
     if name not in NETWORKS:
@@ -35,31 +35,25 @@ def read_any(values: Values) -> Setup | ImageSetup:
     from engine.answers.estimate_images import image_setup
     from engine.config.setup import DEFAULT_GPU
 
-    given = [option for option in OPTIONS.values() if option.argument in values]
-    for option in given:
-        if option.argument not in ("model", "gpu", *_OF_IMAGES):
+    for option in OPTIONS.values():
+        if option.argument in values and option.argument not in ("model", "gpu", *_OF_IMAGES):
             flags = ", ".join(option.flag for option in OPTIONS.values() if option.argument in _OF_IMAGES)
             raise UsageError(f"{option.flag} is not allowed with --model {name}; allowed: {flags}")
     arguments = {argument: values[argument] for argument in _OF_IMAGES if argument in values}
-    try:
-        return image_setup(name, values.get("gpu", DEFAULT_GPU), **arguments)
-    except EngineError as error:
-        raise from_engine(error, OPTIONS) from None
+    return image_setup(name, values.get("gpu", DEFAULT_GPU), **arguments)
 
 
 def read_setup(values: Values) -> Setup:
     """The configuration of a transformer that parsed options describe.
 
     Raises:
-        UsageError: Options that exclude each other, or that the engine refuses.
+        UsageError: Options that exclude each other.
+        EngineError: Options that the engine refuses.
     """
     from engine.config.setup import DEFAULT_GPU, setup
 
     arguments = {option.argument: values[option.argument] for option in (*STEP, *PARALLEL) if option.argument in values}
-    try:
-        return setup(read_model(values), values.get("gpu", DEFAULT_GPU), **arguments)
-    except EngineError as error:
-        raise from_engine(error, OPTIONS) from None
+    return setup(read_model(values), values.get("gpu", DEFAULT_GPU), **arguments)
 
 
 def read_model(values: Values) -> Transformer:

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from engine.cli.configurations import answer, read_any
-from engine.cli.parser import configuration_parser, output_is_json, print_json
-from engine.cli.tables import Cell, gigabytes, heading, number, percent, table
+from engine.cli.parser import configuration_parser, show
+from engine.cli.tables import Cell, gigabytes, heading, number, percent, section, table
 
 if TYPE_CHECKING:
     from engine.answers.estimate import Estimate, MemoryBytes
@@ -35,10 +35,7 @@ def run(words: Sequence[str]) -> int:
     values = configuration_parser("estimate", __doc__ or "").parse(words)
     asked = read_any(values)
     found = answer(asked)
-    if output_is_json(values):
-        print_json(found.as_dict())
-    else:
-        print("\n".join(render(asked, found)))
+    show(values, found.as_dict, render(asked, found))
     return 0
 
 
@@ -63,11 +60,8 @@ def render(asked: Setup | ImageSetup, found: Estimate) -> Iterator[str]:
     """The answer as text."""
     yield heading(title(asked))
     yield f"{found.parameters:,} parameters"
-    yield ""
-    yield heading("Memory of the busiest GPU")
-    yield table([*memory_rows(found.memory_bytes), *_peak_rows(found)], ("component", "GB", ""), right=(1,))
-    yield ""
-    yield heading("One optimizer step")
+    held = [*memory_rows(found.memory_bytes), *_peak_rows(found)]
+    yield section("Memory of the busiest GPU", table(held, ("component", "GB", ""), right=(1,)))
     time, flops = found.time, found.flops
     rows: list[tuple[str, str | Cell, str]] = [
         ("time", Cell(number(time.step_s * 1000), "strong"), f"ms, bound by {time.bound_by}"),
@@ -80,18 +74,15 @@ def render(asked: Setup | ImageSetup, found: Estimate) -> Iterator[str]:
     ]
     if found.usd_per_1e9_tokens is not None:
         rows.append(("cost", number(found.usd_per_1e9_tokens), "dollars per billion tokens"))
-    yield table(rows, right=(1,))
-    yield ""
+    yield section("One optimizer step", table(rows, right=(1,)))
     yield from _experience(found)
-    yield heading("Assumptions")
-    yield from (f"  {sentence}" for sentence in found.assumptions)
+    yield section("Assumptions", *(f"  {sentence}" for sentence in found.assumptions))
 
 
 def _experience(found: Estimate) -> Iterator[str]:
     """Physics is a floor; what published runs took beyond it, and the band in which nine of ten lie."""
     if (seen := found.calibrated) is None:
         return
-    yield heading("Expected, by published runs")
     figures = (
         ("time", seen.step_s, 1e3, "ms"),
         ("throughput", seen.tokens_per_s, 1.0, "tokens/s"),
@@ -108,8 +99,8 @@ def _experience(found: Estimate) -> Iterator[str]:
         )
         for name, value, scale, unit in figures
     ]
-    yield table(rows, ("", "expected", "90 % from", "to", ""), right=(1, 2, 3))
-    yield ""
+    header = ("", "expected", "90 % from", "to", "")
+    yield section("Expected, by published runs", table(rows, header, right=(1, 2, 3)))
 
 
 def memory_rows(memory: MemoryBytes) -> Iterator[tuple[str, Cell, str]]:

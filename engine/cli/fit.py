@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from engine.cli.configurations import read_setup
 from engine.cli.estimate import title
-from engine.cli.parser import configuration_parser, output_is_json, print_json
-from engine.cli.tables import Cell, Row, gigabytes, heading, paint, table
+from engine.cli.parser import configuration_parser, show
+from engine.cli.tables import Cell, Row, gigabytes, heading, paint, section, table
 
 if TYPE_CHECKING:
     from engine.answers.fitting import Fit, Tried
@@ -28,10 +28,7 @@ def run(words: Sequence[str]) -> int:
     from engine.answers.fitting import fit
 
     answer = fit(asked)
-    if output_is_json(values):
-        print_json(as_dict(answer))
-    else:
-        print("\n".join(render(asked, answer)))
+    show(values, lambda: as_dict(answer), render(asked, answer))
     return 0 if answer.possible else 1
 
 
@@ -52,12 +49,9 @@ def render(asked: Setup, answer: Fit) -> Iterator[str]:
         yield f"The largest micro-batch that fits is {answer.largest_batch:,}."
     else:
         yield paint(f"It does not fit: {need} of {has} GB.", "over")
-        yield ""
         yield from _cheapest(answer, notes)
     if answer.single:
-        yield ""
-        yield heading("Each change alone")
-        yield _table(answer.single, notes)
+        yield section("Each change alone", _table(answer.single, notes))
     if notes:
         yield ""
         yield from (f"  {letter} {text}" for text, letter in notes.items())
@@ -72,18 +66,15 @@ def _notes(answer: Fit) -> dict[str, str]:
 
 def _cheapest(answer: Fit, notes: dict[str, str]) -> Iterator[str]:
     if answer.cheapest:
-        yield heading("Cheapest changes, together" if len(answer.cheapest) > 1 else "Cheapest change")
-        yield _table(answer.cheapest, notes, together=True)
+        name = "Cheapest changes, together" if len(answer.cheapest) > 1 else "Cheapest change"
+        yield section(name, _table(answer.cheapest, notes, together=True))
     else:
+        yield ""
         yield paint("None of the changes tried that leave training as it is makes it fit on as many devices.", "over")
     if answer.risky:
-        yield ""
-        yield heading("Cheaper, but it may harm training")
-        yield _table(answer.risky, notes, together=True)
+        yield section("Cheaper, but it may harm training", _table(answer.risky, notes, together=True))
     if answer.devices:
-        yield ""
-        yield heading("On more devices")
-        yield _table((answer.devices,), notes)
+        yield section("On more devices", _table((answer.devices,), notes))
     if answer.largest_batch:
         yield ""
         yield f"Or train on fewer sequences: the largest micro-batch that fits is {answer.largest_batch:,}."

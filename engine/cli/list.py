@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from engine.cli.errors import UsageError, closest, quoted
-from engine.cli.parser import Parser, output_is_json, print_json
+from engine.cli.parser import Parser, show
 from engine.cli.tables import Row, number, table
 
 
@@ -20,10 +20,7 @@ def run(words: Sequence[str]) -> int:
         what = f"list {quoted(kind)} is unknown{closest(kind, kinds)}" if kind else "what to list is missing"
         raise UsageError(f"{what}; allowed: {', '.join(kinds)}")
     header, right, rows = kinds[kind]()
-    if output_is_json(values):
-        print_json([row[0] for row in rows])
-    else:
-        print(table(rows, header, right=right, indent=0))
+    show(values, lambda: [row[0] for row in rows], [table(rows, header, right=right, indent=0)])
     return 0
 
 

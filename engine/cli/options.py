@@ -8,8 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.cli.errors import UsageError, closest, quoted
+from engine.config.optimizers import list_optimizers
 from engine.config.setup import DEFAULT_GPU
+from engine.hardware.accelerators import list_accelerators
+from engine.hardware.links import list_links
+from engine.models.transformer import list_models
 from engine.networks.convnets import NETWORKS
+from engine.numerics.precision import list_precisions
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,48 +80,23 @@ def counted(word: str, *names: str) -> Kind:
 
 
 def _models() -> tuple[str, ...]:
-    from engine.models.transformer import list_models
-
     return (*list_models(), *NETWORKS)
 
 
 def _gpus() -> tuple[str, ...]:
-    from engine.hardware.accelerators import list_accelerators
-
     # If a text begins several names, the first is proposed, so the default stands first.
     return tuple(dict.fromkeys((DEFAULT_GPU, *list_accelerators())))
 
 
-def _links() -> tuple[str, ...]:
-    from engine.hardware.links import list_links
+def decimal(allowed: str, within: Callable[[float], bool]) -> Kind:
+    """Numbers of a range, written in decimal digits."""
 
-    return list_links()
+    def read(text: str) -> float:
+        if len(text) > 40 or not re.fullmatch(r"[0-9]+(\.[0-9]*)?|\.[0-9]+", text) or not within(float(text)):
+            raise ValueError(text)
+        return float(text)
 
-
-def _decimal(text: str) -> float:
-    if len(text) > 40 or not re.fullmatch(r"[0-9]+(\.[0-9]*)?|\.[0-9]+", text):
-        raise ValueError(text)
-    return float(text)
-
-
-def _probability(text: str) -> float:
-    value = _decimal(text)
-    if not 0 <= value < 1:
-        raise ValueError(text)
-    return value
-
-
-PROBABILITY = Kind(_probability, "a number of at least 0 and below 1")
-
-
-def _rate(text: str) -> float:
-    value = _decimal(text)
-    if not 0.001 <= value <= 1_000_000:
-        raise ValueError(text)
-    return value
-
-
-RATE = Kind(_rate, "a number from 0.001 to 1000000")
+    return Kind(read, allowed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,17 +105,22 @@ class Option:
 
     Attributes:
         flag: As typed.
-        argument: The argument of `engine.config.setup.setup`, or the field of `Transformer`, that it sets.
         kind: Of its value; None for a switch.
         text: For the help.
+        sets: What it sets, where that has another name.
         constant: What a switch sets.
     """
 
     flag: str
-    argument: str
     kind: Kind | None
     text: str
+    sets: str = ""
     constant: Any = True
+
+    @property
+    def argument(self) -> str:
+        """The argument of `engine.config.setup.setup`, or the field of `Transformer`, that it sets."""
+        return self.sets or self.flag.removeprefix("--").replace("-", "_")
 
     def read(self, text: str) -> Any:
         """The value of `text`. Raises `UsageError` when it is not allowed."""
@@ -160,93 +145,80 @@ class Option:
 
 
 SHAPE = (
-    Option("--layers", "layers", whole(1, 10_000), "blocks"),
-    Option("--hidden", "hidden", whole(1, 1_000_000), "width of the residual stream"),
-    Option("--heads", "heads", whole(1, 100_000), "query heads"),
-    Option("--kv-heads", "kv_heads", whole(1, 100_000), "key/value heads (as many as query heads)"),
-    Option("--ffn", "ffn", whole(1, 10_000_000), "width inside the MLP (4 x hidden)"),
-    Option("--vocab", "vocab", whole(1, 100_000_000), "rows of the token embedding (50257)"),
-    Option("--max-seq", "max_seq", whole(1, 100_000_000), "longest sequence (1024)"),
-    Option("--tied", "tied", None, "output head and token embedding are one matrix (default)"),
-    Option("--untied", "tied", None, "they are two", False),
-    Option("--bias", "bias", None, "linear layers and layer norms have biases (default)"),
-    Option("--no-bias", "bias", None, "they have none", False),
-    Option("--mlp", "mlp", one_of("gelu", "relu", "swiglu"), "gelu, relu or swiglu (gelu)"),
-    Option("--norm", "norm", one_of("layernorm", "rmsnorm"), "layernorm or rmsnorm (layernorm)"),
-    Option(
-        "--position", "position", one_of("learned", "rope", "alibi", "none"), "learned, rope, alibi, none (learned)"
-    ),
+    Option("--layers", whole(1, 10_000), "blocks"),
+    Option("--hidden", whole(1, 1_000_000), "width of the residual stream"),
+    Option("--heads", whole(1, 100_000), "query heads"),
+    Option("--kv-heads", whole(1, 100_000), "key/value heads (as many as query heads)"),
+    Option("--ffn", whole(1, 10_000_000), "width inside the MLP (4 x hidden)"),
+    Option("--vocab", whole(1, 100_000_000), "rows of the token embedding (50257)"),
+    Option("--max-seq", whole(1, 100_000_000), "longest sequence (1024)"),
+    Option("--tied", None, "output head and token embedding are one matrix (default)"),
+    Option("--untied", None, "they are two", "tied", constant=False),
+    Option("--bias", None, "linear layers and layer norms have biases (default)"),
+    Option("--no-bias", None, "they have none", "bias", constant=False),
+    Option("--mlp", one_of("gelu", "relu", "swiglu"), "gelu, relu or swiglu (gelu)"),
+    Option("--norm", one_of("layernorm", "rmsnorm"), "layernorm or rmsnorm (layernorm)"),
+    Option("--position", one_of("learned", "rope", "alibi", "none"), "learned, rope, alibi, none (learned)"),
 )
 STEP = (
-    Option("--batch", "batch", whole(1, 1_000_000), "sequences in a micro-batch of one replica (1)"),
-    Option("--seq", "sequence", whole(1, 100_000_000), "tokens in a sequence (the model's longest)"),
+    Option("--batch", whole(1, 1_000_000), "sequences in a micro-batch of one replica (1)"),
+    Option("--seq", whole(1, 100_000_000), "tokens in a sequence (the model's longest)", "sequence"),
     Option(
         "--precision",
-        "precision",
-        one_of(
-            *(
-                "fp32",
-                "tf32",
-                "amp-fp16",
-                "amp-bf16",
-                "amp-fp8",
-                "fp16",
-                "bf16",
-                "mixed",
-                "megatron",
-                "deepspeed",
-                "fp8",
-            )
-        ),
+        one_of(*list_precisions()),
         "number formats (amp-bf16, or amp-fp16 where there is no bf16; megatron's own under megatron)",
     ),
     Option(
         "--optimizer",
-        "optimizer",
-        one_of("sgd", "momentum", "rmsprop", "adam", "adamw", "adamw-8bit", "adafactor", "lion", "galore"),
+        one_of(*list_optimizers()),
         "update rule (adamw)",
     ),
-    Option("--attention", "attention", one_of("standard", "flash"), "attention kernels (flash)"),
+    Option("--attention", one_of("standard", "flash"), "attention kernels (flash)"),
     Option(
         "--attention-generation",
-        "attention_generation",
         whole(1, 4),
         "of flash: 1, 2; 3, 4 on some GPUs (2)",
     ),
+    Option("--checkpointing", counted("every", "none", "selective", "full"), "what is recomputed (none)"),
+    Option("--loss", counted("chunked", "full"), "pieces of the head and the loss (full)"),
+    Option("--metrics", whole(0, 100), "cross-entropies computed besides the loss, for logging (0)"),
     Option(
-        "--checkpointing", "checkpointing", counted("every", "none", "selective", "full"), "what is recomputed (none)"
+        "--dropout",
+        decimal("a number of at least 0 and below 1", lambda share: 0 <= share < 1),
+        "probability of dropout (0)",
     ),
-    Option("--loss", "loss", counted("chunked", "full"), "pieces of the head and the loss (full)"),
-    Option("--metrics", "metrics", whole(0, 100), "cross-entropies computed besides the loss, for logging (0)"),
-    Option("--dropout", "dropout", PROBABILITY, "probability of dropout (0)"),
-    Option("--accumulate", "accumulate", whole(1, 1_000_000), "micro-batches per update (1)"),
-    Option("--optimizer-in-backward", "optimizer_in_backward", None, "update each parameter as its gradient appears"),
-    Option("--offload", "offload", one_of("none", "optimizer", "gradients"), "what lives in host memory (none)"),
-    Option("--update", "update", one_of("foreach", "for-loop", "fused"), "PyTorch's kind of update (foreach)"),
-    Option("--framework", "framework", one_of("torch", "megatron"), "whose tensors and kernels (torch)"),
-    Option("--execution", "execution", one_of("eager", "compiled"), "how they run (eager; compiled under megatron)"),
-    Option("--accumulation", "accumulation", one_of("fused", "separate"), "of gradients (fused under megatron)"),
-    Option("--rms-norm", "rms_norm", one_of("fused", "separate"), "RMSNorm in eager PyTorch (separate)"),
-    Option("--runtime", "runtime", one_of("none", "deepspeed"), "what drives the step and keeps buffers for it (none)"),
+    Option("--accumulate", whole(1, 1_000_000), "micro-batches per update (1)"),
+    Option("--optimizer-in-backward", None, "update each parameter as its gradient appears"),
+    Option("--offload", one_of("none", "optimizer", "gradients"), "what lives in host memory (none)"),
+    Option("--update", one_of("foreach", "for-loop", "fused"), "PyTorch's kind of update (foreach)"),
+    Option("--framework", one_of("torch", "megatron"), "whose tensors and kernels (torch)"),
+    Option("--execution", one_of("eager", "compiled"), "how they run (eager; compiled under megatron)"),
+    Option("--accumulation", one_of("fused", "separate"), "of gradients (fused under megatron)"),
+    Option("--rms-norm", one_of("fused", "separate"), "RMSNorm in eager PyTorch (separate)"),
+    Option("--runtime", one_of("none", "deepspeed"), "what drives the step and keeps buffers for it (none)"),
 )
 PARALLEL = (
-    Option("--dp", "dp", whole(1, 1_000_000), "replicas (1)"),
-    Option("--tp", "tp", whole(1, 100_000), "devices that share every matrix (1)"),
-    Option("--pp", "pp", whole(1, 100_000), "pipeline stages (1)"),
-    Option("--sequence-parallel", "sequence_parallel", None, "divide norms and residuals along the sequence"),
-    Option("--zero", "zero", whole(0, 3), "what replicas divide: 0, 1, 2 or 3 (0)"),
-    Option("--micro-batches", "micro_batches", whole(1, 1_000_000), "micro-batches per pass of the pipeline (1)"),
-    Option("--interleave", "interleave", whole(1, 10_000), "model chunks per pipeline stage (1)"),
-    Option("--schedule", "schedule", one_of("1f1b", "gpipe"), "order of the pipeline's work (1f1b)"),
-    Option("--balanced", "balanced", None, "embedding and head count as a block each when stages are cut"),
-    Option("--no-overlap", "overlap", None, "data parallelism's collectives wait for the work", False),
-    Option("--overlap-tensor", "overlap_tensor", None, "tensor parallelism's collectives run beside the work"),
-    Option("--node-size", "node_size", whole(1, 100_000), "devices per node (8)"),
-    Option("--link", "link", named("links", _links), "link inside a node (the GPU's fastest)"),
-    Option("--network", "network", named("links", _links), "link between nodes (infiniband-ndr)"),
-    Option("--network-gbit", "network_gbit", RATE, "Gbit/s of it that each device has for itself (the link's own)"),
+    Option("--dp", whole(1, 1_000_000), "replicas (1)"),
+    Option("--tp", whole(1, 100_000), "devices that share every matrix (1)"),
+    Option("--pp", whole(1, 100_000), "pipeline stages (1)"),
+    Option("--sequence-parallel", None, "divide norms and residuals along the sequence"),
+    Option("--zero", whole(0, 3), "what replicas divide: 0, 1, 2 or 3 (0)"),
+    Option("--micro-batches", whole(1, 1_000_000), "micro-batches per pass of the pipeline (1)"),
+    Option("--interleave", whole(1, 10_000), "model chunks per pipeline stage (1)"),
+    Option("--schedule", one_of("1f1b", "gpipe"), "order of the pipeline's work (1f1b)"),
+    Option("--balanced", None, "embedding and head count as a block each when stages are cut"),
+    Option("--no-overlap", None, "data parallelism's collectives wait for the work", "overlap", constant=False),
+    Option("--overlap-tensor", None, "tensor parallelism's collectives run beside the work"),
+    Option("--node-size", whole(1, 100_000), "devices per node (8)"),
+    Option("--link", named("links", list_links), "link inside a node (the GPU's fastest)"),
+    Option("--network", named("links", list_links), "link between nodes (infiniband-ndr)"),
+    Option(
+        "--network-gbit",
+        decimal("a number from 0.001 to 1000000", lambda rate: 0.001 <= rate <= 1e6),
+        "Gbit/s of it that each device has for itself (the link's own)",
+    ),
 )
-MODEL = Option("--model", "model", named("models", _models), "a model by name")
-GPU = Option("--gpu", "gpu", named("gpus", _gpus), "an accelerator by name (h100-sxm)")
+MODEL = Option("--model", named("models", _models), "a model by name")
+GPU = Option("--gpu", named("gpus", _gpus), "an accelerator by name (h100-sxm)")
 GROUPS = {"model": (MODEL, *SHAPE), "step": STEP, "parallelism": PARALLEL, "device": (GPU,)}
 OPTIONS = {option.flag: option for group in GROUPS.values() for option in group}

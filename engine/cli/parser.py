@@ -31,40 +31,25 @@ class Parser(argparse.ArgumentParser):
         for title, options in groups.items():
             group = self.add_argument_group(title)
             for option in options:
+                how: dict[str, Any] = {"dest": option.argument, "default": argparse.SUPPRESS}
                 if option.kind is None:
                     self._switches.add(option.flag)
-                    group.add_argument(
-                        option.flag,
-                        dest=option.argument,
-                        action="store_const",
-                        const=option.constant,
-                        default=argparse.SUPPRESS,
-                        help=option.text,
-                    )
+                    how |= {"action": "store_const", "const": option.constant, "help": option.text}
                 else:
                     self._valued.add(option.flag)
-                    group.add_argument(
-                        option.flag,
-                        dest=option.argument,
-                        type=option.read,
-                        default=argparse.SUPPRESS,
-                        metavar="X",
-                        help=option.help.replace("%", "%%"),
-                    )
+                    how |= {"type": option.read, "metavar": "X", "help": option.help.replace("%", "%%")}
+                group.add_argument(option.flag, **how)
 
     def add_switch(self, flag: str, text: str) -> None:
         """Add a switch that is off unless given."""
         self._switches.add(flag)
         self.add_argument(flag, action="store_true", help=text)
 
-    def add_value(self, flag: str, read: Callable[[str], Any], text: str, *, repeat: bool = False) -> None:
-        """Add an option of the command itself; `read` raises `UsageError`."""
+    def add_repeated(self, flag: str, read: Callable[[str], Any], text: str) -> None:
+        """Add an option that may be given several times; `read` raises `UsageError`."""
         self._valued.add(flag)
-        if repeat:
-            self._repeated.add(flag)
-            self.add_argument(flag, type=read, action="append", default=[], metavar="X", help=text)
-        else:
-            self.add_argument(flag, type=read, default=None, metavar="X", help=text)
+        self._repeated.add(flag)
+        self.add_argument(flag, type=read, action="append", default=[], metavar="X", help=text)
 
     def parse(self, words: Sequence[str]) -> dict[str, Any]:
         """The options given, by argument.
@@ -129,9 +114,12 @@ def configuration_parser(command: str, text: str) -> Parser:
     return parser
 
 
-def output_is_json(values: Values) -> bool:
-    """Whether `--json` was given."""
-    return bool(values["json"])
+def show(values: Values, data: Callable[[], Any], lines: Iterable[str]) -> None:
+    """Print an answer: its data where JSON is asked for, its lines otherwise."""
+    if values["json"]:
+        print_json(data())
+    else:
+        print("\n".join(lines))
 
 
 def print_json(data: Any) -> None:

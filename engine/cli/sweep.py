@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from engine.cli.configurations import answer
 from engine.cli.errors import UsageError
 from engine.cli.estimate import title
-from engine.cli.parser import output_is_json, print_json
-from engine.cli.tables import Cell, Row, gigabytes, heading, number, percent, table
+from engine.cli.parser import show
+from engine.cli.tables import Row, gigabytes, heading, number, percent, table, verdict
 from engine.cli.vary import Axis, Variant, variants, varied_parser
 
 if TYPE_CHECKING:
@@ -25,16 +25,15 @@ def run(words: Sequence[str]) -> int:
     parser = varied_parser("sweep", __doc__ or "", MOST)
     parser.add_switch("--csv", "print comma-separated values")
     values = parser.parse(words)
-    if values["csv"] and output_is_json(values):
+    if values["csv"] and values["json"]:
         raise UsageError("--csv is not allowed with --json; allowed: one of them")
     axes, swept = variants(values, MOST)
     found = [answer(one.setup) for one in swept]
-    if output_is_json(values):
-        print_json([_record(axes, one, estimate) for one, estimate in zip(swept, found, strict=True)])
-    elif values["csv"]:
-        _print_csv([_flat(_record(axes, one, estimate)) for one, estimate in zip(swept, found, strict=True)])
+    records = (_record(axes, one, estimate) for one, estimate in zip(swept, found, strict=True))
+    if values["csv"]:
+        _print_csv([_flat(record) for record in records])
     else:
-        print("\n".join(render(axes, swept, found)))
+        show(values, lambda: [*records], render(axes, swept, found))
     return 0
 
 
@@ -52,7 +51,7 @@ def _row(one: Variant, found: Estimate) -> Row:
         *one.values,
         gigabytes(found.memory_bytes.allocated_peak),
         gigabytes(found.memory_bytes.device_total),
-        Cell("yes", "good") if found.fits else Cell("no", "over"),
+        verdict(found.fits),
         number(found.time.step_s * 1000),
         number(found.time.tokens_per_s),
         percent(found.time.mfu),

@@ -47,6 +47,16 @@ def heading(text: str) -> str:
     return paint(text, "strong")
 
 
+def section(title: str, *lines: str) -> str:
+    """A heading behind an empty line, and what stands below it."""
+    return "\n".join(("", heading(title), *lines))
+
+
+def verdict(fits: bool) -> Cell:
+    """Whether something fits, as a word."""
+    return Cell("yes", "good") if fits else Cell("no", "over")
+
+
 def table(rows: Sequence[Row], header: Sequence[str] = (), *, right: Sequence[int] = (), indent: int = 2) -> str:
     """Rows as aligned columns.
 

@@ -86,11 +86,10 @@ def varied_parser(command: str, text: str, most: int) -> Parser:
     """A parser with all options of a configuration, `--vary` and `--json`."""
     parser = Parser(command, text)
     parser.add_options(GROUPS)
-    parser.add_value(
+    parser.add_repeated(
         "--vary",
         read_axis,
         f"an option and its values, NAME=A,B or NAME=A..B; may be repeated; at most {most:,} combinations",
-        repeat=True,
     )
     parser.add_switch("--json", "print JSON")
     return parser
