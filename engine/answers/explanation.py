@@ -11,7 +11,6 @@ from engine.config.setup import Setup, as_setup, stage_sections
 from engine.core.sizes import Size
 from engine.core.units import GB, Count
 from engine.graph.operations import product_flops, recomputation
-from engine.hardware.accelerators import Ceiling, Sustained
 from engine.memory.ledger import training_memory
 from engine.memory.tensors import MemoryLedger
 from engine.models.transformer import Transformer
@@ -169,8 +168,7 @@ def _sources(c: Setup) -> Iterator[str]:
         yield f"{source.url} ({source.date})"
     if c.chip.memory_source:
         yield f"{c.chip.memory_source.url} ({c.chip.memory_source.note})"
-    products: tuple[Ceiling | Sustained, ...] = (*c.chip.ceilings, *c.chip.sustained)
-    for published in products:
+    for published in (*c.chip.ceilings, *c.chip.sustained):
         if published.dtype == c.precision.compute.name:
             yield f"{published.source.url} (matrix product {published.shape}, {published.dtype})"
     yield f"{c.optimizer.title}: {c.optimizer.source}"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.core.errors import one_of
+from engine.core.errors import entry
 from engine.core.units import Count
 from engine.models.transformer import Parameter
 from engine.numerics.dtypes import FP32, UINT8, DType
@@ -126,9 +126,7 @@ def optimizer(name: str | Optimizer) -> Optimizer:
     """The optimizer called `name` (an `Optimizer` passes through). Raises `EngineError` for an unknown name."""
     if isinstance(name, Optimizer):
         return name
-    if name not in _OPTIMIZERS:
-        raise one_of("optimizer", name, _OPTIMIZERS)
-    return _OPTIMIZERS[name]
+    return entry("optimizer", name, _OPTIMIZERS)
 
 
 def list_optimizers() -> tuple[str, ...]:

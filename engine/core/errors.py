@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
+
+Entry = TypeVar("Entry")
 
 LONGEST_VALUE = 60
 """Characters of a value that a message shows."""
@@ -44,6 +46,13 @@ def one_of(what: str, value: object, allowed: Iterable[str]) -> EngineError:
     names = tuple(allowed)
     meant = closest(value, names) if isinstance(value, str) else ""
     return EngineError(f"{what} {show(value)} is unknown{meant}; allowed: {', '.join(names)}")
+
+
+def entry(what: str, name: Any, table: Mapping[str, Entry]) -> Entry:
+    """The entry called `name`. Raises `EngineError` where there is none; `what` is the thing named."""
+    if name not in table:
+        raise one_of(what, name, table)
+    return table[name]
 
 
 def require_name(what: str, value: object, allowed: Iterable[str]) -> None:

@@ -7,6 +7,7 @@ was taken from and the date it was read. Reading is lazy so that importing the e
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -63,6 +64,11 @@ def read_record(kind: str, name: str) -> dict[str, Any]:
     if name not in record_names(kind):
         raise one_of(kind.removesuffix("s"), name, record_names(kind))
     return dict(_read(kind, name))
+
+
+def origin(entry: Mapping[str, Any]) -> Source:
+    """Where one figure of a record comes from."""
+    return Source(entry["url"], entry["date"], entry.get("note", ""), entry.get("verified", ""))
 
 
 def take_sources(record: dict[str, Any], where: str) -> tuple[Source, ...]:

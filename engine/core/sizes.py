@@ -6,6 +6,7 @@ browser, NumPy arrays in a sweep. `B * T * 768` is the number of elements of a h
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from engine.core.errors import EngineError
@@ -60,6 +61,16 @@ class Size:
             if c % ways:
                 raise EngineError(f"{c} elements cannot be divided {ways} ways; allowed: a divisor of {c}")
         return Size(tuple((power, c // ways) for power, c in self.terms))
+
+
+def total(sizes: Iterable[Size]) -> Size:
+    """The sum of sizes."""
+    return sum(sizes, NOTHING)
+
+
+def scaled(size: Size, factor: float) -> Size:
+    """A size times a factor that keeps its coefficients whole."""
+    return Size(tuple((power, int(c * factor)) for power, c in size.terms))
 
 
 def as_size(value: Size | int) -> Size:

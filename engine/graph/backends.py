@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.core.errors import one_of
+from engine.core.errors import entry
 
 BackendName = Literal["cuda", "cpu"]
 
@@ -42,6 +42,4 @@ def backend(name: str | Backend) -> Backend:
     """The backend called `name` (a `Backend` passes through). Raises `EngineError` for an unknown name."""
     if isinstance(name, Backend):
         return name
-    if name not in _BACKENDS:
-        raise one_of("backend", name, _BACKENDS)
-    return _BACKENDS[name]
+    return entry("backend", name, _BACKENDS)

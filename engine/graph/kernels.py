@@ -10,12 +10,12 @@ inputs.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-from engine.core.sizes import NOTHING, TOKENS, Size, as_size
+from engine.core.sizes import NOTHING, TOKENS, Size, as_size, total
 from engine.core.units import Count
 from engine.graph.ir import Matmul, Op, Section, Value
 from engine.numerics.dtypes import DType
@@ -86,7 +86,7 @@ class Kernel:
 
 def forward_kernels(
     section: Section, *, fused: bool, by_hand: bool = False, phase: Phase = "forward"
-) -> tuple[Kernel, ...]:
+) -> Iterator[Kernel]:
     """The kernels of a section's forward pass, for all its occurrences.
 
     Args:
@@ -95,12 +95,34 @@ def forward_kernels(
         by_hand: Whether only pointwise operations join a chain (`KERNELS_BY_HAND`).
         phase: `"recompute"` when checkpointing runs it again.
     """
-    return tuple(_forward(section.ops, section, fused, by_hand, phase))
+    for op in section.ops:
+        if op.kind in PRODUCTS:
+            yield from _products_forward(op, section.count, phase)
+        elif not fused and op.kind != "view":
+            yield Kernel(op.name, phase, "memory", _arithmetic(op), _forward_bytes(op), count=section.count)
+    if fused:
+        for chain in _chains(section, by_hand):
+            traffic = total(v.byte_size for v in chain.reads) + total(v.byte_size for v in chain.writes) + chain.extra
+            yield Kernel(chain.name, phase, "memory", chain.flops, traffic, count=section.count)
 
 
-def backward_kernels(section: Section, *, fused: bool, by_hand: bool = False) -> tuple[Kernel, ...]:
+def backward_kernels(section: Section, *, fused: bool, by_hand: bool = False) -> Iterator[Kernel]:
     """The kernels of a section's backward pass, for all its occurrences, without gradient accumulation buffers."""
-    return tuple(_backward(section, fused, by_hand))
+    count = section.count
+    for op in reversed(section.ops):
+        if op.kind == "attention":
+            yield _attention_backward(op, count)
+        elif op.kind == "matmul":
+            yield from _products_backward(op, count)
+        elif op.kind == "view":  # gradients of the parts are joined
+            yield Kernel(f"{op.name}.gradient", "backward", "memory", NOTHING, 2 * op.inputs[0].byte_size, count=count)
+        elif not fused:
+            yield from _pointwise_backward(op, count)
+    if fused:
+        for chain in reversed(tuple(_chains(section, by_hand))):
+            yield _chain_backward(chain, count)
+    else:
+        yield from _gradient_sums(section)
 
 
 def recomputed(section: Section, segment_ends: bool = True) -> tuple[Op, ...]:
@@ -119,31 +141,11 @@ def recomputed(section: Section, segment_ends: bool = True) -> tuple[Op, ...]:
     return section.ops[: last + 1] if keeps_result else section.ops[:last]
 
 
-def recompute_kernels(
-    section: Section, ops: Sequence[Op], *, fused: bool, by_hand: bool = False, count: Count
-) -> tuple[Kernel, ...]:
-    """Kernels of `ops` run a second time, `count` times."""
-    part = Section(section.name, tuple(ops), section.input, count)
-    return tuple(_forward(part.ops, part, fused, by_hand, "recompute"))
-
-
-def _forward(ops: Iterable[Op], section: Section, fused: bool, by_hand: bool, phase: Phase) -> Iterator[Kernel]:
-    for op in ops:
-        if op.kind in PRODUCTS:
-            yield from _products_forward(op, section.count, phase)
-        elif not fused and op.kind != "view":
-            yield Kernel(op.name, phase, "memory", _arithmetic(op), _forward_bytes(op), count=section.count)
-    if fused:
-        for chain in _chains(section, by_hand):
-            traffic = _sum(v.byte_size for v in chain.reads) + _sum(v.byte_size for v in chain.writes) + chain.extra
-            yield Kernel(chain.name, phase, "memory", chain.flops, traffic, count=section.count)
-
-
 def _products_forward(op: Op, count: Count, phase: Phase) -> Iterator[Kernel]:
     dtype = op.inputs[0].dtype
     traffic = _forward_bytes(op)
     if op.kind == "attention":
-        yield Kernel(op.name, phase, "attention", _sum(p.flops for p in op.matmuls), traffic, None, dtype, count)
+        yield Kernel(op.name, phase, "attention", total(p.flops for p in op.matmuls), traffic, None, dtype, count)
         return
     if phase == "forward":
         # Autocast keeps a 16-bit copy of the weight from forward to backward: made once a step.
@@ -159,38 +161,20 @@ def _forward_bytes(op: Op) -> Size:
     if op.kind == "embedding":  # one row is read for every row written
         return op.inputs[0].byte_size + 2 * op.outputs[0].byte_size
     if op.kind == "loss":  # gathers one log-probability per token
-        return _sum(v.byte_size for v in op.inputs[1:]) + TOKENS * 4
+        return total(v.byte_size for v in op.inputs[1:]) + TOKENS * 4
     weights = op.weights * (op.weight_dtype.bits // 8) if op.weight_dtype else 0
-    return _sum(v.byte_size for v in op.inputs) + _sum(v.byte_size for v in op.outputs) + weights
+    return total(v.byte_size for v in op.inputs) + total(v.byte_size for v in op.outputs) + weights
 
 
 def _arithmetic(op: Op) -> Size:
     return op.outputs[0].size * FLOPS_PER_ELEMENT[op.kind]
 
 
-def _backward(section: Section, fused: bool, by_hand: bool) -> Iterator[Kernel]:
-    count = section.count
-    for op in reversed(section.ops):
-        if op.kind == "attention":
-            yield _attention_backward(op, count)
-        elif op.kind == "matmul":
-            yield from _products_backward(op, count)
-        elif op.kind == "view":  # gradients of the parts are joined
-            yield Kernel(f"{op.name}.gradient", "backward", "memory", NOTHING, 2 * op.inputs[0].byte_size, count=count)
-        elif not fused:
-            yield from _pointwise_backward(op, count)
-    if fused:
-        for chain in reversed(tuple(_chains(section, by_hand))):
-            yield _chain_backward(chain, count)
-    else:
-        yield from _gradient_sums(section)
-
-
 def _attention_backward(op: Op, count: Count) -> Kernel:
-    flops = _sum(p.flops for p in op.matmuls)
+    flops = total(p.flops for p in op.matmuls)
     # Coefficients are whole numbers, so 2.5 products of 2 m n k operations are written as 5 m n k.
     flops = Size(tuple((power, int(c * ATTENTION_BACKWARD_PRODUCTS)) for power, c in flops.terms))
-    traffic = op.outputs[0].byte_size + _sum(v.byte_size for v in op.saved) + _sum(v.byte_size for v in op.inputs)
+    traffic = op.outputs[0].byte_size + total(v.byte_size for v in op.saved) + total(v.byte_size for v in op.inputs)
     return Kernel(f"{op.name}.gradient", "backward", "attention", flops, traffic, None, op.inputs[0].dtype, count)
 
 
@@ -233,8 +217,8 @@ def _pointwise_backward(op: Op, count: Count) -> Iterator[Kernel]:
         yield from _factor_gradients(op, count)
         return
     else:
-        saved = _sum(v.byte_size for v in op.saved)
-        traffic = result + saved + _sum(v.byte_size for v in op.inputs if v.needs_gradient)
+        saved = total(v.byte_size for v in op.saved)
+        traffic = result + saved + total(v.byte_size for v in op.inputs if v.needs_gradient)
         if op.trains:
             yield from _parameter_gradient(op, result + saved, count)
     yield Kernel(f"{op.name}.gradient", "backward", "memory", 2 * _arithmetic(op), traffic, count=count)
@@ -305,25 +289,18 @@ def _chains(section: Section, by_hand: bool) -> Iterator[_Chain]:
         writes = [v for op in ops for v in op.outputs[:1] if v in wanted]
         # Statistics and masks are small or cannot be made again, so they stay in memory.
         kept = [v for op in ops for v in op.outputs[1:] if v in op.saved]
-        embedded = _sum(op.outputs[0].byte_size for op in ops if op.kind == "embedding")
+        embedded = total(op.outputs[0].byte_size for op in ops if op.kind == "embedding")
         yield _Chain(
             name="+".join(op.name for op in ops if op.kind != "cast") or ops[0].name,
             reads=tuple(reads),
             writes=(*dict.fromkeys(writes), *kept),
-            flops=_sum(_arithmetic(op) for op in ops),
+            flops=total(_arithmetic(op) for op in ops),
             extra=embedded,
         )
 
 
 def _chain_backward(chain: _Chain, count: Count) -> Kernel:
     """Reads what the forward read and the gradients of what it wrote; writes the gradients of what it read."""
-    reads = _sum(v.byte_size for v in (*chain.reads, *chain.writes))
-    written = _sum(v.byte_size for v in chain.reads if v.needs_gradient)
+    reads = total(v.byte_size for v in (*chain.reads, *chain.writes))
+    written = total(v.byte_size for v in chain.reads if v.needs_gradient)
     return Kernel(f"{chain.name}.gradient", "backward", "memory", 2 * chain.flops, reads + written, count=count)
-
-
-def _sum(sizes: Iterable[Size]) -> Size:
-    total = NOTHING
-    for size in sizes:
-        total = total + size
-    return total

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Annotated
 
 from engine.core.arrays import require_above_zero, require_at_least
-from engine.core.sizes import NOTHING, Size
+from engine.core.sizes import NOTHING, Size, scaled, total
 from engine.core.units import Count, Flops, FlopsPerSecond, Ratio, Unit
 from engine.graph.blocks import AttentionKernel, sections
 from engine.graph.checkpointing import Checkpointing
@@ -98,7 +98,7 @@ def _phases(
             group[0] = group[0] + flops
             group[1] = group[1] + 2 * flops
             if op.kind == "attention":
-                group[2] = group[2] + _times(flops, ATTENTION_BACKWARD_PRODUCTS - 2)
+                group[2] = group[2] + scaled(flops, ATTENTION_BACKWARD_PRODUCTS - 2)
         for ops, count in recomputation(section, policy):
             for op in ops:
                 if op.kind in PRODUCTS:
@@ -126,14 +126,7 @@ def recomputation(section: Section, policy: Checkpointing) -> tuple[tuple[tuple[
 
 def product_flops(op: Op) -> Size:
     """Multiplications and additions of an operation's matrix products in the forward pass."""
-    total = NOTHING
-    for product in op.matmuls:
-        total = total + product.flops
-    return total
-
-
-def _times(size: Size, factor: Ratio) -> Size:
-    return Size(tuple((power, int(c * factor)) for power, c in size.terms))
+    return total(product.flops for product in op.matmuls)
 
 
 def product_parameters(model: Transformer) -> Count:

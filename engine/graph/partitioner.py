@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 
-from engine.core.sizes import NOTHING, TOKENS, Size
+from engine.core.sizes import TOKENS, Size, total
 from engine.core.units import Bytes
 from engine.graph.ir import Op, Section, Value
 from engine.numerics.dtypes import BOOL, FP32
@@ -208,9 +208,6 @@ def _chain(section: Section, ops: tuple[Op, ...]) -> Op:
     saved = tuple(dict.fromkeys(value for op in ops for value in op.saved))
     leaving = [value for op in ops for value in op.outputs if value in elsewhere or value in saved]
     result = ops[-1].outputs[:1]  # a section's result is the first output of its last operation
-    workspace = NOTHING
-    for op in ops:
-        workspace = workspace + op.backward_workspace
     return Op(
         name="+".join(op.name for op in ops),
         kind="chain",
@@ -220,6 +217,6 @@ def _chain(section: Section, ops: tuple[Op, ...]) -> Op:
         weights=sum(op.weights for op in ops),
         weight_dtype=next((op.weight_dtype for op in ops if op.weight_dtype), None),
         trains=sum(op.trains for op in ops),
-        backward_workspace=workspace,
+        backward_workspace=total(op.backward_workspace for op in ops),
         region=ops[0].region,
     )

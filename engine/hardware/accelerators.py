@@ -11,8 +11,9 @@ from functools import cache
 from typing import Any
 
 from engine.core.errors import EngineError
-from engine.core.records import Source, read_record, record_names, take_sources
+from engine.core.records import Source, origin, read_record, record_names, take_sources
 from engine.core.units import Bytes, BytesPerSecond, Count, Dollars, FlopsPerSecond, Gigabytes, Ratio, Watts
+from engine.hardware.links import Measured, measured
 
 DRIVER_RESERVE: Bytes = 512 * 2**20
 """Bytes of a GPU's memory that the driver keeps and no program can allocate; an assumption between what is reported.
@@ -40,23 +41,8 @@ class Peak:
 
 
 @dataclass(frozen=True, slots=True)
-class Ceiling:
-    """The fastest matrix product anyone has published for the chip: `shape` is `MxNxK`, operands are `dtype`."""
-
-    dtype: str
-    flops_per_second: FlopsPerSecond
-    shape: str
-    source: Source
-
-
-@dataclass(frozen=True, slots=True)
-class Sustained:
-    """A large matrix product of random data at the power limit: what a chip keeps up, where a ceiling is its best.
-
-    Zeros and small integers flip fewer transistors than real data, and a short product ends before the power limit
-    lowers the clock; either can make a product 5 to 15 % faster than it is in training.
-    Source: H. He 2024, thonking.ai, "Strangely, matrix multiplications run faster when given predictable data".
-    """
+class Product:
+    """A published matrix product: `shape` is `MxNxK`, operands are `dtype`."""
 
     dtype: str
     flops_per_second: FlopsPerSecond
@@ -80,14 +66,6 @@ class AttentionCeiling:
     generation: str
     forward: FlopsPerSecond
     backward: FlopsPerSecond
-    source: Source
-
-
-@dataclass(frozen=True, slots=True)
-class Stream:
-    """Bytes per second of a long stream from and to the device's memory, read and written bytes both counted."""
-
-    bandwidth: BytesPerSecond
     source: Source
 
 
@@ -116,11 +94,14 @@ class Accelerator:
         family: `"data-center"` or `"geforce"`: GPUs that share what limits a kernel; empty for other chips.
         multiprocessors: Streaming multiprocessors, which share out the tiles of a matrix product; 0 for other chips.
         links: Names of the links it has (`engine.hardware.links`), the fastest first; none for a chip that works alone.
-        ceilings: Measured matrix products, at most one per number format. A GeForce card's clock rises above the
-            nominal one that its peaks are given at, so its products may be faster than the peak.
-        sustained: Measured products of random data at the power limit, at most one per number format.
+        ceilings: The fastest products that anyone has published, at most one per number format. A GeForce card's clock
+            rises above the nominal one that its peaks are given at, so its products may be faster than the peak.
+        sustained: Large products of random data at the power limit, at most one per number format: what a chip keeps
+            up. Zeros and small integers flip fewer transistors than real data, and a short product ends before the
+            power limit lowers the clock; either can make one 5 to 15 % faster than it is in training. Source: H. He
+            2024, thonking.ai, "Strangely, matrix multiplications run faster when given predictable data".
         attentions: Measured fused attention, one entry per generation of kernels, the usual one first.
-        stream: A measured stream through the memory, or None.
+        stream: A long stream from and to the memory, read and written bytes both counted, or None.
         rent: Dollars per hour, or None when no price is on record.
         purchase: Dollars, or None when no price is on record.
     """
@@ -137,10 +118,10 @@ class Accelerator:
     family: str = ""
     multiprocessors: Count = 0
     links: tuple[str, ...] = ()
-    ceilings: tuple[Ceiling, ...] = ()
-    sustained: tuple[Sustained, ...] = ()
+    ceilings: tuple[Product, ...] = ()
+    sustained: tuple[Product, ...] = ()
     attentions: tuple[AttentionCeiling, ...] = ()
-    stream: Stream | None = None
+    stream: Measured | None = None
     rent: Price | None = None
     purchase: Price | None = None
 
@@ -181,7 +162,7 @@ class Accelerator:
         modes = ", ".join(f"{entry.dtype}/{entry.accumulate}" for entry in self.peaks)
         raise EngineError(f"{self.name} has no peak for {dtype!r} accumulated in {accumulate!r}; allowed: {modes}")
 
-    def ceiling(self, dtype: str) -> Ceiling | None:
+    def ceiling(self, dtype: str) -> Product | None:
         """The measured matrix-product ceiling for operands of `dtype`, or None when none is published."""
         dtype = product_format(dtype)
         return next((entry for entry in self.ceilings if entry.dtype == dtype), None)
@@ -198,36 +179,26 @@ def accelerator(name: str) -> Accelerator:
     record = read_record("accelerators", name)
     sources = take_sources(record, f"accelerators/{name}")
     peaks = tuple(Peak(p["dtype"], p["accumulate"], float(p["flops_per_second"])) for p in record.pop("peaks"))
-    record["memory_source"] = _origin(record.pop("memory")) if "memory" in record else None
+    record["memory_source"] = origin(record.pop("memory")) if "memory" in record else None
     record["bandwidth"] = float(record.pop("bandwidth_bytes_per_second"))
     record["tdp"] = float(record.pop("tdp_watts"))
     record["links"] = tuple(record.get("links", ()))
-    record["ceilings"] = tuple(Ceiling(*_product(entry)) for entry in record.get("ceilings", ()))
-    record["sustained"] = tuple(Sustained(*_product(entry)) for entry in record.get("sustained", ()))
+    for table in ("ceilings", "sustained"):
+        record[table] = tuple(map(_product, record.get(table, ())))
     record["attentions"] = tuple(map(_attention, record.pop("attention", ())))
-    if "stream" in record:
-        entry = record["stream"]
-        record["stream"] = Stream(float(entry["bandwidth_bytes_per_second"]), _origin(entry))
+    record["stream"] = measured(record.get("stream"))
     for deal in ("rent", "purchase"):
         if deal in record:
-            record[deal] = _price(record[deal])
+            record[deal] = Price(float(record[deal]["dollars"]), origin(record[deal]))
     return Accelerator(name=name, peaks=peaks, sources=sources, **record)
 
 
-def _product(entry: dict[str, Any]) -> tuple[str, FlopsPerSecond, str, Source]:
-    return entry["dtype"], float(entry["flops_per_second"]), entry["shape"], _origin(entry)
+def _product(entry: dict[str, Any]) -> Product:
+    return Product(entry["dtype"], float(entry["flops_per_second"]), entry["shape"], origin(entry))
 
 
 def _attention(entry: dict[str, Any]) -> AttentionCeiling:
-    return AttentionCeiling(entry["generation"], float(entry["forward"]), float(entry["backward"]), _origin(entry))
-
-
-def _price(entry: dict[str, Any]) -> Price:
-    return Price(float(entry["dollars"]), _origin(entry))
-
-
-def _origin(entry: dict[str, Any]) -> Source:
-    return Source(entry["url"], entry["date"], entry.get("note", ""), entry.get("verified", ""))
+    return AttentionCeiling(entry["generation"], float(entry["forward"]), float(entry["backward"]), origin(entry))
 
 
 def list_accelerators() -> tuple[str, ...]:

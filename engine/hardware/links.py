@@ -12,7 +12,7 @@ from functools import cache
 from math import log
 from typing import Any, Literal
 
-from engine.core.records import Source, read_record, record_names, take_sources
+from engine.core.records import Source, origin, read_record, record_names, take_sources
 from engine.core.units import Bytes, BytesPerSecond, Count, Ratio, Seconds, Traffic
 
 Scope = Literal["node", "host", "network"]
@@ -111,31 +111,28 @@ def link(name: str) -> Link:
     """The link called `name`, e.g. `link("nvlink-4")`. Raises `EngineError` for an unknown name."""
     record = read_record("links", name)
     sources = take_sources(record, f"links/{name}")
-    collective = None
-    if "collective" in record:
-        entry = dict(record["collective"])
-        sizes, rates = tuple(entry.pop("bytes")), tuple(map(float, entry.pop("bandwidth_bytes_per_second")))
-        devices, nodes = entry.pop("devices", 8), entry.pop("nodes", 1)
-        collective = Sweep(sizes, rates, Source(**entry), devices, nodes)
     return Link(
         name=name,
         title=record["title"],
         scope=record["scope"],
         bandwidth=float(record["bandwidth_bytes_per_second"]),
         latency=float(record["latency_seconds"]),
-        measured=_measured(record.get("measured")),
-        collective=collective,
+        measured=measured(record.get("measured")),
+        collective=_sweep(record["collective"]) if "collective" in record else None,
         sources=sources,
-        peers=_measured(record.get("peers")),
+        peers=measured(record.get("peers")),
         protocol=record.get("protocol", ""),
     )
 
 
-def _measured(entry: dict[str, Any] | None) -> Measured | None:
-    if entry is None:
-        return None
-    entry = dict(entry)
-    return Measured(float(entry.pop("bandwidth_bytes_per_second")), Source(**entry))
+def measured(entry: dict[str, Any] | None) -> Measured | None:
+    """A measured rate from its table in a record, or None where there is none."""
+    return Measured(float(entry["bandwidth_bytes_per_second"]), origin(entry)) if entry else None
+
+
+def _sweep(entry: dict[str, Any]) -> Sweep:
+    rates = tuple(map(float, entry["bandwidth_bytes_per_second"]))
+    return Sweep(tuple(entry["bytes"]), rates, origin(entry), entry.get("devices", 8), entry.get("nodes", 1))
 
 
 def list_links() -> tuple[str, ...]:

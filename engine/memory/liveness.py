@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.core.sizes import NOTHING, Size, as_size
+from engine.core.sizes import NOTHING, Size, as_size, total
 from engine.graph.ir import Op, Section, Value
 from engine.numerics.dtypes import DType
 
@@ -91,10 +91,7 @@ def undominated(sizes: Iterable[Size]) -> tuple[Size, ...]:
 
 
 def _total(values: Iterable[Value]) -> Size:
-    total = NOTHING
-    for value in values:
-        total = total + value.byte_size
-    return total
+    return total(value.byte_size for value in values)
 
 
 def _forward(section: Section, kept: tuple[Value, ...]) -> Iterable[Size]:
@@ -193,8 +190,7 @@ class _Backward:
             if shared:
                 self._owner[value] = self._storage(value)
                 yield self._alive()
-        live = set(self._owner.values())
-        self._storages = {storage: size for storage, size in self._storages.items() if storage in live}
+        self._free()
 
     def _through_chain(self, op: Op) -> Iterable[Size]:
         """As `_propagate` for a compiled chain, which makes nothing but its inputs' gradients.
@@ -213,6 +209,10 @@ class _Backward:
                 free.remove(alike)
                 self._owner[value] = alike
         yield self._alive() + op.backward_workspace
+        self._free()
+
+    def _free(self) -> None:
+        """Forget storages that no gradient lies in any more."""
         live = set(self._owner.values())
         self._storages = {storage: size for storage, size in self._storages.items() if storage in live}
 
@@ -225,7 +225,4 @@ class _Backward:
         return self._next
 
     def _alive(self) -> Size:
-        total = NOTHING
-        for size in self._storages.values():
-            total = total + size
-        return total
+        return total(self._storages.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.core.errors import one_of
+from engine.core.errors import entry
 from engine.core.units import Bytes, Count
 
 
@@ -42,6 +42,4 @@ _BY_NAME["fp8"] = FP8_E4M3  # accelerators state one rate for both 8-bit floats;
 
 def dtype(name: str) -> DType:
     """The format called `name`, e.g. `"bf16"`. Raises `EngineError` for an unknown name."""
-    if name not in _BY_NAME:
-        raise one_of("dtype", name, _BY_NAME)
-    return _BY_NAME[name]
+    return entry("dtype", name, _BY_NAME)

@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from engine.core.errors import EngineError, one_of
+from engine.core.errors import EngineError, entry
 from engine.core.units import Count, Ratio
 from engine.numerics import dtypes
 from engine.numerics.dtypes import DType
@@ -193,9 +193,7 @@ _BY_NAME = {entry.name: entry for entry in (FP32, TF32, FP16, BF16, FP8_E4M3, FP
 
 def float_format(name: str) -> FloatFormat:
     """The format called `name`, e.g. `"fp16"`. Raises `EngineError` for an unknown name."""
-    if name not in _BY_NAME:
-        raise one_of("float format", name, _BY_NAME)
-    return _BY_NAME[name]
+    return entry("float format", name, _BY_NAME)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.core.errors import one_of
+from engine.core.errors import entry
 from engine.numerics.dtypes import BF16, FP8_E4M3, FP16, FP32, TF32, DType
 
 
@@ -92,9 +92,7 @@ def precision(name: str | Precision) -> Precision:
     """The precision called `name` (a `Precision` passes through). Raises `EngineError` for an unknown name."""
     if isinstance(name, Precision):
         return name
-    if name not in _PRECISIONS:
-        raise one_of("precision", name, _PRECISIONS)
-    return _PRECISIONS[name]
+    return entry("precision", name, _PRECISIONS)
 
 
 def list_precisions() -> tuple[str, ...]:

@@ -9,12 +9,9 @@ arXiv 1910.02054, figure 1 and table 1.
 
 from __future__ import annotations
 
+from engine.config.layout import zero_stage
 from engine.core.arrays import require_at_least
-from engine.core.errors import EngineError, one_of
 from engine.core.units import Count, Traffic
-
-STAGES = (0, 1, 2, 3)
-"""What is partitioned: nothing, optimizer states, + gradients, + parameters."""
 
 STATE_BYTES = (12, 2, 2)
 """Bytes per parameter in the order of the stages: the optimizer's (the paper's K), gradients, working weights."""
@@ -30,14 +27,6 @@ def state_bytes_per_parameter(stage: int, devices: Count) -> Traffic:
     Raises:
         EngineError: An unknown stage, or fewer than one device.
     """
-    require_stage(stage)
+    stage = zero_stage(stage)
     require_at_least("devices", devices, 1)
     return sum(share / devices if position < stage else share for position, share in enumerate(STATE_BYTES))
-
-
-def require_stage(stage: int) -> None:
-    """Raise `EngineError` unless `stage` is 0, 1, 2 or 3."""
-    if isinstance(stage, bool) or not isinstance(stage, int):
-        raise EngineError(f"ZeRO stage {stage!r} is not a whole number; allowed: 0, 1, 2, 3")
-    if stage not in STAGES:
-        raise one_of("ZeRO stage", stage, map(str, STAGES))

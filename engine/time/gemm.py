@@ -21,7 +21,7 @@ Source: NVIDIA, "Matrix Multiplication Background User's Guide", sections Tile Q
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
 
 from engine.core.arrays import ceil, maximum, minimum, require_at_least, where
 from engine.core.units import Bytes, Count, FlopsPerSecond, Ratio, Seconds
@@ -138,7 +138,7 @@ def sustained(chip: Accelerator, dtype: str) -> FlopsPerSecond:
     m, n, k = found.sizes
     flops = 2 * m * n * k
     working = flops / found.flops_per_second - (PRODUCT_START if chip.multiprocessors else 0.0)
-    tiled = _tiled_seconds(m, n, k, 1.0, chip.multiprocessors, 1, TILES, pipeline_depth(dtype))
+    tiled = gemm_seconds(m, n, k, 1.0, chip.multiprocessors, depth=pipeline_depth(dtype), start=0.0)
     return min(best, tiled / working)
 
 
@@ -158,6 +158,7 @@ def gemm_seconds(
     *,
     tiles: tuple[Tile, ...] = TILES,
     depth: Count = PIPELINE_DEPTH,
+    start: Seconds = PRODUCT_START,
 ) -> Seconds:
     """Seconds of `count` products of (m, k) by (k, n), bound by arithmetic, with the best tile.
 
@@ -172,32 +173,16 @@ def gemm_seconds(
         count: Independent products in one launch.
         tiles: Tiles to choose from.
         depth: Elements of the sum that a tile's pipeline is worth (`pipeline_depth`).
+        start: Seconds besides the tiles' work, where tiles are shared.
     """
     if multiprocessors == 0:
         return 2 * count * m * n * k / rate
-    return _tiled_seconds(m, n, k, rate, multiprocessors, count, tiles, depth) + PRODUCT_START
 
-
-def _tiled_seconds(
-    m: Count,
-    n: Count,
-    k: Count,
-    rate: FlopsPerSecond,
-    multiprocessors: Count,
-    count: Count,
-    tiles: tuple[Tile, ...],
-    pipeline: Count,
-) -> Seconds:
-    """Seconds of the tiles' work alone, with the best tile; in proportion to 1 / rate."""
-    if multiprocessors == 0:
-        return 2 * count * m * n * k / rate
-    best: Seconds | None = None
-    for tile in tiles:
+    def work(tile: Tile) -> Seconds:
         grid = count * ceil(m / tile.m) * ceil(n / tile.n)
-        seconds = _depth(grid, k, multiprocessors, pipeline) * wave_seconds(tile, rate, multiprocessors)
-        best = seconds if best is None else minimum(best, seconds)
-    assert best is not None
-    return best
+        return _depth(grid, k, multiprocessors, depth) * wave_seconds(tile, rate, multiprocessors)
+
+    return reduce(minimum, map(work, tiles)) + start
 
 
 def _depth(grid: float, k: Count, multiprocessors: Count, pipeline: Count) -> float:

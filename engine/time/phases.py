@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from engine.config.layout import Stage
 from engine.config.setup import Setup
 from engine.core.sizes import NOTHING, TOKENS, as_size
 from engine.graph.ir import Section
-from engine.graph.kernels import Kernel, Phase, backward_kernels, forward_kernels, recompute_kernels
+from engine.graph.kernels import Kernel, Phase, backward_kernels, forward_kernels
 from engine.graph.operations import recomputation
 from engine.memory.static import stage_parameters
 from engine.time.fp8 import lowered
@@ -25,16 +26,13 @@ def phase_kernels(c: Setup, parts: tuple[Section, ...]) -> Phases:
         c: The setup.
         parts: Sections of the forward pass, from `engine.config.setup.stage_sections`.
     """
-    compiled, by_hand = c.framework.compiled, c.framework.by_hand
+    forward = partial(forward_kernels, fused=c.framework.compiled, by_hand=c.framework.by_hand)
+    backward = partial(backward_kernels, fused=c.framework.compiled, by_hand=c.framework.by_hand)
+    again = [replace(part, ops=ops, count=n) for part in parts for ops, n in recomputation(part, c.checkpointing)]
     phases: Phases = {
-        "forward": [k for part in parts for k in forward_kernels(part, fused=compiled, by_hand=by_hand)],
-        "backward": [k for part in reversed(parts) for k in backward_kernels(part, fused=compiled, by_hand=by_hand)],
-        "recompute": [
-            kernel
-            for part in parts
-            for ops, count in recomputation(part, c.checkpointing)
-            for kernel in recompute_kernels(part, ops, fused=compiled, by_hand=by_hand, count=count)
-        ],
+        "forward": [kernel for part in parts for kernel in forward(part)],
+        "backward": [kernel for part in reversed(parts) for kernel in backward(part)],
+        "recompute": [kernel for part in again for kernel in forward(part, phase="recompute")],
     }
     if c.precision.in_fp8:
         phases = lowered(c, parts, phases)

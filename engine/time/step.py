@@ -18,7 +18,7 @@ from engine.config.setup import Setup, as_setup, stage_sections
 from engine.core.arrays import as_floats, maximum, numbers
 from engine.core.errors import require_positive
 from engine.core.polynomial import Polynomial, point, polynomial
-from engine.core.sizes import NOTHING, Size
+from engine.core.sizes import NOTHING, Size, total
 from engine.core.units import Bytes, Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds
 from engine.graph.ir import Section
 from engine.graph.operations import operation_sizes, product_flops, product_parameters
@@ -309,10 +309,7 @@ def _head_again_flops(c: Setup, parts: tuple[Section, ...]) -> Size:
     """FLOPs of a micro-batch that a chunked loss does again: the head's forward pass."""
     if c.loss.chunks == 1:
         return NOTHING
-    total = NOTHING
-    for op in (op for part in parts if part.name == "head" for op in part.ops):
-        total = total + product_flops(op)
-    return total
+    return total(product_flops(op) for part in parts if part.name == "head" for op in part.ops)
 
 
 def _works(c: Setup, stage: Stage, parts: tuple[Section, ...]) -> Iterator[Work]:

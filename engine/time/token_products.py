@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
 
 from engine.core.arrays import Numbers, numbers
 from engine.core.units import Count, Flops, FlopsPerSecond, Ratio, Seconds
@@ -41,12 +41,11 @@ class Rows(dict[Count, Flops]):
         if self._units == 0:
             return 2 * columns * self.count
         ceil_division, minimum = self.math.ceil_division, self.math.minimum
-        best: Flops | None = None
-        for height, across, wave in _tilings(columns, self._units):
-            flops = ceil_division(self._tiles[height] * across, self._units) * wave
-            best = flops if best is None else minimum(best, flops)
-        assert best is not None
-        self[columns] = best
+        tiled = [
+            ceil_division(self._tiles[height] * across, self._units) * wave
+            for height, across, wave in _tilings(columns, self._units)
+        ]
+        self[columns] = best = reduce(minimum, tiled)
         return best
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.core.arrays import require_at_least
-from engine.core.errors import one_of
+from engine.core.errors import entry
 from engine.core.units import Count
 
 _ROOT_2_OVER_PI = math.sqrt(2 / math.pi)
@@ -126,6 +126,4 @@ _FUNCTIONS = {
 
 def activation_function(name: str) -> ActivationFunction:
     """The activation function called `name`. Raises `EngineError` for an unknown name."""
-    if name not in _FUNCTIONS:
-        raise one_of("activation function", name, _FUNCTIONS)
-    return _FUNCTIONS[name]
+    return entry("activation function", name, _FUNCTIONS)

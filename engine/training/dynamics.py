@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from engine.core.arrays import require_above_zero, require_at_least
-from engine.core.errors import EngineError, one_of
+from engine.core.errors import EngineError, entry
 from engine.core.units import Count, Ratio
 
 
@@ -115,9 +115,7 @@ _CONVERGENCE = {
 
 def convergence(optimizer: str) -> Convergence:
     """The claimed steps of GPT-2 under `sgd`, `momentum` or `adam`. Raises `EngineError` for another optimizer."""
-    if optimizer not in _CONVERGENCE:
-        raise one_of("convergence record", optimizer, _CONVERGENCE)
-    return _CONVERGENCE[optimizer]
+    return entry("convergence record", optimizer, _CONVERGENCE)
 
 
 def chinchilla_tokens(parameters: Count) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from engine.core.arrays import require_above_zero, require_at_least
-from engine.core.errors import one_of
+from engine.core.errors import entry
 from engine.core.units import Count, Ratio
 
 Memory = dict[str, float]
@@ -92,9 +92,7 @@ _RULES = {
 
 def update_rule(name: str) -> UpdateRule:
     """The rule of the optimizer called `name`. Raises `EngineError` where there is none."""
-    if name not in _RULES:
-        raise one_of("update rule", name, _RULES)
-    return _RULES[name]
+    return entry("update rule", name, _RULES)
 
 
 def descend(

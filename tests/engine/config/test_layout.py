@@ -193,7 +193,7 @@ def test_interleaved_stages_hold_as_many_blocks_and_the_last_keeps_the_least(p: 
     ("make", "message"),
     [
         (lambda: Layout(data=0), "data 0 is not allowed"),
-        (lambda: Layout(zero=4), "zero 4 is unknown; allowed: 0, 1, 2, 3"),  # type: ignore[arg-type]
+        (lambda: Layout(zero=4), "zero 4 is unknown; allowed: 0, 1, 2, 3"),
         (lambda: Layout(sequence_parallel=True), "sequence_parallel True is not allowed with tensor 1"),
         (lambda: Layout(interleave=2), "interleave 2 is not allowed; it needs pipeline above 1"),
         (lambda: Layout(schedule="zigzag"), "schedule 'zigzag' is unknown; allowed: gpipe, 1f1b"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from engine.core.arrays import numbers
 from engine.core.errors import EngineError
-from engine.hardware.accelerators import Accelerator, Ceiling, Sustained, accelerator, list_accelerators
+from engine.hardware.accelerators import Accelerator, Product, accelerator, list_accelerators
 from engine.time.gemm import (
     SIXTEEN_BIT,
     TILES,
@@ -76,7 +76,7 @@ def test_a_geforce_card_above_its_peak_at_the_nominal_clock_counts_as_at_the_pea
 def published_shares(family: str, dtypes: tuple[str, ...], *, kept: bool) -> dict[tuple[float, str], float]:
     """Rates over peaks, at most 1, of a family's published products; one that several records share counts once."""
     chips = [chip for chip in CHIPS if chip.family == family]
-    tables: list[tuple[Accelerator, tuple[Ceiling | Sustained, ...]]] = [
+    tables: list[tuple[Accelerator, tuple[Product, ...]]] = [
         (chip, chip.sustained if kept else chip.ceilings) for chip in chips
     ]
     return {
