@@ -14,7 +14,7 @@ from engine.config.optimizers import Optimizer, list_optimizers
 from engine.config.optimizers import optimizer as optimizer_by_name
 from engine.config.words import in_words, require_text
 from engine.core.arrays import whole_numbers
-from engine.core.errors import LARGEST, EngineError, require_name, show, whole_number
+from engine.core.errors import EngineError, require_name, show, whole_number
 from engine.core.units import Count, Ratio
 from engine.graph.blocks import AttentionKernel, FrameworkName, sections
 from engine.graph.checkpointing import Checkpointing
@@ -269,27 +269,23 @@ def setup(
     Raises:
         EngineError: An unknown name, a value out of range, or choices that exclude each other.
     """
-    if type(model) is not Transformer:
-        require_text("model", model, list_models, Transformer)
-    if type(gpu) is not Accelerator:
-        require_text("gpu", gpu, list_accelerators, Accelerator)
+    require_text("model", model, list_models(), Transformer)
+    require_text("gpu", gpu, list_accelerators(), Accelerator)
     transformer = model_by_name(model) if isinstance(model, str) else model
     chip = accelerator_by_name(gpu) if isinstance(gpu, str) else gpu
-    if type(batch) is not int or not 0 < batch <= LARGEST:
-        batch = whole_numbers("batch", batch)
+    batch = whole_numbers("batch", batch)
     if sequence is None:
         sequence = transformer.max_seq
     elif type(sequence) is not int:
         sequence = whole_numbers("sequence", sequence)
     accumulate, micro_batches = whole_number("accumulate", accumulate), whole_number("micro_batches", micro_batches)
     node_size = whole_number("node_size", node_size)
-    if dropout.__class__ is not float or dropout:
-        require_dropout(dropout)
-    require_text("optimizer", optimizer, list_optimizers, Optimizer)
-    require_text("checkpointing", checkpointing, _checkpointing_policies, Checkpointing)
-    require_text("loss", loss, _losses, Loss)
+    require_dropout(dropout)
+    require_text("optimizer", optimizer, list_optimizers(), Optimizer)
+    require_text("checkpointing", checkpointing, ("none", "selective", "full", "every:K"), Checkpointing)
+    require_text("loss", loss, ("full", "chunked:K"), Loss)
     if precision is not None:
-        require_text("precision", precision, list_precisions, Precision)
+        require_text("precision", precision, list_precisions(), Precision)
     if not isinstance(attention, str | Attention):
         require_name("attention", attention, get_args(AttentionKernel))
     if optimizer_in_backward is True and (step := accumulate if accumulate > 1 else micro_batches) > 1:
@@ -320,12 +316,10 @@ def setup(
         overlap=overlap,
         overlap_tensor=overlap_tensor,
     )
-    if layout.devices > 1:
-        cluster: Cluster | None = joined(chip, node_size, link, network, network_gbit)
-    else:
-        cluster = None
-        if link is not None or network_gbit is not None or type(network) is not str or network != DEFAULT_NETWORK:
-            _require_links(link, network, network_gbit)
+    cluster = joined(chip, node_size, link, network, network_gbit) if layout.devices > 1 else None
+    named = link is not None or network_gbit is not None or not isinstance(network, str) or network != DEFAULT_NETWORK
+    if cluster is None and named:
+        _require_links(link, network, network_gbit)
     made = Setup(
         model=transformer,
         chip=chip,
@@ -388,14 +382,6 @@ def _require_links(link: object, network: object, network_gbit: object) -> None:
     if link is not None:
         inside_link(link)
     network_link(network, network_gbit)
-
-
-def _checkpointing_policies() -> tuple[str, ...]:
-    return "none", "selective", "full", "every:K"
-
-
-def _losses() -> tuple[str, ...]:
-    return "full", "chunked:K"
 
 
 def default_precision(chip: Accelerator, framework: Framework | None = None) -> str:

@@ -46,18 +46,16 @@ def as_written(message: str) -> str:
     return _WRITTEN.get(first, first) + space + rest
 
 
-def require_text(what: str, value: object, names: Callable[[], tuple[str, ...]], kind: type | None = None) -> None:
+def require_text(what: str, value: object, names: tuple[str, ...], kind: type) -> None:
     """Raise `EngineError` unless `value` is a text that can be a name, or a `kind`."""
     if isinstance(value, str):
         if len(value) > LONGEST_NAME:
-            raise one_of(what, value, names())
-    elif kind is None or not isinstance(value, kind):
-        besides = "" if kind is None else f", or {_article(kind.__name__)} {kind.__name__}"
-        raise EngineError(f"{what} {show(value)} is not allowed; allowed: {', '.join(names())}{besides}")
-
-
-def _article(word: str) -> str:
-    return "an" if word[0] in "AEIOU" else "a"
+            raise one_of(what, value, names)
+    elif not isinstance(value, kind):
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise EngineError(
+            f"{what} {show(value)} is not allowed; allowed: {', '.join(names)}, or {article} {kind.__name__}"
+        )
 
 
 def _require_known(
