@@ -140,28 +140,28 @@ def where(condition: bool, if_true: float, if_false: float) -> float:
     return result
 
 
+def _ends(what: str, value: Any) -> tuple[Any, Any]:
+    """The smallest and the largest element; a number is both."""
+    require_number(what, value)
+    return (value.min(), value.max()) if hasattr(value, "min") else (value, value)
+
+
 def require_at_least(what: str, value: float, lowest: float) -> None:
     """Raise `EngineError` unless the number, or every element of the array, is finite and at least `lowest`."""
-    require_number(what, value)
-    smallest = value.min() if hasattr(value, "min") else value
-    largest = value.max() if hasattr(value, "max") else value
+    smallest, largest = _ends(what, value)
     if not (smallest >= lowest and largest < math.inf):
         raise EngineError(f"{what} {show(value)} is not allowed; it must be a finite number of at least {lowest:g}")
 
 
 def require_above_zero(what: str, value: float) -> None:
     """Raise `EngineError` unless the number, or every element of the array, is finite and above zero."""
-    require_number(what, value)
-    smallest = value.min() if hasattr(value, "min") else value
-    largest = value.max() if hasattr(value, "max") else value
+    smallest, largest = _ends(what, value)
     if not (smallest > 0 and largest < math.inf):
         raise EngineError(f"{what} {show(value)} is not allowed; it must be a finite number above 0")
 
 
 def require_fraction(what: str, value: float) -> None:
     """Raise `EngineError` unless the number, or every element of the array, lies between 0 and 1."""
-    require_number(what, value)
-    smallest = value.min() if hasattr(value, "min") else value
-    largest = value.max() if hasattr(value, "max") else value
+    smallest, largest = _ends(what, value)
     if not (smallest >= 0 and largest <= 1):
         raise EngineError(f"{what} {show(value)} is not allowed; it must be between 0 and 1")

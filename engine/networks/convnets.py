@@ -18,9 +18,6 @@ from engine.core.units import Bytes, Count, Flops
 NETWORKS = ("resnet50",)
 """Convolutional networks that have a name on the command line."""
 
-CLASSES: Count = 1000
-"""What ImageNet's images are sorted into."""
-
 
 @dataclass(frozen=True, slots=True)
 class Convolution:

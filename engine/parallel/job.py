@@ -17,7 +17,7 @@ from engine.config.layout import Layout, Stage
 from engine.config.setup import Setup, as_setup, require_no_arrays, stage_sections
 from engine.core.arrays import maximum
 from engine.core.sizes import Size
-from engine.core.units import Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds, Traffic
+from engine.core.units import Count, Ratio, Seconds, Traffic
 from engine.graph.operations import flops_per_token
 from engine.hardware.cluster import Cluster
 from engine.memory.static import stage_elements
@@ -25,11 +25,11 @@ from engine.models.transformer import Transformer
 from engine.parallel import collectives, pipeline_parallel, tensor_parallel
 from engine.parallel.data_parallel import BUCKET_BYTES
 from engine.parallel.multi_node import group_all_reduce
-from engine.time.step import StepPlan, StepTime, micro_batch_flops, step_plan
+from engine.time.step import Achieved, StepPlan, StepTime, micro_batch_flops, step_plan
 
 
-@dataclass(frozen=True, slots=True)
-class JobTime:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobTime(Achieved):
     """Seconds of one optimizer step of a parallel job; the parts add up to `total`.
 
     Attributes:
@@ -43,11 +43,6 @@ class JobTime:
         hidden: Communication that runs beside compute (not part of the total).
         offload: Waiting for the optimizer's step in host memory.
         device_bound_by: What the slowest stage's own work is bound by.
-        tokens: Tokens of the step, all devices together.
-        devices: Devices of the job.
-        convention_flops: Model FLOPs of the step by the rule `6 N + 12 L h T`.
-        recomputed_flops: FLOPs that all devices do again.
-        peak: Dense peak of one device, in the format of the products.
     """
 
     compute: Seconds
@@ -59,11 +54,6 @@ class JobTime:
     hidden: Seconds
     offload: Seconds
     device_bound_by: str
-    tokens: Count
-    devices: Count
-    convention_flops: Flops
-    recomputed_flops: Flops
-    peak: FlopsPerSecond
 
     @property
     def communication(self) -> Seconds:
@@ -74,21 +64,6 @@ class JobTime:
     def total(self) -> Seconds:
         """Seconds of the step."""
         return self.compute + self.update + self.bubble + self.communication + self.offload
-
-    @property
-    def tokens_per_second(self) -> PerSecond:
-        """Tokens per second of the whole job."""
-        return self.tokens / self.total
-
-    @property
-    def mfu(self) -> Ratio:
-        """Model FLOPs utilization of all devices by the convention `6 N + 12 L h T`."""
-        return self.convention_flops / (self.total * self.peak * self.devices)
-
-    @property
-    def hfu(self) -> Ratio:
-        """Hardware FLOPs utilization of all devices: the same with what is computed again."""
-        return (self.convention_flops + self.recomputed_flops) / (self.total * self.peak * self.devices)
 
     @property
     def scaling_efficiency(self) -> Ratio:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from engine.config.layout import Layout
-from engine.config.setup import DataShape, Setup, as_setup, require_no_arrays
+from engine.config.setup import Setup, as_setup, require_no_arrays
 from engine.core.errors import EngineError, show, whole_number
 from engine.core.units import Bytes, Count
 from engine.graph.checkpointing import checkpointing
@@ -75,45 +76,31 @@ def search(
     devices = whole_number("devices", devices, highest=MOST_DEVICES)
     global_batch, keep = whole_number("global_batch", global_batch), whole_number("keep", keep)
     timed = sorted(((job_time(tried), tried) for tried in _setups(c, devices, global_batch)), key=lambda t: t[0].total)
-    found: list[Configuration] = []
-    for time, tried in timed:
-        needed = training_memory(tried).device_total
-        if needed <= c.chip.usable_bytes:
-            found.append(Configuration(tried, time, needed))
-            if len(found) == keep:
-                break
+    needed = ((tried, time, training_memory(tried).device_total) for time, tried in timed)
+    fitting = (Configuration(*one) for one in needed if one[2] <= c.chip.usable_bytes)
+    found = tuple(islice(fitting, keep))
     if not found:
         raise EngineError(
             f"{c.model.name} with a batch of {global_batch} fits no layout of {devices} {c.chip.name}; "
             "allowed: more devices, a larger batch, or a smaller model"
         )
-    return tuple(found)
+    return found
 
 
 def _setups(c: Setup, devices: Count, global_batch: Count) -> Iterator[Setup]:
     joined = c.cluster or cluster(c.chip)
-    for layout, micro_batch in _layouts(c.model, joined.node_size, devices, global_batch):
-        layout = replace(layout, overlap=c.layout.overlap, overlap_tensor=c.layout.overlap_tensor)
+    for layout, micro_batch in _layouts(c, joined.node_size, devices, global_batch):
         for name in CHECKPOINTING:
-            yield replace(
-                c,
-                data=DataShape(micro_batch, c.sequence),
-                checkpointing=checkpointing(name),
-                layout=layout,
-                cluster=joined,
-            )
+            one = c.at(micro_batch, c.sequence)
+            yield replace(one, checkpointing=checkpointing(name), layout=layout, cluster=joined)
 
 
-def _layouts(
-    model: Transformer, node_size: Count, devices: Count, global_batch: Count
-) -> Iterator[tuple[Layout, Count]]:
+def _layouts(c: Setup, node_size: Count, devices: Count, global_batch: Count) -> Iterator[tuple[Layout, Count]]:
     for tensor in _divisors(devices):
-        if tensor > node_size or not divides(model.heads, model.kv_heads, model.ffn, tensor):
-            continue
-        if model.hidden % tensor:
+        if tensor > node_size or not divides(c.model, tensor):
             continue
         for pipeline in _divisors(devices // tensor):
-            if model.layers % pipeline:
+            if c.model.layers % pipeline:
                 continue
             data = devices // tensor // pipeline
             micro_batch = 1
@@ -127,6 +114,8 @@ def _layouts(
                         sequence_parallel=tensor > 1,
                         zero=zero,
                         micro_batches=micro_batches,
+                        overlap=c.layout.overlap,
+                        overlap_tensor=c.layout.overlap_tensor,
                     )
                     yield layout, micro_batch
                 micro_batch *= 2

@@ -13,6 +13,7 @@ from __future__ import annotations
 from engine.core.arrays import require_at_least
 from engine.core.errors import one_of
 from engine.core.units import Count, Traffic
+from engine.models.transformer import Transformer
 from engine.parallel.collectives import all_reduce_factor
 
 
@@ -90,11 +91,11 @@ def activation_bytes_per_layer(
     return sbh * (linear + core)
 
 
-def divides(heads: Count, kv_heads: Count, ffn: Count, tensor_parallel: Count) -> bool:
-    """Whether a model can be cut `tensor_parallel` ways along its heads and its feed-forward width.
+def divides(model: Transformer, ways: Count) -> bool:
+    """Whether a model can be cut so many ways along its width, its heads and its feed-forward width.
 
     Fewer key/value heads than devices are replicated, so then their number must divide the devices instead. The
     vocabulary is no obstacle: frameworks pad it.
     """
-    kv_fits = kv_heads % tensor_parallel == 0 or tensor_parallel % kv_heads == 0
-    return heads % tensor_parallel == 0 and ffn % tensor_parallel == 0 and kv_fits
+    kv_fits = model.kv_heads % ways == 0 or ways % model.kv_heads == 0
+    return kv_fits and not (model.heads % ways or model.ffn % ways or model.hidden % ways)

@@ -42,8 +42,47 @@ HOST_COMPILED: Seconds = 3e-6
 """Seconds the host needs to issue one kernel of compiled code. An assumption."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepTime:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Achieved:
+    """What a step gets done in its time.
+
+    Attributes:
+        tokens: Tokens of the step, all devices together.
+        devices: Devices that take it.
+        convention_flops: Model FLOPs of the step by the rule `6 N + 12 L h T`.
+        recomputed_flops: Matrix products that checkpointing, fused attention and a chunked loss do again.
+        peak: Dense peak of one device, in the format of the products.
+    """
+
+    tokens: Count
+    devices: Count = 1
+    convention_flops: Flops
+    recomputed_flops: Flops
+    peak: FlopsPerSecond
+
+    @property
+    def total(self) -> Seconds:
+        """Seconds of the step."""
+        raise NotImplementedError
+
+    @property
+    def tokens_per_second(self) -> PerSecond:
+        """Tokens per second of all devices."""
+        return self.tokens / self.total
+
+    @property
+    def mfu(self) -> Ratio:
+        """Model FLOPs utilization by the convention `6 N + 12 L h T` against the dense peak of all devices."""
+        return self.convention_flops / (self.total * self.peak * self.devices)
+
+    @property
+    def hfu(self) -> Ratio:
+        """Hardware FLOPs utilization: the same with what is computed again."""
+        return (self.convention_flops + self.recomputed_flops) / (self.total * self.peak * self.devices)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepTime(Achieved):
     """Seconds of one optimizer step on one device, by what bounds them and by phase; both add up to `device`.
 
     Attributes:
@@ -56,11 +95,7 @@ class StepTime:
         update: Of the optimizer.
         host: Seconds the host needs to issue all kernels, running beside the device.
         offload: Seconds that device and host then wait for the optimizer's step in host memory.
-        tokens: Tokens of the step.
         model_flops: Matrix products that the mathematics needs, by the exact operation list.
-        recomputed_flops: Matrix products that checkpointing, fused attention and a chunked loss do again.
-        convention_flops: Model FLOPs by the rule `6 N + 12 L h T`.
-        peak: Dense peak of the format of the products.
     """
 
     compute: Seconds
@@ -72,11 +107,7 @@ class StepTime:
     update: Seconds
     host: Seconds
     offload: Seconds
-    tokens: Count
     model_flops: Flops
-    recomputed_flops: Flops
-    convention_flops: Flops
-    peak: FlopsPerSecond
 
     @property
     def device(self) -> Seconds:
@@ -97,21 +128,6 @@ class StepTime:
     def hardware_flops(self) -> Flops:
         """Matrix products that the hardware does."""
         return self.model_flops + self.recomputed_flops
-
-    @property
-    def tokens_per_second(self) -> PerSecond:
-        """Tokens per second of this device."""
-        return self.tokens / self.total
-
-    @property
-    def mfu(self) -> Ratio:
-        """Model FLOPs utilization by the convention `6 N + 12 L h T` against the dense peak."""
-        return self.convention_flops / (self.total * self.peak)
-
-    @property
-    def hfu(self) -> Ratio:
-        """Hardware FLOPs utilization: the same with what is computed again."""
-        return (self.convention_flops + self.recomputed_flops) / (self.total * self.peak)
 
     @property
     def bound_by(self) -> str:

@@ -151,8 +151,8 @@ def test_tensor_parallel_sends_four_all_reduces_a_layer() -> None:
 
 
 def test_fewer_kv_heads_than_devices_are_replicated() -> None:
-    assert tensor_parallel.divides(64, 8, 28672, 16)
-    assert not tensor_parallel.divides(25, 25, 6400, 2)
+    assert tensor_parallel.divides(model("llama3-70b"), 16)
+    assert not tensor_parallel.divides(model("gpt2-xl"), 2)
 
 
 @given(
