@@ -57,19 +57,25 @@ def of(choices: dict[str, Any]) -> Estimate:
         raise
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=120, suppress_health_check=[HealthCheck.filter_too_much])
 @given(configurations)
-def test_components_sum_to_the_peak_and_the_peak_and_the_context_to_the_device(choices: dict[str, Any]) -> None:
-    memory = of(choices).memory_bytes
+def test_an_estimate_holds_together(choices: dict[str, Any]) -> None:
+    found = of(choices)
+    components_sum_to_the_peak_and_the_peak_and_the_context_to_the_device(found)
+    no_step_is_faster_than_the_devices_peak_or_their_memory(choices, found)
+    energy_and_money_follow_from_the_time(choices, found)
+    an_estimate_survives_json(found)
+
+
+def components_sum_to_the_peak_and_the_peak_and_the_context_to_the_device(found: Estimate) -> None:
+    memory = found.memory_bytes
     assert sum(getattr(memory, name) for name in SUMMANDS) == memory.allocated_peak
     assert memory.allocated_peak + memory.runtime + memory.context == memory.device_total
     assert all(getattr(memory, name) >= 0 for name in (*COMPONENTS, "workspace", "context", "host"))
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.filter_too_much])
-@given(configurations)
-def test_no_step_is_faster_than_the_devices_peak_or_their_memory(choices: dict[str, Any]) -> None:
-    found, chip = of(choices), accelerator(choices["gpu"])
+def no_step_is_faster_than_the_devices_peak_or_their_memory(choices: dict[str, Any], found: Estimate) -> None:
+    chip = accelerator(choices["gpu"])
     devices = choices["dp"] * choices["tp"] * choices["pp"]
     peak = chip.peak({"fp32": "fp32"}.get(choices["precision"], "fp16"))
     assert found.time.step_s >= found.flops.hardware_per_step / (devices * peak)
@@ -80,10 +86,8 @@ def test_no_step_is_faster_than_the_devices_peak_or_their_memory(choices: dict[s
     assert 0 < found.time.mfu <= found.time.hfu <= 1
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.filter_too_much])
-@given(configurations)
-def test_energy_and_money_follow_from_the_time(choices: dict[str, Any]) -> None:
-    found, chip = of(choices), accelerator(choices["gpu"])
+def energy_and_money_follow_from_the_time(choices: dict[str, Any], found: Estimate) -> None:
+    chip = accelerator(choices["gpu"])
     devices = choices["dp"] * choices["tp"] * choices["pp"]
     tokens = choices["batch"] * choices["sequence"] * choices["accumulate"] * choices["micro_batches"] * choices["dp"]
     assert found.time.tokens_per_s * found.time.step_s == pytest.approx(tokens)
@@ -94,10 +98,8 @@ def test_energy_and_money_follow_from_the_time(choices: dict[str, Any]) -> None:
     assert (found.usd_per_1e9_tokens is None) == (chip.rent is None and chip.purchase is None)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
-@given(configurations)
-def test_an_estimate_survives_json(choices: dict[str, Any]) -> None:
-    plain = of(choices).as_dict()
+def an_estimate_survives_json(found: Estimate) -> None:
+    plain = found.as_dict()
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert all(isinstance(size, int) for size in plain["memory_bytes"].values())
     assert all(isinstance(flops, int) for flops in plain["flops"].values())
