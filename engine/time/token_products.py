@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache, reduce
+from functools import cache
 
 from engine.core.arrays import Numbers, numbers
 from engine.core.units import Count, Flops, FlopsPerSecond, Ratio, Seconds
@@ -41,11 +41,12 @@ class Rows(dict[Count, Flops]):
         if self._units == 0:
             return 2 * columns * self.count
         ceil_division, minimum = self.math.ceil_division, self.math.minimum
-        tiled = [
-            ceil_division(self._tiles[height] * across, self._units) * wave
-            for height, across, wave in _tilings(columns, self._units)
-        ]
-        self[columns] = best = reduce(minimum, tiled)
+        best: Flops | None = None
+        for height, across, wave in _tilings(columns, self._units):  # a loop: most of a scalar estimate's time is here
+            flops = ceil_division(self._tiles[height] * across, self._units) * wave
+            best = flops if best is None else minimum(best, flops)
+        assert best is not None
+        self[columns] = best
         return best
 
 
