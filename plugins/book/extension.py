@@ -27,9 +27,8 @@ from plugins.book.bibliography import Work
 from plugins.book.figures import FigureError, Figures
 from plugins.book.glossary import FirstOnly
 from plugins.book.labels import Kind, Labels, label
-from plugins.shared.errors import Defect
+from plugins.shared.errors import Defect, nearest
 from plugins.shared.locate import Constructs, unstamp
-from plugins.shared.sources import nearest
 from plugins.shared.svg import embedded
 
 CONSTRUCTS = Constructs(blocks=("figure", "table", "equation"), roles=("ref", "cite"))

@@ -18,16 +18,19 @@ from plugins.live.build.assets import BASE, DIST, LIBRARY, PYODIDE, Asset, Relea
 from plugins.live.build.bundle import LOCK_FILE, distribution_url
 from plugins.live.build.evidence import Evidence
 from plugins.live.build.extension import CONSTRUCTS, ActReference, Fence, LiveExtension
+from plugins.live.build.imports import wrong_imports
 from plugins.live.build.runner import LIVE, ActDefect, Runner, json_text
 from plugins.live.config import LiveConfig
+from plugins.live.runtime.snippets import OUTPUT_LIMIT
 from plugins.shared import locate
 from plugins.shared.cache import Cache, digest
 from plugins.shared.child import ROOT
-from plugins.shared.errors import Defect
+from plugins.shared.errors import Defect, nearest
 
 log = get_plugin_logger("live")
 
-_SNIPPET_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+CONFIG = "the live plugin in mkdocs.yml"
 
 
 class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
@@ -46,6 +49,8 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig | None:
         """Start afresh for this build and add the Markdown extension, the script, the style and what to watch."""
+        # MkDocs keeps the plugin from one build to the next.
+        self._runner = None
         if not self.config.enabled:
             return None
         self._release: Release
@@ -66,7 +71,9 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         self._rendered: list[Page] = []
         extensions: list[Any] = config.markdown_extensions
         extensions.append(LiveExtension(self))
-        self._release = collect(self._cache_dir, DIST, PYODIDE, LIBRARY, self._packages())
+        given = self._packages()
+        self._importable = {module for package in given for module in package.entry["imports"]}
+        self._release = collect(self._cache_dir, DIST, PYODIDE, LIBRARY, given)
         script = ExtraScriptValue(self._release.entry)
         script.type = "module"
         config.extra_javascript.append(script)
@@ -149,7 +156,7 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         unknown = sorted(set(fence.options) - {"name", "error"})
         if unknown:
             return self._defect(fence.line, f"unknown option {unknown[0]!r} of a live fence", "Allowed: name, error")
-        if not _SNIPPET_NAME.fullmatch(name):
+        if not _NAME.fullmatch(name):
             what = f"{name!r} is no name for a snippet" if name else "a live fence needs a name"
             return self._defect(fence.line, what, 'Write name="…" in lower-case letters, digits and "-"')
         if name in self._names:
@@ -157,6 +164,11 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         if expected not in (None, "expected"):
             return self._defect(fence.line, f"error={expected!r} is unknown", 'Allowed: error="expected"')
         self._names.add(name)
+        if not expected:
+            for row, module in wrong_imports(fence.source, self._importable):
+                where = None if fence.line is None else fence.line + row
+                fix = f"A snippet may import the standard library, engine and the packages of {CONFIG}"
+                self._warn(self._located.defect(where, f"snippet {name!r} imports {module}", fix))
         page = self._page.file.src_uri
         assert self._runner is not None
         outcome = self._runner.snippet(page, name, fence.source)
@@ -165,6 +177,13 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
             reason = outcome.error["text"].splitlines()[-1]
             fix = "" if outcome.stopped else 'Correct it, or write error="expected"'
             self._warn(self._located.defect(line, f"snippet {name!r} fails: {reason}", fix))
+        if not outcome.steady:
+            what = f"snippet {name!r} gives another output each time"
+            fix = "A reader would see other numbers than the page; fix the seed, and print no times and no addresses"
+            self._warn(self._located.defect(fence.line, what, fix))
+        if len(outcome.output) >= OUTPUT_LIMIT:
+            what = f"snippet {name!r} prints more than {OUTPUT_LIMIT:,} characters"
+            self._warn(self._located.defect(fence.line, what, "Print less: the page cuts it there"))
         if expected and not outcome.error:
             self._warn(self._located.defect(fence.line, f"snippet {name!r} does not fail", 'Remove error="expected"'))
         return render.snippet(page, name, fence.source, outcome)
@@ -172,6 +191,9 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
     def act(self, reference: ActReference, math_html: str) -> str:
         """Bake an act of the current page."""
         name = reference.name
+        if not _NAME.fullmatch(name):
+            what = f"{name!r} is no name of an act" if name else "the block names no act"
+            return self._defect(reference.line, what, f"Write {_as_name(name)!r}" if name else "Write /// act | a-name")
         if f"act {name}" in self._names:
             return self._defect(reference.line, f"act {name!r} is on this page twice", "Remove one")
         self._names.add(f"act {name}")
@@ -179,8 +201,7 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         try:
             baked = self._runner.act(name)
         except LookupError:
-            known = ", ".join(self._runner.names()) or "none"
-            return self._defect(reference.line, f"there is no act {name!r}", f"Acts: {known}")
+            return self._defect(reference.line, f"there is no act {name!r}", nearest(name, self._runner.names()))
         except ActDefect as error:
             return self._warn(error.defect)
         self._shown[self._page.file.src_uri][name] = baked.description["question"] is not None
@@ -216,6 +237,11 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
     def _warn(self, found: Defect) -> str:
         log.warning("%s", found)
         return render.defect(found)
+
+
+def _as_name(written: str) -> str:
+    """The name that an author may have meant: in small letters, with hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", written.lower()).strip("-")
 
 
 def _file(asset: Asset, config: MkDocsConfig) -> File:

@@ -10,21 +10,38 @@ import contextlib
 import json
 import os
 import queue
+import re
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
+from plugins.shared.serving import WHERE
+
 ROOT = Path(__file__).resolve().parents[2]
 """The folder that holds `engine` and `plugins`."""
+_FRAME = re.compile(r'^  File "(.*)", line (\d+) in ', re.MULTILINE)
 
 
 class ChildError(Exception):
-    """The child gave no answer. The message is one line."""
+    """The child gave no answer. The message is one line.
+
+    Attributes:
+        frames: File and line of each call that the child was in, the innermost first; empty where nobody knows.
+    """
+
+    def __init__(self, message: str, frames: Sequence[tuple[str, int]] = ()) -> None:
+        super().__init__(message)
+        self.frames = tuple(frames)
+
+    def line_in(self, file: str) -> int | None:
+        """The innermost line of a file that the child was in."""
+        return next((line for name, line in self.frames if name == file), None)
 
 
 class TimeLimitError(ChildError):
@@ -39,10 +56,13 @@ class Child:
         time_limit_s: the most seconds a request may take.
         bytecode: a folder for the byte code of what it imports, or None to write none. Beside the sources it would be
             a change in a folder that `mkdocs serve` watches.
+        arguments: what the module gets on its command line.
     """
 
-    def __init__(self, module: str, time_limit_s: float, bytecode: Path | None = None) -> None:
-        self._module = module
+    def __init__(
+        self, module: str, time_limit_s: float, bytecode: Path | None = None, arguments: Sequence[str] = ()
+    ) -> None:
+        self._command = [sys.executable, "-m", module, *arguments]
         self._time_limit_s = time_limit_s
         self._bytecode = bytecode
         self._process: subprocess.Popen[str] | None = None
@@ -69,8 +89,9 @@ class Child:
             process.stdin.flush()
             answer = self._answers.get(timeout=self._time_limit_s)
         except queue.Empty:
+            frames = self._frames(process)
             self.close()
-            raise TimeLimitError(f"stopped after {self._time_limit_s:g} s") from None
+            raise TimeLimitError(f"stopped after {self._time_limit_s:g} s", frames) from None
         except BrokenPipeError:
             answer = None
         if answer is None:
@@ -102,7 +123,7 @@ class Child:
             self._answers = queue.Queue()
             self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
             self._process = subprocess.Popen(
-                [sys.executable, "-m", self._module],
+                self._command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
@@ -121,6 +142,21 @@ class Child:
         if self._bytecode is None:
             return {**fixed, "PYTHONDONTWRITEBYTECODE": "1"}
         return {**fixed, "PYTHONPYCACHEPREFIX": str(self._bytecode.resolve())}
+
+    def _frames(self, process: subprocess.Popen[str]) -> list[tuple[str, int]]:
+        """Where the process is now: `serving` has it write that down when it is asked."""
+        assert self._errors is not None
+        if WHERE is None or process.poll() is not None:
+            return []
+        process.send_signal(WHERE)
+        found: list[tuple[str, int]] = []
+        for _ in range(20):
+            time.sleep(0.05)
+            self._errors.seek(0)
+            found = [(match[1], int(match[2])) for match in _FRAME.finditer(self._errors.read())]
+            if found:
+                break
+        return found
 
     def _last_words(self) -> str:
         assert self._process is not None

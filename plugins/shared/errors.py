@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -24,3 +26,14 @@ class Defect:
         place = self.file if self.line is None else f"{self.file}:{self.line}"
         sentences = ". ".join(part.rstrip(".") for part in (self.what, self.fix) if part)
         return f"{place}: {sentences}."
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """What the author may have meant: the known name written nearly like `name`, or else what is allowed."""
+    names = sorted(set(known))
+    folded = {one.casefold(): one for one in reversed(names)}
+    if close := difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6):
+        return f"perhaps '{folded[close[0]]}' is meant"
+    if not names:
+        return "there is nothing to choose from"
+    return f"allowed: {', '.join(names)}" if len(names) <= 12 else f"{len(names)} are known"

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable
 from typing import Any
+
+WHERE = getattr(signal, "SIGUSR1", None)
+"""The signal at which a serving process writes down where it is; None where there are no such signals."""
 
 
 def serve(respond: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
@@ -18,5 +23,7 @@ def serve(respond: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     sys.stdin, sys.stdout = open(0, encoding="utf-8"), open(1, "w", encoding="utf-8")  # noqa: SIM115
+    if WHERE is not None:
+        faulthandler.register(WHERE, file=2, all_threads=False)
     for line in requests:
         print(json.dumps(respond(json.loads(line))), file=responses)

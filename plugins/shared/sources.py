@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import yaml
 
+from plugins.shared.errors import nearest
 from plugins.shared.locate import Constructs, closes, opens
 
 PYMDOWN = ("caption", "figure-caption", "table-caption", "admonition", "details", "tab", "html", "definition")
@@ -37,14 +38,6 @@ def mistakes(text: str, known: Constructs) -> list[Found]:
     return sorted(
         [*found, *opened, *_blocks(prose, first, (*known.blocks, *PYMDOWN)), *_spans(prose, first, known.roles)]
     )
-
-
-def nearest(name: str, known: Sequence[str], most: int = 3) -> str:
-    """What the author may have meant: the names that are written nearly like `name`, or how many there are."""
-    close = difflib.get_close_matches(name, known, n=most, cutoff=0.6)
-    if close:
-        return f"did you mean {' or '.join(close)}"
-    return f"known: {', '.join(sorted(known)) or 'none'}" if len(known) <= 2 * most else f"{len(known)} are known"
 
 
 def _front_matter(text: str) -> tuple[int, list[Found]]:

@@ -43,7 +43,7 @@ def test_every_shape_of_a_plot_takes_its_color_from_the_site() -> None:
 def test_an_unknown_part_is_a_warning_that_names_the_near_one(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         convert("wort")
-    assert "there is no part 'wort' of the accuracy report. did you mean worst" in caplog.text
+    assert "there is no part 'wort' of the accuracy report. perhaps 'worst' is meant" in caplog.text
 
 
 def test_the_flat_formulas_answer_1224_and_4104_mib_for_gpt2() -> None:

@@ -17,8 +17,8 @@ from pymdownx.blocks import BlocksExtension, BlocksProcessor  # type: ignore[imp
 from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
 
 from plugins.shared import locate
+from plugins.shared.errors import nearest
 from plugins.shared.locate import LocateExtension, unstamp
-from plugins.shared.sources import nearest
 from tools.accuracy.calculators import CALCULATORS, medians, memory_answers, saved_activations
 from tools.accuracy.driver import RUNS, steps
 from tools.accuracy.experience_page import experience_sources, experience_totals, goals, overhead

@@ -48,21 +48,16 @@ class ChartError(Exception):
 
 def respond(request: dict[str, Any]) -> dict[str, Any]:
     """Draw the charts of one act."""
-    filename = request["filename"]
+    filename, charts, module, name = request["filename"], dict[str, Any](), None, ""
     try:
         module = _load(request["source"], filename)
-        return {
-            "ok": {
-                name: checked(
-                    name,
-                    draw(_chart(module, name), request["data"], f"{request['prefix']}-{name}"),
-                    request["drawn"].get(name, {"marks": [], "axes": []}),
-                )
-                for name in request["charts"]
-            }
-        }
+        for name in request["charts"]:
+            drawn = draw(_chart(module, name), request["data"], f"{request['prefix']}-{name}")
+            charts[name] = checked(name, drawn, request["drawn"].get(name, {"marks": [], "axes": []}))
+        return {"ok": charts}
     except ChartError as error:
-        return {"error": {"text": str(error), "line": None}}
+        at_fault = getattr(getattr(module, name, None), "__code__", None)
+        return {"error": {"text": str(error), "line": at_fault and at_fault.co_firstlineno}}
     except Exception as error:
         summary = str(error).strip().splitlines()[0] if str(error).strip() else "no message"
         text = f"{type(error).__name__}: {summary}"

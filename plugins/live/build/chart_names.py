@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from plugins.shared.sources import nearest
+from plugins.shared.errors import nearest
 
 _PLUGINS = Path(__file__).parents[2]
 _STYLES = (_PLUGINS / "theme/overrides/assets/css", _PLUGINS / "live/web/styles")

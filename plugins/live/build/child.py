@@ -1,5 +1,7 @@
 """The build's child process: a JSON request per line on standard input, a JSON response per line on standard output.
 
+Its argument is the folder it stands in, which it empties.
+
     {"call": "run_snippet", "arguments": {"page": …, "name": …, "source": …}}
     {"call": "load_act" | "rehearse" | "compute" | "reveal" | "check" | "reset_page", "arguments": {…}}
 
@@ -8,8 +10,13 @@ A response is `{"ok": …}`, for a snippet with all its `output`, or `{"error": 
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Callable
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from plugins.live.runtime import bridge
@@ -17,13 +24,35 @@ from plugins.live.runtime.acts import ActError
 from plugins.live.runtime.figures import open_no_windows
 from plugins.shared.serving import serve
 
+MEMORY = 4 * 2**30
+"""The most bytes that a page's Python can have: WebAssembly counts them in 32 bits."""
+
+
+@contextlib.contextmanager
+def _memory_of_a_page() -> Iterator[None]:
+    """While it is active, no more memory can be had than in a page. Where the system sets no limits, there is none."""
+    try:
+        import resource
+
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except (ImportError, OSError):
+        yield
+        return
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + MEMORY, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
 
 def respond(request: dict[str, Any]) -> dict[str, Any]:
     """Answer one request."""
     call, arguments = request["call"], request["arguments"]
     if call == "run_snippet":
         output: list[str] = []
-        ran = json.loads(bridge.run_snippet(**arguments, write=output.append))
+        with _memory_of_a_page():
+            ran = json.loads(bridge.run_snippet(**arguments, write=output.append))
         return {"ok": {"output": "".join(output), **ran}}
     calls: dict[str, Callable[..., str | None]] = {
         "load_act": bridge.load_act,
@@ -42,4 +71,8 @@ def respond(request: dict[str, Any]) -> dict[str, Any]:
 
 if __name__ == "__main__":
     open_no_windows()
+    # A page has no files of the checkout: snippets stand in a folder without any.
+    shutil.rmtree(sys.argv[1], ignore_errors=True)
+    Path(sys.argv[1]).mkdir(parents=True)
+    os.chdir(sys.argv[1])
     serve(respond)

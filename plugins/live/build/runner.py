@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import importlib.metadata
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from plugins.live.build.evidence import Evidence, EvidenceError, defect
+from plugins.live.build.imports import wrong_imports
 from plugins.live.runtime.program import Program
 from plugins.shared.cache import Cache, digest, fingerprint
 from plugins.shared.child import ROOT, Child, ChildError
@@ -30,6 +29,7 @@ class Outcome:
     error: `{"text": …, "line": line of the snippet or None}`, or None.
     figures: `{"svg": …, "name": …}` of each drawing.
     stopped: it ran past the time limit, or took the process down.
+    steady: a second run on a fresh page gave the same.
     """
 
     output: str
@@ -37,6 +37,7 @@ class Outcome:
     error: Mapping[str, Any] | None
     stopped: bool = False
     figures: Sequence[Mapping[str, str]] = ()
+    steady: bool = True
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,9 @@ class Runner:
         self._acts_name = acts_name
         self._evidence = evidence
         self._program = fingerprint(PROGRAM)
-        self._python = Child("plugins.live.build.child", time_limit_s, bytecode)
+        self._python = Child(
+            "plugins.live.build.child", time_limit_s, bytecode, [str(bytecode.resolve().with_name("empty"))]
+        )
         # Drawing imports much, all of it compiled already.
         self._drawing = Child("plugins.live.build.bake", max(time_limit_s, 30.0))
         self._pages: dict[str, _History] = {}
@@ -113,9 +116,11 @@ class Runner:
                 self._cache.put(key, answer)
         except ChildError as error:
             # It is left out of the history: nothing that follows could be run after it.
-            return Outcome("", None, {"text": str(error), "line": None}, stopped=True)
+            return Outcome("", None, {"text": str(error), "line": error.line_in(f"<{name}>")}, stopped=True)
         history.ran.append((name, source))
-        return Outcome(answer["output"], answer["result"], answer["error"], figures=answer["figures"])
+        return Outcome(
+            answer["output"], answer["result"], answer["error"], figures=answer["figures"], steady=answer["steady"]
+        )
 
     def act(self, name: str) -> BakedAct:
         """Load an act, compute its default state and draw its charts. Raises `ActDefect`."""
@@ -126,7 +131,9 @@ class Runner:
         others = sorted(path.name for path in folder.glob("*.py") if path.name not in (MAIN, CHARTS))
         files = {self._filename(folder, file): (folder / file).read_text(encoding="utf-8") for file in (MAIN, *others)}
         for file, text in files.items():
-            _check_imports(text, file, {Path(other).stem for other in files})
+            for line, module in wrong_imports(text, siblings={Path(other).stem for other in files}):
+                allowed = "An act may import engine, plugins.live, the standard library and modules beside it"
+                raise ActDefect(Defect(file, line, f"it imports {module}", allowed))
         try:
             program = Program(files, self._evidence.asked_by(files)).to_json()
         except EvidenceError as error:
@@ -149,14 +156,17 @@ class Runner:
         return sorted(path.parent.name.replace("_", "-") for path in self._acts.glob("*/act.py"))
 
     def _run(self, page: str, history: _History, name: str, source: str) -> Any:
+        """The outcome of a snippet, run on its page and on a second one: `steady` says whether both are the same."""
+        twins = (page, f"{page} again")
         if history.losses != self._python.losses or history.remembered != len(history.ran):
-            self._python.request({"call": "reset_page", "arguments": {"page": page}})
-            for earlier, text in history.ran:
-                self._python.request(_run_snippet(page, earlier, text))
+            for twin in twins:
+                self._python.request({"call": "reset_page", "arguments": {"page": twin}})
+                for earlier, text in history.ran:
+                    self._python.request(_run_snippet(twin, earlier, text))
         history.losses, history.remembered = self._python.losses, len(history.ran)
-        answer = self._python.request(_run_snippet(page, name, source))["ok"]
+        answer, again = (self._python.request(_run_snippet(twin, name, source))["ok"] for twin in twins)
         history.remembered += 1
-        return answer
+        return {**answer, "steady": answer == again}
 
     def _charts(self, folder: Path, name: str, act: Mapping[str, Any]) -> Any:
         names = list(act["description"]["charts"])
@@ -201,32 +211,7 @@ def _unwrap(filename: str, child: Child, request: Mapping[str, Any]) -> Any:
     try:
         answer = child.request(request)
     except ChildError as error:
-        raise ActDefect(Defect(filename, 1, str(error))) from None
+        raise ActDefect(Defect(filename, error.line_in(filename) or 1, str(error))) from None
     if "error" in answer:
         raise ActDefect(Defect(filename, answer["error"]["line"] or 1, answer["error"]["text"]))
     return answer["ok"]
-
-
-def _check_imports(source: str, filename: str, siblings: set[str]) -> None:
-    """Refuse an import that the browser could not follow; `siblings` are the modules of the act. Raises `ActDefect`."""
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:
-        return  # Loading it says so better.
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Import | ast.ImportFrom):
-            continue
-        for module in _modules(node):
-            root = module.split(".")[0]
-            own = module.startswith(".") and module.removeprefix(".") in siblings
-            if not own and root not in sys.stdlib_module_names and root != "engine" and module != "plugins.live":
-                allowed = "An act may import engine, plugins.live, the standard library and modules beside it"
-                raise ActDefect(Defect(filename, node.lineno, f"it imports {module}", allowed))
-
-
-def _modules(node: ast.Import | ast.ImportFrom) -> list[str]:
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    if node.module == "plugins":
-        return [f"plugins.{alias.name}" for alias in node.names]
-    return ["." * node.level + (node.module or "")]

@@ -154,7 +154,7 @@ class LoadedAct:
             if correct != same(option.value, question.correct.value):
                 said = "right" if correct else "wrong"
                 nearest = f"the option nearest to the answer is {question.correct.value!r}"
-                raise ActError(f"reveal calls {option.value!r} {said}; {nearest}")
+                raise ActError(f"reveal calls {option.value!r} {said}; {nearest}", self._line_of("reveal"))
 
     def _rehearse_reveal(self, state: dict[str, Plain]) -> Plain:
         """Compute a state before and after its reveal. Returns whether `reveal` calls its prediction right."""
@@ -217,7 +217,15 @@ class LoadedAct:
             raise ActError(str(error)) from None
 
     def _guard(self, what: str, call: Callable[[], T]) -> T:
-        return _guarded(what, self._filenames, call)
+        try:
+            return _guarded(what, self._filenames, call)
+        except ActError as error:
+            raise ActError(str(error), error.line or self._line_of(what)) from error
+
+    def _line_of(self, function: str) -> int | None:
+        """Where act.py begins one of the act's functions."""
+        code = getattr(getattr(self.act, function, None), "__code__", None)
+        return code.co_firstlineno if code is not None and code.co_filename == self._filenames[0] else None
 
 
 def load(name: str, program: Program) -> LoadedAct:

@@ -15,9 +15,9 @@ import jsonschema
 
 from plugins.measured.claims.accounting import ACCOUNTINGS
 from plugins.measured.claims.verdict import Stated, Tolerance
-from plugins.measured.errors import MeasuredError, suggestion
+from plugins.measured.errors import MeasuredError
 from plugins.measured.values.quantities import Format, parse_format
-from plugins.shared.errors import Defect
+from plugins.shared.errors import Defect, nearest
 
 SCHEMA = Path(__file__).with_name("schema.json")
 
@@ -224,12 +224,24 @@ def _words(error: jsonschema.ValidationError) -> tuple[str, str]:
         key = next((key for key in error.instance if key not in allowed), "")
         if key == "verdict":
             return "a claim cannot state its verdict", "remove 'verdict'; the build computes it"
-        return f"there is no key '{key}'", suggestion(key, allowed)
+        return f"there is no key '{key}'", nearest(key, allowed)
     if error.validator == "oneOf" and list(error.absolute_path)[-1:] == ["value"]:
         return (
             f"the value {error.instance!r} is not allowed",
             "allowed: a number, [low, high], {at_least=…}, {at_most=…}",
         )
+    rule: Any = error.validator_value
+    if error.validator == "required" and isinstance(error.instance, dict):
+        missing = next(key for key in rule if key not in error.instance)
+        return f"'{missing}' is missing", f"write {missing} = …"
+    if error.validator == "dependentRequired" and isinstance(error.instance, dict):
+        asks, missing = next(
+            (asks, key)
+            for asks, needs in rule.items()
+            for key in needs
+            if asks in error.instance and key not in error.instance
+        )
+        return f"'{asks}' needs '{missing}'", f"write {missing} = …"
     return error.message, ""
 
 
@@ -253,7 +265,7 @@ def _claim(
 ) -> Claim:
     """A claim from a valid entry. Raises `MeasuredError` for what a schema cannot see."""
     if file.source not in sources:
-        raise MeasuredError(f"there is no source '{file.source}'", suggestion(file.source, sources))
+        raise MeasuredError(f"there is no source '{file.source}'", nearest(file.source, sources))
     source = sources[file.source]
     lines = tuple(entry["line"]) if isinstance(entry["line"], list) else (int(entry["line"]),)
     for line in lines:
@@ -263,7 +275,7 @@ def _claim(
             )
     name = entry.get("tolerance")
     if name is not None and name not in tolerances:
-        raise MeasuredError(f"there is no tolerance '{name}'", suggestion(name, tolerances))
+        raise MeasuredError(f"there is no tolerance '{name}'", nearest(name, tolerances))
     also = (entry["also"]["engine"], entry["also"]["label"]) if "also" in entry else None
     return Claim(
         id=entry["id"],
@@ -301,7 +313,7 @@ def _check(entry: Mapping[str, Any]) -> Check:
         return Check("arithmetic", entry["arithmetic"])
     accounting = entry.get("accounting", "")
     if accounting and accounting not in ACCOUNTINGS:
-        raise MeasuredError(f"there is no accounting '{accounting}'", suggestion(accounting, ACCOUNTINGS))
+        raise MeasuredError(f"there is no accounting '{accounting}'", nearest(accounting, ACCOUNTINGS))
     return Check("pytorch" if accounting else "engine", entry["engine"], accounting)
 
 

@@ -14,13 +14,13 @@ import pint
 from plugins.measured.claims.accounting import ACCOUNTINGS
 from plugins.measured.claims.data import Claim, ClaimFiles
 from plugins.measured.claims.verdict import VERDICTS, Verdict, judge
-from plugins.measured.errors import MeasuredError, suggestion
+from plugins.measured.errors import MeasuredError
 from plugins.measured.values.computed import Computed
 from plugins.measured.values.evidence import number_at
 from plugins.measured.values.expressions import Outcome
 from plugins.measured.values.quantities import Format, convert, format_number, quantity, unit_text
 from plugins.measured.values.recorded import Records
-from plugins.shared.errors import Defect
+from plugins.shared.errors import Defect, nearest
 
 NUMBER = re.compile(r"`\{(engine|check|also)\}([^`]*)`")
 """A number in a note: `{engine} expression | unit format`, or `{check} unit format` for the claim's own check."""
@@ -118,7 +118,7 @@ class Claims:
     def one(self, name: str) -> Judged:
         """The claim called `name`. Raises `MeasuredError` when there is none."""
         if name not in self.by_id:
-            raise MeasuredError(f"there is no claim '{name}'", suggestion(name, self.by_id))
+            raise MeasuredError(f"there is no claim '{name}'", nearest(name, self.by_id))
         return self.by_id[name]
 
     def counts(self) -> dict[Verdict, int]:

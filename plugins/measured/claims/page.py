@@ -10,8 +10,9 @@ from plugins.measured.claims.accounting import ACCOUNTINGS
 from plugins.measured.claims.judged import Claims, shown
 from plugins.measured.claims.listing import Mentions, listed, said, within
 from plugins.measured.claims.verdict import VERDICTS, Verdict
-from plugins.measured.errors import MeasuredError, suggestion
+from plugins.measured.errors import MeasuredError
 from plugins.measured.markup import Links, element
+from plugins.shared.errors import nearest
 
 _PART = "il-claims"
 
@@ -25,7 +26,7 @@ def block(name: str, claims: Claims, mentions: Mentions, links: Links) -> Elemen
         "accountings": _accountings,
     }
     if name not in parts:
-        raise MeasuredError(f"there is no part '{name}' of the claims", suggestion(name, parts))
+        raise MeasuredError(f"there is no part '{name}' of the claims", nearest(name, parts))
     return parts[name]()
 
 
@@ -47,7 +48,7 @@ def count(name: str, claims: Claims, links: Links, *, inside_link: bool) -> Elem
     name = name.strip()
     counts = {"total": len(claims.judged)} | {str(verdict): number for verdict, number in claims.counts().items()}
     if name not in counts:
-        raise MeasuredError(f"there is no verdict '{name}'", suggestion(name, counts))
+        raise MeasuredError(f"there is no verdict '{name}'", nearest(name, counts))
     text, title = f"{counts[name]:,}", f"Counted while the site was built: claims {name}"
     href = links.to_claim("")
     if inside_link or not href:

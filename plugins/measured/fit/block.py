@@ -12,10 +12,10 @@ import yaml
 import engine
 from gpu_bench.cases.card import POLICIES
 from gpu_bench.predict.outlook import Curve, curve, fit_cases, measured_memory, measured_speed
-from plugins.measured.errors import suggestion
 from plugins.measured.fit.curves import Line, Panel, draw
 from plugins.measured.markup import element
 from plugins.measured.tables.options import OptionError
+from plugins.shared.errors import nearest
 
 SHOWS = ("batches", "speeds", "memory", "tokens")
 SETTINGS = {"plain": "amp", "conservative": "checkpointing", "aggressive": "16-bit-weights"}
@@ -49,7 +49,7 @@ def parse(argument: str, text: str) -> Options:
     if not isinstance(data, dict) or set(data) != {"show", "caption"}:
         raise OptionError("the block needs 'show' and 'caption', and nothing else")
     if data["show"] not in SHOWS:
-        raise OptionError(f"'show' is {data['show']!r}", suggestion(str(data["show"]), SHOWS))
+        raise OptionError(f"'show' is {data['show']!r}", nearest(str(data["show"]), SHOWS))
     return Options(int(argument), data["show"], str(data["caption"]))
 
 

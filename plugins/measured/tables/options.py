@@ -8,8 +8,9 @@ from typing import Any
 
 import yaml
 
-from plugins.measured.errors import MeasuredError, suggestion
+from plugins.measured.errors import MeasuredError
 from plugins.measured.values.quantities import Format, parse_format
+from plugins.shared.errors import nearest
 
 ROWS = ("cases", "points", "policies")
 _DERIVED = ("per", "ratio", "error")
@@ -151,7 +152,7 @@ def _plot(data: Any, columns: Sequence[Column]) -> Plot:
     )
     drawn = next((column for column in columns if column.label == made.y), None)
     if drawn is None:
-        raise OptionError(f"the plot has no column '{made.y}'", suggestion(made.y, [one.label for one in columns]))
+        raise OptionError(f"the plot has no column '{made.y}'", nearest(made.y, [one.label for one in columns]))
     if drawn.format is None:
         raise OptionError(f"column '{made.y}' is text", "plot one that has a 'unit'")
     if made.x and not made.x_label:
@@ -179,4 +180,4 @@ def _text(data: Mapping[str, Any], key: str, where: str) -> str:
 def _check_keys(data: Mapping[Any, Any], allowed: set[str], where: str) -> None:
     for key in data:
         if key not in allowed:
-            raise OptionError(f"{where} has no option '{key}'", suggestion(str(key), allowed))
+            raise OptionError(f"{where} has no option '{key}'", nearest(str(key), allowed))

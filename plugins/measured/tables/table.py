@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from xml.etree.ElementTree import Element
 
 from gpu_bench.record.assembly import MEASURED
-from plugins.measured.errors import suggestion
 from plugins.measured.markup import Links, element
 from plugins.measured.tables.cells import Filled, Line, fill, position, status_text
 from plugins.measured.tables.options import MOST_COLUMNS, Column, OptionError, TableOptions
 from plugins.measured.tables.plot import Series, draw
 from plugins.measured.values.evidence import device_name, source_line
 from plugins.measured.values.recorded import Record, Records
+from plugins.shared.errors import nearest
 
 _DEVICE = Column("Device", "/device.name", None, spread=False)
 _PARTS = {"points": ("points", "label"), "policies": ("fit.policies", "policy")}
@@ -42,14 +42,14 @@ def rows(options: TableOptions, suite: str, records: Records, plan: Mapping[str,
         OptionError: When the suite or a case does not exist.
     """
     if suite not in {*plan, *records.suites}:
-        raise OptionError(f"there is no suite '{suite}'", suggestion(suite, {*plan, *records.suites}))
+        raise OptionError(f"there is no suite '{suite}'", nearest(suite, {*plan, *records.suites}))
     measured = [record.case for record in records.select(suite)]
     known = list(dict.fromkeys([*plan.get(suite, ()), *measured]))
     found: list[Row] = []
     asked = _expanded(options.cases or {name: name for name in known}, known)
     for case, label in asked.items():
         if case not in known:
-            raise OptionError(f"suite '{suite}' has no case '{case}'", suggestion(case, known))
+            raise OptionError(f"suite '{suite}' has no case '{case}'", nearest(case, known))
         matches = records.select(suite, case=case, device=options.device)
         made = [row for record in matches for row in _of(record, label, options)] or [Row(case, label, None)]
         if options.rows != "cases" and len(asked) > 1:

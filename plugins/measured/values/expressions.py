@@ -20,8 +20,9 @@ from typing import Any
 
 import pint
 
-from plugins.measured.errors import MeasuredError, suggestion
+from plugins.measured.errors import MeasuredError
 from plugins.measured.values.quantities import describe_unit, quantity, registry, unit_symbol
+from plugins.shared.errors import nearest
 
 _OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -123,7 +124,7 @@ class Evaluator:
         if isinstance(value, int | float) and not isinstance(value, bool):
             value = quantity(value, "1")
         if not isinstance(value, pint.Quantity):
-            members = suggestion("", _public_members(value)) if self._is_engine(value) else ""
+            members = ", ".join(_public_members(value)) if self._is_engine(value) else ""
             raise MeasuredError(f"'{text}' is {_describe(value)}, not a number", members)
         return Outcome(value.magnitude, unit_symbol(value), result.origin)
 
@@ -164,7 +165,7 @@ class Evaluator:
             return self._wrap(value, None, origin)
         if name in _BUILTINS:
             return Tracked(_BUILTINS[name])
-        raise MeasuredError(f"the engine has no '{name}'", suggestion(name, self.public | _BUILTINS.keys()))
+        raise MeasuredError(f"the engine has no '{name}'", nearest(name, self.public | _BUILTINS.keys()))
 
     def _attribute(self, owner: Tracked, name: str) -> Tracked:
         if not self._is_engine(owner.value):
@@ -173,7 +174,7 @@ class Evaluator:
             )
         if name.startswith("_") or not hasattr(owner.value, name):
             raise MeasuredError(
-                f"{_describe(owner.value)} has no '{name}'", suggestion(name, _public_members(owner.value))
+                f"{_describe(owner.value)} has no '{name}'", nearest(name, _public_members(owner.value))
             )
         kind = type(owner.value)
         definition = inspect.getattr_static(kind, name, None)
@@ -195,7 +196,7 @@ class Evaluator:
             return self._wrap(owner.value[key.value], owner.unit, owner.origin)
         except (KeyError, IndexError, TypeError) as error:
             keys = [str(name) for name in owner.value] if isinstance(owner.value, Mapping) else []
-            raise MeasuredError(f"no item {key.value!r}", suggestion(str(key.value), keys)) from error
+            raise MeasuredError(f"no item {key.value!r}", nearest(str(key.value), keys)) from error
 
     def _call(self, node: ast.Call, names: Mapping[str, Tracked]) -> Tracked:
         function = self._visit(node.func, names)
@@ -225,7 +226,7 @@ class Evaluator:
             takes = self.vocabulary.setup
             signature = inspect.signature(takes)
         if unknown := sorted(named.keys() - signature.parameters.keys()):
-            hint = suggestion(unknown[0], signature.parameters)
+            hint = nearest(unknown[0], signature.parameters)
             raise MeasuredError(f"{text} has no argument '{unknown[0]}'", hint)
         try:
             bound = signature.bind(*positional, **named)

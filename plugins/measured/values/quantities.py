@@ -11,7 +11,8 @@ from typing import Any
 
 import pint
 
-from plugins.measured.errors import MeasuredError, suggestion
+from plugins.measured.errors import MeasuredError
+from plugins.shared.errors import nearest
 
 COMMON_UNITS = (
     *("B", "kB", "MB", "GB", "TB", "PB", "KiB", "MiB", "GiB", "TiB", "GB/s", "TB/s"),
@@ -41,7 +42,7 @@ def parse_unit(text: str) -> pint.Unit:
     try:
         return registry().parse_units(_PURE.get(text, text))
     except (pint.errors.PintError, ValueError, TypeError, AttributeError) as error:
-        raise MeasuredError(f"unknown unit '{text}'", suggestion(text, COMMON_UNITS)) from error
+        raise MeasuredError(f"unknown unit '{text}'", nearest(text, COMMON_UNITS)) from error
 
 
 def quantity(value: float, unit: str) -> pint.Quantity[Any]:

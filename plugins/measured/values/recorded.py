@@ -11,9 +11,9 @@ from types import MappingProxyType
 from typing import Any
 
 from gpu_bench.record.load import read
-from plugins.measured.errors import MeasuredError, NullError, suggestion
+from plugins.measured.errors import MeasuredError, NullError
 from plugins.measured.values.quantities import quantity
-from plugins.shared.errors import Defect
+from plugins.shared.errors import Defect, nearest
 
 _INDEX = re.compile(r"\[(\d+)\]")
 
@@ -117,7 +117,7 @@ class Records:
             raise MeasuredError(f"'{name}' is not a record", "write suite/case, e.g. 'smoke/gpt2-nano-fp32-cpu'")
         if suite not in self.suites:
             fix = (
-                suggestion(suite, self.suites)
+                nearest(suite, self.suites)
                 if self.suites
                 else f"measure it with 'python -m gpu_bench run --suite {suite}'"
             )
@@ -129,7 +129,7 @@ class Records:
             names = ", ".join(f"{suite}/{record.file.stem}" for record in matches)
             raise MeasuredError(f"'{name}' was measured on several devices", f"name one: {names}")
         known = {record.case for record in self.select(suite)} | {record.file.stem for record in self.select(suite)}
-        raise MeasuredError(f"no record '{rest}' in suite '{suite}'", suggestion(rest, known))
+        raise MeasuredError(f"no record '{rest}' in suite '{suite}'", nearest(rest, known))
 
 
 def load(folder: Path, schema_file: Path, root: Path) -> Records:
@@ -184,7 +184,7 @@ def _step(value: Any, part: str, where: str, status: str) -> Any:
         raise NullError(f"no '{part}' in {where}", f"{where} is null, the run's status is '{status}'")
     if isinstance(value, Mapping):
         if part not in value:
-            raise MeasuredError(f"no '{part}' in {where}", suggestion(part, value))
+            raise MeasuredError(f"no '{part}' in {where}", nearest(part, value))
         return value[part]
     if isinstance(value, tuple):
         if not part.isdigit() or int(part) >= len(value):

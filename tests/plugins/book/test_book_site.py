@@ -92,55 +92,15 @@ def test_syntax_in_code_is_an_example(site: Site) -> None:
     assert "`{ref} fig-x`" in site.build()
 
 
-def test_an_unknown_reference_names_file_and_line(site: Site) -> None:
-    assert site.defects(f"# One\n\n{LAW}\nSee\n`{{ref}} eq-lore`.\n") == [
-        "WARNING book: docs/chapter/one.md:10: nothing is called 'eq-lore'. did you mean eq-law."
-    ]
-
-
-def test_an_unknown_work_names_file_and_line(site: Site) -> None:
-    assert site.defects("---\ntitle: T\n---\n# One\n\nA fact `{cite} kaplan`.\n") == [
-        "WARNING book: docs/chapter/one.md:6: the bibliography has no 'kaplan'. known: kaplan2020scaling, moore."
-    ]
-
-
 def test_of_a_broken_bibliography_one_mistake_is_told_and_not_every_citation(site: Site) -> None:
     site.write("chapter/references.bib", "@article{broken, title = {No end")
     [warning] = site.defects("# One\n\nA fact `{cite} kaplan2020scaling` and `{cite} moore`.\n")
     assert "references.bib" in warning
 
 
-def test_an_unknown_figure_names_file_and_line(site: Site) -> None:
-    [warning] = site.defects("# One\n\n/// figure | pie\nA pie.\n///\n")
-    assert warning == "WARNING book: docs/chapter/one.md:3: figure 'pie': there is no figure 'pie'; known: bar."
-
-
-def test_a_figure_that_fails_names_its_own_line(site: Site) -> None:
-    site.write("chapter/figures/bar.py", "def draw():\n    return 1 / 0\n")
-    [warning] = site.defects(f"# One\n\n{FIGURE}")
-    assert warning == "WARNING book: docs/chapter/figures/bar.py:2: ZeroDivisionError: division by zero."
-
-
-def test_a_figure_without_alternative_text_is_refused(site: Site) -> None:
-    site.write(
-        "chapter/figures/bar.py",
-        re.sub(r'f"One bar.*"', '" "', (site.folder / "docs/chapter/figures/bar.py").read_text()),
-    )
-    [warning] = site.defects(f"# One\n\n{FIGURE}")
-    assert "the alternative text is empty" in warning
-
-
 def test_a_name_given_twice_is_refused(site: Site) -> None:
     [warning] = site.defects(f"# One\n\n{LAW}\n{LAW}")
     assert warning.startswith("WARNING book: docs/chapter/one.md:9: 'eq-law' is already the name of Equation 1.1 in ")
-
-
-def test_a_block_without_caption_or_table_is_refused(site: Site) -> None:
-    first, second = site.defects(
-        "# One\n\n/// table | t\n| a | b |\n|---|---|\n| c | d |\n///\n\n/// table | u\nWords.\n///\n"
-    )
-    assert "one.md:3: the table 't' has no caption" in first
-    assert "one.md:9: the block 'u' has no table" in second
 
 
 def test_a_numbered_block_outside_the_chapter_is_refused(site: Site) -> None:
@@ -153,11 +113,6 @@ def test_an_entry_without_an_address_is_refused(site: Site) -> None:
     site.write("chapter/references.bib", "@misc{lost, author = {Nobody}, title = {T}, year = {1999}}")
     [warning] = site.defects("# One\n")
     assert warning.startswith("WARNING book: docs/chapter/references.bib: the entry 'lost' has no doi, eprint or url")
-
-
-def test_a_typed_number_in_the_chapter_fails_the_strict_build(site: Site) -> None:
-    [warning] = site.defects("---\ntitle: T\n---\n# One\n\nIt needs\n80 GB of memory.\n")
-    assert warning.startswith("WARNING book: docs/chapter/one.md:7: '80 GB' is a typed number. compute it with ")
 
 
 def test_typed_numbers_elsewhere_are_not_the_chapters_business(site: Site) -> None:

@@ -46,12 +46,12 @@ def test_css_colours_and_patterns_reach_the_drawing() -> None:
 
 def test_a_field_that_no_row_has_is_named_with_the_one_near_it() -> None:
     wrong = alt.Chart(alt.InlineData(name="bars", values=[])).mark_bar().encode(x="gb:Q", y="prat:N")
-    with pytest.raises(ChartError, match="no row has the field 'prat'; did you mean part"):
+    with pytest.raises(ChartError, match="no row has the field 'prat'; perhaps 'part' is meant"):
         draw(wrong, {"bars": ROWS}, "p")
 
 
 def test_a_color_that_the_site_does_not_have_is_named_with_the_one_near_it() -> None:
-    with pytest.raises(ChartError, match="there is no color '--il-memroy'; did you mean --il-memory"):
+    with pytest.raises(ChartError, match="there is no color '--il-memroy'; perhaps '--il-memory' is meant"):
         draw(chart(fill="var(--il-memroy)"), {"bars": ROWS}, "p")
 
 

@@ -123,29 +123,6 @@ def test_the_contents_name_a_heading_with_its_number(site: Site) -> None:
     assert "Adam keeps 12.46 GB" in text(site.build()).partition("\n")[0]
 
 
-@pytest.mark.parametrize(
-    ("number", "message"),
-    [
-        ('`{engine} modle("gpt2").parameters | count`', "no 'modle'. perhaps 'model' is meant"),
-        ('`{engine} model("gpt2").parameters | GB .2f`', "cannot be shown in 'GB'"),
-        ('`{engine} model("gpt2").parameters`', "has no unit"),
-        ('`{engine} model("gpt2").parameters | cuont`', "perhaps 'count' is meant"),
-        ('`{engine} model("gpt2").parameters | count 2f`', "unknown number format '2f'"),
-        ("`{record} smoke/gpt2-nano-fp32-adm: summary.step_s | ms`", f"perhaps '{ADAM}' is meant"),
-        (f"`{{record}} smoke/{ADAM}: summary.stepp_s | ms`", "perhaps 'step_s' is meant"),
-        (f"`{{record}} smoke/{ADAM}: summary.step_s | GB`", "the value is in 's', which cannot be shown in 'GB'"),
-        (f"`{{record}} smoke/{ADAM}: utilization.bf16_equivalent | %`", "null"),
-        (f"`{{record}} smoke/{ADAM} | ms`", "names no value"),
-    ],
-)
-def test_a_wrong_number_fails_the_strict_build_with_file_and_line(site: Site, number: str, message: str) -> None:
-    site.record(document(ADAM))
-    site.page(f"---\ntitle: Front matter counts\n---\n# Title\n\nText.\n\n- wrong: {number}\n")
-    (warning,) = site.defects()
-    assert "docs/index.md:8: " in warning
-    assert message in warning
-
-
 def test_an_engine_that_cannot_be_imported_is_named_at_every_number(site: Site) -> None:
     (site.own_engine() / "__init__.py").write_text("import nothing_of_this_name\n", "utf-8")
     site.page(f"{ENGINE}\n")
@@ -299,32 +276,6 @@ def test_html_in_a_caption_or_label_is_shown_as_text(site: Site) -> None:
     assert "<caption>&lt;script&gt;alert(1)&lt;/script&gt; &amp; &lt;b&gt;bold&lt;/b&gt;</caption>" in html
     assert "<script" not in html
     assert "<i>" not in html
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("| smoke", "| smok", "no suite 'smok'. perhaps 'smoke' is meant"),
-        ("caption:", "captoin:", "no option 'captoin'. perhaps 'caption' is meant"),
-        ("caption: Step time", "caption:", "'caption' of the block is missing"),
-        ("path: summary.step_s", "path: summary.step", "perhaps 'step_s' is meant"),
-        ("unit: ms", "unit: GB", f"column 'Step' of {ADAM}: the value is in 's', which cannot be shown in 'GB'"),
-        ("unit: ms, ", "", "column 1 has a 'format' without a 'unit'"),
-        ("unit: ms", "unti: ms", "no option 'unti'. perhaps 'unit' is meant"),
-        ("columns:", "columns: [", "not valid YAML"),
-        ("///\n", "cases: [gpt2-nano-fp32-adm]\n///\n", f"perhaps '{ADAM}' is meant"),
-        ("caption", "    caption", "this block was not understood"),
-    ],
-)
-def test_a_wrong_table_fails_the_strict_build_with_file_and_line(site: Site, old: str, new: str, message: str) -> None:
-    site.record(document(ADAM))
-    page = f"# Title\n{TABLE_ALL}"
-    head, found, rest = page.rpartition(old) if old == "///\n" else page.partition(old)
-    site.page(head + new + rest)
-    (warning,) = site.defects()
-    assert found
-    assert re.search(r"docs/index\.md:(3|[5-9]): ", warning)
-    assert message in warning
 
 
 def test_more_than_seven_columns_are_refused(site: Site) -> None:

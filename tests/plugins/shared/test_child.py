@@ -14,7 +14,7 @@ from plugins.shared.child import Child, ChildError, TimeLimitError
 
 @pytest.fixture
 def child(tmp_path: Path) -> Iterator[Child]:
-    with Child("plugins.live.build.child", 60.0, tmp_path) as running:
+    with Child("plugins.live.build.child", 60.0, tmp_path, [str(tmp_path / "empty")]) as running:
         yield running
 
 
@@ -29,7 +29,7 @@ def test_it_answers_and_remembers(child: Child) -> None:
 
 
 def test_an_endless_loop_is_killed_at_the_limit(tmp_path: Path) -> None:
-    with Child("plugins.live.build.child", 0.5, tmp_path) as child:
+    with Child("plugins.live.build.child", 0.5, tmp_path, [str(tmp_path / "empty")]) as child:
         started = time.monotonic()
         with pytest.raises(TimeLimitError, match=r"stopped after 0\.5 s"):
             run(child, "while True: pass")
@@ -60,7 +60,7 @@ def test_code_cannot_read_the_conversation(child: Child) -> None:
 
 def test_sets_have_one_order(tmp_path: Path) -> None:
     def order() -> Any:
-        with Child("plugins.live.build.child", 5.0, tmp_path) as fresh:
+        with Child("plugins.live.build.child", 5.0, tmp_path, [str(tmp_path / "empty")]) as fresh:
             return run(fresh, "list({'a', 'b', 'c', 'd', 'e'})")["result"]
 
     assert order() == order()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from plugins.shared.errors import nearest
 from plugins.shared.locate import Constructs
-from plugins.shared.sources import mistakes, nearest
+from plugins.shared.sources import mistakes
 
 KNOWN = Constructs(("live",), ("act", "figure", "table"), ("engine", "record"))
 
@@ -53,6 +54,7 @@ def test_what_is_meant_is_left_alone(text: str) -> None:
 
 def test_a_wrong_name_is_answered_by_the_names_near_it_and_not_by_all() -> None:
     known = [f"fig-number-{number}" for number in range(90)] + ["eq-iron-law"]
-    assert nearest("eq-iron-lwa", known) == "did you mean eq-iron-law"
+    assert nearest("eq-iron-lwa", known) == "perhaps 'eq-iron-law' is meant"
     assert nearest("something else", known) == "91 are known"
-    assert nearest("x", ["one", "two"]) == "known: one, two"
+    assert nearest("gb", ["GB", "count"]) == "perhaps 'GB' is meant"
+    assert nearest("x", ["one", "two"]) == "allowed: one, two"

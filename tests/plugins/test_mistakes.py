@@ -1,0 +1,408 @@
+"""What authors get wrong, one mistake to a page: the strict build names file, line, and what to do.
+
+All of it is one site, built once. The rows are the mistakes that were tried by hand on the real site, and those that
+were found since.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+from mkdocs.exceptions import Abort
+
+from plugins.live import plugin
+from tests.plugins.measured.made import SCHEMA, document
+from tests.plugins.strict_build import build_strictly
+
+ROOT = Path(__file__).parents[2]
+
+FIGURE = """from engine import model
+from plugins.book.drawing import Drawing, canvas
+
+def draw():
+    figure, axes = canvas(2)
+    axes.bar(["a"], [model("gpt2").parameters])
+    return Drawing(figure, "One bar.")
+"""
+ACT = """from engine import GB, model
+from plugins import live
+
+def weights(copies):
+    return model("gpt2").parameters * 4 * copies / GB
+
+def compute(state):
+    gb = weights(int(state.controls["copies"]))
+    return live.View(
+        {"bars": [{"name": "weights", "gb": gb}]},
+        live.Figure("Weights", f"{gb:.2f}", "GB"),
+        "the bar",
+        {"bars": live.Table("T", (live.Column("a", "A"),), [{"a": "1"}])},
+    )
+
+def reveal(prediction, state):
+    return live.Verdict(prediction == 1, "said", ())
+
+ACT = live.Act(
+    name="NAME",
+    title="T",
+    minutes=1,
+    situation="s",
+    contexts=(live.Context("c", "C", "d"),),
+    question=live.ChoiceQuestion(
+        "?", (live.Option(1, "1"), live.Option(4, "4")), "copies", answer=lambda: 1),
+    controls=(live.Choice("copies", "Copies", (live.ControlOption(1, "1"), live.ControlOption(2, "2")), 1),),
+    compute=compute,
+    reveal=reveal,
+    charts={"bars": "Bars"},
+)
+"""
+CHARTS = """import altair as alt
+
+def bars():
+    return alt.Chart(alt.NamedData("bars")).mark_bar(color="var(--il-compute)").encode(x="name:N", y="gb:Q")
+"""
+TABLE = "/// table | ok\nw\n\n| a |\n|---|\n///\n\n"
+TAP = 'live.Tap("bars", "nowhere", "name")'
+CLAIM = """source = "plan"
+
+[[claim]]
+id = "p-one"
+gist = "GPT-2 has so many."
+line = 3
+value = 124439808
+unit = "count"
+engine = 'model("gpt2").parameters'
+tolerance = "printed"
+"""
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A page with a mistake, the files that belong to it, and the place and the words that the build has to say."""
+
+    text: str
+    said: str
+    line: int | None = 3
+    files: Mapping[str, str] = field(default_factory=dict)
+    at: str = ""
+
+
+def page(body: str, said: str, line: int | None = 3) -> Mistake:
+    """A mistake in the Markdown of a page, whose body begins on line 3."""
+    return Mistake(f"# A page\n\n{body}\n", said, line)
+
+
+def number(code: str, said: str) -> Mistake:
+    """A mistake in an inline number."""
+    return page(f"It has `{code}` of them.", said)
+
+
+def snippet(code: str, said: str, line: int = 4, options: str = 'name="x"') -> Mistake:
+    """A mistake in a snippet, whose code begins on line 4."""
+    return page(f"```live {options}\n{code}\n```", said, line)
+
+
+def figure(changed: str, to: str, said: str, line: int | None) -> Mistake:
+    """A mistake in a figure's file, which the page shows."""
+    assert changed in FIGURE
+    files = {"chapter/figures/FILE.py": FIGURE.replace(changed, to)}
+    # What the file says on none of its lines is told where the page shows it.
+    at = "docs/chapter/figures/FILE.py" if line else ""
+    return Mistake("# A page\n\n/// figure | NAME\nwords\n///\n", said, line or 3, files, at)
+
+
+def act(changed: str, to: str, said: str, line: int | None) -> Mistake:
+    """A mistake in an act's program, which the page shows."""
+    assert changed in ACT
+    files = {"acts/FILE/act.py": ACT.replace(changed, to), "acts/FILE/charts.py": CHARTS}
+    return Mistake("# A page\n\n/// act | NAME\n///\n", said, line, files, "docs/acts/FILE/act.py")
+
+
+def chart(changed: str, to: str, said: str, line: int | None) -> Mistake:
+    """A mistake in an act's charts."""
+    assert changed in CHARTS
+    files = {"acts/FILE/act.py": ACT, "acts/FILE/charts.py": CHARTS.replace(changed, to)}
+    return Mistake("# A page\n\n/// act | NAME\n///\n", said, line, files, "docs/acts/FILE/charts.py")
+
+
+def table(options: str, said: str, line: int, suite: str = "smoke") -> Mistake:
+    """A mistake in a measured table, whose options begin on line 4."""
+    return page(f"/// measured | {suite}\n{options}\n///", said, line)
+
+
+def claim(changed: str, to: str, said: str, line: int | None) -> Mistake:
+    """A mistake in a file of claims."""
+    assert changed in CLAIM
+    text = CLAIM.replace("p-one", "p-NAME").replace(changed.replace("p-one", "p-NAME"), to)
+    return Mistake("# A page\n", said, line, {"claims/NAME.toml": text}, "docs/claims/NAME.toml")
+
+
+MISTAKES = {
+    # Blocks, fences, front matter, links: what Markdown passes over.
+    "an act left open": page("/// act | peak\npeek", "the block '/// act' is left open"),
+    "a figure left open": page("/// figure | one\nwords", "the block '/// figure' is left open"),
+    "a table left open": page("/// table | one\nwords\n\n| a |\n|---|", "the block '/// table' is left open"),
+    "an equation left open": page("/// equation | one\n$$ x $$", "the block '/// equation' is left open"),
+    "a measured table left open": page("/// measured | smoke\ncaption: x", "the block '/// measured' is left open"),
+    "a fit left open": page("/// fit | 16", "the block '/// fit' is left open"),
+    "a closing line too many": page("///", "'///' closes nothing"),
+    "an unknown block": page("/// figrue | one\n///", "there is no block 'figrue'. perhaps 'figure' is meant"),
+    "a block in the middle of a paragraph": page("Text.\n/// act | peak\n///", "there is no act 'peak'", 4),
+    "a fence left open": page('```live name="x"\n1', "is left open. close it"),
+    "an unknown role": number(
+        "{engin} model('gpt2').parameters | count", "there is no role '{engin}'. perhaps 'engine' is meant"
+    ),
+    "a number left open": page(
+        "It has `{engine} model('gpt2').parameters | count of them.", "this inline was not understood"
+    ),
+    "a picture without words": page("![](a.png)", "a picture has no words. write what it shows"),
+    "front matter without end": Mistake("---\ntitle: A\n\n# A\n", "the front matter has no end. close it", 1),
+    "front matter that is no YAML": Mistake("---\ntitle: [A\n---\n# A\n", "the front matter is no YAML", 2),
+    "a key that nobody reads": Mistake(
+        "---\ntitel: A\n---\n# A\n", "'titel' is read by nobody. perhaps 'title' is meant", 2
+    ),
+    "a formula that is no TeX": page("$\\frac{1}$", "formula"),
+    # What the chapter numbers and cites.
+    "a typed number": page("The model takes 12.5 GB of memory.", "'12.5 GB' is a typed number. compute it"),
+    "a reference to nothing": number("{ref} fig-one-two", "nothing is called 'fig-one-two'"),
+    "a figure without caption": page("/// figure | ok\n///", "has no caption. say in words"),
+    "a name given twice": page(TABLE + TABLE, "already", 10),
+    "a table block without a table": page("/// table | no-table\nwords\n///", "has no table. after the caption"),
+    "an equation of two formulas": page("/// equation | two\n$$ x $$\n\n$$ y $$\n///", "is not one formula. write"),
+    "a citation of nothing": number("{cite} kaplan2021", "the bibliography has no 'kaplan2021'"),
+    "a figure without a file": page("/// figure | absent\nwords\n///", "figure 'absent': "),
+    "a figure that raises": figure("figure, axes = canvas(2)", "figure, axes = 1 / 0, 1", "ZeroDivisionError", 5),
+    "a figure that does not parse": figure("figure, axes = canvas(2)", "figure, axes = (", "SyntaxError", 5),
+    "a figure that draws nothing": figure(
+        'Drawing(figure, "One bar.")', "figure", "draw() must return a Drawing", None
+    ),
+    "a figure without words": figure('"One bar."', '" "', "the alternative text is empty; say what", None),
+    # Inline numbers.
+    "an unknown name": number("{engine} modell('gpt2').parameters | count", "the engine has no 'modell'"),
+    "an unknown member": number("{engine} model('gpt2').parametres | count", "has no 'parametres'"),
+    "an unknown argument": number("{engine} training_memory('gpt2', optimiser='adam').total_bytes | GB", "optimiser"),
+    "an unknown model": number("{engine} model('gtp2').parameters | count", "gtp2"),
+    "the wrong unit": number("{engine} model('gpt2').parameters | GB", "GB"),
+    "an unknown unit": number("{engine} model('gpt2').parameters | Gb2", "unknown unit 'Gb2'"),
+    "no format": number("{engine} model('gpt2').parameters", "has no unit. end the number"),
+    "Python that is no expression": number("{engine} import os | count", "'import os' is not an expression"),
+    "a door out of the engine": number("{engine} model.__globals__ | count", "__globals__"),
+    "an unknown suite": number("{record} smok/gpt2-nano-fp32-adam: status | count", "smok"),
+    "an unknown case": number("{record} smoke/gpt2-nano-fp32-adma: status | count", "gpt2-nano-fp32-adma"),
+    "an unknown path": number("{record} smoke/gpt2-nano-fp32-adam: summary.step | ms", "no 'step'"),
+    "a group, not a value": number("{record} smoke/gpt2-nano-fp32-adam: summary | ms", "summary"),
+    "an unknown number format": number("{engine} model('gpt2').parameters | count 2f", "unknown number format '2f'"),
+    "a value not measured": number("{record} smoke/gpt2-nano-fp32-adam: utilization.bf16_equivalent | %", "null"),
+    "a record without a path": number("{record} smoke/gpt2-nano-fp32-adam | ms", "names no value"),
+    "a claim that does not exist": number("{claim} p-none", "there is no claim 'p-none'"),
+    # Measured tables.
+    "a table of an unknown suite": table(
+        "caption: x\ncolumns: [{label: A, path: status}]", "there is no suite 'smok'", 3, "smok"
+    ),
+    "a table that is no YAML": table("caption: x\ncolumns: [", "YAML", 5),
+    "a table without a caption": table("columns: [{label: A, path: status}]", "'caption' of the block is missing", 3),
+    "a format without a unit": table(
+        "caption: x\ncolumns: [{label: A, path: status, format: .1f}]", "has a 'format' without a 'unit'", 3
+    ),
+    "an indented option": table("    caption: x\ncolumns: []", "this block was not understood", 3),
+    "an unknown option": table("caption: x\ncolums: []", "no option 'colums'", 3),
+    "a column without a label": table("caption: x\ncolumns:\n  - {path: status}", "label", 3),
+    "a column with the wrong unit": table(
+        "caption: x\ncolumns:\n  - {label: A, path: memory.held.optimizer_total, unit: ms}", "ms", 3
+    ),
+    "a column of an unknown path": table("caption: x\ncolumns:\n  - {label: A, path: memory.hold}", "no 'hold'", 3),
+    "a table of an unknown case": table(
+        "caption: x\ncases: [nobody]\ncolumns:\n  - {label: A, path: status}", "has no case 'nobody'", 3
+    ),
+    "a fit of something else": page("/// fit | 16\nshow: nothing\ncaption: x\n///", "'show' is 'nothing'"),
+    # Snippets.
+    "a snippet without a name": snippet("1", "a live fence needs a name", 3, ""),
+    "a snippet with a bad name": snippet("1", "is no name for a snippet", 3, 'name="Two words"'),
+    "two snippets of one name": page(
+        '```live name="x"\n1\n```\n\n```live name="x"\n2\n```', "two snippets called 'x'", 7
+    ),
+    "an unknown option of a snippet": snippet(
+        "1", "unknown option 'nam' of a live fence. Allowed: name, error", 3, 'nam="x"'
+    ),
+    "an unknown word for an error": snippet("1", "error='maybe' is unknown", 3, 'name="x" error="maybe"'),
+    "a snippet's name without quotes": snippet("1", "this fence was not understood. write the options as", 3, "name=a"),
+    "a snippet that fails": snippet("1\n1 / 0", "fails: ZeroDivisionError: division by zero. Correct it", 5),
+    "a snippet that does not parse": snippet("1\nx = (", "fails: SyntaxError", 5),
+    "a snippet that should fail and does not": snippet(
+        "1", "does not fail. Remove error", 3, 'name="x" error="expected"'
+    ),
+    "a module that the page has not": snippet("1\nimport yaml", "imports yaml. A snippet may import", 5),
+    "a package that the page has not": snippet(
+        "from pydantic.fields import Field", "imports pydantic.fields. A snippet may"
+    ),
+    "a module that needs an operating system": snippet("import subprocess", "imports subprocess. A snippet may"),
+    "a file of the checkout": snippet('open("pyproject.toml").read()', "fails: FileNotFoundError"),
+    "more memory than a page has": snippet("x = bytes(5 * 10**9)", "fails: MemoryError"),
+    "another result every time": snippet("import random\nrandom.random()", "gives another output each time", 3),
+    "another time every time": snippet("import time\nprint(time.time())", "gives another output each time", 3),
+    "more output than a page takes": snippet('print("x" * 10**6)', "prints more than 100,000 characters", 3),
+    "a snippet that waits for a keyboard": snippet("input()", "input() has no keyboard"),
+    # Acts.
+    "an act that does not exist": page("/// act | batch-wal\n///", "there is no act 'batch-wal'"),
+    "an act without a name": page("/// act\n///", "the block names no act. Write /// act | a-name"),
+    "an act with an option": page("/// act | fine\n    size: 3\n///", "this block was not understood"),
+    "an act by its folder's name": page("/// act | an_act\n///", "'an_act' is no name of an act. Write 'an-act'"),
+    "an act twice on a page": page("/// act | fine\n///\n\n/// act | fine\n///", "act 'fine' is on this page twice", 6),
+    "an act that does not parse": act("ACT = live.Act(", "ACT = live.Act((", "SyntaxError", None),
+    "an act that imports what the page has not": act(
+        "from engine", "import numpy\nfrom engine", "it imports numpy. An act may", 1
+    ),
+    "an act without ACT": act("ACT = live", "act = live", "it defines no ACT", 1),
+    "an act of another name": act('name="NAME"', 'name="other"', "its folder says", 19),
+    "an act that raises": act('state.controls["copies"]', 'state.controls["copy"]', "KeyError: 'copy'", 8),
+    "an act that raises at another option": act(
+        "gb = ", 'if state.controls["copies"] == 2: raise ValueError("no")\n    gb = ', "with copies = 2: compute: ", 8
+    ),
+    "an act that never ends": act("gb = ", "while True: pass\n    gb = ", "stopped after", 8),
+    "a default that is no option": act("), 1),)", "), 3),)", "control 'copies' cannot be 3; allowed: 1, 2", 19),
+    "a correct option that is none": act(
+        "answer=lambda: 1", "answer=lambda: 1 / 0", "ZeroDivisionError: division by zero", 26
+    ),
+    "a verdict against the engine": act(
+        "prediction == 1", "prediction == 4", "the option nearest to the answer is 1", 16
+    ),
+    "a result that is no View": act("return live.View(\n        {", "return dict(\n        live.View, x={", "", None),
+    "a number that is none": act('"gb": gb}', '"gb": gb * float("nan")}', "nan", 7),
+    "a table without its column": act('[{"a": "1"}]', '[{"b": "1"}]', "its cells are b; its columns a", 7),
+    "a failure without room": act(
+        '{"bars": live', 'failure=live.Failure("t", "w", "e", "r"), tables={"bars": live', "can_fail", 7
+    ),
+    "an unknown field of the ledger": act(
+        "charts={", 'ledger=lambda state: {"optimizer": "adam"}, charts={', "optimizer", None
+    ),
+    "records by a computed name": act("def weights", 'FOUND = live.records("smo" + "ke")\n\ndef weights', "literal", 4),
+    "records of an unknown path": act(
+        "def weights", 'FOUND = live.records("smoke", "memory.heap")\n\ndef weights', "no 'memory.heap'", 4
+    ),
+    "a hand on a mark that is not drawn": replace(
+        act('charts={"bars": "Bars"},', f'charts={{"bars": "Bars"}}, hands=({TAP},),', "'nowhere'", 3),
+        at="docs/acts/FILE/charts.py",
+    ),
+    # Charts.
+    "a chart that raises": chart("return alt", "1 / 0\n    return alt", "ZeroDivisionError", 4),
+    "a chart of rows from elsewhere": chart(
+        'alt.NamedData("bars")', '"http://example.org/x.csv"', "comes from http://example.org", 3
+    ),
+    "a chart of another name": chart("def bars", "def barz", "it has no function 'bars'", 1),
+    "a chart that is none": chart("return alt", "return 1, alt", "returned a tuple, not an Altair chart", 3),
+    "a field that no row has": chart("gb:Q", "bg:Q", "no row has the field 'bg'; allowed: gb, name", 3),
+    "a color that the site has not": chart("il-compute", "il-compote", "there is no color", 3),
+    "a data set that the view has not": chart('NamedData("bars")', 'NamedData("barz")', "barz", 3),
+    # Claims.
+    "a claim without its gist": claim('gist = "GPT-2 has so many."\n', "", "'gist' is missing. write gist", 3),
+    "an unknown key of a claim": claim(
+        "tolerance", "tolerence", "there is no key 'tolerence'. perhaps 'tolerance' is meant", 10
+    ),
+    "a typed verdict": claim("line = 3", 'line = 3\nverdict = "confirmed"', "a claim cannot state its verdict", 7),
+    "a claim of no source": claim('source = "plan"', 'source = "plane"', "there is no source 'plane'", None),
+    "a line that the source has not": claim("line = 3", "line = 300", "line 300 is not a line of", 3),
+    "an unknown tolerance": claim('"printed"', '"prnted"', "there is no tolerance 'prnted'", 3),
+    "a check that fails": claim('model("gpt2")', 'model("gtp2")', "gtp2", 3),
+    "a claim in another unit": claim('"count"', '"GB"', "GB", 3),
+    "a file that is no TOML": claim("line = 3", "line = ", "TOML", 6),
+}
+
+SOURCES = """[[source]]
+id = "plan"
+title = "The plan"
+edition = "A plan."
+file = "plan.md"
+sha256 = "0000000000000000000000000000000000000000000000000000000000000000"
+lines = 40
+sections = [[1, "Memory"]]
+"""
+TOLERANCES = (
+    '[[tolerance]]\nid = "printed"\nwithin = "printed"\nband = 1.1\nbecause = "The source prints rounded digits."\n'
+)
+CONFIG = f"""site_name: Mistakes
+theme: {{name: null, custom_dir: theme}}
+hooks: [{ROOT}/plugins/strictness.py, {ROOT}/plugins/theme/hooks.py]
+markdown_extensions: [attr_list, md_in_html, tables, pymdownx.superfences, {{pymdownx.arithmatex: {{generic: true}}}},
+  plugins.theme.mathml]
+plugins:
+  - live: {{cache: false, time_limit_s: 8, records: results, schema: {SCHEMA}}}
+  - measured: {{engine: {ROOT}/engine, records: results, schema: {SCHEMA}, reference: ""}}
+  - book: {{engine: {ROOT}/engine}}
+"""
+
+
+def slug(name: str) -> str:
+    """What a mistake's page, act, figure or claim is called."""
+    return name.replace(" ", "-").replace(",", "").lower()
+
+
+def filled(text: str, name: str) -> str:
+    """A text of a mistake with its own names in it."""
+    return text.replace("NAME", slug(name)).replace("FILE", slug(name).replace("-", "_"))
+
+
+@pytest.fixture(scope="module")
+def warnings(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What the strict build says of a site with all mistakes."""
+    return build_all(tmp_path_factory.mktemp("mistakes"))
+
+
+def build_all(folder: Path) -> list[str]:
+    """Write and build the site in a folder, and return its warnings."""
+    made = document("gpt2-nano-fp32-adam")
+    files = {
+        "mkdocs.yml": CONFIG,
+        "theme/main.html": "{{ page.content }}",
+        "results/smoke/" + f"{made['name']}--{made['device']['slug']}.json": json.dumps(made),
+        "docs/index.md": "# Home\n",
+        "docs/claims/index.md": "# Claims\n",
+        "docs/claims/sources.toml": SOURCES,
+        "docs/claims/tolerances.toml": TOLERANCES,
+        "docs/chapter/references.bib": "@book{moore, author = {Moore, G}, title = {A}, year = 1965, doi = {10.1/x}}\n",
+        "docs/chapter/figures/ok.py": FIGURE,
+        "docs/acts/fine/act.py": ACT.replace("NAME", "fine"),
+        "docs/acts/fine/charts.py": CHARTS,
+        "docs/acts/an_act/act.py": ACT.replace("NAME", "an-act"),
+        "docs/acts/an_act/charts.py": CHARTS,
+    }
+    for name, mistake in MISTAKES.items():
+        files[f"docs/chapter/{slug(name)}.md"] = filled(mistake.text, name)
+        files |= {filled(f"docs/{file}", name): filled(text, name) for file, text in mistake.files.items()}
+    for file, text in files.items():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text(text, "utf-8")
+    said: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plugin, "DIST", _browser_code(folder / "dist"))
+        with pytest.raises(Abort):
+            build_strictly(folder, said)
+    return said
+
+
+def _browser_code(folder: Path) -> Path:
+    """A stand-in for the bundled browser code."""
+    folder.mkdir()
+    (folder / "live.js").write_text("__IRON_LAW_RELEASE__")
+    for name in ("live.css", "sw.js", "worker-abc.js"):
+        (folder / name).write_text("")
+    return folder
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_named_with_its_place_and_a_way_out(name: str, warnings: list[str]) -> None:
+    mistake = MISTAKES[name]
+    place = filled(mistake.at or f"docs/chapter/{slug(name)}.md", name)
+    place = f"{place}:{mistake.line}: " if mistake.line else place
+    found = [line for line in warnings if place in line]
+    assert any(filled(mistake.said, name) in line for line in found), [
+        line for line in warnings if slug(name) in line or slug(name).replace("-", "_") in line
+    ]
+
+
+def test_nothing_else_is_called_wrong(warnings: list[str]) -> None:
+    names = {part for name in MISTAKES for part in (slug(name), slug(name).replace("-", "_"))}
+    assert [line for line in warnings if not any(name in line for name in names)] == []
