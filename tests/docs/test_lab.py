@@ -61,7 +61,7 @@ def test_act_2_writes_the_mfu_of_its_gauge_and_the_readers_own_estimate(
 def test_the_challenge_is_won_where_it_says_so(controls: dict[str, Any]) -> None:
     shown = view("laptop-challenge", 8, controls)
     fields = shown["ledger"]
-    assert fields["laptop_fit_achieved"] == (shown["failure"] is None)
+    assert fields["laptop_fit_achieved"] == (shown["failure"] is None) == (shown["success"] is not None)
     assert fields["laptop_fit_achieved"] == ("it fits, and it trains" in shown["headline"]["label"])
     assert (fields["optimizer_chosen"], fields["precision_chosen"]) == (controls["optimizer"], controls["precision"])
 
@@ -97,6 +97,16 @@ def test_the_factor_of_the_sentence_is_that_of_the_ledger(name: str, position: f
         assert verdict["correct"] or prediction == 0
     else:
         assert float(said[1]) == pytest.approx(verdict["gap"]["factor"], abs=0.05)
+
+
+@pytest.mark.parametrize("name", ASKING)
+def test_sixty_words_are_enough_before_the_next_thing_to_do(name: str) -> None:
+    scene: Any = act(name).act
+    assert len(f"{scene.situation} {scene.question.prompt}".split()) <= 60
+    verdict: Any = act(name).reveal(state_of(act(name), 8 if name != "optimizer-memory-tax" else 3, revealed=True))
+    assert len(verdict["headline"].split()) <= 60
+    for reflection in scene.reflections:
+        assert len(reflection.text.split()) <= 60
 
 
 # ---- pages ----

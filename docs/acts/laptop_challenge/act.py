@@ -39,6 +39,7 @@ ACT = live.Act(
         unit="GB",
         minimum=1,
         maximum=100,
+        step=0.1,
         answer=stable_floor,
     ),
     controls=(
@@ -87,6 +88,11 @@ ACT = live.Act(
         "weight": f"One weight under {UPDATES:,} equal updates",
     },
     reflections=REFLECTIONS,
+    hands=(
+        live.Handle("memory", "guess", live.PREDICTION, axis="x", field="to"),
+        live.Segments("memory", "stack", "part", "label"),
+    ),
+    staging=live.Staging("memory", (live.Beat(("floor", "floor_text")), live.Beat(("gap", "gap_text")))),
     can_fail=True,
     moves=True,
     ledger=decisions,

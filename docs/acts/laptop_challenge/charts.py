@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import altair as alt
 
-from docs.acts.drawing import HATCH, INK, LIMIT, MUTED, SIZE, SURFACE, WIDTH, color, finish, framed, rows
+from docs.acts.drawing import HATCH, INK, LIMIT, MUTED, SIZE, SURFACE, WIDTH, color, framed, place, rows, stage
 
 COLORS = {
     "parameters": "var(--il-memory)",
@@ -16,66 +16,76 @@ COLORS = {
     "activations": "var(--il-activation)",
     "buffers": "var(--il-control)",
 }
-LANES = {"guess": "you", "stack": "exact", "textbook": "book ◇"}
-LINE = 16.5
-"""Pixels from one line of the legend to the next."""
+LANES = {"guess": (9, 19), "stack": (23, 42), "textbook": (46, 54)}
+"""Top and bottom of each bar on a stage 100 high: the prediction, all tensors, the textbook's count."""
+NAMED = {"guess": "you", "stack": "exact", "textbook": "book ◇"}
+LEGEND, LINE = 63, 7.2
+LEFT = 54
+"""Pixels for the bars' names."""
 FLOORS = ["Arithmetic", "Stable training", "Adam"]
 FORMATS = {"FP16": LIMIT, "FP32": "var(--il-compute)"}
 
 
 def memory() -> Any:
     """All tensors in one bar, the textbook's count under it; what is needed and what there is as lines across."""
-    axis = alt.Axis(title="GB", tickCount=5, titleAlign="right", titleAnchor="end", titlePadding=0)
+    axis = alt.Axis(title="GB", orient="top", tickCount=5, titleAlign="right", titleAnchor="end", titlePadding=0)
     scale = alt.Scale(zero=True, nice=False)
-    lanes = alt.Scale(domain=list(LANES.values()), paddingInner=0.35, paddingOuter=0.15)
-    labels = alt.Axis(title=None, grid=False, labelColor=INK, minExtent=54)
 
     def x(field: str) -> alt.X:
         return alt.X(f"{field}:Q", axis=axis, scale=scale)
 
+    def lane(name: str) -> dict[str, Any]:
+        top, bottom = LANES[name]
+        return {"y": place(100 - top, alt.Y), "y2": alt.Y2Datum(100 - bottom)}
+
+    def across(name: str, top: float, bottom: float) -> dict[str, Any]:
+        return {"x": x(name), "y": place(100 - top, alt.Y), "y2": alt.Y2Datum(100 - bottom)}
+
     def bar(name: str, **style: Any) -> Any:
-        at = {"y": alt.Y("lane:N", scale=lanes, axis=labels), "x": x("from"), "x2": "to"}
-        return rows(name).transform_calculate(lane=f"'{LANES[name]}'").mark_bar(**style).encode(**at)
+        return rows(name).mark_rect(**style).encode(x=x("from"), x2="to", **lane(name)).properties(name=name)
 
-    frame = rows("frame").mark_point(stroke="transparent").encode(x=x("gb"))
     over = alt.condition("datum.over", alt.value(LIMIT), alt.value(INK))
-    needed = rows("need").transform_calculate(lane=f"'{LANES['stack']}'").mark_tick(thickness=3, size=42, opacity=1)
-    bars = alt.layer(
-        frame,
-        bar("stack", stroke=SURFACE, strokeWidth=1.5, size=34).encode(fill=color("part", COLORS)),
-        bar("textbook", fill="transparent", stroke=MUTED, strokeWidth=1.5, size=18),
-        bar("guess", fill=HATCH, stroke=INK, strokeWidth=1.5, strokeDash=[4, 3], size=18),
-        rows("budget").mark_rule(stroke=SURFACE, strokeWidth=2).encode(x=x("gb")),
-        rows("budget").mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4]).encode(x=x("gb")),
-        needed.encode(x=x("gb"), y=alt.Y("lane:N", scale=lanes, axis=labels), fill=over),
-    ).properties(width=WIDTH - 56, height=124)
-    return finish(alt.vconcat(bars, _legend(), spacing=14))
+    stack = rows("stack").mark_rect(stroke=SURFACE, strokeWidth=1.5)
+    stack = stack.encode(x=x("from"), x2="to", fill=color("part", COLORS), **lane("stack"))
+    least = rows("floor").mark_rule(stroke=INK, strokeWidth=2)
+    far = rows("gap").mark_rect(fill=INK).encode(x=x("from"), x2="to", y=place(81, alt.Y), y2=alt.Y2Datum(78.5))
+    layers: list[Any] = [
+        rows("frame").mark_point(stroke="transparent").encode(x=x("gb")),
+        stack.properties(name="stack"),
+        bar("textbook", fill="transparent", stroke=MUTED, strokeWidth=1.5),
+        bar("guess", fill=HATCH, stroke=INK, strokeWidth=1.5, strokeDash=[4, 3]),
+        rows("budget").mark_rule(stroke=SURFACE, strokeWidth=2).encode(**across("gb", 7, 56)),
+        rows("budget").mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4]).encode(**across("gb", 7, 56)),
+        rows("need").mark_rule(strokeWidth=3).encode(stroke=over, **across("gb", 21, 44)),
+        least.encode(**across("gb", 7, 56)).properties(name="floor"),
+        far.properties(name="gap"),
+    ]
+    for name, title in NAMED.items():
+        text = alt.Chart(alt.InlineData(values=[{"text": title}])).mark_text(align="right", fontSize=SIZE, fill=INK)
+        layers.append(text.encode(x=alt.value(-6), y=place(100 - sum(LANES[name]) / 2, alt.Y), text="text:N"))
+    return framed(alt.layer(*layers, *_legend()), 280, left=LEFT, top=34, right=8)
 
 
-def _legend() -> Any:
+def _legend() -> list[Any]:
     """Left a line per kind of tensor with its swatch; right what is needed, in red when it is too much."""
-    height = 6 * LINE
-    across = alt.Scale(domain=[0, 100], nice=False)
-    down = alt.Scale(domain=[0, height], nice=False, reverse=True)
-
-    def at(column: float) -> dict[str, Any]:
-        x = alt.X(datum=column, type="quantitative", axis=None, scale=across)
-        return {"x": x, "y": alt.Y("y:Q", axis=None, scale=down)}
-
-    lines = rows("lines").transform_calculate(y=f"{LINE} * (datum.row + 0.5)")
+    lines = rows("lines").transform_calculate(y=f"{100 - LEGEND} - {LINE} * datum.row")
     name: dict[str, Any] = {"align": "left", "baseline": "middle", "fontSize": SIZE}
     over = alt.condition("datum.over", alt.value(LIMIT), alt.value(INK))
-    values = []
-    for row, data in enumerate(("need", "textbook", "guess")):
-        placed = rows(data).transform_calculate(y=f"{LINE} * {row + 0.5}")
-        heavy: Literal[600, 400] = 600 if data == "need" else 400
-        values.append(placed.mark_text(**{**name, "align": "right"}, fontWeight=heavy))
-    return alt.layer(
-        lines.mark_square(size=110, opacity=1).encode(**at(-13), fill=color("part", COLORS)),
-        lines.mark_text(**name, fill=INK).encode(**at(-8), text="text:N"),
-        values[0].encode(**at(100), text="text:N", fill=over),
-        *(value.encode(**at(100), text="text:N", fill=alt.value(INK)) for value in values[1:]),
-    ).properties(width=WIDTH - 56, height=height)
+    end = WIDTH - LEFT - 8
+    layers = [
+        lines.mark_square(size=110, opacity=1).encode(
+            x=alt.value(8 - LEFT), y=stage("y", alt.Y), fill=color("part", COLORS)
+        ),
+        lines.mark_text(**name, fill=INK).encode(x=alt.value(20 - LEFT), y=stage("y", alt.Y), text="text:N"),
+    ]
+    for row, data in enumerate(("need", "textbook", "guess", "floor", "gap")):
+        heavy: Literal[600, 400] = 600 if data in ("need", "gap") else 400
+        text = rows(data).mark_text(**{**name, "align": "right"}, fontWeight=heavy)
+        ink: Any = over if data == "need" else alt.value(INK)
+        at = {"x": alt.value(end), "y": place(100 - LEGEND - LINE * row, alt.Y)}
+        named = text.encode(**at, text="text:N", fill=ink)
+        layers.append(named.properties(name=f"{data}_text") if data in ("floor", "gap") else named)
+    return layers
 
 
 def floors() -> Any:

@@ -9,6 +9,7 @@ from plugins import live
 
 from .failures import failure
 from .parts import NAMES, parts, textbook
+from .recipes import success, wins
 from .settings import BUDGET, Setting, fits, floors, gb, ledger, need, setting_of
 from .tables import FLOORS, floors_table, levers_table, memory_table, weight_table
 from .updates import weight_rows
@@ -20,9 +21,11 @@ AXIS_TOPS = (20, 50, 110, 240)
 def compute(state: live.State) -> live.View:
     """What the instruments show."""
     setting = setting_of(state)
-    open_ = state.prediction is not None
+    open_, told = state.prediction is not None, state.revealed
+    won = open_ and wins(setting)
     problem = failure(setting) if open_ else None
-    guess = float(state.prediction) if state.prediction is not None else 0.0
+    said = state.held if state.prediction is None else state.prediction
+    guess = 0.0 if said is None else float(said)
     highest = max(sum(parts(setting).values()), need(setting), textbook(setting), guess * GB) / GB
     top = next(top for top in AXIS_TOPS if top >= highest)
     return live.View(
@@ -33,31 +36,46 @@ def compute(state: live.State) -> live.View:
             "need": ({"gb": need(setting) / GB, "text": f"needs {gb(need(setting))} GB", "over": not fits(setting)},),
             "budget": ({"gb": BUDGET / GB},),
             "frame": ({"gb": 0}, {"gb": top}),
-            "guess": ({"from": 0, "to": guess, "text": f"you: {guess:g} GB"},) if open_ else (),
-            "floors": tuple(floor_rows()) if open_ else (),
+            "guess": ({"from": 0, "to": guess, "text": "you: drag right" if said is None else f"you: {guess:g} GB"},),
+            "floor": (floor(),) if told else (),
+            "gap": (gap(guess),) if told else (),
+            "floors": tuple(floor_rows()) if told else (),
             "weight": tuple(weight_rows()) if open_ else (),
         },
-        headline=headline(setting, problem),
+        headline=headline(setting, won=won),
         summary=f"{setting.words}: {gb(need(setting))} GB are needed, the laptop can give {gb(BUDGET)} GB. "
         f"The textbook counts {textbook(setting) / GB:.1f} GB.",
         tables={
             "memory": memory_table(setting),
-            "floors": floors_table() if open_ else CLOSED,
+            "floors": floors_table() if told else CLOSED_UNTIL_TOLD,
             "weight": weight_table() if open_ else CLOSED,
             "levers": levers_table(setting) if open_ else CLOSED,
         },
         failure=problem,
+        success=success(setting) if won else None,
     )
 
 
+CLOSED_UNTIL_TOLD = live.Table("Opens with the reveal.", (live.Column("a", "Closed until then"),), [{"a": "?"}])
 CLOSED = live.Table("Opens when you lock in your prediction.", (live.Column("a", "Closed until then"),), [{"a": "?"}])
 
 
-def headline(setting: Setting, problem: live.Failure | None) -> live.Figure:
+def floor() -> live.Row:
+    """The least that trains: the answer."""
+    least = need(floors()["trains"]) / GB
+    return {"gb": least, "text": f"least that trains {least:.2f} GB"}
+
+
+def gap(guess: float) -> live.Row:
+    """From the prediction to the least that trains."""
+    least = need(floors()["trains"]) / GB
+    far = f"{abs(least - guess):.1f} GB {'short' if guess < least else 'too much'}"
+    return {"from": min(guess, least), "to": max(guess, least), "text": far}
+
+
+def headline(setting: Setting, *, won: bool) -> live.Figure:
     """What the GPU must have, and how that is judged."""
-    judged = f"of {gb(BUDGET)} GB"
-    if problem is None and fits(setting) and setting.trains:
-        judged = "it fits, and it trains"
+    judged = "it fits, and it trains" if won else f"of {gb(BUDGET)} GB"
     return live.Figure(f"Needed on the GPU ({judged})", gb(need(setting)), "GB")
 
 
@@ -65,7 +83,7 @@ def stack(setting: Setting) -> Iterator[live.Row]:
     """One bar, stacked by kind of tensor, in GB."""
     base = 0.0
     for part, size in parts(setting).items():
-        yield {"part": part, "from": base, "to": base + size / GB}
+        yield {"part": part, "from": base, "to": base + size / GB, "label": f"{NAMES[part]} {gb(size)} GB"}
         base += size / GB
 
 

@@ -262,6 +262,14 @@ class Failure:
 
 
 @dataclass(frozen=True)
+class Success:
+    """A goal that is reached: what was achieved, and what there is to know now. One or two sentences."""
+
+    title: str
+    what: str
+
+
+@dataclass(frozen=True)
 class Column:
     """A table column. Numeric columns are aligned on the decimal point; the unit stands in the header."""
 
@@ -289,6 +297,7 @@ class View:
     summary: one sentence that says what the charts show, for a screen reader.
     tables: the data table of each chart under the chart's name, and any further table.
     failure: the limit that this state exceeds, if it does.
+    success: the goal that this state reaches, if it does; it stands where a failure would.
     """
 
     data: Mapping[str, Sequence[Row]]
@@ -296,6 +305,7 @@ class View:
     summary: str
     tables: Mapping[str, Table] = field(default_factory=dict)
     failure: Failure | None = None
+    success: Success | None = None
 
 
 @dataclass(frozen=True)

@@ -134,6 +134,8 @@ def check_view(act: Act, view: object) -> View:
     for chart in act.charts:
         if chart not in view.tables:
             raise ValueError(f"chart {chart!r} has no data table; View.tables needs one under that name")
+    if view.failure is not None and view.success is not None:
+        raise ValueError("the view has a failure and a success; a state is one or the other")
     if view.failure is not None and not act.can_fail:
         raise ValueError(
             "the view has a failure, but the act does not say can_fail=True: the page keeps no place for it"

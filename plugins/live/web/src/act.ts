@@ -11,7 +11,7 @@ import { MoveHistory } from "./history";
 import { MOST_MOVES, stageOf, type Memory } from "./memory";
 import { changes, missing, undo, withAmount, type Amount } from "./moves";
 import { Question } from "./question";
-import { renderFailure, renderFeedback, renderTable, renderVerdict } from "./render";
+import { renderFailure, renderFeedback, renderSuccess, renderTable, renderVerdict } from "./render";
 import { confirmInline } from "./confirm";
 import type { Grip } from "./grip";
 import { handsOf, PREDICTION, stagingOf } from "./hands";
@@ -55,6 +55,7 @@ class ActPart implements Part {
   /** What Python said of the state on the page. */
   #results: Results = NO_RESULTS;
   #failing: boolean;
+  #winning = false;
   /** What is on the page now, as `#wanted` puts it; at first the baked default. */
   #shown: string;
   #computing = 0;
@@ -476,11 +477,13 @@ class ActPart implements Part {
     setText(slot(this.#host, "headline-label"), label);
     setText(slot(this.#host, "headline-value"), value);
     setText(slot(this.#host, "headline-unit"), unit);
-    setText(slot(this.#host, "headline-flag"), view.failure?.title ?? "");
+    setText(slot(this.#host, "headline-flag"), view.failure?.title ?? view.success?.title ?? "");
     slot(this.#host, "headline").dataset.failed = String(view.failure !== null);
-    const failure = view.failure ? [renderFailure(view.failure, !this.#failing)] : [];
-    putChildren(slot(this.#host, "failure"), failure);
+    slot(this.#host, "headline").dataset.reached = String(view.success !== null);
+    const judged = view.failure ? [renderFailure(view.failure, !this.#failing)] : view.success ? [renderSuccess(view.success, !this.#winning)] : [];
+    putChildren(slot(this.#host, "failure"), judged);
     this.#failing = view.failure !== null;
+    this.#winning = view.success !== null;
   }
 
   async #showView(view: View): Promise<void> {

@@ -1,6 +1,6 @@
 // What an act showed last in this tab, so that a reload shows it again at once, while Python starts.
 import type { Results } from "./account";
-import type { Column, Failure, Feedback, Figure, Gap, Table, Verdict, View } from "./protocol";
+import type { Column, Failure, Feedback, Figure, Gap, Success, Table, Verdict, View } from "./protocol";
 import { faultOf, type Rule } from "./schema";
 import { openKeep } from "./storage";
 
@@ -40,6 +40,7 @@ const VIEW = like<View>({
   summary: TEXT,
   tables: TABLES,
   failure: orNull(like<Failure>({ title: TEXT, what: TEXT, excess: TEXT, remedy: TEXT })),
+  success: orNull(like<Success>({ title: TEXT, what: TEXT })),
   ledger: mapOf(VALUE),
 });
 const VERDICT = like<Verdict>({

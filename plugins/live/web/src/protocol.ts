@@ -35,12 +35,17 @@ export interface Table {
   columns: Column[];
   rows: Record<string, string>[];
 }
+export interface Success {
+  title: string;
+  what: string;
+}
 export interface View {
   data: Record<string, Row[]>;
   headline: Figure;
   summary: string;
   tables: Record<string, Table>;
   failure: Failure | null;
+  success: Success | null;
   /** What the act writes into the design ledger in this state. */
   ledger: Record<string, Value>;
 }

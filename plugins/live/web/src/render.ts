@@ -1,6 +1,6 @@
 // Values from Python as nodes: tables, the failure banner, the verdict, feedback. Tables mirror templates/parts.html.j2.
 import { h } from "./dom";
-import type { Column, Failure, Feedback, Table, Verdict } from "./protocol";
+import type { Column, Failure, Feedback, Success, Table, Verdict } from "./protocol";
 
 /** What a numeric cell lacks behind its decimal point compared with the widest of its column; shown by the stylesheet. Words
  * in such a column end at its edge. */
@@ -62,6 +62,16 @@ export function renderFailure(failure: Failure, isNew: boolean): HTMLElement {
     { class: "il-failure", ...(isNew && { role: "alert" }) },
     h("p", { class: "il-failure__title" }, failure.title),
     h("p", {}, [failure.what, failure.excess, failure.remedy].filter(Boolean).join(" ")),
+  );
+}
+
+/** The goal that is reached, told where a failure would be. */
+export function renderSuccess(success: Success, isNew: boolean): HTMLElement {
+  return h(
+    "div",
+    { class: "il-success", ...(isNew && { role: "status" }) },
+    h("p", { class: "il-success__title" }, h("span", { class: "il-mark", "aria-hidden": "true" }, "✓"), " ", success.title),
+    h("p", {}, success.what),
   );
 }
 

@@ -89,7 +89,7 @@ export const view = (value: string): View => ({
   headline: { label: "Memory", value, unit: "GB" },
   summary: value,
   tables: {},
-  failure: null,
+  failure: null, success: null,
   ledger: {},
 });
 

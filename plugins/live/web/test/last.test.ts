@@ -15,6 +15,7 @@ const results: Results = {
     summary: "s",
     tables: { sizes: table },
     failure: { title: "Out of memory", what: "w", excess: "e", remedy: "r" },
+    success: null,
     ledger: { fits: false },
   },
   verdict: { correct: true, headline: "h", paragraphs: ["p"], tables: { sizes: table }, gap: { answer: 1, difference: 0, factor: 1 } },
