@@ -14,7 +14,7 @@ WEB_SOURCES := $(shell find $(WEB)/src $(WEB)/styles -type f 2>/dev/null) $(WEB)
 BUNDLE := $(WEB)/dist/manifest.json
 LIBRARY := plugins/live/library/dist/python_start.zip
 
-.PHONY: help setup serve build test lint lint-python lint-web lock test-web test-python test-pyodide test-browser browsers bench-site bench-engine screenshots accuracy clean
+.PHONY: help setup serve build test lint lint-python lint-web lock test-web test-python test-pyodide test-browser browsers bench-site bench-play bench-engine screenshots accuracy clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -102,6 +102,9 @@ test: ## Set everything up and run every test
 
 bench-site: setup browsers ## Print the site's budgets and what was measured
 	@node tools/bench_site/report.mjs
+
+bench-play: setup browsers ## Play every act: seconds, clicks, words before the first thing to do, dragging
+	@node tools/bench_site/play.mjs
 
 bench-engine: $(VENV)/.test node_modules/.stamp ## Print the engine's speed, in CPython and in Pyodide
 	@$(PY) -m tools.bench_engine

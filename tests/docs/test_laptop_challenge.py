@@ -265,22 +265,22 @@ def winners() -> dict[tuple[Any, ...], int]:
 def test_the_shortest_recipe_is_the_one_that_a_search_finds(act: LoadedAct) -> None:
     fewest = min(winners().values())
     short = next(whole for whole, changes in winners().items() if changes == fewest)
-    shown: Any = act.compute(state(act, short[:5], short[5:]))  # type: ignore[arg-type]
+    shown: Any = act.compute(state(act, short[:5], short[5:]))
     assert shown["success"]["title"] == "It fits, and it trains"
     assert f"You changed {fewest} levers, and no recipe changes fewer." in shown["success"]["what"]
     long = next(whole for whole, changes in winners().items() if changes > fewest)
-    shown = act.compute(state(act, long[:5], long[5:]))  # type: ignore[arg-type]
+    shown = act.compute(state(act, long[:5], long[5:]))
     assert f"You changed {winners()[long]} levers; {fewest} are enough: " in shown["success"]["what"]
     assert shown["failure"] is None
 
 
 def test_nothing_is_faster_than_the_fastest_recipe(act: LoadedAct) -> None:
     whole = next(iter(winners()))
-    shown: Any = act.compute(state(act, whole[:5], whole[5:]))  # type: ignore[arg-type]
+    shown: Any = act.compute(state(act, whole[:5], whole[5:]))
     mine, best = (float(n.replace(",", "")) for n in re.findall(r"makes ([\d,]+)", shown["success"]["what"]))
     assert mine < best
     for other in list(winners())[::9]:
-        told: Any = act.compute(state(act, other[:5], other[5:]))  # type: ignore[arg-type]
+        told: Any = act.compute(state(act, other[:5], other[5:]))
         rates = [float(n.replace(",", "")) for n in re.findall(r"(?:makes|At) ([\d,]+)", told["success"]["what"])]
         assert max(rates) == best
 

@@ -8,6 +8,7 @@ import pytest
 
 from docs.acts.step_peak.timeline import BATCHES, PARTS, peak_index, timeline
 from engine import GB, accelerator, fits, training_memory
+from plugins import live
 from plugins.live.runtime.acts import LoadedAct
 from tests.docs.acts import drawn, fixed_colors, loaded, public_text, state_of, view_box
 
@@ -64,8 +65,9 @@ def test_memory_runs_out_where_the_engines_one_function_says_so(act: LoadedAct, 
 @pytest.mark.parametrize("batch", BATCHES)
 def test_every_moment_says_its_total_and_the_columns_add_up_to_it(act: LoadedAct, batch: int) -> None:
     described: Any = act.describe()
-    moments = [option["value"] for option in described["controls"][0]["options"]]
-    assert peak_index(batch) in moments
+    slider = described["controls"][0]
+    moments = range(slider["minimum"], slider["maximum"] + 1)
+    assert len(moments) == len(timeline(batch))
     for moment in moments:
         point = timeline(batch)[moment]
         shown = view(act, batch, moment)
@@ -73,6 +75,14 @@ def test_every_moment_says_its_total_and_the_columns_add_up_to_it(act: LoadedAct
         column = [row for row in shown["data"]["areas"] if row["at"] == moment]
         assert sum(row["to"] - row["from"] for row in column) == pytest.approx(point.total / GB)
         assert [row["part"] for row in column] == list(PARTS)
+
+
+def test_the_dot_that_is_dragged_stands_at_the_sliders_moment(act: LoadedAct) -> None:
+    (hand,) = act.act.hands
+    assert isinstance(hand, live.Handle)
+    for moment in (0, 14, 29):
+        (row,) = view(act, 4, moment)["data"][hand.mark]
+        assert (row[hand.field], row["gb"]) == (moment, timeline(4)[moment].total / GB)
 
 
 def test_it_gives_nothing_away(act: LoadedAct) -> None:

@@ -213,26 +213,18 @@ def labels(found: tuple[Operation, ...], peak: float) -> Iterator[live.Row]:
     for one in sorted((one for one in found if one.bound == "memory"), key=lambda one: (-one.rate, -one.intensity)):
         at = min(math.log10(one.rate), edge)
         edge = at - GAP
-        yield {
-            "x": one.intensity,
-            "y": one.rate,
-            "at": 10**at,
-            "bound": one.bound,
-            "operation": one.name,
-            "text": one.name,
-        }
+        yield label(one, at)
     edge = -math.inf
     for one in sorted((one for one in found if one.bound == "compute"), key=lambda one: one.intensity):
         at = max(math.log10(one.rate) + 1.4 * GAP, edge)
         edge = at + GAP
-        yield {
-            "x": one.intensity,
-            "y": one.rate,
-            "at": 10**at,
-            "bound": one.bound,
-            "operation": one.name,
-            "text": one.name,
-        }
+        yield label(one, at)
+
+
+def label(one: Operation, at: float) -> live.Row:
+    """A point and its name, which stands at the rate 10^at."""
+    place = {"x": one.intensity, "y": one.rate, "at": 10**at}
+    return {**place, "bound": one.bound, "operation": one.name, "text": one.name}
 
 
 def table(found: tuple[Operation, ...], total: float) -> live.Table:

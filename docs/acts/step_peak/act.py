@@ -4,25 +4,11 @@ from __future__ import annotations
 
 from plugins import live
 
-from .timeline import BATCHES, CARD, GPT2, gb
+from .timeline import BATCHES, CARD, GPT2, gb, timeline
 from .view import compute
 
 START = 4
 """The batch that is shown first."""
-MOMENTS = {
-    0: "Start",
-    1: "Forward 1",
-    6: "Forward 6",
-    12: "Forward 12",
-    13: "Loss",
-    14: "Loss, back",
-    15: "Back 12",
-    21: "Back 6",
-    26: "Back 1",
-    28: "Update",
-}
-"""Moments to stand at, by their place in the timeline. Numbers are those of blocks."""
-
 ACT = live.Act(
     name="step-peak",
     title="The peak of a step",
@@ -34,12 +20,14 @@ ACT = live.Act(
     ),
     question=None,
     controls=(
-        live.Choice(
+        live.Slider(
             "moment",
             "Moment",
-            tuple(live.ControlOption(at, title) for at, title in MOMENTS.items()),
+            0,
+            len(timeline(START)) - 1,
             6,
-            "From one step to the next. The arrow keys move along.",
+            integer=True,
+            help="From one step to the next: drag it, or the dot in the chart. The arrow keys move along.",
         ),
         live.Choice(
             "batch",
@@ -52,5 +40,6 @@ ACT = live.Act(
     compute=compute,
     reveal=None,
     charts={"step": "Memory through one training step"},
+    hands=(live.Handle("step", "playhead", "moment", field="at"),),
     can_fail=True,
 )

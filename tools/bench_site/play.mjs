@@ -1,0 +1,173 @@
+// Plays every act from its page's top to its last answer, and says what that takes: seconds, clicks, words before the first
+// thing to do, and the time from a move of the hand to the redrawn mark.
+// @ts-check
+//
+//   node tools/bench_site/play.mjs                 builds the site first
+//   SITE_DIR=site node tools/bench_site/play.mjs   plays a built one
+//   ENGINES=chromium                               which browsers; chromium and firefox when empty
+//
+// The script reads nothing, so the seconds are what the page itself takes: starting Python, staging the reveal, judging answers.
+import { findPrograms, launch, wantedEngines } from "../../tests/browser/harness/launch.mjs";
+import { refuseForeign } from "../../tests/browser/harness/proxy.mjs";
+import { serveSite } from "../../tests/browser/harness/server.mjs";
+import { builtSite } from "../../tests/browser/harness/site.mjs";
+import { newReader } from "../../tests/browser/harness/world.mjs";
+import { ACT, START_LIMIT_MS } from "../../tests/browser/suites/act_page.mjs";
+import { ACT_2, ACT_3, EXPLORERS, LAPTOP } from "../../tests/browser/suites/lab_page.mjs";
+
+/** @typedef {import("../../tests/browser/harness/browser.mjs").Browser} Browser */
+/** @typedef {{name: string, page: string, predict: string | null}} Scene  what is typed, or null for an instrument */
+
+/** @type {Scene[]} */
+const SCENES = [
+  { name: "optimizer-memory-tax", page: ACT, predict: "3" },
+  { name: "mfu-gap", page: ACT_2, predict: "80" },
+  { name: "laptop-challenge", page: LAPTOP, predict: "6" },
+  { name: "trust-but-measure", page: ACT_3, predict: "1.2" },
+  { name: "step-peak", page: "lab/peak/", predict: null },
+  { name: "roofline-explorer", page: EXPLORERS, predict: null },
+];
+const MOVES = 200;
+const BUDGET_MS = { chromium: 12, firefox: 16, webkit: 16 };
+
+/** @param {Browser} browser @param {string} act */
+async function ready(browser, act) {
+  await browser.waitFor(`${act}[data-ready="true"]`, START_LIMIT_MS);
+  await browser.of(act, (element) => element.scrollIntoView());
+  await browser.waitFor(`${act} [data-slot="state"][data-phase="ready"]`, START_LIMIT_MS, "Python");
+}
+
+/** Words of the page from its title to the first thing to do in the act. @param {Browser} browser @param {string} act */
+const wordsBefore = (browser, act) =>
+  browser.of(`${act}`, (element) => {
+    const first = [...element.querySelectorAll("input, select, button")].find((one) => !one.disabled && one.getClientRects().length > 0);
+    const text = document.createRange();
+    text.setStartBefore(document.querySelector("article h1") ?? document.querySelector("article") ?? element);
+    text.setEndBefore(first ?? element);
+    return (text.toString().match(/[\p{L}\p{N}]+(?:['’.,-][\p{L}\p{N}]+)*/gu) ?? []).length;
+  });
+
+/** Plays a scene to its end. Returns clicks; a typed number counts as one. @param {Browser} browser @param {string} act @param {Scene} scene */
+async function play(browser, act, { predict }) {
+  const button = (/** @type {string} */ name) => ({ role: "button", name, within: act });
+  let clicks = 0;
+  if (predict === null) {
+    await browser.of(`${act} [data-slot="controls"] :is(input[type="range"], input[type="radio"]:not(:checked))`, (input) => input.focus());
+    await browser.press("ArrowRight");
+    return 1;
+  }
+  // What was dragged before makes way for what is typed.
+  const box = `${act} input[data-prediction]`;
+  await browser.of(box, (input) => {
+    input.value = "";
+    input.focus();
+  });
+  await browser.type(predict);
+  await browser.click({ ...button("Lock in"), within: `${act} [data-part="predict"]` });
+  clicks += 2;
+  await browser.waitFor(`${act} [data-slot="controls"]:not([disabled])`, START_LIMIT_MS);
+  if (await browser.has(button("Reveal the answer"))) {
+    await browser.click(button("Reveal the answer"));
+    clicks += 1;
+  }
+  await browser.waitFor(`${act} .il-reveal__headline`, START_LIMIT_MS);
+  const answered = await browser.of(act, async (element) => {
+    let chosen = 0;
+    for (const form of element.querySelectorAll("form[data-reflection]")) {
+      for (const select of form.querySelectorAll("select")) {
+        select.selectedIndex = 1;
+        select.dispatchEvent(new Event("change", { bubbles: true }));
+        chosen += 1;
+      }
+      form.requestSubmit();
+      chosen += 1;
+    }
+    return chosen;
+  });
+  clicks += answered;
+  await browser.waitFor(`${act} [data-reflection]:last-of-type [data-blank][data-correct]`, START_LIMIT_MS);
+  return clicks;
+}
+
+/** Milliseconds from a move of the hand to the redrawn mark, Python included; none where nothing can be dragged.
+ * @param {Browser} browser @param {string} act @returns {Promise<number[]>} */
+async function drag(browser, act) {
+  const takes = await browser.of(act, (element) => (element.dataset.hands ?? "").includes('"handle"'));
+  if (!takes) return [];
+  await browser.waitFor(`${act} .il-grip:not([hidden])`, START_LIMIT_MS, "the grip");
+  return browser.eval(async (selector, moves) => {
+    const host = /** @type {HTMLElement} */ (document.querySelector(selector));
+    const spec = JSON.parse(host.dataset.hands ?? "[]").find((/** @type {any} */ one) => one.kind === "handle");
+    const plot = /** @type {Element} */ (host.querySelector(`[data-chart="${spec.chart}"] [data-slot="plot"]`));
+    const grip = /** @type {Element} */ (plot.parentElement?.querySelector(".il-grip:not([hidden])") ?? host.querySelector(".il-grip:not([hidden])"));
+    const mark = () => plot.querySelector(`.${spec.mark}_marks`)?.innerHTML;
+    grip.scrollIntoView({ block: "center", behavior: "instant" });
+    const box = grip.getBoundingClientRect();
+    const at = { clientX: box.x + box.width / 2, clientY: box.y + box.height / 2, pointerId: 7, button: 0, bubbles: true };
+    grip.dispatchEvent(new PointerEvent("pointerdown", at));
+    const times = [];
+    for (let move = 1; move <= moves; move += 1) {
+      const before = mark();
+      const redrawn = new Promise((done) => {
+        const watch = new MutationObserver(() => {
+          if (mark() === before) return;
+          watch.disconnect();
+          done(performance.now());
+        });
+        watch.observe(plot, { attributes: true, subtree: true, childList: true });
+        // A move that changes no value redraws nothing.
+        setTimeout(() => {
+          watch.disconnect();
+          done(null);
+        }, 1000);
+      });
+      const far = (move % 2 ? 20 : 70) + (move % 20);
+      const start = performance.now();
+      grip.dispatchEvent(new PointerEvent("pointermove", { ...at, clientX: at.clientX + far, clientY: at.clientY - far }));
+      const end = await redrawn;
+      if (end !== null) times.push(Number(end) - start);
+      await new Promise((done) => setTimeout(done, 30));
+    }
+    grip.dispatchEvent(new PointerEvent("pointerup", at));
+    return times;
+  }, act, MOVES);
+}
+
+/** @param {number[]} values @param {number} part */
+const quantile = (values, part) => [...values].sort((one, other) => one - other)[Math.ceil(part * values.length) - 1] ?? Number.NaN;
+
+const engines = process.env["ENGINES"] ? wantedEngines() : /** @type {const} */ (["chromium", "firefox"]);
+const programs = findPrograms([...engines]);
+const site = builtSite();
+console.log("act                    browser    seconds  clicks  words before  drag p95 ms (median, n)");
+for (const engine of engines) {
+  const proxy = await refuseForeign();
+  const server = await serveSite(site);
+  const browser = await launch(engine, programs, proxy.port);
+  try {
+    await newReader({ browser, server, proxy, site, pages: [], sample: [] });
+    for (const scene of SCENES) {
+      const act = `live-act[data-name="${scene.name}"]`;
+      await browser.open(server.base + scene.page);
+      const words = await wordsBefore(browser, act);
+      const begun = performance.now();
+      await ready(browser, act);
+      const before = performance.now() - begun;
+      const times = await drag(browser, act);
+      const again = performance.now();
+      const clicks = await play(browser, act, scene);
+      const seconds = (before + performance.now() - again) / 1000;
+      const p95 = quantile(times, 0.95);
+      const dragged = times.length
+        ? `${p95.toFixed(1)} (${quantile(times, 0.5).toFixed(1)}, ${times.length})${p95 <= BUDGET_MS[engine] ? "" : ` over ${BUDGET_MS[engine]}`}`
+        : "nothing to drag";
+      console.log(
+        `${scene.name.padEnd(22)} ${engine.padEnd(9)} ${seconds.toFixed(1).padStart(8)} ${String(clicks).padStart(7)} ${String(words).padStart(13)}  ${dragged}`,
+      );
+    }
+  } finally {
+    await browser.close();
+    await server.close();
+    await proxy.close();
+  }
+}
