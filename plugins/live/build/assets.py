@@ -31,6 +31,8 @@ RELEASE = "__IRON_LAW_RELEASE__"
 """The name in the entry's text in whose place the release is written: `Release` in protocol.ts."""
 PATIENCE_S = 20
 """Seconds of silence after which a download or a start is given up."""
+PAGES = 30
+"""Pages that instant navigation shows in one document before the next is loaded in full: the theme lets go of none."""
 DIST = LIVE / "web" / "dist"
 VEGA_ENTRY = LIVE / "web" / "vega-entry.js"
 PYODIDE = ROOT / "node_modules" / "pyodide"
@@ -99,7 +101,7 @@ def collect(cache_dir: Path, dist: Path, pyodide: Path, library: Path, packages:
         raise PluginError(f"{dist / ENTRY} does not name {RELEASE} once: run `npm run build`")
     parts = json_text([runtime, vega_uri, style_uri, entry, [chunk.name for chunk in chunks]])
     build = digest(parts)[:8]
-    said = {"version": VERSION, "build": build, "patience": PATIENCE_S, "vega": vega_uri, "runtime": runtime}
+    said = {"version": VERSION, "build": build, "patience": PATIENCE_S, "pages": PAGES, "vega": vega_uri, "runtime": runtime}
     entry = entry.replace(RELEASE, json_text(said))
     entry_uri = f"live-{digest(entry)[:12]}.js"
     return Release(

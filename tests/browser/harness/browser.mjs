@@ -5,6 +5,7 @@ import { dirname } from "node:path";
 import { clickTarget, describeLocator, findInPage } from "./locate.mjs";
 
 /** @typedef {import("./locate.mjs").Locator} Locator */
+/** @typedef {{nodes: number, listeners: number, bytes: number, workers: number}} Footprint  nodes also of what was taken out */
 /** @typedef {[number, number]} Place  pixels of the viewport */
 
 /**
@@ -27,6 +28,7 @@ import { clickTarget, describeLocator, findInPage } from "./locate.mjs";
  * @property {(text: string) => Promise<void>} type          types into the focused element
  * @property {(width: number, height: number) => Promise<void>} resize
  * @property {(file: string) => Promise<void>} screenshot    what the viewport shows, as PNG
+ * @property {() => Promise<Footprint>} footprint           what the page holds after a garbage collection; Chromium only
  * @property {() => string[]} pageErrors                     uncaught errors of pages since the last `clearErrors`
  * @property {() => void} clearErrors
  * @property {() => Promise<void>} close

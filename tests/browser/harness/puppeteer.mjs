@@ -119,6 +119,14 @@ export async function startPuppeteer(engine, program, proxyPort) {
     async screenshot(file) {
       await unlessCrashed(page.screenshot({ path: /** @type {`${string}.png`} */ (file) }));
     },
+    async footprint() {
+      const session = await page.createCDPSession();
+      await session.send("HeapProfiler.collectGarbage");
+      const { nodes, jsEventListeners } = await session.send("Memory.getDOMCounters");
+      const { usedSize } = await session.send("Runtime.getHeapUsage");
+      await session.detach();
+      return { nodes, listeners: jsEventListeners, bytes: usedSize, workers: page.workers().length };
+    },
     pageErrors: () => [...errors],
     clearErrors() {
       errors.length = 0;

@@ -1,5 +1,6 @@
 // The entry: registers the custom elements and marks the navigation. The only script on a page that has no elements.
 import { define } from "./element";
+import { loadAfresh } from "./fresh";
 import type { Release } from "./protocol";
 import { followRelease, runs } from "./release";
 import { documentLedger, onEveryPage } from "./shared";
@@ -22,3 +23,4 @@ define("live-keep", async () => (await import("./keep")).mount);
 define("live-snippet", async () => (await import("./snippet")).mount);
 void followProgress();
 onEveryPage(() => followRelease(() => documentLedger().lasting));
+loadAfresh(() => documentLedger().lasting);

@@ -109,6 +109,8 @@ export interface Release {
   build: string;
   /** Seconds without a byte or a word after which a download or a start is given up. */
   patience: number;
+  /** Pages of one document after which the next link loads its page in full. */
+  pages: number;
   /** The chart runtime, beside the entry. */
   vega: string;
   runtime: RuntimeManifest;

@@ -46,6 +46,7 @@ export const release: Release = {
   version: "1.0.0",
   build: "now",
   patience: 20,
+  pages: 30,
   vega: "vega.js",
   runtime: {
     engineVersion: "engine",
