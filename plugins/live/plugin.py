@@ -13,7 +13,7 @@ from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 from mkdocs.utils import get_relative_url
 
-from plugins.live.build import offline, packages, render
+from plugins.live.build import budgets, offline, packages, render
 from plugins.live.build.assets import BASE, DIST, LIBRARY, PYODIDE, Asset, Release, collect
 from plugins.live.build.bundle import LOCK_FILE, distribution_url
 from plugins.live.build.evidence import Evidence
@@ -140,9 +140,13 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
     # Last: the list names every file of the site.
     @event_priority(-100)
     def on_post_build(self, *, config: MkDocsConfig) -> None:
-        """List what a reader keeps who keeps the book."""
+        """List what a reader keeps who keeps the book, and hold what readers download against its limits."""
         if self.config.enabled and not self._serves:
-            offline.write(Path(config.site_dir))
+            site = Path(config.site_dir)
+            offline.write(site)
+            for weight in budgets.weigh(site, site / BASE, DIST):
+                if weight.bytes > weight.limit:
+                    log.warning("too heavy: %s", weight)
 
     def on_build_error(self, *, error: Exception) -> None:
         """Leave no process behind, also when another plugin failed before ours was set up."""

@@ -101,7 +101,14 @@ def collect(cache_dir: Path, dist: Path, pyodide: Path, library: Path, packages:
         raise PluginError(f"{dist / ENTRY} does not name {RELEASE} once: run `npm run build`")
     parts = json_text([runtime, vega_uri, style_uri, entry, [chunk.name for chunk in chunks]])
     build = digest(parts)[:8]
-    said = {"version": VERSION, "build": build, "patience": PATIENCE_S, "pages": PAGES, "vega": vega_uri, "runtime": runtime}
+    said = {
+        "version": VERSION,
+        "build": build,
+        "patience": PATIENCE_S,
+        "pages": PAGES,
+        "vega": vega_uri,
+        "runtime": runtime,
+    }
     entry = entry.replace(RELEASE, json_text(said))
     entry_uri = f"live-{digest(entry)[:12]}.js"
     return Release(

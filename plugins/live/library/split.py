@@ -4,12 +4,13 @@ Pyodide ships the library as one archive of sources, so every start compiles a h
 longer than everything else it does. Byte code fits one version of Python only: that version, Pyodide, runs this file.
 """
 
+import ast
+import importlib.util
 import io
-import py_compile
+import marshal
 import sys
-import tempfile
+import types
 import zipfile
-from pathlib import Path
 
 EMPTY_WHEEL = {
     "nothing.py": b"",
@@ -19,6 +20,11 @@ EMPTY_WHEEL = {
 }
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """The date of every entry: equal sources give equal archives."""
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+UNCHECKED = 0b01
+"""The flag of byte code that names its source by a hash, which nobody compares."""
+SAME_LINE = 0x80 | 13 << 3
+"""An entry in CPython's table of lines (`Objects/locations.md` there) that knows no column."""
 
 
 def split(archive: str) -> tuple[bytes, bytes]:
@@ -28,8 +34,8 @@ def split(archive: str) -> tuple[bytes, bytes]:
         archive: path of the library's archive, from which modules are imported here.
 
     Returns:
-        Two archives: the imported modules as byte code, docstrings and assertions included, and the sources of all
-        others. Byte code is never compared with its source, which the first archive does not hold.
+        Two archives: the imported modules as byte code, with assertions and without docstrings and places, and the
+        sources of all others. Byte code is never compared with its source, which the first archive does not hold.
     """
     with zipfile.ZipFile(archive) as library:
         files = {entry.filename: library.read(entry) for entry in library.infolist() if not entry.is_dir()}
@@ -52,13 +58,33 @@ def _imported_from(archive: str) -> set[str]:
 
 
 def _compiled(source: bytes, shown: str) -> bytes:
-    """The byte code of a module; `shown` is the path that its tracebacks name."""
-    with tempfile.TemporaryDirectory() as folder:
-        written, compiled = Path(folder, "module.py"), Path(folder, "module.pyc")
-        written.write_bytes(source)
-        unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
-        py_compile.compile(str(written), str(compiled), shown, doraise=True, optimize=0, invalidation_mode=unchecked)
-        return compiled.read_bytes()
+    """The byte code of a module, without docstrings and places; `shown` is the path that its tracebacks name."""
+    tree = _without_docstrings(ast.parse(source))
+    code = _without_places(compile(tree, shown, "exec", dont_inherit=True, optimize=0))
+    header = importlib.util.MAGIC_NUMBER + UNCHECKED.to_bytes(4, "little") + bytes(8)
+    return header + marshal.dumps(code)
+
+
+def _without_docstrings(tree: ast.Module) -> ast.Module:
+    for node in ast.walk(tree):
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            place = node.body[0]
+            # A body must not be empty.
+            node.body[:1] = [] if len(node.body) > 1 else [ast.copy_location(ast.Pass(), place)]
+    return tree
+
+
+def _without_places(code: types.CodeType) -> types.CodeType:
+    """The code with every instruction on its function's first line.
+
+    Which line and column each comes from is a third of the compressed byte code, and readers see only their own lines.
+    An entry of the table is one byte, of which the last three bits count up to eight instructions, and the lines to the
+    one before: none.
+    """
+    inner = tuple(_without_places(one) if isinstance(one, types.CodeType) else one for one in code.co_consts)
+    whole, rest = divmod(len(code.co_code) // 2, 8)
+    table = bytes([SAME_LINE | 7, 0]) * whole + (bytes([SAME_LINE | rest - 1, 0]) if rest else b"")
+    return code.replace(co_consts=inner, co_linetable=table)
 
 
 def _packed(files: dict[str, bytes]) -> bytes:

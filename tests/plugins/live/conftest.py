@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,6 +63,8 @@ def browser_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (dist / "live.js").write_text("__IRON_LAW_RELEASE__")
     for name in ("live.css", "sw.js", "worker-abc.js"):
         (dist / name).write_text("")
+    manifest = {"entries": {"src/live.ts": "live.js", "src/keep.ts": "live.js"}, "files": {"live.js": {"imports": []}}}
+    (dist / "manifest.json").write_text(json.dumps(manifest))
     return dist
 
 

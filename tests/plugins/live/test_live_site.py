@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from plugins.live import plugin
+from plugins.live.build import budgets
 
 if TYPE_CHECKING:
     from tests.plugins.live.conftest import Site
@@ -331,6 +332,19 @@ def test_the_list_of_the_book_names_every_file_with_its_hash(site: Site) -> None
     site.write("index.md", "# Other")
     assert site.build()
     assert json.loads((root / "offline.json").read_text())["release"] != contents["release"]
+
+
+def test_what_grew_too_heavy_fails_the_strict_build(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.write("index.md", "# Home")
+    assert site.build(), site.messages
+    for limit in ("SCRIPTS", "RUNTIME", "CHARTS", "PAGE"):
+        monkeypatch.setattr(budgets, limit, 100)
+    assert not site.build()
+    heavy = [message for message in site.messages if "too heavy" in message]
+    assert re.search(
+        r"too heavy: our scripts on a page without acts: [\d,]+ bytes as sent, and the limit is 100", heavy[0]
+    )
+    assert all(any(part in one for one in heavy) for part in ("runtime", "chart", "index.html"))
 
 
 def test_missing_browser_code_stops_the_build_with_the_fix(
