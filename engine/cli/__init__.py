@@ -79,13 +79,6 @@ def _run(words: list[str]) -> int:
 
 def _usage() -> str:
     width = max(map(len, COMMANDS))
-    lines = [f"  {name:<{width}}  {text}" for name, text in COMMANDS.items()]
-    return "\n".join(
-        [
-            "usage: python -m engine COMMAND [OPTIONS]",
-            "",
-            *lines,
-            "",
-            "python -m engine COMMAND --help lists its options.",
-        ]
-    )
+    commands = "\n".join(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items())
+    start = "usage: python -m engine COMMAND [OPTIONS]"
+    return f"{start}\n\n{commands}\n\npython -m engine COMMAND --help lists its options."

@@ -8,7 +8,7 @@ takes an array wherever it takes a number, and returns one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -151,6 +151,12 @@ def require_at_least(what: str, value: float, lowest: float) -> None:
     smallest, largest = _ends(what, value)
     if not (smallest >= lowest and largest < math.inf):
         raise EngineError(f"{what} {show(value)} is not allowed; it must be a finite number of at least {lowest:g}")
+
+
+def require_each(lowest: float, values: Mapping[str, float]) -> None:
+    """Raise `EngineError` unless every number, or every element of an array, is finite and at least `lowest`."""
+    for what, value in values.items():
+        require_at_least(what, value, lowest)
 
 
 def require_above_zero(what: str, value: float) -> None:

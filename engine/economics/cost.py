@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from engine.core.arrays import require_above_zero, require_at_least
+from engine.core.arrays import require_above_zero, require_at_least, require_each
 from engine.core.errors import EngineError
 from engine.core.units import Count, Dollars, DollarsPerHour, FlopsPerSecond, Ratio, Seconds, Unit, Watts
 
@@ -58,8 +58,7 @@ def days(seconds: Seconds) -> Days:
 
 def rent(hours: Hours, price: DollarsPerHour) -> Dollars:
     """Dollars for device-hours at a price per device and hour."""
-    require_at_least("device-hours", hours, 0)
-    require_at_least("price", price, 0)
+    require_each(0, {"device-hours": hours, "price": price})
     return hours * price
 
 
@@ -87,17 +86,14 @@ def energy(hours: Hours, power: Watts, *, node_overhead: Ratio = 1.0, pue: Ratio
 
     Source: Patterson et al. 2021, "Carbon Emissions and Large Neural Network Training", arXiv 2104.10350.
     """
-    require_at_least("device-hours", hours, 0)
-    require_at_least("power", power, 0)
-    require_at_least("node overhead", node_overhead, 1)
-    require_at_least("PUE", pue, 1)
+    require_each(0, {"device-hours": hours, "power": power})
+    require_each(1, {"node overhead": node_overhead, "PUE": pue})
     return hours * power / 1000 * node_overhead * pue
 
 
 def carbon(kilowatt_hours: KilowattHours, intensity: Annotated[float, Unit("kg/(kW*hour)")]) -> Tonnes:
     """Tonnes of CO2 equivalent for an energy at a grid's intensity in kilograms per kWh."""
-    require_at_least("energy", kilowatt_hours, 0)
-    require_at_least("intensity", intensity, 0)
+    require_each(0, {"energy": kilowatt_hours, "intensity": intensity})
     return kilowatt_hours * intensity / 1000
 
 
@@ -109,8 +105,7 @@ def worth_of_utilization(cost: Dollars, utilization: Ratio, gain: Ratio = 0.01) 
     Raises:
         EngineError: The raised utilization exceeds 1, or a value is out of range.
     """
-    require_at_least("cost", cost, 0)
-    require_at_least("gain", gain, 0)
+    require_each(0, {"cost": cost, "gain": gain})
     _require_utilization(utilization)
     _require_utilization(utilization + gain)
     return cost * gain / (utilization + gain)

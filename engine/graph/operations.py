@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated
 
-from engine.core.arrays import require_above_zero, require_at_least
+from engine.core.arrays import require_above_zero, require_at_least, require_each
 from engine.core.sizes import NOTHING, Size, scaled, total
 from engine.core.units import Count, Flops, FlopsPerSecond, Ratio, Unit
 from engine.graph.blocks import AttentionKernel, sections
@@ -74,8 +74,7 @@ def count_operations(
     Raises:
         EngineError: An unknown name, or a size below one.
     """
-    require_at_least("batch", batch, 1)
-    require_at_least("sequence", sequence, 1)
+    require_each(1, {"batch": batch, "sequence": sequence})
     linear, core = _phases(sections(model, precision("bf16"), attention), checkpointing_by_name(checkpointing))
     share = 0.5 if causal else 1.0
     forward, backward, recompute = (
@@ -183,6 +182,5 @@ def total_flops(parameters: float, tokens: float) -> Flops:
 
     Source: Kaplan et al. 2020, arXiv 2001.08361, section 2.1.
     """
-    require_at_least("parameters", parameters, 0)
-    require_at_least("tokens", tokens, 0)
+    require_each(0, {"parameters": parameters, "tokens": tokens})
     return 6 * parameters * tokens

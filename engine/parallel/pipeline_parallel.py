@@ -7,7 +7,7 @@ v model chunks per device. GPipe: Huang et al. 2019, arXiv 1811.06965. 1F1B: Nar
 
 from __future__ import annotations
 
-from engine.core.arrays import minimum, require_at_least
+from engine.core.arrays import minimum, require_each
 from engine.core.units import Bytes, Count, Ratio, Traffic
 
 
@@ -32,8 +32,7 @@ def bubble_fraction(stages: Count, micro_batches: Count, interleave: Count = 1) 
 
 def boundary_bytes(micro_batch: Count, sequence: Count, hidden: Count, element_bytes: Bytes) -> Traffic:
     """Bytes one stage sends to the next per micro-batch and direction: `b s h` elements of the residual stream."""
-    for what, value in (("micro-batch", micro_batch), ("sequence", sequence), ("hidden size", hidden)):
-        require_at_least(what, value, 1)
+    require_each(1, {"micro-batch": micro_batch, "sequence": sequence, "hidden size": hidden})
     return micro_batch * sequence * hidden * element_bytes
 
 
@@ -47,6 +46,4 @@ def boundary_crossings(stages: Count, micro_batches: Count, interleave: Count = 
 
 
 def _check(stages: Count, micro_batches: Count, interleave: Count) -> None:
-    require_at_least("pipeline stages", stages, 1)
-    require_at_least("micro-batches", micro_batches, 1)
-    require_at_least("interleave", interleave, 1)
+    require_each(1, {"pipeline stages": stages, "micro-batches": micro_batches, "interleave": interleave})

@@ -10,7 +10,7 @@ Sources: Shoeybi et al. 2019, arXiv 1909.08053, section 3; Korthikanti et al. 20
 
 from __future__ import annotations
 
-from engine.core.arrays import require_at_least
+from engine.core.arrays import require_each
 from engine.core.errors import one_of
 from engine.core.units import Count, Traffic
 from engine.models.transformer import Transformer
@@ -34,8 +34,7 @@ def bytes_sent_per_layer(
 
     `all_reduces_per_layer * 2 (t-1)/t * 2 b s h`. Arguments may be NumPy arrays.
     """
-    for what, value in (("micro-batch", micro_batch), ("sequence", sequence), ("hidden size", hidden)):
-        require_at_least(what, value, 1)
+    require_each(1, {"micro-batch": micro_batch, "sequence": sequence, "hidden size": hidden})
     volume = 2 * micro_batch * sequence * hidden
     return all_reduces_per_layer(recompute=recompute) * all_reduce_factor(tensor_parallel) * volume
 
@@ -77,10 +76,16 @@ def activation_bytes_per_layer(
 
     Source: arXiv 2205.05198, equations 1, 2 and 4 and table 2.
     """
-    for what, value in (("sequence", sequence), ("micro-batch", micro_batch), ("hidden size", hidden)):
-        require_at_least(what, value, 1)
-    require_at_least("heads", heads, 1)
-    require_at_least("tensor parallel size", tensor_parallel, 1)
+    require_each(
+        1,
+        {
+            "sequence": sequence,
+            "micro-batch": micro_batch,
+            "hidden size": hidden,
+            "heads": heads,
+            "tensor parallel size": tensor_parallel,
+        },
+    )
     if checkpointing not in ("none", "selective", "full"):
         raise one_of("checkpointing", checkpointing, ("none", "selective", "full"))
     sbh = sequence * micro_batch * hidden

@@ -9,7 +9,7 @@ Source: Dao et al. 2022, "FlashAttention", arXiv 2205.14135, theorem 2 and algor
 
 from __future__ import annotations
 
-from engine.core.arrays import ceil, minimum, require_at_least
+from engine.core.arrays import ceil, minimum, require_each
 from engine.core.errors import EngineError
 from engine.core.units import Bytes, Count, Flops, Ratio
 
@@ -60,8 +60,7 @@ def traffic_ratio(sequence: Count, head_size: Count, on_chip: Count) -> Ratio:
 
 def score_bytes(batch: Count, heads: Count, sequence: Count, element_bytes: Bytes = 2) -> Bytes:
     """Memory of one N x N score matrix for every head and sequence, which FlashAttention does not need."""
-    require_at_least("batch", batch, 1)
-    require_at_least("heads", heads, 1)
+    require_each(1, {"batch": batch, "heads": heads})
     return batch * heads * sequence**2 * element_bytes
 
 
@@ -75,5 +74,4 @@ def forward_flops(batch: Count, heads: Count, sequence: Count, head_size: Count)
 
 
 def _check(sequence: Count, head_size: Count) -> None:
-    require_at_least("sequence", sequence, 1)
-    require_at_least("head size", head_size, 1)
+    require_each(1, {"sequence": sequence, "head size": head_size})

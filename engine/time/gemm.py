@@ -23,7 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache, reduce
 
-from engine.core.arrays import ceil, maximum, minimum, require_at_least, where
+from engine.core.arrays import ceil, maximum, minimum, require_each, where
 from engine.core.units import Bytes, Count, FlopsPerSecond, Ratio, Seconds
 from engine.hardware.accelerators import Accelerator, product_format
 from engine.numerics.dtypes import BF16
@@ -202,8 +202,7 @@ def whole_steps(k: Count, pipeline: Count) -> float:
 
 def gemm_rate(m: Count, n: Count, k: Count, chip: Accelerator, dtype: str, count: Count = 1) -> FlopsPerSecond:
     """Achievable FLOPs per second of a shape on a chip, arithmetic alone (see `engine.time.roofline` for traffic)."""
-    for what, value in (("m", m), ("n", n), ("k", k), ("count", count)):
-        require_at_least(what, value, 1)
+    require_each(1, {"m": m, "n": n, "k": k, "count": count})
     rate, depth = sustained(chip, dtype), pipeline_depth(dtype)
     seconds = gemm_seconds(m, n, k, rate, chip.multiprocessors, count, depth=depth)
     return 2 * count * m * n * k / seconds
@@ -219,8 +218,7 @@ def product_bytes(m: Count, n: Count, k: Count, dtype: str = "bf16") -> Bytes:
 
     The result has the operands' format, and 16 bits where they have 8: what is added up is not rounded to 8 bits.
     """
-    for what, value in (("m", m), ("n", n), ("k", k)):
-        require_at_least(what, value, 1)
+    require_each(1, {"m": m, "n": n, "k": k})
     operands = element(dtype)
     result = operands if operands.bits > 8 else BF16
     return operands.bytes(m * k + k * n) + result.bytes(m * n)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from engine.config.checks import require_timed
 from engine.config.setup import Setup, as_setup, stage_sections
-from engine.core.arrays import maximum, minimum, require_above_zero, require_at_least
+from engine.core.arrays import maximum, minimum, require_above_zero, require_at_least, require_each
 from engine.core.units import Bytes, BytesPerSecond, Count, Flops, FlopsPerByte, FlopsPerSecond, Seconds, Traffic
 from engine.graph.kernels import Kernel, Phase
 from engine.hardware.accelerators import Accelerator
@@ -78,8 +78,7 @@ def matmul_intensity(m: Count, n: Count, k: Count, element_bytes: Bytes = 2) -> 
 
     `2 m n k / (b (m k + k n + m n))`; n/3 FLOPs per byte for square 16-bit matrices.
     """
-    for what, value in (("m", m), ("n", n), ("k", k)):
-        require_at_least(what, value, 1)
+    require_each(1, {"m": m, "n": n, "k": k})
     return 2 * m * n * k / (element_bytes * (m * k + k * n + m * n))
 
 

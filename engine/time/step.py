@@ -22,7 +22,6 @@ from engine.core.sizes import NOTHING, Size, total
 from engine.core.units import Bytes, Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds
 from engine.graph.ir import Section
 from engine.graph.operations import operation_sizes, product_flops, product_parameters
-from engine.hardware.accelerators import Accelerator
 from engine.memory.static import stage_elements
 from engine.models.transformer import Transformer
 from engine.time.attention import kernel_share
@@ -181,11 +180,6 @@ class StepPlan:
         """The stage's share of the model."""
         return self.stage.model
 
-    @property
-    def chip(self) -> Accelerator:
-        """The device."""
-        return self.setup.chip
-
     def __call__(self, batch: Count, sequence: Count | None = None, accumulate: Count | None = None) -> StepTime:
         """The step's time. `batch`, `sequence` and `accumulate` may be NumPy arrays.
 
@@ -225,7 +219,7 @@ class StepPlan:
             recompute=seconds["recompute"],
             update=self.update + (accumulate - 1) * self.accumulation + self.update_launches * KERNEL_GAP,
             host=launches * self.host_per_kernel,
-            offload=offload_seconds(self.setup, self.stage, seconds["backward"]) if self._waits else 0.0,
+            offload=offload_seconds(self.setup, self.stage, seconds["backward"]),
             tokens=tokens,
             model_flops=self.model_flops(at) * accumulate,
             recomputed_flops=self.recomputed_flops(at) * accumulate,
@@ -233,15 +227,11 @@ class StepPlan:
             peak=self.peak,
         )
 
-    @property
-    def _waits(self) -> bool:
-        return self.setup.update.offload != "none"
-
     def _phases(self, work: Work, batch: Count, sequence: Any) -> list[tuple[str, Seconds, Seconds, Count]]:
         """Each phase of a piece of work: seconds bound by arithmetic, seconds bound by traffic, kernels."""
         at = point(batch, sequence)
         math = numbers(batch, sequence)
-        units = self.chip.multiprocessors
+        units = self.setup.chip.multiprocessors
         rows = Rows(at[2], units, math)
         busy = {phase: part.arithmetic(at) for phase, part in work.phases}
         waiting = {phase: part.moved(at) for phase, part in work.phases}

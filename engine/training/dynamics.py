@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from engine.core.arrays import require_above_zero, require_at_least
+from engine.core.arrays import require_above_zero, require_at_least, require_each
 from engine.core.errors import EngineError, entry
 from engine.core.units import Count, Ratio
 
@@ -129,6 +129,5 @@ def chinchilla_tokens(parameters: Count) -> float:
 
 def effective_batch(micro_batch: Count, accumulate: Count, data_parallel: Count) -> Count:
     """Samples per optimizer step."""
-    for what, value in (("micro-batch", micro_batch), ("accumulate", accumulate), ("data parallel", data_parallel)):
-        require_at_least(what, value, 1)
+    require_each(1, {"micro-batch": micro_batch, "accumulate": accumulate, "data parallel": data_parallel})
     return micro_batch * accumulate * data_parallel

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from engine.core.arrays import ceil, maximum, minimum, require_above_zero, require_at_least
+from engine.core.arrays import ceil, maximum, minimum, require_above_zero, require_at_least, require_each
 from engine.core.units import BytesPerSecond, Count, PerSecond, Ratio, Seconds, Traffic, Unit
 from engine.hardware.links import Link
 from engine.hardware.storage import Storage
@@ -134,8 +134,7 @@ def stage_times(
     Raises:
         EngineError: A size or count out of range.
     """
-    for what, value in (("batch", batch), ("workers", workers), ("cores", cores)):
-        require_at_least(what, value, 1)
+    require_each(1, {"batch": batch, "workers": workers, "cores": cores})
     busy = minimum(workers, cores)
     per_sample = storage.latency + samples.stored_bytes / storage.sequential + samples.cpu_seconds
     by_workers = batch * per_sample / busy
@@ -156,8 +155,7 @@ def buffer_bytes(batch_bytes: Traffic, workers: Count, prefetch_factor: Count = 
     counts from when a worker is asked for it until the program takes it. Source: `torch/utils/data/dataloader.py`,
     `_try_put_index`.
     """
-    require_at_least("workers", workers, 0)
-    require_at_least("prefetch factor", prefetch_factor, 0)
+    require_each(0, {"workers": workers, "prefetch factor": prefetch_factor})
     return (workers * prefetch_factor + 1) * batch_bytes
 
 
