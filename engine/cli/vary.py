@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from engine.cli.configurations import read_any
@@ -112,9 +113,7 @@ def variants(values: dict[str, Any], most: int) -> tuple[tuple[Axis, ...], tuple
     for axis in axes:
         if OPTIONS[axis.flag].argument in values:
             raise UsageError(f"{axis.flag} is not allowed with --vary {axis.name}; give all its values there")
-    count = 1
-    for axis in axes:
-        count *= len(axis.values)
+    count = prod(len(axis.values) for axis in axes)
     if count > most:
         raise UsageError(f"--vary makes {count:,} configurations; allowed: at most {most:,}")
     return axes, tuple(_variant(values, axes, chosen) for chosen in product(*(axis.values for axis in axes)))

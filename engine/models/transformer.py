@@ -147,12 +147,6 @@ class Transformer:
         """Number of parameters. A tied output head counts once."""
         return sum(p.elements * p.count for p in self.parameter_tensors)
 
-    def named_parameters(self) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """Name and shape of every tensor, one per layer where it occurs in every layer."""
-        for p in self.parameter_tensors:
-            for layer in range(p.count):
-                yield p.name.replace("*", str(layer)), p.shape
-
 
 def _parameters(m: Transformer) -> Iterator[Parameter]:
     def linear(name: str, inputs: int, outputs: int, bias: bool = m.bias) -> Iterator[Parameter]:

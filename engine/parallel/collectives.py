@@ -9,7 +9,7 @@ Yuan 2009, "Bandwidth optimal all-reduce algorithms"; NVIDIA nccl-tests, doc/PER
 
 from __future__ import annotations
 
-from engine.core.arrays import ceil, log2, maximum, minimum, require_above_zero, require_at_least
+from engine.core.arrays import ceil, log2, minimum, require_above_zero, require_at_least
 from engine.core.units import BytesPerSecond, Count, Ratio, Seconds, Traffic
 
 
@@ -63,11 +63,6 @@ def point_to_point(size: Traffic, bandwidth: BytesPerSecond, latency: Seconds = 
     """Time to send `size` bytes to one neighbour."""
     _check(size, 1, bandwidth, latency)
     return latency + size / bandwidth
-
-
-def exposed(communication: Seconds, hidden_under: Seconds) -> Seconds:
-    """The part of a communication that work of `hidden_under` seconds running beside it does not hide."""
-    return maximum(communication - hidden_under, 0.0)
 
 
 COMMUNICATION_UNITS: Count = 16

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from engine.core.arrays import ceil, minimum, require_each
 from engine.core.errors import EngineError
-from engine.core.units import Bytes, Count, Flops, Ratio
+from engine.core.units import Bytes, Count, Ratio
 
 BLOCK: Count = 128
 """Queries, and keys, that a fused kernel works on at a time."""
@@ -62,15 +62,6 @@ def score_bytes(batch: Count, heads: Count, sequence: Count, element_bytes: Byte
     """Memory of one N x N score matrix for every head and sequence, which FlashAttention does not need."""
     require_each(1, {"batch": batch, "heads": heads})
     return batch * heads * sequence**2 * element_bytes
-
-
-def forward_flops(batch: Count, heads: Count, sequence: Count, head_size: Count) -> Flops:
-    """FLOPs of attention's two products: `4 N^2 d` per head, masked entries included.
-
-    The same for standard and FlashAttention. Source: arXiv 2307.08691, section 4.1.
-    """
-    _check(sequence, head_size)
-    return 4 * batch * heads * sequence**2 * head_size
 
 
 def _check(sequence: Count, head_size: Count) -> None:

@@ -110,19 +110,6 @@ def test_gpt_shapes_meet_the_closed_form_of_the_megatron_paper(m: Transformer) -
     assert m.parameters == 12 * layers * h * h + 13 * layers * h + (m.vocab + m.max_seq) * h + 2 * h
 
 
-@given(shapes)
-def test_named_parameters_are_the_grouped_tensors_written_out(m: Transformer) -> None:
-    named = dict(m.named_parameters())
-    assert len(named) == sum(p.count for p in m.parameter_tensors)
-    total = 0
-    for shape in named.values():
-        elements = 1
-        for n in shape:
-            elements *= n
-        total += elements
-    assert total == m.parameters
-
-
 def test_opt_and_bloom_have_the_tensors_of_their_hugging_face_networks() -> None:
     with FakeTensorMode():
         m = model("opt-125m")

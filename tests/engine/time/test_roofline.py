@@ -81,12 +81,11 @@ def test_fusion_moves_fewer_bytes_in_fewer_launches(mode: str, attention: Any, b
     assert compiled[1] < eager[1]
 
 
-def test_flash_attention_traffic_falls_with_on_chip_memory_and_its_flops_do_not() -> None:
+def test_flash_attention_traffic_falls_with_on_chip_memory() -> None:
     # 100 KB of 16-bit elements, N = 4,096, d = 64: the ratio is a computed figure, not a constant.
     small, large = (attention_io.traffic_ratio(4096, 64, kilobytes * 512) for kilobytes in (50, 100))
     assert small == pytest.approx(2.08)
     assert large == pytest.approx(4.0)
-    assert attention_io.forward_flops(1, 1, 4096, 64) == 4 * 4096**2 * 64
 
 
 @given(n=st.integers(64, 16384), d=st.sampled_from([32, 64, 128]), kilobytes=st.integers(32, 256))
