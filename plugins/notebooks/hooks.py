@@ -25,7 +25,7 @@ from plugins.notebooks import environment
 from plugins.notebooks.pages import Fault, faults, markdown
 from plugins.notebooks.source import Source, download, read
 from plugins.notebooks.wheel import FILE, wheel
-from plugins.shared.cache import digest, fingerprint
+from plugins.shared.cache import digest, drop_broken, fingerprint, sealed
 from plugins.shared.errors import Defect
 from plugins.shared.locate import source_path
 
@@ -47,7 +47,10 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     jupyter_settings.templates_dir = str(HERE / "templates")
     libraries = [version(name) for name in ("ipykernel", "matplotlib", "mkdocs-jupyter", "nbclient")]
     inputs = fingerprint([*(root / name for name in INPUTS), HERE / "templates", HERE / "environment.py"])
-    _jupyter(config).config["cache_dir"] = str(folder / "executed" / digest(inputs, *libraries))
+    executed = folder / "executed" / digest(inputs, *libraries)
+    # mkdocs-jupyter would show what stands in its cache, or end in a traceback.
+    drop_broken(executed, "*.json")
+    _jupyter(config).config["cache_dir"] = str(executed)
     config.extra_css.append(STYLESHEET)
     config.watch.extend(str(root / name) for name in ("engine", "gpu_bench/results"))
     return config
@@ -72,7 +75,9 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 def on_post_build(*, config: MkDocsConfig) -> None:
     """Keep what was executed from the same sources."""
     jupyter = _jupyter(config)
-    jupyter._used_cache_paths.update(Path(jupyter.config["cache_dir"]).glob("*.json"))
+    executed = Path(jupyter.config["cache_dir"])
+    jupyter._used_cache_paths.update(executed.glob("*.json"))
+    sealed(executed, "*.json")
 
 
 # Before every other plugin: what they see is Markdown.

@@ -75,6 +75,20 @@ def cached_file(path: Path, make: Callable[[], bytes]) -> bytes:
     return data
 
 
+def drop_broken(folder: Path, pattern: str) -> None:
+    """Remove the files that somebody else keeps in a folder and that are not what they were when they were `sealed`."""
+    for path in folder.glob(pattern):
+        if _read(path) is None:
+            path.unlink()
+
+
+def sealed(folder: Path, pattern: str) -> None:
+    """Note what is in the files of a folder that are new."""
+    for path in folder.glob(pattern):
+        if not _sum_of(path).is_file():
+            _keep(path, path.read_bytes())
+
+
 def _read(path: Path) -> bytes | None:
     """What `_keep` wrote there, if it is still that."""
     try:

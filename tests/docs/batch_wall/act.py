@@ -18,9 +18,9 @@ def largest() -> int:
 
 
 def compute(state: live.State) -> live.View:
-    """One bar per batch, against the card."""
+    """One bar per batch, against the card; until the reveal only the smallest, which gives no answer away."""
     precision = str(state.controls["precision"])
-    needs = {batch: need(batch, precision) for batch in BATCHES}
+    needs = {batch: need(batch, precision) for batch in (BATCHES if state.revealed else BATCHES[:1])}
     cells = [{"batch": str(batch), "gb": f"{size / GB:.1f}"} for batch, size in needs.items()]
     fits = sum(size <= CARD.memory_bytes for size in needs.values())
     return live.View(
@@ -28,7 +28,7 @@ def compute(state: live.State) -> live.View:
             "bars": [{"batch": str(batch), "gb": size / GB} for batch, size in needs.items()],
             "limit": [{"gb": CARD.memory_bytes / GB}],
         },
-        headline=live.Figure("Batches that fit", f"{fits} of {len(BATCHES)}", ""),
+        headline=live.Figure("Batches that fit", f"{fits} of {len(needs)}", ""),
         summary="Memory by batch: " + ", ".join(f"batch {cell['batch']} {cell['gb']} GB" for cell in cells),
         tables={
             "wall": live.Table(
