@@ -336,7 +336,8 @@ def main(arguments: Sequence[str]) -> int:
         return 141
     except OSError as error:
         name = f" '{error.filename}'" if error.filename else ""
-        print(f"gpu_bench: {error.strerror or type(error).__name__}{name}", file=sys.stderr)
+        rest = "; what is finished is kept, and the same command goes on" if options.command in ("run", "job") else ""
+        print(f"gpu_bench: {error.strerror or type(error).__name__}{name}{rest}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("gpu_bench: interrupted; the same command goes on where it stopped", file=sys.stderr)

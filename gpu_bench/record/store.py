@@ -33,13 +33,24 @@ def record_path(folder: Path, suite: str, case: str, slug: str) -> Path:
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
-    """Write the file at once or not at all: a reader, a crash or a power cut never meets half a record."""
+    """Write the file at once or not at all: a reader, a crash or a power cut never meets half a record.
+
+    Raises:
+        OSError: When it cannot be written, e.g. because the disk is full; it names the file.
+    """
     text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+    try:
+        _write(path, text + "\n")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=TEMPORARY)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
+            file.write(text)
             file.flush()
             os.fsync(file.fileno())
         # Temporary files are private by default; a record is meant to be read.

@@ -156,6 +156,10 @@ class _Sweep:
         self._progress = Progress(sum(job.case.repeats - len(job.parts) for job in jobs))
         for note in notes:
             self._progress.say(note)
+        for job in [one for one in jobs if one.over and one.place is not None]:
+            self._later.remove(job)
+            assert job.place is not None
+            self._finish(job, job.place)
         while self._later or self._queue or self._round or self._running:
             # One repeat of each case in turn, so that a slow drift of the machine spreads over several of them.
             self._admit()
@@ -277,15 +281,18 @@ class _Sweep:
             return
         job.place = started.place
         job.parts.append(part)
+        # First of all: should the record not find room, the next run makes it of this.
+        store.write_json(_part_path(job), {"context": _key(job.case, started.place.context), "parts": job.parts})
         if job.over:
-            self._failures += not _finish(job, started.place.context, self._settings, self._progress)
-            self._written.append(job.path)
+            self._finish(job, started.place)
         else:
-            saved = {"context": _key(job.case, started.place.context), "parts": job.parts}
-            store.write_json(_part_path(job), saved)
             # The next round goes the other way: A B, then B A, so that a drift of the machine hits both alike.
             self._round.appendleft(job)
         self._progress.finish(_line(job, part), self._remaining())
+
+    def _finish(self, job: _Job, place: Place) -> None:
+        self._failures += not _finish(job, place.context, self._settings, self._progress)
+        self._written.append(job.path)
 
     def _remaining(self) -> float:
         """Seconds that the rest will take, if every place stays busy."""
@@ -343,7 +350,7 @@ def _plan(
             saved = {} if settings.again else store.read_json(_part_path(job)) or {}
             job.place = next((place for place in alike if saved.get("context") == _key(case, place.context)), None)
             if job.place is not None:
-                job.parts = saved["parts"]
+                job.parts = [part for part in saved["parts"] if part["status"] in MEASURED]
                 notes.append(f"resumed {case.name} after {len(job.parts)} of {case.repeats} repeats")
             jobs.append(job)
     if unfit and len(unfit) == len(cases) * len(slugs):

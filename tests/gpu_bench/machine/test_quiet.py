@@ -7,13 +7,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from gpu_bench.machine import quiet
-from gpu_bench.run import runner
-from tests.gpu_bench.tiny import tiny_case
 
 
 @pytest.fixture
@@ -59,17 +56,3 @@ def test_waiting_for_quiet_ends_with_the_patience() -> None:
     began = time.monotonic()
     assert not quiet.await_quiet(1.0)
     assert time.monotonic() - began < 20
-
-
-@pytest.mark.usefixtures("noise")
-def test_a_spoiled_repeat_is_measured_again_while_patience_lasts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    # With waiting switched off, all patience goes into repeats.
-    monkeypatch.setattr(runner, "await_quiet", lambda patience_s: True)
-    started: list[int] = []
-    settings = runner.Settings("cpu", tmp_path, patience_s=1.0, on_start=lambda case, pid: started.append(pid))
-    assert runner.run([("trial", tiny_case(steps=20))], settings) == 0
-    assert len(started) >= 2
-    assert "measured again" in capsys.readouterr().out
-    assert len(list(tmp_path.rglob("*.json"))) == 1

@@ -17,8 +17,9 @@ from typing import Any
 
 import pytest
 
+from gpu_bench.__main__ import main
 from gpu_bench.cases.case import Case
-from gpu_bench.record import assembly, load
+from gpu_bench.record import assembly, load, store
 from gpu_bench.record.report import page
 from gpu_bench.run import isolation, runner
 from gpu_bench.run.runner import Settings
@@ -68,7 +69,7 @@ def measured_once(monkeypatch: pytest.MonkeyPatch, report: dict[str, Any]) -> No
     monkeypatch.setattr(isolation, "work", work)
 
 
-def test_a_killed_worker_leaves_an_error_record_and_the_others_go_on(tmp_path: Path) -> None:
+def test_a_killed_worker_leaves_an_error_record_the_others_go_on_and_the_next_run_tries_again(tmp_path: Path) -> None:
     cases = [("trial", tiny_case("one")), ("trial", tiny_case("two"))]
     assert runner.run(cases, Settings("cpu", tmp_path, on_start=_kill("one"))) == 1
     found = _records(tmp_path)
@@ -77,6 +78,8 @@ def test_a_killed_worker_leaves_an_error_record_and_the_others_go_on(tmp_path: P
     assert found["one"]["summary"] is None
     assert found["two"]["status"] == "ok"
     assert [fault for file in tmp_path.rglob("*.json") for fault in load.file_faults(file)] == []
+    assert runner.run(cases, Settings("cpu", tmp_path)) == 0
+    assert _records(tmp_path)["one"]["status"] == "ok"
 
 
 def test_a_worker_that_hangs_is_ended_at_its_time_limit(tmp_path: Path) -> None:
@@ -166,17 +169,13 @@ def test_repeats_before_one_that_failed_stay_in_the_record(tmp_path: Path) -> No
     assert [len(row) for row in record["withheld"]["measured"]["samples"]["step_s"]] == [3]
 
 
-def test_a_failed_case_is_tried_again_by_the_next_run(tmp_path: Path) -> None:
-    cases = [("trial", tiny_case())]
-    runner.run(cases, Settings("cpu", tmp_path, on_start=_kill("tiny")))
-    assert runner.run(cases, Settings("cpu", tmp_path)) == 0
-    assert _records(tmp_path)["tiny"]["status"] == "ok"
-
-
+@pytest.mark.usefixtures("measured_once")
 def test_a_changed_case_is_measured_anew(tmp_path: Path, record_file: Path) -> None:
     _with_record(tmp_path, record_file)
-    runner.run([("trial", tiny_case(batch=3))], Settings("cpu", tmp_path))
-    assert _records(tmp_path)["tiny"]["case"]["batch"] == 3
+    started: list[str] = []
+    changed = [("trial", tiny_case(repeats=2, seed=1))]
+    runner.run(changed, Settings("cpu", tmp_path, on_start=lambda case, pid: started.append(case.name)))
+    assert started == ["tiny", "tiny"]
 
 
 def test_an_interrupted_run_goes_on_with_the_repeats_it_has(tmp_path: Path) -> None:
@@ -267,22 +266,32 @@ from pathlib import Path
 from gpu_bench.run import runner
 from tests.gpu_bench.tiny import tiny_case
 
-cases = [("trial", tiny_case("short")), ("trial", tiny_case("long", steps=int(sys.argv[2])))]
-sys.exit(runner.run(cases, runner.Settings("cpu", Path(sys.argv[1]))))
+out, steps = Path(sys.argv[1]), int(sys.argv[2])
+
+def note(case, pid):
+    (out / "pid.new").write_text(str(pid))
+    (out / "pid.new").rename(out / case.name)
+
+cases = [("trial", tiny_case("short")), ("trial", tiny_case("long", steps=steps))]
+sys.exit(runner.run(cases, runner.Settings("cpu", out, on_start=note)))
 """
 
 
-def test_a_killed_runner_loses_no_finished_record_and_the_next_run_goes_on(tmp_path: Path) -> None:
+def test_a_killed_runner_loses_no_finished_record_takes_its_worker_along_and_the_next_run_goes_on(
+    tmp_path: Path,
+) -> None:
     def command(steps: int) -> list[str]:
         return [sys.executable, "-c", _TWO_CASES, str(tmp_path), str(steps)]
 
     root = Path(__file__).parents[3]
     first = subprocess.Popen(command(100_000), cwd=root)
     try:
-        assert within(90, lambda: "short" in _records(tmp_path))
+        assert within(90, (tmp_path / "long").exists)
     finally:
         first.kill()
         first.wait()
+    worker = int((tmp_path / "long").read_text(encoding="ascii"))
+    assert within(60, lambda: not alive(worker)), "a worker outlived its runner"
     (file,) = tmp_path.rglob("short*.json")
     before = file.read_bytes()
     assert load.file_faults(file) == []
@@ -296,36 +305,76 @@ def test_a_killed_runner_loses_no_finished_record_and_the_next_run_goes_on(tmp_p
 def test_a_budget_that_ends_amid_a_repeat_blames_no_case_and_keeps_what_is_finished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    began = time.monotonic()
-    assert runner.run([("trial", tiny_case("short"))], Settings("cpu", tmp_path / "alone")) == 0
-    alone = time.monotonic() - began
     # Without the guess, a repeat whose length is not known would be refused for as long as a minute's budget lasts.
     monkeypatch.setattr(runner, "_GUESS_S", 1.0)
-    cases = [("trial", tiny_case("short")), ("trial", tiny_case("long", steps=1_000_000))]
-    assert runner.run(cases, Settings("cpu", tmp_path / "both", budget_s=3 * alone + 5)) == 1
-    assert {name: record["status"] for name, record in _records(tmp_path / "both").items()} == {"short": "ok"}
+    assert runner.run([("trial", tiny_case("long", steps=10**9))], Settings("cpu", tmp_path, budget_s=4.0)) == 1
+    assert _records(tmp_path) == {}
 
 
-_RUNNER = """
-import sys
-from pathlib import Path
-from gpu_bench.run import runner
-from tests.gpu_bench.tiny import tiny_case
+@pytest.mark.usefixtures("measured_once")
+def test_a_spoiled_repeat_is_measured_again_while_patience_lasts(
+    tmp_path: Path, report: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # With waiting switched off, all patience goes into repeats.
+    monkeypatch.setattr(runner, "await_quiet", lambda patience_s: True)
+    monkeypatch.setitem(report, "timing", {**report["timing"], "others_share": 0.5})
+    started: list[int] = []
 
-def note(case, pid):
-    Path(sys.argv[1], "pid.new").write_text(str(pid))
-    Path(sys.argv[1], "pid.new").rename(Path(sys.argv[1], "pid"))
+    def note(case: Case, pid: int) -> None:
+        started.append(pid)
+        if len(started) == 3:
+            report["timing"]["others_share"] = 0.0
 
-runner.run([("trial", tiny_case(steps=100_000))], runner.Settings("cpu", Path(sys.argv[1]), on_start=note))
-"""
+    assert runner.run([("trial", tiny_case())], Settings("cpu", tmp_path, patience_s=60.0, on_start=note)) == 0
+    assert len(started) == 3
+    assert capsys.readouterr().out.count("others took 50% of the processors; measured again") == 2
+    assert _records(tmp_path)["tiny"]["provenance"]["repeats"][0]["others_share"] == 0.0
 
 
-def test_no_worker_outlives_its_runner(tmp_path: Path) -> None:
-    parent = subprocess.Popen([sys.executable, "-c", _RUNNER, str(tmp_path)], cwd=Path(__file__).parents[3])
+@pytest.mark.usefixtures("measured_once")
+def test_a_disk_that_fills_up_amid_a_run_loses_no_repeat(tmp_path: Path) -> None:
+    started: list[int] = []
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def fill(case: Case, pid: int) -> None:
+        started.append(pid)
+        if len(started) == 2:
+            # From now on files take a kilobyte and no more.
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+
+    cases = [("trial", tiny_case(repeats=3))]
     try:
-        assert within(60, (tmp_path / "pid").exists)
+        with pytest.raises(OSError, match=r"File too large: '.*tiny--.*\.partial'"):
+            runner.run(cases, Settings("cpu", tmp_path, on_start=fill))
     finally:
-        parent.kill()
-        parent.wait()
-    worker = int((tmp_path / "pid").read_text(encoding="ascii"))
-    assert within(60, lambda: not alive(worker))
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert list(tmp_path.rglob(f".*{store.TEMPORARY}")) == []
+    assert runner.run(cases, Settings("cpu", tmp_path, on_start=fill)) == 0
+    assert len(started) == 4, "the first repeat was kept"
+    assert _records(tmp_path)["tiny"]["status"] == "ok"
+
+
+@pytest.mark.usefixtures("measured_once")
+def test_a_record_that_cannot_be_written_is_made_of_its_repeats_by_the_next_run(tmp_path: Path) -> None:
+    """A file stands where the suite's folder should be, below which root cannot write either."""
+    started: list[int] = []
+    settings = Settings("cpu", tmp_path, on_start=lambda case, pid: started.append(pid))
+    cases = [("trial", tiny_case(repeats=2))]
+    (tmp_path / "trial").touch()
+    with pytest.raises(OSError, match="tiny--"):
+        runner.run(cases, settings)
+    (tmp_path / "trial").unlink()
+    assert runner.run(cases, settings) == 0
+    assert len(started) == 2, "nothing was measured again"
+    assert _records(tmp_path)["tiny"]["status"] == "ok"
+    assert not (tmp_path / ".parts").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_one_line_before_anything_is_measured(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["run", "--suite", "smoke-tiny", "--device", "cpu", "--out", "/proc/gpu_bench-none"]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("gpu_bench: No such file or directory '/proc/gpu_bench-none'")
+    assert said.err.count("\n") == 1
