@@ -172,8 +172,10 @@ class Trainer:
         self._ready = True
         passes = self.case.accumulate
         if self.scales:
-            # One sequence shows how large the numbers are; its loss has the weight that it has in a step.
-            self.scales.calibrate(lambda: self.eager_loss(window[:1]) / len(window))
+            # One sequence shows how large the numbers are; its loss has the weight that it has in a step. Blocks would
+            # be compiled for it, and again for the whole batch.
+            with torch.compiler.set_stance("force_eager"):
+                self.scales.calibrate(lambda: self.eager_loss(window[:1]) / len(window))
         if self.compiled and self.case.precision.startswith("fp8"):
             with torch.no_grad(), self._autocast():
                 x = self.model.embed(window[: len(window) // passes, :-1])

@@ -97,6 +97,11 @@ def _statuses(out: Path) -> dict[str, str]:
     return {name: record["status"] for name, record in _records(out).items()}
 
 
+def _written(out: Path) -> set[tuple[Path, int]]:
+    """The files of finished repeats, and when they were written."""
+    return {(file, file.stat().st_mtime_ns) for file in out.rglob("case-*") if file.is_file()}
+
+
 def _kill_one(killed: int | None = None) -> int:
     """Kill -9 the next worker that appears, other than one that was killed and may still be listed."""
     seen: list[int] = []
@@ -122,7 +127,10 @@ def test_a_killed_sweep_goes_on_and_a_killed_worker_and_a_removed_machine_lose_n
     assert within(60, lambda: not any(alive(pid) for pid in orphans)), "a worker outlived the sweep"
     kept = {file.name: file.read_bytes() for file in tmp_path.rglob("*.json")}
 
+    before = _written(tmp_path)
     sweep = Sweep(tmp_path, cases=3, repeats=2, steps=40)
+    # Until a repeat is finished, workers examine their machines.
+    assert within(LIMIT_S, lambda: _written(tmp_path) != before or not sweep.runs())
     killed = _kill_one()
     busy = None
     while busy is None and sweep.runs():

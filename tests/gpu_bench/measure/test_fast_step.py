@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch._dynamo.utils import counters
 
 from gpu_bench.measure.data import draw_windows, read_corpus
 from gpu_bench.measure.gpt2 import GPT2, SIZES
@@ -146,6 +148,23 @@ def test_a_gradients_magnitude_decides_later_scales_however_many_passes_a_step_h
     assert len(seen) == 2
     # The largest of the history, not the sum of the two passes.
     assert float(layer.g_scale) * torch.finfo(torch.float8_e5m2).max == pytest.approx(max(first, *seen), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "how", [{"precision": "amp-bf16"}, {"precision": "fp8-master", "update": "flat", "scaling": "delayed"}]
+)
+def test_all_blocks_share_the_graph_of_the_first(how: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two graphs, the block's and the head's, however many blocks there are, and none after the first step."""
+    monkeypatch.setattr(torch, "compile", functools.partial(torch.compile, backend="aot_eager"))
+    torch._dynamo.reset()
+    trainer = _trainer(**how, compile="default", compile_region="block")
+    assert len(trainer.model.blocks) == 3
+    before = counters["stats"]["unique_graphs"]
+    found = []
+    for _ in range(3):
+        _losses(trainer, 1)
+        found.append(counters["stats"]["unique_graphs"] - before)
+    assert found == [2, 2, 2]
 
 
 def test_blocks_compiled_one_by_one_train_as_they_do_uncompiled() -> None:
