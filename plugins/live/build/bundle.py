@@ -56,7 +56,7 @@ class Wheel:
 
 def build_wheels(root: Path = ROOT) -> tuple[Wheel, Wheel]:
     """Build the wheels of the engine and of the live runtime. Equal sources give equal bytes."""
-    runtime = ["plugins/__init__.py", "plugins/live/__init__.py", "plugins/live/runtime"]
+    runtime = ["plugins/__init__.py", "plugins/live/__init__.py", "plugins/live/runtime", "docs/lab/ledger.schema.json"]
     return (
         _build(root, "iron-law-engine", "engine", ["engine"]),
         _build(root, "iron-law-live", "plugins", runtime),

@@ -17,7 +17,13 @@ from plugins.shared.child import ROOT, Child, ChildError
 from plugins.shared.errors import Defect
 
 LIVE = Path(__file__).parents[1]
-PROGRAM = (ROOT / "engine", LIVE / "__init__.py", LIVE / "runtime", LIVE / "build/child.py")
+PROGRAM = (
+    ROOT / "engine",
+    LIVE / "__init__.py",
+    LIVE / "runtime",
+    LIVE / "build/child.py",
+    ROOT / "docs/lab/ledger.schema.json",
+)
 """The sources that every result depends on."""
 MAIN, CHARTS = "act.py", "charts.py"
 

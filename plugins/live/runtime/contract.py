@@ -18,17 +18,6 @@ Row = Mapping[str, Value | None]
 PREDICTION = "prediction"
 """What a `Handle` sets that moves no control but the reader's prediction."""
 
-LEDGER_FIELDS: Mapping[str, type | tuple[str, ...]] = {
-    "optimizer_chosen": ("adam", "momentum", "sgd"),
-    "precision_chosen": ("fp32", "mixed", "fp16"),
-    "gradient_checkpointing": bool,
-    "final_mfu_pct": float,
-    "baseline_mfu_estimate_pct": float,
-    "laptop_fit_achieved": bool,
-    "laptop_minimum_memory_gb": float,
-}
-"""What acts may write into the reader's design ledger: the name, and its type or the texts allowed."""
-
 
 @dataclass(frozen=True)
 class Option:
@@ -374,8 +363,9 @@ class Act:
     reveal_first: bool = False
     """Whether locking in reveals at once: for a question whose answer is what the instruments show."""
     ledger: Callable[[State], Mapping[str, Value]] | None = None
-    """What the act writes into the reader's design ledger: some of `LEDGER_FIELDS`, by name. It is asked for states
-    with a prediction, and what it says enters the ledger at the reveal; for an instrument, with the first move."""
+    """What the act writes into the reader's design ledger: some of the `decisions` in its schema, by name.
+    It is asked for states with a prediction, and what it says enters the ledger at the reveal;
+    for an instrument, with the first move."""
 
     def default_state(self) -> State:
         """The state in which the act is baked: first context, default controls, nothing predicted."""

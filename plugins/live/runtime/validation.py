@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from string import Formatter
+from typing import Any
 
 from plugins.live.runtime.contract import (
-    LEDGER_FIELDS,
     Act,
     ChoiceQuestion,
     Control,
@@ -153,17 +156,30 @@ def ledger_fields(act: Act, state: State) -> Mapping[str, Value]:
         return {}
     fields = act.ledger(state)
     for name, value in fields.items():
-        if name not in LEDGER_FIELDS:
-            raise ValueError(f"ledger has no field {name!r}; allowed: {_listed(LEDGER_FIELDS)}")
-        kind = LEDGER_FIELDS[name]
-        if isinstance(kind, tuple):
-            if value not in kind:
-                raise ValueError(f"ledger field {name!r} cannot be {value!r}; allowed: {_listed(kind)}")
-        elif kind is bool and not isinstance(value, bool):
+        if name not in _decisions():
+            raise ValueError(f"ledger has no field {name!r}; allowed: {_listed(_decisions())}")
+        rule = _decisions()[name]
+        if "enum" in rule:
+            texts = [one for one in rule["enum"] if one is not None]
+            if value not in texts:
+                raise ValueError(f"ledger field {name!r} cannot be {value!r}; allowed: {_listed(texts)}")
+        elif "boolean" in rule["type"] and not isinstance(value, bool):
             raise ValueError(f"ledger field {name!r} cannot be {value!r}; allowed: True, False")
-        elif kind is float and (isinstance(value, bool) or not isinstance(value, int | float)):
+        elif "number" in rule["type"] and (isinstance(value, bool) or not isinstance(value, int | float)):
             raise ValueError(f"ledger field {name!r} cannot be {value!r}; allowed: a number")
     return fields
+
+
+@cache
+def _decisions() -> dict[str, dict[str, Any]]:
+    """What acts may write into the reader's design ledger: name -> rule, from the schema of the ledger's file.
+
+    The schema stands where it is published, in the checkout as in the wheel of the page.
+    """
+    schema = Path(__file__).parents[3] / "docs/lab/ledger.schema.json"
+    definitions: dict[str, Any] = json.loads(schema.read_text(encoding="utf-8"))["$defs"]
+    rules: dict[str, dict[str, Any]] = definitions["decisions"]["properties"]
+    return rules
 
 
 def check_table(name: str, table: Table) -> None:

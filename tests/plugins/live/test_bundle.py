@@ -31,6 +31,8 @@ def test_equal_sources_give_equal_wheels(tmp_path: Path, monkeypatch: pytest.Mon
     copy = tmp_path / "elsewhere"
     for part in ("engine", "plugins"):
         shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("web", "__pycache__"))
+    (copy / "docs/lab").mkdir(parents=True)
+    shutil.copy(ROOT / "docs/lab/ledger.schema.json", copy / "docs/lab")
     for license_file in ROOT.glob("LICENSE*"):
         shutil.copy(license_file, copy)
     monkeypatch.setenv("TZ", "Asia/Tokyo")
@@ -68,13 +70,16 @@ ACT = """
 from engine import model
 from plugins.live import *
 
+def fields(state):
+    return {"final_mfu_pct": 1}
+
 def compute(state):
     gb = model("gpt2-xl").parameters * state.controls["bytes"] / 1e9
     return View({"bars": [{"gb": gb}]}, Figure("Weights", f"{gb:.2f}", "GB"), f"{gb} GB")
 
 ACT = Act("weights", "Weights", 1, "s", (Context("c", "C", "d"),), NumberQuestion("?", "GB", 0, 20, lambda: 6.23),
           (Choice("bytes", "Bytes", (ControlOption(2, "2"), ControlOption(4, "4")), 4),), compute,
-          lambda prediction, state: Verdict(False, f"off by {prediction / 6.23}", ()), {})
+          lambda prediction, state: Verdict(False, f"off by {prediction / 6.23}", ()), {}, ledger=fields)
 """
 SNIPPETS = [
     "from engine import training_memory\n"
