@@ -99,6 +99,18 @@ def test_the_factor_of_the_sentence_is_that_of_the_ledger(name: str, position: f
         assert float(said[1]) == pytest.approx(verdict["gap"]["factor"], abs=0.05)
 
 
+@given(settings_of("mfu-gap"), settings_of("laptop-challenge"))
+def test_the_score_is_the_mfu_of_a_step_that_runs_and_the_speed_of_a_recipe_that_wins(
+    bench: dict[str, Any], recipe: dict[str, Any]
+) -> None:
+    shown = view("mfu-gap", 50, bench)
+    assert shown["score"] == (None if shown["failure"] else shown["ledger"]["final_mfu_pct"])
+    won = view("laptop-challenge", 8, recipe)
+    assert (won["score"] is None) == (won["success"] is None)
+    early: Any = act("mfu-gap").compute(state_of(act("mfu-gap"), 50, **bench))
+    assert early["score"] is None
+
+
 @pytest.mark.parametrize("name", ASKING)
 def test_sixty_words_are_enough_before_the_next_thing_to_do(name: str) -> None:
     scene: Any = act(name).act

@@ -6,6 +6,7 @@ from engine import GB
 from plugins import live
 
 from .parts import textbook
+from .recipes import Recipe, wins
 from .reflections import REFLECTIONS
 from .settings import BATCHES, BUDGET, LAPTOPS, OPTIMIZERS, UPDATES, Setting, fits, gb, setting_of
 from .verdict import reveal, stable_floor
@@ -22,6 +23,12 @@ def decisions(state: live.State) -> dict[str, live.Value]:
         "laptop_fit_achieved": fits(setting) and setting.trains,
         "laptop_minimum_memory_gb": stable_floor(),
     }
+
+
+def score(state: live.State) -> float | None:
+    """Tokens per second of a recipe that wins."""
+    setting = setting_of(state)
+    return Recipe(setting).speed if wins(setting) else None
 
 
 ACT = live.Act(
@@ -96,4 +103,5 @@ ACT = live.Act(
     can_fail=True,
     moves=True,
     ledger=decisions,
+    score=score,
 )

@@ -34,6 +34,12 @@ def decisions(state: live.State) -> dict[str, live.Value]:
     }
 
 
+def score(state: live.State) -> float | None:
+    """The MFU in percent, of a step that runs."""
+    setting = setting_of(state)
+    return 100 * mfu(setting) if fits(setting) else None
+
+
 ACT = live.Act(
     name="mfu-gap",
     title="The MFU Gap",
@@ -108,4 +114,5 @@ ACT = live.Act(
     reveal_first=True,
     can_fail=True,
     ledger=decisions,
+    score=score,
 )

@@ -80,7 +80,7 @@ class LoadedAct:
         }
 
     def compute(self, state: Mapping[str, Any]) -> Plain:
-        """The view of a state, and under `ledger` what the act writes into the reader's ledger there.
+        """The view of a state, under `ledger` what the act writes into the reader's ledger there, and its `score`.
 
         Raises `ActError` for a state that does not exist or a function that fails.
         """
@@ -90,7 +90,9 @@ class LoadedAct:
             for rows in _mapping(_mapping(view)["data"]).values():
                 self._fields.update(*(_mapping(row) for row in rows))  # type: ignore[union-attr]
         fields = self._guard("ledger", lambda: plain(ledger_fields(self.act, current), "ledger"))
-        return {**_mapping(view), "ledger": fields}
+        rate, told = self.act.score, current.revealed and current.prediction is not None
+        score = self._guard("score", lambda: plain(rate(current) if rate and told else None, "score"))
+        return {**_mapping(view), "ledger": fields, "score": score}
 
     def reveal(self, state: Mapping[str, Any]) -> Plain:
         """The verdict on the state's prediction, and under `gap` its distance from the answer in numbers.

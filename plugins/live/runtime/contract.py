@@ -367,6 +367,10 @@ class Act:
     It is asked for states with a prediction, and what it says enters the ledger at the reveal;
     for an instrument, with the first move."""
 
+    score: Callable[[State], float | None] | None = None
+    """How good a state is that the reader has reached: more is better, None does not count. The ledger keeps the first
+    such state and the best, each with its time. It is asked for states with a prediction."""
+
     def default_state(self) -> State:
         """The state in which the act is baked: first context, default controls, nothing predicted."""
         return State(self.contexts[0].name, {control.name: control.default for control in self.controls})

@@ -40,8 +40,11 @@ export function accountOf(host: HTMLElement, page: string, question: Question | 
       const name = form.dataset.reflection ?? "";
       if (!Object.keys(memory.answers[name] ?? {}).length) return [];
       const judged = results.feedback.get(name);
-      return { text: sentence(form), correct: judged ? Object.values(judged).every((blank) => blank.correct) : null };
+      const now = judged ? Object.values(judged).every((blank) => blank.correct) : null;
+      // Answers that were right when they were given stay right when the bench moves on.
+      return { text: sentence(form), correct: Object.hasOwn(memory.right ?? {}, name) ? true : now };
     }),
-    fields: open && view ? view.ledger : {},
+    // The best that was reached is what counts, not where the instruments were left.
+    fields: open && view ? { ...view.ledger, ...memory.best?.fields } : {},
   };
 }

@@ -8,7 +8,7 @@ import { lastShown, rememberShown } from "./last";
 import { bringIntoView, keepAtHand, keepFocusVisible } from "./focus";
 import { blanks, readBlanks, readInstruments, resetInstruments, waiting, words, writeBlanks, writeInstruments } from "./form";
 import { MoveHistory } from "./history";
-import { MOST_MOVES, stageOf, type Memory } from "./memory";
+import { MOST_MOVES, stageOf, withMark, type Memory } from "./memory";
 import { changes, missing, undo, withAmount, type Amount } from "./moves";
 import { Question } from "./question";
 import { renderFailure, renderFeedback, renderSuccess, renderTable, renderVerdict } from "./render";
@@ -263,7 +263,8 @@ class ActPart implements Part {
     const name = form.dataset.reflection ?? "";
     const answers = { ...this.#memory.answers, [name]: readBlanks(form) };
     const complete = isComplete(form);
-    this.#remember({ answers, checked: this.#memory.checked.filter((one) => one !== name || complete) });
+    const right = Object.fromEntries(Object.entries(this.#memory.right ?? {}).filter(([one]) => one !== name));
+    this.#remember({ answers, right, checked: this.#memory.checked.filter((one) => one !== name || complete) });
     if (!complete) slot(form, "feedback").replaceChildren();
   }
 
@@ -335,7 +336,7 @@ class ActPart implements Part {
 
   /** Adds to the ledger what Python has said since. */
   #annotate(): void {
-    if (this.#ledger.entry(this.#name)?.memory) this.#ledger.annotate(this.#name, structuredClone(this.#memory), this.#account());
+    if (this.#ledger.entry(this.#name)?.memory) this.#ledger.annotate(this.#name, this.#stage, structuredClone(this.#memory), this.#account());
   }
 
   #account(): ReturnType<typeof accountOf> {
@@ -446,6 +447,7 @@ class ActPart implements Part {
       const results: Results = { view, verdict: null, feedback: new Map(), engine: this.#python.engine };
       await this.#showView(view);
       this.#amounts.set(JSON.stringify(state), amountOf(view));
+      this.#markReached(view);
       if (this.#memory.revealed) await this.#showVerdict(state, results);
       for (const form of this.#reflections) await this.#showFeedback(form, state, results);
       if (wanted !== this.#wanted()) return;
@@ -463,6 +465,13 @@ class ActPart implements Part {
     } finally {
       this.#computing -= 1;
     }
+  }
+
+  /** Keeps the first state that counts and the best: what comes after does not take them away. */
+  #markReached({ score, headline, ledger }: View): void {
+    if (score === null || !this.#memory.revealed) return;
+    const { controls } = accountOf(this.#host, this.#home, this.#question, this.#memory, NO_RESULTS);
+    this.#memory = withMark(this.#memory, { at: Date.now(), score, headline, controls, fields: ledger });
   }
 
   /** A frame of a moving hand: what the eye follows. Tables and the spoken summary wait until it rests. */
@@ -522,6 +531,11 @@ class ActPart implements Part {
     const feedback = await this.#python.check(this.#name, this.#url, name, answers, state);
     if (!feedback || !this.#memory.checked.includes(name)) return;
     results.feedback.set(name, feedback);
+    // Found right once, these answers stay right when the bench moves on.
+    if (Object.values(feedback).every((blank) => blank.correct) && !Object.hasOwn(this.#memory.right ?? {}, name)) {
+      this.#memory.right = { ...this.#memory.right, [name]: Date.now() };
+      this.#apply();
+    }
     this.#putFeedback(form, results);
   }
 

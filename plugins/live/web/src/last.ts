@@ -42,6 +42,7 @@ const VIEW = like<View>({
   failure: orNull(like<Failure>({ title: TEXT, what: TEXT, excess: TEXT, remedy: TEXT })),
   success: orNull(like<Success>({ title: TEXT, what: TEXT })),
   ledger: mapOf(VALUE),
+  score: { type: ["number", "null"] },
 });
 const VERDICT = like<Verdict>({
   correct: FLAG,

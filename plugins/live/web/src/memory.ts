@@ -1,7 +1,18 @@
 // What an act remembers of its reader, and how it is read back from storage that may hold anything.
 import type { Move } from "./moves";
-import type { Value } from "./protocol";
+import type { Figure, Value } from "./protocol";
 import { DEFINITIONS, faultOf, type Rule } from "./schema";
+
+/** A state that the reader reached, in words and numbers, and when. */
+export interface Mark {
+  /** Milliseconds since 1970. */
+  at: number;
+  score: number;
+  headline: Figure;
+  controls: { label: string; value: string }[];
+  /** What the act wrote into the ledger's own fields there. */
+  fields: Record<string, Value>;
+}
 
 export interface Memory {
   prediction: Value | null;
@@ -16,9 +27,14 @@ export interface Memory {
   checked: string[];
   /** Every change of a control that was not undone, for acts that record them; of very many the last `MOST_MOVES`. */
   moves: Move[];
+  /** The first state that counts and the best, for acts that keep a score. Moving on does not change them. */
+  first?: Mark;
+  best?: Mark;
+  /** Reflection -> when the answers that stand in it were found right, at the bench as it stood then. */
+  right?: Record<string, number>;
 }
 
-/** How far the reader is: nothing locked in, locked in, answer seen, every reflection checked. */
+/** How far the reader is: nothing locked in, locked in, answer seen, every reflection answered right. */
 export type Stage = "none" | "predicted" | "revealed" | "done";
 export const STAGES: readonly Stage[] = ["none", "predicted", "revealed", "done"];
 
@@ -48,7 +64,18 @@ export function stageOf(memory: Memory, asks: boolean, reflections: readonly str
   if (!asks) return memory.explored ? "done" : "none";
   if (memory.prediction === null) return "none";
   if (!memory.revealed) return "predicted";
-  return reflections.every((name) => memory.checked.includes(name)) ? "done" : "revealed";
+  return allRight(memory, reflections) ? "done" : "revealed";
+}
+
+/** Whether every reflection was answered right: to have asked is not to have found out. */
+export function allRight(memory: Memory, reflections: readonly string[]): boolean {
+  return reflections.every((name) => memory.checked.includes(name) && Object.hasOwn(memory.right ?? {}, name));
+}
+
+/** The memory with a state that was reached: it may be the first that counts, or the best. */
+export function withMark(memory: Memory, mark: Mark): Memory {
+  const best = memory.best && memory.best.score >= mark.score ? memory.best : mark;
+  return { ...memory, first: memory.first ?? mark, best };
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {

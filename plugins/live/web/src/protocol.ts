@@ -48,6 +48,8 @@ export interface View {
   success: Success | null;
   /** What the act writes into the design ledger in this state. */
   ledger: Record<string, Value>;
+  /** How good the state is; more is better. Null where it does not count, or the act keeps no score. */
+  score: number | null;
 }
 /** How far a prediction is off: `difference` is answer - prediction; `factor` >= 1, null where a ratio says nothing. */
 export interface Gap {

@@ -1,15 +1,15 @@
 // The four steps under an act's title: which are done, and which is next.
 import { all, setText, slot } from "./dom";
-import type { Memory } from "./memory";
+import { allRight, type Memory } from "./memory";
 
 /** Step -> done. `reflections` are the names of those the act has. */
 export function stepsOf(memory: Memory, reflections: readonly string[]): Record<string, boolean> {
-  const { prediction, explored, revealed, checked } = memory;
+  const { prediction, explored, revealed } = memory;
   return {
     predict: prediction !== null,
     explore: explored,
     reveal: revealed,
-    reflect: revealed && reflections.every((name) => checked.includes(name)),
+    reflect: revealed && allRight(memory, reflections),
   };
 }
 

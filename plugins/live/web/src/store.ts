@@ -77,10 +77,10 @@ export class LedgerStore {
   }
 
   /** Adds what became known without the reader doing anything: the entry does not get newer by it. */
-  annotate(act: string, memory: Memory, account: Account): void {
+  annotate(act: string, stage: Stage, memory: Memory, account: Account): void {
     const entry = this.#entries.get(act);
     if (!entry?.memory) return;
-    const noted = { ...entry, memory, account };
+    const noted = { ...entry, stage, memory, account };
     if (JSON.stringify(noted) !== JSON.stringify(entry)) this.#put([noted], false);
   }
 

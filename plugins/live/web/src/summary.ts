@@ -2,6 +2,7 @@
 import type { Field, LedgerDocument } from "./document";
 import { h } from "./dom";
 import type { Account, Entry } from "./entry";
+import type { Mark } from "./memory";
 import type { Gap, Value } from "./protocol";
 
 const DECISIONS: [Field, string, string][] = [
@@ -41,7 +42,7 @@ function section(entry: Entry, href: (page: string) => string | null): Node[] {
     h("p", { class: "il-help" }, `${STAGES[entry.stage]}, ${day}`),
   ];
   if (!account) return [...head, h("p", {}, "Played in an earlier version of this site. Open the act to see it here in full.")];
-  const facts = factsOf(account);
+  const facts = [...factsOf(account), ...reached(entry)];
   return [
     ...head,
     ...(account.question ? [h("p", {}, account.question)] : []),
@@ -64,6 +65,17 @@ function factsOf(account: Account): [string, string][] {
     ["Result", headline && `${headline.label}: ${headline.value} ${headline.unit}${failure ? `. ${failure}` : ""}`],
   ];
   return rows.flatMap(([term, text]) => (text ? [[term, text] as [string, string]] : []));
+}
+
+/** The first state that counted and the best, with their times. */
+function reached({ memory }: Entry): [string, string][] {
+  const marks: [string, Mark | undefined][] = [["First", memory?.first], ["Best", memory?.best]];
+  return marks.flatMap(([term, mark]) => (mark ? [[term, markWords(mark)] as [string, string]] : []));
+}
+
+function markWords({ at, headline, controls }: Mark): string {
+  const when = new Date(at).toLocaleString("en-US", { dateStyle: "medium", timeStyle: "short" });
+  return `${headline.value} ${headline.unit} with ${controls.map(({ label, value }) => `${label} ${value}`).join(", ")}; ${when}`;
 }
 
 /** The gap as every act gives it; the sentence before it is the act's own and rounds as the act sees fit. */

@@ -17,6 +17,7 @@ const results: Results = {
     failure: { title: "Out of memory", what: "w", excess: "e", remedy: "r" },
     success: null,
     ledger: { fits: false },
+    score: null,
   },
   verdict: { correct: true, headline: "h", paragraphs: ["p"], tables: { sizes: table }, gap: { answer: 1, difference: 0, factor: 1 } },
   feedback: new Map([["floor", { size: { correct: false, why: "w" } }]]),

@@ -1,6 +1,6 @@
 // What an act remembers is taken back only when it is whole.
-import { describe, expect, test } from "vitest";
-import { parseMemory, parseVersion1, stageOf, VERSION_1, type Memory } from "../src/memory";
+import {  describe, expect, test } from "vitest";
+import {type Mark, type Memory, parseMemory, parseVersion1, stageOf, VERSION_1, withMark} from "../src/memory";
 
 const whole: Memory = {
   prediction: 3,
@@ -42,15 +42,24 @@ describe("memory", () => {
     expect(VERSION_1.test("iron-law/ledger/mfu-gap/x")).toBe(false);
   });
 
-  test("an act is done when every reflection was checked, an instrument when it was moved", () => {
+  test("an act is done when every reflection was answered right, an instrument when it was moved", () => {
     const stages = [
       stageOf({ ...whole, prediction: null, revealed: false }, true, ["saving"]),
       stageOf({ ...whole, revealed: false }, true, ["saving"]),
       stageOf({ ...whole, checked: [] }, true, ["saving"]),
       stageOf(whole, true, ["saving"]),
+      stageOf({ ...whole, right: { saving: 1 } }, true, ["saving"]),
       stageOf({ ...whole, explored: false }, false, []),
       stageOf(whole, false, []),
     ];
-    expect(stages).toEqual(["none", "predicted", "revealed", "done", "none", "done"]);
+    expect(stages).toEqual(["none", "predicted", "revealed", "revealed", "done", "none", "done"]);
+  });
+
+  test("the first state that counts stays, and the best only makes way for a better one", () => {
+    const mark = (score: number): Mark => ({ at: score, score, headline: { label: "l", value: "v", unit: "u" }, controls: [], fields: {} });
+    const reached = [5, 9, 7, 9].reduce((memory, score, index) => withMark(memory, { ...mark(score), at: index }), whole);
+    expect([reached.first?.at, reached.best?.at, reached.best?.score]).toEqual([0, 1, 9]);
+    expect(parseMemory(reached)).toEqual(reached);
+    expect(parseMemory({ ...reached, best: { ...mark(9), at: "today" } })).toBeNull();
   });
 });

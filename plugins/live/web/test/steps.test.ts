@@ -14,10 +14,12 @@ function page(): HTMLElement {
 const current = (host: HTMLElement) => [...host.querySelectorAll<HTMLElement>("[aria-current]")].map((step) => step.dataset.step);
 
 describe("the steps of an act", () => {
-  test("every reflection must be checked for the last step", () => {
-    expect(stepsOf(memory, ["fix"])).toEqual({ predict: true, explore: true, reveal: true, reflect: true });
-    expect(stepsOf(memory, ["fix", "cost"]).reflect).toBe(false);
-    expect(stepsOf({ ...memory, revealed: false }, ["fix"])).toMatchObject({ reveal: false, reflect: false });
+  test("every reflection must be right for the last step", () => {
+    expect(stepsOf(memory, ["fix"]).reflect).toBe(false);
+    const right = { fix: 1 };
+    expect(stepsOf({ ...memory, right }, ["fix"])).toEqual({ predict: true, explore: true, reveal: true, reflect: true });
+    expect(stepsOf({ ...memory, right }, ["fix", "cost"]).reflect).toBe(false);
+    expect(stepsOf({ ...memory, right, revealed: false }, ["fix"])).toMatchObject({ reveal: false, reflect: false });
   });
 
   test("a prediction of nothing is a prediction", () => {

@@ -80,10 +80,10 @@ describe("the ledger of a browser", () => {
     const store = await tab(new FakeDatabase());
     store.write(ACT, "done", memory, account);
     const written = store.entry(ACT)?.updated;
-    store.annotate(ACT, memory, { ...account, failure: "Out of memory" });
+    store.annotate(ACT, "done", memory, { ...account, failure: "Out of memory" });
     expect([store.entry(ACT)?.updated, store.entry(ACT)?.account?.failure]).toEqual([written, "Out of memory"]);
     store.reset(ACT);
-    store.annotate(ACT, memory, account);
+    store.annotate(ACT, "done", memory, account);
     expect(store.entry(ACT)?.memory).toBeNull();
   });
 

@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { documentOf } from "../src/document";
 import type { Entry } from "../src/entry";
 import { summaryOf } from "../src/summary";
-import { account, entry } from "./ledger-kit";
+import type { Mark } from "../src/memory";
+import { account, entry, memory } from "./ledger-kit";
 
 const href = (page: string): string | null => (page.startsWith("lab/") ? `https://example.org/${page}` : null);
 
@@ -30,6 +31,22 @@ describe("the summary of a ledger", () => {
       "Least memory that trains": "13.4 GB",
       "Final MFU": "31.5 %",
     });
+  });
+
+  test("the first state that counted and the best stand with their settings and times", () => {
+    const mark = (value: string, at: number): Mark => ({
+      at,
+      score: 1,
+      headline: { label: "MFU", value, unit: "%" },
+      controls: [{ label: "Batch size", value: "64" }],
+      fields: {},
+    });
+    const kept = entry();
+    const reached = { ...kept, memory: { ...memory, first: mark("14", Date.UTC(2026, 4, 6)), best: mark("51", Date.UTC(2026, 4, 7, 12)) } };
+    const { First, Best } = said(page(reached));
+    expect(First).toMatch(/^14 % with Batch size 64; May \d, 2026, /);
+    expect(Best).toMatch(/^51 % with Batch size 64; May 7, 2026, /);
+    expect(said(page(kept))).not.toHaveProperty("Best");
   });
 
   test("the gap is the act's sentence, and the numbers that every act gives", () => {
