@@ -18,7 +18,9 @@ from plugins.shared.cache import cached_file, digest
 
 SIZE = (1200, 630)
 """Pixels: what the places that show such pictures ask for."""
-_INK, _PAPER, _MUTED = "#1f2328", "#fdfcf9", "#595f69"
+_INK, PAPER, _MUTED = "#1f2328", "#fdfcf9", "#595f69"
+MARK_WIDTH = 28
+"""Units; it is nearly as high."""
 _LEVERS = ("#006395", "#00763a", "#b84c00")
 _ROWS = 3
 _COLUMNS = 26
@@ -51,12 +53,12 @@ def draw(title: str, part: str, site: str) -> bytes:
     from matplotlib.figure import Figure
 
     with mpl.rc_context({"font.family": "STIXGeneral", "text.parse_math": False}):
-        figure = Figure(figsize=(SIZE[0] / 100, SIZE[1] / 100), dpi=100, facecolor=_PAPER)
+        figure = Figure(figsize=(SIZE[0] / 100, SIZE[1] / 100), dpi=100, facecolor=PAPER)
         FigureCanvasAgg(figure)
         axes = figure.add_axes((0, 0, 1, 1))
         axes.set(xlim=(0, SIZE[0]), ylim=(SIZE[1], 0))
         axes.axis("off")
-        _mark(axes, 80, 80, 3.6)
+        mark(axes, 80, 80, 3.6)
         lines = textwrap.wrap(title, _COLUMNS, max_lines=_ROWS, placeholder=" …")
         axes.text(80, 250, "\n".join(lines), size=56, color=_INK, va="top", linespacing=1.12)
         axes.text(215, 133, part, size=30, color=_MUTED, va="center")
@@ -66,7 +68,7 @@ def draw(title: str, part: str, site: str) -> bytes:
         return buffer.getvalue()
 
 
-def _mark(axes: Any, x: float, y: float, unit: float) -> None:
+def mark(axes: Any, x: float, y: float, unit: float) -> None:
     """The site's mark, as in `assets/favicon.svg`: a fraction with three levers below the line."""
     from matplotlib.patches import Rectangle
 

@@ -24,6 +24,7 @@ const TYPES = new Map([
   [".mjs", "text/javascript; charset=utf-8"],
   [".css", "text/css; charset=utf-8"],
   [".json", "application/json; charset=utf-8"],
+  [".webmanifest", "application/manifest+json"],
   [".svg", "image/svg+xml"],
   [".wasm", "application/wasm"],
   [".woff2", "font/woff2"],

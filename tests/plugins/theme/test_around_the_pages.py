@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import re
 import struct
 import tomllib
@@ -31,6 +32,7 @@ def configure(folder: Path, stray: str = "") -> None:
         f"site_name: Tiny\nsite_url: {ADDRESS}\nsite_description: A tiny site.\n"
         f"theme:\n  name: material\n  custom_dir: {ROOT}/plugins/theme/overrides\n  font: false\n"
         f"hooks:\n  - {ROOT}/plugins/theme/licenses.py\n  - {ROOT}/plugins/theme/social.py\n"
+        f"  - {ROOT}/plugins/theme/app.py\n"
         "nav:\n  - Home: index.md\n  - Chapter:\n      - Two & three: chapter/two.md\n"
     )
 
@@ -68,6 +70,21 @@ def test_each_page_has_a_picture_of_its_own_that_is_in_the_site(site: Path) -> N
         assert struct.unpack(">II", picture.read_bytes()[16:24]) == SIZE
         pictures.add(picture.name)
     assert len(pictures) == 2
+
+
+def test_a_browser_can_install_the_site_from_any_page_under_the_sub_path(site: Path) -> None:
+    for path in ("index.html", "chapter/two/index.html"):
+        [link] = re.findall(r'<link rel="manifest" href="([^"]*)">', (site / path).read_text())
+        at = ((site / path).parent / link).resolve()
+        manifest = json.loads(at.read_text())
+        assert (
+            (at.parent / manifest["start_url"]).resolve() == (at.parent / manifest["scope"]).resolve() == site.resolve()
+        )
+        for icon in manifest["icons"]:
+            width, height = struct.unpack(">II", (at.parent / icon["src"]).read_bytes()[16:24])
+            assert icon["sizes"] == f"{width}x{height}"
+    assert [icon["sizes"] for icon in manifest["icons"]] == ["192x192", "512x512"]
+    assert [manifest["name"], manifest["display"]] == ["Tiny", "standalone"]
 
 
 def test_the_footer_leads_to_the_licenses_and_asks_nobody_else(site: Path) -> None:
