@@ -101,7 +101,7 @@ test: ## Set everything up and run every test
 	@SITE_DIR=site $(MAKE) --no-print-directory test-browser
 
 bench-site: setup browsers ## Print the site's budgets and what was measured
-	@node tools/bench_site/report.mjs
+	@node tools/bench_site/report.mjs $(if $(RECORD),--record)
 
 bench-play: setup browsers ## Play every act: seconds, clicks, words before the first thing to do, dragging
 	@node tools/bench_site/play.mjs

@@ -119,6 +119,7 @@ export async function startPuppeteer(engine, program, proxyPort) {
     async screenshot(file) {
       await unlessCrashed(page.screenshot({ path: /** @type {`${string}.png`} */ (file) }));
     },
+    slowDown: (times) => page.emulateCPUThrottling(times),
     async footprint() {
       const session = await page.createCDPSession();
       await session.send("HeapProfiler.collectGarbage");

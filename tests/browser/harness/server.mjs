@@ -41,12 +41,14 @@ const COMPRESSED = new Set([".html", ".js", ".mjs", ".css", ".json", ".svg", ".w
  * @property {number} at         when it came, as Date.now() says it
  * @property {number} status     the status answered
  * @property {number} bytes      bytes of the body sent (compressed where it was; 0 for a 304)
+ * @property {boolean} [gone]    the reader's side has ended a slow download
  *
  * @typedef {object} Fault
  * @property {RegExp} path       which paths the fault concerns
  * @property {number} [status]   answer with this status instead of the file
  * @property {number} [delayMs]  wait before answering
  * @property {"cut" | "stall"} [half]  send half of the file, then drop the connection, or fall silent
+ * @property {number} [rate]     send so many bytes in a second, to all who ask together, as a slow line does
  * @property {number} [bytes]    send only so many bytes and call that the file
  * @property {boolean} [portal]  answer as a network does that wants its visitors to sign in: 200, and a page of its own
  * @property {string} [type]     send the file under this type
@@ -76,6 +78,24 @@ function movedSitemap(sitemap, base) {
   const builtFor = [...sitemap.matchAll(/<loc>(.*?)<\/loc>/g)].map((match) => match[1] ?? "");
   const root = builtFor.reduce((one, other) => (other.length < one.length ? other : one), builtFor[0] ?? "");
   return sitemap.replaceAll(`<loc>${root}`, `<loc>${base}`);
+}
+
+const SLICES_A_SECOND = 20;
+/** When the slow line is free again, as Date.now() says it. */
+let busyUntil = 0;
+
+/** Sends a body slowly, until it is sent or nobody wants it any more.
+ * @param {Buffer} body @param {number} rate @param {LoggedRequest} entry @param {import("node:http").ServerResponse} response */
+async function trickle(body, rate, entry, response) {
+  const slice = Math.ceil(rate / SLICES_A_SECOND);
+  while (entry.bytes < body.length && !response.destroyed) {
+    const part = body.subarray(entry.bytes, entry.bytes + slice);
+    busyUntil = Math.max(Date.now(), busyUntil) + (1000 * part.length) / rate;
+    await new Promise((done) => setTimeout(done, busyUntil - Date.now()));
+    entry.bytes += part.length;
+    response.write(part);
+  }
+  response.end();
 }
 
 /**
@@ -127,6 +147,7 @@ export async function serveSite(folder) {
   const server = createServer(async (request, response) => {
     if (lost) return void request.socket.destroy();
     const path = new URL(request.url ?? "/", "http://site").pathname;
+    /** @type {LoggedRequest} */
     const entry = { path, at: Date.now(), status: 0, bytes: 0 };
     requests.push(entry);
     /** @param {number} status @param {Record<string, string>} headers @param {Buffer | string} [body] */
@@ -162,6 +183,14 @@ export async function serveSite(folder) {
       response.writeHead(200, { ...altered, "Content-Length": plain.length });
       response.write(plain.subarray(0, plain.length / 2), () => fault.half === "cut" && response.destroy());
       return;
+    }
+    if (fault?.rate) {
+      entry.status = 200;
+      const packed = gzipped && /\bgzip\b/.test(request.headers["accept-encoding"]?.toString() ?? "");
+      const body = packed ? gzipped : plain;
+      response.writeHead(200, { ...altered, ...(packed && { "Content-Encoding": "gzip" }), "Content-Length": body.length });
+      response.once("close", () => (entry.gone = entry.bytes < body.length));
+      return trickle(body, fault.rate, entry, response);
     }
     /** @type {Record<string, string>} */
     const headers = { "Content-Type": type, ETag: tag, Vary: "Accept-Encoding" };

@@ -7,6 +7,7 @@ import { Snippet } from "./snippet_page.mjs";
 /** @typedef {import("../harness/world.mjs").World} World */
 /** @typedef {import("../harness/server.mjs").Fault} Fault */
 
+const CHAPTER = "chapter/memory/";
 const ENTRY = /\/live-\w+\.js$/;
 const WASM = /pyodide\.asm\.wasm$/;
 const ACT_CODE = /\/act-\w+\.js$/;
@@ -69,6 +70,44 @@ export function brokenNetworkTests({ everywhere, once }) {
     assert.match(await snippet.output(), /^Python did not start: nothing more of [\w.]+ arrived for 1 seconds\.$/);
   }, { pageErrors: true });
 
+  once("network: on a slow line progress follows the bytes, nobody's patience ends, and Stop ends the download", async ({ browser, server }) => {
+    server.fault(IMPATIENT);
+    // Three times as long as the reader of this test would wait in silence.
+    server.fault({ path: WASM, rate: 1_200_000 });
+    await browser.open(server.base + CHAPTER);
+    const snippet = new Snippet(browser, await browser.of("live-snippet", (host) => host.dataset.name));
+    await snippet.ready();
+    const baked = await snippet.output();
+    await browser.eval((host) => {
+      const chip = /** @type {HTMLElement} */ (document.querySelector(`${host} [data-slot="state"]`));
+      /** @type {number[]} */
+      const seen = [];
+      Object.assign(window, { seen });
+      new MutationObserver(() => {
+        const percent = Number(/loads (\d+) %/.exec(chip.textContent ?? "")?.[1] ?? Number.NaN);
+        if (!Number.isNaN(percent) && percent !== seen.at(-1)) seen.push(percent);
+      }).observe(chip, { childList: true, characterData: true, subtree: true });
+    }, snippet.host);
+    assert.equal(await snippet.run(), baked);
+    const seen = await browser.eval(() => /** @type {{seen: number[]}} */ (/** @type {unknown} */ (window)).seen);
+    assert.ok(seen.length > 10, `progress was told in ${seen}`);
+    assert.deepEqual(seen, [...seen].sort((one, other) => one - other), "progress never goes back");
+
+    server.heal();
+    server.fault(IMPATIENT);
+    server.fault({ path: WASM, rate: 100_000 });
+    await browser.reload();
+    await snippet.ready();
+    server.clearLog();
+    await browser.click(snippet.button("Run"));
+    const slow = () => server.log().find(({ path }) => WASM.test(path));
+    await until(() => (slow()?.bytes ?? 0) > 0, "the download to begin");
+    await browser.click(snippet.button("Stop"));
+    await snippet.ended();
+    await until(() => slow()?.gone === true, "the download to end");
+    assert.ok((slow()?.bytes ?? 0) < 2_000_000);
+  });
+
   everywhere("network: programs of the page that do not arrive are said to be missing, and Retry brings them", async (all) => {
     const { browser, server } = all;
     const trouble = "live-act > [data-il-late]";
@@ -125,10 +164,13 @@ export function brokenNetworkTests({ everywhere, once }) {
 }
 
 /** Waits until the site was asked for a path. @param {World} world @param {RegExp} path */
-async function asked({ browser, server }, path) {
+const asked = ({ server }, path) => until(() => server.log().some((request) => path.test(request.path)), `somebody to ask for ${path}`);
+
+/** @param {() => boolean} holds @param {string} what */
+async function until(holds, what) {
   for (let left = 400; left > 0; left -= 1) {
-    if (server.log().some((request) => path.test(request.path))) return;
+    if (holds()) return;
     await new Promise((done) => setTimeout(done, 25));
   }
-  throw new Error(`${browser.engine}: nobody asked for ${path}`);
+  throw new Error(`waited in vain for ${what}`);
 }
