@@ -61,7 +61,7 @@ class TransformersGPT2(nn.Module):
 
 
 def convert_by_torchao(model: GPT2) -> None:
-    """Make the blocks' linear layers those of `torchao`: FP8 with one scale per tensor. Untried: needs a GPU."""
+    """Make the blocks' linear layers those of `torchao`: FP8, one scale per tensor. Untried compiled and on a GPU."""
     layers = {id(layer) for _, _, layer in linear_layers(model)}
     float8 = package("torchao.float8")
     config = float8.Float8LinearConfig.from_recipe_name("tensorwise")

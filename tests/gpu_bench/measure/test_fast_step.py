@@ -227,6 +227,15 @@ def test_an_independent_implementation_computes_the_same_model() -> None:
     assert _losses(theirs) == pytest.approx(_losses(ours), rel=1e-4)
 
 
+def test_fp8_layers_of_torchao_train_as_ours_do() -> None:
+    pytest.importorskip("torchao")
+    theirs = _trainer(precision="fp8", implementation="torchao")
+    kinds = {type(layer).__name__ for layer in theirs.model.blocks.modules() if isinstance(layer, nn.Linear)}
+    assert kinds == {"Float8Linear"}, "every layer of the blocks is theirs"
+    # Both round to E4M3 by the tensor's own scale; theirs keeps gradients' products in another order.
+    assert _losses(theirs) == pytest.approx(_losses(_trainer(precision="fp8")), rel=2e-3)
+
+
 @pytest.mark.parametrize("implementation", ["torchao", "liger"])
 def test_a_package_that_is_not_there_is_unsupported_in_one_line(implementation: str) -> None:
     how = {"torchao": {"precision": "fp8"}, "liger": {"precision": "amp-bf16"}}[implementation]
