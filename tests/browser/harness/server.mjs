@@ -99,6 +99,30 @@ async function trickle(body, rate, entry, response) {
 }
 
 /**
+ * Sends a file as the fault wants it; says whether the fault concerns how it is sent.
+ * @param {Fault} fault
+ * @param {{response: import("node:http").ServerResponse, entry: LoggedRequest, headers: Record<string, string>, plain: Buffer, packed: Buffer | null,
+ *   answer: (status: number, headers: Record<string, string>, body: Buffer | string) => void}} request
+ */
+function sendFaulty(fault, { response, entry, headers, plain, packed, answer }) {
+  const { replace, bytes, rate, half } = fault;
+  if (replace) answer(200, headers, plain.toString().replace(...replace));
+  else if (bytes !== undefined) answer(200, headers, plain.subarray(0, bytes));
+  else if (rate) {
+    const body = packed ?? plain;
+    entry.status = 200;
+    response.writeHead(200, { ...headers, ...(packed && { "Content-Encoding": "gzip" }), "Content-Length": body.length });
+    response.once("close", () => (entry.gone = entry.bytes < body.length));
+    void trickle(body, rate, entry, response);
+  } else if (half) {
+    entry.status = 200;
+    response.writeHead(200, { ...headers, "Content-Length": plain.length });
+    response.write(plain.subarray(0, plain.length / 2), () => half === "cut" && response.destroy());
+  } else return false;
+  return true;
+}
+
+/**
  * Starts a server for the built site in `folder` on a free port of 127.0.0.1.
  * @param {string} folder
  * @returns {Promise<SiteServer>}
@@ -176,22 +200,8 @@ export async function serveSite(folder) {
     const [fault] = active;
     const type = fault?.type ?? TYPES.get(extname(file)) ?? "application/octet-stream";
     const altered = { "Content-Type": type, "Cache-Control": "no-store" };
-    if (fault?.replace) return answer(200, altered, plain.toString().replace(...fault.replace));
-    if (fault?.bytes !== undefined) return answer(200, altered, plain.subarray(0, fault.bytes));
-    if (fault?.half) {
-      entry.status = 200;
-      response.writeHead(200, { ...altered, "Content-Length": plain.length });
-      response.write(plain.subarray(0, plain.length / 2), () => fault.half === "cut" && response.destroy());
-      return;
-    }
-    if (fault?.rate) {
-      entry.status = 200;
-      const packed = gzipped && /\bgzip\b/.test(request.headers["accept-encoding"]?.toString() ?? "");
-      const body = packed ? gzipped : plain;
-      response.writeHead(200, { ...altered, ...(packed && { "Content-Encoding": "gzip" }), "Content-Length": body.length });
-      response.once("close", () => (entry.gone = entry.bytes < body.length));
-      return trickle(body, fault.rate, entry, response);
-    }
+    const packed = gzipped && /\bgzip\b/.test(request.headers["accept-encoding"]?.toString() ?? "") ? gzipped : null;
+    if (fault && sendFaulty(fault, { response, entry, headers: altered, plain, packed, answer })) return;
     /** @type {Record<string, string>} */
     const headers = { "Content-Type": type, ETag: tag, Vary: "Accept-Encoding" };
     if (contentPolicy && type.startsWith("text/html")) {
@@ -200,9 +210,7 @@ export async function serveSite(folder) {
     } else if (request.headers["if-none-match"] === tag && !fault) {
       return answer(304, { ETag: tag });
     }
-    if (gzipped && /\bgzip\b/.test(request.headers["accept-encoding"]?.toString() ?? "")) {
-      return answer(200, { ...headers, "Content-Encoding": "gzip" }, gzipped);
-    }
+    if (packed) return answer(200, { ...headers, "Content-Encoding": "gzip" }, packed);
     return answer(200, headers, plain);
   });
 
