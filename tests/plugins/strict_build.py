@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import io
+import json
 import logging
 from pathlib import Path
 
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
+
+
+def browser_code(folder: Path) -> Path:
+    """A stand-in for the bundled browser code, in a new folder: what the build adds to it is the same."""
+    folder.mkdir()
+    (folder / "live.js").write_text("__IRON_LAW_RELEASE__")
+    for name in ("live.css", "sw.js", "worker-abc.js"):
+        (folder / name).write_text("")
+    manifest = {"entries": {"src/live.ts": "live.js", "src/keep.ts": "live.js"}, "files": {"live.js": {"imports": []}}}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    return folder
 
 
 def build_strictly(folder: Path, warnings: list[str]) -> None:

@@ -16,7 +16,7 @@ from mkdocs.exceptions import Abort
 
 from plugins.live import plugin
 from tests.plugins.measured.made import SCHEMA, document
-from tests.plugins.strict_build import build_strictly
+from tests.plugins.strict_build import browser_code, build_strictly
 
 ROOT = Path(__file__).parents[2]
 
@@ -329,7 +329,7 @@ hooks: [{ROOT}/plugins/strictness.py, {ROOT}/plugins/theme/hooks.py]
 markdown_extensions: [attr_list, md_in_html, tables, pymdownx.superfences, {{pymdownx.arithmatex: {{generic: true}}}},
   plugins.theme.mathml]
 plugins:
-  - live: {{cache: false, time_limit_s: 8, records: results, schema: {SCHEMA}}}
+  - live: {{cache: false, time_limit_s: 15, records: results, schema: {SCHEMA}}}
   - measured: {{engine: {ROOT}/engine, records: results, schema: {SCHEMA}, reference: ""}}
   - book: {{engine: {ROOT}/engine}}
 """
@@ -377,19 +377,10 @@ def build_all(folder: Path) -> list[str]:
         (folder / file).write_text(text, "utf-8")
     said: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plugin, "DIST", _browser_code(folder / "dist"))
+        patch.setattr(plugin, "DIST", browser_code(folder / "dist"))
         with pytest.raises(Abort):
             build_strictly(folder, said)
     return said
-
-
-def _browser_code(folder: Path) -> Path:
-    """A stand-in for the bundled browser code."""
-    folder.mkdir()
-    (folder / "live.js").write_text("__IRON_LAW_RELEASE__")
-    for name in ("live.css", "sw.js", "worker-abc.js"):
-        (folder / name).write_text("")
-    return folder
 
 
 @pytest.mark.parametrize("name", MISTAKES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from mkdocs.config import load_config
 from mkdocs.exceptions import Abort
 
 from plugins.live import plugin
+from tests.plugins.strict_build import browser_code
 
 
 @dataclass
@@ -56,16 +56,10 @@ class Site:
         return (self.root / "site" / path).read_text(encoding="utf-8")
 
 
-@pytest.fixture(scope="session")
-def browser_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="session", name="browser_code")
+def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A stand-in for the bundled browser code: these tests are about what the build adds to it."""
-    dist = tmp_path_factory.mktemp("dist")
-    (dist / "live.js").write_text("__IRON_LAW_RELEASE__")
-    for name in ("live.css", "sw.js", "worker-abc.js"):
-        (dist / name).write_text("")
-    manifest = {"entries": {"src/live.ts": "live.js", "src/keep.ts": "live.js"}, "files": {"live.js": {"imports": []}}}
-    (dist / "manifest.json").write_text(json.dumps(manifest))
-    return dist
+    return browser_code(tmp_path_factory.mktemp("browser") / "dist")
 
 
 @pytest.fixture(scope="session")
