@@ -141,8 +141,8 @@ class TrainingCase(Case):
         residual: Format of the stream between blocks: that of the weights, or BF16 where it would be FP32.
         scaling: Where the scales of an FP8 precision come from: `dynamic`, the tensor itself; `delayed`, earlier
             steps; `delayed-fast` also adds up gradients' products in fewer bits.
-        implementation: Whose model: ours, or that of the package `transformers`; or ours with FP8 layers of `torchao`,
-            or with head and loss of Liger.
+        implementation: Whose model: ours, or that of the package `transformers`; or ours with FP8 layers or 8-bit AdamW
+            of `torchao`, or with head and loss of Liger.
         allocator: How PyTorch asks a GPU for memory: `expandable` segments grow, so that little is lost between them.
         validate_every: Steps between two losses on text that is not trained on; 0 is no such loss.
         checkpointing: What the blocks compute again in the backward pass, see `measure/techniques/checkpointing.py`.
@@ -203,8 +203,10 @@ class TrainingCase(Case):
             raise ValueError(f"attention_kernel is {self.attention_kernel!r}; allowed with standard attention: auto")
         if self.update == "fused" and self.optimizer not in _FUSED:
             raise ValueError(f"update is 'fused' with optimizer {self.optimizer!r}; allowed: {', '.join(_FUSED)}")
-        if self.update != "flat" and self.optimizer == "adamw-8bit":
-            raise ValueError(f"update is {self.update!r} with optimizer 'adamw-8bit'; allowed: flat")
+        whose = "default" if self.implementation == "torchao" else "flat"
+        if self.optimizer == "adamw-8bit" and self.update != whose:
+            raise ValueError(f"update is {self.update!r} with optimizer 'adamw-8bit'; allowed: flat, or default with "
+                             "implementation torchao")  # fmt: skip
         if self.update == "flat" and self.optimizer not in ("adamw", "adamw-8bit"):
             raise ValueError(f"update is 'flat' with optimizer {self.optimizer!r}; allowed: adamw, adamw-8bit")
         if self.precision in NARROW and self.update != "flat":
@@ -227,8 +229,13 @@ class TrainingCase(Case):
         if self.implementation == "transformers" and (found[0].startswith("fp8") or found[1:] != ours):
             raise ValueError("implementation is 'transformers', whose inside is its own; allowed with it: no fp8, "
                              "compile_region model, checkpointing none, loss full, residual as-is")  # fmt: skip
-        if self.implementation == "torchao" and (self.precision != "fp8" or self.scaling != "dynamic"):
-            raise ValueError("implementation is 'torchao'; allowed with it: precision fp8, scaling dynamic")
+        layers, state = self.precision == "fp8" and self.scaling == "dynamic", self.optimizer == "adamw-8bit"
+        if self.implementation == "torchao" and not (layers or (state and not self.precision.startswith("fp8"))):
+            raise ValueError("implementation is 'torchao'; allowed with it: precision fp8 with scaling dynamic, or "
+                             "optimizer adamw-8bit with a precision that is not fp8")  # fmt: skip
+        if self.implementation == "torchao" and state and self.compile == "none":
+            raise ValueError("compile is 'none' with torchao's adamw-8bit, which compiles its own update; "
+                             "allowed: any other")  # fmt: skip
         if self.implementation == "liger" and (self.precision != "amp-bf16" or self.loss != "full"):
             raise ValueError("implementation is 'liger'; allowed with it: precision amp-bf16, loss full")
 

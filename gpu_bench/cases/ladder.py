@@ -56,6 +56,7 @@ _PEERS: dict[ModelName, tuple[tuple[str, int, dict[str, Any]], ...]] = {
         ("plain-b32", 32, {}),
         ("transformers-b24", 24, {"implementation": "transformers", "vocab_multiple": 1}),
         ("torchao-b24", 24, {"implementation": "torchao", "precision": "fp8", "compile_region": "block"}),
+        ("torchao-adam-b24", 24, {"implementation": "torchao", "optimizer": "adamw-8bit", "update": "default"}),
         ("liger-b24", 24, {"implementation": "liger", "compile_region": "block"}),
     ),
     "gpt2": (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, get_args, get_type_hints
 
@@ -71,29 +71,32 @@ def with_fields(cases: Sequence[tuple[str, Case]], changes: Sequence[str]) -> tu
     Raises:
         ValueError: For a change that is not `FIELD=VALUE`, a field that a case does not have, or a value it refuses.
     """
-    changed = tuple(cases)
+    asked = {}
     for change in changes:
         name, equals, text = change.partition("=")
         if not equals:
             raise ValueError(f"--set {change!r} says nothing; allowed: FIELD=VALUE, e.g. batch=33")
-        changed = tuple((suite, _with_field(case, name, text)) for suite, case in changed)
-    return changed
+        asked[name] = text
+    return tuple((suite, _changed(case, asked)) for suite, case in cases)
 
 
 _FIXED = ("name", "kind", "value", "reason", "against")
 
 
-def _with_field(case: Case, name: str, text: str) -> Case:
-    known = [one.name for one in fields(case) if one.name not in _FIXED]
-    if name not in known:
-        raise ValueError(f"{case.name} has no field {name!r}{closest(name, known)}; allowed: {', '.join(known)}")
-    now, kind = getattr(case, name), get_type_hints(type(case))[name]
-    try:
-        value = _value(text, now, kind)
-    except ValueError:
-        raise ValueError(f"--set {name}={text!r} is not like {now!r}, which {case.name} has") from None
-    tail = re.sub(r"[^a-z0-9]+", "-", f"{name}-{text}".lower()).strip("-")
-    return replace(case, name=f"{case.name}-{tail}", **{name: value})
+def _changed(case: Case, asked: Mapping[str, str]) -> Case:
+    """A case with all changes made at once: a field may allow another's value."""
+    known, kinds = [one.name for one in fields(case) if one.name not in _FIXED], get_type_hints(type(case))
+    values: dict[str, Any] = {}
+    for name, text in asked.items():
+        if name not in known:
+            raise ValueError(f"{case.name} has no field {name!r}{closest(name, known)}; allowed: {', '.join(known)}")
+        try:
+            values[name] = _value(text, getattr(case, name), kinds[name])
+        except ValueError:
+            was = getattr(case, name)
+            raise ValueError(f"--set {name}={text!r} is not like {was!r}, which {case.name} has") from None
+    tails = [re.sub(r"[^a-z0-9]+", "-", f"{name}-{text}".lower()).strip("-") for name, text in asked.items()]
+    return replace(case, name="-".join((case.name, *tails)), **values)
 
 
 def _value(text: str, now: Any, kind: Any) -> Any:

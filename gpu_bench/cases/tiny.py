@@ -38,6 +38,7 @@ def tiny_case(case: Case) -> Case:
                 memory_limit=0,
                 step_graph=False,
                 implementation="transformers" if case.implementation == "transformers" else "own",
+                update="flat" if case.optimizer == "adamw-8bit" else case.update,
                 compile="default" if case.compile != "none" else "none",
                 warmup=1,
                 steps=3,

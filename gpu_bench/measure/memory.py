@@ -127,8 +127,16 @@ def optimizer_vectors(optimizers: Iterable[torch.optim.Optimizer]) -> dict[str, 
         for state in optimizer.state.values():
             for name, value in state.items():
                 if isinstance(value, Tensor):
-                    vectors[name] = vectors.get(name, 0) + value.untyped_storage().nbytes()
+                    vectors[name] = vectors.get(name, 0) + _held(value)
     return dict(sorted(vectors.items()))
+
+
+def _held(tensor: Tensor) -> int:
+    """Bytes of a tensor's storage, or of those that one of several parts (codes, scales) is made of."""
+    if not hasattr(tensor, "__tensor_flatten__"):
+        return tensor.untyped_storage().nbytes()
+    parts, _ = tensor.__tensor_flatten__()
+    return sum(_held(getattr(tensor, part)) for part in parts)
 
 
 @dataclass(frozen=True)

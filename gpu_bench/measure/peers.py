@@ -6,6 +6,7 @@ All are optional packages. What cannot be imported is `unsupported`, with the li
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -66,6 +67,12 @@ def convert_by_torchao(model: GPT2) -> None:
     float8 = package("torchao.float8")
     config = float8.Float8LinearConfig.from_recipe_name("tensorwise")
     float8.convert_to_float8_training(model, config=config, module_filter_fn=lambda module, _: id(module) in layers)
+
+
+def eight_bit_by_torchao(parameters: Iterable[nn.Parameter], **how: Any) -> torch.optim.Optimizer:
+    """AdamW of `torchao` with moments in 8 bit: one scale for 256 elements. It compiles its own update."""
+    optimizer: torch.optim.Optimizer = package("torchao.optim").AdamW8bit(parameters, **how)
+    return optimizer
 
 
 def liger_head(norm: nn.Module, head: nn.Linear, x: Tensor, targets: Tensor) -> tuple[None, Tensor]:

@@ -98,7 +98,7 @@ class Trainer:
         self.scales: Scales | None = None
         if case.scaling != "dynamic":
             self.scales = convert_with_delay(self.model, fast=case.scaling == "delayed-fast")
-        elif case.implementation == "torchao":
+        elif case.precision == "fp8" and case.implementation == "torchao":
             convert_by_torchao(self.model)
         elif case.precision.startswith("fp8"):
             convert_blocks(self.model)

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from gpu_bench.cases.case import Precision, TrainingCase, Update
+from gpu_bench.measure.peers import eight_bit_by_torchao
 from gpu_bench.measure.techniques.flat import FlatAdamW, Weights
 
 _UPDATES: dict[Update, dict[str, bool]] = {
@@ -49,8 +50,8 @@ def make_optimizer(case: TrainingCase, parameters: Iterable[nn.Parameter]) -> to
             return torch.optim.Adam(parameters, **adam, **how)
         case "adamw":
             return torch.optim.AdamW(parameters, **adam, weight_decay=0.1, **how)
-        case other:
-            raise AssertionError(f"{other} has no update of PyTorch's own")
+        case "adamw-8bit":
+            return eight_bit_by_torchao(parameters, **adam, weight_decay=0.1)
 
 
 def update_in_backward(case: TrainingCase, parameters: Iterable[nn.Parameter]) -> tuple[torch.optim.Optimizer, ...]:

@@ -14,6 +14,7 @@ from torch._dynamo.utils import counters
 
 from gpu_bench.measure.data import draw_windows, read_corpus
 from gpu_bench.measure.gpt2 import GPT2, SIZES
+from gpu_bench.measure.memory import optimizer_vectors
 from gpu_bench.measure.techniques.compilation import StepGraph, check_compiled_block
 from gpu_bench.measure.techniques.flat import LONGEST, FlatAdamW, rounded_at_random
 from gpu_bench.measure.techniques.fp8 import E4M3, DelayedLinear
@@ -234,6 +235,19 @@ def test_fp8_layers_of_torchao_train_as_ours_do() -> None:
     assert kinds == {"Float8Linear"}, "every layer of the blocks is theirs"
     # Both round to E4M3 by the tensor's own scale; theirs keeps gradients' products in another order.
     assert _losses(theirs) == pytest.approx(_losses(_trainer(precision="fp8")), rel=2e-3)
+
+
+def test_the_8_bit_adam_of_torchao_trains_as_ours_does() -> None:
+    pytest.importorskip("torchao")
+    theirs = _trainer(optimizer="adamw-8bit", update="default", implementation="torchao", compile="default")
+    # To compile its update, as it does, takes half a minute.
+    with torch.compiler.set_stance("force_eager"):
+        losses = _losses(theirs)
+    assert losses == pytest.approx(_losses(_trainer(optimizer="adamw-8bit", update="flat")), rel=2e-3)
+    held = optimizer_vectors(theirs.optimizers)
+    elements = theirs.model.parameter_count()
+    # Parameters of fewer than 4,096 elements keep FP32 moments; each other one has a table of 256 codes beside it.
+    assert elements < held["exp_avg"] < 1.5 * elements
 
 
 @pytest.mark.parametrize("implementation", ["torchao", "liger"])
