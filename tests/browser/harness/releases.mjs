@@ -17,7 +17,7 @@ const HASH = /(?<=[-/])([0-9A-Z]{8}|[0-9a-f]{12}|[0-9a-f]{16})(?=[./])/g;
 /** Whatever the release is asked to compute it calls otherwise, so that programs of two releases do not understand each other. @type {[string, string]} */
 const WORD = ['"compute"', '"kompute"'];
 /** What a reader sees of the later release. */
-const MARK = '<p id="later">later</p>';
+export const MARK = '<p id="later">later</p>';
 
 /**
  * @typedef {object} Later
@@ -27,13 +27,19 @@ const MARK = '<p id="later">later</p>';
  * @property {Set<string>} own      site paths that only this one has
  */
 
+/** @type {Later | undefined} */
+let made;
+
+/** The later release of the site, made once. @param {string} site */
+export const laterOf = (site) => (made ??= laterRelease(site));
+
 /**
  * Makes a later release of a built site: all that has a hash in its name has another one, every page is marked, and its
  * programs speak a dialect. Removed with the process.
  * @param {string} site
  * @returns {Later}
  */
-export function laterRelease(site) {
+function laterRelease(site) {
   const folder = mkdtempSync(join(tmpdir(), "iron-law-later-"));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   cpSync(site, folder, { recursive: true });

@@ -96,13 +96,15 @@ export function brokenNetworkTests({ everywhere, once }) {
     assert.deepEqual(seen, [...seen].sort((one, other) => one - other), "progress never goes back");
 
     server.heal();
-    server.fault({ path: WASM, rate: 100_000 });
+    // 400 kbit a second: the whole would take a minute and a half.
+    server.fault({ path: WASM, rate: 50_000 });
     await browser.reload();
     await snippet.ready();
     server.clearLog();
     await browser.click(snippet.button("Run"));
     const slow = () => server.log().find(({ path }) => WASM.test(path));
-    await until(() => (slow()?.bytes ?? 0) > 0, "the download to begin");
+    await until(() => (slow()?.bytes ?? 0) > 150_000, "the download to come along");
+    assert.match(await browser.text(`${snippet.host} [data-slot="state"]`), /^Python loads \d+ %$/);
     await browser.click(snippet.button("Stop"));
     await snippet.ended();
     await until(() => slow()?.gone === true, "the download to end");

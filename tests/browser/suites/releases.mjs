@@ -1,7 +1,7 @@
 // Two releases in turn: a page that is open while the site moves on works as it is or says so, and never mixes the two.
 // @ts-check
 import assert from "node:assert/strict";
-import { keepBefore, laterRelease } from "../harness/releases.mjs";
+import { keepBefore, laterOf } from "../harness/releases.mjs";
 import { SUB_PATH } from "../harness/server.mjs";
 import { actReady, answerBox, chartSays, instrumentsOpen, openAct, position, predict, set } from "./act_page.mjs";
 import { Snippet } from "./snippet_page.mjs";
@@ -11,11 +11,6 @@ const OFFER = ".il-notice--release";
 
 /** @typedef {import("../harness/releases.mjs").Later} Later */
 /** @typedef {import("../harness/server.mjs").SiteServer} SiteServer */
-
-/** @type {Later | undefined} */
-let made;
-/** @param {string} site */
-const laterOf = (site) => (made ??= laterRelease(site));
 
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function releaseTests({ once }) {
@@ -83,7 +78,7 @@ async function reloadOffered({ browser }) {
 }
 
 /** The page shown and all it has loaded are of the later release. @param {import("../harness/world.mjs").World} world @param {Later} later */
-async function isWhole({ browser, server }, later) {
+export async function isWhole({ browser, server }, later) {
   assert.equal(await browser.of("[data-release]", (place) => place.dataset.release), later.build);
   const loaded = await browser.eval(() => performance.getEntriesByType("resource").map(({ name }) => name));
   const paths = loaded.map((url) => url.replace(server.base, ""));
