@@ -117,8 +117,9 @@ class LedgerPart implements Part {
     try {
       found = await (await import("./incoming")).entriesInLink(fragment);
     } catch (error) {
+      // It stays in the address: the theme may show the page anew, and then says the same again.
       this.#fail(`The link was not opened. ${reasonOf(error)} Nothing was changed.`);
-      return this.#forgetLink();
+      return this.#closeLink();
     }
     if (this.#gone.signal.aborted) return;
     const close = h("button", { type: "button", class: "il-button il-button--primary", "data-action": "close" }, "Back to mine");
@@ -148,6 +149,10 @@ class LedgerPart implements Part {
 
   #forgetLink(): void {
     history.replaceState(history.state, "", location.pathname + location.search);
+    this.#closeLink();
+  }
+
+  #closeLink(): void {
     this.#offer.replaceChildren();
     this.#reads(false);
   }
