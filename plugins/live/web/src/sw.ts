@@ -29,11 +29,17 @@ scope.addEventListener("fetch", (event) => {
 });
 
 async function answer(root: string, url: string, request: Request): Promise<Response> {
+  // A book that is forgotten meanwhile cannot be read any more: then the site itself is asked.
+  const kept = await answerFromBooks(root, url).catch(() => null);
+  return kept ?? fetch(request).catch(() => new Response("", { status: OUT_OF_REACH }));
+}
+
+async function answerFromBooks(root: string, url: string): Promise<Response | null> {
   // The newest first. A tab of the release before finds there what only that one has: such files have hashes in their names.
   for (const { cache: book } of await keptBooks(root)) {
     const kept = await book.match(url.endsWith("/") ? `${url}index.html` : url);
     if (kept) return kept;
     if (await book.match(`${url}/index.html`)) return Response.redirect(`${url}/`);
   }
-  return fetch(request).catch(() => new Response("", { status: OUT_OF_REACH }));
+  return null;
 }
