@@ -5,8 +5,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Builder, Capabilities, Key } from "selenium-webdriver";
-import { DESKTOP } from "./browser.mjs";
+import { Builder, Capabilities, error as problems, Key } from "selenium-webdriver";
+import { BrowserCrash, DESKTOP } from "./browser.mjs";
 
 /** @typedef {import("./browser.mjs").Driver} Driver */
 
@@ -91,25 +91,25 @@ export async function startWebKit(programs, proxyPort) {
     binary: programs.miniBrowser,
     args: ["--automation", `--proxy=http://127.0.0.1:${proxyPort}`, "--ignore-host=127.0.0.1"],
   });
-  const started = Date.now();
-  /** @type {import("selenium-webdriver").WebDriver | undefined} */
-  let session;
-  while (!session) {
-    try {
-      session = await new Builder().usingServer(`http://127.0.0.1:${driverPort}`).withCapabilities(capabilities).build();
-      await session.getSession();
-    } catch (error) {
-      session = undefined;
-      // The driver needs a moment before it listens.
-      if (Date.now() - started > START_LIMIT_MS) {
-        stop();
-        throw error;
+  const begin = async () => {
+    const started = Date.now();
+    for (;;) {
+      try {
+        const session = await new Builder().usingServer(`http://127.0.0.1:${driverPort}`).withCapabilities(capabilities).build();
+        await session.manage().setTimeouts({ script: 120_000, pageLoad: 60_000 });
+        return session;
+      } catch (error) {
+        // The driver needs a moment before it listens.
+        if (Date.now() - started > START_LIMIT_MS) {
+          stop();
+          throw error;
+        }
+        await new Promise((done) => setTimeout(done, 100));
       }
-      await new Promise((done) => setTimeout(done, 100));
     }
-  }
-  const page = session;
-  await page.manage().setTimeouts({ script: 120_000, pageLoad: 60_000 });
+  };
+  let page = await begin();
+  let gone = false;
   const version = (await page.getCapabilities()).get("browserVersion") ?? "";
 
   /** @param {number} width @param {number} height */
@@ -122,7 +122,7 @@ export async function startWebKit(programs, proxyPort) {
   };
   await resize(DESKTOP.width, DESKTOP.height);
 
-  return {
+  return telling({
     version: `WebKitGTK ${version}`,
     exactViewport: false,
     async open(url) {
@@ -131,8 +131,12 @@ export async function startWebKit(programs, proxyPort) {
     async reload() {
       await page.navigate().refresh();
     },
-    // Its automation has one window.
-    async renew() {},
+    // Its automation has one window, which is opened again when the browser has crashed.
+    async renew() {
+      if (!gone) return;
+      page = await begin();
+      gone = false;
+    },
     async evaluate(expression) {
       const outcome = /** @type {{value?: unknown, error?: string}} */ (
         await page.executeAsyncScript(`
@@ -182,5 +186,26 @@ export async function startWebKit(programs, proxyPort) {
       process.removeListener("exit", stop);
       stop();
     },
-  };
+  });
+
+  /** The driver, whose calls say when the browser is gone. @param {Driver} driver @returns {Driver} */
+  function telling(driver) {
+    return new Proxy(driver, {
+      get(target, name) {
+        const value = Reflect.get(target, name);
+        if (typeof value !== "function" || name === "pageErrors" || name === "clearErrors") return value;
+        /** @param {unknown[]} given */
+        return async (...given) => {
+          try {
+            return await value(...given);
+          } catch (error) {
+            // The call during which the browser ends fails without a word; only the next says that the session is gone.
+            gone ||= await page.getWindowHandle().then(() => false, (next) => next instanceof problems.NoSuchSessionError);
+            if (!gone) throw error;
+            throw new BrowserCrash("its session ended");
+          }
+        };
+      },
+    });
+  }
 }
