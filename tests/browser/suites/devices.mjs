@@ -12,7 +12,7 @@ import { REPOSITORY } from "../harness/site.mjs";
 function page() {
   const python = join(REPOSITORY, ".venv", "bin", "python");
   const content = execFileSync(python, ["-m", "tests.plugins.measured.two_devices"], { cwd: REPOSITORY, encoding: "utf8" });
-  const script = readFileSync(join(REPOSITORY, "plugins", "measured", "devices.js"), "utf8");
+  const script = readFileSync(join(REPOSITORY, "plugins", "measured", "tables", "devices.js"), "utf8");
   const head = '<meta charset="utf-8"><link rel="icon" href="data:,"><title>Two devices</title>';
   return `<!doctype html><html lang="en"><head>${head}</head><body>${content}<script>${script}</script></body></html>`;
 }
