@@ -5,6 +5,8 @@ import { BrowserCrash, DESKTOP } from "./browser.mjs";
 
 /** @typedef {import("./browser.mjs").Driver} Driver */
 
+/** How long an element that is there may be without a place to click on. */
+const CLICKABLE_MS = 5000;
 const START_LIMIT_MS = 60_000;
 const CHROMIUM_FLAGS = [
   "--disable-gpu",
@@ -96,11 +98,21 @@ export async function startPuppeteer(engine, program, proxyPort) {
     },
     evaluate: (expression) => unlessCrashed(page.evaluate(expression)),
     async click(expression) {
-      const handle = await page.evaluateHandle(expression);
-      const element = handle.asElement();
-      if (!element) throw new Error(`${engine}: nothing to click`);
-      await /** @type {import("puppeteer-core").ElementHandle<Element>} */ (element).click();
-      await handle.dispose();
+      const until = Date.now() + CLICKABLE_MS;
+      for (;;) {
+        const handle = await page.evaluateHandle(expression);
+        const element = handle.asElement();
+        if (!element) throw new Error(`${engine}: nothing to click`);
+        try {
+          return await /** @type {import("puppeteer-core").ElementHandle<Element>} */ (element).click();
+        } catch (error) {
+          // What has just come into a page that still moves may have no place for some frames.
+          if (!String(error).includes("not clickable") || Date.now() > until) throw error;
+          await new Promise((resolve) => setTimeout(resolve, 50));
+        } finally {
+          await handle.dispose();
+        }
+      }
     },
     point: (x, y) => page.mouse.move(x, y),
     async drag([first, ...rest]) {
