@@ -6,6 +6,7 @@ their inner products at most, and never works on more than one vector of the siz
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -39,14 +40,12 @@ class Predictor(Protocol):
         """Continue from what `state_dict` gave."""
 
 
-class FromHistory:
-    """Remembers the last updates; the subclasses weigh them.
+class History:
+    """Remembers the last updates.
 
     Attributes:
         history: Updates that are remembered, and needed before the first prediction.
     """
-
-    name = ""
 
     def __init__(self, history: int) -> None:
         if history < 1:
@@ -56,7 +55,21 @@ class FromHistory:
 
     def observe(self, update: Update) -> None:
         """Remember an update, and forget the oldest."""
-        self._updates = [*self._updates[-(self.history - 1) :], update] if self.history > 1 else [update]
+        self._updates = [*self._updates, update][-self.history :]
+
+    def state_dict(self) -> dict[str, Any]:
+        """The remembered updates."""
+        return {"updates": [list(update) for update in self._updates]}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Remember what was remembered."""
+        self._updates = [[tensor.clone() for tensor in update] for update in state["updates"]]
+
+
+class Weighted(History, ABC):
+    """Says each next update as a weighted sum of those remembered; the subclasses weigh them."""
+
+    name: str
 
     def predict(self, ahead: int) -> Update | None:
         """The weighted sum, or None before enough is remembered."""
@@ -64,9 +77,9 @@ class FromHistory:
             return None
         return self.sum_of(self.weights(ahead).tolist())
 
+    @abstractmethod
     def weights(self, ahead: int) -> Tensor:
         """The weight of each remembered update, the oldest first."""
-        raise NotImplementedError
 
     def sum_of(self, weights: Sequence[float]) -> Update:
         """The sum of the remembered updates, each times its weight."""
@@ -87,16 +100,8 @@ class FromHistory:
             lower[index, : index + 1] = row.double().cpu()
         return lower + lower.T - torch.diag(lower.diagonal())
 
-    def state_dict(self) -> dict[str, Any]:
-        """The remembered updates."""
-        return {"updates": [list(update) for update in self._updates]}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Remember what was remembered."""
-        self._updates = [[tensor.clone() for tensor in update] for update in state["updates"]]
-
-
-class NoOp(FromHistory):
+class NoOp(Weighted):
     """The control: a predicted step leaves the weights as they are, so its data is skipped."""
 
     name = "no-op"
@@ -109,7 +114,7 @@ class NoOp(FromHistory):
         return torch.zeros(1)
 
 
-class LastUpdate(FromHistory):
+class LastUpdate(Weighted):
     """The last update once more."""
 
     name = "last-update"
@@ -122,7 +127,7 @@ class LastUpdate(FromHistory):
         return torch.ones(1)
 
 
-class MeanUpdate(FromHistory):
+class MeanUpdate(Weighted):
     """The mean of the last updates: the straight line through the last positions of the weights."""
 
     name = "mean-update"
@@ -132,7 +137,7 @@ class MeanUpdate(FromHistory):
         return torch.full((self.history,), 1 / self.history, dtype=torch.float64)
 
 
-class LinearFit(FromHistory):
+class LinearFit(Weighted):
     """A line of least squares through the last updates of each weight, continued."""
 
     name = "linear-fit"
@@ -150,7 +155,7 @@ class LinearFit(FromHistory):
         return 1 / self.history + centered * later / (centered**2).sum()
 
 
-class DynamicModes(FromHistory):
+class DynamicModes(Weighted):
     """Dynamic mode decomposition: a linear map takes each update to the next, of low rank on those remembered.
 
     The map is never formed. With X the updates but the last, Y those but the first and X'X = V S^2 V', the map in the

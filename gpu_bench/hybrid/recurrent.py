@@ -7,13 +7,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gpu_bench.hybrid.predictors import FromHistory, Update
+from gpu_bench.hybrid.predictors import History, Update
 
 SAMPLED = 2048
 """Weights, of all, on whose updates the network learns after each computed step."""
 
 
-class Recurrent(FromHistory):
+class Recurrent(History):
     """A recurrent network that all weights share, learned while training runs.
 
     Updates are divided by the root mean square of the tensor that they belong to, so that one network serves all.

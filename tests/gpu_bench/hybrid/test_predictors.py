@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from gpu_bench.hybrid.predictors import DynamicModes, FromHistory, LastUpdate, LinearFit, MeanUpdate, NoOp, likeness
+from gpu_bench.hybrid.predictors import DynamicModes, LastUpdate, LinearFit, MeanUpdate, NoOp, Predictor, likeness
 from gpu_bench.hybrid.recurrent import Recurrent
 
 SHAPES = ((3, 4), (5,))
@@ -20,13 +20,13 @@ def split(flat: Tensor) -> list[Tensor]:
     return [part.reshape(shape) for part, shape in zip(torch.split(flat, sizes), SHAPES, strict=True)]
 
 
-def taught(predictor: FromHistory, sequence: list[Tensor]) -> FromHistory:
+def taught(predictor: Predictor, sequence: list[Tensor]) -> Predictor:
     for flat in sequence:
         predictor.observe(split(flat))
     return predictor
 
 
-def assert_says(predictor: FromHistory, ahead: int, flat: Tensor) -> None:
+def assert_says(predictor: Predictor, ahead: int, flat: Tensor) -> None:
     said = predictor.predict(ahead)
     assert said is not None
     for part, expected in zip(said, split(flat), strict=True):
@@ -70,7 +70,7 @@ def test_last_mean_and_nothing(seed: int, ahead: int) -> None:
 
 
 @pytest.mark.parametrize("predictor", [LastUpdate(), NoOp(), LinearFit(4), DynamicModes(4, 2), Recurrent(4)])
-def test_nothing_is_said_before_enough_is_known(predictor: FromHistory) -> None:
+def test_nothing_is_said_before_enough_is_known(predictor: Predictor) -> None:
     for _ in range(predictor.history - 1):
         predictor.observe(split(torch.ones(17)))
         assert predictor.predict(1) is None

@@ -11,14 +11,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from gpu_bench.hybrid.predictors import DynamicModes, FromHistory, LastUpdate, LinearFit, MeanUpdate, NoOp
+from gpu_bench.hybrid.predictors import DynamicModes, LastUpdate, LinearFit, MeanUpdate, NoOp, Predictor
 from gpu_bench.hybrid.recurrent import Recurrent
 from gpu_bench.hybrid.schedule import Schedule
 from gpu_bench.hybrid.snapshot import state_bytes
 from gpu_bench.hybrid.trainer import HybridTrainer, LossOf, OptimizerState, Options
 
 ALWAYS = Schedule(warmup_steps=6, full_steps=3, max_predict_steps=6, confidence_threshold=0, correction_interval=3)
-PREDICTORS: list[Callable[[], FromHistory]] = [
+PREDICTORS: list[Callable[[], Predictor]] = [
     NoOp, LastUpdate, lambda: MeanUpdate(3), lambda: LinearFit(4), lambda: DynamicModes(4, 2), lambda: Recurrent(3, 4)
 ]  # fmt: skip
 
@@ -36,7 +36,7 @@ def batch(step: int) -> LossOf:
     return lambda model: nn.functional.cross_entropy(model(inputs), targets)
 
 
-def trainer(predictor: FromHistory, options: Options | None = None, rules: Schedule = ALWAYS) -> HybridTrainer:
+def trainer(predictor: Predictor, options: Options | None = None, rules: Schedule = ALWAYS) -> HybridTrainer:
     model = network()
     return HybridTrainer(model, torch.optim.AdamW(model.parameters(), lr=1e-2), rules, predictor, options)
 
@@ -60,7 +60,7 @@ def run_to_prediction(trained: HybridTrainer) -> int:
 
 @pytest.mark.parametrize("make", PREDICTORS)
 def test_predicted_steps_move_the_weights_by_what_is_predicted_and_no_op_leaves_them(
-    make: Callable[[], FromHistory],
+    make: Callable[[], Predictor],
 ) -> None:
     trained = trainer(make(), Options(forward=False))
     step = run_to_prediction(trained)
@@ -117,7 +117,7 @@ def test_a_divergence_goes_back_to_exactly_what_was_there(state: OptimizerState,
 @pytest.mark.parametrize("make", PREDICTORS)
 @pytest.mark.parametrize("state", ["keep", "offload", "drop"])
 def test_a_checkpoint_continues_to_the_bit_wherever_it_was_taken(
-    make: Callable[[], FromHistory], state: OptimizerState
+    make: Callable[[], Predictor], state: OptimizerState
 ) -> None:
     options = Options(optimizer_state=state)
     whole = trainer(make(), options)
