@@ -15,7 +15,7 @@ import pytest
 from mkdocs.exceptions import Abort
 
 from plugins.live import plugin
-from tests.plugins.measured.made import SCHEMA, document
+from tests.plugins.measured.made import SCHEMA, SOURCES, TOLERANCES, document
 from tests.plugins.strict_build import browser_code, build_strictly
 
 ROOT = Path(__file__).parents[2]
@@ -308,21 +308,19 @@ MISTAKES = {
     "an unknown tolerance": claim('"printed"', '"prnted"', "there is no tolerance 'prnted'", 3),
     "a check that fails": claim('model("gpt2")', 'model("gtp2")', "gtp2", 3),
     "a claim in another unit": claim('"count"', '"GB"', "GB", 3),
+    "a contradiction without a word": claim("= 124439808", "= 7", "contradicted without an explanation", 3),
+    "a check of typed numbers": claim('model("gpt2").parameters', "124439808", "takes nothing from the engine", 3),
+    "arithmetic with the engine": claim("engine =", "arithmetic =", "takes something from the engine", 3),
+    "a proof of something else": claim(
+        "engine =", 'accounting = "optimizer states"\nengine =', "which 'optimizer states' does not", 3
+    ),
+    "a claim with two checks": claim("engine =", 'none = "no"\nengine =', "a claim has exactly one check", 3),
+    "a claim given twice": claim(
+        "[[claim]]", CLAIM.partition("\n\n")[2].replace("p-one", "p-NAME") + "\n[[claim]]", "the id is taken", 12
+    ),
     "a file that is no TOML": claim("line = 3", "line = ", "TOML", 6),
 }
 
-SOURCES = """[[source]]
-id = "plan"
-title = "The plan"
-edition = "A plan."
-file = "plan.md"
-sha256 = "0000000000000000000000000000000000000000000000000000000000000000"
-lines = 40
-sections = [[1, "Memory"]]
-"""
-TOLERANCES = (
-    '[[tolerance]]\nid = "printed"\nwithin = "printed"\nband = 1.1\nbecause = "The source prints rounded digits."\n'
-)
 CONFIG = f"""site_name: Mistakes
 theme: {{name: null, custom_dir: theme}}
 hooks: [{ROOT}/plugins/strictness.py, {ROOT}/plugins/theme/hooks.py]

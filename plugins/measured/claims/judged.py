@@ -88,14 +88,15 @@ class Claims:
     def _results(self) -> tuple[tuple[Judged, ...], tuple[Defect, ...]]:
         claims = self.files.claims
         outcomes = self._computed.values(_expressions(claims))
-        outcomes |= self._computed.values(
+        # Apart from the engine's: the same text may be a value of the one and a mistake in the other.
+        arithmetic = self._computed.values(
             [claim.check.text for claim in claims if claim.check.evidence == "arithmetic"], from_engine=False
         )
         judged: list[Judged] = []
         defects: list[Defect] = []
         for claim in claims:
             try:
-                judged.append(self._judge(claim, outcomes))
+                judged.append(self._judge(claim, outcomes, arithmetic))
             except MeasuredError as error:
                 defects.append(claim.defect(error.what, error.fix))
         return tuple(judged), tuple(defects)
@@ -126,7 +127,12 @@ class Claims:
         found = Counter(item.verdict for item in self.judged)
         return {verdict: found[verdict] for verdict in VERDICTS}
 
-    def _judge(self, claim: Claim, outcomes: Mapping[str, Outcome | MeasuredError]) -> Judged:
+    def _judge(
+        self,
+        claim: Claim,
+        outcomes: Mapping[str, Outcome | MeasuredError],
+        arithmetic: Mapping[str, Outcome | MeasuredError],
+    ) -> Judged:
         check = claim.check
         if check.evidence == "none":
             return Judged(claim, "open", reason=check.text, note=_note(claim, outcomes))
@@ -135,7 +141,8 @@ class Claims:
             if isinstance(answer, str):
                 return Judged(claim, "open", reason=answer, note=_note(claim, outcomes))
         else:
-            answer = _answer(check.text, _outcome(check.text, outcomes), claim.format)
+            known = arithmetic if check.evidence == "arithmetic" else outcomes
+            answer = _answer(check.text, _outcome(check.text, known), claim.format)
             if check.accounting and answer.origin not in ACCOUNTINGS[check.accounting].origins:
                 allowed = ", ".join(ACCOUNTINGS[check.accounting].origins)
                 raise MeasuredError(

@@ -26,6 +26,31 @@ ROOT = Path(__file__).resolve().parents[3]
 SCHEMA = ROOT / "gpu_bench/record/schema.json"
 CASES = {case.name: case for cases in SUITES.values() for case in cases if isinstance(case, TrainingCase)}
 
+# What claims of the tests refer to, as docs/claims/ has it.
+SOURCES = """
+[[source]]
+id = "plan"
+title = "The plan"
+edition = "A plan."
+file = "plan.md"
+sha256 = "0000000000000000000000000000000000000000000000000000000000000000"
+lines = 40
+sections = [[1, "Memory"], [20, "Time"]]
+"""
+TOLERANCES = """
+[[tolerance]]
+id = "exact"
+within = 1
+band = 1.1
+because = "A count has nothing to round."
+
+[[tolerance]]
+id = "printed"
+within = "printed"
+band = 1.1
+because = "The source prints rounded digits."
+"""
+
 
 def document(
     case: str, *, seconds: float = 0.5, device: str = "nvidia-h200", status: str = "ok", repeats: int = 3

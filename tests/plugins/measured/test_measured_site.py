@@ -8,7 +8,6 @@ from html import unescape
 from pathlib import Path
 
 import jsonschema
-import pytest
 import yaml
 
 from plugins.measured.config import MeasuredConfig
@@ -75,9 +74,18 @@ def test_a_measured_number_says_how_it_was_measured_and_links_to_the_published_r
     assert published.read_bytes() == file.read_bytes()
 
 
-@pytest.mark.parametrize(
-    "markdown",
-    [
+def each_on_a_page(site: Site, texts: list[str]) -> list[str]:
+    """The pages that these texts become, each on a page of its own of one site."""
+    site.page("# Home\n")
+    for number, markdown in enumerate(texts):
+        site.page(markdown % ENGINE, f"page{number}.md")
+    extensions = ("tables", "admonition", "footnotes", "def_list", "pymdownx.details", "pymdownx.tabbed")
+    site.build([*extensions, "pymdownx.inlinehilite", "pymdownx.superfences"])
+    return [(site.folder / f"site/page{number}/index.html").read_text("utf-8") for number in range(len(texts))]
+
+
+def test_a_number_works_wherever_text_stands(site: Site) -> None:
+    texts = [
         "# Head %s\n",
         "- item\n    - inner %s\n",
         "| a | b |\n|---|---|\n| x | %s |\n",
@@ -89,23 +97,23 @@ def test_a_measured_number_says_how_it_was_measured_and_links_to_the_published_r
         "Term\n:   definition %s\n",
         "**bold %s**\n",
         "[link %s](index.md)\n",
-    ],
-)
-def test_a_number_works_wherever_text_stands(site: Site, markdown: str) -> None:
-    site.page(markdown % ENGINE)
-    extensions = ("tables", "admonition", "footnotes", "def_list", "pymdownx.details", "pymdownx.tabbed")
-    html = site.build([*extensions, "pymdownx.inlinehilite", "pymdownx.superfences"])
-    assert "12.46 GB" in text(html)
-    assert "{engine}" not in text(html)
+    ]
+    for markdown, html in zip(texts, each_on_a_page(site, texts), strict=True):
+        assert "12.46 GB" in text(html), markdown
+        assert "{engine}" not in text(html), markdown
 
 
-@pytest.mark.parametrize(
-    "markdown",
-    ["```text\n%s\n```\n", "    %s\n", "`` %s ``\n", "<!-- %s -->\n", "- item\n\n    ```text\n    %s\n    ```\n"],
-)
-def test_an_example_in_code_stays_an_example(site: Site, markdown: str) -> None:
-    site.page(markdown % ENGINE)
-    assert "12.46" not in site.build(["pymdownx.superfences"])
+def test_an_example_in_code_stays_an_example(site: Site) -> None:
+    texts = [
+        "```text\n%s\n```\n",
+        "    %s\n",
+        "`` %s ``\n",
+        "<!-- %s -->\n",
+        "- item\n\n    ```text\n    %s\n    ```\n",
+    ]
+    for markdown, html in zip(texts, each_on_a_page(site, texts), strict=True):
+        assert "{engine}" in html, markdown
+        assert "12.46" not in html, markdown
 
 
 def test_no_link_stands_inside_a_link(site: Site) -> None:
