@@ -14,6 +14,9 @@ WEB_SOURCES := $(shell find $(WEB)/src $(WEB)/styles -type f 2>/dev/null) $(WEB)
 BUNDLE := $(WEB)/dist/manifest.json
 LIBRARY := plugins/live/library/dist/python_start.zip
 
+# Small matrices: threads of NumPy that wait for each other on two cores take many times as long as one.
+export OPENBLAS_NUM_THREADS ?= 1
+
 .PHONY: help setup serve build test lint lint-python lint-web lock test-web test-python test-pyodide test-browser browsers bench-site bench-play bench-engine screenshots accuracy clean
 
 help: ## List the commands

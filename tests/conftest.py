@@ -5,8 +5,14 @@ What takes longest begins, so that no process is left alone with it at the end.
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import settings
+
+# The matrices are small, and two threads that wait for each other on a busy core take twenty times as long as one.
+# NumPy reads this when it is first imported, which is later.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Time is measured by the benchmark scripts; here it would only make tests fail on a busy machine.
 settings.register_profile("any clock", deadline=None, max_examples=60)

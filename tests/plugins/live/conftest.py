@@ -15,12 +15,23 @@ from plugins.live import plugin
 from tests.plugins.strict_build import browser_code
 
 
+class Warnings(logging.Handler):
+    """Keeps what a build warns of."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep one message."""
+        self.messages.append(record.getMessage())
+
+
 @dataclass
 class Site:
     """A site in a temporary folder. `messages` are the warnings of the last build."""
 
     root: Path
-    caplog: pytest.LogCaptureFixture
     messages: list[str]
 
     def write(self, path: str, text: str) -> None:
@@ -41,14 +52,16 @@ class Site:
 
     def build(self, strict: bool = True) -> bool:
         """Build the site, and return whether that succeeded."""
-        self.caplog.clear()
-        with self.caplog.at_level(logging.WARNING, "mkdocs"):
-            try:
-                build(load_config(str(self.root / "mkdocs.yml"), strict=strict))
-                succeeded = True
-            except Abort:
-                succeeded = False
-        self.messages = [record.getMessage() for record in self.caplog.records]
+        said = Warnings()
+        logging.getLogger("mkdocs").addHandler(said)
+        try:
+            build(load_config(str(self.root / "mkdocs.yml"), strict=strict))
+            succeeded = True
+        except Abort:
+            succeeded = False
+        finally:
+            logging.getLogger("mkdocs").removeHandler(said)
+        self.messages = said.messages
         return succeeded
 
     def page(self, path: str = "index.html") -> str:
@@ -74,10 +87,9 @@ def site(
     browser_code: Path,
     shared_cache: Path,
     monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
 ) -> Site:
     """An empty site."""
     monkeypatch.setattr(plugin, "DIST", browser_code)
-    made = Site(tmp_path, caplog, [])
+    made = Site(tmp_path, [])
     made.configure(cache_dir=shared_cache)
     return made

@@ -7,17 +7,14 @@ import html
 import json
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from plugins.live import plugin
 from plugins.live.build import budgets
-
-if TYPE_CHECKING:
-    from tests.plugins.live.conftest import Site
+from tests.plugins.live.conftest import Site
 
 ACT = """\
 from plugins.live import *
@@ -44,17 +41,18 @@ def ledger():
 """
 
 
+def write_act(site: Site, act: str = ACT, charts: str = CHARTS) -> None:
+    """Write the tiny act, whose sources can be given, and a page that shows it."""
+    site.write("acts/tiny_act/act.py", act)
+    site.write("acts/tiny_act/charts.py", charts)
+    site.write("index.md", "# Home\n\n/// act | tiny-act\nThe *peek*.\n///\n")
+
+
 @pytest.fixture
-def with_act(site: Site) -> Callable[..., Site]:
-    """A site with the tiny act, whose sources can be given."""
-
-    def make(act: str = ACT, charts: str = CHARTS) -> Site:
-        site.write("acts/tiny_act/act.py", act)
-        site.write("acts/tiny_act/charts.py", charts)
-        site.write("index.md", "# Home\n\n/// act | tiny-act\nThe *peek*.\n///\n")
-        return site
-
-    return make
+def with_act(site: Site) -> Site:
+    """A site with the tiny act."""
+    write_act(site)
+    return site
 
 
 def snippet(name: str, code: str, options: str = "") -> str:
@@ -69,27 +67,44 @@ def result(page: str, name: str) -> str:
     return html.unescape(found[1])
 
 
-def test_a_snippet_is_baked_into_the_page(site: Site) -> None:
-    site.write("index.md", snippet("size", 'print("two <", 3)\n6 * 7'))
-    assert site.build()
-    assert "two &lt; 3" in site.page()
-    assert result(site.page(), "size") == "42"
-
-
-def test_a_snippet_computes_with_the_engine(site: Site) -> None:
-    site.write("index.md", snippet("size", "from engine import model\nmodel('gpt2-xl').parameters"))
-    assert site.build()
-    assert result(site.page(), "size") == "1557611200"
-
-
-def test_snippets_of_a_page_share_a_namespace_in_reading_order(site: Site) -> None:
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory, browser_code: Path, shared_cache: Path) -> Site:
+    """A site with snippets and the tiny act on two pages, built once; what it warned of is in `messages`."""
+    site = Site(tmp_path_factory.mktemp("built"), [])
+    site.configure(cache_dir=shared_cache)
+    write_act(site)
+    site.write("deep/er/page.md", "/// act | tiny-act\n///\n")
+    site.write("acts/notes.md", "# Notes")
     tab = '=== "Tab"\n\n    ' + snippet("b", "x += 1\nx").replace("\n", "\n    ")
-    site.write(
-        "index.md",
-        f"{snippet('a', 'x = 1')}\n{tab}\n\n!!! note\n\n    " + snippet("c", "x * 10").replace("\n", "\n    "),
-    )
-    assert site.build()
-    assert [result(site.page(), name) for name in "bc"] == ["2", "20"]
+    note = "!!! note\n\n    " + snippet("c", "x * 10").replace("\n", "\n    ")
+    engine = snippet("engine", "from engine import model\nmodel('gpt2-xl').parameters")
+    wrong = snippet("wrong", "1 / 0", ' error="expected"')
+    first = snippet("size", 'print("two <", 3)\n6 * 7')
+    site.write("snippets.md", "\n\n".join([first, engine, wrong, snippet("a", "x = 1"), tab, note]))
+    shown = snippet("a", "1 / 0")
+    inner = shown.replace("\n", "\n    ")
+    site.write("samples.md", f"text\n\n    {inner}\n\n````markdown\n{shown}````\n\n<!--\n{shown}-->\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plugin, "DIST", browser_code)
+        site.build()
+    return site
+
+
+SNIPPETS = "snippets/index.html"
+
+
+def test_a_snippet_is_baked_into_the_page(built: Site) -> None:
+    assert built.messages == []
+    assert "two &lt; 3" in built.page(SNIPPETS)
+    assert result(built.page(SNIPPETS), "size") == "42"
+
+
+def test_a_snippet_computes_with_the_engine(built: Site) -> None:
+    assert result(built.page(SNIPPETS), "engine") == "1557611200"
+
+
+def test_snippets_of_a_page_share_a_namespace_in_reading_order(built: Site) -> None:
+    assert [result(built.page(SNIPPETS), name) for name in "bc"] == ["2", "20"]
 
 
 def test_pages_do_not_share_a_namespace(site: Site) -> None:
@@ -99,13 +114,10 @@ def test_pages_do_not_share_a_namespace(site: Site) -> None:
     assert any("docs/other.md:2: snippet 'a' fails: NameError" in message for message in site.messages)
 
 
-def test_code_samples_are_not_run(site: Site) -> None:
-    shown = snippet("a", "1 / 0")
-    inner = shown.replace("\n", "\n    ")
-    site.write("index.md", f"text\n\n    {inner}\n\n````markdown\n{shown}````\n\n<!--\n{shown}-->\n")
-    assert site.build()
-    assert "<live-snippet" not in site.page()
-    assert "1 / 0" in site.page()
+def test_code_samples_are_not_run(built: Site) -> None:
+    page = built.page("samples/index.html")
+    assert "<live-snippet" not in page
+    assert "1 / 0" in page
 
 
 def test_a_failing_snippet_fails_the_strict_build_with_file_and_line(site: Site) -> None:
@@ -123,11 +135,10 @@ def test_a_failing_snippet_fails_the_strict_build_with_file_and_line(site: Site)
     assert "NameError" in site.page("sub/page/index.html")
 
 
-def test_an_expected_error_is_shown_and_is_no_defect(site: Site) -> None:
-    site.write("index.md", snippet("bad", "1 / 0", ' error="expected"'))
-    assert site.build()
-    assert 'data-line="1"' in site.page()
-    assert "ZeroDivisionError" in site.page()
+def test_an_expected_error_is_shown_and_is_no_defect(built: Site) -> None:
+    page = built.page(SNIPPETS)
+    assert 'data-line="1"' in page[page.index('data-name="wrong"') :]
+    assert "ZeroDivisionError" in page
 
 
 def test_an_endless_loop_is_stopped_and_the_page_goes_on(site: Site) -> None:
@@ -191,29 +202,22 @@ def test_a_new_snippet_sees_what_cached_ones_defined(site: Site) -> None:
     assert result(site.page(), "b") == "2"
 
 
-def test_an_act_is_baked_into_the_page(with_act: Callable[..., Site]) -> None:
-    site = with_act()
-    assert site.build()
-    page = site.page()
+def test_an_act_is_baked_into_the_page(built: Site) -> None:
+    page = built.page()
     for part in ("The tiny act", "How much?", "twelve", "<svg", "6.0", "The <em>peek</em>."):
         assert part in page
     for secret in ("too little", "12.46", "It is 12."):
         assert secret not in page
 
 
-def test_a_baked_chart_follows_the_colour_scheme(with_act: Callable[..., Site]) -> None:
-    site = with_act()
-    assert site.build()
-    assert "var(--il-fg)" in site.page()
-    assert "url(#il-hatch)" in site.page()
+def test_a_baked_chart_follows_the_colour_scheme(built: Site) -> None:
+    assert "var(--il-fg)" in built.page()
+    assert "url(#il-hatch)" in built.page()
 
 
-def test_an_acts_files_are_published_relative_to_the_page(with_act: Callable[..., Site]) -> None:
-    site = with_act()
-    site.write("deep/er/page.md", "/// act | tiny-act\n///\n")
-    assert site.build()
-    folder = site.root / "site" / "deep" / "er" / "page"
-    page = site.page("deep/er/page/index.html")
+def test_an_acts_files_are_published_relative_to_the_page(built: Site) -> None:
+    folder = built.root / "site" / "deep" / "er" / "page"
+    page = built.page("deep/er/page/index.html")
     source = re.search(r'data-act-url="([^"]+)"', page)
     spec = re.search(r'data-spec-url="([^"]+)"', page)
     assert source
@@ -223,24 +227,21 @@ def test_an_acts_files_are_published_relative_to_the_page(with_act: Callable[...
     assert [one["name"] for one in data if one.get("values") == []] == ["bars"]
 
 
-def test_the_folder_of_the_acts_is_not_published(with_act: Callable[..., Site]) -> None:
-    site = with_act()
-    site.write("acts/notes.md", "# Notes")
-    assert site.build()
-    assert not (site.root / "site" / "acts").exists()
+def test_the_folder_of_the_acts_is_not_published(built: Site) -> None:
+    assert not (built.root / "site" / "acts").exists()
 
 
-def test_a_missing_charts_file_is_named(with_act: Callable[..., Site]) -> None:
-    site = with_act()
+def test_a_missing_charts_file_is_named(with_act: Site) -> None:
+    site = with_act
     (site.root / "docs/acts/tiny_act/charts.py").unlink()
     assert not site.build()
     assert "docs/acts/tiny_act/charts.py:1: it is missing; act 'tiny-act' has the charts ledger." in site.messages[0]
 
 
-def test_after_an_edit_of_an_act_the_page_changes(with_act: Callable[..., Site]) -> None:
-    site = with_act()
+def test_after_an_edit_of_an_act_the_page_changes(with_act: Site) -> None:
+    site = with_act
     assert site.build()
-    with_act(ACT.replace("6.0 *", "7.5 *"), CHARTS.replace("hatch", "dots"))
+    write_act(site, ACT.replace("6.0 *", "7.5 *"), CHARTS.replace("hatch", "dots"))
     assert site.build()
     assert "7.5" in site.page()
     assert "url(#il-dots)" in site.page()
@@ -257,19 +258,16 @@ def release(site: Site) -> dict[str, Any]:
     return said
 
 
-def test_every_page_loads_one_module_and_one_stylesheet_by_relative_address(site: Site) -> None:
-    site.write("index.md", "# Home")
-    site.write("sub/page.md", "# Page")
-    assert site.build()
+def test_every_page_loads_one_module_and_one_stylesheet_by_relative_address(built: Site) -> None:
     for found in (ENTRY, STYLE):
-        [address] = found.findall(site.page("sub/page/index.html"))
-        assert (site.root / "site/sub/page" / address).is_file()
+        [address] = found.findall(built.page("deep/er/page/index.html"))
+        assert (built.root / "site/deep/er/page" / address).is_file()
 
 
 def test_a_changed_program_has_a_new_address_and_makes_a_new_release(
-    with_act: Callable[..., Site], browser_code: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    with_act: Site, browser_code: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    site = with_act()
+    site = with_act
     assert site.build()
     before, [entry], live = release(site), ENTRY.findall(site.page()), site.root / "site/assets/live"
     listed = json.loads((live / "release.json").read_text())
@@ -290,11 +288,9 @@ def test_a_changed_program_has_a_new_address_and_makes_a_new_release(
     assert ENTRY.findall(site.page()) != [entry]
 
 
-def test_the_entry_leads_to_files_of_exactly_the_sizes_it_names(site: Site) -> None:
-    site.write("index.md", "# Home")
-    assert site.build()
-    base = site.root / "site" / "assets" / "live"
-    said = release(site)
+def test_the_entry_leads_to_files_of_exactly_the_sizes_it_names(built: Site) -> None:
+    base = built.root / "site" / "assets" / "live"
+    said = release(built)
     manifest = said["runtime"]
     lock = json.loads((base / manifest["lockFileURL"]).read_text())
     files = {path.name: path.stat().st_size for path in (base / manifest["indexURL"]).iterdir()}

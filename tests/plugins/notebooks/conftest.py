@@ -38,6 +38,10 @@ class Site:
     def build(self) -> str:
         """Build strictly and return the notebook's page. Raises `Abort` when there are warnings."""
         build_strictly(self.folder, self.warnings)
+        return self.page()
+
+    def page(self) -> str:
+        """The notebook's page, as the last build made it."""
         return (self.folder / "site/notebooks/one/index.html").read_text("utf-8")
 
     def defects(self) -> list[str]:
@@ -47,15 +51,20 @@ class Site:
         return self.warnings
 
 
+def made(root: Path) -> Site:
+    """A site in this folder, whose notebook is still to be written."""
+    (root / "mkdocs.yml").write_text(CONFIG, "utf-8")
+    for folder in ("theme", "docs/notebooks"):
+        (root / folder).mkdir(parents=True)
+    (root / "theme/main.html").write_text("<title>{{ page.title }}</title>{{ page.content }}", "utf-8")
+    (root / "docs/index.md").write_text("# Home\n", "utf-8")
+    for folder in ("engine", "gpu_bench"):
+        shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", root)
+    return Site(root)
+
+
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
     """A site whose notebook is still to be written."""
-    (tmp_path / "mkdocs.yml").write_text(CONFIG, "utf-8")
-    for folder in ("theme", "docs/notebooks"):
-        (tmp_path / folder).mkdir(parents=True)
-    (tmp_path / "theme/main.html").write_text("<title>{{ page.title }}</title>{{ page.content }}", "utf-8")
-    (tmp_path / "docs/index.md").write_text("# Home\n", "utf-8")
-    for folder in ("engine", "gpu_bench"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    return Site(tmp_path)
+    return made(tmp_path)

@@ -11,7 +11,7 @@ import pytest
 
 from plugins.notebooks import environment
 from plugins.notebooks.pages import markdown
-from tests.plugins.notebooks.conftest import Site
+from tests.plugins.notebooks.conftest import Site, made
 
 PLOT = """
 import matplotlib.pyplot as plt
@@ -39,10 +39,23 @@ def output(page: str, number: int) -> str | None:
     return found[1] if found else None
 
 
-def test_a_page_shows_what_the_cells_gave_and_fetches_nothing(site: Site) -> None:
-    alternative = ', metadata={"alt": "A line from 1 to 2."}'
-    site.write('\nprint("a < b", "`{engine} x`", sep="\\n\\n")', "\n40 + 2", PLOT.format(alternative))
-    page = site.build()
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """A site with a notebook that uses everything, built once."""
+    site = made(tmp_path_factory.mktemp("notebooks"))
+    site.write(
+        '\nprint("a < b", "`{engine} x`", sep="\\n\\n")',
+        "\n40 + 2",
+        PLOT.format(', metadata={"alt": "A line from 1 to 2."}'),
+        " [markdown]\n# [Home](../index.md#top), [elsewhere](https://example.com/)",
+        "\nimport engine.answers.estimate\nimport gpu_bench.record.store",
+    )
+    site.build()
+    return site
+
+
+def test_a_page_shows_what_the_cells_gave_and_fetches_nothing(built: Site) -> None:
+    page = built.page()
     assert "<title>One</title>" in page
     assert output(page, 1) == "a &lt; b&#10;&#10;&#96;{engine} x&#96;"
     assert output(page, 2) == "42"
@@ -51,12 +64,11 @@ def test_a_page_shows_what_the_cells_gave_and_fetches_nothing(site: Site) -> Non
     assert not re.search(r"<script|<style|cdn|mathjax", page, re.IGNORECASE)
 
 
-def test_a_notebook_is_published_without_outputs_and_with_one_install(site: Site) -> None:
-    site.write('\nprint("shown")', " [markdown]\n# [Home](../index.md#top), [elsewhere](https://example.com/)")
-    page = site.build()
-    folder = site.folder / "site/notebooks"
+def test_a_notebook_is_published_without_outputs_and_with_one_install(built: Site) -> None:
+    page = built.page()
+    folder = built.folder / "site/notebooks"
     document = json.loads((folder / "one.ipynb").read_text("utf-8"))
-    assert [cell["outputs"] for cell in document["cells"] if cell["cell_type"] == "code"] == [[]]
+    assert [cell["outputs"] for cell in document["cells"] if cell["cell_type"] == "code"] == [[], [], [], []]
     text = "".join("".join(cell["source"]) for cell in document["cells"] if cell["cell_type"] == "markdown")
     assert "[Home](https://example.org/book/#top), [elsewhere](https://example.com/)" in text
     assert document["metadata"]["kernelspec"]["name"] == "python3"
@@ -73,12 +85,15 @@ def test_a_notebook_is_published_without_outputs_and_with_one_install(site: Site
     assert "Requires-Dist: matplotlib" in metadata
 
 
-def test_a_notebook_is_published_in_the_same_bytes_by_every_build(site: Site) -> None:
-    site.write('\nprint("shown")')
-    site.build()
-    first = (site.folder / "site/notebooks/one.ipynb").read_bytes()
-    site.build()
-    assert (site.folder / "site/notebooks/one.ipynb").read_bytes() == first
+def test_a_notebook_is_published_in_the_same_bytes_by_every_build(built: Site) -> None:
+    first = (built.folder / "site/notebooks/one.ipynb").read_bytes()
+    built.build()
+    assert (built.folder / "site/notebooks/one.ipynb").read_bytes() == first
+
+
+def test_an_execution_leaves_nothing_beside_the_sources(built: Site) -> None:
+    assert not list(built.folder.glob("engine/**/__pycache__"))
+    assert not list(built.folder.glob("gpu_bench/**/__pycache__"))
 
 
 def test_a_failing_cell_fails_the_build_with_file_and_cell(site: Site) -> None:
@@ -103,17 +118,12 @@ def test_a_dead_kernel_fails_the_build(site: Site) -> None:
     assert "docs/notebooks/one.py: the notebook gives no answer: Kernel died" in warning
 
 
-def test_a_plot_needs_words(site: Site) -> None:
-    site.write(PLOT.format(""))
-    [warning] = site.defects()
-    assert "docs/notebooks/one.py:4: cell 1 shows a plot without words." in warning
-
-
-def test_a_link_to_a_page_that_is_not_there_fails_the_build(site: Site) -> None:
-    site.write(" [markdown]\n# [Nowhere](nowhere.md)")
-    [warning] = site.defects()
-    assert "notebooks/one.py" in warning
-    assert "nowhere.md" in warning
+def test_a_plot_without_words_and_a_link_to_nowhere_fail_the_build(site: Site) -> None:
+    site.write(PLOT.format(""), " [markdown]\n# [Nowhere](nowhere.md)")
+    plot, link = sorted(site.defects(), key=lambda warning: "nowhere.md" in warning)
+    assert "docs/notebooks/one.py:4: cell 1 shows a plot without words." in plot
+    assert "notebooks/one.py" in link
+    assert "nowhere.md" in link
 
 
 def test_text_before_the_first_marker_is_refused(site: Site) -> None:
@@ -158,10 +168,3 @@ def test_cells_of_a_notebook_for_the_page_become_snippets_except_local_ones() ->
     assert "Output of cell 1" not in text
     assert 'aria-label="Output of cell 2" tabindex="0">a&#10;b</pre>' in text
     assert "```live" not in markdown({"cells": cells}, "First.", live=False)
-
-
-def test_an_execution_leaves_nothing_beside_the_sources(site: Site) -> None:
-    site.write("\nimport engine.answers.estimate\nimport gpu_bench.record.store")
-    site.build()
-    assert not list(site.folder.glob("engine/**/__pycache__"))
-    assert not list(site.folder.glob("gpu_bench/**/__pycache__"))
