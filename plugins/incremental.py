@@ -18,6 +18,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 
+from plugins.live.build.rooms import shared_files
 from plugins.shared.cache import digest, fingerprint
 
 DATA = (".bib", ".json", ".toml", ".yml")
@@ -87,7 +88,7 @@ def _sources(pages: Iterable[File], config: MkDocsConfig) -> Iterator[tuple[str,
         acts = _ACT.findall(text)
         if acts:
             folder = docs / config.plugins["live"].config.acts_dir
-            parts += [*sorted(folder.glob("*.py")), *(folder / name.replace("-", "_") for name in acts)]
+            parts += [*shared_files(folder), *(folder / name.replace("-", "_") for name in acts)]
         if _FIGURE.search(text):
             parts.append(docs / config.plugins["book"].config.figures)
         yield page, digest(shared, text, fingerprint(parts))

@@ -25,6 +25,7 @@ import { hostileLedgerTests } from "./suites/hostile_ledger.mjs";
 import { labTests } from "./suites/lab.mjs";
 import { loadingTests } from "./suites/loading.mjs";
 import { memoryTests } from "./suites/memory.mjs";
+import { missionTests } from "./suites/missions.mjs";
 import { offlineTests } from "./suites/offline.mjs";
 import { pageTests } from "./suites/pages.mjs";
 import { policyTests } from "./suites/policy.mjs";
@@ -36,7 +37,7 @@ import { snippetTests } from "./suites/snippets.mjs";
 /** @typedef {import("./harness/world.mjs").World} World */
 
 /** What lives in a page, and the pages around it: two halves of about equal length. */
-const widgets = [harnessTests, loadingTests, brokenNetworkTests, policyTests, actTests, labTests, handsTests, hostileLedgerTests, snippetTests];
+const widgets = [harnessTests, loadingTests, brokenNetworkTests, policyTests, actTests, labTests, missionTests, handsTests, hostileLedgerTests, snippetTests];
 const around = [pageTests, offlineTests, releaseTests, memoryTests, claimTests, searchTests, deviceTests, accessTests, everyPageTests];
 const all = [...widgets, ...around];
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from plugins.live.build.bake import _chart, _load, draw
+from plugins.live.build.rooms import act_modules
 from plugins.live.runtime.acts import LoadedAct, load
 from plugins.live.runtime.program import Program
 from plugins.live.runtime.records import MeasuredRecord
@@ -18,9 +19,7 @@ ACTS = Path(__file__).parents[2] / "docs/acts"
 def loaded(name: str, *records: MeasuredRecord) -> LoadedAct:
     """An act by name, with these records in place of those that the build would find."""
     folder = ACTS / name.replace("-", "_")
-    # act.py comes first; charts.py is the build's.
-    paths = sorted(folder.glob("*.py"), key=lambda path: (path.name != "act.py", path.name))
-    files = {str(path): path.read_text(encoding="utf-8") for path in paths if path.name != "charts.py"}
+    files = {str(path): path.read_text(encoding="utf-8") for path in act_modules(folder)}
     return load(name, Program(files, records))
 
 

@@ -41,7 +41,7 @@ def wrong_imports(
     Args:
         source: The program. One that does not parse has none: running it says so better.
         packages: What it may import besides the standard library, `engine` and `plugins.live`.
-        siblings: The modules beside it.
+        siblings: The modules beside it; those of a room as `".room.module"`.
     """
     try:
         tree = ast.parse(source)
@@ -52,7 +52,7 @@ def wrong_imports(
             continue
         for module in _modules(node):
             root = module.partition(".")[0]
-            own = module.startswith(".") and module.removeprefix(".") in siblings
+            own = module.startswith(".") and module[1:] in siblings
             known = root == "engine" or module == "plugins.live" or root in packages
             library = root in sys.stdlib_module_names and root not in NEEDS_SYSTEM
             if not (own or known or library):

@@ -11,6 +11,7 @@ from typing import Any
 
 from plugins.live.build.evidence import Evidence, EvidenceError, defect
 from plugins.live.build.imports import wrong_imports
+from plugins.live.build.rooms import CHARTS, MAIN, act_modules, shared_files
 from plugins.live.runtime.program import Program
 from plugins.shared.cache import Cache, digest, fingerprint
 from plugins.shared.child import ROOT, Child, ChildError
@@ -25,7 +26,6 @@ PROGRAM = (
     ROOT / "docs/lab/ledger.schema.json",
 )
 """The sources that every result depends on."""
-MAIN, CHARTS = "act.py", "charts.py"
 
 
 @dataclass(frozen=True)
@@ -134,11 +134,13 @@ class Runner:
         if not (folder / MAIN).is_file():
             raise LookupError(name)
         filename = self._filename(folder, MAIN)
-        others = sorted(path.name for path in folder.glob("*.py") if path.name not in (MAIN, CHARTS))
-        files = {self._filename(folder, file): (folder / file).read_text(encoding="utf-8") for file in (MAIN, *others)}
-        for file, text in files.items():
-            for line, module in wrong_imports(text, siblings={Path(other).stem for other in files}):
-                allowed = "An act may import engine, plugins.live, the standard library and modules beside it"
+        paths = act_modules(folder)
+        files = {self._filename(path.parent, path.name): path.read_text(encoding="utf-8") for path in paths}
+        for path, (file, text) in zip(paths, files.items(), strict=True):
+            siblings = {one.stem for one in paths if one.parent == path.parent}
+            rooms = {f".{one.parent.name}.{one.stem}" for one in paths if one.parent != folder}
+            for line, module in wrong_imports(text, siblings=siblings | rooms):
+                allowed = "An act may import engine, plugins.live, the standard library, modules beside it and of rooms"
                 raise ActDefect(Defect(file, line, f"it imports {module}", allowed))
         try:
             program = Program(files, self._evidence.asked_by(files)).to_json()
@@ -191,8 +193,8 @@ class Runner:
             "prefix": f"act-{name}",
         }
         versions = [importlib.metadata.version(package) for package in ("altair", "vl-convert-python")]
-        # Charts may share helpers, which lie beside the act folders.
-        helpers = fingerprint([LIVE / "build/bake.py", *sorted(self._acts.glob("*.py"))])
+        # Charts may share helpers, which lie beside the act folders or in a room.
+        helpers = fingerprint([LIVE / "build/bake.py", *shared_files(self._acts)])
         key = digest(self._program, "charts", helpers, *versions, json_text(request))
         charts = self._cache.get(key)
         if charts is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import PurePosixPath
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -213,6 +214,7 @@ class LoadedAct:
                 state.get("prediction"),
                 state.get("revealed", False),
                 state.get("held"),
+                state.get("moves", 0),
             )
             return check_state(self.act, given)
         except ValueError as error:
@@ -245,7 +247,7 @@ def load(name: str, program: Program) -> LoadedAct:
     package, filenames = f"acts.{name.replace('-', '_')}", tuple(program.files)
     module = ModuleType(f"{package}.act")
     module.__package__ = package
-    with answering(program.records), importable(package, dict(others)):
+    with answering(program.records), importable(package, dict(others), str(PurePosixPath(filename).parent)):
         # A dataclass defined in an act looks its module up here.
         sys.modules[module.__name__] = module
         _guarded("loading", filenames, lambda: exec(compile(source, filename, "exec", dont_inherit=True), vars(module)))

@@ -222,6 +222,7 @@ class State:
 
     `revealed` says that the reader has asked for the answer: what gives it away may wait for that.
     `held` is what the reader has typed or dragged and not locked in, or None; it is never judged.
+    `moves` counts the changes of controls that led here and were not undone; 0 for an act that does not list moves.
     """
 
     context: str
@@ -229,6 +230,7 @@ class State:
     prediction: Value | None = None
     revealed: bool = False
     held: Value | None = None
+    moves: int = 0
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 """An act as it travels: its files and the records that they ask for, as one JSON document for build and browser.
 
-An act may consist of several files. `act.py` imports the others relatively, `from .stages import Setting`.
+An act may consist of several files. `act.py` imports the others relatively, `from .stages import Setting`. What
+several acts have in common stands in a *room*, a folder beside theirs without an `act.py`: `from ..missions.cloud
+import CLOUD`.
 """
 
 from __future__ import annotations
@@ -44,15 +46,21 @@ class Program:
 
 
 @contextmanager
-def importable(package: str, files: Mapping[str, str]) -> Iterator[None]:
-    """While it is active, `package` consists of these files, imported afresh."""
-    stale = [name for name in sys.modules if name == package or name.startswith(f"{package}.")]
-    for name in stale:
-        del sys.modules[name]
-    for part in ("acts", package):
+def importable(package: str, files: Mapping[str, str], folder: str) -> Iterator[None]:
+    """While it is active, `package` consists of the files in `folder`, and each other folder is a package beside it.
+
+    All are imported afresh.
+    """
+    homes = {file: PurePosixPath(file).parent for file in files}
+    packages = {file: package if str(home) == folder else f"acts.{home.name}" for file, home in homes.items()}
+    for own in {package, *packages.values()}:
+        for name in [name for name in sys.modules if name == own or name.startswith(f"{own}.")]:
+            del sys.modules[name]
+    for part in ("acts", package, *packages.values()):
         parent = sys.modules.setdefault(part, ModuleType(part))
         parent.__path__ = []
-    finder = _Finder({f"{package}.{PurePosixPath(file).stem}": (file, text) for file, text in files.items()})
+    modules = {f"{packages[file]}.{PurePosixPath(file).stem}": (file, text) for file, text in files.items()}
+    finder = _Finder(modules)
     sys.meta_path.insert(0, finder)
     try:
         yield

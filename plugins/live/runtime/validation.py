@@ -98,7 +98,10 @@ def check_state(act: Act, state: State) -> State:
     if not isinstance(state.revealed, bool):
         raise ValueError(f"revealed cannot be {state.revealed!r}; allowed: true, false")
     held = None if state.held is None or act.question is None else check_prediction(act.question, state.held)
-    return State(state.context, values, prediction, state.revealed and prediction is not None, held)
+    if isinstance(state.moves, bool) or not isinstance(state.moves, int) or state.moves < 0:
+        raise ValueError(f"moves cannot be {state.moves!r}; allowed: a whole number of at least 0")
+    told = state.revealed and prediction is not None
+    return State(state.context, values, prediction, told, held, state.moves if act.moves else 0)
 
 
 def check_prediction(question: ChoiceQuestion | NumberQuestion | None, prediction: Value) -> Value:

@@ -78,7 +78,7 @@ def test_the_default_state_is_the_first_context_and_the_defaults() -> None:
     described = LOADED.describe()
     assert isinstance(described, dict)
     controls = {"layers": 1.0, "double": False}
-    nothing = {"prediction": None, "revealed": False, "held": None}
+    nothing = {"prediction": None, "revealed": False, "held": None, "moves": 0}
     assert described["state"] == {"context": "node", "controls": controls, **nothing}
 
 

@@ -391,8 +391,8 @@ class ActPart implements Part {
   }
 
   #state(): State {
-    const { context, controls, prediction, revealed } = this.#memory;
-    return { context, controls: { ...controls, ...this.#moving }, prediction, revealed, held: this.#held };
+    const { context, controls, prediction, revealed, moves } = this.#memory;
+    return { context, controls: { ...controls, ...this.#moving }, prediction, revealed, held: this.#held, moves: moves.length };
   }
 
   /** The prediction in the reader's hand, beside the chart in which it is dragged. */
@@ -550,7 +550,7 @@ class ActPart implements Part {
   async #completeMoves(): Promise<void> {
     for (let next = this.#missing(); next; next = this.#missing()) {
       const { index, side, controls } = next;
-      const state: State = { ...this.#state(), controls };
+      const state: State = { ...this.#state(), controls, moves: side === "after" ? index + 1 : index };
       let amount = this.#amounts.get(JSON.stringify(state));
       if (!amount) {
         const view = await this.#python.compute(this.#name, this.#url, state);

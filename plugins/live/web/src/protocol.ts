@@ -11,6 +11,8 @@ export interface State {
   revealed: boolean;
   /** What the reader has typed or dragged and not locked in. */
   held: Value | null;
+  /** Changes of controls that led here and were not undone; 0 for an act that does not list moves. */
+  moves: number;
 }
 
 export interface Figure {

@@ -83,7 +83,7 @@ export function bench(released: () => Release = () => release): Bench {
   return { client: new PythonClient(spawn, released, "https://example.org/assets/live/"), workers, worker };
 }
 
-export const state = (batch: number): State => ({ context: "node", controls: { batch }, prediction: 12, revealed: false, held: null });
+export const state = (batch: number): State => ({ context: "node", controls: { batch }, prediction: 12, revealed: false, held: null, moves: 0 });
 
 export const view = (value: string): View => ({
   data: {},

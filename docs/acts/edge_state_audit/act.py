@@ -1,0 +1,8 @@
+"""Part 1 of this track. What it is made of is in the room `missions`."""
+
+from __future__ import annotations
+
+from ..missions.audit import audit_act
+from ..missions.edge import EDGE
+
+ACT = audit_act(EDGE)

@@ -1,0 +1,97 @@
+"""The charts of part 1: bytes per parameter, and the memory waterfall. Drawn while the site is built."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+
+from docs.acts.drawing import HATCH, INK, LIMIT, SIZE, SURFACE, WIDTH, color, framed, place, rows, stage
+
+PARTS = {
+    "weights": "var(--il-memory)",
+    "gradients": "var(--il-memory-2)",
+    "master": "var(--il-memory-3)",
+    "optimizer": "var(--il-optimizer)",
+    "state_1": "var(--il-optimizer)",
+    "state_2": "var(--il-optimizer-2)",
+    "activations": "var(--il-activation)",
+    "gathered": "var(--il-control)",
+    "need": INK,
+}
+ROWS = 7
+"""Lines that the waterfall has room for: six parts and what is needed."""
+NAMES = 166
+"""Pixels for the parts' names and sizes."""
+
+
+def per_parameter() -> Any:
+    """The reader's bar, and under it what Adam keeps, from 0 to 32 bytes."""
+    axis = alt.Axis(title="bytes", values=[0, 4, 8, 12, 16, 20, 24, 28, 32], titleAlign="right", titleAnchor="end")
+    scale = alt.Scale(domain=[0, 32], nice=False)
+
+    def x(field: str) -> alt.X:
+        return alt.X(f"{field}:Q", axis=axis, scale=scale)
+
+    def lane(top: float, bottom: float) -> dict[str, Any]:
+        return {"y": place(100 - top, alt.Y), "y2": alt.Y2Datum(100 - bottom)}
+
+    guess = rows("guess").mark_rect(fill=HATCH, stroke=INK, strokeWidth=1.5, strokeDash=[4, 3])
+    beside = rows("guess").transform_filter("datum.to <= 22").mark_text(align="left", dx=8, fontSize=SIZE, fill=INK)
+    words: dict[str, Any] = {"align": "right", "dx": -8, "fontSize": SIZE}
+    far = rows("guess").transform_filter("datum.to > 22")
+    ground = far.mark_text(**words, stroke=SURFACE, strokeWidth=7, strokeJoin="round")
+    middle = place(100 - 18, alt.Y)
+    bars = rows("stack").mark_rect(stroke=SURFACE, strokeWidth=1.5)
+    names = rows("stack").transform_calculate(middle="(datum.from + datum.to) / 2")
+    # Each name stands below its own segment, in turn higher and lower, so that neighbours do not touch.
+    names = names.transform_calculate(y="datum.part == 'gradients' || datum.part == 'state_2' ? 6 : 20")
+    gap = rows("gap").mark_rect(fill=INK).encode(x=x("from"), x2="to", **lane(34, 38))
+    near = rows("gap").mark_text(align="right", baseline="middle", fontSize=SIZE, fontWeight=600, fill=INK)
+    layers: list[Any] = [
+        guess.encode(x=x("from"), x2="to", **lane(6, 30)).properties(name="guess"),
+        *(
+            text.encode(x=x("to"), y=middle, text="text:N")
+            for text in (beside, ground, far.mark_text(**words, fill=INK))
+        ),
+        bars.encode(x=x("from"), x2="to", fill=color("part", PARTS), **lane(42, 70)).properties(name="stack"),
+        names.mark_text(align="center", baseline="middle", fontSize=SIZE, fill=INK)
+        .encode(x=x("middle"), y=stage("y", alt.Y), text="text:N")
+        .properties(name="names"),
+        gap.properties(name="gap"),
+        near.encode(x=alt.value(WIDTH - 24), y=place(100 - 56, alt.Y), text="text:N").properties(name="gap_text"),
+    ]
+    return framed(alt.layer(*layers), 178, left=8, right=16, bottom=44)
+
+
+def waterfall(unit: str) -> Any:
+    """A bar for each part, each beginning where the last one ended; what is needed; the device's limit across."""
+    axis = alt.Axis(title=unit, tickCount=4, titleAlign="right", titleAnchor="end")
+    scale = alt.Scale(zero=True, nice=False)
+    top = ROWS + 0.9
+
+    def x(field: str) -> alt.X:
+        return alt.X(f"{field}:Q", axis=axis, scale=scale)
+
+    bars = rows("bars").transform_calculate(
+        upper=f"{top} - 1 - datum.row", lower=f"{top} - 1.72 - datum.row", middle=f"{top} - 1.36 - datum.row"
+    )
+    over = alt.condition("datum.over", alt.value(LIMIT), alt.value(INK))
+    y, y2 = stage("upper", alt.Y, top), alt.Y2("lower")
+    need = bars.transform_filter("datum.part == 'need'").mark_rect()
+    parts = bars.transform_filter("datum.part != 'need'").mark_rect(stroke=SURFACE, strokeWidth=1)
+    names = bars.mark_text(align="left", baseline="middle", fontSize=SIZE)
+    across = {"x": x("at"), "y": place(top - 0.8, alt.Y, top), "y2": alt.Y2Datum(0)}
+    # The line's name stands where it has room: it begins at the line on the left half, and ends at it on the right.
+    line = rows("limit").mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4])
+    title = rows("limit").mark_text(align="right", baseline="middle", fontSize=SIZE, fill=LIMIT)
+    layers: list[Any] = [
+        rows("frame").mark_point(stroke="transparent").encode(x=x("at")),
+        parts.encode(x=x("from"), x2="to", y=y, y2=y2, fill=color("part", PARTS)).properties(name="bars"),
+        need.encode(x=x("from"), x2="to", y=y, y2=y2, fill=over).properties(name="need"),
+        names.encode(x=alt.value(6 - NAMES), y=stage("middle", alt.Y, top), text="label:N", fill=over),
+        rows("limit").mark_rule(stroke=SURFACE, strokeWidth=2).encode(**across),
+        line.encode(**across),
+        title.encode(x=alt.value(WIDTH - NAMES - 12), y=place(top - 0.4, alt.Y, top), text="text:N"),
+    ]
+    return framed(alt.layer(*layers), 260, left=NAMES, right=12, bottom=44)

@@ -1,0 +1,72 @@
+"""The reflection of part 1: why training takes more than running the model, and what that means on this device."""
+
+from __future__ import annotations
+
+from plugins import live
+
+from .facts import Audit
+
+RANGES = {"2": (0, 2), "4": (2, 4), "8": (4, 8), "16": (8, 16), "more": (16, float("inf"))}
+"""How many times what serving needs."""
+LABELS = {
+    "2": "less than twice",
+    "4": "two to four times",
+    "8": "four to eight times",
+    "16": "eight to sixteen times",
+    "more": "more than sixteen times",
+}
+PARTS = {
+    "weights": "the weights",
+    "gradients": "the gradients",
+    "master": "the master copy",
+    "optimizer": "the optimizer's state",
+    "activations": "the activations",
+    "gathered": "gathered blocks and buckets",
+}
+WHY = {
+    "weights": "Weights are all that serving needs. They are the largest part where little learns.",
+    "gradients": "There is a gradient for each parameter that learns, and it is gone after the update.",
+    "master": "Mixed precision keeps one, and only of what learns.",
+    "optimizer": "It is as large as the number of vectors says, and only for what learns.",
+    "activations": "They grow with the batch and the length of a sample, not with the optimizer.",
+    "gathered": "What ZeRO-3 collects for the block at work, and copies on their way to other devices.",
+}
+
+
+def reflections(audit: Audit) -> tuple[live.Reflection, ...]:
+    """One sentence with two blanks, judged for the bench as it stands."""
+
+    def correct(state: live.State) -> dict[str, live.Value]:
+        account = audit.account(state.controls)
+        times = account.need / account.serving
+        name = next(name for name, (low, high) in RANGES.items() if low <= times < high)
+        return {"times": name, "part": max(account.parts, key=lambda part: account.parts[part])}
+
+    used = {part for part in PARTS if part != "gathered"} | ({"gathered"} if _divides(audit) else set())
+    return (
+        live.Reflection(
+            "serving",
+            "As the bench stands, one device needs {times} the memory that running the whole finished model takes, and "
+            "the largest part of it is {part}.",
+            (
+                live.Blank(
+                    "times",
+                    "How many times",
+                    tuple(
+                        live.Option(name, label, "Divide what is needed by the bytes of the finished model.")
+                        for name, label in LABELS.items()
+                    ),
+                ),
+                live.Blank(
+                    "part",
+                    "The largest part",
+                    tuple(live.Option(part, PARTS[part], WHY[part]) for part in PARTS if part in used),
+                ),
+            ),
+            correct,
+        ),
+    )
+
+
+def _divides(audit: Audit) -> bool:
+    return any(lever.name == "zero" for lever in audit.levers)

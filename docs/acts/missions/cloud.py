@@ -1,0 +1,90 @@
+"""Cloud Titan: Llama 3 70B on a cluster of H100. The facts."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from engine import GB, accelerator, estimate, model, setup
+from plugins import live
+
+from .facts import Account, Audit, Lever, Setting, Track, switch
+
+GPU = accelerator("h100-sxm")
+MODEL = model("llama3-70b")
+SEQUENCE = 8192
+COST = 10_000
+"""Dollars an hour that the mission's crisis names."""
+
+
+def account(setting: Setting) -> Account:
+    """The engine's own estimate: named tensors of the busiest GPU, and what the step waits for."""
+    return _account(*(setting[name] for name in ("optimizer", "precision", "zero", "checkpointing", "gpus")))
+
+
+@lru_cache(maxsize=512)
+def _account(
+    optimizer: live.Value, precision: live.Value, zero: live.Value, checkpointing: live.Value, gpus: live.Value
+) -> Account:
+    answer = estimate(
+        setup(
+            MODEL,
+            GPU,
+            batch=1,
+            sequence=SEQUENCE,
+            optimizer="adamw" if optimizer == "adam" else str(optimizer),
+            precision=str(precision),
+            dp=int(gpus),
+            zero=int(zero),
+            checkpointing="full" if checkpointing else "none",
+        )
+    )
+    memory = answer.memory_bytes
+    parts = {
+        "weights": float(memory.parameters),
+        "gradients": float(memory.gradients),
+        "master": float(memory.master),
+        "optimizer": float(memory.optimizer),
+        "activations": float(memory.activations + memory.logits),
+        "gathered": float(memory.gathered + memory.buckets),
+    }
+    held = {name: size for name, size in parts.items() if size}
+    rate = answer.time.tokens_per_s / int(gpus)
+    return Account(held, memory.device_total, memory.capacity, 2.0 * MODEL.parameters, rate)
+
+
+AUDIT = Audit(
+    situation=f"You train Llama 3 70B, {MODEL.parameters / 1e9:.1f} billion parameters, on H100 GPUs that cost about "
+    f'${COST:,} an hour together. "We have thousands of cards with 80 GB", says finance; the first run ends out of '
+    "memory on every one of them.",
+    levers=(
+        Lever("optimizer", "Optimizer", {"sgd": "SGD", "momentum": "Momentum", "adam": "Adam"}, "adam"),
+        Lever("precision", "Precision", {"fp32": "FP32", "mixed": "Mixed"}, "fp32", "Mixed keeps an FP32 master copy."),
+        Lever(
+            "zero",
+            "ZeRO",
+            {0: "0", 1: "1", 2: "2", 3: "3"},
+            0,
+            "What the GPUs divide among them: 1 the optimizer's state, 2 gradients too, 3 weights too.",
+        ),
+        Lever("gpus", "GPUs", {512: "512", 2048: "2,048"}, 2048, f"Each sees one text of {SEQUENCE:,} tokens."),
+        switch("checkpointing", "Gradient checkpointing", "Keeps the input of each block."),
+    ),
+    account=account,
+    unit=("GB", GB),
+    tops=(100, 200, 400, 800, 1600, 3200),
+    limit_name="one H100",
+    sample="tokens per second and GPU",
+    lesson="ZeRO divides weights, gradients and states, so more GPUs make these bars shrink. Activations and the "
+    "gathered blocks stay whole on every card: 80 GB times the number of cards is no pool.",
+    sources="Memory and time are the engine's, for PyTorch's fully sharded training over NVLink 4 and InfiniBand NDR.",
+)
+CLOUD = Track(
+    name="cloud",
+    title="Cloud Titan",
+    persona="LLM architect",
+    mission="Train Llama 3 70B, and keep its GPUs at work.",
+    crisis=f"The utility bill. Training takes ten times as long as promised, and idle GPUs burn ${COST:,} an hour.",
+    model="Llama 3 70B",
+    device=GPU.title,
+    audit=AUDIT,
+)

@@ -1,0 +1,175 @@
+"""What a track is made of: facts. The three parts of a mission read them, and know no track by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+from plugins import live
+
+Setting = Mapping[str, live.Value]
+"""Where the levers stand, by name."""
+
+
+@dataclass(frozen=True)
+class Lever:
+    """A control with a few positions: their values and labels, and the one it begins at."""
+
+    name: str
+    label: str
+    options: Mapping[live.Value, str]
+    start: live.Value
+    help: str = ""
+
+    @property
+    def values(self) -> tuple[live.Value, ...]:
+        """Every position."""
+        return tuple(self.options)
+
+    def control(self) -> live.Choice | live.Toggle | live.Slider:
+        """The control on the bench. What is either on or off is a check box."""
+        if self.values == (False, True):
+            return live.Toggle(self.name, self.label, bool(self.start), group="Switches", help=self.help)
+        options = tuple(live.ControlOption(value, label) for value, label in self.options.items())
+        return live.Choice(self.name, self.label, options, self.start, self.help)
+
+
+@dataclass(frozen=True)
+class Dial:
+    """A control that takes the numbers from one end to the other, in steps."""
+
+    name: str
+    label: str
+    first: int
+    last: int
+    start: int
+    step: int = 1
+    unit: str = ""
+    help: str = ""
+
+    @property
+    def values(self) -> tuple[live.Value, ...]:
+        """Every position."""
+        return tuple(range(self.first, self.last + 1, self.step))
+
+    def control(self) -> live.Choice | live.Toggle | live.Slider:
+        """The slider on the bench."""
+        ends = (float(self.first), float(self.last), float(self.start))
+        return live.Slider(
+            self.name, self.label, *ends, unit=self.unit, step=float(self.step), integer=True, help=self.help
+        )
+
+
+def switch(name: str, label: str, about: str = "", *, start: bool = False) -> Lever:
+    """A lever that is on or off."""
+    return Lever(name, label, {False: "off", True: "on"}, start, about)
+
+
+Levers = tuple[Lever | Dial, ...]
+
+
+def settings(levers: Levers) -> Iterator[dict[str, live.Value]]:
+    """Every setting that the levers can take."""
+    names = [lever.name for lever in levers]
+    for values in product(*(lever.values for lever in levers)):
+        yield dict(zip(names, values, strict=True))
+
+
+def start_of(levers: Levers) -> dict[str, live.Value]:
+    """Where the mission begins."""
+    return {lever.name: lever.start for lever in levers}
+
+
+def words(levers: Levers, setting: Setting) -> str:
+    """A setting as a list of its positions."""
+    return ", ".join(position(lever, setting[lever.name]) for lever in levers)
+
+
+def position(lever: Lever | Dial, value: live.Value) -> str:
+    """One position in words."""
+    return f"{lever.label} {value if isinstance(lever, Dial) else lever.options[value]}"
+
+
+@dataclass(frozen=True)
+class Account:
+    """What training holds in memory in one setting, and how fast it learns there.
+
+    Attributes:
+        parts: Bytes of each kind of tensor, each at its own fullest.
+        need: Bytes at the fullest moment.
+        limit: Bytes that there are.
+        serving: Bytes that running the finished model needs.
+        rate: Samples per second.
+        refused: Why the mission does not take the setting although it fits; empty if it does.
+    """
+
+    parts: Mapping[str, float]
+    need: float
+    limit: float
+    serving: float
+    rate: float
+    refused: str = ""
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is memory enough."""
+        return self.need <= self.limit
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Part 1 of a track.
+
+    Attributes:
+        situation: Two sentences.
+        levers: What a reader can change.
+        account: The memory of a setting.
+        unit: Of memory on this device, and its bytes.
+        tops: Where the axis may end, in that unit.
+        limit_name: The line in the chart.
+        sample: What is counted per second.
+        lesson: What the search shows, for the reveal's last paragraph.
+        sources: Where the figures come from, in one sentence.
+    """
+
+    situation: str
+    levers: Levers
+    account: Callable[[Setting], Account]
+    unit: tuple[str, float]
+    tops: tuple[float, ...]
+    limit_name: str
+    sample: str
+    lesson: str
+    sources: str
+
+
+@dataclass(frozen=True)
+class Track:
+    """One mission: who, what, and on which device."""
+
+    name: str
+    title: str
+    persona: str
+    mission: str
+    crisis: str
+    model: str
+    device: str
+    audit: Audit
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the search over all settings of one part found.
+
+    Attributes:
+        score: The best.
+        setting: The first setting that has it.
+        feasible: How many settings the mission takes.
+        total: Of how many.
+    """
+
+    score: float
+    setting: Setting
+    feasible: int
+    total: int

@@ -1,0 +1,99 @@
+"""Mobile Nomad: AR glasses adapt their filter to new lighting. The facts."""
+
+from __future__ import annotations
+
+from engine import accelerator
+from engine.networks import vit_base
+
+from .facts import Account, Audit, Lever, Setting, Track, switch
+from .small import Network, Scope, account
+
+MB = 1e6
+GLASSES = accelerator("glasses")
+VIT = vit_base()
+RANK = 8
+ADAPTERS = VIT.blocks * 2 * RANK * 2 * VIT.hidden
+"""Two low-rank pairs in each block, beside queries and values. Source: Hu et al. 2021, LoRA, arXiv 2106.09685."""
+LAST = 2
+"""Blocks that learn when the others are frozen."""
+KEPT = float(VIT.blocks * VIT.block_kept)
+HEAD_REFUSED = (
+    "New light changes what the first layers see. A classifier alone cannot bring back what they lost: the mission "
+    "asks for weights inside the blocks to learn."
+)
+FORWARD = float(VIT.forward_flops)
+LEARNER = Network(
+    VIT.parameters,
+    {
+        "all": Scope(VIT.parameters, KEPT, 3 * FORWARD, 4 * VIT.hidden**2),
+        "last": Scope(
+            LAST * VIT.block_parameters,
+            KEPT * LAST / VIT.blocks,
+            FORWARD * (1 + 2 * LAST / VIT.blocks),
+            4 * VIT.hidden**2,
+        ),
+        # Gradients pass through every block, but frozen products need not keep their inputs: 10 of 16 elements stay.
+        "adapters": Scope(ADAPTERS, KEPT * 10 / 16, 2 * FORWARD, RANK * VIT.hidden),
+        "head": Scope(VIT.head_parameters, float(VIT.hidden), FORWARD, VIT.head_parameters, HEAD_REFUSED),
+    },
+    "glasses",
+    float(GLASSES.memory_bytes),
+    checkpoint_share=1 / 16 + 1 / VIT.blocks,
+)
+
+
+def audit(setting: Setting) -> Account:
+    """The part of the filter that learns."""
+    return account(
+        LEARNER,
+        scope=str(setting["scope"]),
+        optimizer=str(setting["optimizer"]),
+        precision=str(setting["precision"]),
+        batch=int(setting["batch"]),
+        checkpointing=bool(setting["checkpointing"]),
+        in_backward=bool(setting["in_backward"]),
+    )
+
+
+AUDIT = Audit(
+    situation="The translating glasses see well in the office and badly under street lamps, so their filter, a "
+    "ViT-B/16, must adapt on the device. All programs together have 512 MB.",
+    levers=(
+        Lever(
+            "optimizer",
+            "Optimizer",
+            {"sgd": "SGD", "momentum": "Momentum", "adam": "Adam", "adam8": "Adam, 8-bit"},
+            "adam",
+        ),
+        Lever("precision", "Precision", {"fp32": "FP32", "mixed": "Mixed"}, "fp32", "Mixed keeps an FP32 master copy."),
+        Lever(
+            "scope",
+            "What learns",
+            {"all": "Everything", "last": f"Last {LAST} blocks", "adapters": "Adapters", "head": "Classifier"},
+            "all",
+            f"Adapters: low-rank pairs of rank {RANK} beside the frozen weights of every block.",
+        ),
+        Lever("batch", "Batch size", {size: str(size) for size in (1, 2, 4, 8)}, 1),
+        switch("checkpointing", "Gradient checkpointing", "Keeps the input of each block."),
+        switch("in_backward", "Update during backward", "Frees each gradient as soon as it was used."),
+    ),
+    account=audit,
+    unit=("MB", MB),
+    tops=(600, 1200, 2500, 5000),
+    limit_name="512 MB",
+    sample="images per second at most",
+    lesson="Adam's two vectors alone exceed the glasses. Checkpointing shrinks what is not the problem. What helps "
+    "is to let fewer weights learn: then gradients and states shrink with them.",
+    sources="Nobody publishes the rates of a chip for AR glasses. These are a phone's at one watt of its eight: the "
+    "order is right, the second digit means nothing. Memory is exact arithmetic.",
+)
+MOBILE = Track(
+    name="mobile",
+    title="Mobile Nomad",
+    persona="AR-glasses developer",
+    mission="Translation in the glasses at 60 frames per second.",
+    crisis="On-device adaptation. The filter must learn the new light, and Adam's state exceeds the glasses' 512 MB.",
+    model="ViT-B/16",
+    device=GLASSES.title,
+    audit=AUDIT,
+)

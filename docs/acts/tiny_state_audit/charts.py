@@ -1,0 +1,19 @@
+"""The charts of this act, which all tracks share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from docs.acts.missions.audit_charts import per_parameter
+from docs.acts.missions.audit_charts import waterfall as draw_waterfall
+from docs.acts.missions.tiny import TINY
+
+
+def each() -> Any:
+    """Adam's bytes for each parameter."""
+    return per_parameter()
+
+
+def waterfall() -> Any:
+    """The memory, part by part."""
+    return draw_waterfall(TINY.audit.unit[0])

@@ -1,0 +1,43 @@
+"""Which files an act consists of: its folder's modules, and those that it imports of rooms, which acts share.
+
+A room is a folder beside those of the acts that holds no `act.py`. An act imports its modules as
+`from ..missions.audit import audit`, and they import each other as `from .facts import Track`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+MAIN, CHARTS = "act.py", "charts.py"
+
+
+def act_modules(folder: Path) -> list[Path]:
+    """The act's own modules, `act.py` first, and of rooms what these import, directly or not. `charts.py` is none."""
+    own = sorted(path for path in folder.glob("*.py") if path.name not in (MAIN, CHARTS))
+    found = [folder / MAIN, *own]
+    for path in found:  # It grows while it is walked.
+        found += [module for module in _of_rooms(path, folder) if module not in found]
+    return found
+
+
+def shared_files(acts: Path) -> list[Path]:
+    """Python that no single act owns: beside the folders of the acts, and in rooms."""
+    rooms = [path for path in acts.iterdir() if path.is_dir() and not (path / MAIN).exists()]
+    return sorted([*acts.glob("*.py"), *(file for room in rooms for file in room.glob("*.py"))])
+
+
+def _of_rooms(path: Path, act: Path) -> Iterator[Path]:
+    """Modules of rooms that a file imports relatively. What does not parse or exist, running it says better."""
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except (SyntaxError, ValueError):
+        return
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ImportFrom) or not node.module or not 1 <= node.level <= 2:
+            continue
+        base = path.parent if node.level == 1 else path.parent.parent
+        target = base.joinpath(*node.module.split(".")).with_suffix(".py")
+        if target.is_file() and target.parent != act and not (target.parent / MAIN).exists():
+            yield target

@@ -1,0 +1,69 @@
+"""Search every setting of every mission, and write down the best of each: `python -m tools.missions`.
+
+The pages compare a reader's setting with it. Searching takes seconds, too long for a page. A test searches again.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from docs.acts.missions import audit_score
+from docs.acts.missions.facts import Found, words
+from docs.acts.missions.search import found
+from docs.acts.missions.tracks import TRACKS
+
+FILE = Path(__file__).parents[1] / "docs/acts/missions/found.py"
+HEADER = '''"""What the search over every setting found. Written by `python -m tools.missions`; do not edit."""
+
+from __future__ import annotations
+
+from .facts import Found
+
+FOUND: dict[str, dict[str, Found]] = {
+'''
+
+
+def search() -> dict[str, dict[str, tuple[Found, list[dict[str, object]]]]]:
+    """By track and part: the best, and the settings within 5 % of it."""
+    results: dict[str, dict[str, tuple[Found, list[dict[str, object]]]]] = {}
+    for track in TRACKS:
+        audit = track.audit
+        best, winning = found(audit.levers, partial(audit_score.score, audit))
+        results[track.name] = {"audit": (best, [dict(one) for one in winning])}
+    return results
+
+
+def text(results: dict[str, dict[str, tuple[Found, list[dict[str, object]]]]]) -> str:
+    """The module that holds the results."""
+    lines = [HEADER]
+    for track, parts in results.items():
+        lines.append(f'    "{track}": {{\n')
+        for part, (best, _) in parts.items():
+            setting = ", ".join(f'"{name}": {_literal(value)}' for name, value in best.setting.items())
+            lines += [f'        "{part}": Found(\n', f"            {float(f'{best.score:.9g}')},\n"]
+            lines += [
+                f"            {{{setting}}},\n",
+                f"            {best.feasible},\n            {best.total},\n        ),\n",
+            ]
+        lines.append("    },\n")
+    return "".join(lines) + "}\n"
+
+
+def _literal(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def main() -> None:
+    """Search, write, and say what was found."""
+    results = search()
+    FILE.write_text(text(results), encoding="utf-8")
+    levers = {(track.name, "audit"): track.audit.levers for track in TRACKS}
+    for track, parts in results.items():
+        for part, (best, winning) in parts.items():
+            print(f"{track} {part}: {best.feasible} of {best.total} settings count, {len(winning)} win; best:")
+            print(f"    {words(levers[track, part], best.setting)}")
+
+
+if __name__ == "__main__":
+    main()
