@@ -39,6 +39,8 @@ import { clickTarget, describeLocator, findInPage } from "./locate.mjs";
 export class BrowserCrash extends Error {}
 
 const POLL_MS = 25;
+/** How often a click may miss what moves. */
+const MISSES = 5;
 export const DESKTOP = { width: 1280, height: 900 };
 
 /** A call as an expression. No `new Function` in the page: it must work under a policy that forbids scripts.
@@ -67,10 +69,16 @@ export class Browser {
     return this.driver.renew();
   }
 
-  /** Clicks an element with the pointer, after waiting for it. @param {Locator} locator */
+  /** Clicks an element with the pointer, after waiting for it; again where it moved away under the pointer. @param {Locator} locator */
   async click(locator) {
     await this.waitFor(locator);
-    await this.driver.click(`(${clickTarget})(${call(findInPage, locator)})`);
+    for (let left = MISSES; ; left -= 1) {
+      await this.driver.click(`(${clickTarget})(${call(findInPage, locator)})`);
+      // A page that the click has left has nothing to say.
+      const missed = await this.eval(() => /** @type {any} */ (window).pointerMissed).catch(() => false);
+      if (!missed) return;
+      if (left === 0) throw new Error(`${this.engine}: ${describeLocator(locator)} moved away under the pointer, ${MISSES + 1} times`);
+    }
   }
 
   /** Takes an element with the pointer and moves it by so many pixels, in steps. @param {Locator} locator

@@ -82,7 +82,8 @@ export function findInPage(locator) {
 
 /**
  * Runs in the page. Scrolls until nothing covers the element's middle, as a reader would, and returns what a pointer hits
- * there: a radio or check box that is painted by its label alone is clicked by its label.
+ * there: a radio or check box that is painted by its label alone is clicked by its label. The page may still scroll or grow
+ * when the pointer comes down: `pointerMissed` says so then.
  * @param {HTMLElement} element
  * @returns {HTMLElement}
  */
@@ -102,5 +103,13 @@ export function clickTarget(element) {
     if (free()) break;
     target.scrollIntoView({ block, behavior: "instant" });
   }
+  Object.assign(window, { pointerMissed: false });
+  /** @param {PointerEvent} down */
+  const look = ({ clientX, clientY }) => {
+    const { left, right, top, bottom } = target.getBoundingClientRect();
+    const hit = left - 1 <= clientX && clientX <= right + 1 && top - 1 <= clientY && clientY <= bottom + 1;
+    Object.assign(window, { pointerMissed: !hit });
+  };
+  addEventListener("pointerdown", look, { capture: true, once: true });
   return target;
 }
