@@ -35,6 +35,8 @@ LINKED = (
     "package.json",
     "pyproject.toml",
     "LICENSE",
+    "LICENSE-docs",
+    "requirements",
 )
 EDITED = {"index.md": "", "lab/act1.md": "lab/act1/"}
 """The pages that are edited, and where they are served: one of prose, one with an act and snippets."""

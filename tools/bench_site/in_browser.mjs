@@ -11,7 +11,7 @@ import { OF_PYTHON } from "../../tests/browser/suites/loading.mjs";
 /** @typedef {import("../../tests/browser/harness/world.mjs").World} World */
 /** @typedef {import("../../tests/browser/harness/launch.mjs").Engine} Engine */
 
-export const COLD_STARTS = 5;
+export const STARTS = 5;
 export const CONTROL_CHANGES = 120;
 export const DRAG_MOVES = 200;
 const SETTLE_MS = 1500;
@@ -57,42 +57,64 @@ export function quietPage(engine, programs, site) {
 }
 
 /**
- * One cold start in a fresh profile: from the page asking for its worker, which is the first thing intent does, to the
- * first chart that Python has drawn. The reader has locked a prediction and moved a control on an earlier visit, so that
- * the act has something to compute at once.
+ * @typedef {object} Hardship
+ * @property {number} [slowDown]  the page's own thread, so many times slower; Chromium only
+ * @property {number} [rate]      what the line carries, in bytes a second
+ *
+ * @typedef {object} Starts
+ * @property {number} cold     seconds of the first visit
+ * @property {number} warm     seconds of the second
+ * @property {number} runtime  bytes of Python for the first, as sent
+ * @property {number} charts   bytes of the charts for the first, as sent
+ */
+
+/**
+ * A first start and a second in a fresh profile, each from the page asking for its worker, which is the first thing intent
+ * does, to the first chart that Python has drawn. The reader has locked a prediction and moved a control on an earlier
+ * visit, so that the act has something to compute at once.
  * @param {Engine} engine @param {Record<string, string>} programs @param {string} site
  * @param {string} visit  the ledger of `recordVisit`
+ * @param {Hardship} [hardship]
+ * @returns {Promise<Starts>}
  */
-export function coldStart(engine, programs, site, visit) {
-  return withBrowser(engine, programs, site, async ({ browser, server }) => {
+export function starts(engine, programs, site, visit, { slowDown, rate } = {}) {
+  return withBrowser(engine, programs, site, async (world) => {
+    const { browser, server } = world;
     await warmServer(server);
     await browser.open(server.base + LEDGER);
     await browser.waitFor(() => document.querySelector('live-ledger input[type="file"]') !== null);
     await importFile(browser, "visit.json", visit);
     await ledgerSays(browser, /1 act taken/);
-    server.clear();
-    await browser.open(server.base + ACT);
-    const drawn = await browser.eval((limit) => {
-      const plot = document.querySelector('live-act [data-slot="plot"]');
-      const baked = plot?.getAttribute("aria-label");
-      return new Promise((done, fail) => {
-        const check = () => {
-          if (plot?.getAttribute("aria-label")?.includes("Adam")) done(Date.now());
-        };
-        new MutationObserver(check).observe(/** @type {Element} */ (plot), { attributes: true });
-        check();
-        setTimeout(() => fail(new Error(`the chart still shows "${baked}"`)), limit);
-      });
-    }, START_LIMIT_MS);
-    const log = server.log();
-    const intent = log.find(({ path }) => /\/worker-[^/]*\.js$/.test(path));
-    if (!intent) throw new Error("the page asked for no worker");
-    return {
-      seconds: (Number(drawn) - intent.at) / 1000,
-      runtime: sent(log, OF_PYTHON),
-      charts: sent(log, OF_CHARTS),
-    };
+    if (slowDown) await browser.driver.slowDown(slowDown);
+    if (rate) server.fault({ path: /./, rate });
+    const cold = await start(world);
+    const [runtime, charts] = [sent(server.log(), OF_PYTHON), sent(server.log(), OF_CHARTS)];
+    return { cold, warm: await start(world), runtime, charts };
   });
+}
+
+/** Opens the act and waits for the chart that Python draws; gives the seconds since intent. @param {World} world */
+async function start({ browser, server }) {
+  await browser.open(server.base + LEDGER);
+  // What the act showed last in this tab would be there before Python.
+  await browser.eval(() => sessionStorage.clear());
+  server.clearLog();
+  await browser.open(server.base + ACT);
+  const drawn = await browser.eval((limit) => {
+    const plot = document.querySelector('live-act [data-slot="plot"]');
+    const baked = plot?.getAttribute("aria-label");
+    return new Promise((done, fail) => {
+      const check = () => {
+        if (plot?.getAttribute("aria-label")?.includes("Adam")) done(Date.now());
+      };
+      new MutationObserver(check).observe(/** @type {Element} */ (plot), { attributes: true });
+      check();
+      setTimeout(() => fail(new Error(`the chart still shows "${baked}"`)), limit);
+    });
+  }, START_LIMIT_MS);
+  const intent = server.log().find(({ path }) => /\/worker-[^/]*\.js$/.test(path));
+  if (!intent) throw new Error("the page asked for no worker");
+  return (Number(drawn) - intent.at) / 1000;
 }
 
 /** Lets the server compress every file once, so that the browsers' times are not the server's.

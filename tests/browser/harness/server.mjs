@@ -111,7 +111,7 @@ function sendFaulty(fault, { response, entry, headers, plain, packed, answer }) 
   else if (rate) {
     const body = packed ?? plain;
     entry.status = 200;
-    response.writeHead(200, { ...headers, ...(packed && { "Content-Encoding": "gzip" }), "Content-Length": body.length });
+    response.writeHead(200, { "Cache-Control": "no-cache", ...headers, ...(packed && { "Content-Encoding": "gzip" }), "Content-Length": body.length });
     response.once("close", () => (entry.gone = entry.bytes < body.length));
     void trickle(body, rate, entry, response);
   } else if (half) {
@@ -199,17 +199,18 @@ export async function serveSite(folder) {
     const { tag, plain, gzipped } = await load(file);
     const [fault] = active;
     const type = fault?.type ?? TYPES.get(extname(file)) ?? "application/octet-stream";
-    const altered = { "Content-Type": type, "Cache-Control": "no-store" };
-    const packed = gzipped && /\bgzip\b/.test(request.headers["accept-encoding"]?.toString() ?? "") ? gzipped : null;
-    if (fault && sendFaulty(fault, { response, entry, headers: altered, plain, packed, answer })) return;
+    // A slow line brings what is right, and a browser may keep it.
+    const right = !fault || fault.rate !== undefined;
     /** @type {Record<string, string>} */
-    const headers = { "Content-Type": type, ETag: tag, Vary: "Accept-Encoding" };
+    const headers = { "Content-Type": type, ...(right ? { ETag: tag, Vary: "Accept-Encoding" } : { "Cache-Control": "no-store" }) };
     if (contentPolicy && type.startsWith("text/html")) {
       headers["Content-Security-Policy"] = contentPolicy;
       headers["Cache-Control"] = "no-store";
-    } else if (request.headers["if-none-match"] === tag && !fault) {
+    } else if (right && request.headers["if-none-match"] === tag) {
       return answer(304, { ETag: tag });
     }
+    const packed = gzipped && /\bgzip\b/.test(request.headers["accept-encoding"]?.toString() ?? "") ? gzipped : null;
+    if (fault && sendFaulty(fault, { response, entry, headers, plain, packed, answer })) return;
     if (packed) return answer(200, { ...headers, "Content-Encoding": "gzip" }, packed);
     return answer(200, headers, plain);
   });
