@@ -23,6 +23,7 @@ from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
 from plugins.measured.claims import page as claims_page
 from plugins.measured.claims.judged import Claims
 from plugins.measured.claims.listing import Mentions
+from plugins.measured.claims.mark import marks
 from plugins.measured.errors import MeasuredError
 from plugins.measured.fit import block
 from plugins.measured.markup import Links, defect_box, element, replace_content
@@ -34,7 +35,7 @@ from plugins.measured.values.inline import Number, computed_number, measured_num
 from plugins.measured.values.recorded import Records
 from plugins.shared.locate import Constructs, unstamp
 
-CONSTRUCTS = Constructs(blocks=("measured", "claims", "fit"), roles=("engine", "record", "claim", "claims"))
+CONSTRUCTS = Constructs(blocks=("measured", "claims", "fit"), roles=("engine", "record", "claim", "claims", "checked"))
 
 _KIND, _LINE, _TEXT = "data-il-kind", "data-il-line", "data-il-text"
 _CODE_SPAN = r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)"
@@ -90,7 +91,7 @@ class MeasuredExtension(BlocksExtension):  # type: ignore[misc]
 
 
 class _InlineNumber(InlineProcessor):
-    """Turns a code span that starts with `{engine}`, `{record}`, `{claim}` or `{claims}` into a placeholder."""
+    """Turns a code span that starts with one of our roles, such as `{engine}` or `{checked}`, into a placeholder."""
 
     def handleMatch(  # type: ignore[override] # noqa: N802
         self, m: re.Match[str], data: str
@@ -143,11 +144,12 @@ class _Filler(Treeprocessor):
     def run(self, root: Element) -> None:
         sources, page = self._extension.sources, self._extension.page
         found = list(_placeholders(root))
+        cards: set[str] = set()
         outcomes = sources.computed.values(_expressions(place for place, _ in found))
         for place, inside_link in found:
             line = int(place.attrib[_LINE]) if place.attrib[_LINE] else None
             try:
-                made = _made(place, sources, outcomes, page, inside_link)
+                made = _made(place, sources, outcomes, page, inside_link, cards)
             except MeasuredError as error:
                 offset = error.offset if isinstance(error, OptionError) and line is not None else 0
                 page.report(None if line is None else line + offset, error)
@@ -185,8 +187,9 @@ def _made(
     outcomes: Mapping[str, Outcome | MeasuredError],
     page: PageContext,
     inside_link: bool,
+    cards: set[str],
 ) -> Element:
-    """What a placeholder stands for."""
+    """What a placeholder stands for. `cards` are the ids of the checks that the page shows so far."""
     kind, text = place.attrib[_KIND], place.attrib[_TEXT]
     if kind == "table":
         return _table(place, sources, page.links)
@@ -197,6 +200,8 @@ def _made(
         return claims_page.block(text, sources.claims, page.mentions, page.links)
     if kind == "claim":
         return claims_page.badge(text, sources.claims, page.links, inside_link=inside_link)
+    if kind == "checked":
+        return marks(text, sources.claims, page.links, cards)
     if kind == "claims":
         return claims_page.count(text, sources.claims, page.links, inside_link=inside_link)
     return _number(place, sources, outcomes, page.links).element(inside_link=inside_link)

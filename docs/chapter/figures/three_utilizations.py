@@ -10,7 +10,7 @@ CHARACTERS = Transformer("characters", 6, 384, 6, 65, 256)
 STEPS: tuple[tuple[str, str | Transformer, int, dict[str, Any]], ...] = (
     ("GPT-2 XL, batch 16,\nfused", "gpt2-xl", 16, {"execution": "compiled"}),
     ("the same, every layer\ncheckpointed", "gpt2-xl", 16, {"execution": "compiled", "checkpointing": "full"}),
-    ("GPT-2 XL, batch 8,\nattention written out", "gpt2-xl", 8, {"attention": "standard"}),
+    ("GPT-2 XL, batch 4,\nattention written out", "gpt2-xl", 4, {"attention": "standard"}),
     ("small model, batch 1,\neager", CHARACTERS, 1, {}),
 )
 """Name, model, sequences, settings."""

@@ -21,12 +21,13 @@ from plugins.shared.errors import Defect, nearest
 
 SCHEMA = Path(__file__).with_name("schema.json")
 
-Evidence = Literal["engine", "pytorch", "arithmetic", "record", "none"]
+Evidence = Literal["engine", "pytorch", "record", "cited", "arithmetic", "none"]
 EVIDENCE: dict[Evidence, str] = {
     "engine": "engine expression",
     "pytorch": "PyTorch accounting",
-    "arithmetic": "the source's own arithmetic",
     "record": "measured record",
+    "cited": "published value",
+    "arithmetic": "the source's own arithmetic",
     "none": "no check yet",
 }
 """Kinds of evidence in the order in which they are shown, with their words."""
@@ -55,10 +56,11 @@ class Check:
 
     Attributes:
         evidence: The kind.
-        text: The expression, the record and its path, or the reason why there is no check.
+        text: The expression, the record, the published value, or the reason why there is no check.
         accounting: The name of the accounting that proves an expression; empty without.
         path: Where the value stands in the record.
         over: The record whose value divides it; empty without.
+        work: Title, address and place of the publication; empty without.
     """
 
     evidence: Evidence
@@ -66,6 +68,16 @@ class Check:
     accounting: str = ""
     path: str = ""
     over: str = ""
+    work: tuple[str, str, str] = ("", "", "")
+
+
+@dataclass(frozen=True)
+class Also:
+    """The same question under another condition: its expression, its label, and whether it asks the engine."""
+
+    text: str
+    label: str
+    from_engine: bool
 
 
 @dataclass(frozen=True)
@@ -80,7 +92,7 @@ class Claim:
         stated: The source's value.
         format: Unit of the value, and how a computed one is printed.
         check: How it is checked.
-        also: Expression and label of a qualification, or None.
+        also: A qualification, or None.
         tolerance: How far apart the two may be; None without a check.
         note: The explanation; empty without.
         file: The claim file, for messages.
@@ -94,7 +106,7 @@ class Claim:
     stated: Stated
     format: Format
     check: Check
-    also: tuple[str, str] | None
+    also: Also | None
     tolerance: Tolerance | None
     note: str
     file: str
@@ -218,7 +230,7 @@ def _row(text: str, rows: Sequence[int], entry: int | None, key: str) -> int | N
 def _words(error: jsonschema.ValidationError) -> tuple[str, str]:
     """What is wrong and what is allowed, without the schema's jargon."""
     if error.validator == "oneOf" and list(error.absolute_path)[-1:] != ["value"] and len(error.absolute_path) == 2:
-        return "a claim has exactly one check", "allowed: engine, arithmetic, record, none"
+        return "a claim has exactly one check", "allowed: engine, arithmetic, cited, record, none"
     if error.validator == "additionalProperties" and isinstance(error.instance, dict):
         allowed = _allowed(error)
         key = next((key for key in error.instance if key not in allowed), "")
@@ -276,7 +288,7 @@ def _claim(
     name = entry.get("tolerance")
     if name is not None and name not in tolerances:
         raise MeasuredError(f"there is no tolerance '{name}'", nearest(name, tolerances))
-    also = (entry["also"]["engine"], entry["also"]["label"]) if "also" in entry else None
+    also = _also(entry["also"]) if "also" in entry else None
     return Claim(
         id=entry["id"],
         gist=" ".join(entry["gist"].split()),
@@ -303,7 +315,15 @@ def _stated(value: Any) -> Stated:
     return Stated(low, high)
 
 
+def _also(entry: Mapping[str, Any]) -> Also:
+    from_engine = "engine" in entry
+    return Also(entry["engine" if from_engine else "arithmetic"], entry["label"], from_engine)
+
+
 def _check(entry: Mapping[str, Any]) -> Check:
+    if "cited" in entry:
+        cited = entry["cited"]
+        return Check("cited", str(cited["value"]), work=(cited["title"], cited["url"], cited["where"]))
     if "record" in entry:
         record = entry["record"]
         return Check("record", record["case"], path=record["path"], over=record.get("over", ""))

@@ -90,7 +90,9 @@ class Claims:
         outcomes = self._computed.values(_expressions(claims))
         # Apart from the engine's: the same text may be a value of the one and a mistake in the other.
         arithmetic = self._computed.values(
-            [claim.check.text for claim in claims if claim.check.evidence == "arithmetic"], from_engine=False
+            [claim.check.text for claim in claims if claim.check.evidence == "arithmetic"]
+            + [claim.also.text for claim in claims if claim.also and not claim.also.from_engine],
+            from_engine=False,
         )
         judged: list[Judged] = []
         defects: list[Defect] = []
@@ -133,25 +135,31 @@ class Claims:
         outcomes: Mapping[str, Outcome | MeasuredError],
         arithmetic: Mapping[str, Outcome | MeasuredError],
     ) -> Judged:
-        check = claim.check
+        check, also_asked = claim.check, claim.also
+        own = {check.text} if check.evidence == "arithmetic" else set()
+        own |= {also_asked.text} if also_asked and not also_asked.from_engine else set()
+        outcomes = {**outcomes, **{text: arithmetic[text] for text in own}}
         if check.evidence == "none":
             return Judged(claim, "open", reason=check.text, note=_note(claim, outcomes))
         if check.evidence == "record":
             answer = self._measured(claim)
             if isinstance(answer, str):
                 return Judged(claim, "open", reason=answer, note=_note(claim, outcomes))
+        elif check.evidence == "cited":
+            answer = Answer(float(check.text), f"{check.work[0]}, {check.work[2]}")
         else:
-            known = arithmetic if check.evidence == "arithmetic" else outcomes
-            answer = _answer(check.text, _outcome(check.text, known), claim.format)
+            answer = _answer(check.text, _outcome(check.text, outcomes), claim.format)
             if check.accounting and answer.origin not in ACCOUNTINGS[check.accounting].origins:
                 allowed = ", ".join(ACCOUNTINGS[check.accounting].origins)
                 raise MeasuredError(
                     f"the value comes from {answer.origin}, which '{check.accounting}' does not count",
                     f"use one of {allowed}",
                 )
-        also = _answer(claim.also[0], _outcome(claim.also[0], outcomes), claim.format) if claim.also else None
+        also = _answer(claim.also.text, _outcome(claim.also.text, outcomes), claim.format) if claim.also else None
         assert claim.tolerance is not None
         verdict = judge(claim.stated, claim.tolerance, answer.value, also.value if also else None)
+        if verdict == "confirmed" and check.evidence == "arithmetic":
+            verdict = "agrees"  # a source that agrees with itself is not yet right
         note = _note(claim, outcomes)
         if verdict == "contradicted" and not any(isinstance(part, NoteNumber) for part in note):
             raise MeasuredError(
@@ -194,8 +202,8 @@ def _expressions(claims: Sequence[Claim]) -> Iterator[str]:
     for claim in claims:
         if claim.check.evidence in ("engine", "pytorch"):
             yield claim.check.text
-        if claim.also:
-            yield claim.also[0]
+        if claim.also and claim.also.from_engine:
+            yield claim.also.text
         for kind, text in NUMBER.findall(claim.note):
             if kind == "engine":
                 yield text.rpartition("|")[0].strip()
@@ -236,8 +244,10 @@ def _note_number(claim: Claim, kind: str, text: str, outcomes: Mapping[str, Outc
     if kind == "engine":
         expression, _, form = text.rpartition("|")
     else:
-        expression, form = (claim.also[0] if claim.also else "") if kind == "also" else claim.check.text, text
+        expression, form = (claim.also.text if claim.also else "") if kind == "also" else claim.check.text, text
     expression = expression.strip()
+    if kind == "check" and claim.check.evidence == "cited":
+        raise MeasuredError(f"'{{check}}{text}' in the note is nothing computed", "the value is cited; leave it out")
     if expression not in outcomes:
         raise MeasuredError(f"'{{{kind}}}{text}' in the note is nothing computed", f"the claim has no '{kind}'")
     outcome = _outcome(expression, outcomes)

@@ -146,7 +146,7 @@ def _row(item: Judged, mentions: Sequence[Mention], links: Links) -> Element:
     says = element("td", element("span", said(item), class_="il-source"), role="cell", data_label=COLUMNS[1])
     gives = element("td", _given(item, links), role="cell", data_label=COLUMNS[2])
     if item.also and claim.also:
-        gives.append(element("small", f"{claim.also[1]}: {shown(item.also.value, claim.format)}"))
+        gives.append(element("small", f"{claim.also.label}: {shown(item.also.value, claim.format)}"))
     word = element("span", VERDICTS[item.verdict], class_=f"il-verdict il-verdict--{item.verdict}")
     verdict = element("td", word, role="cell", data_label=COLUMNS[3])
     data = {"data_verdict": item.verdict, "data_evidence": claim.check.evidence}
@@ -181,10 +181,16 @@ def _how(item: Judged) -> Element:
     assert item.answer is not None
     assert claim.tolerance is not None
     made = element("details", element("summary", "How it is checked"), class_="il-claims__how")
-    made.append(element("p", f"By {_by(check.evidence)}: ", element("code", item.answer.exact)))
+    if check.evidence == "cited":
+        title, url, where = check.work
+        made.append(element("p", "By a published value: ", element("a", title, href=url), f", {where}."))
+    else:
+        made.append(element("p", f"By {_by(check.evidence)}: ", element("code", item.answer.exact)))
     if item.also and claim.also:
-        made.append(element("p", f"{claim.also[1].capitalize()}: ", element("code", item.also.exact)))
-    known = {check.text, claim.also[0] if claim.also else ""}
+        made.append(
+            element("p", f"{claim.also.label[0].upper()}{claim.also.label[1:]}: ", element("code", item.also.exact))
+        )
+    known = {check.text, claim.also.text if claim.also else ""}
     for part in item.note:
         if isinstance(part, NoteNumber) and part.expression not in known:
             known.add(part.expression)

@@ -8,13 +8,13 @@ from collections.abc import Iterable
 
 from plugins.measured.claims.listing import Mention
 
-_INLINE = re.compile(r"(?<!`)`\{claim\}\s*([a-z0-9-]+)\s*`(?!`)")
+_INLINE = re.compile(r"(?<!`)`\{(?:claim|checked)\}\s*([a-z0-9-]+(?:\s*,\s*[a-z0-9-]+)*)\s*`(?!`)")
 _LINK = re.compile(r"\]\(([^)\s#]+)#([a-z0-9-]+)\)")
 _TITLE = re.compile(r"^title:\s*[\"']?(.+?)[\"']?\s*$|^#\s+(.+?)(?:\s*\{.*\})?\s*$", re.MULTILINE)
 
 
 def mentions(pages: Iterable[tuple[str, str]], claims_page: str) -> dict[str, list[Mention]]:
-    """Claim -> pages that name it by `{claim}` or link to it, in the order of the pages.
+    """Claim -> pages that name it by `{claim}` or `{checked}`, or link to it, in the order of the pages.
 
     Args:
         pages: Source path in the docs folder and text of every page.
@@ -24,7 +24,7 @@ def mentions(pages: Iterable[tuple[str, str]], claims_page: str) -> dict[str, li
     for page, text in pages:
         if page == claims_page:
             continue
-        names = _INLINE.findall(text)
+        names = [name.strip() for found in _INLINE.findall(text) for name in found.split(",")]
         for target, anchor in _LINK.findall(text):
             if posixpath.normpath(posixpath.join(posixpath.dirname(page), target)) == claims_page:
                 names.append(anchor)

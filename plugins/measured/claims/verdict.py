@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-Verdict = Literal["confirmed", "refined", "contradicted", "open"]
+Verdict = Literal["confirmed", "agrees", "refined", "contradicted", "open"]
 VERDICTS: dict[Verdict, str] = {
     "confirmed": "confirmed",
+    "agrees": "arithmetic agrees",
     "refined": "refined",
     "contradicted": "contradicted",
     "open": "not yet checkable",
 }
-"""Verdicts in the order in which they are shown, with their words."""
+"""Verdicts in the order in which they are shown, with their words. `agrees` is the best for a source's own figures."""
 
 ROUNDING = 1e-9
 """Relative error of floating-point arithmetic, which no tolerance may turn into a verdict."""

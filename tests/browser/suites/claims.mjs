@@ -45,7 +45,7 @@ export function claimTests({ once }) {
     await browser.open(server.base + CLAIMS);
     await ready(browser);
     await browser.focus('il-claims select[name="verdict"]');
-    await browser.press("ArrowDown", 3);
+    await browser.press("ArrowDown", 4);
     await browser.waitFor(() => location.search === "?verdict=contradicted");
     const rows = await shown(browser);
     assert.deepEqual([...new Set(rows)], ["contradicted"]);

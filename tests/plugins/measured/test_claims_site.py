@@ -150,6 +150,52 @@ def test_a_page_that_names_a_claim_links_to_it_and_the_claim_links_back(site: Si
         assert '<a href="../a/">The chapter</a>' in row(html, name)
 
 
+def test_a_mark_opens_the_check_in_place_and_leads_to_the_list(site: Site) -> None:
+    claims(site, ADAM, BUBBLE)
+    site.page(
+        "# The chapter\n\nStages idle.`{checked} naive-bubble, adam-12-gb` Again.`{checked} naive-bubble`\n",
+        "chapter.md",
+    )
+    html = built(site)
+    chapter = (site.folder / "site/chapter/index.html").read_text("utf-8")
+    opened = re.findall(r'<button aria-label="Check, (\w+): [^"]+"[^>]* popovertarget="([\w-]+)"', chapter)
+    assert opened == [
+        ("contradicted", "check-naive-bubble"),
+        ("confirmed", "check-adam-12-gb"),
+        ("contradicted", "check-naive-bubble-2"),
+    ]
+    assert re.findall(r'<span[^>]* id="(check-[\w-]+)"[^>]* popover="auto"', chapter) == [name for _, name in opened]
+    assert 'href="../claims/#naive-bubble"' in chapter
+    assert "bubble_fraction(4, 1)" in chapter
+    assert 'href="../chapter/"' in row(html, "naive-bubble")
+
+
+ARITHMETIC = ADAM.replace("adam-12-gb", "sum").replace("\nengine = ", "\narithmetic = ")
+CITED = """[[claim]]
+id = "published"
+gist = "Such models have up to ten trillion weights."
+line = 3
+value = { at_most = 10e12 }
+unit = "1"
+cited = { value = 12e12, title = "A paper of many authors", url = "https://example.org/paper", where = "abstract" }
+tolerance = "TOLERANCE"
+note = "The paper has `{engine} model('gpt2').layers | count` more. That is why."
+"""
+
+
+def test_own_arithmetic_is_no_confirmation_and_a_cited_value_decides(site: Site) -> None:
+    arithmetic = re.sub(r"arithmetic = .*", "arithmetic = '2 * quantity(6, \"GB\")'", ARITHMETIC)
+    arithmetic = re.sub(r"accounting = .*\n", "", arithmetic)
+    tolerance = re.search(r'tolerance = "(\w+)"', ADAM)
+    assert tolerance
+    claims(site, arithmetic, CITED.replace("TOLERANCE", tolerance[1]), ADAM)
+    html = built(site)
+    assert verdict(html, "sum") == "agrees"
+    assert verdict(html, "adam-12-gb") == "confirmed"
+    assert verdict(html, "published") in {"refined", "contradicted"}
+    assert 'href="https://example.org/paper"' in row(html, "published")
+
+
 def test_a_changed_formula_changes_the_verdict(site: Site) -> None:
     engine = site.own_engine()
     claims(site, BUBBLE, ADAM)
