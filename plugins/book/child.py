@@ -2,6 +2,8 @@
 
     {"figure": "/site/docs/chapter/figures/iron_law.py", "engine": "/site/engine"}
     {"svg": "<?xml …", "alternative": "…"}
+    {"story": "/site/docs/chapter/story.py", "engine": "/site/engine"}
+    {"stops": [{"page": "memory", "cards": 1, …}]}
 
 A figure that cannot be drawn is answered by `{"error": …, "line": …}`, with the line of its own file.
 """
@@ -12,6 +14,7 @@ import importlib.util
 import io
 import sys
 import traceback
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +27,13 @@ from plugins.shared.svg import settings
 
 def respond(request: dict[str, Any]) -> dict[str, Any]:
     """Answer one request."""
-    path = Path(request["figure"])
+    path = Path(request.get("figure") or request["story"])
     root = str(Path(request["engine"]).parent)
     if root not in sys.path:
         sys.path.insert(0, root)
     try:
+        if "story" in request:
+            return {"stops": [{**asdict(stop), "fits": stop.fits} for stop in _loaded(path).stops()]}
         with rc_context({**settings(path.stem), "font.size": 9.5}):
             return _drawn(path)
     except Exception as error:
@@ -37,13 +42,19 @@ def respond(request: dict[str, Any]) -> dict[str, Any]:
         return {"error": f"{type(error).__name__}: {error}", "line": line}
 
 
-def _drawn(path: Path) -> dict[str, Any]:
-    spec = importlib.util.spec_from_file_location(f"figures.{path.stem}", path)
+def _loaded(path: Path) -> Any:
+    """A Python file as a module."""
+    name = f"figures.{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    drawing = module.draw()
+    return module
+
+
+def _drawn(path: Path) -> dict[str, Any]:
+    drawing = _loaded(path).draw()
     if not isinstance(drawing, Drawing):
         raise TypeError(f"draw() must return a Drawing, not a {type(drawing).__name__}")
     if not drawing.alternative.strip():

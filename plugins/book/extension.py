@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,9 @@ from markdown.util import AtomicString
 from pymdownx.blocks import BlocksExtension, BlocksProcessor  # type: ignore[import-untyped]
 from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
 
+from plugins.book import story
 from plugins.book.bibliography import Work
+from plugins.book.contents import Chapter, listed
 from plugins.book.figures import FigureError, Figures
 from plugins.book.glossary import FirstOnly
 from plugins.book.labels import Kind, Labels, label
@@ -31,12 +33,12 @@ from plugins.shared.errors import Defect, nearest
 from plugins.shared.locate import Constructs, unstamp
 from plugins.shared.svg import embedded
 
-CONSTRUCTS = Constructs(blocks=("figure", "table", "equation"), roles=("ref", "cite"))
+CONSTRUCTS = Constructs(blocks=("figure", "table", "equation", "strip", "contents"), roles=("ref", "cite"))
 
 _CODE_SPAN = r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)"
 """Any code span. Those that are not ours are passed over whole, so an example in a longer span stays an example."""
 _OURS = re.compile(rf"\{{({'|'.join(CONSTRUCTS.roles)})\}}(.*)", re.DOTALL)
-_FIGURE, _CITED = "data-il-figure", "data-il-cite"
+_FIGURE, _CITED, _STRIP = "data-il-figure", "data-il-cite", "data-il-strip"
 _PICTURE_WIDTH = "26rem"
 
 Report = Callable[[int | None, str, str], None]
@@ -56,6 +58,7 @@ class Book:
         works: The bibliography by key; None when it cannot be read.
         docs: How messages name the figures' folder.
         labels: All numbered things of the chapter.
+        chapters: Its numbered pages.
         page: The page, relative to the docs folder.
         report: A mistake on the page.
         complain: A mistake in another file.
@@ -65,6 +68,7 @@ class Book:
     works: Mapping[str, Work] | None
     docs: str
     labels: Labels = field(default_factory=Labels)
+    chapters: Sequence[Chapter] = ()
     page: str = ""
     report: Report = _unheard
     complain: Callable[[Defect], None] = print
@@ -86,7 +90,7 @@ class BookExtension(BlocksExtension):  # type: ignore[misc]
 
     def extendMarkdownBlocks(self, md: Markdown, block_mgr: BlocksProcessor) -> None:  # noqa: N802
         """Register the blocks."""
-        for block in (_FigureBlock, _TableBlock, _EquationBlock):
+        for block in (_FigureBlock, _TableBlock, _EquationBlock, _StripBlock, _ContentsBlock):
             block_mgr.register(block, {"book": self.book})
 
 
@@ -186,6 +190,33 @@ class _EquationBlock(_Numbered):
         number.text = AtomicString(f"({self.number})")
 
 
+class _StripBlock(Block):  # type: ignore[misc]
+    """`/// strip | page`: where the run of the book stands; the content says what the page changed in it."""
+
+    NAME = "strip"
+    ARGUMENT = None
+
+    def on_create(self, parent: Element) -> Element:
+        name, line = unstamp(self.argument or "")
+        holder, self.words = story.strip(parent)
+        holder.set(_STRIP, f"{name.strip()} {line or ''}")
+        return self.words
+
+    def on_add(self, block: Element) -> Element:
+        return self.words
+
+
+class _ContentsBlock(Block):  # type: ignore[misc]
+    """`/// contents`: the numbered pages of the chapter, with the time that reading takes."""
+
+    NAME = "contents"
+    ARGUMENT = None
+
+    def on_create(self, parent: Element) -> Element:
+        book: Book = self.config["book"]
+        return listed(parent, book.chapters, [_relative(book.page, chapter.page) for chapter in book.chapters])
+
+
 class _Inline(InlineProcessor):
     """Turns a code span that starts with `{ref}` or `{cite}` into links."""
 
@@ -247,6 +278,9 @@ class _Filler(Treeprocessor):
             if (figure := node.attrib.pop(_FIGURE, None)) is not None:
                 name, _, line = figure.partition(" ")
                 self._picture(node, name, int(line) if line else None)
+            if (stop := node.attrib.pop(_STRIP, None)) is not None:
+                name, _, line = stop.partition(" ")
+                self._strip(node, name, int(line) if line else None)
             if (key := node.attrib.pop(_CITED, None)) is not None:
                 cited[key] = (self._book.works or {})[key]
         if cited:
@@ -254,6 +288,18 @@ class _Filler(Treeprocessor):
             works = SubElement(root, "ul", {"class": "il-references"})
             for key, work in sorted(cited.items(), key=lambda item: item[1].short.lower()):
                 works.append(_listed(key, work))
+
+    def _strip(self, holder: Element, name: str, line: int | None) -> None:
+        try:
+            stops = self._book.figures.stops()
+        except FigureError as error:
+            self._book.report(line, f"the strip '{name}' has no numbers: {error}", "mend the chapter's story.py")
+            return
+        names = [stop.page for stop in stops]
+        if name not in names:
+            self._book.report(line, f"the story has no stop '{name}'", nearest(name, names))
+            return
+        story.fill(holder, stops, names.index(name))
 
     def _picture(self, node: Element, name: str, line: int | None) -> None:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from plugins.book.story import Stop
 from plugins.shared.cache import Cache, digest, fingerprint
 from plugins.shared.child import Child, ChildError
 
@@ -73,6 +74,23 @@ class Figures:
                 raise FigureError(answer["error"], answer["line"])
             self._cache.put(key, answer)
         return Drawn(**answer)
+
+    def stops(self) -> list[Stop]:
+        """The stops of the chapter's story. Raises `FigureError` when its file is missing or fails."""
+        path = self.folder.parent / "story.py"
+        if not path.is_file():
+            raise FigureError("the chapter has no story.py")
+        key = digest("story", self._version, fingerprint((path,)))
+        answer = self._cache.get(key)
+        if answer is None:
+            try:
+                answer = self._child.request({"story": str(path), "engine": str(self._engine)})
+            except ChildError as error:
+                raise FigureError(str(error)) from error
+            if "error" in answer:
+                raise FigureError(f"story.py:{answer['line']}: {answer['error']}")
+            self._cache.put(key, answer)
+        return [Stop(**stop) for stop in answer["stops"]]
 
     def close(self) -> None:
         """End the child process; a later request starts it again."""

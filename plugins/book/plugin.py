@@ -15,6 +15,7 @@ from mkdocs.structure.pages import Page
 from plugins.book import glossary
 from plugins.book.bibliography import BibliographyError, Work, load
 from plugins.book.config import BookConfig
+from plugins.book.contents import chapters
 from plugins.book.extension import CONSTRUCTS, Book, BookExtension
 from plugins.book.figures import Figures
 from plugins.book.labels import Labels
@@ -68,8 +69,12 @@ class BookPlugin(BasePlugin[BookConfig]):  # type: ignore[no-untyped-call]
         """Number what the chapter's pages show, in the order of the navigation."""
         if self._book is None:
             return
-        pages = [page.file for page in nav.pages if self._serves(page.file.src_uri)]
-        self._book.labels = Labels.of((file.src_uri, file.content_string) for file in pages)
+        pages = [page for page in nav.pages if self._numbers(page.file.src_uri)]
+        texts = [(page.file.src_uri, page.file.content_string) for page in pages]
+        self._book.labels = Labels.of(texts)
+        self._book.chapters = chapters(texts)
+        for page, chapter in zip(pages, self._book.chapters, strict=True):
+            page.title = f"{chapter.number}. {page.title or chapter.title}"  # type: ignore[misc]
         for name, second, first in self._book.labels.doubles:
             what = f"'{name}' is already the name of {first.title} in {first.page}:{first.line}"
             path = locate.source_path(posixpath.join(config.docs_dir, second.page), config)
@@ -92,6 +97,15 @@ class BookPlugin(BasePlugin[BookConfig]):  # type: ignore[no-untyped-call]
             return None
         return f"{markdown}\n\n{glossary.abbreviations(self._terms)}\n"
 
+    def on_page_content(self, html: str, *, page: Page, config: MkDocsConfig, files: Files) -> str | None:
+        """Say above the heading which chapter this is, and how long it takes to read."""
+        found = (
+            next((one for one in self._book.chapters if one.page == page.file.src_uri), None) if self._book else None
+        )
+        if found is None:
+            return None
+        return f'<p class="il-eyebrow">Chapter {found.number} · {found.minutes} minutes</p>\n{html}'
+
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """End the child process."""
         self._close()
@@ -103,6 +117,11 @@ class BookPlugin(BasePlugin[BookConfig]):  # type: ignore[no-untyped-call]
     def _serves(self, page: str) -> bool:
         """Whether a page belongs to the chapter."""
         return page.startswith(f"{self.config.chapter}/")
+
+    def _numbers(self, page: str) -> bool:
+        """Whether a page of the chapter has a number: its contents, its glossary and its cheat sheet have none."""
+        unnumbered = {f"{self.config.chapter}/{name}.md" for name in ("index", "cheat-sheet")} | {self.config.glossary}
+        return self._serves(page) and page not in unnumbered
 
     @staticmethod
     def _works(path: Path, config: MkDocsConfig) -> dict[str, Work] | None:

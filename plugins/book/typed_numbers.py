@@ -23,9 +23,12 @@ _HIDDEN = re.compile(
 _WHOLE = re.compile(r"(?:100|0)\s?%")
 _SIZE, _NAME = re.compile(r"\d[\d.]*[BM]"), re.compile(r"\b[A-Z][\w.-]*(?:\s\d[\d.]*)?\s$")
 """The size in the name of a model, `Llama 2 70B`, and what stands before it."""
-_EVIDENCE = re.compile(r"\{(?:cite|claim)\}")
+_EVIDENCE = re.compile(r"\{(?:cite|claim|checked)\}")
 _CITED, _OTHER = "\ufffc", "\ufffd"
-_SENTENCE = re.compile(r"(?:[^.!?\n]|[.!?](?!\s|$)|\n(?!\s*\n|[-*#|/+]|\d+\.))+[.!?]?", re.MULTILINE)
+_SENTENCE = re.compile(
+    rf"(?:[^.!?\n]|[.!?](?!{_CITED}?(?:\s|$))|\n(?!\s*\n|[-*#|/+]|\d+\.))+[.!?]?{_CITED}?", re.MULTILINE
+)
+"""A sentence. The mark of a check stands behind its full stop and belongs to it."""
 
 
 def typed_numbers(markdown: str) -> Iterator[tuple[int, str]]:

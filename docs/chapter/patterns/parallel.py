@@ -1,0 +1,23 @@
+"""Copies that share their gradients: torchrun --nproc-per-node 2 parallel.py."""
+
+import os
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+rank = dist.get_rank()
+torch.manual_seed(0)  # the same weights everywhere
+model = DistributedDataParallel(torch.nn.Linear(8, 1))
+# For ZeRO-3: from torch.distributed.fsdp import fully_shard; fully_shard(model)
+
+torch.manual_seed(1 + rank)  # other data everywhere
+model(torch.randn(4, 8)).sum().backward()  # the all-reduce happens in here
+mean = model.module.weight.grad.sum()
+
+both = [torch.zeros_like(mean) for _ in range(dist.get_world_size())]
+dist.all_gather(both, mean)
+if rank == 0:
+    print(os.environ["WORLD_SIZE"], "processes, one gradient:", bool(both[0] == both[1]))
+dist.destroy_process_group()

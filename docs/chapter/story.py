@@ -1,0 +1,104 @@
+"""The run of this book: GPT-2 XL with $700 and one weekend, as it stands at the end of each page.
+
+One node of eight H100s, 33.6 billion tokens, steps of about a million tokens: the run that llm.c published in 2024. A
+page changes one setting or none, and this is the only place that says which. The engine computes the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from engine import accelerator, job_time, setup, training_memory
+
+MODEL, CARD = "gpt2-xl", "h100-sxm"
+STEPS = 32_000
+SEQUENCES = 1024
+"""Sequences of full length in a step, so 1,048,576 tokens."""
+NODE_USD_PER_HOUR = 28.0
+"""What the node cost in July 2024, as reported with the run: github.com/karpathy/llm.c, discussion 677."""
+CARDS_OF_NODE = 8
+
+PLAN: dict[str, Any] = {
+    "batch": 16,
+    "precision": "fp32",
+    "attention": "standard",
+    "update": "foreach",
+    "execution": "eager",
+    "dp": 1,
+    "zero": 0,
+}
+CHANGES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("why", {}),
+    ("iron-law", {"precision": "tf32"}),
+    ("operations", {}),
+    ("optimizers", {"update": "fused"}),
+    ("memory", {"batch": 4}),
+    ("roofline", {"execution": "compiled"}),
+    ("pipeline", {}),
+    ("bottlenecks", {}),
+    ("precision", {"precision": "mixed"}),
+    ("recompute", {"attention": "flash", "batch": 16}),
+    ("walkthrough", {}),
+    ("parallelism", {"dp": 8, "zero": 1}),
+    ("dividing", {}),
+    ("scaling", {}),
+    ("run", {}),
+)
+"""Page -> what it changes in the run, in the order of the book."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """The run at the end of a page.
+
+    Attributes:
+        page: The page.
+        cards: H100s at work.
+        memory: GB that the fullest moment takes on a card.
+        limit: GB that programs can use of it.
+        seconds: For one step.
+        mfu: Model FLOPs utilization.
+        hours: For all steps.
+        dollars: At the node's price, for the cards at work.
+    """
+
+    page: str
+    cards: int
+    memory: float
+    limit: float
+    seconds: float
+    mfu: float
+    hours: float
+    dollars: float
+
+    @property
+    def fits(self) -> bool:
+        """Whether the run starts at all."""
+        return self.memory <= self.limit
+
+
+def stops() -> list[Stop]:
+    """The run at the end of every page, in the order of the book."""
+    settings, found = dict(PLAN), []
+    for page, change in CHANGES:
+        settings |= change
+        found.append(_stop(page, settings))
+    return found
+
+
+def _stop(page: str, settings: dict[str, Any]) -> Stop:
+    micro_batches = SEQUENCES // (settings["batch"] * settings["dp"])
+    run = setup(MODEL, CARD, optimizer="adamw", micro_batches=micro_batches, **settings)
+    step = job_time(run)
+    hours = STEPS * step.total / 3600
+    return Stop(
+        page=page,
+        cards=settings["dp"],
+        memory=training_memory(run).device_total / 1e9,
+        limit=accelerator(CARD).usable_bytes / 1e9,
+        seconds=step.total,
+        mfu=step.mfu,
+        hours=hours,
+        dollars=hours * settings["dp"] * NODE_USD_PER_HOUR / CARDS_OF_NODE,
+    )

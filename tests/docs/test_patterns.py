@@ -1,0 +1,33 @@
+"""The code patterns of the chapter do what their printed output says, on this machine's processor."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PATTERNS = Path(__file__).parents[2] / "docs/chapter/patterns"
+ALONE = sorted(path for path in PATTERNS.glob("*.py") if path.stem != "parallel")
+TEXT = "\n".join(path.read_text("utf-8") for path in PATTERNS.parent.glob("*.md"))
+
+
+def test_every_pattern_is_shown_with_its_output() -> None:
+    for path in PATTERNS.glob("*.py"):
+        assert TEXT.count(f'"docs/chapter/patterns/{path.name}"') == 1
+        assert TEXT.count(f'"docs/chapter/patterns/{path.stem}.txt"') == 1
+
+
+@pytest.mark.parametrize("path", ALONE, ids=lambda path: path.stem)
+def test_a_pattern_prints_what_the_page_shows(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    exec(compile(path.read_text("utf-8"), str(path), "exec"), {"__name__": "__main__"})
+    assert capsys.readouterr().out == path.with_suffix(".txt").read_text("utf-8")
+
+
+def test_two_processes_agree_on_a_gradient(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    ran = subprocess.run(
+        [*command, str(PATTERNS / "parallel.py")], cwd=tmp_path, capture_output=True, text=True, timeout=180, check=True
+    )
+    assert ran.stdout == (PATTERNS / "parallel.txt").read_text("utf-8")
