@@ -26,10 +26,11 @@ DATA = (".bib", ".json", ".toml", ".yml")
 TEMPLATES = (".html", ".svg")
 """Files of the theme that are part of pages."""
 
-_STRUCTURE = re.compile(r"^/// [a-z].*$|\{claim\} [\w-]+", re.MULTILINE)
+_STRUCTURE = re.compile(r"^/// [a-z].*$|\{(?:claim|checked)\} [\w, -]+", re.MULTILINE)
 """What other pages refer to, or list: acts, figures, tables, equations, and claims that a page speaks of."""
 _ACT = re.compile(r"^/// act \| ([\w-]+)", re.MULTILINE)
 _FIGURE = re.compile(r"^/// figure \|", re.MULTILINE)
+_STRIP = re.compile(r"^/// strip \|", re.MULTILINE)
 _INCLUDED = re.compile(r'^--8<-- "([^":]+)', re.MULTILINE)
 
 
@@ -89,8 +90,11 @@ def _sources(pages: Iterable[File], config: MkDocsConfig) -> Iterator[tuple[str,
         if acts:
             folder = docs / config.plugins["live"].config.acts_dir
             parts += [*shared_files(folder), *(folder / name.replace("-", "_") for name in acts)]
+        figures = docs / config.plugins["book"].config.figures
         if _FIGURE.search(text):
-            parts.append(docs / config.plugins["book"].config.figures)
+            parts.append(figures)
+        if _STRIP.search(text):
+            parts.append(figures.parent / "story.py")
         yield page, digest(shared, text, fingerprint(parts))
 
 

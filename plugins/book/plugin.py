@@ -74,7 +74,7 @@ class BookPlugin(BasePlugin[BookConfig]):  # type: ignore[no-untyped-call]
         self._book.labels = Labels.of(texts)
         self._book.chapters = chapters(texts)
         for page, chapter in zip(pages, self._book.chapters, strict=True):
-            page.title = f"{chapter.number}. {page.title or chapter.title}"  # type: ignore[misc]
+            page.title = f"{chapter.number}. {page.title or chapter.title}"
         for name, second, first in self._book.labels.doubles:
             what = f"'{name}' is already the name of {first.title} in {first.page}:{first.line}"
             path = locate.source_path(posixpath.join(config.docs_dir, second.page), config)

@@ -44,21 +44,29 @@ class Number:
 def numbers(stops: Sequence[Stop], place: int) -> list[Number]:
     """What the strip of a stop says, beside what the strip before it said."""
     now, before = stops[place], stops[place - 1] if place else None
-    ways = (
-        ("memory of a card", lambda stop: f"{stop.memory:.1f} GB"),
-        ("a step", lambda stop: f"{stop.seconds:,.2f} s" if stop.seconds < 10 else f"{stop.seconds:,.0f} s"),
-        ("utilization", lambda stop: f"{stop.mfu:.0%} MFU"),
-        ("the run", lambda stop: f"{stop.hours:,.0f} hours"),
-        ("the bill", lambda stop: f"${stop.dollars:,.0f}"),
-    )
     found = []
-    for name, text in ways:
-        fresh, old = text(now), text(before) if before else ""
-        remark = "if it fit"
-        if name.startswith("memory"):
+    for name, text, old in zip(NAMES, _texts(now), _texts(before) if before else [""] * len(NAMES), strict=True):
+        remark = "" if now.fits else "if it fit"
+        if name == MEMORY:
             remark = f"{'of' if now.fits else 'does not fit'} {now.limit:.1f} GB"
-        found.append(Number(name, fresh, old if old != fresh else "", remark if not now.fits or "of" in remark else ""))
+        found.append(Number(name, text, old if old != text else "", remark))
     return found
+
+
+MEMORY = "memory of a card"
+NAMES = (MEMORY, "a step", "utilization", "the run", "the bill")
+
+
+def _texts(stop: Stop) -> list[str]:
+    """The numbers of a stop as text, in the order of `NAMES`."""
+    digits = 2 if stop.seconds < 10 else 0
+    return [
+        f"{stop.memory:.1f} GB",
+        f"{stop.seconds:,.{digits}f} s",
+        f"{stop.mfu:.0%} MFU",
+        f"{stop.hours:,.0f} hours",
+        f"${stop.dollars:,.0f}",
+    ]
 
 
 def strip(parent: Element) -> tuple[Element, Element]:
@@ -76,7 +84,7 @@ def fill(holder: Element, stops: Sequence[Stop], place: int) -> None:
     """Write the numbers of a stop into its strip."""
     now = stops[place]
     for number in numbers(stops, place):
-        failed = not now.fits and number.name.startswith("memory")
+        failed = not now.fits and number.name == MEMORY
         pair = SubElement(holder, "div", {"class": "il-strip__one" + (" il-strip__one--over" if failed else "")})
         SubElement(pair, "dt").text = AtomicString(number.name)
         value = SubElement(pair, "dd")
