@@ -5,13 +5,15 @@ The pages compare a reader's setting with it. Searching takes seconds, too long 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from docs.acts.missions import audit_score
-from docs.acts.missions.facts import Found, words
+from docs.acts.missions import audit_score, race_score
+from docs.acts.missions.facts import Found, Levers, Setting, Track, words
 from docs.acts.missions.search import found
 from docs.acts.missions.tracks import TRACKS
+from plugins import live
 
 FILE = Path(__file__).parents[1] / "docs/acts/missions/found.py"
 HEADER = '''"""What the search over every setting found. Written by `python -m tools.missions`; do not edit."""
@@ -24,17 +26,21 @@ FOUND: dict[str, dict[str, Found]] = {
 '''
 
 
-def search() -> dict[str, dict[str, tuple[Found, list[dict[str, object]]]]]:
+def parts_of(track: Track) -> Iterator[tuple[str, Levers, Callable[[Setting], float | None]]]:
+    """Every part of a track: its name, its levers, its score."""
+    yield "audit", track.audit.levers, partial(audit_score.score, track.audit)
+    yield "race", track.race.levers, partial(race_score.score, track.race)
+
+
+def search() -> dict[str, dict[str, tuple[Found, list[dict[str, live.Value]]]]]:
     """By track and part: the best, and the settings within 5 % of it."""
-    results: dict[str, dict[str, tuple[Found, list[dict[str, object]]]]] = {}
+    results: dict[str, dict[str, tuple[Found, list[dict[str, live.Value]]]]] = {}
     for track in TRACKS:
-        audit = track.audit
-        best, winning = found(audit.levers, partial(audit_score.score, audit))
-        results[track.name] = {"audit": (best, [dict(one) for one in winning])}
+        results[track.name] = {part: found(levers, score) for part, levers, score in parts_of(track)}
     return results
 
 
-def text(results: dict[str, dict[str, tuple[Found, list[dict[str, object]]]]]) -> str:
+def text(results: dict[str, dict[str, tuple[Found, list[dict[str, live.Value]]]]]) -> str:
     """The module that holds the results."""
     lines = [HEADER]
     for track, parts in results.items():
@@ -58,11 +64,11 @@ def main() -> None:
     """Search, write, and say what was found."""
     results = search()
     FILE.write_text(text(results), encoding="utf-8")
-    levers = {(track.name, "audit"): track.audit.levers for track in TRACKS}
-    for track, parts in results.items():
-        for part, (best, winning) in parts.items():
-            print(f"{track} {part}: {best.feasible} of {best.total} settings count, {len(winning)} win; best:")
-            print(f"    {words(levers[track, part], best.setting)}")
+    for track in TRACKS:
+        for part, levers, _ in parts_of(track):
+            best, winning = results[track.name][part]
+            print(f"{track.name} {part}: {best.feasible} of {best.total} settings count, {len(winning)} win; best:")
+            print(f"    {words(levers, best.setting)}")
 
 
 if __name__ == "__main__":

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from docs.acts.missions import audit_score
-from docs.acts.missions.facts import Levers, Setting, Track, settings, start_of
+from docs.acts.missions import audit_score, race_score
+from docs.acts.missions.facts import settings, start_of
 from docs.acts.missions.found import FOUND
 from docs.acts.missions.tracks import TRACKS
 from plugins.live.runtime.acts import LoadedAct
@@ -19,10 +18,8 @@ from tools import missions
 
 NAMES = [track.name for track in TRACKS]
 BY_NAME = {track.name: track for track in TRACKS}
-SCORES: dict[str, Callable[[Track], tuple[Levers, Callable[[Setting], float | None]]]] = {
-    "audit": lambda track: (track.audit.levers, lambda setting: audit_score.score(track.audit, setting)),
-}
-PARTS = list(SCORES)
+SCORES = {(track.name, part): (levers, score) for track in TRACKS for part, levers, score in missions.parts_of(track)}
+PARTS = sorted({part for _, part in SCORES})
 
 
 @cache
@@ -43,7 +40,7 @@ def test_what_is_written_down_is_what_the_search_finds(name: str, part: str) -> 
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_mission_can_be_solved_and_its_start_fails(name: str, part: str) -> None:
-    levers, score = SCORES[part](BY_NAME[name])
+    levers, score = SCORES[name, part]
     best = searched()[name][part][0]
     assert score(start_of(levers)) is None
     assert 0 < best.feasible < best.total, "some settings count and some do not"
@@ -54,7 +51,7 @@ def test_a_mission_can_be_solved_and_its_start_fails(name: str, part: str) -> No
 def test_no_option_that_most_tracks_offer_wins_wherever_it_is_offered(part: str) -> None:
     offered: dict[tuple[str, Any], list[bool]] = {}
     for name in NAMES:
-        levers, _ = SCORES[part](BY_NAME[name])
+        levers, _ = SCORES[name, part]
         winning = searched()[name][part][1]
         for lever in levers:
             for value in lever.values:
@@ -71,8 +68,8 @@ def test_winning_settings_differ_between_tracks(part: str) -> None:
     for one in NAMES:
         for other in NAMES:
             if one < other:
-                common = {lever.name for lever in SCORES[part](BY_NAME[one])[0]}
-                common &= {lever.name for lever in SCORES[part](BY_NAME[other])[0]}
+                common = {lever.name for lever in SCORES[one, part][0]}
+                common &= {lever.name for lever in SCORES[other, part][0]}
                 left, right = (
                     {tuple((name, setting[name]) for name in sorted(common)) for setting in searched()[track][part][1]}
                     for track in (one, other)
@@ -149,6 +146,77 @@ def test_an_audit_tells_nothing_before_the_lock_and_draws_in_the_page_colors(nam
     for chart in ("each", "waterfall"):
         for data in (closed["data"], view["data"]):
             svg = drawn(f"{name}-state-audit", chart, data)
+            assert not fixed_colors(svg)
+            boxes.add((chart, view_box(svg)))
+    assert len(boxes) == 2, "the frame does not move"
+
+
+# ---- part 2 ----
+
+
+@cache
+def race_act(name: str) -> LoadedAct:
+    return loaded(f"{name}-pipeline-race")
+
+
+def raced(name: str, moves: Any = 0, **controls: Any) -> Any:
+    act = race_act(name)
+    return act.compute({**state_of(act, 1, revealed=True, **controls), "moves": moves})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_five_moves_lead_to_the_balance_point_and_a_sixth_does_not_count(name: str) -> None:
+    race = BY_NAME[name].race
+    start = start_of(race.levers)
+    _, winning = searched()[name]["race"]
+    nearest = min(winning, key=lambda setting: sum(setting[lever] != start[lever] for lever in start))
+    moves = sum(nearest[lever] != start[lever] for lever in start)
+    assert 2 <= moves <= 5, "one move would be a guess"
+    view = raced(name, moves, **nearest)
+    assert view["score"] is not None
+    assert view["success"]["title"] == "The balance point"
+    late = raced(name, 6, **nearest)
+    assert late["score"] is None
+    assert late["failure"]["title"] == "Out of moves"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_stage_is_busier_than_always_and_queues_stand_before_the_longest_pole(name: str) -> None:
+    race = BY_NAME[name].race
+    for setting in list(settings(race.levers))[::5]:
+        stages = race.stages(setting)
+        assert stages.rate > 0
+        assert all(0 <= busy <= 1 + 1e-9 for busy in stages.busy.values())
+        view = raced(name, **setting)
+        assert (view["failure"] is None) == (view["score"] is not None)
+        full = [row["full"] for row in view["data"]["queues"]]
+        order = ["data", "bus", "compute"]
+        assert sum(full) == 5 * order.index(stages.longest)
+
+
+def test_the_longest_pole_at_the_start_and_the_worth_of_twice_the_devices_differ() -> None:
+    starts = {name: BY_NAME[name].race.stages(start_of(BY_NAME[name].race.levers)) for name in NAMES}
+    assert (starts["edge"].longest, starts["mobile"].longest, starts["tiny"].longest) == ("data", "bus", "data")
+    assert starts["cloud"].busy["data"] < starts["cloud"].busy["bus"], "text is small, checkpoints are not"
+    answers = {name: race_score.twice(BY_NAME[name].race) for name in NAMES}
+    assert answers["edge"] == pytest.approx(1)
+    assert answers["mobile"] == pytest.approx(1)
+    assert 1.2 < answers["cloud"] < 1.8 < answers["tiny"] < 2
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_race_tells_nothing_before_the_lock_and_draws_in_the_page_colors(name: str) -> None:
+    act = race_act(name)
+    public = public_text(act)
+    assert not [text for text in hidden_texts(act) if text and text in public]
+    described: Any = act.describe()
+    closed: Any = act.compute(described["state"])
+    assert closed["headline"]["value"] == "?"
+    assert {row["level"] for row in closed["data"]["boxes"]} == {0}
+    boxes = set()
+    for chart in ("boxes", "twice"):
+        for data in (closed["data"], raced(name)["data"]):
+            svg = drawn(f"{name}-pipeline-race", chart, data)
             assert not fixed_colors(svg)
             boxes.add((chart, view_box(svg)))
     assert len(boxes) == 2, "the frame does not move"

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from ..missions.audit import audit_act
-from ..missions.cloud import CLOUD
+from ..missions.cloud_track import CLOUD
 
 ACT = audit_act(CLOUD)

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from ..missions.audit import audit_act
-from ..missions.edge import EDGE
+from ..missions.edge_track import EDGE
 
 ACT = audit_act(EDGE)

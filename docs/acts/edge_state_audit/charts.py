@@ -6,7 +6,7 @@ from typing import Any
 
 from docs.acts.missions.audit_charts import per_parameter
 from docs.acts.missions.audit_charts import waterfall as draw_waterfall
-from docs.acts.missions.edge import EDGE
+from docs.acts.missions.edge_track import EDGE
 
 
 def each() -> Any:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from engine import GB, accelerator, estimate, model, setup
 from plugins import live
 
-from .facts import Account, Audit, Lever, Setting, Track, switch
+from .facts import Account, Audit, Lever, Setting, switch
 
 GPU = accelerator("h100-sxm")
 MODEL = model("llama3-70b")
@@ -77,14 +77,4 @@ AUDIT = Audit(
     lesson="ZeRO divides weights, gradients and states, so more GPUs make these bars shrink. Activations and the "
     "gathered blocks stay whole on every card: 80 GB times the number of cards is no pool.",
     sources="Memory and time are the engine's, for PyTorch's fully sharded training over NVLink 4 and InfiniBand NDR.",
-)
-CLOUD = Track(
-    name="cloud",
-    title="Cloud Titan",
-    persona="LLM architect",
-    mission="Train Llama 3 70B, and keep its GPUs at work.",
-    crisis=f"The utility bill. Training takes ten times as long as promised, and idle GPUs burn ${COST:,} an hour.",
-    model="Llama 3 70B",
-    device=GPU.title,
-    audit=AUDIT,
 )

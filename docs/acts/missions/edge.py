@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine import GB, accelerator
 from engine.networks import resnet50
 
-from .facts import Account, Audit, Lever, Setting, Track, switch
+from .facts import Account, Audit, Lever, Setting, switch
 from .small import Network, Scope, account
 
 ORIN = accelerator("orin")
@@ -71,14 +71,4 @@ AUDIT = Audit(
     "memory, and a smaller batch pays for them. What fails at night is the range of FP16.",
     sources="Parameters and activations are counted from ResNet-50's layers; speed is the roofline of Orin's data "
     "sheet, the most that is possible.",
-)
-EDGE = Track(
-    name="edge",
-    title="Edge Guardian",
-    persona="Vehicle-safety lead",
-    mission="A safety loop that always answers in 10 ms, with a network that learns every night.",
-    crisis="The 3 AM gradient explosion. Training in 16 bits ends in NaN, and with it the safety certificate.",
-    model=f"ResNet-50, {IMAGE} x {IMAGE}",
-    device=ORIN.title,
-    audit=AUDIT,
 )

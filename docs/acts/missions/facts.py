@@ -145,6 +145,63 @@ class Audit:
 
 
 @dataclass(frozen=True)
+class Stages:
+    """The training pipeline in one setting.
+
+    Attributes:
+        rate: Samples per second that come out at its end.
+        busy: Share of the time in which each stage works, from data to compute; the longest pole has the largest.
+        cost: What the setting uses all the time, in the track's unit.
+        refused: Why the mission does not take it; empty if it does.
+    """
+
+    rate: float
+    busy: Mapping[str, float]
+    cost: float
+    refused: str = ""
+
+    @property
+    def longest(self) -> str:
+        """The stage that works the most: the others wait for it."""
+        return max(self.busy, key=lambda stage: self.busy[stage])
+
+
+@dataclass(frozen=True)
+class Race:
+    """Part 2 of a track.
+
+    Attributes:
+        situation: Two or three sentences.
+        levers: What a reader can change; one of them is `devices`.
+        stages: The pipeline of a setting.
+        boxes: What the stages `data`, `bus` and `compute` are here.
+        twice: The question's words for twice as many devices.
+        before: Devices of the question; the start's other levers stay.
+        sample: What is counted.
+        target: Samples per second that the mission asks for.
+        period: Seconds in the unit that rates are shown in, and its name.
+        worth: What the score is, e.g. "images per joule", and its factor over samples per second and unit of cost.
+        lesson: What the search shows.
+        sources: Where the figures come from.
+        turns: Whether the stages take turns instead of working side by side.
+    """
+
+    situation: str
+    levers: Levers
+    stages: Callable[[Setting], Stages]
+    boxes: Mapping[str, str]
+    twice: str
+    before: int
+    sample: str
+    target: float
+    period: tuple[float, str]
+    worth: tuple[str, float]
+    lesson: str
+    sources: str
+    turns: bool = False
+
+
+@dataclass(frozen=True)
 class Track:
     """One mission: who, what, and on which device."""
 
@@ -156,6 +213,7 @@ class Track:
     model: str
     device: str
     audit: Audit
+    race: Race
 
 
 @dataclass(frozen=True)

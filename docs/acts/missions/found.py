@@ -12,6 +12,12 @@ FOUND: dict[str, dict[str, Found]] = {
             12,
             96,
         ),
+        "race": Found(
+            79.654461,
+            {"devices": 1920, "workers": 1, "augmentation": "rules", "every": 800},
+            790,
+            4896,
+        ),
     },
     "edge": {
         "audit": Found(
@@ -19,6 +25,12 @@ FOUND: dict[str, dict[str, Found]] = {
             {"optimizer": "momentum", "precision": "mixed", "batch": 8, "checkpointing": False},
             34,
             90,
+        ),
+        "race": Found(
+            1.68483529,
+            {"workers": 3, "devices": 2, "augmentation": "light", "format": "small"},
+            62,
+            216,
         ),
     },
     "mobile": {
@@ -35,6 +47,12 @@ FOUND: dict[str, dict[str, Found]] = {
             229,
             512,
         ),
+        "race": Found(
+            4.61234798,
+            {"workers": 1, "devices": 3, "augmentation": "light", "numbers": "fp16", "batch": 2},
+            26,
+            288,
+        ),
     },
     "tiny": {
         "audit": Found(
@@ -42,6 +60,12 @@ FOUND: dict[str, dict[str, Found]] = {
             {"optimizer": "adam", "precision": "fp32", "scope": "gains", "frames": 50, "batch": 1},
             45,
             288,
+        ),
+        "race": Found(
+            0.228383681,
+            {"workers": 2, "devices": 2, "augmentation": "noise", "windows": 8},
+            6,
+            144,
         ),
     },
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine import accelerator
 from engine.networks import vit_base
 
-from .facts import Account, Audit, Lever, Setting, Track, switch
+from .facts import Account, Audit, Lever, Setting, switch
 from .small import Network, Scope, account
 
 MB = 1e6
@@ -86,14 +86,4 @@ AUDIT = Audit(
     "is to let fewer weights learn: then gradients and states shrink with them.",
     sources="Nobody publishes the rates of a chip for AR glasses. These are a phone's at one watt of its eight: the "
     "order is right, the second digit means nothing. Memory is exact arithmetic.",
-)
-MOBILE = Track(
-    name="mobile",
-    title="Mobile Nomad",
-    persona="AR-glasses developer",
-    mission="Translation in the glasses at 60 frames per second.",
-    crisis="On-device adaptation. The filter must learn the new light, and Adam's state exceeds the glasses' 512 MB.",
-    model="ViT-B/16",
-    device=GLASSES.title,
-    audit=AUDIT,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine import accelerator
 from engine.networks import rnnoise
 
-from .facts import Account, Audit, Lever, Setting, Track
+from .facts import Account, Audit, Lever, Setting
 from .small import Network, Scope, account
 
 KIB = 1024
@@ -88,14 +88,4 @@ AUDIT = Audit(
     lesson="The weights do not fit even as FP32 numbers alone, so most layers stay in flash and never learn. Of what "
     "remains, activations of a window are the largest part, and every further window of a batch is as large again.",
     sources="Sizes are counted from RNNoise's layers; speed is the data sheet's 64 MHz, one operation a cycle.",
-)
-TINY = Track(
-    name="tiny",
-    title="Tiny Pioneer",
-    persona="Hearable lead",
-    mission="Speech without noise in under 10 ms, under 1 mW.",
-    crisis="The micro-batch wall. SRAM allows a batch of one, and a batch of one wastes nearly all of the chip.",
-    model="RNNoise",
-    device=CHIP.title,
-    audit=AUDIT,
 )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .cloud import CLOUD
-from .edge import EDGE
+from .cloud_track import CLOUD
+from .edge_track import EDGE
 from .facts import Track
-from .mobile import MOBILE
-from .tiny import TINY
+from .mobile_track import MOBILE
+from .tiny_track import TINY
 
 TRACKS: tuple[Track, ...] = (CLOUD, EDGE, MOBILE, TINY)

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from ..missions.audit import audit_act
-from ..missions.mobile import MOBILE
+from ..missions.mobile_track import MOBILE
 
 ACT = audit_act(MOBILE)

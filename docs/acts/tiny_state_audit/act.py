@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from ..missions.audit import audit_act
-from ..missions.tiny import TINY
+from ..missions.tiny_track import TINY
 
 ACT = audit_act(TINY)

@@ -12,11 +12,13 @@ import { answerAll, choice, headline, lever, movesOf, open, predict } from "./la
  * @property {string} page
  * @property {string} says What is predicted.
  * @property {RegExp} told What the reveal says.
- * @property {Locator[]} moves In order, to a setting that the search counts among the best.
+ * @property {(Locator | {control: string, steps: number})[]} moves In order, to a setting that the search counts among the best.
  * @property {string} reflection
  * @property {Record<string, string>} answers
  */
 
+/** The arrow keys that lead a slider to its place. @param {string} control @param {number} steps */
+const slide = (control, steps) => ({ control, steps });
 /** @type {Record<string, Play>} */
 const PLAYS = {
   "edge 1": {
@@ -26,6 +28,38 @@ const PLAYS = {
     moves: [choice("optimizer", "Momentum"), choice("precision", "Mixed"), choice("batch", "8")],
     reflection: "serving",
     answers: { "How many times": "more than sixteen", "The largest part": "the activations" },
+  },
+  "edge 2": {
+    page: "missions/edge-race/",
+    says: "2",
+    told: /1\.00 times as fast.*You said 2/,
+    moves: [slide("workers", 1), choice("format", "JPEG 640 x 640"), choice("augmentation", "Light")],
+    reflection: "pole",
+    answers: { "The longest pole": "GPU", "Twice the devices": "nearly twice" },
+  },
+  "cloud 2": {
+    page: "missions/cloud-race/",
+    says: "2",
+    told: /1\.\d+ times as fast.*You said 2/,
+    moves: [slide("devices", 5), choice("every", "800"), choice("augmentation", "Rules")],
+    reflection: "pole",
+    answers: { "The longest pole": "GPUs", "Twice the devices": "nearly twice" },
+  },
+  "mobile 2": {
+    page: "missions/mobile-race/",
+    says: "1.5",
+    told: /1\.00 times as fast.*You said 1\.5/,
+    moves: [slide("workers", -1), slide("devices", 1), choice("augmentation", "Brightness"), choice("numbers", "FP16")],
+    reflection: "pole",
+    answers: { "The longest pole": "GPU", "Twice the devices": "hardly faster" },
+  },
+  "tiny 2": {
+    page: "missions/tiny-race/",
+    says: "1",
+    told: /1\.\d+ times as fast.*You said 1/,
+    moves: [slide("workers", 1), slide("devices", 1), choice("augmentation", "Noise"), choice("windows", "8")],
+    reflection: "pole",
+    answers: { "The longest pole": "Core", "Twice the devices": "nearly twice" },
   },
   "cloud 1": {
     page: "missions/cloud-audit/",
@@ -52,7 +86,7 @@ const PLAYS = {
     answers: { "How many times": "less than twice", "The largest part": "the activations" },
   },
 };
-const EVERYWHERE = ["edge 1"];
+const EVERYWHERE = ["edge 1", "edge 2"];
 
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function missionTests({ everywhere, once }) {
@@ -77,14 +111,18 @@ async function toTheEnd(world, play, by) {
   assert.doesNotMatch(await browser.text(headline), /of the best found/, "the mission begins with what fails");
   for (const target of play.moves) {
     await redrawn(browser, async () => {
+      if (typeof target === "object" && "steps" in target) {
+        await browser.focus(`live-act input[data-slider="${target.control}"]`);
+        return browser.press(target.steps > 0 ? "ArrowRight" : "ArrowLeft", Math.abs(target.steps));
+      }
       if (by === "mouse") return browser.click(target);
       await browser.focus(target);
       await browser.press("Space");
     });
   }
   assert.equal((await movesOf(browser)).length, play.moves.length);
-  assert.match(await browser.text(headline), /9[5-9] %|100 %/);
-  assert.match(await browser.text(failure), /Mission accomplished/);
+  assert.match(await browser.text(headline), /(9[5-9]|100) % of the best found/);
+  assert.match(await browser.text(failure), /Mission accomplished|The balance point/);
   await answerAll(browser, play.reflection, play.answers);
   await browser.waitFor('[data-step="reflect"][data-done="true"]');
 }

@@ -9,7 +9,7 @@ import { bringIntoView, keepAtHand, keepFocusVisible } from "./focus";
 import { blanks, readBlanks, readInstruments, resetInstruments, waiting, words, writeBlanks, writeInstruments } from "./form";
 import { MoveHistory } from "./history";
 import { MOST_MOVES, stageOf, withMark, type Memory } from "./memory";
-import { changes, missing, undo, withAmount, type Amount } from "./moves";
+import { changes, missing, undo, withAmount, withMove, type Amount } from "./moves";
 import { Question } from "./question";
 import { renderFailure, renderFeedback, renderSuccess, renderTable, renderVerdict } from "./render";
 import { confirmInline } from "./confirm";
@@ -21,6 +21,7 @@ import { documentLedger, documentPython } from "./shared";
 import { showChip, showTrouble } from "./status";
 import { Staging } from "./staging";
 import { showSteps, stepsOf } from "./steps";
+import { sliders } from "./slider";
 import { takeInHand } from "./take";
 
 /** A computation that takes longer than this dims what it will replace. */
@@ -235,7 +236,9 @@ class ActPart implements Part {
   #instrumentsMoved(): void {
     const instruments = this.#instruments();
     this.#moving = {};
-    const moves = this.#history ? [...this.#memory.moves, ...changes(this.#memory.controls, instruments.controls)] : [];
+    const slide = new Set(sliders(this.#controls).map(({ name }) => name));
+    const made = this.#history ? changes(this.#memory.controls, instruments.controls) : [];
+    const moves = made.reduce((all, move) => withMove(all, move, slide.has(move.control)), this.#memory.moves);
     this.#remember({ ...instruments, explored: true, moves: moves.slice(-MOST_MOVES) });
   }
 

@@ -28,6 +28,14 @@ export function changes(before: Controls, after: Controls): Move[] {
   });
 }
 
+/** The moves with a new one. Steps along one slider are one move, by arrow key as by hand, and none where they lead back. */
+export function withMove(moves: readonly Move[], move: Move, slides: boolean): Move[] {
+  const last = moves.at(-1);
+  if (!slides || last?.control !== move.control) return [...moves, move];
+  const before = moves.slice(0, -1);
+  return last.from === move.to ? before : [...before, { ...last, to: move.to, after: null }];
+}
+
 /** The controls before the last move, and the moves that remain. */
 export function undo(controls: Controls, moves: readonly Move[]): { controls: Controls; moves: Move[] } {
   const last = moves.at(-1);

@@ -1,6 +1,6 @@
 // The sequence of moves on a bench.
 import { describe, expect, test } from "vitest";
-import { changes, missing, moveText, undo, withAmount, type Move } from "../src/moves";
+import { changes, missing, moveText, undo, withAmount, withMove, type Move } from "../src/moves";
 
 const gb = (value: string) => ({ value, unit: "GB" });
 const start = { precision: "fp32", chunked: false };
@@ -15,6 +15,15 @@ describe("moves", () => {
   test("a move is the change of one control; nothing moved is no move", () => {
     expect(precision).toEqual({ control: "precision", from: "fp32", to: "fp16", before: null, after: null });
     expect(changes(start, start)).toEqual([]);
+  });
+
+  test("steps along a slider are one move, and none when they lead back; positions of a choice are moves of their own", () => {
+    const step = (from: number, to: number): Move => ({ control: "workers", from, to, before: gb("1"), after: gb("2") });
+    const there = withMove(withMove([chunked], step(1, 2), true), step(2, 3), true);
+    expect(there).toEqual([chunked, { ...step(1, 3), after: null }]);
+    expect(withMove(there, step(3, 1), true)).toEqual([chunked]);
+    expect(withMove([chunked], step(1, 2), false)).toHaveLength(2);
+    expect(withMove([step(1, 2)], step(2, 1), false)).toHaveLength(2);
   });
 
   test("undo goes back one by one, to the state before the first", () => {

@@ -1,0 +1,110 @@
+"""Cloud Titan, part 2: text is small; what the cluster waits for is its own checkpoints. The facts."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import log, sqrt
+
+from engine import estimate, setup
+from engine.economics import failure_overhead, time_between_failures
+from engine.hardware import storage
+
+from .cloud import GPU, MODEL, SEQUENCE
+from .facts import Dial, Lever, Race, Setting, Stages
+
+BATCH_TOKENS = 2**22
+"""Tokens of an update, whatever the number of GPUs: the mission's. Llama 3 trained at 4 million to begin with."""
+STATE = 14.0 * MODEL.parameters
+"""Bytes of a checkpoint: 16-bit weights, FP32 master copy, Adam's two vectors."""
+STORE = storage("network-100g")
+TOKENS_PER_CORE = 400e3
+"""Tokens a second that a core makes of text: a gigabyte in 20 s on a server, as the tokenizers library says, over 32
+cores."""
+FILTERS = {"none": 0.0, "rules": 0.05, "classifier": 1.5}
+"""Seconds of a core for a text of 8,192 tokens: an assumption."""
+SPREAD = 0.01
+"""Standard deviation of a node's speed, over the mean: an assumption. A step waits for the slowest."""
+GPU_SECONDS = 50e3 * 3600
+"""Mean time between failures of one GPU: 419 interruptions in 54 days of 16,384 (Llama 3, arXiv 2407.21783)."""
+RESTART = 600.0
+DEADLINE_DAYS, ALL_TOKENS = 130, 15e12
+CORE_DOLLARS = 0.04
+RAW = "Raw web text repeats itself and holds what nobody wants to have taught: the mission asks for a filter."
+
+
+@cache
+def tokens_per_gpu() -> float:
+    """By the engine: tensor parallelism 8 in the node, 4 pipeline stages, 16 micro-batches."""
+    answer = estimate(
+        setup(
+            MODEL,
+            GPU,
+            batch=1,
+            sequence=SEQUENCE,
+            dp=32,
+            tp=8,
+            pp=4,
+            sequence_parallel=True,
+            micro_batches=16,
+            framework="megatron",
+            precision="megatron",
+        )
+    )
+    return answer.time.tokens_per_s / (32 * 8 * 4)
+
+
+def stages(setting: Setting) -> Stages:
+    """Work between checkpoints, then a checkpoint that everything waits for; now and then a failure."""
+    gpus, workers, every = (int(setting[name]) for name in ("devices", "workers", "every"))
+    nodes = gpus / 8
+    slowest = 1 + SPREAD * sqrt(2 * log(nodes))
+    alone = gpus * tokens_per_gpu() / slowest / SEQUENCE
+    per_text = SEQUENCE / TOKENS_PER_CORE + FILTERS[str(setting["augmentation"])]
+    fed = nodes * workers / per_text
+    working = min(alone, fed)
+    work = every * BATCH_TOKENS / SEQUENCE / working
+    save = STATE / STORE.sequential
+    overhead = failure_overhead(work, save, time_between_failures(gpus, GPU_SECONDS), RESTART)
+    rate = working / (1 + overhead)
+    busy = {"data": rate / fed, "bus": save / (work * (1 + overhead)), "compute": rate / alone}
+    price = GPU.rent.dollars if GPU.rent else 0.0
+    cost = gpus * price + nodes * workers * CORE_DOLLARS
+    return Stages(rate, busy, cost, RAW if setting["augmentation"] == "none" else "")
+
+
+RACE = Race(
+    situation="Training runs at last, on 1,280 GPUs, and is months behind its deadline. The team asks for twice as "
+    "many. Text is tokenized and filtered by loader processes, and every fifty updates the cluster stops to write a "
+    "checkpoint.",
+    levers=(
+        Dial("devices", "GPUs", 512, 2560, 1280, 128),
+        Dial("workers", "Loader processes", 1, 16, 4, unit="per node"),
+        Lever(
+            "augmentation",
+            "Filter of the text",
+            {"none": "None", "rules": "Rules", "classifier": "Classifier"},
+            "classifier",
+            "A small network reads every text before training does.",
+        ),
+        Lever(
+            "every",
+            "Checkpoint every",
+            {50: "50", 100: "100", 200: "200", 400: "400", 800: "800", 3200: "3,200"},
+            50,
+            f"Updates of {BATCH_TOKENS / 1e6:.1f} million tokens. What a failure destroys is the work since the last.",
+        ),
+    ),
+    stages=stages,
+    boxes={"data": "Loaders", "bus": "Checkpoint store", "compute": "GPUs"},
+    twice="1,280 GPUs become 2,560",
+    before=1280,
+    sample="texts",
+    target=ALL_TOKENS / SEQUENCE / (DEADLINE_DAYS * 86400),
+    period=(1.0, "per second"),
+    worth=("texts per dollar", 3600.0),
+    lesson="The loaders have little to do: a text is small. Twice the GPUs make steps twice as short, and the "
+    "checkpoint that comes every fifty steps takes as long as before. Rarer checkpoints help until failures destroy "
+    "more than was saved, and beyond the deadline every further GPU only waits.",
+    sources="Speed is the engine's; checkpoints go to a store of 100 Gb/s; failures are as often as Llama 3's.",
+    turns=True,
+)

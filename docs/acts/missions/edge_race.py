@@ -1,0 +1,95 @@
+"""Edge Guardian, part 2: weak cores decode and augment what the GPU waits for. The facts."""
+
+from __future__ import annotations
+
+from engine import link
+from engine.hardware import storage
+
+from .edge import IMAGE, NET, ORIN
+from .facts import Dial, Lever, Race, Setting, Stages
+
+CORES = 12
+"""Of the Jetson AGX Orin, Arm Cortex-A78AE."""
+PIXELS_PER_CORE = 68e6
+"""JPEG pixels a second of one thread, 1.32 ms for 300 x 300: torchvision's pull request 2786. Of an A78 none is
+published."""
+CAMERA = 1920 * 1080
+STORED = {
+    "full": (CAMERA, 0.25 * CAMERA),
+    "small": (IMAGE * IMAGE, 0.25 * IMAGE * IMAGE),
+    "raw": (0, 3.0 * IMAGE * IMAGE),
+}
+"""Pixels to decode and bytes to read, by the way images are stored. A quarter of a byte per pixel of JPEG."""
+AUGMENT = {"none": 0.0, "light": 0.004, "weather": 0.02}
+"""Seconds of a core for an image: an assumption."""
+SHARE = 0.5
+"""Of the roofline's rate that training reaches on Orin. Nobody has published one: an assumption."""
+GPU_RATE = SHARE * ORIN.peak("fp16") / NET.training_flops
+DISK = storage("nvme-3")
+BETWEEN = link("ethernet-10")
+BATCH = 64
+CORE_WATTS = 2.0
+"""An assumption."""
+NIGHT_IMAGES, NIGHT_SECONDS = 2_300_000, 7 * 3600
+DISK_BYTES = 2e12
+NO_WEATHER = "A network that never saw other light or rain fails at the first sunset: the certificate asks for some."
+DISK_FULL = f"A night's images would need more than the {DISK_BYTES / 1e12:.0f} TB of the car's disk."
+SAFETY = f"The safety loop keeps 2 of {CORES} cores for itself. Its 10 ms are the mission."
+
+
+def stages(setting: Setting) -> Stages:
+    """Everything overlaps: the slowest stage is the pipeline's rate."""
+    devices, workers = int(setting["devices"]), int(setting["workers"])
+    pixels, stored = STORED[str(setting["format"])]
+    cores = min(workers, CORES)
+    fed = cores / (pixels / PIXELS_PER_CORE + AUGMENT[str(setting["augmentation"])] + 0.0005)
+    # The second Orin lends its GPU: half of the images go there by cable, and gradients go both ways.
+    sent = 3.0 * IMAGE * IMAGE / 2 + 2.0 * NET.parameters * 2 / BATCH
+    exchange = sent / BETWEEN.achievable if devices > 1 else 0.0
+    bus = 1 / (stored / DISK.sequential + exchange)
+    compute = devices * GPU_RATE
+    rate = min(fed, bus, compute)
+    busy = {"data": rate / fed, "bus": rate / bus, "compute": rate / compute}
+    refused = ""
+    if setting["augmentation"] == "none":
+        refused = NO_WEATHER
+    elif stored * NIGHT_IMAGES > DISK_BYTES:
+        refused = DISK_FULL
+    elif workers > CORES - 2:
+        refused = SAFETY
+    return Stages(rate, busy, devices * ORIN.tdp + cores * CORE_WATTS, refused)
+
+
+RACE = Race(
+    situation="The car has seven hours in the garage and two million images of the day. The GPU computes for a moment "
+    "and waits, and the supplier offers a second Orin, whose GPU would join.",
+    levers=(
+        Dial("workers", "Loader processes", 1, CORES, 1),
+        Dial("devices", "GPUs", 1, 2, 1),
+        Lever(
+            "augmentation",
+            "Augmentation",
+            {"none": "None", "light": "Light", "weather": "Light and rain"},
+            "weather",
+            "What an image is changed by before the network sees it.",
+        ),
+        Lever(
+            "format",
+            "Images stored as",
+            {"full": "Camera JPEG", "small": f"JPEG {IMAGE} x {IMAGE}", "raw": "Raw pixels"},
+            "full",
+        ),
+    ),
+    stages=stages,
+    boxes={"data": "Cores", "bus": "Disk, network", "compute": "GPU"},
+    twice="one Orin's GPU becomes two, and the cores that decode stay as they are",
+    before=1,
+    sample="images",
+    target=NIGHT_IMAGES / NIGHT_SECONDS,
+    period=(1.0, "per second"),
+    worth=("images per joule", 1.0),
+    lesson="The cores are the longest pole: a camera's JPEG has five times the pixels that the network sees. Storing "
+    "images as small as they are used ends that, and then one Orin's GPU is the longest pole and never waits.",
+    sources="Cores and disk are counted from published rates on other processors; half the roofline is assumed of "
+    "Orin's GPU, because nobody has published its training.",
+)

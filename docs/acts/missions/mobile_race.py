@@ -1,0 +1,74 @@
+"""Mobile Nomad, part 2: the display has the memory bus. The facts."""
+
+from __future__ import annotations
+
+from .facts import Dial, Lever, Race, Setting, Stages
+from .mobile import GLASSES, LEARNER
+
+SCOPE = LEARNER.scopes["last"]
+CORES = 4
+PER_CORE = GLASSES.peak("fp32") / 2
+"""Two of the four GPU cores at work are the record's watt."""
+PASSES = 8
+DISPLAY = 60 * 2 * 1920 * 1080 * 4.0 * PASSES
+"""Bytes a second of camera and display: two eyes at 60 frames a second, read or written eight times between camera and
+panel. The passes are an assumption."""
+NUMBERS = {"fp32": 4, "fp16": 2, "int8": 1}
+AUGMENT = {"none": 0.005, "light": 0.06, "relight": 0.3}
+"""Seconds of a small core for a frame: an assumption."""
+IDLE, CORE_WATTS, GPU_WATTS, WATTS_PER_BYTE = 0.15, 0.12, 0.5, 40e-12
+"""Watts of what always runs, of a processor core, of a GPU core, and joules for a byte of LPDDR4X; assumptions."""
+POWER = 2.0
+TOO_COARSE = "Gradients in 8-bit integers round to nothing: the filter stays as it was."
+SAME_LIGHT = "The frames of one evening show one light. Without changing them the filter learns that and no other."
+HOT = f"More than {POWER:g} W beside the temple is too warm to wear."
+
+
+def stages(setting: Setting) -> Stages:
+    """Everything overlaps; GPU and display share the memory."""
+    gpu, workers = int(setting["devices"]), int(setting["workers"])
+    size, batch = NUMBERS[str(setting["numbers"])], int(setting["batch"])
+    moved = size * (2 * SCOPE.kept + 3 * LEARNER.parameters / batch)
+    fed = workers / AUGMENT[str(setting["augmentation"])]
+    bus = (GLASSES.bandwidth - DISPLAY) / moved
+    compute = gpu * PER_CORE / SCOPE.flops
+    rate = min(fed, bus, compute)
+    watts = IDLE + workers * CORE_WATTS + gpu * GPU_WATTS + rate * moved * WATTS_PER_BYTE
+    refused = ""
+    if setting["numbers"] == "int8":
+        refused = TOO_COARSE
+    elif setting["augmentation"] == "none":
+        refused = SAME_LIGHT
+    elif watts > POWER:
+        refused = HOT
+    return Stages(rate, {"data": rate / fed, "bus": rate / bus, "compute": rate / compute}, watts, refused)
+
+
+RACE = Race(
+    situation="The last two blocks of the filter learn while the glasses are worn. Camera and display write and read "
+    "the same memory, sixty times a second, and they go first.",
+    levers=(
+        Dial("workers", "Processor cores", 1, CORES, 2),
+        Dial("devices", "GPU cores", 1, 4, 2),
+        Lever(
+            "augmentation",
+            "Augmentation",
+            {"none": "None", "light": "Brightness", "relight": "New light sources"},
+            "relight",
+        ),
+        Lever("numbers", "Numbers in memory", {"fp32": "FP32", "fp16": "FP16", "int8": "INT8"}, "fp32"),
+        Lever("batch", "Batch", {1: "1", 2: "2"}, 1, "Weights are read once for the whole batch."),
+    ),
+    stages=stages,
+    boxes={"data": "Processor", "bus": "Memory bus", "compute": "GPU"},
+    twice="two GPU cores become four",
+    before=2,
+    sample="frames",
+    target=5.0,
+    period=(1.0, "per second"),
+    worth=("frames per joule", 1.0),
+    lesson="The bus is the longest pole: the display takes most of it, and every training step reads all weights. GPU "
+    "cores that are added wait for the same memory. Fewer bytes per number help, and so does a second frame per step.",
+    sources="The glasses' rates are a phone's at one watt; passes of the display, watts and times are assumed "
+    "and stand in the mission's file.",
+)

@@ -1,0 +1,19 @@
+"""Mobile Nomad: who, what, on which device, and the parts of the mission."""
+
+from __future__ import annotations
+
+from .facts import Track
+from .mobile import AUDIT, GLASSES
+from .mobile_race import RACE
+
+MOBILE = Track(
+    name="mobile",
+    title="Mobile Nomad",
+    persona="AR-glasses developer",
+    mission="Translation in the glasses at 60 frames per second.",
+    crisis="On-device adaptation. The filter must learn the new light, and Adam's state exceeds the glasses' 512 MB.",
+    model="ViT-B/16",
+    device=GLASSES.title,
+    audit=AUDIT,
+    race=RACE,
+)

@@ -1,0 +1,239 @@
+"""Part 2 of every mission, the staged race: data, bus and compute, and the longest pole, found in five moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from plugins import live
+
+from .facts import Race, Setting, Stages, Track, start_of
+from .found import FOUND
+from .race_reflection import reflections
+from .race_score import MOVES, score, twice
+from .search import NEAR
+
+TOLERANCE = 0.1
+"""How far a predicted factor may be off."""
+SLOTS = 5
+"""Places that are drawn of a queue."""
+WIDTH, GAP, LEFT = 25, 11.5, 1
+"""Of the three boxes, on a stage 100 wide."""
+
+
+def race_act(track: Track) -> live.Act:
+    """The act of part 2 for a track."""
+    race = track.race
+    return live.Act(
+        name=f"{track.name}-pipeline-race",
+        title=f"{track.title} 2: The Staged Race",
+        minutes=15,
+        situation=f"{race.situation} You have {MOVES} moves.",
+        contexts=(live.Context(track.name, track.device, f"{track.persona}. {track.mission} {race.sources}"),),
+        question=live.NumberQuestion(
+            prompt=f"As it stands, {race.twice}. How many times as fast does training become?",
+            unit="times",
+            minimum=0.5,
+            maximum=2.5,
+            step=0.05,
+            answer=lambda: twice(race),
+        ),
+        controls=tuple(lever.control() for lever in race.levers),
+        compute=lambda state: _compute(track, state),
+        reveal=lambda prediction, state: _reveal(track, float(prediction)),
+        charts={
+            "boxes": "How busy each stage is, and where samples queue",
+            "twice": "Speed with twice the devices, as the mission begins",
+        },
+        beside=("standing",),
+        reflections=reflections(race),
+        hands=(
+            live.Handle("twice", "guess", live.PREDICTION, axis="x", field="to"),
+            live.Segments("boxes", "levels", "stage", "label"),
+        ),
+        staging=live.Staging("twice", (live.Beat(("answer", "answer_text")), live.Beat(("gap", "gap_text")))),
+        reveal_first=True,
+        can_fail=True,
+        moves=True,
+        score=lambda state: score(race, state.controls) if state.moves <= MOVES else None,
+    )
+
+
+def _compute(track: Track, state: live.State) -> live.View:
+    race, setting = track.race, state.controls
+    open_ = state.prediction is not None and state.revealed
+    stages = race.stages(setting)
+    said = state.held if state.prediction is None else state.prediction
+    told = open_ and state.prediction is not None
+    judged, failure, success = _judged(track, stages, state) if open_ else ("", None, None)
+    seconds, period = race.period
+    return live.View(
+        data={
+            "boxes": tuple(_boxes(race, stages if open_ else None)),
+            "queues": tuple(_queues(stages if open_ else None)),
+            "gauge": (
+                {"from": 0, "to": 100 * stages.busy["compute"] if open_ else 0, "text": _gauge(race, stages, open_)},
+            ),
+            "guess": (
+                {"from": 0, "to": float(said or 1.0), "text": "drag" if said is None else f"you: {said:g} times"},
+            ),
+            "answer": ({"from": 0, "to": twice(race), "text": f"{twice(race):.2f} times"},) if told else (),
+            "gap": (_gap(float(state.prediction or 0), twice(race)),) if told else (),
+        },
+        headline=live.Figure(
+            f"{race.sample.capitalize()} {period}{judged}", _number(stages.rate * seconds) if open_ else "?", ""
+        ),
+        summary=_summary(race, stages) if open_ else "The race opens with your prediction.",
+        tables={
+            "boxes": _table(race, stages) if open_ else _CLOSED,
+            "twice": _twice_table(race, told),
+            "standing": _standing(track, state) if open_ else _CLOSED,
+        },
+        failure=failure,
+        success=success,
+    )
+
+
+_CLOSED = live.Table("Opens when you lock in your prediction.", (live.Column("a", "Closed until then"),), [{"a": "?"}])
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def _boxes(race: Race, stages: Stages | None) -> Iterator[live.Row]:
+    """A box for each stage, filled as far as it is busy."""
+    for index, (stage, name) in enumerate(race.boxes.items()):
+        busy = 100 * stages.busy[stage] if stages else 0.0
+        left = LEFT + index * (WIDTH + GAP)
+        yield {
+            "stage": stage,
+            "from": left,
+            "to": left + WIDTH,
+            "middle": left + WIDTH / 2,
+            "level": busy,
+            "name": name,
+            "text": f"{busy:.0f} %" if stages else "?",
+            "label": f"{name}: busy {busy:.0f} %",
+            "longest": stages is not None and stages.longest == stage,
+        }
+
+
+def _queues(stages: Stages | None) -> Iterator[live.Row]:
+    """Places between the boxes: full before the longest pole, empty behind it."""
+    order = ("data", "bus", "compute")
+    longest = order.index(stages.longest) if stages else 0
+    for index in (1, 2):
+        for slot in range(SLOTS):
+            x = LEFT + index * (WIDTH + GAP) - GAP / 2
+            yield {"x": x, "row": slot, "full": longest >= index}
+
+
+def _gauge(race: Race, stages: Stages, open_: bool) -> str:
+    return f"{race.boxes['compute']} at work: {100 * stages.busy['compute']:.0f} % of the time" if open_ else "?"
+
+
+def _gap(said: float, answer: float) -> live.Row:
+    far = abs(said - answer)
+    text = "right" if far <= TOLERANCE else f"{far:.2f} {'short' if said < answer else 'too much'}"
+    return {"from": min(said, answer), "to": max(said, answer), "text": text}
+
+
+def _share(track: Track, setting: Setting) -> float | None:
+    reached = score(track.race, setting)
+    return None if reached is None else reached / FOUND[track.name]["race"].score
+
+
+def _judged(track: Track, stages: Stages, state: live.State) -> tuple[str, live.Failure | None, live.Success | None]:
+    """What stands beside the number, and the failure or the success."""
+    race, (seconds, period) = track.race, track.race.period
+    count = f", move {state.moves} of {MOVES}"
+    share = _share(track, state.controls)
+    pole = race.boxes[stages.longest]
+    if state.moves > MOVES:
+        excess = f"You have made {state.moves} moves of {MOVES}."
+        remedy = "Undo some, and choose those that move the longest pole."
+        return count, live.Failure("Out of moves", "What is reached now does not count.", excess, remedy), None
+    if stages.refused:
+        remedy = "Take that back: it costs a move, or undo it for nothing."
+        failure = live.Failure("The mission refuses it", stages.refused, f"The longest pole is now: {pole}.", remedy)
+        return count, failure, None
+    if share is None:
+        short = (
+            f"{_number(stages.rate * seconds)} {race.sample} {period}, and {_number(race.target * seconds)} are needed."
+        )
+        what = f"The longest pole is: {pole}. The other stages wait for it."
+        remedy = "A move at another stage changes nothing."
+        if race.turns:
+            what = f"The stages take turns, and each costs its time; the most goes to: {pole}."
+            remedy = "What takes time here and does not have to?"
+        return count, live.Failure("Too slow", what, short, remedy), None
+    judged = f" ({100 * share:.0f} % of the best found{count})"
+    if share >= NEAR:
+        left = MOVES - state.moves
+        spare = f", with {left} to spare" if left > 1 else ""
+        moves = "1 move" if state.moves == 1 else f"{state.moves} moves"
+        what = f"In {moves}{spare}. No setting gives 5 % more {race.worth[0]}."
+        return judged, None, live.Success("The balance point", what)
+    return (
+        judged,
+        None,
+        live.Success(
+            "Fast enough",
+            f"In {race.worth[0]} this is {100 * share:.0f} % of the best: something is paid for and waits.",
+        ),
+    )
+
+
+def _summary(race: Race, stages: Stages) -> str:
+    seconds, period = race.period
+    busy = ", ".join(f"{name} {100 * stages.busy[stage]:.0f} %" for stage, name in race.boxes.items())
+    return f"Busy: {busy}. {_number(stages.rate * seconds)} {race.sample} {period}."
+
+
+def _table(race: Race, stages: Stages) -> live.Table:
+    rows = [
+        live.row(name, f"{100 * stages.busy[stage]:.1f}", "yes" if stages.longest == stage else "")
+        for stage, name in race.boxes.items()
+    ]
+    return live.Table("How busy each stage is.", live.columns("Stage", "Busy|%", "Longest pole"), rows)
+
+
+def _twice_table(race: Race, told: bool) -> live.Table:
+    rows = [live.row("twice the devices", f"{twice(race):.2f}")] if told else [live.row("twice the devices", "?")]
+    return live.Table("With everything else as the mission begins.", live.columns("With", "Speed|times"), rows)
+
+
+def _standing(track: Track, state: live.State) -> live.Table:
+    race, best = track.race, FOUND[track.name]["race"]
+    seconds, period = race.period
+    start = start_of(race.levers)
+
+    def line(name: str, setting: Setting) -> dict[str, str]:
+        stages, reached = race.stages(setting), score(race, setting)
+        worth = "refused" if stages.refused else "too slow" if reached is None else _number(reached)
+        return live.row(name, _number(stages.rate * seconds), worth)
+
+    rows = [line("Where you began", start), line("You, now", state.controls)]
+    rows.append(live.row("Needed", _number(race.target * seconds), "–"))
+    rows.append(live.row(f"Best of {best.total:,} settings", "?", _number(best.score)))
+    caption = f"{race.sample.capitalize()} {period}, and what they cost."
+    return live.Table(caption, live.columns("Setting", f"Rate|{period}", f"Worth|{race.worth[0]}"), rows)
+
+
+def _reveal(track: Track, said: float) -> live.Verdict:
+    race, answer = track.race, twice(track.race)
+    right = abs(said - answer) <= TOLERANCE
+    start = start_of(race.levers)
+    once, more = (race.stages({**start, "devices": race.before * times}) for times in (1, 2))
+    names = race.boxes
+    return live.Verdict(
+        correct=right,
+        headline=f"{answer:.2f} times as fast." + ("" if right else f" You said {said:g}."),
+        paragraphs=(
+            f"Before, {names['compute']} worked {100 * once.busy['compute']:.0f} % of the time; with twice as many it "
+            f"is {100 * more.busy['compute']:.0f} %. {names['data']}: {100 * once.busy['data']:.0f} %, then "
+            f"{100 * more.busy['data']:.0f} %. {names['bus']}: {100 * once.busy['bus']:.0f} %, then "
+            f"{100 * more.busy['bus']:.0f} %.",
+            race.lesson,
+        ),
+    )

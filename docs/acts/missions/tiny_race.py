@@ -1,0 +1,86 @@
+"""Tiny Pioneer, part 2: what a wake-up costs whether there is much to do or little. The facts."""
+
+from __future__ import annotations
+
+from engine import link
+
+from .facts import Dial, Lever, Race, Setting, Stages
+from .tiny import CHIP, GAINS, KIB, network
+
+FRAMES = 50
+SCOPE = network(FRAMES).scopes["gains"]
+WORD_SECONDS, PAGE_SECONDS, PAGE_BYTES = 41e-6, 85e-3, 4096
+"""Of flash: writing a word, erasing a page. Source: nRF52840 product specification, non-volatile memory controller."""
+FLASH = GAINS * WORD_SECONDS + -(-GAINS * 4 // PAGE_BYTES) * PAGE_SECONDS
+"""Seconds to write what was learned; the processor stands still meanwhile."""
+RADIO = link("bluetooth-le-2m")
+EXCHANGE = 2 * (4 * GAINS / RADIO.achievable + RADIO.latency)
+"""Seconds in which two ears send each other what they learned."""
+FEATURES = 40e3 * FRAMES
+"""Operations that make features of a window's sound: an assumption, a quarter of the network's."""
+AUGMENT = {"none": 0.0, "noise": 3e6, "reverb": 20e6}
+"""Operations for a window: an assumption."""
+WINDOW_SECONDS = FRAMES / 100
+WINDOW_BYTES = FRAMES * 42 * 4
+SRAM_LEFT = 136 * KIB
+"""What part 1's best setting leaves."""
+SLEEP_WATTS = 10e-6
+BUDGET = 1e-3
+ALONE = "With nothing but its own recordings the layer learns the silence of one room: the mission asks for noise."
+NO_ROOM = "So many windows do not fit beside the running product."
+
+
+def stages(setting: Setting) -> Stages:
+    """One core does everything in turn. At 1 mW it sleeps most of the time, and wakes for some windows at a time."""
+    ears, workers, windows = (int(setting[name]) for name in ("devices", "workers", "windows"))
+    peak = CHIP.peak("fp32")
+    learn = SCOPE.flops / peak
+    prepare = (FEATURES + AUGMENT[str(setting["augmentation"])]) / peak
+    # With one buffer the processor waits awake while a window is recorded; with two it sleeps or learns meanwhile.
+    waiting = WINDOW_SECONDS if workers == 1 else 0.0
+    fixed = FLASH + (EXCHANGE if ears > 1 else 0.0)
+    awake = learn + prepare + waiting + fixed / windows
+    share = (BUDGET - SLEEP_WATTS) / CHIP.tdp
+    rate = ears * share / awake
+    busy = {"data": (prepare + waiting) / awake, "bus": fixed / windows / awake, "compute": learn / awake}
+    refused = ""
+    if setting["augmentation"] == "none":
+        refused = ALONE
+    elif (windows + workers - 1) * WINDOW_BYTES > SRAM_LEFT:
+        refused = NO_ROOM
+    return Stages(rate, busy, ears * BUDGET, refused)
+
+
+RACE = Race(
+    situation="The output layer learns from half a second of sound at a time. The radio's and the ear's budget leaves "
+    "1 mW, so the chip sleeps, wakes up, learns from one window, writes the layer to flash, and sleeps again.",
+    levers=(
+        Dial("workers", "Sound buffers", 1, 4, 1, help="Filled by the direct memory access unit, without the core."),
+        Dial("devices", "Ears that learn", 1, 2, 1),
+        Lever(
+            "augmentation",
+            "Sounds mixed in",
+            {"none": "None", "noise": "Noise", "reverb": "Noise and echo"},
+            "reverb",
+        ),
+        Lever(
+            "windows",
+            "Windows per wake-up",
+            {size: str(size) for size in (1, 2, 4, 8, 16, 32)},
+            1,
+            "One after the other, each a batch of one, before the layer is written.",
+        ),
+    ),
+    stages=stages,
+    boxes={"data": "Sound", "bus": "Flash, radio", "compute": "Core"},
+    twice="one ear becomes two, which share what they learn by Bluetooth",
+    before=1,
+    sample="windows",
+    target=1200 / 3600,
+    period=(3600.0, "per hour"),
+    worth=("windows per millijoule", 1e-3),
+    lesson="Waiting for sound with the core awake, and writing flash after every window, cost more than learning does. "
+    "Two buffers end the first; several windows per wake-up divide the second. No larger batch is needed.",
+    sources="Flash and power are the data sheet's; operations for features and sounds are assumed.",
+    turns=True,
+)
