@@ -228,7 +228,7 @@ bound = h100.bandwidth * flops / bytes_moved
 intensity = matmul_intensity(1, 6400, 1600)
 answer = attainable(intensity, h100.peak("bf16"), h100.bandwidth)
 shown = f"{bound / 1e12:.1f} TFLOP/s"
-check("iron-law", "one row", shown, bound, answer)
+check("operations", "one row", shown, bound, answer)
 
 # %% [markdown]
 # ## All of them

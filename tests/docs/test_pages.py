@@ -163,7 +163,7 @@ def test_the_act_page_gives_no_answer_away_in_its_text(pages: dict[str, str]) ->
 def test_every_number_that_a_notebook_derives_stands_on_its_page_of_the_chapter(pages: dict[str, str]) -> None:
     notebook = pages["notebooks/reproduce/index.html"]
     *_, last = re.findall(r'data-slot="output"[^>]*>([^<]*)</pre>', notebook)
-    rows = re.findall(r"^(why|iron-law) +(.+?)  +(.+)$", unescape(last), re.MULTILINE)
+    rows = re.findall(r"^(why|iron-law|operations) +(.+?)  +(.+)$", unescape(last), re.MULTILINE)
     assert len(rows) >= 10
     for page, what, shown in rows:
         text = " ".join(unescape(re.sub(r"<[^>]+>", "", pages[f"chapter/{page}/index.html"])).split())

@@ -40,7 +40,7 @@ def _card(item: Judged, links: Links, name: str) -> Element:
     """The claim in short. A browser that knows no popovers does not show it; the list of checks has it all."""
     word = element("strong", VERDICTS[item.verdict], class_=f"il-verdict il-verdict--{item.verdict}")
     lines = [element("span", word, f" {item.claim.gist}", class_="il-card__line")]
-    values = f"{item.claim.source.title} says {said(item)}."
+    values = f"“{item.claim.source.title}” says {said(item)}."
     if item.answer:
         values += f" The check gives {shown(item.answer.value, item.claim.format)}."
     if item.also and item.claim.also:

@@ -41,6 +41,21 @@ export function claimTests({ once }) {
     assert.equal((await shown(browser)).length, 0);
   });
 
+  once("claims: a mark in the margin opens its check by keyboard, and Escape closes it", async ({ browser, server }) => {
+    await browser.open(server.base + "chapter/roofline/");
+    await browser.focus(".il-check");
+    await browser.press("Enter");
+    await browser.waitFor(() => document.querySelectorAll(".il-card:popover-open").length === 1);
+    const card = await browser.of(".il-card:popover-open", (open) => [open.textContent ?? "", open.querySelector("a")?.hash ?? ""]);
+    const mark = await browser.of(".il-check", (button) => button.getAttribute("aria-label") ?? "");
+    const gist = mark.slice(mark.indexOf(":") + 2);
+    assert.ok(gist.length > 10);
+    assert.ok(card[0].includes(gist));
+    assert.match(card[1], /^#ch-/);
+    await browser.press("Escape");
+    await browser.waitFor(() => document.querySelectorAll(".il-card:popover-open").length === 0);
+  });
+
   once("claims: the filter works by keyboard, counts, stays in the address, and is cleared", async ({ browser, server }) => {
     await browser.open(server.base + CLAIMS);
     await ready(browser);
