@@ -29,9 +29,10 @@ _GRACE_S = 120.0
 
 @dataclass(frozen=True)
 class _Sent:
-    """A repeat that was sent out: its ticket, and when its machine counts as silent."""
+    """A repeat that was sent out: its ticket, Ray's name for its machine, and when that machine counts as silent."""
 
     ticket: int
+    machine: str
     deadline: float
 
 
@@ -72,14 +73,15 @@ class RayExecutor:
         self._code = provenance.git_state()
         self._work = self._ray.remote(isolation.work)
         self._known: dict[str, Place | None] = {}
-        """Every machine ever seen, by Ray's name for it; None where it is of no use."""
+        """Every machine that is or was of use, by Ray's name for it; None where it is of none."""
+        self._examined = False
         self._probes: dict[Any, str] = {}
         self._sent: dict[Any, _Sent] = {}
         self._alive: set[str] = set()
 
     def places(self) -> Sequence[Place]:
         """The machines that are alive and have been examined. A machine that joins later is used, too."""
-        first = not self._known
+        first, self._examined = not self._examined, True
         self._alive = {node["NodeID"] for node in self._ray.nodes() if node["Alive"]}
         for node in self._ray.nodes():
             name, slots = node["NodeID"], int(node["Resources"].get(self._resource, 0))
@@ -111,7 +113,7 @@ class RayExecutor:
     def submit(self, ticket: int, place: Place, order: Mapping[str, Any], limit_s: float, devices: int) -> None:
         """Send the repeat to the machine."""
         reference = self._send(place.name, order, limit_s, devices)
-        self._sent[reference] = _Sent(ticket, time.monotonic() + limit_s + _GRACE_S)
+        self._sent[reference] = _Sent(ticket, place.name, time.monotonic() + limit_s + _GRACE_S)
 
     def _send(self, name: str, order: Mapping[str, Any], limit_s: float, devices: int) -> Any:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -125,16 +127,22 @@ class RayExecutor:
         ).remote(order, limit_s)
 
     def collect(self) -> Sequence[tuple[int, dict[str, Any]]]:
-        """Wait up to a second for reports. A machine that died, or has long been silent, yields `lost`."""
+        """Wait up to a second for reports. A machine that died, or has long been silent, yields `lost`.
+
+        Ray may call it alive for a while yet, so it is examined again before it gets anything else to do.
+        """
         if not self._sent:
             return ()
         ready, waiting = self._ray.wait(list(self._sent), timeout=_LOOK_S)
-        finished = [(self._sent.pop(reference).ticket, self._fetch(reference)) for reference in ready]
+        finished = [(self._sent.pop(reference), self._fetch(reference)) for reference in ready]
         for reference in waiting:
             if time.monotonic() > self._sent[reference].deadline:
                 self._ray.cancel(reference, force=True)
-                finished.append((self._sent.pop(reference).ticket, _lost("the machine did not answer any more")))
-        return finished
+                finished.append((self._sent.pop(reference), _lost("the machine did not answer any more", gone=True)))
+        for sent, report in finished:
+            if report.pop("gone", False):
+                self._known.pop(sent.machine, None)
+        return [(sent.ticket, report) for sent, report in finished]
 
     def _fetch(self, reference: Any) -> dict[str, Any]:
         """The report behind a reference. What Ray says of a loss names addresses, so it is told in our words."""
@@ -143,10 +151,10 @@ class RayExecutor:
             report: dict[str, Any] = self._ray.get(reference)
         except errors.RayTaskError as error:
             return {"status": "error", "message": provenance.redact(str(error).splitlines()[-1])}
-        except errors.WorkerCrashedError:
+        except (errors.WorkerCrashedError, errors.OutOfMemoryError):
             return _lost("the process that watched over the worker died")
         except errors.RayError:
-            return _lost("the machine died")
+            return _lost("the machine died", gone=True)
         return report
 
     def close(self) -> None:
@@ -157,8 +165,8 @@ class RayExecutor:
         self._staged.cleanup()
 
 
-def _lost(message: str) -> dict[str, Any]:
-    return {"status": "error", "message": message, "lost": True}
+def _lost(message: str, *, gone: bool = False) -> dict[str, Any]:
+    return {"status": "error", "message": message, "lost": True, "gone": gone}
 
 
 def _stage(folder: Path) -> Path:
