@@ -202,33 +202,25 @@ class LocalHeads(nn.Module):
         return out
 
 
-class TensorParallel:
+class TensorParallel(DataParallel):
     """A model whose matrices are spread; every process sees the whole batch."""
 
     def __init__(self, case: ScalingCase, here: Here) -> None:
-        self.case, self.here = case, here
-        self.model = make_model(case, here.device)
-        if self.model.config.heads % here.world:
-            raise ValueError(f"{case.model} has {self.model.config.heads} heads; {here.world} processes do not divide")
-        _spread(self.model, here)
-        self.optimizer = make_optimizer(self.model.parameters(), case.learning_rate)
-        self.loss_weight = 1.0 / here.world
+        model = make_model(case, here.device)
+        if model.config.heads % here.world:
+            raise ValueError(f"{case.model} has {model.config.heads} heads; {here.world} processes do not divide")
+        _spread(model, here)
+        super().__init__(case, here, model)
 
     def own(self, window: Tensor) -> Tensor:
         """All of it."""
         return window
 
     def step(self, window: Tensor) -> Tensor:
-        """Forward, backward, clipping, optimizer; logits stay spread over the vocabulary, in the loss too."""
+        """The same step; logits stay spread over the vocabulary, in the loss too."""
         with loss_parallel():
-            with mixed_precision(self.case, self.here.device):
-                _, loss = self.model(window[:, :-1], window[:, 1:])
-            loss.backward()
-        clip(list(self.model.parameters()))
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
-        result: Tensor = loss.detach().to_local()
-        return result
+            loss = super().step(window)
+        return cast(DTensor, loss).to_local()
 
 
 def _spread(model: GPT2, here: Here) -> None:
