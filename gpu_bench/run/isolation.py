@@ -70,6 +70,8 @@ class Executor(Protocol):
 
 PROBE_LIMIT_S = 120.0
 """What finding out what a machine is may take: PyTorch is imported, possibly from a slow disk."""
+WORKER = "gpu_bench.run.worker"
+"""The module that a fresh process runs."""
 _TAIL_LINES = 6
 """How much of a dead worker's last words goes into the record."""
 
@@ -97,7 +99,7 @@ def work(
         environment = {**os.environ, **order.get("environment", {}), "PYTHONPATH": os.pathsep.join(_import_path())}
         with (folder / "stderr").open("w+b") as stderr:
             worker = subprocess.Popen(
-                [sys.executable, "-m", "gpu_bench.run.worker"],
+                [sys.executable, "-m", WORKER],
                 stdin=subprocess.PIPE,
                 stdout=stderr,
                 stderr=stderr,

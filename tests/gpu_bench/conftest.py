@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import json
 import os
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 import torch
 
+from gpu_bench.record import store
 from gpu_bench.run import isolation, runner
 from tests.gpu_bench.tiny import tiny_case
 
@@ -40,12 +42,49 @@ def examined_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def record_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A record that the runner really wrote, of two repeats."""
-    out = tmp_path_factory.mktemp("records")
-    assert runner.run([("trial", tiny_case(repeats=2))], runner.Settings(device="cpu", out=out)) == 0
-    (file,) = out.rglob("*.json")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a record of two repeats that the runner really wrote, and the report of the first of them.
+
+    Several processes of one test run share it: whoever comes first makes it.
+    """
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "measured"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "report.json").exists():
+            _measure(folder)
+    return folder
+
+
+def _measure(folder: Path) -> None:
+    reports: list[dict[str, Any]] = []
+    work = isolation.work
+
+    def noted(*order: Any) -> dict[str, Any]:
+        reports.append(work(*order))
+        return reports[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        isolation.probe("cpu")
+        patch.setattr(isolation, "work", noted)
+        settings = runner.Settings(device="cpu", out=folder / "records")
+        assert runner.run([("trial", tiny_case(repeats=2))], settings) == 0
+    store.write_json(folder / "report.json", reports[0])
+
+
+@pytest.fixture(scope="session")
+def record_file(measured: Path) -> Path:
+    """That record."""
+    (file,) = (measured / "records").rglob("*.json")
     return file
+
+
+@pytest.fixture
+def report(measured: Path) -> dict[str, Any]:
+    """A fresh copy of what one real repeat reported."""
+    document: dict[str, Any] = json.loads((measured / "report.json").read_text(encoding="utf-8"))
+    return document
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ from gpu_bench.machine import provenance
 from gpu_bench.measure.gpt2 import GPT2, SIZES
 from gpu_bench.predict.prediction import step_flops
 from gpu_bench.record import load
-from gpu_bench.run import runner
+from gpu_bench.record.assembly import assemble
+from gpu_bench.run import runner, worker
 from gpu_bench.run.isolation import Place
 
 CASE = ScalingCase(
@@ -218,13 +220,27 @@ def test_a_machine_with_too_few_devices_is_told_so() -> None:
     assert runner._unfit(replace(CASE, devices=4), place) == "needs 4 devices, the machine has 2"
 
 
-def test_torchrun_measures_one_and_two_processes_into_a_valid_record(tmp_path: Path) -> None:
+def test_torchrun_measures_two_processes_into_a_valid_record(
+    found: dict[int, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     if (provenance.cpu_cores() or 1) < 2:
         pytest.skip("one core: a second process has nowhere to run")
-    assert runner.run([("trial", replace(CASE, repeats=1, devices=2))], runner.Settings("cpu", tmp_path)) == 0
-    (file,) = tmp_path.rglob("*.json")
-    assert load.file_faults(file) == []
-    record = json.loads(file.read_text(encoding="utf-8"))
+    launch = measure.launch
+    # One process was measured above, in the same way but for the launcher.
+    monkeypatch.setattr(
+        measure,
+        "launch",
+        lambda case, device, processes: found[1]["ddp-fp32"] if processes == 1 else launch(case, device, processes),
+    )
+    case, started = replace(CASE, devices=2), provenance.utc_now()
+    # The processes end when standard input does.
+    end, beginning = os.pipe()
+    with os.fdopen(end) as standard_input, os.fdopen(beginning, "w"):
+        monkeypatch.setattr(sys, "stdin", standard_input)
+        part = measure.run_repeat(case, torch.device("cpu"), 0)
+    part |= {"started": started, "finished": provenance.utc_now()}
+    record = json.loads(json.dumps(assemble("trial", case, worker.probe("cpu"), [part], "python -m gpu_bench run")))
+    assert load.faults(record) == []
     alone, together = record["points"]
     assert (alone["settings"]["processes"], together["settings"]["processes"]) == (1, 2)
     assert together["losses"] == pytest.approx(alone["losses"], abs=2e-5)

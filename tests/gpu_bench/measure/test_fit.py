@@ -17,8 +17,9 @@ from gpu_bench.cases.kinds import FitCase
 from gpu_bench.cases.tiny import TINY_LIMIT
 from gpu_bench.measure import fit
 from gpu_bench.predict.prediction import predicted_batch, predicted_peak
-from gpu_bench.record.load import file_faults
-from gpu_bench.run import runner
+from gpu_bench.record.assembly import assemble
+from gpu_bench.record.load import faults
+from gpu_bench.run import worker
 
 BATCHES = (1, 2, 4, 8, 16, 32)
 
@@ -60,11 +61,15 @@ def test_the_context_is_taken_off_on_a_gpu_only() -> None:
     assert predicted_batch(_fit(), "fp32", "cuda") is None
 
 
-def test_real_trials_meet_the_limit_and_the_prediction(tmp_path: Path) -> None:
-    assert runner.run([("trial", _fit(batches=(8, 64)))], runner.Settings("cpu", tmp_path)) == 0
-    (file,) = tmp_path.rglob("*.json")
-    assert file_faults(file) == []
-    found = json.loads(file.read_text(encoding="utf-8"))["fit"]
+def test_trials_meet_the_limit_and_the_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here without a process for each; `test_first_hour.py` has them."""
+    monkeypatch.setattr(fit, "work", lambda order, limit_s: worker.measure(dict(order)))
+    case = _fit(batches=(8, 64))
+    part = fit.run_repeat(case, torch.device("cpu"), 0)
+    part["finished"] = part["started"]
+    record = json.loads(json.dumps(assemble("trial", case, worker.probe("cpu"), [part], "python -m gpu_bench run")))
+    assert faults(record) == []
+    found = record["fit"]
     assert [(trial["batch"], trial["outcome"]) for trial in found["trials"]] == [(8, "fits"), (64, "oom")]
     assert "the emulated card has 25165824 B" in found["trials"][1]["message"]
     (result,) = found["policies"]

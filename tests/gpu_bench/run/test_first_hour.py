@@ -50,6 +50,7 @@ def test_what_one_machine_began_another_finishes(tmp_path: Path, capsys: pytest.
     assert [fault for file in files for fault in load.file_faults(file)] == []
     (found,) = [one["fit"] for file in files if (one := json.loads(file.read_text(encoding="utf-8")))["fit"]]
     assert found["trials"][: len(trials)] == trials, "their times are the same to the last digit: none was made twice"
+    assert {"fits", "oom"} == {trial["outcome"] for trial in found["trials"]}, "real processes meet the limit"
     assert not (second / ".parts").exists()
 
 

@@ -1,11 +1,17 @@
-"""The job of a GPU runner, really run on a CPU: it measures, compares, proposes, and touches nothing it should not."""
+"""The job of a GPU runner, really run on a CPU: it measures, is killed, goes on, compares, proposes, and no more.
+
+The script around it is run as the workflow runs it: its records are checked as a stranger's data, then pushed.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +22,198 @@ from gpu_bench.cases.kinds import case_from_dict
 from gpu_bench.cases.suites import find_cases
 from gpu_bench.record import load
 from gpu_bench.record.assembly import BLOCKS, step_summary, utilization
+from gpu_bench.record.compare import Change, compare_records, regressions
+from gpu_bench.record.store import read_json
 from gpu_bench.run import job
+from tests.gpu_bench.processes import within
 from tests.gpu_bench.tiny import tiny_case
 
 ROOT = Path(__file__).parents[3]
-ADAM, SGD = "gpt2-nano-fp32-adam", "gpt2-nano-fp32-sgd"
-CASES = find_cases("smoke-tiny", (ADAM, SGD))
+ADAM, SGD = CASES = ("gpt2-nano-fp32-adam", "gpt2-nano-fp32-sgd")
+
+
+def _git(*words: str, cwd: Path) -> str:
+    return subprocess.run(["git", *words], cwd=cwd, check=True, capture_output=True, text=True).stdout
+
+
+def _repository(folder: Path) -> tuple[Path, Path]:
+    """A repository without records, and the bare remote that it came from."""
+    remote, repository = folder / "remote.git", folder / "repository"
+    _git("init", "--quiet", "--bare", "--initial-branch=main", str(remote), cwd=folder)
+    _git("clone", "--quiet", str(remote), str(repository), cwd=folder)
+    (repository / "README.md").write_text("Records\n", encoding="utf-8")
+    _git("add", ".", cwd=repository)
+    _git("-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "--quiet", "-m", "Begin", cwd=repository)
+    _git("push", "--quiet", "origin", "HEAD:main", cwd=repository)
+    return repository, remote
+
+
+def _start(repository: Path, *words: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHON": sys.executable}
+    command = [str(ROOT / "tools/remeasure.sh"), *words]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    return subprocess.Popen(command, cwd=repository, env=environment, text=True, start_new_session=True, **pipes)  # type: ignore[call-overload, no-any-return]
+
+
+def _run(repository: Path, *words: str) -> tuple[int, str]:
+    process = _start(repository, *words)
+    out, _ = process.communicate(timeout=300)
+    return process.returncode, out
 
 
 @pytest.fixture(scope="module")
-def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The folders of a first job, and of the records that it applied. The machine of tests may be busy."""
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path, str]:
+    """Repository, remote, the job's folder and its words, after a run that was killed and started again."""
+    folder = tmp_path_factory.mktemp("remeasure")
+    repository, remote = _repository(folder)
+    named = [word for case in CASES for word in ("--case", case)]
+    words = ("all", str(folder / "job"), str(remote), "--suite", "smoke-tiny", *named, "--device", "cpu", "--unfit-too")
+    first = _start(repository, *words)
+    records = folder / "job" / "measured" / "records"
+    assert within(240, lambda: any(records.rglob("*.json")) or first.poll() is not None)
+    os.killpg(first.pid, signal.SIGKILL)
+    first.communicate()
+    assert "gpu-bench/" not in _git("branch", "--list", cwd=remote)
+    status, out = _run(repository, *words)
+    assert status == 0, out
+    return repository, remote, folder / "job", out
+
+
+def test_a_killed_job_goes_on_and_proposes_exactly_its_records(whole: tuple[Path, Path, Path, str]) -> None:
+    repository, remote, folder, out = whole
+    assert "kept smoke-tiny/" in out
+    branch = (folder / "branch").read_text(encoding="utf-8").strip()
+    changed = _git("diff", "--raw", "--abbrev=7", "main", branch, cwd=remote).splitlines()
+    names = sorted(line.split("\t")[1].partition("--")[0] for line in changed)
+    assert names == [f"gpu_bench/results/smoke-tiny/{case}" for case in CASES]
+    assert all(line.startswith(":000000 100644 ") for line in changed)
+    status, again = _run(repository, "propose", str(folder), str(remote))
+    assert (status, again.strip()) == (0, f"Proposed before, as {branch}.")
+
+
+def _link(folder: Path) -> None:
+    (folder / "smoke-tiny" / "gpt2-nano-fp32-sgd--other.json").symlink_to("/etc/passwd")
+
+
+def _linked_suite(folder: Path) -> None:
+    (folder / "ladder").symlink_to(folder / "smoke-tiny")
+
+
+def _large(folder: Path) -> None:
+    file = next((folder / "smoke-tiny").glob("gpt2-nano-fp32-sgd--*.json"))
+    file.write_text(file.read_text(encoding="utf-8") + " " * 5_000_000, encoding="utf-8")
+
+
+def _elsewhere(folder: Path) -> None:
+    file = next((folder / "smoke-tiny").glob("gpt2-nano-fp32-sgd--*.json"))
+    record = json.loads(file.read_text(encoding="utf-8"))
+    record["device"]["slug"] = "../../../tests/conftest"
+    file.write_text(json.dumps(record), encoding="utf-8")
+
+
+def _another_case(folder: Path) -> None:
+    file = next((folder / "smoke-tiny").glob("gpt2-nano-fp32-sgd--*.json"))
+    record = json.loads(file.read_text(encoding="utf-8"))
+    record["case"]["seed"] += 1
+    file.write_text(json.dumps(record), encoding="utf-8")
+
+
+def _file(path: str) -> Callable[[Path], None]:
+    def write(folder: Path) -> None:
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text("* filter=x\n", encoding="utf-8")
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("poison", "told"),
+    [
+        (_file(".gitattributes"), "'.gitattributes': not the folder of a suite"),
+        (_file("conftest.py"), "'conftest.py': not the folder of a suite"),
+        (_file("smoke-tiny/.gitattributes"), "smoke-tiny/'.gitattributes': not called <case>--<device>.json"),
+        (_file("smoke-tiny/index.html"), "smoke-tiny/'index.html': not called <case>--<device>.json"),
+        (_file("smoke-tiny/gpt2-nano-fp32-sgd--..%2f..%2fx.json"), "not called <case>--<device>.json"),
+        (_file("workflows/gpt2-nano-fp32-sgd--cpu.json"), "no case of this checkout"),
+        (_large, "allowed: 4,194,304 B"),
+        (_link, "not a regular file"),
+        (_linked_suite, "'ladder': not the folder of a suite"),
+        (_elsewhere, "slug"),
+        (_another_case, "the case is not what these sources have under its name"),
+    ],
+)
+def test_one_thing_out_of_place_and_nothing_is_taken(
+    whole: tuple[Path, Path, Path, str],
+    tmp_path: Path,
+    poison: Callable[[Path], None],
+    told: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shutil.copytree(whole[2] / "measured" / "records", tmp_path / "records")
+    poison(tmp_path / "records")
+    asked = job.Job("auto", tmp_path / "committed", tmp_path / "out")
+    assert job.admit(tmp_path / "records", asked) == 1
+    out = capsys.readouterr().out
+    assert told in out
+    assert "refused: 1 faults" in out
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_pushing_stage_looks_again_by_itself(whole: tuple[Path, Path, Path, str], tmp_path: Path) -> None:
+    """It trusts no earlier stage: a link or a configuration beside the records stops it before anything is pushed."""
+    repository, remote, folder, _ = whole
+    shutil.copytree(folder / "checked", tmp_path / "job" / "checked")
+    (tmp_path / "job" / "checked" / "proposal" / ".gitattributes").write_text("* filter=x\n", encoding="utf-8")
+    before = _git("branch", "--list", cwd=remote)
+    status, out = _run(repository, "propose", str(tmp_path / "job"), str(remote))
+    assert status == 1
+    assert "gpu_bench/results/.gitattributes" in out
+    assert _git("branch", "--list", cwd=remote) == before
+
+
+def test_a_regression_becomes_an_issue_and_changes_no_number(
+    whole: tuple[Path, Path, Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The committed record says one second a step; two are measured now."""
+    (file,) = (whole[2] / "measured" / "records").rglob("gpt2-nano-fp32-sgd--*.json")
+    before, now = read_json(file) or {}, read_json(file) or {}
+    for record, seconds in ((before, 1.0), (now, 2.0)):
+        record["samples"]["step_s"] = [[seconds for _ in row] for row in record["samples"]["step_s"]]
+    found = job._Found(file, now, tuple(compare_records("smoke-tiny/sgd", before, now)), ())
+    assert not found.proposed
+    text = job.issue([found])
+    assert "+100.0 %" in text
+    assert "Bounds: step time 10 %." in text
+    monkeypatch.setattr(job._Found, "of", lambda file, record, committed: found)
+    asked = job.Job("auto", tmp_path, tmp_path / "out")
+    assert job.propose([(file, now)], [], asked, "", complete=True, say=lambda text: None) == 0
+    assert (tmp_path / "out" / "issue.md").read_text(encoding="utf-8") == text
+    assert not (tmp_path / "out" / "proposal").exists()
+    assert "Held back" in (tmp_path / "out" / "pull-request.md").read_text(encoding="utf-8")
+
+
+def test_worse_is_slower_larger_or_no_longer_working_and_never_better() -> None:
+    changes = [
+        Change("r", "step time", "moved", 1.0, 1.09, "s"),
+        Change("r", "step time", "moved", 1.0, 0.5, "s"),
+        Change("r", "largest batch, none", "moved", 8, 16, "1"),
+        Change("r", "status", "status", note="oom, now ok"),
+        Change("r", "step time", "moved", 1.0, 1.11, "s"),
+        Change("r", "peak memory", "moved", 100, 106, "B"),
+        Change("r", "largest batch, none", "moved", 16, 15, "1"),
+        Change("r", "status", "status", note="ok, now oom"),
+    ]
+    assert regressions(changes) == changes[4:]
+
+
+@pytest.fixture(scope="module")
+def first(whole: tuple[Path, Path, Path, str], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The folders of a job in this process, which goes on from those records, and of the records that it applied."""
     folder = tmp_path_factory.mktemp("job")
+    shutil.copytree(whole[2] / "measured" / "records", folder / "out" / "records")
+    # The machine of tests may be busy.
     asked = job.Job("cpu", folder / "committed", folder / "out", unfit_too=True, apply=True)
-    assert job.run(CASES, asked) == 0
+    assert job.run(find_cases("smoke-tiny", CASES), asked) == 0
     return folder / "out", folder / "committed"
 
 
@@ -89,7 +273,7 @@ def test_only_what_moved_is_proposed_and_nothing_is_applied_unasked(
     assert load.file_faults(file) == []
     before = {path: path.read_bytes() for path in committed.rglob("*.json")}
     # The measured records are there already, so the job goes on where it stopped: nothing is measured again.
-    assert job.run(CASES, job.Job("cpu", committed, out)) == 0
+    assert job.run(find_cases("smoke-tiny", CASES), job.Job("cpu", committed, out)) == 0
     assert f"kept smoke-tiny/{SGD}" in capsys.readouterr().out
     assert _names(out / "proposal") == [SGD]
     assert {path: path.read_bytes() for path in committed.rglob("*.json")} == before
@@ -107,7 +291,7 @@ def test_an_invalid_record_is_left_out_and_does_not_hold_up_the_others(
     shutil.copytree(first[0] / "records", out / "records")
     (file,) = out.rglob(f"{ADAM}--*.json")
     shutil.copy(file, file.with_name("another--cpu.json"))
-    assert job.run(CASES, job.Job("cpu", tmp_path / "committed", out, apply=True)) == 0
+    assert job.run(find_cases("smoke-tiny", CASES), job.Job("cpu", tmp_path / "committed", out, apply=True)) == 0
     assert f"another--cpu.json: the file should be called smoke-tiny/{ADAM}" in capsys.readouterr().out
     assert _names(tmp_path / "committed") == [ADAM, SGD]
 

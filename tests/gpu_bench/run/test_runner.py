@@ -23,6 +23,7 @@ from gpu_bench.record import assembly, load, store
 from gpu_bench.record.report import page
 from gpu_bench.run import isolation, runner
 from gpu_bench.run.runner import Settings
+from tests.gpu_bench import recorded_worker
 from tests.gpu_bench.processes import alive, within
 from tests.gpu_bench.tiny import tiny_case
 
@@ -47,10 +48,16 @@ def _with_record(out: Path, record_file: Path) -> Path:
     return file
 
 
-@pytest.fixture(scope="module")
-def report() -> dict[str, Any]:
-    """What one real measurement reported."""
-    return isolation.work({"task": "train", "case": tiny_case().as_dict(), "device": "cpu", "repeat": 0}, 120.0)
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory, report: dict[str, Any]) -> None:
+    """Workers are real processes, to be killed and stopped, that report what that measurement did."""
+    isolation.probe("cpu")
+    file = tmp_path_factory.mktemp("report") / "report.json"
+    # The times of that day are no times of this repeat, for which the runner then sets its own.
+    kept = {name: value for name, value in report.items() if name not in ("started", "finished")}
+    file.write_text(json.dumps(kept), encoding="utf-8")
+    monkeypatch.setenv(recorded_worker.REPORT_VARIABLE, str(file))
+    monkeypatch.setattr(isolation, "WORKER", recorded_worker.__name__)
 
 
 @pytest.fixture
@@ -69,6 +76,7 @@ def measured_once(monkeypatch: pytest.MonkeyPatch, report: dict[str, Any]) -> No
     monkeypatch.setattr(isolation, "work", work)
 
 
+@pytest.mark.usefixtures("recorded")
 def test_a_killed_worker_leaves_an_error_record_the_others_go_on_and_the_next_run_tries_again(tmp_path: Path) -> None:
     cases = [("trial", tiny_case("one")), ("trial", tiny_case("two"))]
     assert runner.run(cases, Settings("cpu", tmp_path, on_start=_kill("one"))) == 1
@@ -82,6 +90,7 @@ def test_a_killed_worker_leaves_an_error_record_the_others_go_on_and_the_next_ru
     assert _records(tmp_path)["one"]["status"] == "ok"
 
 
+@pytest.mark.usefixtures("recorded")
 def test_a_worker_that_hangs_is_ended_at_its_time_limit(tmp_path: Path) -> None:
     pids: list[int] = []
 
@@ -101,7 +110,8 @@ def test_running_out_of_memory_is_a_result_not_an_error(tmp_path: Path) -> None:
     def limit(case: Case, pid: int) -> None:
         resource.prlimit(pid, resource.RLIMIT_AS, (4 * 2**30, 4 * 2**30))
 
-    case = tiny_case(batch=4096, sequence=256)
+    # The embeddings of this batch alone take as much: nothing is computed before it is refused.
+    case = tiny_case(batch=2**17, sequence=128, steps=1)
     assert runner.run([("trial", case)], Settings("cpu", tmp_path, on_start=limit)) == 0
     record = _records(tmp_path)["tiny"]
     assert record["status"] == "oom"
@@ -121,6 +131,7 @@ def test_a_finished_record_is_kept_and_measured_again_only_on_demand(tmp_path: P
     assert file.read_bytes() != before
 
 
+@pytest.mark.usefixtures("recorded")
 def test_a_failure_never_replaces_a_finished_record(tmp_path: Path, record_file: Path) -> None:
     file = _with_record(tmp_path, record_file)
     cases = [("trial", tiny_case(repeats=2))]
@@ -153,6 +164,7 @@ def test_a_record_that_cannot_be_keeps_all_that_was_measured_and_no_figure(
     assert runner.run([("trial", tiny_case())], Settings("cpu", tmp_path)) == 1, "it is tried again"
 
 
+@pytest.mark.usefixtures("recorded")
 def test_repeats_before_one_that_failed_stay_in_the_record(tmp_path: Path) -> None:
     started: list[int] = []
 
@@ -178,6 +190,7 @@ def test_a_changed_case_is_measured_anew(tmp_path: Path, record_file: Path) -> N
     assert started == ["tiny", "tiny"]
 
 
+@pytest.mark.usefixtures("recorded")
 def test_an_interrupted_run_goes_on_with_the_repeats_it_has(tmp_path: Path) -> None:
     started: list[int] = []
 
@@ -197,6 +210,7 @@ def test_an_interrupted_run_goes_on_with_the_repeats_it_has(tmp_path: Path) -> N
     assert not (tmp_path / ".parts").exists()
 
 
+@pytest.mark.usefixtures("recorded")
 def test_two_runs_do_not_write_to_the_same_folder(tmp_path: Path) -> None:
     refused: list[str] = []
 
@@ -246,6 +260,7 @@ def test_few_cases_take_turns_the_most_valuable_first(tmp_path: Path) -> None:
     assert {"case-0", "case-1", "case-2"} <= set(_records(tmp_path))
 
 
+@pytest.mark.usefixtures("recorded")
 def test_a_lost_repeat_is_begun_again_when_retries_are_left(tmp_path: Path) -> None:
     started: list[int] = []
 
@@ -266,48 +281,51 @@ from pathlib import Path
 from gpu_bench.run import runner
 from tests.gpu_bench.tiny import tiny_case
 
-out, steps = Path(sys.argv[1]), int(sys.argv[2])
+out = Path(sys.argv[1])
 
 def note(case, pid):
     (out / "pid.new").write_text(str(pid))
     (out / "pid.new").rename(out / case.name)
 
-cases = [("trial", tiny_case("short")), ("trial", tiny_case("long", steps=steps))]
+cases = [("trial", tiny_case("short")), ("trial", tiny_case("long", steps=100_000))]
 sys.exit(runner.run(cases, runner.Settings("cpu", out, on_start=note)))
 """
 
 
+@pytest.mark.usefixtures("measured_once")
 def test_a_killed_runner_loses_no_finished_record_takes_its_worker_along_and_the_next_run_goes_on(
-    tmp_path: Path,
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def command(steps: int) -> list[str]:
-        return [sys.executable, "-c", _TWO_CASES, str(tmp_path), str(steps)]
-
-    root = Path(__file__).parents[3]
-    first = subprocess.Popen(command(100_000), cwd=root)
+    assert runner.run([("trial", tiny_case("short"))], Settings("cpu", tmp_path)) == 0
+    (file,) = tmp_path.rglob("short*.json")
+    before = file.read_bytes()
+    # A runner and a worker of its own, which trains for real.
+    killed = subprocess.Popen([sys.executable, "-c", _TWO_CASES, str(tmp_path)], cwd=Path(__file__).parents[3])
     try:
         assert within(90, (tmp_path / "long").exists)
     finally:
-        first.kill()
-        first.wait()
+        killed.kill()
+        killed.wait()
     worker = int((tmp_path / "long").read_text(encoding="ascii"))
     assert within(60, lambda: not alive(worker)), "a worker outlived its runner"
-    (file,) = tmp_path.rglob("short*.json")
-    before = file.read_bytes()
-    assert load.file_faults(file) == []
-    said = subprocess.run(command(3), cwd=root, capture_output=True, text=True, timeout=120)
-    assert said.returncode == 0, said.stderr
-    assert "kept trial/short" in said.stdout
     assert file.read_bytes() == before
+    assert load.file_faults(file) == []
+    assert runner.run([("trial", tiny_case("short")), ("trial", tiny_case("long"))], Settings("cpu", tmp_path)) == 0
+    assert "kept trial/short" in capsys.readouterr().out
     assert {name: record["status"] for name, record in _records(tmp_path).items()} == {"short": "ok", "long": "ok"}
 
 
+@pytest.mark.usefixtures("recorded")
 def test_a_budget_that_ends_amid_a_repeat_blames_no_case_and_keeps_what_is_finished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Without the guess, a repeat whose length is not known would be refused for as long as a minute's budget lasts.
     monkeypatch.setattr(runner, "_GUESS_S", 1.0)
-    assert runner.run([("trial", tiny_case("long", steps=10**9))], Settings("cpu", tmp_path, budget_s=4.0)) == 1
+    started: list[int] = []
+    settings = Settings("cpu", tmp_path, budget_s=2.0, on_start=lambda case, pid: started.append(pid))
+    assert runner.run([("trial", tiny_case("long", steps=10**9))], settings) == 1
+    assert len(started) == 1
+    assert not alive(started[0])
     assert _records(tmp_path) == {}
 
 
