@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch._dynamo.utils import counters
 
+from gpu_bench.cases.case import TrainingCase
+from gpu_bench.cases.ladder import LADDER
+from gpu_bench.cases.tiny import tiny_case as tiny_case_of
 from gpu_bench.measure.data import draw_windows, read_corpus
 from gpu_bench.measure.gpt2 import GPT2, SIZES
 from gpu_bench.measure.memory import optimizer_vectors
@@ -49,6 +54,30 @@ def _updated(make: Callable[[list[nn.Parameter]], torch.optim.Optimizer], clip: 
             nn.utils.clip_grad_norm_(parameters, clip)
         optimizer.step()
     return [parameter.detach() for parameter in parameters]
+
+
+@functools.cache
+def _first_rung() -> list[float]:
+    return _losses(_rung(LADDER[0]))
+
+
+def _rung(case: TrainingCase) -> Trainer:
+    """The rung on a tiny model, with eight sequences a step however many passes it makes, and steps that move it."""
+    tiny = tiny_case_of(case)
+    assert isinstance(tiny, TrainingCase)
+    return Trainer(replace(tiny, batch=8 // case.accumulate, sequence=32, learning_rate=1e-3), CPU)
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in LADDER if re.match(r"ladder-1558m-\d", case.name)], ids=lambda c: c.name
+)
+def test_every_rung_of_the_ladder_trains_as_the_first_one(case: TrainingCase) -> None:
+    with torch.compiler.set_stance("force_eager"):
+        losses = _losses(_rung(case))
+    assert losses[-1] < losses[0] - 0.3, "it learns"
+    # FP32 in another order; 8 bits of BF16, 4 of E4M3, averaged over the products of three blocks.
+    tolerance = {"fp32": 1e-6, "tf32": 1e-6}.get(case.precision, 2e-2 if case.precision.startswith("fp8") else 4e-3)
+    assert losses == pytest.approx(_first_rung(), rel=tolerance)
 
 
 def test_one_vector_is_updated_and_clipped_as_many_parameters_are() -> None:
