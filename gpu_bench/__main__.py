@@ -61,7 +61,7 @@ def _parser() -> _Parser:
         action="append",
         default=[],
         metavar="FIELD=VALUE",
-        help="change a field of the cases, e.g. batch=33; they are recorded under a name that says so",
+        help="change a field of the cases, e.g. batch=33, or batch=24,33 for both; their names say so",
     )
     run.add_argument("--again", action="store_true", help="measure even what has a finished record")
     run.add_argument("--budget-seconds", type=_seconds, help="start nothing that would end later than this")

@@ -12,13 +12,15 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from engine.hardware.accelerators import accelerator
+from gpu_bench.cases.card import fit_case
 from gpu_bench.cases.case import Case, ModelName, TrainingCase
-from gpu_bench.cases.kinds import FitCase, RooflineCase
+from gpu_bench.cases.kinds import RooflineCase
 from gpu_bench.cases.ladder import LADDER
 from gpu_bench.cases.sizes import SIZES, UNTIMED, on_gpu
 
-_SHORT: dict[str, Any] = {"warm_s": 5.0, "timed_s": 10.0, "steps": 10, "repeats": 2, "time_limit_s": 420.0}
+_SHORT: dict[str, Any] = {
+    "warm_s": 5.0, "timed_s": 10.0, "steps": 10, "repeats": 2, "time_limit_s": 420.0, "energy_s": 0.0
+}  # fmt: skip
 _ONCE: dict[str, Any] = {
     **UNTIMED, "batch": 4, "warmup": 2, "steps": 5, "repeats": 1, "steady": False, "time_limit_s": 180.0
 }  # fmt: skip
@@ -43,11 +45,10 @@ def _memory(name: str, value: int, **fields: Any) -> TrainingCase:
 
 def _shapes(model: ModelName, batch: int) -> tuple[str, ...]:
     size, tokens = SIZES[model], batch * 1024
-    c, padded = size.hidden, -(-size.vocab // 64) * 64
-    return tuple(f"{tokens}x{n}x{k}" for n, k in ((3 * c, c), (c, c), (4 * c, c), (c, 4 * c), (padded, c)))
+    c, rows = size.hidden, (-(-size.vocab // 64) * 64, size.vocab)
+    blocks = ((3 * c, c), (c, c), (4 * c, c), (c, 4 * c))
+    return tuple(f"{tokens}x{n}x{k}" for n, k in (*blocks, *((vocab, c) for vocab in rows)))
 
-
-_CARD = "rtx-5080"
 
 FIRST_HOUR: tuple[Case, ...] = (
     _speed("hour-1558m-bf16", r"1558m-[0-9]+-weights", 100, "the goal: 60 % of the peak at 1.5 billion parameters"),
@@ -60,11 +61,18 @@ FIRST_HOUR: tuple[Case, ...] = (
     _speed("hour-1558m-fp8", r"1558m-[0-9]+-fp8", 97, "whether 8-bit products gain, and what the loss says", **_QUICK),
     _speed("hour-124m-bf16", r"124m-[0-9]+-weights", 95, "the size on which everybody reports tokens a second"),
     _speed("hour-124m-plain", "124m-peer-plain-b64", 94, "its control"),
-    _speed("hour-124m-transformers", "124m-peer-transformers-b64", 93, "another implementation, if it is installed"),
+    _speed(
+        "hour-124m-transformers",
+        "124m-peer-plain-b64",
+        93,
+        "another implementation, if it is installed",
+        implementation="transformers",
+        vocab_multiple=1,
+    ),
     RooflineCase(
         name="hour-products",
         value=92,
-        reason="the ceiling of the products of these very shapes, in BF16 and in FP8",
+        reason="the ceiling of the products of these very shapes, and what padding the vocabulary gains",
         part="matmul",
         formats=("bf16", "fp8"),
         shapes=(*_shapes("gpt2-xl", 33), "8192x8192x8192"),
@@ -76,20 +84,14 @@ FIRST_HOUR: tuple[Case, ...] = (
     _memory("8-bit", 86, optimizer="adamw-8bit", update="flat"),
     _memory("checkpointed", 85, checkpointing="full"),
     _memory("in-backward", 84, optimizer_in_backward=True, clip_norm=None),
-    FitCase(
+    replace(
+        fit_case("gpt2-xl"),
         name="hour-fit-16gb-1558m",
         value=80,
         reason="the boundary that readers with a card of 16 GB ask about",
-        model="gpt2-xl",
-        sequence=1024,
-        card=_CARD,
-        memory_limit=int(0.97 * accelerator(_CARD).memory_bytes),
         policies=("16-bit-weights",),
         batches=(1, 2, 4, 8, 16),
         steps=10,
-        repeats=1,
-        device="cuda",
-        minimum_memory=accelerator(_CARD).memory_bytes + 10**9,
         time_limit_s=600.0,
     ),
 )

@@ -60,15 +60,16 @@ class OperationsCase(Case):
 class FitCase(Case):
     """The largest batch that fits a card, for one policy after another, each tried in a fresh process.
 
+    A GPU of the card's size runs as it is; a larger one, and a CPU, has its memory limited.
+
     Attributes:
         model: A size from `gpt2.SIZES`.
         sequence: Tokens per sequence.
-        card: The card that is emulated, a name of the engine's.
+        card: A card of that size, a name of the engine's.
         memory_limit: Bytes that programs can allocate on it.
         policies: Names from `card.POLICIES`, from the most conservative to the most aggressive.
         batches: Batches that are tried, ascending.
         steps: Training steps that a batch must survive.
-        native: Whether the card itself is asked for, instead of a larger one that refuses memory.
     """
 
     kind: str = "fit"
@@ -79,7 +80,6 @@ class FitCase(Case):
     policies: tuple[str, ...]
     batches: tuple[int, ...] = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
     steps: int = 20
-    native: bool = False
 
     @property
     def extent(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpu_bench.cases.case import ModelName, TrainingCase
+from gpu_bench.cases.case import SHORTEST_ENERGY_S, ModelName, TrainingCase
 from gpu_bench.cases.sizes import SIZE_NAMES, on_gpu
 
 _FIRST_BATCH: dict[ModelName, int] = {"gpt2": 16, "gpt2-xl": 4}
@@ -43,7 +43,7 @@ RUNGS: tuple[tuple[str, dict[str, Any], str], ...] = (
 )
 """Name of a rung, what it adds to the one before, why. `batch` and `waves` also take their batch."""
 _ENDS = ("fp32", "waves", "weights", "fp8")
-"""Without them the rungs between say little: they come first."""
+"""Without them the rungs between say little: they come first, and energy is measured on them."""
 _SMALL = ("weights", "fp8")
 """At 124M: the best in 16 bit and in 8."""
 
@@ -59,17 +59,15 @@ _PEERS: dict[ModelName, tuple[tuple[str, int, dict[str, Any]], ...]] = {
         ("torchao-adam-b24", 24, {"implementation": "torchao", "optimizer": "adamw-8bit", "update": "default"}),
         ("liger-b24", 24, {"implementation": "liger", "compile_region": "block"}),
     ),
-    "gpt2": (
-        ("plain-b64", 64, {}),
-        ("transformers-b64", 64, {"implementation": "transformers", "vocab_multiple": 1}),
-    ),
+    "gpt2": (("plain-b64", 64, {}),),
 }
 """Recipes of others by the same clock: the plain one at its usual batch, 12 as in nanoGPT, and at larger ones, of which
 the fastest counts; and independent implementations. `transformers` keeps its own vocabulary."""
 
 
 def _climb(model: ModelName) -> tuple[TrainingCase, ...]:
-    fields, cases = {**_PLAIN, "batch": _FIRST_BATCH[model]}, []
+    cases: list[TrainingCase] = []
+    fields = {**_PLAIN, "batch": _FIRST_BATCH[model]}
     for number, (rung, added, reason) in enumerate(RUNGS):
         fields |= added
         if rung in ("batch", "waves"):
@@ -77,7 +75,10 @@ def _climb(model: ModelName) -> tuple[TrainingCase, ...]:
         if model == "gpt2" and rung not in _SMALL:
             continue
         name = f"ladder-{SIZE_NAMES[model]}-{number}-{rung}"
-        cases.append(on_gpu(name, model, _VALUE[model] - (0 if rung in _ENDS else 3), reason, **fields))
+        end = rung in _ENDS
+        fields["energy_s"] = SHORTEST_ENERGY_S if end and model == "gpt2-xl" else 0.0
+        against = cases[-1].name if cases else ""
+        cases.append(on_gpu(name, model, _VALUE[model] - (0 if end else 3), reason, against=against, **fields))
     return tuple(cases)
 
 
@@ -96,6 +97,7 @@ _BESIDE: tuple[TrainingCase, ...] = (
         "gpt2",
         80,
         "the same step as one CUDA graph: one launch instead of a thousand",
+        against="ladder-124m-beside-launched",
         **_BLOCKS,
         batch=4,
         step_graph=True,
@@ -111,6 +113,10 @@ _BESIDE: tuple[TrainingCase, ...] = (
 )
 
 
+_CONTROL: dict[ModelName, str] = {"gpt2": "ladder-124m-peer-plain-b64", "gpt2-xl": "ladder-1558m-peer-plain-b24"}
+"""Beside which peers are put."""
+
+
 def _peers(model: ModelName) -> tuple[TrainingCase, ...]:
     return tuple(
         on_gpu(
@@ -118,6 +124,7 @@ def _peers(model: ModelName) -> tuple[TrainingCase, ...]:
             model,
             _VALUE[model] - 1,
             "what others reach in the same run, on the same text, by the same clock",
+            against="" if _CONTROL[model].endswith(name) else _CONTROL[model],
             **{**PLAIN_RECIPE, "batch": batch, **fields},
         )
         for name, batch, fields in _PEERS[model]

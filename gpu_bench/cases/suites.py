@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, get_args, get_type_hints
 
@@ -20,8 +21,6 @@ SUITES: dict[str, tuple[Case, ...]] = {
     "smoke": techniques.SMOKE,
     "gpt2": techniques.GPT2,
     "ladder": ladder.LADDER,
-    "optimizers": techniques.OPTIMIZERS,
-    "precision": techniques.PRECISION,
     "checkpointing": techniques.CHECKPOINTING,
     "attention": techniques.ATTENTION,
     "batch": techniques.BATCH,
@@ -30,7 +29,6 @@ SUITES: dict[str, tuple[Case, ...]] = {
     "roofline": techniques.ROOFLINE,
     "fit": card.FIT,
     "card": card.CARD,
-    "energy": techniques.ENERGY,
     "scaling": techniques.SCALING,
     "validation": card.VALIDATION,
 }
@@ -66,7 +64,7 @@ def find_cases(suite: str | None, names: tuple[str, ...]) -> tuple[tuple[str, Ca
 
 
 def with_fields(cases: Sequence[tuple[str, Case]], changes: Sequence[str]) -> tuple[tuple[str, Case], ...]:
-    """The cases with fields changed, e.g. `batch=33`, under names that say so.
+    """The cases with fields changed, e.g. `batch=33`, under names that say so; `batch=24,33` is a case for each.
 
     Raises:
         ValueError: For a change that is not `FIELD=VALUE`, a field that a case does not have, or a value it refuses.
@@ -77,7 +75,16 @@ def with_fields(cases: Sequence[tuple[str, Case]], changes: Sequence[str]) -> tu
         if not equals:
             raise ValueError(f"--set {change!r} says nothing; allowed: FIELD=VALUE, e.g. batch=33")
         asked[name] = text
-    return tuple((suite, _changed(case, asked)) for suite, case in cases)
+    return tuple((suite, changed) for suite, case in cases for changed in _variants(case, asked))
+
+
+def _variants(case: Case, asked: Mapping[str, str]) -> Iterator[Case]:
+    """The case for every combination of values; those of a field that holds several numbers belong together."""
+    values = [
+        [text] if isinstance(getattr(case, name, None), tuple) else text.split(",") for name, text in asked.items()
+    ]
+    for chosen in itertools.product(*values):
+        yield _changed(case, dict(zip(asked, chosen, strict=True)))
 
 
 _FIXED = ("name", "kind", "value", "reason", "against")

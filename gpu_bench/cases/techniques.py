@@ -1,4 +1,4 @@
-"""The suites that change one thing: optimizer, format, checkpointing, attention, batch, activation, input, energy.
+"""The suites that change one thing: optimizer, format, checkpointing, attention, batch, activation, input.
 
 Each case answers a question that a claim or a page asks. The smoke suite runs on any machine; the last suites measure
 the device itself, and several of them.
@@ -8,16 +8,7 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from gpu_bench.cases.case import (
-    SHORTEST_ENERGY_S,
-    Activation,
-    Attention,
-    Case,
-    ModelName,
-    OptimizerName,
-    Precision,
-    TrainingCase,
-)
+from gpu_bench.cases.case import Activation, Attention, Case, ModelName, OptimizerName, Precision, TrainingCase
 from gpu_bench.cases.kinds import FORMATS, OperationsCase, RooflineCase
 from gpu_bench.cases.sizes import SIZES, on_gpu
 from gpu_bench.distributed.case import ScalingCase
@@ -30,6 +21,7 @@ def _nano(precision: Precision, optimizer: OptimizerName, learning_rate: float, 
         value=value,
         reason="runs on every machine, so it shows that measuring works; Adam and SGD differ most",
         model="nano",
+        against="" if optimizer == "sgd" else f"gpt2-nano-{precision}-sgd",
         precision=precision,
         optimizer=optimizer,
         learning_rate=learning_rate,
@@ -52,48 +44,26 @@ _GPT2: tuple[tuple[ModelName, Precision, int, int, int], ...] = (
     # The memory bounds leave room on 24 and 80 GB cards.
     ("gpt2-xl", "amp-bf16", 8, 78, 95),
     ("gpt2", "amp-bf16", 16, 22, 90),
-    ("gpt2-xl", "fp32", 4, 78, 80),
+    # The same data in every format, for what a format gains.
+    ("gpt2-xl", "amp-bf16", 4, 78, 83),
+    ("gpt2-xl", "tf32", 4, 78, 83),
+    ("gpt2-xl", "fp32", 4, 78, 83),
     ("gpt2", "fp32", 16, 32, 75),
 )
+_STRICT = "gpt2-xl-fp32-adamw-b4"
 GPT2 = tuple(
     on_gpu(
         f"{model}-{precision}-adamw-b{batch}",
         model,
         value,
         "the chapter's own model as everyone first trains it: the reference that all techniques improve",
+        against=_STRICT if batch == 4 and precision != "fp32" else "",
         precision=precision,
         batch=batch,
         minimum_memory=gigabytes * 10**9,
         learning_rate=3e-4 if model == "gpt2" else 1e-4,
     )
     for model, precision, batch, gigabytes, value in _GPT2
-)
-
-_OPTIMIZERS: tuple[OptimizerName, ...] = ("adamw", "adamw-8bit")
-OPTIMIZERS = tuple(
-    on_gpu(
-        f"optimizer-1558m-{name}",
-        "gpt2-xl",
-        84,
-        "state of two vectors, and of two of 8 bit",
-        batch=4,
-        optimizer=name,
-        update="flat",
-    )
-    for name in _OPTIMIZERS
-)
-
-_FORMATS: tuple[Precision, ...] = ("fp32", "tf32", "amp-bf16")
-PRECISION = tuple(
-    on_gpu(
-        f"precision-1558m-{precision}",
-        "gpt2-xl",
-        83,
-        "the same data in every format: a speed counts only beside its loss",
-        precision=precision,
-        batch=4,
-    )
-    for precision in _FORMATS
 )
 
 CHECKPOINTING = (
@@ -103,6 +73,7 @@ CHECKPOINTING = (
             "gpt2-large",
             84,
             "from everything kept to everything computed again",
+            against="" if policy == "none" else "checkpointing-774m-none",
             batch=8,
             checkpointing=policy,
         )
@@ -114,6 +85,7 @@ CHECKPOINTING = (
             "gpt2-medium",
             78,
             "the same batch in more and smaller pieces: what memory it saves and what time it costs",
+            against="" if passes == 1 else "accumulation-355m-1",
             batch=16 // passes,
             accumulate=passes,
         )
@@ -143,6 +115,7 @@ ATTENTION: tuple[Case, ...] = (
             "gpt2",
             76,
             "what the layer's time and memory mean for a whole step",
+            against="" if form == "standard" else "attention-124m-standard-2048",
             batch=8,
             sequence=2048,
             attention=form,
@@ -157,6 +130,7 @@ BATCH = tuple(
         "gpt2",
         77,
         "a power of two and one sequence more: tiles and waves that are not full",
+        against=f"batch-124m-{batch - 1}" if batch % 2 else "",
         batch=batch,
         sequence=256,
     )
@@ -182,6 +156,7 @@ ACTIVATIONS: tuple[Case, ...] = (
             "gpt2",
             48,
             "what is left of the difference in a whole step; ReLU keeps its result, GELU its input",
+            against="" if function == "gelu" else "activation-124m-gelu",
             batch=16,
             activation=function,
         )
@@ -216,41 +191,12 @@ PIPELINE = (
     ),
 )
 
-_RECIPES: tuple[tuple[str, int, dict[str, Any]], ...] = (
-    ("bf16-compiled", 85, {"update": "fused", "vocab_multiple": 64, "compile": "default"}),
-    ("fp32", 81, {"precision": "fp32"}),
-)
-ENERGY = tuple(
-    on_gpu(
-        f"energy-1558m-{name}",
-        "gpt2-xl",
-        value,
-        "joules and dollars for the same tokens, from the plainest recipe to a fast one",
-        batch=8,
-        # One repeat: after half a minute at steady power, more repeats add nothing.
-        repeats=1,
-        energy_s=SHORTEST_ENERGY_S,
-        **fields,
-    )
-    for name, value, fields in _RECIPES
-)
-
 
 def _roofline(name: str, value: int, reason: str, **fields: Any) -> RooflineCase:
     return RooflineCase(name=f"roofline-{name}", value=value, reason=reason, **fields)
 
 
 _WIDTHS = (128, 256, 512, 1024, 2048, 4096, 8192, 16384)
-_TOKENS = 8 * 1024
-
-
-def _gpt2_shapes() -> tuple[str, ...]:
-    """The products of a GPT-2 XL block and head over 8 x 1,024 tokens; the head with and without padding rows."""
-    size = SIZES["gpt2-xl"]
-    c, padded = size.hidden, -(-size.vocab // 64) * 64
-    outputs_inputs = ((3 * c, c), (c, c), (4 * c, c), (c, 4 * c), (size.vocab, c), (padded, c))
-    return tuple(f"{_TOKENS}x{outputs}x{inputs}" for outputs, inputs in outputs_inputs)
-
 
 ROOFLINE = (
     _roofline(
@@ -260,15 +206,6 @@ ROOFLINE = (
         part="matmul",
         formats=FORMATS,
         shapes=tuple(f"{width}x{width}x{width}" for width in _WIDTHS),
-        device="cuda",
-    ),
-    _roofline(
-        "matmul-gpt2-xl",
-        80,
-        "what the model's own shapes reach, and what padding the vocabulary gains",
-        part="matmul",
-        formats=("bf16", "fp8"),
-        shapes=_gpt2_shapes(),
         device="cuda",
     ),
     _roofline(

@@ -61,8 +61,6 @@ def tiny_case(case: Case) -> Case:
                 memory_limit=TINY_LIMIT,
                 batches=(1, 8, 64),
                 steps=2,
-                # A CPU has no memory of its own to fill.
-                native=False,
             )
         case TokenizeCase():
             return replace(case, **common, processes=(1, 2), chunk=2**14, rounds=3)

@@ -1,7 +1,7 @@
-"""The fit boundary: the largest batch that trains on an emulated card, for one policy after another.
+"""The fit boundary: the largest batch that trains on a card, or on one that is emulated, for one policy after another.
 
 Every trial is a fresh process, because memory can only be limited before the first allocation and because running out
-of it leaves a process in pieces. On a GPU the allocator refuses what the small card would not have; on a CPU, where
+of it leaves a process in pieces. On a larger GPU the allocator refuses what the card would not have; on a CPU, where
 nothing refuses, the step's peak is counted and compared with the limit. Only "it ran out of memory" says that a batch
 does not fit: a crash or a time limit ends the search of its policy, and is told as what it is.
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,6 @@ from gpu_bench.cases import card
 from gpu_bench.cases.case import Case
 from gpu_bench.cases.kinds import FitCase
 from gpu_bench.machine import provenance
-from gpu_bench.measure.unsupported import UnsupportedError
 from gpu_bench.predict.prediction import predicted_batch
 from gpu_bench.record.assembly import MEASURED
 from gpu_bench.record.store import read_json, write_json
@@ -41,8 +41,7 @@ def run_repeat(case: Case, device: torch.device, repeat: int, kept: Path | None 
         kept: Where finished trials wait for a process that goes on after this one; None keeps none.
     """
     assert isinstance(case, FitCase)
-    if case.native:
-        _refuse_other_cards(case, device)
+    limit = case.memory_limit if card.emulates(case, _memory(device)) else None
     started, load = provenance.utc_now(), provenance.load_average()
     saved = (read_json(kept) if kept else None) or {"trials": [], "contexts": []}
     trials: list[Trial] = saved["trials"]
@@ -52,7 +51,7 @@ def run_repeat(case: Case, device: torch.device, repeat: int, kept: Path | None 
         known = next((one for one in trials if (one["policy"], one["batch"]) == (policy, batch)), None)
         if known is not None:
             return str(known["outcome"])
-        training = card.trial(case, policy, batch)
+        training = replace(card.trial(case, policy, batch), memory_limit=limit or 0)
         # Not the first repeat, which also counts memory by component: counting needs memory itself.
         order = {"task": "train", "case": training.as_dict(), "device": device.type, "repeat": 1}
         report = work(order, case.time_limit_s / 2)
@@ -64,16 +63,13 @@ def run_repeat(case: Case, device: torch.device, repeat: int, kept: Path | None 
         return str(trials[-1]["outcome"])
 
     results = [_search_policy(case, policy, device.type, attempt, trials) for policy in case.policies]
-    fit = {"limit": case.memory_limit, "context": max(contexts, default=None), "policies": results, "trials": trials}
+    fit = {"limit": limit, "context": max(contexts, default=None), "policies": results, "trials": trials}
     return {"status": "ok", "message": None, "fit": fit, "load_average": load, "started": started}
 
 
-def _refuse_other_cards(case: FitCase, device: torch.device) -> None:
-    """Raises `UnsupportedError` on a device that has much more memory than the card, or is no GPU."""
-    memory = torch.cuda.get_device_properties(device).total_memory if device.type == "cuda" else 0
-    if not memory or memory > case.memory_limit * 1.1:
-        found = f"this GPU has {memory / 1e9:.1f} GB" if memory else f"this device is {device.type}"
-        raise UnsupportedError(f"the case is for a card of {case.memory_limit / 1e9:.1f} GB itself; {found}")
+def _memory(device: torch.device) -> int | None:
+    """Bytes of a GPU's own memory; None of a CPU."""
+    return torch.cuda.get_device_properties(device).total_memory if device.type == "cuda" else None
 
 
 def _search_policy(

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from gpu_bench.cases.card import emulates
 from gpu_bench.cases.case import Case
 from gpu_bench.cases.kinds import FitCase, OperationsCase, RooflineCase
 from gpu_bench.machine import provenance
@@ -64,8 +65,9 @@ def _point_faults(case: Case, record: Mapping[str, Any], point: Mapping[str, Any
 def fit_faults(case: FitCase, record: Mapping[str, Any]) -> Iterator[str]:
     """What is wrong with the trials of a search, and with what is said to follow from them."""
     fit, kind = record["fit"], record["device"]["type"]
-    if fit["limit"] != case.memory_limit:
-        yield f"fit.limit is {fit['limit']} B, the case's is {case.memory_limit} B"
+    limit = case.memory_limit if emulates(case, record["device"]["memory"]) else None
+    if fit["limit"] != limit:
+        yield f"fit.limit is {fit['limit']}, for the case on this device it is {limit}"
     tried = [(trial["policy"], trial["batch"]) for trial in fit["trials"]]
     if len({*tried}) != len(tried) or not {*tried} <= {(p, b) for p in case.policies for b in case.batches}:
         yield "fit.trials are not among the case's policies and batches, each at most once"
@@ -75,7 +77,7 @@ def fit_faults(case: FitCase, record: Mapping[str, Any]) -> Iterator[str]:
         measured = trial["outcome"] == "fits"
         if measured != (trial["peak"] is not None) or measured != (trial["step_s"] is not None):
             yield f"trial {trial['policy']} {trial['batch']} is {trial['outcome']}; peak and time are of those that fit"
-        if measured and trial["peak"] > case.memory_limit:
+        if measured and trial["peak"] > (limit or record["device"]["memory"]):
             yield f"trial {trial['policy']} {trial['batch']} fits, and its peak is above the limit"
         if measured != (trial["message"] is None):
             yield f"trial {trial['policy']} {trial['batch']} is {trial['outcome']}, its message is {trial['message']!r}"

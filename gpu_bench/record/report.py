@@ -164,7 +164,10 @@ def _pairs(suite: str, records: Sequence[Record]) -> Iterator[tuple[Record, Reco
 
 
 def _ratios(suite: str, pairs: Sequence[tuple[Record, Record]]) -> Table:
-    """How many times as many tokens a second as the control, with a 95 % interval, and whether that is a difference."""
+    """How many times as many tokens a second as the control, with a 95 % interval, and whether that is a difference.
+
+    Cases that took turns suffered a drift of the machine alike; of others, the interval does not know it.
+    """
     rows = []
     for record, other in pairs:
         per_token = [
@@ -175,9 +178,12 @@ def _ratios(suite: str, pairs: Sequence[tuple[Record, Record]]) -> Table:
         found = ratio(per_token[0], per_token[1])
         verdict = f"{found.value:.3f}" if found.differs else "no difference"
         interval = f"{found.low:.3f} to {found.high:.3f}"
-        rows.append((record["name"], other["name"], record["device"]["slug"], verdict, interval))
-    head = ("case", "against", "device", "times the tokens/s", "95 % interval")
-    return Table(f"{suite}: against their controls, measured in the same turns", head, tuple(rows), 3)
+        times = [one["provenance"] for one in (record, other)]
+        shared = max(one["started"] for one in times) < min(one["finished"] for one in times)
+        turns = "the same" if shared else "apart"
+        rows.append((record["name"], other["name"], record["device"]["slug"], turns, verdict, interval))
+    head = ("case", "against", "device", "turns", "times the tokens/s", "95 % interval")
+    return Table(f"{suite}: against their controls", head, tuple(rows), 4)
 
 
 def _points(record: Record) -> Table:
@@ -219,7 +225,8 @@ def _fit(record: Record) -> Table:
         for one in record["fit"]["policies"]
     )
     head = ("policy", "engine's batch", "largest batch", "peak GiB")
-    return Table(f"{record['suite']}/{record['name']} on {record['device']['slug']}: fits (emulated)", head, rows)
+    how = "fits (emulated)" if record["fit"]["limit"] is not None else "fits"
+    return Table(f"{record['suite']}/{record['name']} on {record['device']['slug']}: {how}", head, rows)
 
 
 def _rate(value: float | None, scale: float) -> str:

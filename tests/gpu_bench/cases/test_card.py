@@ -1,13 +1,10 @@
-"""A card of 16 GB: batches of its own, and a search on the card itself and nowhere else."""
+"""A card of 16 GB: batches of its own, and a search on the card itself or on a larger GPU in its place."""
 
 from __future__ import annotations
 
 import pytest
-import torch
 
-from gpu_bench.cases.card import CARD, FIT
-from gpu_bench.measure.fit import run_repeat
-from gpu_bench.measure.unsupported import UnsupportedError
+from gpu_bench.cases.card import CARD, FIT, emulates
 from gpu_bench.predict.prediction import predicted_batch
 
 
@@ -18,7 +15,11 @@ def test_batches_of_the_card_are_the_largest_that_the_engine_gives_it(case: obje
     assert case.batch == predicted_batch(fit, policy, "cuda")  # type: ignore[attr-defined]
 
 
-def test_a_search_on_the_card_itself_refuses_what_is_not_that_card() -> None:
-    (fit,) = (one for one in FIT if one.name == "fit-native-16gb-124m")
-    with pytest.raises(UnsupportedError, match=r"the case is for a card of 16\.\d GB itself; this device is cpu"):
-        run_repeat(fit, torch.device("cpu"), 0)
+@pytest.mark.parametrize(
+    ("memory", "stands_in"),
+    [(16_600_000_000, False), (17_179_869_184, False), (24 * 10**9, True), (150_100_000_000, True), (None, True)],
+)
+def test_a_gpu_of_the_cards_size_runs_as_it_is_and_any_other_device_stands_in(
+    memory: int | None, stands_in: bool
+) -> None:
+    assert [emulates(fit, memory) for fit in FIT] == [stands_in] * len(FIT)
