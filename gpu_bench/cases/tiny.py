@@ -23,7 +23,7 @@ def tiny(cases: Iterable[Case]) -> tuple[Case, ...]:
 
 def tiny_case(case: Case) -> Case:
     """One case made tiny: its shape and repetitions shrink, its techniques stay where a CPU has them."""
-    common: dict[str, Any] = {"device": "any", "minimum_memory": 0, "repeats": 1, "time_limit_s": 120.0}
+    common: dict[str, Any] = {"device": "any", "minimum_memory": 0, "repeats": 1, "time_limit_s": 600.0}
     match case:
         case TrainingCase():
             return replace(

@@ -7,28 +7,26 @@ becomes of it, is decided here; where it runs is an executor's business.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import itertools
 import json
 import statistics
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpu_bench import BENCHMARK_VERSION
 from gpu_bench.cases.case import Case, TrainingCase
 from gpu_bench.machine import provenance
-from gpu_bench.machine.chips import chip_of
 from gpu_bench.machine.quiet import QUIET_SHARE, await_quiet
 from gpu_bench.predict.durations import duration_of
 from gpu_bench.record import load, store
 from gpu_bench.record.assembly import MEASURED, assemble, impossible
-from gpu_bench.run.archive import COMPILED, PARTS
+from gpu_bench.run.archive import COMPILED
 from gpu_bench.run.isolation import Executor, LocalExecutor, Place, RunError
+from gpu_bench.run.jobs import Job, Settings, conditions, kept_path, part_path, plan_jobs
 from gpu_bench.run.progress import Progress
 
 if sys.platform != "win32":
@@ -40,59 +38,6 @@ _GUESS_S = 30.0
 """What a repeat is assumed to take before any has been seen."""
 _IN_TURN = 4
 """Cases whose repeats take turns. More would spread a drift wider, but a run that is cut short would finish fewer."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How to run.
-
-    Attributes:
-        device: `auto`, `cpu` or `cuda`.
-        out: Folder of the records.
-        again: Measure even what has a finished record.
-        budget_s: No repeat starts that would likely end later than this many seconds from now; None is no budget.
-        patience_s: How long, in all, to wait for a quiet machine before repeats, and to spend on repeats that others
-            spoiled and that are therefore measured again. Only on this machine.
-        command: What was typed, for the records.
-        on_start: Called with the case and the process id of each worker on this machine.
-        executor: `local` or `ray`.
-        retries: How often a repeat is begun again whose process or machine was taken away from outside.
-        compiled: Folder for what compilers make; None is beside the records.
-    """
-
-    device: str
-    out: Path
-    again: bool = False
-    budget_s: float | None = None
-    patience_s: float = 0.0
-    command: str = "python -m gpu_bench run"
-    on_start: Callable[[Case, int], None] = lambda case, pid: None
-    executor: str = "local"
-    retries: int = 0
-    compiled: Path | None = None
-
-
-@dataclass
-class _Job:
-    """A case under way on one kind of device: its reports so far, and where they were made."""
-
-    suite: str
-    case: Case
-    path: Path
-    slug: str
-    place: Place | None = None
-    """Where its repeats so far were made: one record tells of one machine."""
-    parts: list[dict[str, Any]] = field(default_factory=list)
-    lost: int = 0
-    """How often its process or machine was taken away."""
-    device: str | None = None
-    """The GPU's name, where the engine can tell how long things take there."""
-
-    @property
-    def over(self) -> bool:
-        """Whether nothing is left to run: all repeats are there, or one failed."""
-        failed = any(part["status"] not in MEASURED for part in self.parts)
-        return failed or len(self.parts) >= self.case.repeats
 
 
 def run(cases: Sequence[tuple[str, Case]], settings: Settings) -> int:
@@ -121,9 +66,9 @@ class _Sweep:
         self._began = began
         self._tickets = itertools.count()
         self._running: dict[int, _Started] = {}
-        self._later: deque[_Job] = deque()
-        self._queue: deque[_Job] = deque()
-        self._round: deque[_Job] = deque()
+        self._later: deque[Job] = deque()
+        self._queue: deque[Job] = deque()
+        self._round: deque[Job] = deque()
         self._times: dict[str, float] = {}
         self._failures = 0
         self._written: list[Path] = []
@@ -151,7 +96,7 @@ class _Sweep:
 
     def run(self, cases: Sequence[tuple[str, Case]]) -> int:
         """Work until nothing waits and nothing runs."""
-        jobs, notes = _plan(cases, self._settings, self._executor.places())
+        jobs, notes = plan_jobs(cases, self._settings, self._executor.places())
         self._later.extend(jobs)
         self._progress = Progress(sum(job.case.repeats - len(job.parts) for job in jobs))
         for note in notes:
@@ -202,7 +147,7 @@ class _Sweep:
             self._later = deque(one for one in self._later if one not in partners)
             self._queue.extend([job, *partners])
 
-    def _next_start(self) -> tuple[_Job, Place] | None:
+    def _next_start(self) -> tuple[Job, Place] | None:
         """The first waiting job that a free place can take now."""
         places = self._executor.places()
         alive = {place.name for place in places}
@@ -219,14 +164,14 @@ class _Sweep:
     def _occupied(self, place: Place) -> int:
         return sum(_slots(one.job.case, place) for one in self._running.values() if one.place.name == place.name)
 
-    def _move_on(self, job: _Job) -> None:
+    def _move_on(self, job: Job) -> None:
         """Free a job from a machine that is gone. Its repeats go too: one record tells of one machine."""
         if job.parts:
             self._progress.say(f"{job.case.name}: its machine is gone; begun again elsewhere")
             self._progress.add(len(job.parts))
         job.place, job.parts = None, []
 
-    def _start(self, job: _Job, place: Place) -> None:
+    def _start(self, job: Job, place: Place) -> None:
         """Begin the job's next repeat, unless too little time is left for it."""
         self._patience -= _wait(self._patience, self._settings.budget_s, self._began)
         left = self._left()
@@ -244,7 +189,7 @@ class _Sweep:
             "repeat": len(job.parts),
         }
         if self._settings.executor == "local":
-            order["kept"] = str(_kept_path(job, place.context))
+            order["kept"] = str(kept_path(job, place.context))
         self._executor.submit(ticket, place, order, limit, job.case.devices)
 
     def _left(self) -> float | None:
@@ -282,7 +227,7 @@ class _Sweep:
         job.place = started.place
         job.parts.append(part)
         # First of all: should the record not find room, the next run makes it of this.
-        store.write_json(_part_path(job), {"context": _key(job.case, started.place.context), "parts": job.parts})
+        store.write_json(part_path(job), {"context": conditions(job.case, started.place.context), "parts": job.parts})
         if job.over:
             self._finish(job, started.place)
         else:
@@ -290,7 +235,7 @@ class _Sweep:
             self._round.appendleft(job)
         self._progress.finish(_line(job, part), self._remaining())
 
-    def _finish(self, job: _Job, place: Place) -> None:
+    def _finish(self, job: Job, place: Place) -> None:
         self._failures += not _finish(job, place.context, self._settings, self._progress)
         self._written.append(job.path)
 
@@ -305,7 +250,7 @@ class _Sweep:
 class _Started:
     """A repeat that runs: whose, where, under which limit, since when."""
 
-    job: _Job
+    job: Job
     place: Place
     limit_s: float
     began: float
@@ -326,83 +271,12 @@ def _only_run(out: Path) -> Iterator[None]:
         yield
 
 
-def _plan(
-    cases: Sequence[tuple[str, Case]], settings: Settings, places: Sequence[Place]
-) -> tuple[list[_Job], list[str]]:
-    """The jobs to do on every kind of device, and a line for every case that is not: unfit, or it has its record."""
-    jobs: list[_Job] = []
-    notes: list[str] = []
-    unfit: list[str] = []
-    slugs = list(dict.fromkeys(place.context["device"]["slug"] for place in places))
-    for slug in slugs:
-        alike = [place for place in places if place.context["device"]["slug"] == slug]
-        for suite, case in cases:
-            reasons = [_unfit(case, place) for place in alike]
-            if all(reasons):
-                unfit.append(f"{case.name} {reasons[0]}")
-                continue
-            path = store.record_path(settings.out, suite, case.name, slug)
-            if not settings.again and load.answers(path, case):
-                notes.append(f"kept {suite}/{path.stem}: has a finished record; --again measures it again")
-                continue
-            name = alike[0].context["device"]["name"]
-            job = _Job(suite, case, path, slug, device=name if chip_of(name) else None)
-            saved = {} if settings.again else store.read_json(_part_path(job)) or {}
-            job.place = next((place for place in alike if saved.get("context") == _key(case, place.context)), None)
-            if job.place is not None:
-                job.parts = [part for part in saved["parts"] if part["status"] in MEASURED]
-                notes.append(f"resumed {case.name} after {len(job.parts)} of {case.repeats} repeats")
-            jobs.append(job)
-    if unfit and len(unfit) == len(cases) * len(slugs):
-        raise RunError(f"no case fits this device ({slugs[0]}): {unfit[0]}")
-    return jobs, [f"skipped {line}" for line in unfit] + notes
-
-
 def _slots(case: Case, place: Place) -> int:
     """How many of the place's slots a repeat of the case takes; a place with one slot gives it all its devices."""
     return min(case.devices, place.slots)
 
 
-def _unfit(case: Case, place: Place) -> str | None:
-    """Why the case cannot run on the place, or None."""
-    device = place.context["device"]
-    if case.device == "cuda" and device["type"] != "cuda":
-        return "needs a CUDA GPU"
-    if place.context["device_count"] < case.devices:
-        return f"needs {case.devices} devices, the machine has {place.context['device_count']}"
-    if device["memory"] is not None and device["memory"] < case.minimum_memory:
-        return f"needs {case.minimum_memory / 1e9:.0f} GB, the device has {device['memory'] / 1e9:.0f} GB"
-    return None
-
-
-def _key(case: Case, context: Mapping[str, Any]) -> dict[str, Any]:
-    """What must be unchanged for repeats of two runs to belong to one record: case, code, device and software.
-
-    On a GPU not the machine around it: a rented machine is another one each time. Each repeat names its own. The code
-    counts by its sources, so that a commit which changes none of them does not spoil what is finished.
-    """
-    machine = context["machine"] if context["device"]["type"] == "cpu" else {"python": context["machine"]["python"]}
-    return {
-        "benchmark_version": BENCHMARK_VERSION,
-        "case": case.as_dict(),
-        "sources": context["code"]["sources"],
-        **{name: context[name] for name in ("device", "device_count", "software")},
-        "machine": {name: value for name, value in machine.items() if name not in ("host", "memory")},
-    }
-
-
-def _part_path(job: _Job) -> Path:
-    """Where the finished repeats of an unfinished case wait: a hidden folder beside the suites."""
-    return job.path.parent.parent / PARTS / job.suite / f"{job.path.stem}.partial"
-
-
-def _kept_path(job: _Job, context: Mapping[str, Any]) -> Path:
-    """Where a repeat that resumes leaves what it has; another name once anything changed that it depends on."""
-    key = hashlib.sha256(json.dumps(_key(job.case, context), sort_keys=True).encode()).hexdigest()[:12]
-    return _part_path(job).with_suffix(f".{key}.kept")
-
-
-def _expected(job: _Job, times: Mapping[str, float]) -> float:
+def _expected(job: Job, times: Mapping[str, float]) -> float:
     """Seconds that the next repeat will take: as its last one, as predicted, or as the others on average."""
     if (last := times.get(job.case.name)) is not None:
         return last
@@ -425,7 +299,7 @@ def _spoiled(part: Mapping[str, Any]) -> float:
     return share if share is not None and share > QUIET_SHARE else 0.0
 
 
-def _finish(job: _Job, context: Mapping[str, Any], settings: Settings, progress: Progress) -> bool:
+def _finish(job: Job, context: Mapping[str, Any], settings: Settings, progress: Progress) -> bool:
     """Write the record. A failure never replaces a finished record. Returns whether the case is finished."""
     record = assemble(job.suite, job.case, context, job.parts, settings.command)
     # As it would be read: a number keeps its value, a tuple becomes a list.
@@ -440,9 +314,9 @@ def _finish(job: _Job, context: Mapping[str, Any], settings: Settings, progress:
             finished = earlier["provenance"]["finished"]
             progress.say(f"replaced the {earlier['status']} record of {job.case.name} of {finished}")
         store.write_json(job.path, record)
-    waiting = _part_path(job)
+    waiting = part_path(job)
     waiting.unlink(missing_ok=True)
-    _kept_path(job, context).unlink(missing_ok=True)
+    kept_path(job, context).unlink(missing_ok=True)
     for folder in (waiting.parent, waiting.parent.parent):
         with contextlib.suppress(OSError):
             folder.rmdir()
@@ -461,7 +335,7 @@ def _told(case: Case, part: Mapping[str, Any]) -> str:
     return f"{len(part.get('points', ()))} points" + (f", {failed} of them not possible" if failed else "")
 
 
-def _line(job: _Job, part: Mapping[str, Any]) -> str:
+def _line(job: Job, part: Mapping[str, Any]) -> str:
     """One line about a finished repeat."""
     head = f"{job.case.name}, repeat {len(job.parts)} of {job.case.repeats}: "
     if part["status"] not in MEASURED:

@@ -72,14 +72,18 @@ def test_scaling_shows_speed_up_and_efficiency(record: dict[str, Any]) -> None:
 
 def test_a_fit_shows_the_engine_s_batch_beside_the_measured_one(record: dict[str, Any]) -> None:
     fit = {
+        "limit": 2**34,
         "policies": [
             {"policy": "plain", "predicted_batch": 4, "largest_batch": 6, "peak": 2**30, "tokens_per_s": 9.0},
             {"policy": "tight", "predicted_batch": None, "largest_batch": None, "peak": None, "tokens_per_s": None},
-        ]
+        ],
     }
     made = copy.deepcopy(record) | {"samples": None, "fit": fit}
     (table,) = tables([made])
     assert table.rows == (("plain", "4", "6", "1.00"), ("tight", "-", "-", "-"))
+    assert table.title.endswith(": fits (emulated)")
+    (itself,) = tables([made | {"fit": fit | {"limit": None}}])
+    assert itself.title.endswith(": fits")
     assert [row["largest_batch"] for row in flat_rows(made)] == [6, None]
 
 

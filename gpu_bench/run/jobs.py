@@ -1,0 +1,144 @@
+"""What a run has to do: its settings, a job for each case and kind of device, and what earlier runs have left of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gpu_bench import BENCHMARK_VERSION
+from gpu_bench.cases.case import Case
+from gpu_bench.machine.chips import chip_of
+from gpu_bench.record import load, store
+from gpu_bench.record.assembly import MEASURED
+from gpu_bench.run.archive import PARTS
+from gpu_bench.run.isolation import Place, RunError
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to run.
+
+    Attributes:
+        device: `auto`, `cpu` or `cuda`.
+        out: Folder of the records.
+        again: Measure even what has a finished record.
+        budget_s: No repeat starts that would likely end later than this many seconds from now; None is no budget.
+        patience_s: How long, in all, to wait for a quiet machine before repeats, and to spend on repeats that others
+            spoiled and that are therefore measured again. Only on this machine.
+        command: What was typed, for the records.
+        on_start: Called with the case and the process id of each worker on this machine.
+        executor: `local` or `ray`.
+        retries: How often a repeat is begun again whose process or machine was taken away from outside.
+        compiled: Folder for what compilers make; None is beside the records.
+    """
+
+    device: str
+    out: Path
+    again: bool = False
+    budget_s: float | None = None
+    patience_s: float = 0.0
+    command: str = "python -m gpu_bench run"
+    on_start: Callable[[Case, int], None] = lambda case, pid: None
+    executor: str = "local"
+    retries: int = 0
+    compiled: Path | None = None
+
+
+@dataclass
+class Job:
+    """A case under way on one kind of device: its reports so far, and where they were made."""
+
+    suite: str
+    case: Case
+    path: Path
+    slug: str
+    place: Place | None = None
+    """Where its repeats so far were made: one record tells of one machine."""
+    parts: list[dict[str, Any]] = field(default_factory=list)
+    lost: int = 0
+    """How often its process or machine was taken away."""
+    device: str | None = None
+    """The GPU's name, where the engine can tell how long things take there."""
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left to run: all repeats are there, or one failed."""
+        failed = any(part["status"] not in MEASURED for part in self.parts)
+        return failed or len(self.parts) >= self.case.repeats
+
+
+def plan_jobs(
+    cases: Sequence[tuple[str, Case]], settings: Settings, places: Sequence[Place]
+) -> tuple[list[Job], list[str]]:
+    """The jobs to do on every kind of device, and a line for every case that is not: unfit, or it has its record."""
+    jobs: list[Job] = []
+    notes: list[str] = []
+    unfit: list[str] = []
+    slugs = list(dict.fromkeys(place.context["device"]["slug"] for place in places))
+    for slug in slugs:
+        alike = [place for place in places if place.context["device"]["slug"] == slug]
+        for suite, case in cases:
+            reasons = [why_unfit(case, place) for place in alike]
+            if all(reasons):
+                unfit.append(f"{case.name} {reasons[0]}")
+                continue
+            path = store.record_path(settings.out, suite, case.name, slug)
+            if not settings.again and load.answers(path, case):
+                notes.append(f"kept {suite}/{path.stem}: has a finished record; --again measures it again")
+                continue
+            name = alike[0].context["device"]["name"]
+            job = Job(suite, case, path, slug, device=name if chip_of(name) else None)
+            saved = {} if settings.again else store.read_json(part_path(job)) or {}
+            job.place = next(
+                (place for place in alike if saved.get("context") == conditions(case, place.context)), None
+            )
+            if job.place is not None:
+                job.parts = [part for part in saved["parts"] if part["status"] in MEASURED]
+                notes.append(f"resumed {case.name} after {len(job.parts)} of {case.repeats} repeats")
+            jobs.append(job)
+    if unfit and len(unfit) == len(cases) * len(slugs):
+        raise RunError(f"no case fits this device ({slugs[0]}): {unfit[0]}")
+    return jobs, [f"skipped {line}" for line in unfit] + notes
+
+
+def why_unfit(case: Case, place: Place) -> str | None:
+    """Why the case cannot run on the place, or None."""
+    device = place.context["device"]
+    if case.device == "cuda" and device["type"] != "cuda":
+        return "needs a CUDA GPU"
+    if place.context["device_count"] < case.devices:
+        return f"needs {case.devices} devices, the machine has {place.context['device_count']}"
+    if device["memory"] is not None and device["memory"] < case.minimum_memory:
+        return f"needs {case.minimum_memory / 1e9:.0f} GB, the device has {device['memory'] / 1e9:.0f} GB"
+    return None
+
+
+def conditions(case: Case, context: Mapping[str, Any]) -> dict[str, Any]:
+    """What must be unchanged for repeats of two runs to belong to one record: case, code, device and software.
+
+    On a GPU not the machine around it: a rented machine is another one each time. Each repeat names its own. The code
+    counts by its sources, so that a commit which changes none of them does not spoil what is finished.
+    """
+    machine = context["machine"] if context["device"]["type"] == "cpu" else {"python": context["machine"]["python"]}
+    return {
+        "benchmark_version": BENCHMARK_VERSION,
+        "case": case.as_dict(),
+        "sources": context["code"]["sources"],
+        **{name: context[name] for name in ("device", "device_count", "software")},
+        "machine": {name: value for name, value in machine.items() if name not in ("host", "memory")},
+    }
+
+
+def part_path(job: Job) -> Path:
+    """Where the finished repeats of an unfinished case wait: a hidden folder beside the suites."""
+    return job.path.parent.parent / PARTS / job.suite / f"{job.path.stem}.partial"
+
+
+def kept_path(job: Job, context: Mapping[str, Any]) -> Path:
+    """Where a repeat that resumes leaves what it has; another name once anything changed that it depends on."""
+    key = hashlib.sha256(json.dumps(conditions(job.case, context), sort_keys=True).encode()).hexdigest()[:12]
+    return part_path(job).with_suffix(f".{key}.kept")
