@@ -18,6 +18,7 @@ from gpu_bench.cases.sizes import SIZES
 from gpu_bench.distributed.case import ScalingCase
 from gpu_bench.distributed.rank import JOB_VARIABLE
 from gpu_bench.machine import provenance
+from gpu_bench.measure.unsupported import kind_of
 from gpu_bench.predict.prediction import step_flops
 from gpu_bench.record import store
 
@@ -56,7 +57,7 @@ def _point(case: ScalingCase, device: str, processes: int) -> dict[str, Any]:
         found = launch(case, device, processes)
     except LaunchError as error:
         message = provenance.redact(str(error).splitlines()[0])
-        return point | {"status": "oom" if "OutOfMemoryError" in message else "error", "message": message}
+        return point | {"status": kind_of(error) or "error", "message": message}
     everyone = found["communication"]
     peaks = [peak for peak in found["peak"] if peak is not None]
     return point | {
@@ -114,8 +115,10 @@ def _threads(device: str, processes: int) -> str:
 
 
 def _reason(output: str) -> str:
-    """The line in which Python names the error; around it `torchrun` prints much else."""
+    """The line that says which result it is, or in which Python names the error; `torchrun` prints much else."""
     lines = [line.split("]:", 1)[-1].strip() for line in output.splitlines()]
+    if found := next((line for line in lines if kind_of(RuntimeError(line))), None):
+        return found
     names = [(line.partition(":")[0], line) for line in lines]
     named = [
         line for name, line in names if name.endswith("Error") and not name.startswith("torch.distributed.elastic")

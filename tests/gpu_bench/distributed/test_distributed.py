@@ -156,10 +156,24 @@ def test_a_failed_launch_is_named_by_its_error() -> None:
     assert measure._reason("first\nlast") == "first\nlast"
 
 
+def test_memory_that_runs_out_in_a_library_is_what_a_failed_launch_tells() -> None:
+    output = "\n".join(
+        [
+            "[rank1]: Traceback (most recent call last):",
+            "[rank1]: torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:77, unhandled cuda error",
+            "[rank1]: ncclUnhandledCudaError: Call to CUDA function failed.",
+            "[rank1]: Last error:",
+            "[rank1]: Cuda failure 2 'out of memory'",
+            "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ",
+        ]
+    )
+    assert measure._reason(output) == "Cuda failure 2 'out of memory'"
+
+
 def test_a_machine_runs_what_it_has_devices_for_and_failures_stay_points(monkeypatch: pytest.MonkeyPatch) -> None:
     def launch(case: ScalingCase, device: str, processes: int) -> dict[str, Any]:
         if processes > 1:
-            raise measure.LaunchError("torch.OutOfMemoryError: CUDA out of memory.")
+            raise measure.LaunchError("Cuda failure 2 'out of memory'")
         return {
             "step_s": [0.5, 0.5, 0.5],
             "losses": [2.0],
@@ -232,7 +246,7 @@ def test_torchrun_measures_two_processes_into_a_valid_record(
         "launch",
         lambda case, device, processes: found[1]["ddp-fp32"] if processes == 1 else launch(case, device, processes),
     )
-    case, started = replace(CASE, devices=2), provenance.utc_now()
+    case, started = replace(CASE, devices=2, repeats=1), provenance.utc_now()
     # The processes end when standard input does.
     end, beginning = os.pipe()
     with os.fdopen(end) as standard_input, os.fdopen(beginning, "w"):
