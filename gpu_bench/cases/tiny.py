@@ -59,7 +59,7 @@ def tiny_case(case: Case) -> Case:
                 model="pico",
                 sequence=64,
                 memory_limit=TINY_LIMIT,
-                batches=(1, 8, 64),
+                batches=(1, 8, 256),
                 steps=2,
             )
         case TokenizeCase():
