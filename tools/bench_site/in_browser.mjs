@@ -2,7 +2,7 @@
 // @ts-check
 import { launch } from "../../tests/browser/harness/launch.mjs";
 import { refuseForeign } from "../../tests/browser/harness/proxy.mjs";
-import { serveSite } from "../../tests/browser/harness/server.mjs";
+import { AS_ON_PAGES, serveSite } from "../../tests/browser/harness/server.mjs";
 import { newReader } from "../../tests/browser/harness/world.mjs";
 import { ACT, chartSays, ghostGrip, openAct, predict } from "../../tests/browser/suites/act_page.mjs";
 import { importFile, LEDGER, ledgerDocument, ledgerSays } from "../../tests/browser/suites/lab_page.mjs";
@@ -30,7 +30,7 @@ const OUR_SCRIPTS = /\/assets\/live\/[^/]*\.js$/;
  */
 async function withBrowser(engine, programs, site, body) {
   const proxy = await refuseForeign();
-  const server = await serveSite(site);
+  const server = await serveSite(site, AS_ON_PAGES);
   const browser = await launch(engine, programs, proxy.port);
   try {
     const world = { browser, server, proxy, site, pages: [], sample: [] };
@@ -112,9 +112,12 @@ async function start({ browser, server }) {
       setTimeout(() => fail(new Error(`the chart still shows "${baked}"`)), limit);
     });
   }, START_LIMIT_MS);
-  const intent = server.log().find(({ path }) => /\/worker-[^/]*\.js$/.test(path));
-  if (!intent) throw new Error("the page asked for no worker");
-  return (Number(drawn) - intent.at) / 1000;
+  const intent = await browser.eval(() => {
+    const [asked] = performance.getEntriesByName("python-asked-for");
+    return asked && performance.timeOrigin + asked.startTime;
+  });
+  if (intent === undefined) throw new Error("the page did not ask for Python");
+  return (Number(drawn) - intent) / 1000;
 }
 
 /** Lets the server compress every file once, so that the browsers' times are not the server's.

@@ -80,6 +80,10 @@ function movedSitemap(sitemap, base) {
   return sitemap.replaceAll(`<loc>${root}`, `<loc>${base}`);
 }
 
+/** Revalidate always: every use of a file shows in the log, while the browser still keeps its copy. */
+const EVERY_USE = "no-cache";
+/** What GitHub Pages says of every file. */
+export const AS_ON_PAGES = "max-age=600";
 const SLICES_A_SECOND = 20;
 /** When the slow line is free again, as Date.now() says it. */
 let busyUntil = 0;
@@ -111,7 +115,7 @@ function sendFaulty(fault, { response, entry, headers, plain, packed, answer }) 
   else if (rate) {
     const body = packed ?? plain;
     entry.status = 200;
-    response.writeHead(200, { "Cache-Control": "no-cache", ...headers, ...(packed && { "Content-Encoding": "gzip" }), "Content-Length": body.length });
+    response.writeHead(200, { ...headers, ...(packed && { "Content-Encoding": "gzip" }), "Content-Length": body.length });
     response.once("close", () => (entry.gone = entry.bytes < body.length));
     void trickle(body, rate, entry, response);
   } else if (half) {
@@ -125,9 +129,10 @@ function sendFaulty(fault, { response, entry, headers, plain, packed, answer }) 
 /**
  * Starts a server for the built site in `folder` on a free port of 127.0.0.1.
  * @param {string} folder
+ * @param {string} [caching]  how long a browser may keep a file without asking: a Cache-Control
  * @returns {Promise<SiteServer>}
  */
-export async function serveSite(folder) {
+export async function serveSite(folder, caching = EVERY_USE) {
   /** @type {LoggedRequest[]} */
   let requests = [];
   /** @type {Fault[]} */
@@ -178,8 +183,7 @@ export async function serveSite(folder) {
     const answer = (status, headers, body = "") => {
       entry.status = status;
       entry.bytes = Buffer.byteLength(body);
-      // Revalidate always: every use of a file shows in the log, while the browser still keeps its copy.
-      response.writeHead(status, { "Cache-Control": "no-cache", "Content-Length": entry.bytes, ...headers });
+      response.writeHead(status, { "Cache-Control": caching, "Content-Length": entry.bytes, ...headers });
       response.end(request.method === "HEAD" ? undefined : body);
     };
 
@@ -202,7 +206,7 @@ export async function serveSite(folder) {
     // A slow line brings what is right, and a browser may keep it.
     const right = !fault || fault.rate !== undefined;
     /** @type {Record<string, string>} */
-    const headers = { "Content-Type": type, ...(right ? { ETag: tag, Vary: "Accept-Encoding" } : { "Cache-Control": "no-store" }) };
+    const headers = { "Content-Type": type, "Cache-Control": right ? caching : "no-store", ...(right && { ETag: tag, Vary: "Accept-Encoding" }) };
     if (contentPolicy && type.startsWith("text/html")) {
       headers["Content-Security-Policy"] = contentPolicy;
       headers["Cache-Control"] = "no-store";

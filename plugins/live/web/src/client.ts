@@ -236,6 +236,8 @@ export class PythonClient {
 
   #begin(status: Omit<Status, "snippet">): void {
     this.#publish(status);
+    // Where the clock starts for whoever measures how long a reader waits.
+    performance.mark("python-asked-for");
     try {
       const worker = this.#spawn();
       this.#worker = worker;
