@@ -104,7 +104,8 @@ class BookPlugin(BasePlugin[BookConfig]):  # type: ignore[no-untyped-call]
         )
         if found is None:
             return None
-        return f'<p class="il-eyebrow">Chapter {found.number} · {found.minutes} minutes</p>\n{html}'
+        time = f"{found.minutes} minute{'s' if found.minutes > 1 else ''}"
+        return f'<p class="il-eyebrow">Chapter {found.number} · {time}</p>\n{html}'
 
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """End the child process."""

@@ -118,3 +118,46 @@ def test_an_entry_without_an_address_is_refused(site: Site) -> None:
 def test_typed_numbers_elsewhere_are_not_the_chapters_business(site: Site) -> None:
     site.write("index.md", "# Home\n\nIt needs 80 GB of memory.\n")
     assert "Glossary" in site.build("chapter/glossary")
+
+
+STORY = """from dataclasses import dataclass
+
+
+@dataclass
+class Stop:
+    page: str
+    memory: float
+    cards: int = 1
+    limit: float = 80.0
+    seconds: float = 2.5
+    mfu: float = 0.5
+    hours: float = 24.0
+    dollars: float = 700.0
+
+    @property
+    def fits(self):
+        return self.memory <= self.limit
+
+
+def stops():
+    return [Stop("one", 100.0), Stop("two", 70.0)]
+"""
+
+
+def test_a_strip_says_where_the_run_stands_and_the_contents_list_the_pages(site: Site) -> None:
+    site.write("chapter/story.py", STORY)
+    site.write("chapter/one.md", "# One\n\nWords.\n\n/// strip | one\nIt **fails**.\n///\n")
+    site.write("chapter/two.md", f"# Two\n\n{'word ' * 350}\n\n/// contents\n///\n\n/// strip | two\nIt fits.\n///\n")
+    first, second = site.build(), site.build("chapter/two")
+    assert "100.0 GB" in first
+    assert "does not fit 80.0 GB" in first
+    assert "It <strong>fails</strong>." in first
+    assert "Chapter 1 · 1 minute<" in first
+    assert "was 100.0 GB" in second
+    assert "does not fit" not in second
+    assert re.findall(r'<a href="([^"]+)">(\w+)</a> ?<span class="il-contents__time">(\d+) min', second) == [
+        ("../one/", "One", "1"),
+        ("./", "Two", "2"),
+    ]
+    [warning] = site.defects("# One\n\n/// strip | tow\nNo.\n///\n")
+    assert warning.startswith("WARNING book: docs/chapter/one.md:3: the story has no stop 'tow'")
