@@ -68,8 +68,13 @@ class Links:
         return self._relative(posixpath.join(self.records, file))
 
     def to_claim(self, name: str) -> str:
-        """The link to a claim, or to the list of all for an empty name; empty when the site has no claims page."""
-        return f"{self._relative(self.claims)}#{name or 'claims-list'}" if self.claims else ""
+        """The link to a claim; empty when the site has no claims page."""
+        return f"{self._relative(self.claims)}#{name}" if self.claims else ""
+
+    def to_claims(self, verdict: str = "") -> str:
+        """The link to the list of claims, to those with a verdict if one is named; empty without a claims page."""
+        query = f"?verdict={verdict}" if verdict else ""
+        return f"{self._relative(self.claims)}{query}#claims-list" if self.claims else ""
 
     def to_page(self, page: str) -> str:
         """The link to another page."""

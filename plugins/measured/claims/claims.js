@@ -5,10 +5,13 @@ class Claims extends HTMLElement {
     this.output = this.querySelector("output");
     this.opener = this.querySelector("button[aria-pressed]");
     this.rows = [...this.querySelectorAll("tr[data-verdict]")];
+    // What a reader can look for in a row, by its words.
+    this.texts = new Map(this.rows.map((row) => [row, row.textContent.toLowerCase()]));
     this.parts = [...this.querySelectorAll("section[data-section]")];
     this.form.hidden = false;
     this.form.addEventListener("submit", (event) => event.preventDefault());
     this.form.addEventListener("change", () => this.changed());
+    this.form.addEventListener("input", () => this.apply());
     // A form resets its fields after the event.
     this.form.addEventListener("reset", () => setTimeout(() => this.changed()));
     this.opener.addEventListener("click", () => this.fold(this.allOpen()));
@@ -28,7 +31,7 @@ class Claims extends HTMLElement {
   }
 
   fields() {
-    return [...this.form.querySelectorAll("select")];
+    return [...this.form.querySelectorAll("select, input")];
   }
 
   /** The reader chose: the address follows, so that the choice can be shared. */
@@ -43,14 +46,18 @@ class Claims extends HTMLElement {
   }
 
   apply() {
-    const { verdict, section, evidence } = Object.fromEntries(new FormData(this.form));
+    const { verdict, section, evidence, words } = Object.fromEntries(new FormData(this.form));
+    const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
     for (const part of this.parts) {
       const here = !section || [part.dataset.section, part.dataset.source].includes(section);
       let some = false;
       for (const row of part.querySelectorAll("tr[data-verdict]")) {
         const fits =
-          here && (!verdict || row.dataset.verdict === verdict) && (!evidence || row.dataset.evidence === evidence);
+          here &&
+          (!verdict || row.dataset.verdict === verdict) &&
+          (!evidence || row.dataset.evidence === evidence) &&
+          wanted.every((word) => this.texts.get(row).includes(word));
         row.hidden = !fits;
         some ||= fits;
         shown += Number(fits);
@@ -61,7 +68,7 @@ class Claims extends HTMLElement {
       head.hidden = !this.parts.some((part) => !part.hidden && part.dataset.source === head.dataset.source);
     }
     // Who asked for something sees it; the whole list starts as an overview.
-    this.fold(!(verdict || section || evidence));
+    this.fold(!(verdict || section || evidence || wanted.length));
     this.output.textContent = `${shown} of ${this.rows.length} claims`;
   }
 

@@ -84,7 +84,7 @@ def _slug(source: Source, section: str) -> str:
 
 
 def _form(claims: Claims, groups: Sequence[tuple[Source, str, list[Claim]]]) -> Element:
-    """Three selects, what they show, and a switch for the folds. Hidden until the script can make them work."""
+    """A box for words, three selects, what they show, and a switch for the folds. Hidden until the script can make them work."""
     counts = claims.counts()
     kinds = Counter(item.claim.check.evidence for item in claims.judged)
     verdicts = [_option(verdict, f"{word} ({counts[verdict]})") for verdict, word in VERDICTS.items()]
@@ -97,6 +97,7 @@ def _form(claims: Claims, groups: Sequence[tuple[Source, str, list[Claim]]]) -> 
         places.append(element("optgroup", whole, *options, label=source.title))
     return element(
         "form",
+        element("label", element("span", "Words"), element("input", type="search", name="words")),
         _select("verdict", "Verdict", [_option("", "all"), *verdicts]),
         _select("section", "Section", places),
         _select("evidence", "Evidence", [_option("", "all"), *evidence]),

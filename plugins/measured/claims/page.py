@@ -50,7 +50,7 @@ def count(name: str, claims: Claims, links: Links, *, inside_link: bool) -> Elem
     if name not in counts:
         raise MeasuredError(f"there is no verdict '{name}'", nearest(name, counts))
     text, title = f"{counts[name]:,}", f"Counted while the site was built: claims {name}"
-    href = links.to_claim("")
+    href = links.to_claims("" if name == "total" else name)
     if inside_link or not href:
         return element("span", text, class_="il-number", title=title)
     return element("a", text, class_="il-number", href=href, title=title)

@@ -146,10 +146,9 @@ def _figure(options: TableOptions, lines: Sequence[Row], columns: Sequence[Fille
 
 def _header(column: Filled) -> Element:
     """A column's header with the unit of its numbers."""
-    header = element("th", column.label, scope="col", class_=_kind(column))
-    if column.unit:
-        header.append(element("span", f" ({column.unit})", class_="il-measured-table__unit"))
-    return header
+    # The space is outside the unit, which is never broken, so that a narrow column has it on a line of its own.
+    unit = [" ", element("span", f"({column.unit})", class_="il-measured-table__unit")] if column.unit else []
+    return element("th", column.label, *unit, scope="col", class_=_kind(column))
 
 
 def _row_header(label: str, line: Line, links: Links, n: int | None, device: str) -> Element:

@@ -21,6 +21,22 @@ export function accessTests({ once }) {
     }
   });
 
+  once("access: what a tooltip says is text to read, not a label", async ({ browser, server }) => {
+    await browser.open(`${server.base}claims/`);
+    const { x, y } = await browser.of("article p > .il-number", (number) => {
+      number.scrollIntoView({ block: "center", behavior: "instant" });
+      const { left, top, width, height } = number.getBoundingClientRect();
+      return { x: left + width / 2, y: top + height / 2 };
+    });
+    await browser.driver.point(x, y);
+    const { size, weight } = await browser.of('[role="tooltip"] > .md-tooltip2__inner', (tip) => ({
+      size: Number.parseFloat(getComputedStyle(tip).fontSize),
+      weight: getComputedStyle(tip).fontWeight,
+    }));
+    assert.ok(size >= 13, `its letters are ${size} px`);
+    assert.equal(weight, "400");
+  });
+
   once("access: axe-core finds no violation in the act unlocked, out of memory and revealed, light and dark", async (all) => {
     const { browser } = all;
     /** @type {string[]} */

@@ -73,6 +73,35 @@ export function claimTests({ once }) {
     assert.equal((await shown(browser)).length, 0);
   });
 
+  once("claims: words narrow the list while they are typed, and stay in the address", async ({ browser, server }) => {
+    await browser.open(server.base + CLAIMS);
+    await ready(browser);
+    await browser.focus('il-claims input[name="words"]');
+    await browser.type("Loss SCALE");
+    const texts = await browser.eval(() =>
+      [...document.querySelectorAll("il-claims tr[data-verdict]")].filter((row) => row.checkVisibility()).map((row) => row.textContent ?? ""),
+    );
+    assert.ok(texts.length > 0 && texts.length < 100, `${texts.length} claims are shown`);
+    for (const text of texts) assert.match(text, /(?=.*loss)(?=.*scale)/is);
+    assert.match(await said(browser), new RegExp(`^${texts.length} of \\d+ claims$`));
+    await browser.press("Enter");
+    await browser.waitFor(() => new URLSearchParams(location.search).get("words") === "Loss SCALE");
+  });
+
+  once("claims: a number in the page's text shows the claims that it counts", async ({ browser, server }) => {
+    await browser.open(server.base + CLAIMS);
+    await ready(browser);
+    const [wanted, address] = await browser.of('article p > a.il-number[href*="verdict=contradicted"]', (link) => [
+      Number(link.textContent),
+      String(Reflect.get(link, "href")),
+    ]);
+    await browser.open(String(address));
+    await ready(browser);
+    const rows = await shown(browser);
+    assert.equal(rows.length, wanted);
+    assert.deepEqual([...new Set(rows)], ["contradicted"]);
+  });
+
   once("claims: a number of the summary filters by document and verdict", async ({ browser, server }) => {
     await browser.open(server.base + CLAIMS);
     await ready(browser);

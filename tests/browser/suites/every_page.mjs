@@ -34,6 +34,7 @@ export function everyPageTests({ everywhere }) {
           ? await violations(all.browser)
           : await violationsInLightAndDark(all.browser, "axe");
         seen.forEach(says);
+        if (all.browser.driver.exactViewport) (await cutOff(all.browser)).forEach(says);
         (await stickingOut(all, page)).forEach((line) => says(`sticks out at ${PHONE.width} px: ${line}`));
         for (const { path, status } of all.server.log()) {
           if (!acts && OF_PYTHON.test(path)) says(`fetches ${path}`);
@@ -44,6 +45,16 @@ export function everyPageTests({ everywhere }) {
     },
     { limitMs: LIMIT_MS },
   );
+}
+
+/** Measured tables that a laptop's window cuts off. @param {import("../harness/browser.mjs").Browser} browser */
+async function cutOff(browser) {
+  const cut = await browser.eval(() =>
+    [...document.querySelectorAll(".il-measured-table__scroll")]
+      .filter((box) => box.scrollWidth > box.clientWidth)
+      .map((box) => `${box.scrollWidth} of ${box.clientWidth} px, ${box.querySelector("caption")?.textContent ?? ""}`),
+  );
+  return cut.map((line) => `cut off at ${DESKTOP.width} px: ${line}`);
 }
 
 /**
