@@ -61,7 +61,7 @@ def iteration() -> Any:
             text.encode(x=stage("from", alt.X), y=place(100 - 7, alt.Y), text="text:N", fill=alt.value(INK))
             for text in (beside, ground, inside.mark_text(**words))
         ),
-        note.encode(x=place(0, alt.X), y=place(100 - 46, alt.Y), text="text:N"),
+        note.encode(x=place(0, alt.X), y=place(100 - 46, alt.Y), text="text:N").properties(name="notes"),
     ]
     between = {"y": place(100 - LANES["you"][1] - 0.5, alt.Y), "y2": alt.Y2Datum(100 - LANES["now"][0] + 0.5)}
     gap = rows("gap").mark_rect(fill=INK).encode(x=stage("from", alt.X), x2="to", **between)
@@ -76,8 +76,10 @@ def iteration() -> Any:
 def _legend() -> list[Any]:
     """A line of text per segment with a swatch: names and numbers stand where they can be read."""
     lines = rows("legend").transform_calculate(y=f"{100 - LEGEND} - {LINE} * datum.row")
-    swatch = lines.mark_square(size=120, opacity=1).encode(
-        x=place(2, alt.X), y=stage("y", alt.Y), fill=color("part", PARTS)
+    swatch = (
+        lines.mark_square(size=120, opacity=1)
+        .encode(x=place(2, alt.X), y=stage("y", alt.Y), fill=color("part", PARTS))
+        .properties(name="swatches")
     )
     again = lines.transform_filter("datum.part == 'recompute'").mark_square(size=120, opacity=1, fill=HATCH)
     text = lines.mark_text(align="left", baseline="middle", fontSize=SIZE, fill=INK)

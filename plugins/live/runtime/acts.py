@@ -291,6 +291,7 @@ def _describe_question(act: Act) -> Plain:
         "minimum": question.minimum,
         "maximum": question.maximum,
         "step": question.step,
+        "base": question.base,
     }
 
 

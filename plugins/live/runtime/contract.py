@@ -54,7 +54,8 @@ class ChoiceQuestion:
 class NumberQuestion:
     """A locked prediction: a number between `minimum` and `maximum`, in `unit`, in steps of `step` (0: any number).
 
-    The reader types it, or drags a mark of a chart to it where a `Handle` sets the prediction.
+    The reader types it, drags a mark of a chart to it where a `Handle` sets the prediction, or puts it together from
+    toggles that say what each `adds` to `base`.
     """
 
     prompt: str
@@ -63,6 +64,7 @@ class NumberQuestion:
     maximum: float
     answer: Callable[[], float]
     step: float = 0.0
+    base: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,8 @@ class Toggle:
 
     `after_reveal` as in `Choice`; the toggles of one group agree on it. With `display_only` it changes what the charts
     and tables show and nothing else: the number that matters stays, and the reader's ledger does not mention it.
+    With `adds` it belongs to the question: it is open until the lock, which closes it, and adds so much, in the
+    question's unit, to the number that is predicted.
     """
 
     name: str
@@ -112,6 +116,7 @@ class Toggle:
     help: str = ""
     after_reveal: bool = False
     display_only: bool = False
+    adds: float | None = None
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,7 @@ def check_definition(act: object, name: str) -> Act:
         raise ValueError("an instrument, which asks no question, has no reflections")
     elif any(control.after_reveal for control in act.controls):
         raise ValueError("an instrument reveals nothing, so no control can wait for it")
+    _check_adding(act)
     if act.moves and len(act.contexts) > 1:
         raise ValueError("an act that records moves has one context: a move is a change of a control")
     check_hands(act)
@@ -225,11 +226,35 @@ def _check_control(control: Control) -> None:
 
 
 def _check_groups(controls: Sequence[Control]) -> None:
-    """A group of toggles is one set of boxes, which appears as a whole."""
-    waits: dict[str, bool] = {}
+    """A group of toggles is one set of boxes, which appears as a whole, and opens as a whole."""
+    shared: dict[str, tuple[bool, bool]] = {}
     for toggle in (control for control in controls if isinstance(control, Toggle) and control.group):
-        if waits.setdefault(toggle.group, toggle.after_reveal) != toggle.after_reveal:
-            raise ValueError(f"the toggles of group {toggle.group!r} do not agree on after_reveal")
+        mine = (toggle.after_reveal, toggle.adds is not None)
+        first = shared.setdefault(toggle.group, mine)
+        if first != mine:
+            what = "after_reveal" if first[0] != mine[0] else "whether they add to the prediction"
+            raise ValueError(f"the toggles of group {toggle.group!r} do not agree on {what}")
+
+
+def _check_adding(act: Act) -> None:
+    """Toggles that add to the prediction need a number that is predicted, and room for all of them in its range."""
+    adding = [one for one in act.controls if isinstance(one, Toggle) and one.adds is not None]
+    for toggle in adding:
+        where = f"toggle {toggle.name!r} adds to the prediction"
+        if not isinstance(act.question, NumberQuestion):
+            raise ValueError(f"{where}, and the question does not ask for a number")
+        if not toggle.group or toggle.after_reveal or toggle.display_only or toggle.default:
+            raise ValueError(f"{where}: it needs a group, is off at first, and neither after_reveal nor display_only")
+    amounts = [float(toggle.adds or 0) for toggle in adding]
+    question = act.question
+    if not adding or not isinstance(question, NumberQuestion):
+        return
+    lowest, highest = (question.base + sum(pick(one, 0.0) for one in amounts) for pick in (min, max))
+    if not question.minimum <= lowest <= highest <= question.maximum:
+        raise ValueError(
+            f"the toggles add up to {lowest:g} to {highest:g} {question.unit}; the question allows "
+            f"{question.minimum:g} to {question.maximum:g}"
+        )
 
 
 def _control_value(control: Control, value: Value) -> Value:

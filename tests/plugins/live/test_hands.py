@@ -117,6 +117,37 @@ def test_a_hand_that_reaches_for_nothing_is_refused(hand: Any, message: str) -> 
         changed(hands=(hand,))
 
 
+ADDING = live.Toggle("adam", "Adam 2 GB", False, group="Kept", adds=2.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"default": True}, "toggle 'adam' adds to the prediction: it needs a group, is off at first"),
+        ({"group": ""}, "it needs a group"),
+        ({"after_reveal": True}, "neither after_reveal nor display_only"),
+        ({"adds": 11.0}, "the toggles add up to 0 to 11 GB; the question allows 0 to 10"),
+        ({"adds": -1.0}, "the toggles add up to -1 to 0 GB; the question allows 0 to 10"),
+    ],
+)
+def test_toggles_that_cannot_add_up_to_a_prediction_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        changed(controls=(*ACT.controls, dataclasses.replace(ADDING, **changes)))
+
+
+def test_toggles_of_one_group_open_at_once() -> None:
+    plain = dataclasses.replace(ADDING, name="plain", adds=None)
+    with pytest.raises(ValueError, match="do not agree on whether they add to the prediction"):
+        changed(controls=(*ACT.controls, ADDING, plain))
+
+
+def test_toggles_add_only_to_a_number() -> None:
+    options = (live.Option(1, "one"), live.Option(5, "five"))
+    choice = live.ChoiceQuestion("How much?", options, "GB", lambda: 5.0)
+    with pytest.raises(ValueError, match="the question does not ask for a number"):
+        changed(controls=(*ACT.controls, ADDING), question=choice, hands=())
+
+
 def test_two_handles_do_not_set_the_same() -> None:
     with pytest.raises(ValueError, match="two handles set 'batch'"):
         changed(hands=(ACT.hands[0], ACT.hands[0]))

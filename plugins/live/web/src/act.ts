@@ -2,32 +2,28 @@
 import { accountOf, NO_RESULTS, type Results } from "./account";
 import { Chart } from "./chart";
 import { ActProblem, type Status } from "./client";
-import { all, containKeys, find, h, putChildren, setText, slot } from "./dom";
+import { all, containKeys, find, h, setText, slot } from "./dom";
 import type { Part } from "./element";
 import { lastShown, rememberShown } from "./last";
 import { bringIntoView, keepAtHand, keepFocusVisible } from "./focus";
-import { blanks, readBlanks, readInstruments, resetInstruments, waiting, words, writeBlanks, writeInstruments } from "./form";
+import { Follower } from "./follow";
+import { readBlanks, readInstruments, resetInstruments, waiting, words, writeInstruments } from "./form";
 import { MoveHistory } from "./history";
 import { MOST_MOVES, stageOf, withMark, type Memory } from "./memory";
 import { changes, missing, undo, withAmount, withMove, type Amount } from "./moves";
+import { Paint } from "./paint";
 import { Question } from "./question";
-import { renderFailure, renderFeedback, renderSuccess, renderTable, renderVerdict } from "./render";
+import { answered, nameOf, Reflections } from "./reflections";
 import { confirmInline } from "./confirm";
 import type { Grip } from "./grip";
 import { handsOf, PREDICTION, stagingOf } from "./hands";
 import type { State, Value, View } from "./protocol";
 import { perhapsTooOld } from "./release";
 import { documentLedger, documentPython } from "./shared";
-import { showChip, showTrouble } from "./status";
 import { Staging } from "./staging";
 import { showSteps, stepsOf } from "./steps";
 import { sliders } from "./slider";
 import { takeInHand } from "./take";
-
-/** A computation that takes longer than this dims what it will replace. */
-const STALE_MS = 250;
-/** The spoken summary waits until the reader's hand rests. */
-const SUMMARY_MS = 500;
 
 export const mount = (host: HTMLElement): Part => new ActPart(host);
 
@@ -44,8 +40,15 @@ class ActPart implements Part {
   readonly #question: Question | null;
   /** Null for an act that does not list its moves. */
   readonly #history: MoveHistory | null;
+  /** All controls, and of them the two sets that open at different times. */
+  readonly #bench: HTMLElement;
   readonly #controls: HTMLFieldSetElement;
+  /** What adds up to the prediction; null where nothing does. */
+  readonly #adding: HTMLFieldSetElement | null;
   readonly #charts: Chart[];
+  readonly #paint: Paint;
+  readonly #reflections: Reflections;
+  readonly #follower: Follower;
   readonly #grips: Grip[];
   /** How the reveal is played; null where it only appears. */
   readonly #staging: Staging | null;
@@ -55,8 +58,6 @@ class ActPart implements Part {
   #memory: Memory;
   /** What Python said of the state on the page. */
   #results: Results = NO_RESULTS;
-  #failing: boolean;
-  #winning = false;
   /** What is on the page now, as `#wanted` puts it; at first the baked default. */
   #shown: string;
   #computing = 0;
@@ -64,24 +65,30 @@ class ActPart implements Part {
   #held: number | null = null;
   /** Controls under a moving hand, which the memory gets when it lets go. */
   #moving: Record<string, Value> = {};
-  #following = false;
   /** Whether the next view is that of a reveal, which is played. */
   #toPlay = false;
   #visible = false;
-  #staleTimer = 0;
-  #summaryTimer = 0;
 
   constructor(host: HTMLElement) {
     this.#host = host;
     this.#name = host.dataset.name ?? "";
     this.#url = new URL(host.dataset.actUrl ?? "", document.baseURI).href;
     this.#home = host.dataset.home ?? "";
+    this.#bench = find(host, ".il-bench__hand");
     this.#controls = slot(host, "controls") as HTMLFieldSetElement;
+    this.#adding = host.querySelector<HTMLFieldSetElement>('[data-slot="adding"]');
     const form = host.querySelector<HTMLFormElement>('[data-part="predict"]');
     this.#question = form && new Question(form);
     const moves = host.querySelector<HTMLElement>('[data-slot="moves"]');
     this.#history = moves && new MoveHistory(host, moves, () => this.#undo(), this.#gone.signal);
     this.#charts = all(host, "[data-chart]").map((figure) => new Chart(figure));
+    this.#paint = new Paint(host, this.#charts, () => this.#retry());
+    this.#reflections = new Reflections(host);
+    this.#follower = new Follower(
+      () => this.#state(),
+      async (state) => this.#living(await this.#python.compute(this.#name, this.#url, state)),
+      (view) => this.#paint.frame(view),
+    );
     const hand = {
       open: (sets: string) => this.#open(sets),
       hold: (sets: string, value: Value) => this.#hold(sets, value),
@@ -89,7 +96,7 @@ class ActPart implements Part {
     };
     this.#grips = takeInHand({
       host,
-      controls: this.#controls,
+      controls: this.#bench,
       question: this.#question,
       charts: this.#charts,
       hand,
@@ -98,9 +105,8 @@ class ActPart implements Part {
     const staging = stagingOf(host);
     const staged = this.#charts.find(({ name }) => name === staging?.chart);
     this.#staging = staging && staged ? new Staging(staging, staged, this.#gone.signal) : null;
-    this.#failing = slot(host, "headline").dataset.failed === "true";
 
-    resetInstruments(this.#controls);
+    resetInstruments(this.#bench);
     this.#memory = this.#fresh();
     // An element that is shown again may still stand in a later state than the baked one. A baked picture has no scales:
     // what can be taken in hand needs a live one.
@@ -133,8 +139,7 @@ class ActPart implements Part {
   gone(): void {
     this.#gone.abort();
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    clearTimeout(this.#staleTimer);
-    clearTimeout(this.#summaryTimer);
+    this.#paint.gone();
     for (const chart of this.#charts) chart.gone();
   }
 
@@ -145,6 +150,7 @@ class ActPart implements Part {
     this.#question?.onLock((prediction) => this.#lock(prediction), signal);
     this.#question?.onHeld(() => this.#typed(), signal);
     this.#controls.addEventListener("change", () => this.#instrumentsMoved(), { signal });
+    this.#adding?.addEventListener("change", () => this.#addedUp(), { signal });
     this.#controls.addEventListener("input", (event) => this.#slid(event), { signal });
     this.#host.querySelector('[data-action="reveal"]')?.addEventListener("click", () => this.#reveal(), { signal });
     const warning = this.#question
@@ -152,10 +158,11 @@ class ActPart implements Part {
       : "The instruments go back to where they started.";
     confirmInline(slot(this.#host, "reset"), warning, () => this.#reset(), signal);
     this.#action("stop").addEventListener("click", () => this.#stopLoading(), { signal });
-    for (const form of this.#reflections) {
-      form.addEventListener("submit", (event) => this.#check(event, form), { signal });
-      form.addEventListener("change", () => this.#answered(form), { signal });
-    }
+    this.#reflections.listen(
+      (form) => this.#remember(answered(form, this.#memory)),
+      (form) => this.#check(form),
+      signal,
+    );
   }
 
   // What the reader does
@@ -166,7 +173,7 @@ class ActPart implements Part {
     const revealed = this.#host.dataset.revealFirst !== undefined;
     this.#toPlay = revealed && this.#staging !== null;
     this.#remember({ prediction, revealed });
-    this.#announce("Locked in. The instruments are open.");
+    this.#paint.announce("Locked in. The instruments are open.");
     const opened = find(this.#host, '[data-part="explore"]');
     const heading = find(opened, ".il-act__label");
     heading.tabIndex = -1;
@@ -177,7 +184,7 @@ class ActPart implements Part {
   /** Whether a hand may move this control, or the prediction, now. */
   #open(sets: string): boolean {
     if (sets === PREDICTION) return this.#question !== null && this.#memory.prediction === null;
-    return !this.#controls.disabled && !waiting(this.#controls).has(sets);
+    return !this.#controls.disabled && !waiting(this.#bench).has(sets);
   }
 
   #hold(sets: string, value: Value): void {
@@ -187,15 +194,22 @@ class ActPart implements Part {
       this.#showHeld();
     } else {
       this.#moving = { ...this.#moving, [sets]: value };
-      writeInstruments(this.#controls, { context: this.#memory.context, controls: { ...this.#memory.controls, ...this.#moving } });
+      writeInstruments(this.#bench, { context: this.#memory.context, controls: { ...this.#memory.controls, ...this.#moving } });
     }
-    void this.#follow();
+    void this.#follower.follow();
   }
 
   #drop(sets: string, value: Value): void {
     this.#hold(sets, value);
     if (sets === PREDICTION) return this.#refreshIfNeeded();
     this.#instrumentsMoved();
+  }
+
+  /** What belongs to the prediction was switched: the number is what those that are on add up to. */
+  #addedUp(): void {
+    this.#memory = { ...this.#memory, ...this.#instruments() };
+    this.#question?.hold(this.#question.sumOf(all<HTMLInputElement>(this.#bench, "input[data-adds]:checked")));
+    this.#typed();
   }
 
   #typed(): void {
@@ -209,27 +223,7 @@ class ActPart implements Part {
   #slid({ target }: Event): void {
     if (target instanceof HTMLInputElement && target.dataset.slider) {
       this.#moving = this.#instruments().controls;
-      void this.#follow();
-    }
-  }
-
-  /** Follows a moving hand. Frames are dropped while Python computes, and those that are shown come in order. */
-  async #follow(): Promise<void> {
-    if (this.#following) return;
-    this.#following = true;
-    try {
-      let drawn = "";
-      for (let state = this.#state(); JSON.stringify(state) !== drawn; state = this.#state()) {
-        const view = await this.#python.compute(this.#name, this.#url, state);
-        if (!view || this.#gone.signal.aborted) return;
-        drawn = JSON.stringify(state);
-        await this.#showFrame(view);
-      }
-    } catch (error) {
-      // What lasts is told by the computation that follows when the hand lets go.
-      if (!(error instanceof Error)) throw error;
-    } finally {
-      this.#following = false;
+      void this.#follower.follow();
     }
   }
 
@@ -245,7 +239,7 @@ class ActPart implements Part {
   #undo(): void {
     const last = this.#memory.moves.at(-1);
     if (!last) return;
-    this.#announce(`Undone: ${this.#history?.text(last) ?? ""}`);
+    this.#paint.announce(`Undone: ${this.#history?.text(last) ?? ""}`);
     this.#remember(undo(this.#memory.controls, this.#memory.moves));
   }
 
@@ -255,30 +249,15 @@ class ActPart implements Part {
     const controls = { ...this.#memory.controls, ...(stagingOf(this.#host)?.setting ?? {}) };
     this.#remember({ revealed: true, controls });
     const late = this.#late.map((control) => words(control.querySelector("legend, label")));
-    if (late.length) this.#announce(`New among the instruments: ${late.join(", ")}.`);
+    if (late.length) this.#paint.announce(`New among the instruments: ${late.join(", ")}.`);
     const verdict = slot(this.#host, "verdict");
     if (this.#python.status.phase !== "ready") verdict.replaceChildren(h("p", {}, "The answer follows when Python is ready."));
     verdict.tabIndex = -1;
     verdict.focus({ preventScroll: true });
   }
 
-  #answered(form: HTMLFormElement): void {
-    const name = form.dataset.reflection ?? "";
-    const answers = { ...this.#memory.answers, [name]: readBlanks(form) };
-    const complete = isComplete(form);
-    const right = Object.fromEntries(Object.entries(this.#memory.right ?? {}).filter(([one]) => one !== name));
-    this.#remember({ answers, right, checked: this.#memory.checked.filter((one) => one !== name || complete) });
-    if (!complete) slot(form, "feedback").replaceChildren();
-  }
-
-  #check(event: SubmitEvent, form: HTMLFormElement): void {
-    event.preventDefault();
-    const name = form.dataset.reflection ?? "";
-    if (!isComplete(form)) {
-      slot(form, "feedback").replaceChildren(h("li", {}, "Choose an answer for every blank first."));
-      blanks(form).find((select) => !select.value)?.focus();
-      return;
-    }
+  #check(form: HTMLFormElement): void {
+    const name = nameOf(form);
     const checked = [...new Set([...this.#memory.checked, name])];
     this.#remember({ checked, answers: { ...this.#memory.answers, [name]: readBlanks(form) } });
   }
@@ -286,7 +265,7 @@ class ActPart implements Part {
   #reset(): void {
     this.#ledger.reset(this.#name);
     this.#startAgain();
-    this.#announce("The act starts again.");
+    this.#paint.announce("The act starts again.");
     if (this.#question) this.#question.focus();
     else this.#controls.querySelector<HTMLElement>("input:checked, input")?.focus();
   }
@@ -294,7 +273,7 @@ class ActPart implements Part {
   #startAgain(): void {
     this.#held = null;
     this.#moving = {};
-    resetInstruments(this.#controls);
+    resetInstruments(this.#bench);
     this.#memory = this.#fresh();
     this.#question?.clear();
     this.#apply();
@@ -321,7 +300,7 @@ class ActPart implements Part {
     if (!mine) return;
     const kept = this.#kept();
     if (JSON.stringify(kept ?? this.#fresh()) === JSON.stringify(this.#memory)) return;
-    this.#announce("This act changed in another tab.");
+    this.#paint.announce("This act changed in another tab.");
     if (!kept) return this.#startAgain();
     this.#memory = kept;
     this.#apply();
@@ -348,25 +327,26 @@ class ActPart implements Part {
   }
 
   get #stage(): ReturnType<typeof stageOf> {
-    const reflections = this.#reflections.map((form) => form.dataset.reflection ?? "");
-    return stageOf(this.#memory, this.#question !== null, reflections);
+    return stageOf(this.#memory, this.#question !== null, this.#reflections.names);
   }
 
   /** Sets every control of the page from the memory. */
   #apply(): void {
-    const { prediction, revealed, answers, checked } = this.#memory;
+    const { prediction, revealed } = this.#memory;
     const locked = this.#question !== null && prediction === null;
-    writeInstruments(this.#controls, this.#memory);
+    writeInstruments(this.#bench, this.#memory);
     // A remembered value that is offered no more has become the default: the memory follows the page.
     Object.assign(this.#memory, this.#instruments());
     // Moves that the act could not name any more would not lead back to where they began.
     if (this.#memory.moves.some((move) => !this.#history?.text(move))) this.#memory.moves = [];
     this.#history?.show(this.#memory.moves);
     this.#controls.disabled = locked;
+    if (this.#adding) this.#adding.disabled = !locked;
     this.#host.dataset.locked = String(locked);
     if (this.#question) {
       this.#question.show(prediction);
-      const note = locked ? "The instruments unlock when you lock in a prediction." : "The instruments are open: move them.";
+      const closed = this.#adding ? "Tap in the picture. The other instruments unlock when you lock in." : "The instruments unlock when you lock in a prediction.";
+      const note = locked ? closed : "The instruments are open: move them.";
       setText(slot(this.#host, "locked-note"), note);
       // A button that says what it waits for is better than a dead one.
       this.#action("reveal").disabled = false;
@@ -379,18 +359,12 @@ class ActPart implements Part {
     for (const control of this.#late) control.hidden = !revealed;
     for (const detail of all(this.#host, "[data-detail]")) detail.hidden = detail.dataset.detail !== this.#memory.context;
     for (const note of all(this.#host, '[data-slot="reflect-note"]')) note.hidden = revealed;
-    for (const form of this.#reflections) {
-      (slot(form, "blanks") as HTMLFieldSetElement).disabled = !revealed;
-      writeBlanks(form, answers[form.dataset.reflection ?? ""] ?? {});
-      if (!checked.includes(form.dataset.reflection ?? "")) slot(form, "feedback").replaceChildren();
-    }
-    this.#memory.checked = checked.filter((name) => this.#reflections.some((one) => one.dataset.reflection === name && isComplete(one)));
-    const names = this.#reflections.map((form) => form.dataset.reflection ?? "");
-    showSteps(this.#host, stepsOf(this.#memory, names));
+    this.#memory.checked = this.#reflections.show(this.#memory);
+    showSteps(this.#host, stepsOf(this.#memory, this.#reflections.names));
   }
 
   #instruments(): Pick<Memory, "context" | "controls"> {
-    return readInstruments(this.#controls, this.#host.dataset.onlyContext ?? "");
+    return readInstruments(this.#bench, this.#host.dataset.onlyContext ?? "");
   }
 
   #state(): State {
@@ -404,7 +378,7 @@ class ActPart implements Part {
     if (!place || !this.#question) return;
     const open = this.#memory.prediction === null;
     place.hidden = !open;
-    const words = this.#held === null ? "Drag the hatched mark, or type the number above." : `Your prediction: ${this.#question.words(this.#held)}`;
+    const words = this.#held === null ? (place.dataset.ask ?? "") : `Your prediction: ${this.#question.words(this.#held)}`;
     setText(find(place, "span"), words);
     find<HTMLButtonElement>(place, "button").hidden = this.#held === null;
   }
@@ -422,8 +396,8 @@ class ActPart implements Part {
     const wanted = this.#wanted();
     const last = this.#shown === wanted ? null : lastShown(this.#name, this.#dependsOn(wanted));
     if (!last?.view || this.#computing) return;
-    for (const form of this.#reflections) this.#putFeedback(form, last);
-    this.#putVerdict(last);
+    for (const form of this.#reflections.forms) this.#paint.feedback(form, last);
+    this.#paint.verdict(last);
     await this.#showView(last.view);
     if (wanted !== this.#wanted() || this.#computing) return;
     this.#shown = wanted;
@@ -439,32 +413,38 @@ class ActPart implements Part {
     if (this.#visible && this.#wanted() !== this.#shown) void this.#refresh();
   }
 
+  /** What Python answered, or null once the act is gone. */
+  #living(view: View | null): View | null {
+    return this.#gone.signal.aborted ? null : view;
+  }
+
   async #refresh(): Promise<void> {
     const wanted = this.#wanted();
     const state = this.#state();
     this.#computing += 1;
     this.#markStale();
     try {
-      const view = await this.#python.compute(this.#name, this.#url, state);
-      if (!view || this.#gone.signal.aborted || wanted !== this.#wanted()) return;
+      const view = this.#living(await this.#python.compute(this.#name, this.#url, state));
+      if (!view || wanted !== this.#wanted()) return;
       const results: Results = { view, verdict: null, feedback: new Map(), engine: this.#python.engine };
       await this.#showView(view);
       this.#amounts.set(JSON.stringify(state), amountOf(view));
       this.#markReached(view);
       if (this.#memory.revealed) await this.#showVerdict(state, results);
-      for (const form of this.#reflections) await this.#showFeedback(form, state, results);
+      for (const form of this.#reflections.forms) await this.#showFeedback(form, state, results);
       if (wanted !== this.#wanted()) return;
       this.#shown = wanted;
       this.#results = results;
       rememberShown(this.#name, this.#dependsOn(wanted), results);
-      this.#markCurrent();
-      this.#trouble(null);
+      this.#paint.current();
+      this.#paint.trouble(null);
       await this.#completeMoves();
       this.#annotate();
     } catch (error) {
       if (!(error instanceof Error)) throw error;
+      this.#unveil();
       void perhapsTooOld();
-      this.#trouble(error instanceof ActProblem ? error.message : `The page could not show the result: ${error.message.replace(/\.$/, "")}.`);
+      this.#paint.trouble(error instanceof ActProblem ? error.message : `The page could not show the result: ${error.message.replace(/\.$/, "")}.`);
     } finally {
       this.#computing -= 1;
     }
@@ -477,58 +457,37 @@ class ActPart implements Part {
     this.#memory = withMark(this.#memory, { at: Date.now(), score, headline, controls, fields: ledger });
   }
 
-  /** A frame of a moving hand: what the eye follows. Tables and the spoken summary wait until it rests. */
-  async #showFrame(view: View): Promise<void> {
-    this.#showHeadline(view);
-    await Promise.all(this.#charts.map((chart) => chart.update(view.data, view.summary)));
-  }
-
-  #showHeadline(view: View): void {
-    this.#host.dataset.live = "true";
-    const { label, value, unit } = view.headline;
-    setText(slot(this.#host, "headline-label"), label);
-    setText(slot(this.#host, "headline-value"), value);
-    setText(slot(this.#host, "headline-unit"), unit);
-    setText(slot(this.#host, "headline-flag"), view.failure?.title ?? view.success?.title ?? "");
-    slot(this.#host, "headline").dataset.failed = String(view.failure !== null);
-    slot(this.#host, "headline").dataset.reached = String(view.success !== null);
-    const judged = view.failure ? [renderFailure(view.failure, !this.#failing)] : view.success ? [renderSuccess(view.success, !this.#winning)] : [];
-    putChildren(slot(this.#host, "failure"), judged);
-    this.#failing = view.failure !== null;
-    this.#winning = view.success !== null;
-  }
-
   async #showView(view: View): Promise<void> {
-    this.#showHeadline(view);
-    for (const place of all(this.#host, "[data-table]")) {
-      const table = view.tables[place.dataset.table ?? ""];
-      putChildren(place, table ? [renderTable(table)] : []);
-    }
-    clearTimeout(this.#summaryTimer);
-    this.#summaryTimer = window.setTimeout(() => setText(slot(this.#host, "summary"), view.summary), SUMMARY_MS);
     const toPlay = this.#toPlay && this.#memory.revealed;
-    const drawn = this.#charts.map((chart) => chart.update(view.data, view.summary));
-    await Promise.all(drawn);
-    if (toPlay) this.#staging?.prepare();
+    await this.#paint.view(view);
+    if (!toPlay) return;
+    this.#host.dataset.playing = "true";
+    this.#staging?.prepare();
+  }
+
+  #unveil(): void {
+    delete this.#host.dataset.playing;
+    this.#staging?.show();
   }
 
   async #showVerdict(state: State, results: Results): Promise<void> {
     const verdict = await this.#python.reveal(this.#name, this.#url, state);
     if (!verdict || !this.#memory.revealed) return;
     results.verdict = verdict;
-    if (this.#toPlay) {
+    const played = this.#toPlay;
+    if (played) {
       this.#toPlay = false;
+      this.#paint.current();
       await this.#staging?.play();
+      this.#unveil();
     }
-    this.#putVerdict(results);
-  }
-
-  #putVerdict({ verdict }: Results): void {
-    if (verdict) putChildren(slot(this.#host, "verdict"), renderVerdict(verdict));
+    this.#paint.verdict(results);
+    // Where the sentence stands above the picture, it may have come in out of sight.
+    if (played && this.#host.dataset.revealFirst !== undefined) bringIntoView(find(this.#host, '[data-part="reveal"]'));
   }
 
   async #showFeedback(form: HTMLFormElement, state: State, results: Results): Promise<void> {
-    const name = form.dataset.reflection ?? "";
+    const name = nameOf(form);
     if (!this.#memory.checked.includes(name)) return;
     const answers = readBlanks(form);
     const feedback = await this.#python.check(this.#name, this.#url, name, answers, state);
@@ -539,14 +498,7 @@ class ActPart implements Part {
       this.#memory.right = { ...this.#memory.right, [name]: Date.now() };
       this.#apply();
     }
-    this.#putFeedback(form, results);
-  }
-
-  #putFeedback(form: HTMLFormElement, results: Results): void {
-    const feedback = results.feedback.get(form.dataset.reflection ?? "");
-    if (!feedback) return;
-    const chosen = new Map(blanks(form).map((one) => [one.dataset.blank ?? "", one.selectedOptions[0]?.text ?? ""]));
-    putChildren(slot(form, "feedback"), renderFeedback(feedback, chosen));
+    this.#paint.feedback(form, results);
   }
 
   /** Computes what the states between moves came to, for a reader who moved faster than Python. */
@@ -556,9 +508,9 @@ class ActPart implements Part {
       const state: State = { ...this.#state(), controls, moves: side === "after" ? index + 1 : index };
       let amount = this.#amounts.get(JSON.stringify(state));
       if (!amount) {
-        const view = await this.#python.compute(this.#name, this.#url, state);
+        const view = this.#living(await this.#python.compute(this.#name, this.#url, state));
         // Newer moves are completed after their own view.
-        if (!view || this.#gone.signal.aborted) return;
+        if (!view) return;
         amount = amountOf(view);
         this.#amounts.set(JSON.stringify(state), amount);
         if (JSON.stringify(this.#missing()) !== JSON.stringify(next)) continue;
@@ -572,66 +524,38 @@ class ActPart implements Part {
     return missing(this.#memory.controls, this.#memory.moves);
   }
 
-  #announce(text: string): void {
-    slot(this.#host, "announce").textContent = text;
-  }
-
-  #markStale(): void {
-    this.#staleTimer ||= window.setTimeout(() => {
-      // A baked picture that nobody has touched shows what it should; it only waits for its grips.
-      const baked = this.#host.dataset.live !== "true" && this.#memory.prediction === null && this.#held === null;
-      this.#host.dataset.stale = baked ? "baked" : "true";
-      this.#tellWhoRuns();
-    }, STALE_MS);
-  }
-
-  #markCurrent(): void {
-    clearTimeout(this.#staleTimer);
-    this.#staleTimer = 0;
-    delete this.#host.dataset.stale;
-  }
-
   // How Python is
 
+  #markStale(): void {
+    // A baked picture that nobody has touched shows what it should; it only waits for its grips.
+    const baked = (): boolean => this.#host.dataset.live !== "true" && this.#memory.prediction === null && this.#held === null;
+    this.#paint.stale(baked, () => this.#tellWhoRuns());
+  }
+
   #showStatus(status: Status): void {
-    const chip = slot(this.#host, "state");
-    const changed = chip.dataset.phase !== status.phase;
-    showChip(chip, status);
-    this.#action("stop").hidden = status.phase !== "loading";
-    if (status.phase === "error") this.#trouble(`${status.label} What you see stays as it was computed.`);
-    else if (changed) this.#trouble(null);
+    this.#paint.status(status);
     this.#tellWhoRuns();
     if (status.phase === "ready" && !this.#computing) this.#refreshIfNeeded();
   }
 
+  #tellWhoRuns(): void {
+    this.#paint.whoRuns(this.#python.status, () => this.#python.stopRunning());
+  }
+
   #stopLoading(): void {
     this.#python.stopLoading();
-    this.#markCurrent();
-    this.#trouble("You stopped Python while it loaded. What you see stays as it was computed.");
+    this.#paint.current();
+    this.#paint.trouble("You stopped Python while it loaded. What you see stays as it was computed.");
   }
 
-  /** Python does one thing at a time: an act that waits for a reader's own program says so, and can stop it. */
-  #tellWhoRuns(): void {
-    const { phase, snippet } = this.#python.status;
-    if (phase !== "running" || !this.#host.dataset.stale) return;
-    const message = `This act waits: the program “${snippet}” on this page is still running.`;
-    showTrouble(slot(this.#host, "trouble"), message, () => this.#python.stopRunning(), "Stop the program");
-  }
-
-  #trouble(message: string | null): void {
-    showTrouble(slot(this.#host, "trouble"), message, () => {
-      this.#python.start();
-      void this.#refresh();
-    });
+  #retry(): void {
+    this.#python.start();
+    void this.#refresh();
   }
 
   /** The controls that appear with the reveal. */
   get #late(): HTMLElement[] {
     return all(this.#host, "[data-after-reveal]");
-  }
-
-  get #reflections(): HTMLFormElement[] {
-    return all<HTMLFormElement>(this.#host, "form[data-reflection]");
   }
 
   #action(name: string): HTMLButtonElement {
@@ -641,8 +565,4 @@ class ActPart implements Part {
 
 function amountOf(view: View): Amount {
   return { value: view.headline.value, unit: view.headline.unit };
-}
-
-function isComplete(form: HTMLFormElement): boolean {
-  return blanks(form).every((select) => select.value !== "");
 }

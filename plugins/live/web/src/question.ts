@@ -62,6 +62,12 @@ export class Question {
     this.#complain("");
   }
 
+  /** The number that switches come to, each of which adds its part. */
+  sumOf(switches: readonly HTMLInputElement[]): number {
+    const sum = switches.reduce((total, { dataset }) => total + Number(dataset.adds), Number(this.#input?.dataset.base ?? 0));
+    return this.range?.snap(sum) ?? sum;
+  }
+
   /** Calls the listener when the reader types. */
   onHeld(listener: () => void, signal: AbortSignal): void {
     this.#input?.addEventListener("input", listener, { signal });

@@ -37,6 +37,11 @@ export class Staging {
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.#chart.figure.scrollIntoView({ block: "nearest", behavior: still ? "instant" : "smooth" });
     if (!still) await this.#beatByBeat();
+    this.show();
+  }
+
+  /** All is there at once, also when what was to be played never came. */
+  show(): void {
     for (const { element } of this.#chart.elements()) element.removeAttribute("data-waits");
   }
 
