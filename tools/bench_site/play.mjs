@@ -23,7 +23,7 @@ const SCENES = [
   { name: "optimizer-memory-tax", page: ACT, predict: "3" },
   { name: "mfu-gap", page: ACT_2, predict: "80" },
   { name: "laptop-challenge", page: LAPTOP, predict: "6" },
-  { name: "trust-but-measure", page: ACT_3, predict: "1.2" },
+  { name: "trust-but-measure", page: ACT_3, predict: "45" },
   { name: "step-peak", page: "lab/peak/", predict: null },
   { name: "roofline-explorer", page: EXPLORERS, predict: null },
 ];
@@ -41,10 +41,18 @@ async function ready(browser, act) {
 const wordsBefore = (browser, act) =>
   browser.of(`${act}`, (element) => {
     const first = [...element.querySelectorAll("input, select, button")].find((one) => !one.disabled && one.getClientRects().length > 0);
-    const text = document.createRange();
-    text.setStartBefore(document.querySelector("article h1") ?? document.querySelector("article") ?? element);
-    text.setEndBefore(first ?? element);
-    return (text.toString().match(/[\p{L}\p{N}]+(?:['’.,-][\p{L}\p{N}]+)*/gu) ?? []).length;
+    const range = document.createRange();
+    range.setStartBefore(document.querySelector("article h1") ?? document.querySelector("article") ?? element);
+    range.setEndBefore(first ?? element);
+    // What is seen: neither what only a screen reader hears, nor what stands there for a browser without scripts.
+    const texts = document.createTreeWalker(document.querySelector("article") ?? element, NodeFilter.SHOW_TEXT);
+    let seen = "";
+    while (texts.nextNode()) {
+      const parent = texts.currentNode.parentElement;
+      const shown = parent?.checkVisibility() && !parent.closest("noscript, .il-vh, svg, .headerlink");
+      if (shown && range.intersectsNode(texts.currentNode)) seen += ` ${texts.currentNode.textContent}`;
+    }
+    return (seen.match(/[\p{L}\p{N}]+(?:['’.,-][\p{L}\p{N}]+)*/gu) ?? []).length;
   });
 
 /** Plays a scene to its end. Returns clicks; a typed number counts as one. @param {Browser} browser @param {string} act @param {Scene} scene */

@@ -36,13 +36,12 @@ ACT = live.Act(
     title="The Laptop Challenge",
     minutes=10,
     situation=f"GPT-2 XL, Adam, FP32, batch 32: the textbook counts {textbook(Setting()) / GB:.0f} GB. You have a "
-    f"laptop with 8 GB of GPU memory, of which programs get {gb(BUDGET)} GB, and five levers. Make it fit.",
+    f"laptop with 8 GB, of which programs get {gb(BUDGET)} GB, and five levers.",
     contexts=(
         live.Context("laptop", "Laptop, 8 GB", f"One GPU that can give {gb(BUDGET)} GB; sequences of 1,024 tokens."),
     ),
     question=live.NumberQuestion(
-        prompt="With every lever below pulled as far as it goes, and training that still works: how much memory does "
-        "GPT-2 XL need on the GPU?",
+        prompt="With every lever pulled as far as training still works: how much memory does GPT-2 XL need?",
         unit="GB",
         minimum=1,
         maximum=100,

@@ -44,12 +44,11 @@ ACT = live.Act(
     name="mfu-gap",
     title="The MFU Gap",
     minutes=22,
-    situation="You train GPT-2 XL on an A100, 32 texts a step. The loop is correct, the batch fits. The training "
-    "process itself reads the texts from a hard disk and tokenizes them. Your colleague asks what the GPU does all "
-    "day.",
+    situation="You train GPT-2 XL on an A100, 32 texts a step. The training process itself reads them from a hard disk "
+    "and tokenizes them.",
     contexts=(live.Context("a100", "A100, 80 GB", f"{A100.title}; sequences of {SEQUENCE} tokens."),),
     question=live.NumberQuestion(
-        prompt="For what part of a step does the GPU multiply, rather than wait for data or memory?",
+        prompt="For what part of a step does the GPU multiply, rather than wait?",
         unit="%",
         minimum=0,
         maximum=100,
@@ -105,10 +104,10 @@ ACT = live.Act(
     staging=live.Staging(
         "iteration",
         (
-            live.Beat(("now", "legend"), {"part": "data"}),
-            live.Beat(("now", "legend"), {"part": "transfer"}),
-            live.Beat(("now", "legend"), {"part": "compute"}),
-            live.Beat(("gap", "gap_text")),
+            live.Beat(("now", "start", "swatches", "legend"), {"part": "data"}),
+            live.Beat(("now", "start", "swatches", "legend"), {"part": "transfer"}),
+            live.Beat(("now", "start", "swatches", "legend"), {"part": "compute"}),
+            live.Beat(("gap", "gap_text", "notes")),
         ),
     ),
     reveal_first=True,

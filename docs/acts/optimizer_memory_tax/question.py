@@ -13,7 +13,7 @@ TOLERANCE = 0.1
 """Share of the answer by which a prediction may miss it and be right."""
 # --8<-- [start:question]
 QUESTION = live.NumberQuestion(
-    prompt="You train GPT-2 XL in FP32 and switch from SGD to Adam. How much more GPU memory does training need?",
+    prompt="You switch from SGD to Adam, in FP32. How much more GPU memory does training need?",
     unit="GB",
     minimum=0,
     maximum=40,

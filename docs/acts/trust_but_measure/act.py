@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from plugins import live
 
-from .configurations import SOURCE_BATCH, configurations
-from .counts import EXAMPLE, gap_factor, size, textbook
+from .configurations import configurations, shape
+from .question import HUNTED, QUESTION, TOGGLES
 from .reflection import REFLECTION
 from .verdict import reveal
 from .view import compute
@@ -17,27 +17,35 @@ ACT = live.Act(
     name="trust-but-measure",
     title="Trust, but Measure",
     minutes=8,
-    situation=f"The textbook counts {size(textbook(EXAMPLE))} of activations for GPT-2 XL at batch {SOURCE_BATCH}, in "
-    "16 bits. You order GPUs by that number. Before you sign, ask PyTorch what it really keeps.",
+    situation=f"A GPT of {shape(HUNTED).layers} blocks learns from {HUNTED.batch} texts of {HUNTED.sequence} tokens. "
+    "Every block makes these tensors. PyTorch keeps some for the backward pass.",
     contexts=(live.Context("bench", "The bench", "Kept from forward to backward; flash attention unless said."),),
-    question=live.NumberQuestion(
-        prompt="How many times the textbook's count does PyTorch really keep from the forward to the backward pass?",
-        unit="×",
-        minimum=0.1,
-        maximum=50,
-        answer=lambda: gap_factor(EXAMPLE),
-    ),
+    question=QUESTION,
     controls=(
+        *TOGGLES,
         live.Choice(
             "configuration",
             "Configuration",
             tuple(live.ControlOption(key, one.label) for key, one in configurations().items()),
-            next(iter(configurations())),
+            HUNTED.key,
             "Batch × tokens per sequence.",
+            after_reveal=True,
         ),
     ),
     compute=compute,
     reveal=reveal,
-    charts={"count": "Three counts of the same tensors", "tensors": "What is kept, by kind"},
+    charts={"block": f"One block; sizes of all {shape(HUNTED).layers} together", "tensors": "What is kept, by kind"},
     reflections=(REFLECTION,),
+    hands=(live.Tap("block", "boxes", "box"),),
+    staging=live.Staging(
+        "block",
+        (
+            live.Beat(("kept", "judged"), {"found": True}),
+            live.Beat(("kept", "judged"), {"found": False}),
+            live.Beat(("engine", "engine_text", "dots", "marks")),
+            live.Beat(("gap", "gap_text", "book", "book_text")),
+        ),
+        {"configuration": HUNTED.key},
+    ),
+    reveal_first=True,
 )

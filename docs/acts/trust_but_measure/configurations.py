@@ -115,6 +115,17 @@ def configurations() -> dict[str, Configuration]:
     return dict(list(chosen.items())[:MOST])
 
 
+@cache
+def hunted() -> Configuration:
+    """The question's configuration: the largest that was measured with a fused attention, if possible in one format."""
+    plain = [
+        one
+        for one in configurations().values()
+        if one.attention == "flash" and not one.dropout and one.key in measured()
+    ]
+    return next((one for one in plain if one.precision in ("fp32", "bf16")), plain[0] if plain else PLANNED[-1])
+
+
 def shape(configuration: Configuration) -> Transformer:
     """The transformer: by name, or by the shape that the record states."""
     if configuration.model in ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"):

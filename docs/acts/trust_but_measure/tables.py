@@ -4,8 +4,38 @@ from __future__ import annotations
 
 from plugins import live
 
+from .block import BOXES, kept_of, sizes
 from .configurations import COMMAND, Configuration
 from .counts import GROUPS, engine_count, kept, size, textbook
+
+
+def block_table(configuration: Configuration, state: live.State, *, told: bool) -> live.Table:
+    """Every tensor of a block, in all blocks together: its size, what the reader says, and what PyTorch does."""
+    kept = kept_of(configuration)
+    rows = [
+        live.row(
+            f"{box.label} ({box.place})",
+            size(sizes(configuration)[box.name]),
+            "kept" if state.controls[box.name] else "–",
+            ("kept" if kept[box.name] else "dropped") if told else "?",
+        )
+        for box in BOXES
+    ]
+    return live.Table(
+        f"The tensors of all blocks: {configuration.label}",
+        (
+            live.Column("a", "Tensor"),
+            live.Column("b", "Size", numeric=True),
+            live.Column("c", "You"),
+            live.Column("d", "PyTorch"),
+        ),
+        rows,
+    )
+
+
+def closed_table() -> live.Table:
+    """In place of what gives the answer away."""
+    return live.Table("Opens with the reveal.", (live.Column("a", "Closed until then"),), [{"a": "?"}])
 
 
 def count_table(configuration: Configuration, values: list[tuple[live.MeasuredRecord, float]]) -> live.Table:

@@ -6,114 +6,124 @@ from collections.abc import Iterator
 
 from plugins import live
 
+from .block import BOXES, given, kept_of, sizes
 from .configurations import Configuration, configurations, measured
 from .counts import GROUPS, engine_count, kept, size, textbook
-from .tables import count_table, tensors_table
+from .question import HUNTED, SCALE
+from .tables import block_table, closed_table, count_table, tensors_table
+
+MARKS = ("✓ found, + missed,", "✗ tapped, but dropped")
+"""What the judgments mean, told in the corner that the shorter column leaves free."""
 
 
 def compute(state: live.State) -> live.View:
-    """What the instruments show. Before the reveal only the textbook's count and the reader's are on the table."""
+    """What the instruments show. Before the reveal only what the reader says is in the block, and no count."""
     configuration = configurations()[str(state.controls["configuration"])]
-    if not state.revealed or state.prediction is None:
-        return covered(configuration, None if state.prediction is None else float(state.prediction))
-    book, exact = textbook(configuration), engine_count(configuration)
-    found = measured().get(configuration.key, ())
-    said = float(state.prediction) * book
-    values = [(one, float(one.values["memory.held.activations"] or 0)) for one in found]
+    told = state.revealed and state.prediction is not None
+    said, judged = yours(configuration, state), tuple(judgements(configuration, state)) if told else ()
+    found = [(one, float(one.values["memory.held.activations"] or 0)) for one in measured().get(configuration.key, ())]
+    exact, book = engine_count(configuration), textbook(configuration)
+    full = 1.06 * max(exact, book, given(configuration) + sum(sizes(configuration).values()), said or 0)
+    start = given(configuration) if said is None else said
     return live.View(
         data={
-            "book": ({"from": 0, "to": 100 * book / unit(configuration, said)},),
-            "guess": ({"from": 0, "to": 100 * said / unit(configuration, said)},),
-            "parts": tuple(parts(configuration, said)),
-            "dots": tuple({"at": 100 * value / unit(configuration, said)} for _, value in values),
-            "values": tuple(
-                {"row": row, "text": text}
-                for row, text in enumerate(
-                    (
-                        f"you: {state.prediction:g} × {size(book)} = {size(said)}",
-                        f"textbook ◇ {size(book)}",
-                        f"engine {size(exact)}, {exact / book:.2f} times",
-                        measured_line(values, book),
-                    )
-                )
-            ),
-            "kinds": tuple(kinds(configuration)),
+            "boxes": tuple(boxes(configuration, state, told=told)),
+            "kept": tuple(row for row in judged if row["kept"]),
+            "judged": judged,
+            "marks": tuple({"line": line, "text": text} for line, text in enumerate(MARKS)) if told else (),
+            "guess": ({"from": 0, "to": 100 * start / full, "text": guess_text(configuration, said)},),
+            "engine": ({"from": 0, "to": 100 * exact / full, "text": engine_text(exact, found)},) if told else (),
+            "dots": tuple({"at": 100 * value / full} for _, value in found) if told else (),
+            "gap": gap(said, exact, full) if told and said is not None else (),
+            "book": ({"at": 100 * book / full, "text": book_text(book, exact)},) if told else (),
+            "kinds": tuple(kinds(configuration)) if told else (),
+            "closed": () if told else ({"text": "opens with the reveal"},),
         },
-        headline=live.Figure("The engine's count over the textbook's", f"{exact / book:.2f}", "times"),
-        summary=f"{configuration.label}: the textbook counts {size(book)} of activations, the engine {size(exact)}. "
-        f"{sentence(measured_line(values, book))}.",
-        tables={"count": count_table(configuration, values), "tensors": tensors_table(configuration)},
-    )
-
-
-def covered(configuration: Configuration, prediction: float | None) -> live.View:
-    """The bench before the reveal: the textbook's count, and what the prediction makes of it. The rest is closed."""
-    book = textbook(configuration)
-    said = 0 if prediction is None else prediction * book
-    width = 1.08 * max(3 * book, said)
-    counts = [{"a": "Textbook ◇", "b": size(book)}]
-    lines = [f"textbook ◇ {size(book)}", "engine ?", "measured ● ?"]
-    if prediction is not None:
-        counts.insert(0, {"a": "You", "b": size(said)})
-    closed = live.Table(
-        f"Activations kept for the backward pass: {configuration.label}. The other counts open with the reveal.",
-        (live.Column("a", "Count"), live.Column("b", "Activations", numeric=True)),
-        counts,
-    )
-    names = live.Table(
-        "Kinds of tensors in a forward pass. Which of them are kept, and how large they are, opens with the reveal.",
-        (live.Column("a", "Tensors"), live.Column("b", "Kept", numeric=True)),
-        [{"a": title, "b": "?"} for title in GROUPS.values()],
-    )
-    yours = "" if prediction is None else f" Your {prediction:g} × makes it {size(said)}."
-    return live.View(
-        data={
-            "book": ({"from": 0, "to": 100 * book / width},),
-            "guess": () if prediction is None else ({"from": 0, "to": 100 * said / width},),
-            "parts": (),
-            "dots": (),
-            "values": tuple(
-                {"row": row, "text": text}
-                for row, text in enumerate(
-                    ("" if prediction is None else f"you: {prediction:g} × {size(book)} = {size(said)}", *lines)
-                )
-            ),
-            "kinds": tuple({"kind": name, "share": 0, "title": title, "text": "?"} for name, title in GROUPS.items()),
+        headline=live.Figure("PyTorch keeps", *size(exact).split())
+        if told
+        else live.Figure("Kept, by your count", *size(start).split()),
+        summary=f"{configuration.label}: PyTorch keeps {size(exact)}, the textbook counts {size(book)}. "
+        f"{measured_words(found)}."
+        if told
+        else f"{configuration.label}: what you tapped comes to {size(start)}, "
+        f"{size(given(configuration))} of it outside the blocks.",
+        tables={
+            "block": block_table(configuration, state, told=told),
+            "tensors": tensors_table(configuration) if told else closed_table(),
+            **({"count": count_table(configuration, found)} if told else {}),
         },
-        headline=live.Figure("The engine's count over the textbook's", "?", "times")
-        if prediction is None
-        else live.Figure("Activations, by your prediction", *size(said).split()),
-        summary=f"{configuration.label}: the textbook counts {size(book)} of activations.{yours}",
-        tables={"count": closed, "tensors": names},
     )
 
 
-def unit(configuration: Configuration, said: float) -> float:
-    """Bytes that fill the width: a little more than the longest bar."""
-    return 1.08 * max(textbook(configuration), engine_count(configuration), said)
+def yours(configuration: Configuration, state: live.State) -> float | None:
+    """Bytes that the reader says are kept: the prediction, or elsewhere the same boxes; None for none."""
+    number = state.held if state.prediction is None else state.prediction
+    if configuration == HUNTED:
+        return None if number is None else float(number) * SCALE
+    tapped = [one for box, one in sizes(configuration).items() if state.controls[box]]
+    return given(configuration) + sum(tapped) if tapped else None
 
 
-def parts(configuration: Configuration, said: float) -> Iterator[live.Row]:
-    """The engine's bar, stacked by kind of tensor."""
-    base = 0.0
-    for name, amount in kept(configuration).items():
-        share = 100 * amount / unit(configuration, said)
-        yield {"kind": name, "from": base, "to": base + share}
-        base += share
+def boxes(configuration: Configuration, state: live.State, *, told: bool) -> Iterator[live.Row]:
+    """A row per box, column by column. The size gives way to the judgment that enters with the reveal."""
+    for box, place in zip(BOXES, places(), strict=True):
+        text = "" if told else size(sizes(configuration)[box.name]).removesuffix(" MB")
+        yield {"box": box.name, **place, "label": box.label, "text": text, "tapped": bool(state.controls[box.name])}
 
 
-def measured_line(values: list[tuple[live.MeasuredRecord, float]], book: float) -> str:
+def places() -> Iterator[dict[str, live.Value]]:
+    """Where each box stands: its column, and its row from above."""
+    seen: dict[str, int] = {}
+    for box in BOXES:
+        row = seen.setdefault(box.branch, 0)
+        seen[box.branch] += 1
+        yield {"column": 0 if box.branch == "attention" else 1, "row": row}
+
+
+def judgements(configuration: Configuration, state: live.State) -> Iterator[live.Row]:
+    """What became of each box, against what the reader said."""
+    for box, place in zip(BOXES, places(), strict=True):
+        held, tapped = kept_of(configuration)[box.name], bool(state.controls[box.name])
+        name = ("found" if tapped else "missed") if held else ("wrong" if tapped else "dropped")
+        amount = size(held).removesuffix(" MB")
+        text = {"found": f"✓ {amount}", "missed": f"+ {amount}", "wrong": "✗", "dropped": "–"}[name]
+        yield {"box": box.name, **place, "state": name, "text": text, "kept": bool(held), "found": name == "found"}
+
+
+def guess_text(configuration: Configuration, said: float | None) -> str:
+    """The reader's bar in words."""
+    outside = size(given(configuration))
+    return f"outside the blocks {outside}; tap what else is kept" if said is None else f"you {size(said)}"
+
+
+def engine_text(exact: int, found: list[tuple[live.MeasuredRecord, float]]) -> str:
+    """The engine's bar in words, with what was measured."""
+    if not found:
+        return f"PyTorch, by its list of tensors {size(exact)}"
+    record, value = found[0]
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return f"PyTorch {size(exact)}; measured ● {size(value)} ({record.title}{more})"
+
+
+def book_text(book: int, exact: int) -> str:
+    """The textbook's mark in words."""
+    return f"textbook ◇ {size(book)}; kept is {exact / book:.2f} times that"
+
+
+def gap(said: float, exact: int, full: float) -> tuple[live.Row, ...]:
+    """From the reader's bar to the engine's."""
+    far = abs(said - exact)
+    text = "right" if far < 0.005 * exact else f"{size(far)} {'short' if said < exact else 'too much'}"
+    edges = sorted((100 * said / full, 100 * exact / full))
+    return ({"from": edges[0], "to": edges[1], "text": text},)
+
+
+def measured_words(found: list[tuple[live.MeasuredRecord, float]]) -> str:
     """The measurement in words, or that there is none."""
-    if not values:
-        return "not measured yet"
-    record, value = values[0]
-    more = f" and {len(values) - 1} more" if len(values) > 1 else ""
-    return f"measured ● {size(value)}, {value / book:.2f} times ({record.title}{more})"
-
-
-def sentence(text: str) -> str:
-    """The words with a capital at their beginning; names inside keep theirs."""
-    return text[:1].upper() + text[1:]
+    if not found:
+        return "Not measured yet"
+    record, value = found[0]
+    return f"Measured ● {size(value)} ({record.title})"
 
 
 def kinds(configuration: Configuration) -> Iterator[live.Row]:
