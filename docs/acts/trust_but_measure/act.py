@@ -26,7 +26,9 @@ ACT = live.Act(
         live.Choice(
             "configuration",
             "Configuration",
-            tuple(live.ControlOption(key, one.label) for key, one in configurations().items()),
+            tuple(
+                live.ControlOption(one.key, one.label) for one in dict.fromkeys((HUNTED, *configurations().values()))
+            ),
             HUNTED.key,
             "Batch × tokens per sequence.",
             after_reveal=True,

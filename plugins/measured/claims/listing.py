@@ -84,7 +84,7 @@ def _slug(source: Source, section: str) -> str:
 
 
 def _form(claims: Claims, groups: Sequence[tuple[Source, str, list[Claim]]]) -> Element:
-    """A box for words, three selects, what they show, and a switch for the folds. Hidden until the script can make them work."""
+    """A box for words, three selects, what they show, and a switch for the folds. Hidden until the script works."""
     counts = claims.counts()
     kinds = Counter(item.claim.check.evidence for item in claims.judged)
     verdicts = [_option(verdict, f"{word} ({counts[verdict]})") for verdict, word in VERDICTS.items()]

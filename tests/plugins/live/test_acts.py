@@ -289,8 +289,8 @@ def test_plain_data_passes_unchanged(value: object) -> None:
 
 def test_an_act_is_loaded_from_its_source() -> None:
     described = json.loads(bridge.load_act("tiny-act", Program({"act.py": SOURCE}).to_json()))
-    asked = {"kind": "number", "prompt": "How much?", "unit": "%", "minimum": 0, "maximum": 100, "step": 0.0}
-    assert described["question"] == asked
+    numbers = {"minimum": 0, "maximum": 100, "step": 0.0, "base": 0.0}
+    assert described["question"] == {"kind": "number", "prompt": "How much?", "unit": "%", **numbers}
     assert json.loads(bridge.compute("tiny-act", json.dumps(described["state"])))["summary"] == "s"
 
 

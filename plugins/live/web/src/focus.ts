@@ -32,6 +32,16 @@ export function bringIntoView(part: HTMLElement): void {
   part.scrollIntoView({ block: "start", behavior: "instant" });
 }
 
+/** Scrolls as little as shows all of a part that is below the window, or under the chart that stays in view. */
+export function showBelow(part: HTMLElement, stage: HTMLElement): void {
+  const cover = getComputedStyle(stage).position === "sticky" ? stage.getBoundingClientRect().bottom : 0;
+  const { top, bottom, height } = part.getBoundingClientRect();
+  if (top >= cover && bottom <= window.innerHeight) return;
+  const away = top < cover || height > window.innerHeight - cover ? top - cover - GAP_PX : bottom - window.innerHeight + GAP_PX;
+  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  window.scrollBy({ top: away, behavior: still ? "instant" : "smooth" });
+}
+
 /** Tells the stylesheet how tall the controls are, which stay in view beside several charts. */
 export function keepAtHand(scene: HTMLElement, signal: AbortSignal): void {
   const hand = find(scene, ".il-bench__hand");

@@ -4,6 +4,7 @@ import type { Chart } from "./chart";
 import type { Status } from "./client";
 import { all, find, putChildren, setText, slot } from "./dom";
 import { blanks } from "./form";
+import { showBelow } from "./focus";
 import type { View } from "./protocol";
 import { renderFailure, renderFeedback, renderSuccess, renderTable, renderVerdict } from "./render";
 import { showChip, showTrouble } from "./status";
@@ -18,7 +19,8 @@ export class Paint {
   readonly #charts: readonly Chart[];
   readonly #retry: () => void;
   #failing: boolean;
-  #winning = false;
+  /** Unknown before the first view: a win that was there when the reader came is no news. */
+  #winning: boolean | null = null;
   #staleTimer = 0;
   #summaryTimer = 0;
 
@@ -116,6 +118,8 @@ export class Paint {
     slot(this.#host, "headline").dataset.reached = String(view.success !== null);
     const judged = view.failure ? [renderFailure(view.failure, !this.#failing)] : view.success ? [renderSuccess(view.success, !this.#winning)] : [];
     putChildren(slot(this.#host, "failure"), judged);
+    // A goal that is reached is a moment to see, wherever the hand was.
+    if (view.success && this.#winning === false) showBelow(slot(this.#host, "failure"), slot(this.#host, "stage"));
     this.#failing = view.failure !== null;
     this.#winning = view.success !== null;
   }
