@@ -147,7 +147,9 @@ def _figure(options: TableOptions, lines: Sequence[Row], columns: Sequence[Fille
 def _header(column: Filled) -> Element:
     """A column's header with the unit of its numbers."""
     # The space is outside the unit, which is never broken, so that a narrow column has it on a line of its own.
-    unit = [" ", element("span", f"({column.unit})", class_="il-measured-table__unit")] if column.unit else []
+    unit: list[Element | str] = (
+        [" ", element("span", f"({column.unit})", class_="il-measured-table__unit")] if column.unit else []
+    )
     return element("th", column.label, *unit, scope="col", class_=_kind(column))
 
 
