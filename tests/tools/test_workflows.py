@@ -23,10 +23,13 @@ def _scripts(job: dict[str, Any]) -> str:
     return "\n".join(step.get("run", "") for step in job["steps"])
 
 
-def test_every_action_is_named_by_digest_and_tells_its_version() -> None:
+def test_every_action_and_image_is_named_by_digest_and_tells_its_version() -> None:
     lines = [line for file in FILES for line in file.read_text(encoding="utf-8").splitlines() if "uses:" in line]
     assert lines
     assert [one for one in lines if not re.search(r"uses: actions/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$", one)] == []
+    images = [job["container"] for job in JOBS.values() if "container" in job]
+    assert images
+    assert [one for one in images if not re.search(r"^[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}$", one)] == []
 
 
 def test_a_job_has_only_the_rights_that_it_names() -> None:

@@ -4,7 +4,7 @@
 // others; the tests compare its verdicts with those of a whole validator.
 import ledger from "../../../../docs/lab/ledger.schema.json";
 
-/** The words that are understood. `description` explains and decides nothing. */
+/** The words that are understood. `description`, `title`, `unit` and `names` are for people and decide nothing. */
 export interface Rule {
   $ref?: string;
   type?: string | string[];

@@ -4,17 +4,15 @@ import { h } from "./dom";
 import type { Account, Entry } from "./entry";
 import type { Mark } from "./memory";
 import type { Gap, Value } from "./protocol";
+import { DEFINITIONS } from "./schema";
 
-const DECISIONS: [Field, string, string][] = [
-  ["optimizer_chosen", "Optimizer chosen", ""],
-  ["precision_chosen", "Precision chosen", ""],
-  ["gradient_checkpointing", "Gradient checkpointing", ""],
-  ["baseline_mfu_estimate_pct", "Your estimate of the baseline", "%"],
-  ["final_mfu_pct", "Final MFU", "%"],
-  ["laptop_fit_achieved", "Fits the laptop, and trains", ""],
-  ["laptop_minimum_memory_gb", "Least memory that trains", "GB"],
-];
-const NAMES: Record<string, string> = { adam: "Adam", momentum: "Momentum", sgd: "SGD", fp32: "FP32", mixed: "Mixed", fp16: "FP16" };
+/** How the schema says that a field is shown. */
+interface Shown {
+  title: string;
+  unit?: string;
+  names?: Record<string, string>;
+}
+const DECISIONS = Object.entries<Shown>(DEFINITIONS.decisions.properties) as [Field, Shown][];
 const STAGES = { none: "Not started", predicted: "Predicted", revealed: "Revealed", done: "Done" };
 
 /** `href` gives the address of a page of the site; null for what is none. */
@@ -26,7 +24,7 @@ export function summaryOf(document: LedgerDocument, entries: readonly Entry[], h
     table(
       `Chapter ${document.chapter}, ledger version ${document.schema_version}${engine}, site ${document.site_version}`,
       ["Decision", "Value"],
-      DECISIONS.map(([field, label, unit]) => [label, words(document[field], unit)]),
+      DECISIONS.map(([field, shown]) => [shown.title, words(document[field], shown)]),
     ),
     ...entries.flatMap((entry) => section(entry, href)),
   ];
@@ -89,11 +87,11 @@ function judged(correct: boolean | null): string {
   return correct ? " ✓\u00a0right" : " ≠\u00a0not\u00a0so";
 }
 
-function words(value: Value | null, unit: string): string {
+function words(value: Value | null, { unit = "", names = {} }: Shown): string {
   if (value === null) return "not yet";
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "number") return `${round(value)} ${unit}`.trim();
-  return Object.hasOwn(NAMES, value) ? (NAMES[value] as string) : value;
+  return Object.hasOwn(names, value) ? (names[value] as string) : value;
 }
 
 const round = (value: number): string => value.toLocaleString("en-US", { maximumSignificantDigits: 3 });
