@@ -36,10 +36,10 @@ import { snippetTests } from "./suites/snippets.mjs";
 
 /** @typedef {import("./harness/world.mjs").World} World */
 
-/** What lives in a page, and the pages around it: two halves of about equal length. */
+/** What lives in a page, and the pages around it. */
 const widgets = [harnessTests, loadingTests, brokenNetworkTests, policyTests, actTests, labTests, missionTests, handsTests, hostileLedgerTests, snippetTests];
-const around = [pageTests, offlineTests, releaseTests, memoryTests, claimTests, searchTests, deviceTests, accessTests, everyPageTests];
-const all = [...widgets, ...around];
+const around = [pageTests, offlineTests, releaseTests, memoryTests, claimTests, searchTests, deviceTests, accessTests];
+const all = [...widgets, ...around, everyPageTests];
 
 // The browsers end with this process, however it ends.
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
@@ -59,28 +59,31 @@ rmSync(EVIDENCE, { recursive: true, force: true });
 setupTests();
 
 /**
- * Two browsers at a time, since a test waits or keeps one core busy; the visits of a lane follow one another.
- * @type {{engine: import("./harness/launch.mjs").Engine, suites: ((facts: import("./harness/world.mjs").Facts) => void)[]}[][]}
+ * Each visit has a browser of its own, and begins when one before it has ended: the longest first.
+ * @type {{engine: import("./harness/launch.mjs").Engine, part: string, suites: ((facts: import("./harness/world.mjs").Facts) => void)[]}[]}
  */
-const lanes = [
-  [{ engine: "chromium", suites: widgets }, { engine: "webkit", suites: all }],
-  [{ engine: "chromium", suites: around }, { engine: "firefox", suites: all }],
+const visits = [
+  { engine: "webkit", part: "all", suites: all },
+  { engine: "chromium", part: "widgets", suites: widgets },
+  { engine: "firefox", part: "all", suites: all },
+  { engine: "chromium", part: "around", suites: around },
+  { engine: "chromium", part: "every page", suites: [everyPageTests] },
 ];
-describe("site", { concurrency: lanes.length }, () => {
-  for (const [index, lane] of lanes.entries()) {
-    describe(`lane ${index + 1}`, { concurrency: false }, () => {
-      for (const visit of lane.filter(({ engine }) => engines.includes(engine))) visitSite(visit.engine, visit.suites);
-    });
-  }
+/** A test waits, or keeps one core busy. */
+const AT_A_TIME = 2;
+describe("site", { concurrency: AT_A_TIME }, () => {
+  for (const { engine, part, suites } of visits.filter(({ engine }) => engines.includes(engine))) visitSite(engine, part, suites);
 });
 
 /**
  * Registers suites for a browser of their own.
  * @param {import("./harness/launch.mjs").Engine} engine
+ * @param {string} part
  * @param {((facts: import("./harness/world.mjs").Facts) => void)[]} suites
  */
-function visitSite(engine, suites) {
-  describe(engine, () => {
+function visitSite(engine, part, suites) {
+  // What is left unsaid here is taken from above: its tests follow one another.
+  describe(`${engine}: ${part}`, { concurrency: false }, () => {
     /** @type {World | undefined} */
     let world;
     const current = () => {

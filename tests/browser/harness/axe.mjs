@@ -16,18 +16,20 @@ export const COLOR = { type: "rule", values: ["color-contrast", "link-in-text-bl
  * The violations axe-core finds in the page as it stands, as readable lines; empty when there are none.
  * @param {import("./browser.mjs").Browser} browser
  * @param {import("axe-core").RunOnly} [rules]  all when left out
+ * @param {string} [within]  a selector: only what is in there, the whole page when left out
+ * @param {import("axe-core").RuleObject} [except]  rules to leave out, as axe-core takes them
  * @returns {Promise<string[]>}
  */
-export async function violations(browser, rules = EVERY) {
+export async function violations(browser, rules = EVERY, within = "html", except = {}) {
   const present = await browser.eval(() => "axe" in window);
   if (!present) await browser.driver.evaluate(`void (0, ${wrapped()})()`);
-  return browser.eval(async (runOnly) => {
+  return browser.eval(async (runOnly, within, rules) => {
     const { axe } = /** @type {{axe: typeof import("axe-core")}} */ (/** @type {unknown} */ (window));
     // Half a fade has the contrast of neither end, and one may begin while axe looks: everything is at its end meanwhile.
     const still = new CSSStyleSheet();
     still.replaceSync("*, ::before, ::after { animation: none !important; transition: none !important; }");
     document.adoptedStyleSheets.push(still);
-    const report = await axe.run(document, { runOnly, resultTypes: ["violations"] });
+    const report = await axe.run(within, { runOnly, rules, resultTypes: ["violations"] });
     document.adoptedStyleSheets = document.adoptedStyleSheets.filter((sheet) => sheet !== still);
     return report.violations.flatMap((found) =>
       found.nodes.map((node) => {
@@ -35,20 +37,39 @@ export async function violations(browser, rules = EVERY) {
         return `${found.id}: ${node.target.join(" ")}: ${summary}`;
       }),
     );
-  }, rules);
+  }, rules, within, except);
 }
 
 /**
  * The violations in the page as it stands, in light by all rules, then in dark by those on color.
  * @param {import("./browser.mjs").Browser} browser
  * @param {string} state  what the page is, for the reader of the lines
+ * @param {string} [within]  a selector: only what is in there, the whole page when left out
  */
-export async function violationsInLightAndDark(browser, state) {
+export async function violationsInLightAndDark(browser, state, within) {
   await chooseScheme(browser, "light");
-  const light = await violations(browser);
+  const light = await violations(browser, EVERY, within);
   await chooseScheme(browser, "dark");
-  const dark = await violations(browser, COLOR);
+  const dark = await violations(browser, COLOR, within);
   return [...light.map((line) => `${state}, light: ${line}`), ...dark.map((line) => `${state}, dark: ${line}`)];
+}
+
+/** Leaves the rules on color to another look. @type {import("axe-core").RuleObject} */
+const COLORLESS = Object.fromEntries(COLOR.values.map((rule) => [rule, { enabled: false }]));
+
+/**
+ * The violations in a page whose frame (header, navigation, footer) another page has shown: everything in light, and of
+ * the rules on color, which take most of the time, only those that the page's own text can break.
+ * @param {import("./browser.mjs").Browser} browser
+ * @param {boolean} colored  has the text colors of its own?
+ */
+export async function violationsInTheText(browser, colored) {
+  const found = await violations(browser, EVERY, "html", COLORLESS);
+  for (const scheme of colored ? /** @type {const} */ (["light", "dark"]) : []) {
+    await chooseScheme(browser, scheme);
+    found.push(...(await violations(browser, COLOR, "main article")).map((line) => `${scheme}: ${line}`));
+  }
+  return found;
 }
 
 /** The library as a function expression: it looks for `window` and `module` as a script of the page would. */

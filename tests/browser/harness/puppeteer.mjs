@@ -19,6 +19,8 @@ const CHROMIUM_FLAGS = [
   "--force-color-profile=srgb",
   "--disable-features=AutofillServerCommunication",
   "--gaia-url=http://127.0.0.1:9",
+  // Each test starts Python anew and runs it for seconds: compiling it a second time, better, would take most of them.
+  "--js-flags=--liftoff-only",
 ];
 /** What Firefox would otherwise ask the network for on its own: noise in the log of foreign requests. */
 const FIREFOX_QUIET = {
@@ -35,6 +37,8 @@ const FIREFOX_QUIET = {
   "network.connectivity-service.enabled": false,
   "toolkit.telemetry.unified": false,
 };
+/** As in Chromium: Python is compiled once, quickly. */
+const FIREFOX_QUICK = { "javascript.options.wasm_optimizingjit": false };
 /** Key names that read otherwise in puppeteer. @type {Record<string, import("puppeteer-core").KeyInput>} */
 const KEYS = { Space: " " };
 
@@ -67,6 +71,7 @@ export async function startPuppeteer(engine, program, proxyPort) {
           timeout: START_LIMIT_MS,
           extraPrefsFirefox: {
             ...FIREFOX_QUIET,
+            ...FIREFOX_QUICK,
             "network.proxy.type": 1,
             "network.proxy.http": "127.0.0.1",
             "network.proxy.http_port": proxyPort,

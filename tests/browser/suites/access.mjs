@@ -42,7 +42,7 @@ export function accessTests({ once }) {
     /** @type {string[]} */
     const found = [];
     const look = async (/** @type {string} */ state) => {
-      found.push(...(await violationsInLightAndDark(browser, state)));
+      found.push(...(await violationsInLightAndDark(browser, state, "main article")));
     };
     await openAct(all);
     await predict(browser, "3");

@@ -186,10 +186,19 @@ export function actTests({ everywhere, once }) {
     assert.equal(await offset("Needed on the GPU, which is more than it can give (it fits, and it trains)"), await offset("Needed"));
   });
 
-  once("act: a move puts only what it changes into the reveal, so that a screen reader is not told all of it again", async (all) => {
+  once("act: Reveal before the lock says what is missing; after it, a move puts only what it changes before a screen reader", async (all) => {
     const { browser } = all;
     await openAct(all);
-    await predict(browser, "3");
+    await browser.click(revealButton);
+    assert.equal(await browser.text(lockNote), "Type a number from 0 to 40 first.");
+    await browser.type("3");
+    assert.equal(await browser.text(lockNote), "");
+    await browser.click(revealButton);
+    assert.equal(await browser.text(lockNote), "Lock in your answer first.");
+    assert.equal(await browser.text(verdict), "");
+
+    await browser.click(lockButton);
+    await instrumentsOpen(browser);
     await browser.click(revealButton);
     await verdictShown(browser);
     await browser.of(verdict, (place) => {
@@ -206,18 +215,6 @@ export function actTests({ everywhere, once }) {
     const said = await browser.eval(() => /** @type {any} */ (window).said);
     assert.equal(said.length, 1, "after three moves, the one paragraph that names the device");
     assert.match(said[0], /RTX 4060/);
-  });
-
-  once("act: Reveal before the lock says what is missing", async (all) => {
-    const { browser } = all;
-    await openAct(all);
-    await browser.click(revealButton);
-    assert.equal(await browser.text(lockNote), "Type a number from 0 to 40 first.");
-    await browser.type("3");
-    assert.equal(await browser.text(lockNote), "");
-    await browser.click(revealButton);
-    assert.equal(await browser.text(lockNote), "Lock in your answer first.");
-    assert.equal(await browser.text(verdict), "");
   });
 
   everywhere("act: the ghost is dragged, locked in beside the chart, and the reveal is played in the chart once", async (all) => {
@@ -246,22 +243,11 @@ export function actTests({ everywhere, once }) {
     assert.equal(await browser.eval(() => document.querySelectorAll("[data-waits]").length), 0, "it is played once");
   });
 
-  once("act: the values baked into the page are the values Python computes in it", async (all) => {
-    const { browser } = all;
+  once("act: neither page nor traffic states the answer before the lock; what was baked is what Python computes", async (all) => {
+    const { browser, server } = all;
     await openAct(all);
     const baked = await instruments(browser);
     assert.ok(baked.tables.length > 0 && baked.tables.every((table) => table.rows.length > 3), "tables are baked");
-    await predict(browser, "0");
-    // Away and back, so that what stands in the page was written by Python for certain.
-    await set(browser, "Optimizer", "Momentum");
-    assert.notDeepEqual(await instruments(browser), baked);
-    await set(browser, "Optimizer", "SGD");
-    assert.deepEqual(await instruments(browser), baked);
-  });
-
-  once("act: neither page nor traffic states the answer before the reader has committed", async (all) => {
-    const { browser, server } = all;
-    await openAct(all);
     await browser.eval(() => document.querySelector("live-act")?.scrollIntoView());
     await browser.waitFor('live-act [data-slot="state"][data-phase="ready"]', 45_000, "Python to be ready");
     const text = await browser.eval(() => document.querySelector("live-act")?.outerHTML ?? "");
@@ -272,6 +258,13 @@ export function actTests({ everywhere, once }) {
     await browser.focus(answerBox);
     await browser.type("12");
     assert.equal(server.log().length, before, "typing an answer asks the server for nothing");
+    await browser.click(lockButton);
+    await instrumentsOpen(browser);
+    // Away and back, so that what stands in the page was written by Python for certain.
+    await set(browser, "Optimizer", "Momentum");
+    assert.notDeepEqual(await instruments(browser), baked);
+    await set(browser, "Optimizer", "SGD");
+    assert.deepEqual(await instruments(browser), baked);
   });
 
   once("act: a start of Python that fails says so, and Retry brings the act to life", async (all) => {

@@ -98,6 +98,7 @@ async function chartLabelIs(browser, wanted, what, limitMs = REDRAW_LIMIT_MS) {
   const deadline = Date.now() + limitMs;
   for (let label = await chartLabel(browser); !wanted(label); label = await chartLabel(browser)) {
     if (Date.now() > deadline) throw new Error(`${browser.engine}: waited for ${what}; the chart shows "${label}"`);
+    await new Promise((done) => setTimeout(done, 40));
   }
 }
 

@@ -11,7 +11,7 @@ const slider = `${ACT} input[data-slider="batch"]`;
 
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function handsTests({ everywhere, once }) {
-  everywhere("hands: a point is dragged along its curve, the control follows, and so does the same control by keyboard", async (all) => {
+  everywhere("hands: a point is dragged along its curve, and so it goes by keyboard; a segment is looked at alone, by its name", async (all) => {
     const { browser } = all;
     await openExplorer(all);
     assert.equal(await valueText(browser), "4");
@@ -29,12 +29,10 @@ export function handsTests({ everywhere, once }) {
     await changes(browser, dragged);
     assert.equal(await headline(browser), before, "the same control, the same number");
     assert.equal(await browser.of(GRIP, (grip) => grip.getAttribute("aria-hidden")), "true", "one control for a screen reader");
-  });
 
-  everywhere("hands: a segment is looked at alone by keyboard, and its name is read", async (all) => {
-    const { browser } = all;
-    await openExplorer(all);
     const part = { role: "button", name: "GELU", within: ACT };
+    // A mouse that rests on the picture points, too.
+    await browser.restPointer();
     await browser.focus(part);
     assert.ok((await dimmed(browser)) > 3, "what belongs to others is dimmed");
     await browser.press("Enter");
@@ -46,17 +44,13 @@ export function handsTests({ everywhere, once }) {
     assert.equal(await dimmed(browser), 0);
   });
 
-  once("hands: a finger drags the point, and the page scrolls everywhere else", async (all) => {
+  once("hands: a finger drags the point, the page scrolls elsewhere; frames are dropped while Python computes, never out of order", async (all) => {
     const { browser } = all;
     await openExplorer(all);
     const allowed = await browser.of(GRIP, (grip) => [getComputedStyle(grip).touchAction, grip.offsetWidth, grip.offsetHeight]);
     assert.deepEqual(allowed, ["none", 44, 44], "a point is dragged in both directions, and is as large as a finger");
     assert.equal(await browser.of(`${ACT} [data-slot="plot"]`, (plot) => getComputedStyle(plot).touchAction), "auto");
-  });
 
-  once("hands: frames of a drag are dropped while Python computes, and never come out of order", async (all) => {
-    const { browser } = all;
-    await openExplorer(all);
     const seen = await browser.of(GRIP, async (grip) => {
       const act = grip.closest("live-act");
       const table = /** @type {string[]} */ ([]);

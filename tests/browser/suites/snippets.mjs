@@ -57,7 +57,7 @@ export function snippetTests({ everywhere, once }) {
     assert.match(await second.code(), /training_memory/);
   });
 
-  everywhere("snippets: Stop ends an endless loop within a second, and the page's names are there again", async (all) => {
+  everywhere("snippets: Stop ends an endless loop within a second, and names are there again; an act that waits for one stops it", async (all) => {
     const { browser } = all;
     const { first, second } = await openTwo(all);
     await first.write("kept = 'still here'");
@@ -86,38 +86,7 @@ export function snippetTests({ everywhere, once }) {
 
     await second.write("print(kept)");
     assert.equal(await second.run(), "still here");
-  });
 
-  once("snippets: a traceback shows the reader's code only, and the line is marked", async (all) => {
-    const { browser } = all;
-    const { first } = await openTwo(all);
-    await first.write("bytes_each = 4\nbytes_each / 0\n");
-    const output = await first.run();
-    assert.match(output, /ZeroDivisionError/);
-    assert.match(output, /line 2/);
-    assert.ok(!/pyodide|plugins\/live|exec\(/i.test(output), output);
-    assert.equal(await browser.text(`${first.host} .il-error-line`), "bytes_each / 0");
-    await first.write("print('well again')");
-    assert.equal(await first.run(), "well again", "an error does not end Python");
-  });
-
-  everywhere("snippets: await works; input(), a second loop and a missing module are one plain sentence each", async (all) => {
-    const { first } = await openTwo(all);
-    await first.write("import asyncio\nprint(await asyncio.sleep(0.01, 'slept'))\nawait asyncio.sleep(0, 42)");
-    assert.match(await first.run(), /^slept\s+42$/);
-    for (const [code, said] of [
-      ["name = input('Who? ')", 'input() has no keyboard to read from here. Write the answer into the code: name = "…".'],
-      ["import asyncio; asyncio.run(asyncio.sleep(0))", "asyncio.run() would start a second event loop, and here one runs already. Write: await main()."],
-      ["import torch", "There is no module torch here: the page's Python has its own library, this book's engine and a few packages. Install Python on your machine to use others."],
-    ]) {
-      await first.write(code ?? "");
-      assert.equal(await first.run(), said);
-    }
-  });
-
-  everywhere("snippets: an act that waits for an endless program says for which, and stops it", async (all) => {
-    const { browser } = all;
-    const { first } = await openTwo(all);
     await predict(browser, "3");
     await first.write("while True: pass");
     await browser.click(first.button("Run"));
@@ -130,6 +99,52 @@ export function snippetTests({ everywhere, once }) {
     // Whoever stops a program starts Python again.
     await chartSays(browser, "Adam m 6.23 GB", START_LIMIT_MS);
     assert.equal(await browser.text(trouble), "");
+  });
+
+  once("snippets: a traceback shows the reader's code only, its line is marked; one-key shortcuts stay quiet while one types", async (all) => {
+    const { browser } = all;
+    const { first } = await openTwo(all);
+    await first.write("bytes_each = 4\nbytes_each / 0\n");
+    const output = await first.run();
+    assert.match(output, /ZeroDivisionError/);
+    assert.match(output, /line 2/);
+    assert.ok(!/pyodide|plugins\/live|exec\(/i.test(output), output);
+    assert.equal(await browser.text(`${first.host} .il-error-line`), "bytes_each / 0");
+    await first.write("print('well again')");
+    assert.equal(await first.run(), "well again", "an error does not end Python");
+
+    const before = await browser.eval(() => location.href);
+    await first.write("n = p = s = f = 1 / 1");
+    assert.equal(await first.code(), "n = p = s = f = 1 / 1");
+    assert.equal(await browser.eval(() => location.href), before);
+    assert.equal(await first.run().then(() => browser.eval(() => document.activeElement?.tagName !== "INPUT")), true);
+  });
+
+  everywhere("snippets: await works; input(), a second loop and a missing module are a plain sentence each; a figure is a picture in which nothing runs", async (all) => {
+    const { browser } = all;
+    const { first } = await openTwo(all);
+    await first.write("import asyncio\nprint(await asyncio.sleep(0.01, 'slept'))\nawait asyncio.sleep(0, 42)");
+    assert.match(await first.run(), /^slept\s+42$/);
+    for (const [code, said] of [
+      ["name = input('Who? ')", 'input() has no keyboard to read from here. Write the answer into the code: name = "…".'],
+      ["import asyncio; asyncio.run(asyncio.sleep(0))", "asyncio.run() would start a second event loop, and here one runs already. Write: await main()."],
+      ["import torch", "There is no module torch here: the page's Python has its own library, this book's engine and a few packages. Install Python on your machine to use others."],
+    ]) {
+      await first.write(code ?? "");
+      assert.equal(await first.run(), said);
+    }
+
+    await first.write(FIGURE);
+    assert.equal(await first.run(), "");
+    const image = `${first.host} [data-slot="figures"] img`;
+    await browser.waitFor(
+      () => /** @type {HTMLImageElement | null} */ (document.querySelector('[data-slot="figures"] img'))?.naturalWidth === 40,
+      5000,
+      "the picture",
+    );
+    assert.equal(await browser.eval(() => "ran" in window), false, "a script in a figure does not run");
+    await browser.click(first.button("Reset"));
+    assert.equal(await browser.has(image), false);
   });
 
   once("snippets: in a notebook, one button runs all below, and stops at the first that fails", async (all) => {
@@ -175,16 +190,6 @@ export function snippetTests({ everywhere, once }) {
     assert.equal(await inside(), false, "Escape, then Tab leaves");
   });
 
-  once("snippets: the one-key shortcuts of the site stay quiet while the reader types", async (all) => {
-    const { browser } = all;
-    const { first } = await openTwo(all);
-    const before = await browser.eval(() => location.href);
-    await first.write("n = p = s = f = 1 / 1");
-    assert.equal(await first.code(), "n = p = s = f = 1 / 1");
-    assert.equal(await browser.eval(() => location.href), before);
-    assert.equal(await first.run().then(() => browser.eval(() => document.activeElement?.tagName !== "INPUT")), true);
-  });
-
   once(
     "snippets: a package from another host is loaded after the reader agreed, and a closed network is said plainly",
     async (all) => {
@@ -210,22 +215,6 @@ export function snippetTests({ everywhere, once }) {
     },
     { foreign: true },
   );
-
-  everywhere("snippets: a figure is shown as a picture in which nothing runs, and Reset takes it away", async (all) => {
-    const { browser } = all;
-    const { first } = await openTwo(all);
-    await first.write(FIGURE);
-    assert.equal(await first.run(), "");
-    const image = `${first.host} [data-slot="figures"] img`;
-    await browser.waitFor(
-      () => /** @type {HTMLImageElement | null} */ (document.querySelector('[data-slot="figures"] img'))?.naturalWidth === 40,
-      5000,
-      "the picture",
-    );
-    assert.equal(await browser.eval(() => "ran" in window), false, "a script in a figure does not run");
-    await browser.click(first.button("Reset"));
-    assert.equal(await browser.has(image), false);
-  });
 
   once("snippets: one inside content tabs runs after its tab is opened", async (all) => {
     const { browser, server } = all;
