@@ -263,6 +263,12 @@ MISTAKES = {
         "gb = ", 'if state.controls["copies"] == 2: raise ValueError("no")\n    gb = ', "with copies = 2: compute: ", 8
     ),
     "an act that never ends": act("gb = ", "while True: pass\n    gb = ", "stopped after", 8),
+    "contexts in parentheses too many": act(
+        '(live.Context("c", "C", "d"),)', '((live.Context("c", "C", "d"),),)', "contexts holds a tuple: write", 19
+    ),
+    "a context without its tuple": act(
+        '(live.Context("c", "C", "d"),)', 'live.Context("c", "C", "d")', "contexts is a Context, not a tuple: write", 19
+    ),
     "a default that is no option": act("), 1),)", "), 3),)", "control 'copies' cannot be 3; allowed: 1, 2", 19),
     "a correct option that is none": act(
         "answer=lambda: 1", "answer=lambda: 1 / 0", "ZeroDivisionError: division by zero", 26

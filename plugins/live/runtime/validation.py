@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from string import Formatter
-from typing import Any
+from typing import Any, get_args
 
 from plugins.live.runtime.contract import (
     Act,
     ChoiceQuestion,
+    Context,
     Control,
     ControlOption,
     NumberQuestion,
@@ -31,6 +32,10 @@ from plugins.live.runtime.hands import check_hands, check_slider, slider_value
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
+_MEMBERS = {"contexts": (Context,), "controls": get_args(Control), "reflections": (Reflection,)}
+"""Field of an act -> what its members are."""
+
+
 def check_definition(act: object, name: str) -> Act:
     """Return `act` if it is a sound definition of the act called `name`.
 
@@ -43,6 +48,8 @@ def check_definition(act: object, name: str) -> Act:
         raise ValueError(f"the act is called {act.name!r}, but its folder says {name!r}")
     if not _NAME.fullmatch(name):
         raise ValueError(f"{name!r} is no name for an act: use lower-case words joined by '-'")
+    for field, kinds in _MEMBERS.items():
+        _check_members(field, getattr(act, field), kinds)
     if not act.contexts:
         raise ValueError("an act needs at least one context")
     _unique("context", (context.name for context in act.contexts))
@@ -223,6 +230,16 @@ def _check_control(control: Control) -> None:
         raise ValueError(f"control {control.name!r} needs at least two options")
     _distinct(f"control {control.name!r}", control.options)
     _control_value(control, control.default)
+
+
+def _check_members(field: str, members: object, kinds: tuple[type, ...]) -> None:
+    """Hold the members of a field against what they are: to Python, one comma too many is no mistake."""
+    wanted = f"write ({kinds[0].__name__}(…), {kinds[0].__name__}(…)), or ({kinds[0].__name__}(…),) for a single one"
+    if not isinstance(members, Sequence):
+        raise ValueError(f"{field} is a {type(members).__name__}, not a tuple: {wanted}")
+    for member in members:
+        if not isinstance(member, kinds):
+            raise ValueError(f"{field} holds a {type(member).__name__}: {wanted}")
 
 
 def _check_groups(controls: Sequence[Control]) -> None:
