@@ -11,7 +11,7 @@ const slider = `${ACT} input[data-slider="batch"]`;
 
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function handsTests({ everywhere, once }) {
-  everywhere("hands: a point is dragged along its curve, and so it goes by keyboard; a segment is looked at alone, by its name", async (all) => {
+  everywhere("hands: a point is dragged along its curve, the control follows, and so does the same control by keyboard", async (all) => {
     const { browser } = all;
     await openExplorer(all);
     assert.equal(await valueText(browser), "4");
@@ -29,10 +29,12 @@ export function handsTests({ everywhere, once }) {
     await changes(browser, dragged);
     assert.equal(await headline(browser), before, "the same control, the same number");
     assert.equal(await browser.of(GRIP, (grip) => grip.getAttribute("aria-hidden")), "true", "one control for a screen reader");
+  });
 
+  everywhere("hands: a segment is looked at alone by keyboard, and its name is read", async (all) => {
+    const { browser } = all;
+    await openExplorer(all);
     const part = { role: "button", name: "GELU", within: ACT };
-    // A mouse that rests on the picture points, too.
-    await browser.restPointer();
     await browser.focus(part);
     assert.ok((await dimmed(browser)) > 3, "what belongs to others is dimmed");
     await browser.press("Enter");
