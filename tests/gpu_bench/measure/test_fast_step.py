@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch._dynamo.utils import counters
 
-from gpu_bench.cases.case import TrainingCase
+from gpu_bench.cases.case import AttentionKernel, TrainingCase
 from gpu_bench.cases.ladder import LADDER
 from gpu_bench.cases.tiny import tiny_case as tiny_case_of
 from gpu_bench.measure.data import draw_windows, read_corpus
@@ -65,7 +65,10 @@ def _rung(case: TrainingCase) -> Trainer:
     """The rung on a tiny model, with eight sequences a step however many passes it makes, and steps that move it."""
     tiny = tiny_case_of(case)
     assert isinstance(tiny, TrainingCase)
-    return Trainer(replace(tiny, batch=8 // case.accumulate, sequence=32, learning_rate=1e-3), CPU)
+    # Of the named kernels, a CPU has this one.
+    kernel: AttentionKernel = "flash" if case.attention_kernel == "flash" else "auto"
+    changes: dict[str, Any] = {"batch": 8 // case.accumulate, "sequence": 32, "learning_rate": 1e-3}
+    return Trainer(replace(tiny, attention_kernel=kernel, **changes), CPU)
 
 
 @pytest.mark.parametrize(
