@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from docs.acts.missions import audit_score, race_score
+from docs.acts.missions import audit_score, race_score, wall_score
 from docs.acts.missions.facts import Found, Levers, Setting, Track, words
 from docs.acts.missions.search import found
 from docs.acts.missions.tracks import TRACKS
@@ -30,6 +30,7 @@ def parts_of(track: Track) -> Iterator[tuple[str, Levers, Callable[[Setting], fl
     """Every part of a track: its name, its levers, its score."""
     yield "audit", track.audit.levers, partial(audit_score.score, track.audit)
     yield "race", track.race.levers, partial(race_score.score, track.race)
+    yield "wall", track.wall.levers, partial(wall_score.score, track.wall)
 
 
 def search() -> dict[str, dict[str, tuple[Found, list[dict[str, live.Value]]]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .cloud import AUDIT, COST, GPU
 from .cloud_race import RACE
+from .cloud_wall import WALL
 from .facts import Track
 
 CLOUD = Track(
@@ -16,4 +17,5 @@ CLOUD = Track(
     device=GPU.title,
     audit=AUDIT,
     race=RACE,
+    wall=WALL,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .edge import AUDIT, IMAGE, ORIN
 from .edge_race import RACE
+from .edge_wall import WALL
 from .facts import Track
 
 EDGE = Track(
@@ -16,4 +17,5 @@ EDGE = Track(
     device=ORIN.title,
     audit=AUDIT,
     race=RACE,
+    wall=WALL,
 )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
+from engine.training.noisy_quadratic import Guard, Outlier
 from plugins import live
 
 Setting = Mapping[str, live.Value]
@@ -202,6 +203,68 @@ class Race:
 
 
 @dataclass(frozen=True)
+class Plan:
+    """A training plan in one setting of part 3.
+
+    Attributes:
+        mfu: Useful operations over what all devices could do in the same time at their 16-bit peak.
+        network: Share of the step in which the network is busy.
+        need: Bytes of memory on one device.
+        limit: Bytes that there are.
+        batch: Samples of an update, in the sizes of `Wall.base`.
+        guard: What stands between a gradient and the weights.
+        step: Seconds of an update, by what they go to.
+    """
+
+    mfu: float
+    network: float
+    need: float
+    limit: float
+    batch: int
+    guard: Guard
+    step: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Wall:
+    """Part 3 of a track.
+
+    Attributes:
+        situation: Two or three sentences.
+        message: What the infrastructure lead writes.
+        levers: What a reader can change; some of them are `batch`, `accumulate` and `rate`.
+        double: The lever of the question, and its words.
+        plan: The plan of a setting.
+        target: MFU that the mission asks for: hard, and possible.
+        ceiling: Share of the step in which the network may be busy.
+        base: Samples of an update at which the learning rate was found.
+        rate: That rate, in the noisy quadratic's units, where 2 diverges.
+        noise: One sample's, in the same units.
+        updates: How many updates of the base batch the samples are enough for.
+        loss: The loss to reach with these samples, 1 being the start's.
+        outliers: Strange batches, and when they come.
+        lesson: What the search shows.
+        sources: Where the figures come from.
+    """
+
+    situation: str
+    message: str
+    levers: Levers
+    double: tuple[str, str]
+    plan: Callable[[Setting], Plan]
+    target: float
+    ceiling: float
+    base: int
+    rate: float
+    noise: float
+    updates: int
+    loss: float
+    outliers: tuple[Outlier, ...]
+    lesson: str
+    sources: str
+
+
+@dataclass(frozen=True)
 class Track:
     """One mission: who, what, and on which device."""
 
@@ -214,6 +277,7 @@ class Track:
     device: str
     audit: Audit
     race: Race
+    wall: Wall
 
 
 @dataclass(frozen=True)

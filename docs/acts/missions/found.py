@@ -18,6 +18,22 @@ FOUND: dict[str, dict[str, Found]] = {
             790,
             4896,
         ),
+        "wall": Found(
+            43.4561884,
+            {
+                "layout": "tensor",
+                "devices": 512,
+                "batch": 1,
+                "accumulate": 16,
+                "precision": "fp16",
+                "checkpointing": False,
+                "scaling": "none",
+                "clip": True,
+                "rate": "root",
+            },
+            20,
+            2304,
+        ),
     },
     "edge": {
         "audit": Found(
@@ -31,6 +47,22 @@ FOUND: dict[str, dict[str, Found]] = {
             {"workers": 3, "devices": 2, "augmentation": "light", "format": "small"},
             62,
             216,
+        ),
+        "wall": Found(
+            44.0978149,
+            {
+                "devices": 4,
+                "batch": 64,
+                "accumulate": 128,
+                "precision": "fp16",
+                "payload": "fp16",
+                "checkpointing": False,
+                "scaling": "dynamic",
+                "clip": True,
+                "rate": "root",
+            },
+            4,
+            7200,
         ),
     },
     "mobile": {
@@ -53,6 +85,23 @@ FOUND: dict[str, dict[str, Found]] = {
             26,
             288,
         ),
+        "wall": Found(
+            52.1931242,
+            {
+                "devices": 2,
+                "scope": "adapters",
+                "batch": 8,
+                "accumulate": 1,
+                "precision": "fp16",
+                "link": "wifi",
+                "checkpointing": False,
+                "scaling": "none",
+                "clip": True,
+                "rate": "linear",
+            },
+            31,
+            6144,
+        ),
     },
     "tiny": {
         "audit": Found(
@@ -66,6 +115,20 @@ FOUND: dict[str, dict[str, Found]] = {
             {"workers": 2, "devices": 2, "augmentation": "noise", "windows": 8},
             6,
             144,
+        ),
+        "wall": Found(
+            77.5479945,
+            {
+                "scope": "gains",
+                "batch": 1,
+                "accumulate": 64,
+                "precision": "fp32",
+                "payload": "int8",
+                "clip": True,
+                "rate": "root",
+            },
+            2,
+            384,
         ),
     },
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .facts import Track
 from .mobile import AUDIT, GLASSES
 from .mobile_race import RACE
+from .mobile_wall import WALL
 
 MOBILE = Track(
     name="mobile",
@@ -16,4 +17,5 @@ MOBILE = Track(
     device=GLASSES.title,
     audit=AUDIT,
     race=RACE,
+    wall=WALL,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .facts import Track
 from .tiny import AUDIT, CHIP
 from .tiny_race import RACE
+from .tiny_wall import WALL
 
 TINY = Track(
     name="tiny",
@@ -16,4 +17,5 @@ TINY = Track(
     device=CHIP.title,
     audit=AUDIT,
     race=RACE,
+    wall=WALL,
 )

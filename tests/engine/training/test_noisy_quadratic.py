@@ -10,7 +10,7 @@ from engine.core import EngineError
 from engine.training.noisy_quadratic import Guard, Outlier, course
 
 STEPS, BATCH, RATE = 200, 32, 0.5
-STRANGE = Outlier(50_000.0)
+STRANGE = (Outlier(1e9),)
 HALF = Guard(half_precision=True)
 
 
@@ -34,14 +34,14 @@ def test_a_larger_batch_learns_less_from_the_same_samples() -> None:
 
 
 def test_an_outlier_explodes_without_clipping_and_not_with_it() -> None:
-    assert course(STEPS, BATCH, RATE, outlier=STRANGE).reason == "outlier"
-    assert course(STEPS, BATCH, RATE, outlier=STRANGE, guard=Guard(clip=3.0)).exploded_at is None
+    assert course(STEPS, BATCH, RATE, outliers=STRANGE).reason == "outlier"
+    assert course(STEPS, BATCH, RATE, outliers=STRANGE, guard=Guard(clip=3.0)).exploded_at is None
 
 
 def test_clipping_comes_too_late_for_a_gradient_that_overflowed() -> None:
     static = replace(HALF, scaling="static", clip=3.0)
-    assert course(STEPS, BATCH, RATE, outlier=STRANGE, guard=static).reason == "overflow"
-    dynamic = course(STEPS, BATCH, RATE, outlier=STRANGE, guard=replace(static, scaling="dynamic"))
+    assert course(STEPS, BATCH, RATE, outliers=STRANGE, guard=static).reason == "overflow"
+    dynamic = course(STEPS, BATCH, RATE, outliers=STRANGE, guard=replace(static, scaling="dynamic"))
     assert (dynamic.exploded_at, dynamic.skipped) == (None, 1)
 
 

@@ -1,0 +1,110 @@
+"""Cloud Titan, part 3: InfiniBand, or what the cluster had before it. The facts."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from engine import estimate, setup
+from engine.parallel import job_time
+from engine.training.noisy_quadratic import Outlier
+from plugins import live
+
+from .cloud import GPU, MODEL, SEQUENCE
+from .facts import Lever, Plan, Setting, Wall, switch
+from .wall_levers import CLIP, RATE, SCALING, guard
+
+NETWORK = "ethernet-100"
+"""100 Gb/s for each GPU: what this cluster has, and what finance will not replace."""
+LAYOUTS = {"zero": (1, 1, 3), "tensor": (8, 1, 1), "both": (8, 4, 1), "deep": (4, 8, 1)}
+"""Tensor, pipeline, ZeRO."""
+PRECISIONS = {"fp16": "mixed", "bf16": "megatron"}
+
+
+def plan(setting: Setting) -> Plan:
+    """The engine's job, and the share of it in which nodes exchange gradients, parameters or hidden states."""
+    names = ("layout", "precision", "checkpointing", "devices", "batch", "accumulate")
+    mfu, network, need, limit, step = _job(*(setting[name] for name in names))
+    tensor, pipeline, _ = LAYOUTS[str(setting["layout"])]
+    replicas = int(setting["devices"]) // (tensor * pipeline)
+    batch = int(setting["batch"]) * int(setting["accumulate"]) * replicas
+    half = setting["precision"] == "fp16"
+    return Plan(mfu, network, need, limit, batch, guard(setting, half=half), dict(step))
+
+
+@lru_cache(maxsize=4096)
+def _job(
+    layout: live.Value,
+    precision: live.Value,
+    checkpointing: live.Value,
+    devices: live.Value,
+    batch: live.Value,
+    accumulate: live.Value,
+) -> tuple[float, float, float, float, tuple[tuple[str, float], ...]]:
+    tensor, pipeline, zero = LAYOUTS[str(layout)]
+    asked = setup(
+        MODEL,
+        GPU,
+        batch=int(batch),
+        sequence=SEQUENCE,
+        precision=PRECISIONS[str(precision)],
+        optimizer="adamw",
+        checkpointing="full" if checkpointing else "none",
+        dp=int(devices) // tensor // pipeline,
+        tp=tensor,
+        pp=pipeline,
+        zero=zero,
+        sequence_parallel=tensor > 1,
+        micro_batches=int(accumulate),
+        framework="torch" if zero == 3 else "megatron",
+        network=NETWORK,
+    )
+    job = job_time(asked)
+    memory = estimate(asked).memory_bytes
+    between = min(1.0, (job.data + job.hidden + job.pipeline) / job.total)
+    useful = job.convention_flops / (job.total * int(devices) * GPU.peak("bf16"))
+    parts = (
+        ("compute", job.compute + job.update),
+        ("bubble", job.bubble),
+        ("inside a node", job.tensor),
+        ("network", job.data + job.pipeline),
+    )
+    return useful, between, float(memory.device_total), float(memory.capacity), parts
+
+
+WALL = Wall(
+    situation="The cluster is fed and runs. Its switches are not happy: every GPU gathers all weights from all others, "
+    "in every micro-batch, over 100 Gb/s Ethernet.",
+    message='"The network is 95 % saturated. I will not buy another. Give me more than 40 % MFU, keep the network '
+    'under half of that, and do not call me at night because the loss exploded."',
+    levers=(
+        Lever(
+            "layout",
+            "Parallelism",
+            {"zero": "ZeRO-3", "tensor": "Tensor 8", "both": "Tensor 8, pipeline 4", "deep": "Tensor 4, pipeline 8"},
+            "zero",
+            "Tensor parallelism stays inside a node of eight. What is left of the GPUs are replicas.",
+        ),
+        Lever("devices", "GPUs", {512: "512", 2048: "2,048"}, 2048),
+        Lever("batch", "Micro-batch", {1: "1", 2: "2"}, 1, "Texts of 8,192 tokens."),
+        Lever("accumulate", "Micro-batches for an update", {8: "8", 16: "16", 32: "32"}, 8),
+        Lever("precision", "Precision", {"fp16": "FP16", "bf16": "BF16"}, "bf16", "BF16 adds gradients up in FP32."),
+        switch("checkpointing", "Gradient checkpointing", start=True),
+        SCALING,
+        CLIP,
+        RATE,
+    ),
+    double=("batch", "Each GPU takes two texts at a time instead of one."),
+    plan=plan,
+    target=0.4,
+    ceiling=0.475,
+    base=512,
+    rate=0.15,
+    noise=0.5,
+    updates=400,
+    loss=0.01,
+    outliers=(Outlier(50_000.0, 0.9),),
+    lesson="Tensor parallelism keeps its traffic inside the node, and accumulation divides what crosses between nodes. "
+    "Both make a larger batch per update, and four times the GPUs make one that the loss does not forgive. "
+    "Clipping and BF16's range, or a loss scale that adapts, survive the strange batch.",
+    sources="Time, memory and traffic are the engine's. The loss is the noisy quadratic model with the seed 3.",
+)

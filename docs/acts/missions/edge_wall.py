@@ -1,0 +1,71 @@
+"""Edge Guardian, part 3: a fleet learns together, over the cars' uplink. The facts."""
+
+from __future__ import annotations
+
+from engine import link
+from engine.training.noisy_quadratic import Outlier
+
+from .edge import LEARNER, NET
+from .facts import Lever, Plan, Setting, Wall
+from .wall_levers import CHECKPOINTING, CLIP, RATE, SCALING, guard
+from .wall_small import Exchange, Update, Work, small_plan
+
+UPLINK = link("lte-uplink")
+WORK = Work(efficiency=0.55, half=8)
+"""Share of Orin's peak that convolutions reach, and the batch that reaches half of it: assumptions."""
+
+
+def plan(setting: Setting) -> Plan:
+    """Each car sends its gradients to the fleet's server."""
+    size = 4 if setting["payload"] == "fp32" else 2
+    half = setting["precision"] == "fp16"
+    return small_plan(
+        LEARNER,
+        WORK,
+        Exchange(size * NET.parameters, UPLINK.achievable, UPLINK.latency),
+        guard(setting, half=half),
+        Update(
+            scope="all",
+            precision="mixed" if half else "fp32",
+            batch=int(setting["batch"]),
+            accumulate=int(setting["accumulate"]),
+            devices=int(setting["devices"]),
+            checkpointing=bool(setting["checkpointing"]),
+        ),
+    )
+
+
+WALL = Wall(
+    situation="One car sees too little, so a fleet learns together: every car computes gradients of its own night and "
+    "sends them over LTE. At 3 AM yesterday a headlight shone into one camera, and the loss of the whole fleet was "
+    "NaN.",
+    message="\"The uplink is 95 % saturated all night, and the cars' computers sleep. Show me 40 % MFU with the uplink "
+    'under a quarter. And nothing may become NaN: that file goes to the certifier."',
+    levers=(
+        Lever("devices", "Cars", {4: "4", 16: "16", 64: "64"}, 16),
+        Lever("batch", "Micro-batch", {8: "8", 16: "16", 32: "32", 64: "64", 256: "256"}, 16),
+        Lever("accumulate", "Micro-batches for an update", {4: "4", 16: "16", 32: "32", 128: "128", 512: "512"}, 4),
+        Lever("precision", "Precision", {"fp32": "FP32", "fp16": "FP16"}, "fp16", "FP16 keeps an FP32 master copy."),
+        Lever("payload", "Gradients are sent in", {"fp32": "FP32", "fp16": "FP16"}, "fp32"),
+        CHECKPOINTING,
+        SCALING,
+        CLIP,
+        RATE,
+    ),
+    double=("batch", "Each micro-batch takes twice the images."),
+    plan=plan,
+    target=0.4,
+    ceiling=0.25,
+    base=8192,
+    rate=0.08,
+    noise=4.0,
+    updates=256,
+    loss=0.006,
+    outliers=(Outlier(1e9, 0.6), Outlier(5000.0, 0.8)),
+    lesson="FP32 is stable and never fast enough: it reaches an eighth of the 16-bit peak at best. FP16 survives the "
+    "headlight with a loss scale that adapts, for clipping comes too late once a gradient is infinite, and with "
+    "clipping, for an update that is finite and huge ruins the weights. Few cars with much work each beat a large "
+    "fleet.",
+    sources="Rates of Orin and LTE are their data sheets'; efficiency is assumed. The loss is the noisy quadratic "
+    "model with the seed 3.",
+)

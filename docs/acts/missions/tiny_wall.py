@@ -1,0 +1,71 @@
+"""Tiny Pioneer, part 3: two ears, and a radio that is busy with sound. The facts."""
+
+from __future__ import annotations
+
+from engine import link
+from engine.training.noisy_quadratic import Outlier
+
+from .facts import Lever, Plan, Setting, Wall
+from .tiny import network
+from .tiny_race import FLASH
+from .wall_levers import CLIP, RATE, guard
+from .wall_small import Exchange, Update, Work, small_plan
+
+RADIO = link("bluetooth-le-2m")
+LEFT = 0.05
+"""Share of the radio that sound leaves: the mission's."""
+NET = network(100)
+WORK = Work(efficiency=0.8, half=0)
+"""A core has no lanes to fill: a batch does not help it. The share is an assumption."""
+SIZES = {"fp32": 4, "int8": 1}
+
+
+def plan(setting: Setting) -> Plan:
+    """Each ear writes what it learned to flash and sends it to the other, in both directions in turn."""
+    scope = str(setting["scope"])
+    sent = 2.0 * SIZES[str(setting["payload"])] * NET.scopes[scope].trained
+    written = FLASH * NET.scopes[scope].trained / NET.scopes["gains"].trained
+    return small_plan(
+        NET,
+        WORK,
+        Exchange(sent, RADIO.achievable * LEFT, 2 * RADIO.latency, written),
+        guard(setting, half=False),
+        Update(
+            scope=scope,
+            precision=str(setting["precision"]),
+            batch=int(setting["batch"]),
+            accumulate=int(setting["accumulate"]),
+            devices=2,
+        ),
+    )
+
+
+WALL = Wall(
+    situation="Both ears learn and tell each other, beside the sound on the same radio, and each update is written to "
+    "flash while the core waits. Only a batch of one second of sound fits.",
+    message='"The radio is 95 % saturated with sound. The core is awake and computes for a part of that time. '
+    'Sixty percent MFU while it is awake, the radio under a quarter, or we run out of charge in the meeting."',
+    levers=(
+        Lever("scope", "What learns", {"gains": "Output layer", "last": "Last recurrent layer"}, "gains"),
+        Lever("batch", "Micro-batch", {1: "1", 4: "4", 8: "8"}, 1, "Seconds of sound."),
+        Lever("accumulate", "Micro-batches for an update", {1: "1", 4: "4", 16: "16", 64: "64"}, 1),
+        Lever("precision", "Precision", {"fp32": "FP32", "mixed": "16-bit storage"}, "fp32"),
+        Lever("payload", "Sent in", {"fp32": "FP32", "int8": "INT8"}, "fp32"),
+        CLIP,
+        RATE,
+    ),
+    double=("accumulate", "Two windows instead of one make an update."),
+    plan=plan,
+    target=0.6,
+    ceiling=0.25,
+    base=16,
+    rate=0.3,
+    noise=0.8,
+    updates=256,
+    loss=0.02,
+    outliers=(Outlier(1e5),),
+    lesson="A larger batch never fits, and the core would not be faster for it. Accumulating does the same for flash "
+    "and radio, whose cost is that of an update, however many windows it holds. Too many, and few updates are left.",
+    sources="Flash and radio are data sheet and standard; efficiency is assumed. The loss is the noisy quadratic model "
+    "with the seed 3.",
+)

@@ -1,0 +1,74 @@
+"""The charts of part 3: the loss as it comes down or explodes, and the scaling efficiency plot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+
+from docs.acts.drawing import INK, LIMIT, MUTED, SIZE, SURFACE, framed, rows
+
+HUES = ["var(--il-compute)", "var(--il-memory)", "var(--il-optimizer)", "var(--il-data)"]
+SHAPES = ["circle", "square", "triangle-up", "diamond"]
+
+
+def curve() -> Any:
+    """The loss over the share of the samples seen, on a logarithmic axis; where it explodes; what is to be reached."""
+    x = alt.X(
+        "seen:Q",
+        axis=alt.Axis(title="samples seen, %", tickCount=5, grid=False),
+        scale=alt.Scale(domain=[0, 100], nice=False),
+    )
+    y = alt.Y(
+        "loss:Q",
+        axis=alt.Axis(title=None, values=[0.001, 0.01, 0.1, 1, 10], format="~g"),
+        scale=alt.Scale(type="log", domain=[0.001, 10], nice=False),
+    )
+    text: dict[str, Any] = {"fontSize": SIZE, "baseline": "bottom"}
+    goal = rows("goal")
+    layers: list[Any] = [
+        goal.mark_rule(stroke=INK, strokeDash=[2, 3]).encode(y=y),
+        goal.mark_text(align="right", dy=-3, x=284, fill=MUTED, **text).encode(y=y, text="text:N"),
+        rows("curve").mark_line(stroke="var(--il-compute)", strokeWidth=2).encode(x=x, y=y),
+        rows("exploded").mark_rule(stroke=LIMIT, strokeWidth=2).encode(x=x),
+        rows("exploded")
+        .mark_text(align="left", dx=6, fontWeight=600, fill=LIMIT, **text)
+        .encode(x=x, y=y, text="text:N"),
+    ]
+    return framed(alt.layer(*layers), 220, left=48, right=20, bottom=44)
+
+
+def scaling(devices: list[str]) -> Any:
+    """MFU over the samples of an update: a line for each number of devices, hollow beyond a limit."""
+    x = alt.X(
+        "batch:Q",
+        axis=alt.Axis(title="samples in an update", tickCount=4, format="~s", grid=False),
+        scale=alt.Scale(type="log", nice=True),
+    )
+    y = alt.Y(
+        "mfu:Q",
+        axis=alt.Axis(title=None, labelExpr="datum.label + ' %'", tickCount=5),
+        scale=alt.Scale(domain=[0, 100]),
+    )
+    known = alt.Scale(domain=devices, range=HUES[: len(devices)])
+    hue = alt.Color("devices:N", scale=known, legend=None)
+    shape = alt.Shape("devices:N", scale=alt.Scale(domain=devices, range=SHAPES[: len(devices)]), legend=None)
+    points = rows("points").mark_point(size=80, strokeWidth=2, opacity=1)
+    here = rows("points").transform_filter("datum.current").mark_point(size=320, stroke=INK, strokeWidth=1.5)
+    # The line's name: above its last point.
+    last = rows("points").transform_joinaggregate(most="max(batch)", groupby=["devices"])
+    last = last.transform_filter("datum.batch == datum.most")
+    goal = rows("target")
+    text: dict[str, Any] = {"fontSize": SIZE, "baseline": "bottom"}
+    layers: list[Any] = [
+        goal.mark_rule(stroke=INK, strokeDash=[2, 3]).encode(y=y),
+        goal.mark_text(align="left", dy=-3, x=3, fill=MUTED, **text).encode(y=y, text="text:N"),
+        rows("points").mark_line(strokeWidth=2).encode(x=x, y=y, stroke=hue),
+        points.encode(
+            x=x, y=y, stroke=hue, shape=shape, fill=alt.condition("datum.fits", hue, alt.value(SURFACE))
+        ).properties(name="points"),
+        here.encode(x=x, y=y),
+    ]
+    if len(devices) > 1:
+        layers.append(last.mark_text(align="center", dy=-10, fill=INK, **text).encode(x=x, y=y, text="devices:N"))
+    return framed(alt.layer(*layers), 240, left=52, right=28, bottom=44)

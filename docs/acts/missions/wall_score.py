@@ -1,0 +1,72 @@
+"""How good a setting of part 3 is: its MFU, where memory, network and loss allow it."""
+
+from __future__ import annotations
+
+from engine.training.noisy_quadratic import Course, course
+
+from .facts import Plan, Setting, Wall, start_of
+
+SEED = 3
+MOST = 1000
+"""Updates that are simulated at most: what needs more of them is slow anyway."""
+LAST = 0.1
+"""Share of the updates over which the final loss is the mean."""
+
+
+def learning_rate(wall: Wall, plan: Plan, rule: str) -> float:
+    """The rate for the plan's batch, by the linear rule or by the square root. Source: arXiv 1706.02677, 2.1."""
+    scale = plan.batch / wall.base
+    return wall.rate * (scale if rule == "linear" else scale**0.5)
+
+
+def trained(wall: Wall, plan: Plan, rule: str) -> Course:
+    """The simulated training: the same samples whatever the batch, so that a larger one makes fewer updates."""
+    updates = min(MOST, max(5, round(wall.updates * wall.base / plan.batch)))
+    # The model's unit is one sample of the base batch: only the ratio of the two matters.
+    return course(
+        updates,
+        plan.batch,
+        learning_rate(wall, plan, rule),
+        noise=wall.noise,
+        guard=plan.guard,
+        outliers=wall.outliers,
+        seed=SEED,
+    )
+
+
+def final_loss(run: Course) -> float:
+    """The mean over the last updates."""
+    last = run.losses[-max(1, round(LAST * len(run.losses))) :]
+    return sum(last) / len(last)
+
+
+def obstacle(wall: Wall, setting: Setting) -> str:
+    """What is in the way, the first of `memory`, `network`, `exploded`, `loss`, `mfu`; empty when nothing is."""
+    plan = wall.plan(setting)
+    if plan.need > plan.limit:
+        return "memory"
+    if plan.network > wall.ceiling:
+        return "network"
+    if plan.mfu < wall.target:
+        return "mfu"
+    run = trained(wall, plan, str(setting["rate"]))
+    if run.exploded_at is not None:
+        return "exploded"
+    return "" if final_loss(run) <= wall.loss else "loss"
+
+
+def score(wall: Wall, setting: Setting) -> float | None:
+    """The MFU in percent, or None where something is in the way."""
+    return None if obstacle(wall, setting) else 100 * wall.plan(setting).mfu
+
+
+def ratio(wall: Wall) -> float:
+    """Communication over computation with twice the lever of the question, over what it is at the start."""
+    start = start_of(wall.levers)
+    name = wall.double[0]
+    before, after = (_communication(wall.plan(at)) for at in (start, {**start, name: 2 * int(start[name])}))
+    return after / before
+
+
+def _communication(plan: Plan) -> float:
+    return plan.network * sum(plan.step.values()) / plan.step["compute"]
