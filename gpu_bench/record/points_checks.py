@@ -65,7 +65,8 @@ def _point_faults(case: Case, record: Mapping[str, Any], point: Mapping[str, Any
 def fit_faults(case: FitCase, record: Mapping[str, Any]) -> Iterator[str]:
     """What is wrong with the trials of a search, and with what is said to follow from them."""
     fit, kind = record["fit"], record["device"]["type"]
-    limit = case.memory_limit if emulates(case, record["device"]["memory"]) else None
+    memory = record["device"]["memory"] if kind == "cuda" else None
+    limit = case.memory_limit if emulates(case, memory) else None
     if fit["limit"] != limit:
         yield f"fit.limit is {fit['limit']}, for the case on this device it is {limit}"
     tried = [(trial["policy"], trial["batch"]) for trial in fit["trials"]]
@@ -77,7 +78,7 @@ def fit_faults(case: FitCase, record: Mapping[str, Any]) -> Iterator[str]:
         measured = trial["outcome"] == "fits"
         if measured != (trial["peak"] is not None) or measured != (trial["step_s"] is not None):
             yield f"trial {trial['policy']} {trial['batch']} is {trial['outcome']}; peak and time are of those that fit"
-        if measured and trial["peak"] > (limit or record["device"]["memory"]):
+        if measured and trial["peak"] > (limit or memory):
             yield f"trial {trial['policy']} {trial['batch']} fits, and its peak is above the limit"
         if measured != (trial["message"] is None):
             yield f"trial {trial['policy']} {trial['batch']} is {trial['outcome']}, its message is {trial['message']!r}"

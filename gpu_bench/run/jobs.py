@@ -120,15 +120,20 @@ def why_unfit(case: Case, place: Place) -> str | None:
 def conditions(case: Case, context: Mapping[str, Any]) -> dict[str, Any]:
     """What must be unchanged for repeats of two runs to belong to one record: case, code, device and software.
 
-    On a GPU not the machine around it: a rented machine is another one each time. Each repeat names its own. The code
-    counts by its sources, so that a commit which changes none of them does not spoil what is finished.
+    On a GPU not the machine around it, nor how many of its cores PyTorch uses: a rented machine is another one each
+    time. Each repeat names its own. The code counts by its sources, so that a commit which changes none of them does
+    not spoil what is finished.
     """
-    machine = context["machine"] if context["device"]["type"] == "cpu" else {"python": context["machine"]["python"]}
+    machine, software = context["machine"], context["software"]
+    if context["device"]["type"] == "cuda":
+        machine = {"python": machine["python"]}
+        software = {name: value for name, value in software.items() if name != "threads"}
     return {
         "benchmark_version": BENCHMARK_VERSION,
         "case": case.as_dict(),
         "sources": context["code"]["sources"],
-        **{name: context[name] for name in ("device", "device_count", "software")},
+        **{name: context[name] for name in ("device", "device_count")},
+        "software": software,
         "machine": {name: value for name, value in machine.items() if name not in ("host", "memory")},
     }
 

@@ -22,6 +22,7 @@ from gpu_bench.cases.case import Case
 from gpu_bench.record import assembly, load, store
 from gpu_bench.record.report import page
 from gpu_bench.run import isolation, runner
+from gpu_bench.run.jobs import conditions
 from gpu_bench.run.runner import Settings
 from tests.gpu_bench import recorded_worker
 from tests.gpu_bench.processes import alive, within
@@ -208,6 +209,24 @@ def test_an_interrupted_run_goes_on_with_the_repeats_it_has(tmp_path: Path) -> N
     assert len(started) == 3
     assert len(_records(tmp_path)["tiny"]["samples"]["step_s"]) == 2
     assert not (tmp_path / ".parts").exists()
+
+
+def test_repeats_of_two_rented_machines_belong_together_unless_what_decides_a_number_differs() -> None:
+    def changed(context: dict[str, Any], block: str, **values: Any) -> dict[str, Any]:
+        return {**context, block: {**context[block], **values}}
+
+    case, here = tiny_case(), isolation.probe("cpu")
+    gpu = changed(here, "device", type="cuda")
+    another = changed(changed(gpu, "machine", host="another", cpu="another", memory=1), "software", threads=99)
+    assert conditions(case, another) == conditions(case, gpu)
+    assert conditions(case, changed(here, "software", threads=99)) != conditions(case, here), "on a CPU they compute"
+    for block, name in (
+        ("software", "driver"),
+        ("software", "torch"),
+        ("device", "power_limit_w"),
+        ("code", "sources"),
+    ):
+        assert conditions(case, changed(gpu, block, **{name: "another"})) != conditions(case, gpu)
 
 
 @pytest.mark.usefixtures("recorded")
