@@ -93,7 +93,7 @@ def _labels() -> tuple[alt.Chart, ...]:
         .mark_text(align="center", baseline="bottom", dy=-4, fontWeight=600, fontSize=SIZE, fill="var(--il-fg)")
         .encode(x=_x(sum(STACK) / 2), y=_y("gb"), text="text:N")
     )
-    return leader.properties(name="leaders"), text.properties(name="names"), total
+    return leader.properties(name="leaders"), text.properties(name="names"), total.properties(name="total")
 
 
 def _limit() -> tuple[alt.Chart, ...]:

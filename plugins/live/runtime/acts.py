@@ -95,6 +95,17 @@ class LoadedAct:
         score = self._guard("score", lambda: plain(rate(current) if rate and told else None, "score"))
         return {**_mapping(view), "ledger": fields, "score": score}
 
+    def frame(self, state: Mapping[str, Any]) -> Plain:
+        """What of a view the eye follows while a hand moves: a view without tables, and nothing for the ledger.
+
+        Raises `ActError` as `compute`. The whole view of where the hand rests is `compute`'s.
+        """
+        current = self._state(state)
+        view = self._guard("compute", lambda: self.act.compute(current))
+        seen = {name: getattr(view, name) for name in ("data", "headline", "summary", "failure", "success")}
+        shown = self._guard("compute", lambda: plain(seen, "View"))
+        return {**_mapping(shown), "tables": {}, "ledger": {}, "score": None}
+
     def reveal(self, state: Mapping[str, Any]) -> Plain:
         """The verdict on the state's prediction, and under `gap` its distance from the answer in numbers.
 

@@ -78,6 +78,11 @@ def compute(name: str, state_json: str) -> str:
     return _json(_loaded(name).compute(json.loads(state_json)))
 
 
+def frame(name: str, state_json: str) -> str:
+    """The same without what nobody reads while a hand moves: tables, ledger and score are empty."""
+    return _json(_loaded(name).frame(json.loads(state_json)))
+
+
 def reveal(name: str, state_json: str) -> str:
     """The verdict of a loaded act on the prediction in a state: `Verdict` in protocol.ts."""
     return _json(_loaded(name).reveal(json.loads(state_json)))

@@ -287,6 +287,15 @@ def test_plain_data_passes_unchanged(value: object) -> None:
     assert plain(value, "value") == value
 
 
+def test_a_frame_of_a_moving_hand_is_the_view_without_what_nobody_reads_meanwhile() -> None:
+    described = json.loads(bridge.load_act("tiny-act", Program({"act.py": SOURCE}).to_json()))
+    state = json.dumps(described["state"])
+    view, frame = json.loads(bridge.compute("tiny-act", state)), json.loads(bridge.frame("tiny-act", state))
+    assert frame == {**view, "tables": {}, "ledger": {}, "score": None}
+    with pytest.raises(ActError, match="unknown context"):
+        bridge.frame("tiny-act", json.dumps({**described["state"], "context": "moon"}))
+
+
 def test_an_act_is_loaded_from_its_source() -> None:
     described = json.loads(bridge.load_act("tiny-act", Program({"act.py": SOURCE}).to_json()))
     numbers = {"minimum": 0, "maximum": 100, "step": 0.0, "base": 0.0}

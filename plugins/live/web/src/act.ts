@@ -86,7 +86,7 @@ class ActPart implements Part {
     this.#reflections = new Reflections(host);
     this.#follower = new Follower(
       () => this.#state(),
-      async (state) => this.#living(await this.#python.compute(this.#name, this.#url, state)),
+      async (state) => this.#living(await this.#python.frame(this.#name, this.#url, state)),
       (view) => this.#paint.frame(view),
     );
     const hand = {

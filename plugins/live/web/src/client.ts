@@ -152,6 +152,12 @@ export class PythonClient {
     return settled.kind === "view" ? settled.view : nothing(settled);
   }
 
+  /** A view while a hand moves, without tables and ledger: quicker. */
+  async frame(act: string, actUrl: string, state: State): Promise<View | null> {
+    const settled = await this.#enqueue({ kind: "compute", act, actUrl, state, frame: true }, `compute:${act}`);
+    return settled.kind === "view" ? settled.view : nothing(settled);
+  }
+
   async reveal(act: string, actUrl: string, state: State): Promise<Verdict | null> {
     const settled = await this.#enqueue({ kind: "reveal", act, actUrl, state }, `reveal:${act}`);
     return settled.kind === "verdict" ? settled.verdict : nothing(settled);

@@ -88,7 +88,7 @@ export type Elsewhere = Record<string, { packages: string[]; hosts: string[] }>;
 export type Request =
   | { kind: "start"; release: Release; base: string }
   | { kind: "run"; id: number; page: string; name: string; source: string; /** May other hosts be asked for packages? */ foreign: boolean }
-  | { kind: "compute"; id: number; act: string; actUrl: string; state: State }
+  | { kind: "compute"; id: number; act: string; actUrl: string; state: State; /** Only what the eye follows of a moving hand? */ frame?: true }
   | { kind: "reveal"; id: number; act: string; actUrl: string; state: State }
   | { kind: "check"; id: number; act: string; actUrl: string; reflection: string; answers: Record<string, Value>; state: State };
 

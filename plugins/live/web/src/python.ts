@@ -9,6 +9,7 @@ export interface Bridge {
   run_snippet_awaiting(page: string, name: string, source: string, write: (text: string) => void): PromiseLike<string> | string;
   load_act(name: string, programJson: string): string;
   compute(name: string, state: string): string;
+  frame(name: string, state: string): string;
   reveal(name: string, state: string): string;
   check(name: string, reflection: string, answers: string, state: string): string;
 }
@@ -103,7 +104,7 @@ export class Python {
     const state = JSON.stringify(request.state satisfies State);
     switch (request.kind) {
       case "compute": {
-        const view = JSON.parse(this.#bridge.compute(act, state)) as View;
+        const view = JSON.parse(request.frame ? this.#bridge.frame(act, state) : this.#bridge.compute(act, state)) as View;
         return { kind: "view", id, view };
       }
       case "reveal":

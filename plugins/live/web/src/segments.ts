@@ -71,6 +71,8 @@ export class Segments {
 
   #show(): void {
     const alone = this.#pointed ?? this.#pinned;
+    // While nothing is alone, as under a moving hand, there is nothing to dim and nothing to undim.
+    if (alone === null && !this.#chart.plot.dataset.alone) return;
     for (const { element, row } of this.#chart.elements()) {
       const key = row[this.#spec.key];
       element.toggleAttribute("data-dim", alone !== null && key !== undefined && key !== null && String(key) !== alone);

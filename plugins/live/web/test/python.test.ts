@@ -28,6 +28,7 @@ function setup({ bridge = {}, loader = [], readText = () => Promise.resolve("ACT
     run_snippet_awaiting: () => '{"result": null, "error": null}',
     load_act: (name) => (loaded.push(name), "{}"),
     compute: (_, json) => JSON.stringify(view(json)),
+    frame: (_, json) => JSON.stringify({ ...view(json), tables: {} }),
     reveal: () => "{}",
     check: () => "{}",
     ...bridge,
