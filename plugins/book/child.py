@@ -1,11 +1,12 @@
 """The build's child process that draws figures, JSON lines in and out.
 
     {"figure": "/site/docs/chapter/figures/iron_law.py", "engine": "/site/engine"}
-    {"svg": "<?xml …", "alternative": "…"}
+    {"svg": "<?xml …", "alternative": "…", "readings": [], "moving": null}
     {"story": "/site/docs/chapter/story.py", "engine": "/site/engine"}
     {"stops": [{"page": "memory", "cards": 1, …}]}
 
-A figure that cannot be drawn is answered by `{"error": …, "line": …}`, with the line of its own file.
+A figure with `CONTROLS` is answered with all its frames, and the default one in front. A figure that cannot be drawn is
+answered by `{"error": …, "line": …}`, with the line of its own file.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from typing import Any
 from matplotlib import rc_context
 
 from plugins.book.drawing import Drawing
+from plugins.book.moving import Control, Drag, first, states
+from plugins.book.sketch import Sketch
 from plugins.shared.serving import serve
 from plugins.shared.svg import settings
 
@@ -54,14 +57,35 @@ def _loaded(path: Path) -> Any:
 
 
 def _drawn(path: Path) -> dict[str, Any]:
-    drawing = _loaded(path).draw()
+    module = _loaded(path)
+    controls: tuple[Control, ...] = getattr(module, "CONTROLS", ())
+    if not controls:
+        return {**_frame(module.draw()), "moving": None}
+    frames = [_frame(module.draw(**state)) for state in states(controls)]
+    if len({len(frame["readings"]) for frame in frames}) > 1:
+        raise ValueError("every state of a figure has the same number of readings")
+    drag: Drag | None = getattr(module, "DRAG", None)
+    if drag is not None and drag.control not in {control.name for control in controls if not control.buttons}:
+        raise ValueError(f"DRAG sets {drag.control!r}, which is no slider of this figure")
+    plain = [{**asdict(one), "values": list(one.values), "words": list(one.words)} for one in controls]
+    moving = {"controls": plain, "frames": frames, "drag": drag and asdict(drag)}
+    return {**frames[first(controls)], "moving": {**moving, "first": first(controls)}}
+
+
+def _frame(drawing: Drawing) -> dict[str, Any]:
+    """One drawing as plain data."""
     if not isinstance(drawing, Drawing):
         raise TypeError(f"draw() must return a Drawing, not a {type(drawing).__name__}")
     if not drawing.alternative.strip():
         raise ValueError("the alternative text is empty; say what the picture shows")
-    out = io.BytesIO()
-    drawing.figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return {"svg": out.getvalue().decode("utf-8"), "alternative": " ".join(drawing.alternative.split())}
+    if isinstance(drawing.figure, Sketch):
+        svg = drawing.figure.svg()
+    else:
+        out = io.BytesIO()
+        drawing.figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+        svg = out.getvalue().decode("utf-8")
+    words = " ".join(drawing.alternative.split())
+    return {"svg": svg, "alternative": words, "readings": list(map(asdict, drawing.readings))}
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
+from plugins.book.moving import Reading
+from plugins.book.sketch import Sketch
 from plugins.shared.svg import INK
 
 WIDTH = 4.6
@@ -20,10 +22,11 @@ WIDTH = 4.6
 
 @dataclass(frozen=True)
 class Drawing:
-    """A finished figure: the picture, and what stands for it where it cannot be seen."""
+    """A finished figure: the picture, what stands for it where it cannot be seen, the numbers above one that moves."""
 
-    figure: Figure
+    figure: Figure | Sketch
     alternative: str
+    readings: tuple[Reading, ...] = ()
 
 
 def canvas(height: float) -> tuple[Figure, Axes]:

@@ -29,17 +29,19 @@ from plugins.book.contents import Chapter, listed
 from plugins.book.figures import FigureError, Figures
 from plugins.book.glossary import FirstOnly
 from plugins.book.labels import Kind, Labels, label
+from plugins.book.mounted import WIDTH, mounted, states_file
 from plugins.shared.errors import Defect, nearest
 from plugins.shared.locate import Constructs, unstamp
 from plugins.shared.svg import embedded
 
-CONSTRUCTS = Constructs(blocks=("figure", "table", "equation", "strip", "contents"), roles=("ref", "cite"))
+CONSTRUCTS = Constructs(
+    blocks=("figure", "instrument", "table", "equation", "strip", "contents"), roles=("ref", "cite")
+)
 
 _CODE_SPAN = r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)"
 """Any code span. Those that are not ours are passed over whole, so an example in a longer span stays an example."""
 _OURS = re.compile(rf"\{{({'|'.join(CONSTRUCTS.roles)})\}}(.*)", re.DOTALL)
 _FIGURE, _CITED, _STRIP = "data-il-figure", "data-il-cite", "data-il-strip"
-_PICTURE_WIDTH = "26rem"
 
 Report = Callable[[int | None, str, str], None]
 """Tell of a mistake of the author: line, what is wrong, what to do."""
@@ -47,6 +49,10 @@ Report = Callable[[int | None, str, str], None]
 
 def _unheard(line: int | None, what: str, fix: str) -> None:
     raise AssertionError(f"no page is being read: {line}: {what}. {fix}")
+
+
+def _unpublished(name: str, states: str) -> str:
+    raise AssertionError(f"nothing publishes the states of {name}")
 
 
 @dataclass
@@ -62,6 +68,7 @@ class Book:
         page: The page, relative to the docs folder.
         report: A mistake on the page.
         complain: A mistake in another file.
+        publish: Takes a figure's name and all its states, and gives their address, relative to the page.
     """
 
     figures: Figures
@@ -72,6 +79,7 @@ class Book:
     page: str = ""
     report: Report = _unheard
     complain: Callable[[Defect], None] = print
+    publish: Callable[[str, str], str] = _unpublished
 
 
 class BookExtension(BlocksExtension):  # type: ignore[misc]
@@ -90,7 +98,8 @@ class BookExtension(BlocksExtension):  # type: ignore[misc]
 
     def extendMarkdownBlocks(self, md: Markdown, block_mgr: BlocksProcessor) -> None:  # noqa: N802
         """Register the blocks."""
-        for block in (_FigureBlock, _TableBlock, _EquationBlock, _StripBlock, _ContentsBlock):
+        blocks = (_FigureBlock, _InstrumentBlock, _TableBlock, _EquationBlock, _StripBlock, _ContentsBlock)
+        for block in blocks:
             block_mgr.register(block, {"book": self.book})
 
 
@@ -157,6 +166,17 @@ class _FigureBlock(_Numbered):
     def _source(self) -> str:
         """The figure's file, relative to the docs folder."""
         return posixpath.join(self.book.docs, self.book.figures.file(self.name).name)
+
+
+class _InstrumentBlock(Block):  # type: ignore[misc]
+    """`/// instrument | name`: a figure that moves, on any page, without number and caption."""
+
+    NAME = "instrument"
+    ARGUMENT = True
+
+    def on_create(self, parent: Element) -> Element:
+        name, line = unstamp(self.argument)
+        return SubElement(parent, "div", {_FIGURE: f"{name.strip()} {line or ''}", "data-search-exclude": ""})
 
 
 class _TableBlock(_Numbered):
@@ -311,7 +331,10 @@ class _Filler(Treeprocessor):
                 path = posixpath.join("docs", self._book.docs, self._book.figures.file(name).name)
                 self._book.complain(Defect(path, error.line, str(error)))
             return
-        node.append(embedded(drawn.svg, drawn.alternative, width=_PICTURE_WIDTH))
+        if drawn.moving is None:
+            node.append(embedded(drawn.svg, drawn.alternative, width=WIDTH))
+        else:
+            node.append(mounted(drawn, f"moving-{name}", self._book.publish(name, states_file(drawn))))
 
 
 def _listed(key: str, work: Work) -> Element:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from plugins.book.story import Stop
 from plugins.shared.cache import Cache, digest, fingerprint
@@ -13,7 +14,10 @@ TIME_LIMIT_S = 60.0
 """The most seconds that one figure may take."""
 
 _HERE = Path(__file__).parent
-_DRAWN_BY = (_HERE / "child.py", _HERE / "drawing.py", _HERE.parent / "shared/svg.py")
+_DRAWN_BY = (
+    *(_HERE / name for name in ("child.py", "drawing.py", "moving.py", "sketch.py")),
+    _HERE.parent / "shared/svg.py",
+)
 
 
 class FigureError(ValueError):
@@ -30,10 +34,12 @@ class FigureError(ValueError):
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure as matplotlib's SVG file, and its alternative text."""
+    """A figure as an SVG file, its alternative text and its readings; `moving` holds all its states, if it moves."""
 
     svg: str
     alternative: str
+    readings: list[dict[str, str]]
+    moving: dict[str, Any] | None
 
 
 class Figures:

@@ -11,6 +11,7 @@ from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
+from mkdocs.utils import get_relative_url
 
 from plugins.book import glossary
 from plugins.book.bibliography import BibliographyError, Work, load
@@ -21,12 +22,14 @@ from plugins.book.figures import Figures
 from plugins.book.labels import Labels
 from plugins.book.typed_numbers import typed_numbers
 from plugins.shared import locate
-from plugins.shared.cache import Cache
+from plugins.shared.cache import Cache, digest
 from plugins.shared.errors import Defect
 
 log = get_plugin_logger("book")
 
 STYLESHEET = "assets/book/book.css"
+STATES = "assets/book/figures"
+"""Where the states of moving figures are, under the site's root."""
 
 
 class BookPlugin(BasePlugin[BookConfig]):  # type: ignore[no-untyped-call]
@@ -36,6 +39,9 @@ class BookPlugin(BasePlugin[BookConfig]):  # type: ignore[no-untyped-call]
         self._book: Book | None = None
         self._locate = locate.LocateExtension()
         self._terms: dict[str, str] = {}
+        # The states of moving figures by their address, under the site's root.
+        self._states: dict[str, str] = {}
+        self._url = ""
 
     def on_config(self, config: MkDocsConfig) -> MkDocsConfig | None:
         """Read the bibliography and add the Markdown extension. Runs again before every rebuild."""
@@ -48,6 +54,7 @@ class BookPlugin(BasePlugin[BookConfig]):  # type: ignore[no-untyped-call]
         drawings = Cache(cache / "figures" if self.config.cache else None)
         figures = Figures(docs / self.config.figures, engine, drawings, cache / "bytecode")
         self._book = Book(figures, self._works(docs / self.config.bibliography, config), self.config.figures)
+        self._book.publish = self._publish
         self._book.complain = lambda defect: log.warning("%s", defect)
         self._locate = locate.install(config, CONSTRUCTS)
         extensions: list[Any] = config.markdown_extensions
@@ -88,6 +95,7 @@ class BookPlugin(BasePlugin[BookConfig]):  # type: ignore[no-untyped-call]
             return None
         self._locate.enter(page, markdown, config)
         self._book.page, self._book.report = page.file.src_uri, self._report
+        self._url = page.url
         if not self._serves(page.file.src_uri):
             return None
         for line, text in typed_numbers(markdown):
@@ -107,6 +115,11 @@ class BookPlugin(BasePlugin[BookConfig]):  # type: ignore[no-untyped-call]
         time = f"{found.minutes} minute{'s' if found.minutes > 1 else ''}"
         return f'<p class="il-eyebrow">Chapter {found.number} · {time}</p>\n{html}'
 
+    def on_env(self, env: Any, *, config: MkDocsConfig, files: Files) -> None:
+        """Publish the states of the moving figures. All pages are rendered by now."""
+        for uri, content in self._states.items():
+            files.append(File.generated(config, uri, content=content))
+
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """End the child process."""
         self._close()
@@ -123,6 +136,11 @@ class BookPlugin(BasePlugin[BookConfig]):  # type: ignore[no-untyped-call]
         """Whether a page of the chapter has a number: its contents, its glossary and its cheat sheet have none."""
         unnumbered = {f"{self.config.chapter}/{name}.md" for name in ("index", "cheat-sheet")} | {self.config.glossary}
         return self._serves(page) and page not in unnumbered
+
+    def _publish(self, name: str, states: str) -> str:
+        uri = f"{STATES}/{name}-{digest(states)[:12]}.json"
+        self._states[uri] = states
+        return get_relative_url(uri, self._url)
 
     @staticmethod
     def _works(path: Path, config: MkDocsConfig) -> dict[str, Work] | None:

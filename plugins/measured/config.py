@@ -17,6 +17,7 @@ class MeasuredConfig(Config):  # type: ignore[no-untyped-call]
             module is documented on the page that says `::: module`.
     published: the folder of the site in which copies of the records are published.
     claims: the folder of the claim files.
+    reported: the folder of the reported numbers, `rows.toml` and `sources.toml`.
     claims_page: the page that lists the claims, relative to the docs folder.
     cache: whether computed values are kept between builds.
     cache_dir: where they are kept.
@@ -29,6 +30,7 @@ class MeasuredConfig(Config):  # type: ignore[no-untyped-call]
     reference = c.Type(str, default="reference/engine")
     published = c.Type(str, default="measured/records")
     claims = c.Type(str, default="docs/claims")
+    reported = c.Type(str, default="docs/measured/reported")
     claims_page = c.Type(str, default="claims/index.md")
     cache = c.Type(bool, default=True)
     cache_dir = c.Type(str, default=".cache/measured")

@@ -27,6 +27,8 @@ from plugins.measured.claims.mark import marks
 from plugins.measured.errors import MeasuredError
 from plugins.measured.fit import block
 from plugins.measured.markup import Links, defect_box, element, replace_content
+from plugins.measured.reported import table as reported
+from plugins.measured.reported.data import ReportedRows
 from plugins.measured.tables.options import OptionError, parse_options
 from plugins.measured.tables.table import build
 from plugins.measured.values.computed import Computed
@@ -35,7 +37,9 @@ from plugins.measured.values.inline import Number, computed_number, measured_num
 from plugins.measured.values.recorded import Records
 from plugins.shared.locate import Constructs, unstamp
 
-CONSTRUCTS = Constructs(blocks=("measured", "claims", "fit"), roles=("engine", "record", "claim", "claims", "checked"))
+CONSTRUCTS = Constructs(
+    blocks=("measured", "reported", "claims", "fit"), roles=("engine", "record", "claim", "claims", "checked")
+)
 
 _KIND, _LINE, _TEXT = "data-il-kind", "data-il-line", "data-il-text"
 _CODE_SPAN = r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)"
@@ -49,12 +53,14 @@ class Sources:
 
     plan: suite -> its cases, as the benchmark defines them.
     claims: what the source documents say.
+    reported: what others measured and published.
     """
 
     computed: Computed
     records: Records
     plan: Mapping[str, Sequence[str]]
     claims: Claims
+    reported: ReportedRows
 
 
 @dataclass(frozen=True)
@@ -86,6 +92,7 @@ class MeasuredExtension(BlocksExtension):  # type: ignore[misc]
     def extendMarkdownBlocks(self, md: Markdown, block_mgr: BlocksProcessor) -> None:  # noqa: N802
         """Register the block."""
         block_mgr.register(_MeasuredBlock, {})
+        block_mgr.register(_ReportedBlock, {})
         block_mgr.register(_ClaimsBlock, {})
         block_mgr.register(_FitBlock, {})
 
@@ -120,6 +127,13 @@ class _MeasuredBlock(Block):  # type: ignore[misc]
         return made
 
 
+class _ReportedBlock(_MeasuredBlock):
+    """`/// reported | group`, whose content is YAML: what others published, beside what the engine says."""
+
+    NAME = "reported"
+    KIND = "reported"
+
+
 class _ClaimsBlock(_MeasuredBlock):
     """`/// claims | list`, without content."""
 
@@ -145,7 +159,7 @@ class _Filler(Treeprocessor):
         sources, page = self._extension.sources, self._extension.page
         found = list(_placeholders(root))
         cards: set[str] = set()
-        outcomes = sources.computed.values(_expressions(place for place, _ in found))
+        outcomes = sources.computed.values(_expressions((place for place, _ in found), sources.reported))
         for place, inside_link in found:
             line = int(place.attrib[_LINE]) if place.attrib[_LINE] else None
             try:
@@ -172,9 +186,11 @@ def _placeholders(node: Element, inside_link: bool = False) -> Iterator[tuple[El
         yield from _placeholders(child, inside_link or node.tag == "a")
 
 
-def _expressions(places: Iterator[Element]) -> Iterator[str]:
+def _expressions(places: Iterator[Element], published: ReportedRows) -> Iterator[str]:
     """The engine expressions of a page; one without a format is reported when its own turn comes."""
     for place in places:
+        if place.attrib[_KIND] == "reported":
+            yield from reported.expressions(place.attrib[_TEXT], place.text or "", published)
         if place.attrib[_KIND] == "engine":
             expression, bar, _ = place.attrib[_TEXT].rpartition("|")
             if bar:
@@ -193,6 +209,9 @@ def _made(
     kind, text = place.attrib[_KIND], place.attrib[_TEXT]
     if kind == "table":
         return _table(place, sources, page.links)
+    if kind == "reported":
+        content = _options(place)
+        return reported.build(text, reported.parse(content), sources.reported, outcomes, page.links)
     if kind == "fit":
         documents = [record.document for record in sources.records.records]
         return block.build(block.parse(text, place.text or ""), documents)
@@ -217,10 +236,16 @@ def _number(place: Element, sources: Sources, outcomes: Mapping[str, Outcome | M
     return computed_number(text, outcome, links)
 
 
-def _table(place: Element, sources: Sources, links: Links) -> Element:
+def _options(place: Element) -> str:
+    """The YAML of a block."""
     content = place.text or ""
     if STX in content:
         raise OptionError("HTML is not allowed in the options of a table", "write plain text")
+    return content
+
+
+def _table(place: Element, sources: Sources, links: Links) -> Element:
+    content = _options(place)
     if not place.attrib[_TEXT]:
         raise OptionError("the block names no suite", "write '/// measured | smoke'")
     return build(parse_options(content), place.attrib[_TEXT], sources.records, sources.plan, links)

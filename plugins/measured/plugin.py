@@ -23,6 +23,7 @@ from plugins.measured.config import MeasuredConfig
 from plugins.measured.errors import MeasuredError
 from plugins.measured.extension import CONSTRUCTS, MeasuredExtension, PageContext, Sources
 from plugins.measured.markup import Links
+from plugins.measured.reported import data as reported_data
 from plugins.measured.values.computed import Computed
 from plugins.measured.values.recorded import Records, load
 from plugins.measured.values.reference import documented_modules
@@ -71,9 +72,13 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
         claim_files = claims_data.load(root / self.config.claims, root)
         for defect in claim_files.defects:
             log.warning("%s", defect)
+        published = reported_data.load(root / self.config.reported, root)
+        for defect in published.defects:
+            log.warning("%s", defect)
         plan = {suite: tuple(case.name for case in cases) for suite, cases in SUITES.items()}
         claims = Claims(claim_files, computed, loaded, plan)
-        self._extension = MeasuredExtension(Sources(computed, loaded, plan, claims), self._context("index.md"))
+        sources = Sources(computed, loaded, plan, claims, published)
+        self._extension = MeasuredExtension(sources, self._context("index.md"))
         extensions: list[Any] = config.markdown_extensions
         extensions.append(self._extension)
         config.extra_css += [posixpath.join(ASSETS, file.name) for file in STYLESHEETS]
@@ -81,7 +86,7 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
             script = ExtraScriptValue(posixpath.join(ASSETS, file.name))
             script.defer = True
             config.extra_javascript.append(script)
-        watched = (engine, folder, self._schema, root / self.config.claims)
+        watched = (engine, folder, self._schema, root / self.config.claims, root / self.config.reported)
         config.watch += [str(path) for path in watched if path.exists()]
         return config
 

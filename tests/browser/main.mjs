@@ -19,6 +19,7 @@ import { brokenNetworkTests } from "./suites/broken_network.mjs";
 import { claimTests } from "./suites/claims.mjs";
 import { deviceTests } from "./suites/devices.mjs";
 import { everyPageTests } from "./suites/every_page.mjs";
+import { figureTests } from "./suites/figures.mjs";
 import { handsTests } from "./suites/hands.mjs";
 import { harnessTests } from "./suites/harness.mjs";
 import { hostileLedgerTests } from "./suites/hostile_ledger.mjs";
@@ -37,7 +38,7 @@ import { snippetTests } from "./suites/snippets.mjs";
 /** @typedef {import("./harness/world.mjs").World} World */
 
 /** What lives in a page, and the pages around it. */
-const widgets = [harnessTests, loadingTests, brokenNetworkTests, policyTests, actTests, labTests, missionTests, handsTests, hostileLedgerTests, snippetTests];
+const widgets = [harnessTests, loadingTests, brokenNetworkTests, policyTests, actTests, labTests, missionTests, handsTests, figureTests, hostileLedgerTests, snippetTests];
 const around = [pageTests, offlineTests, releaseTests, memoryTests, claimTests, searchTests, deviceTests, accessTests];
 const all = [...widgets, ...around, everyPageTests];
 

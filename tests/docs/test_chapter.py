@@ -30,7 +30,8 @@ def drawn(path: Path) -> dict[str, str]:
 
 
 def test_every_figure_is_shown_once() -> None:
-    shown = re.findall(r"^/// figure \| ([\w-]+)$", TEXT, re.MULTILINE)
+    home = (CHAPTER.parent / "index.md").read_text("utf-8")
+    shown = re.findall(r"^/// (?:figure|instrument) \| ([\w-]+)$", TEXT + home, re.MULTILINE)
     assert sorted(name.replace("-", "_") for name in shown) == [path.stem for path in FIGURES]
 
 
@@ -60,5 +61,5 @@ def test_a_figure_says_in_words_what_it_shows_and_is_drawn_the_same_twice(path: 
 
 @pytest.mark.parametrize("path", FIGURES, ids=lambda path: path.stem)
 def test_a_figure_uses_the_colors_of_the_site_alone(path: Path) -> None:
-    colors = {color.lower() for color in re.findall(r"(?:fill|stroke): (#[0-9a-fA-F]{6})", drawn(path)["svg"])}
+    colors = {color.lower() for color in re.findall(r"(?:fill|stroke)(?:: |=\")(#[0-9a-fA-F]{6})", drawn(path)["svg"])}
     assert colors <= set(INK.values()), colors - set(INK.values())

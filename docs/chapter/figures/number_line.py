@@ -1,52 +1,84 @@
-"""The numbers that four formats have, on a line."""
-
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+"""The numbers of a format just above 1, closer and closer: which bit is the last that it has?"""
 
 from engine.numerics import FloatFormat, float_format
-from plugins.book.drawing import WIDTH, Drawing
-from plugins.shared.svg import INK
+from plugins.book.drawing import Drawing
+from plugins.book.moving import Control, Drag, Reading
+from plugins.book.sketch import Sketch
 
-COARSE, FINE = ("fp8-e5m2", "fp8-e4m3"), ("bf16", "fp16")
-TITLES = {"fp8-e5m2": "E5M2", "fp8-e4m3": "E4M3", "bf16": "BF16", "fp16": "FP16"}
-WHOLE, ZOOM = (0.5, 4.0), (1.0, 1.0625)
+TITLES = {"fp32": "FP32", "fp16": "FP16", "bf16": "BF16", "fp8-e4m3": "E4M3", "fp8-e5m2": "E5M2"}
+BITS = tuple(range(1, 24))
+"""Of the fraction, from the largest: the k-th is worth 2 to the power of -k."""
+LEFT, RIGHT, LINE, BITS_TOP = 22, 418, 74, 112
+MOST_TICKS = 129
+"""More stand closer than a screen can show."""
+
+CONTROLS = (
+    Control("form", "Format", tuple(TITLES), tuple(TITLES.values()), "bf16", buttons=True),
+    Control("bit", "Zoom to bit", BITS, tuple(f"{bit} of the fraction" for bit in BITS), 4),
+)
+DRAG = Drag("bit", LEFT, RIGHT)
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def numbers(form: FloatFormat, lowest: float, highest: float) -> list[float]:
-    """Every number of a format between two of them."""
-    found = [form.round(lowest)]
-    while found[-1] < highest:
-        found.append(form.round(found[-1] + form.ulp(found[-1])))
-    return found
+def draw(form: str, bit: int) -> Drawing:
+    """A line from 1 with every number of the format on it, and the bits of 1 plus the one that is asked for."""
+    chosen = float_format(form)
+    step = 2.0**-bit
+    wide = 2 * step
+    count = int(wide / chosen.ulp(1.0)) + 1
+    value = chosen.round(1.0 + step)
+    sheet = Sketch(178)
 
+    def at(number: float) -> float:
+        return LEFT + (RIGHT - LEFT) * (number - 1) / wide
 
-def draw() -> Drawing:
-    """Two lines of ticks: 8-bit formats from 0.5 to 4, 16-bit formats in a small part of it."""
-    figure = Figure(figsize=(WIDTH, 3.0), layout="constrained")
-    upper, lower = figure.subplots(2, 1)
-    counts = _rows(upper, COARSE, *WHOLE) | _rows(lower, FINE, *ZOOM)
-    upper.set_xticks([0.5, 1, 2, 3, 4], ["0.5", "1", "2", "3", "4"])
-    upper.set_title("8 bits", loc="left", fontsize=10)
-    lower.set_xticks([1, 1.03125, 1.0625], ["1", "1.03125", "1.0625"])
-    lower.set_title("16 bits, a sixteenth of the way from 1 to 2", loc="left", fontsize=10)
-    listed = ", ".join(f"{TITLES[name]} {count}" for name, count in counts.items())
+    sheet.line([(LEFT, LINE), (RIGHT, LINE)], "control", 1.4)
+    if count <= MOST_TICKS:
+        for place in range(count):
+            x = at(1.0 + place * chosen.ulp(1.0))
+            sheet.line([(x, LINE - 13), (x, LINE + 13)], "memory", 2.4 if count < 20 else 1)
+    else:
+        sheet.rect(LEFT, LINE - 13, RIGHT - LEFT, 26, fill="surface")
+        sheet.rect(LEFT, LINE - 13, RIGHT - LEFT, 26, fill="memory", faint=0.35)
+        sheet.text((LEFT + RIGHT) / 2, LINE, f"{count:,} numbers", anchor="middle")
+    worth = f"2{str(-bit).translate(SUPERSCRIPT)}"
+    sheet.text(LEFT, LINE + 26, "1", anchor="middle", ink="muted")
+    sheet.text((LEFT + RIGHT) / 2, LINE + 26, f"1 + {worth}", anchor="middle", ink="muted")
+    exact = value == 1.0 + step
+    ink = "compute" if exact else "limit"
+    sheet.arrow(((LEFT + RIGHT) / 2, 22), (at(value), LINE - 17), ink, 2)
+    words = f"1 + {worth} is one of them" if exact else f"1 + {worth} becomes {'1' if value == 1 else 'another number'}"
+    sheet.text((LEFT + RIGHT) / 2, 10, words, anchor="middle", ink=ink, bold=True)
+    _bits(sheet, chosen, bit)
     return Drawing(
-        figure,
-        "Ticks on two lines, one tick for each number of a format. Ticks stand twice as far apart after each power of "
-        f"two. Numbers per line: {listed}, the first two from {WHOLE[0]} to {WHOLE[1]:.0f}, the others from "
-        f"{ZOOM[0]:.0f} to {ZOOM[1]}.",
+        sheet,
+        f"The numbers of {TITLES[form]} from 1 to 1 plus 2 to the power of {1 - bit}: {count:,} of them. "
+        f"{words}. The format has {chosen.fraction_bits} bits of fraction.",
+        (
+            Reading("Distance of neighbors above 1", f"{chosen.ulp(1.0):.3g}"),
+            Reading("Bits of fraction", f"{chosen.fraction_bits}"),
+        ),
     )
 
 
-def _rows(axes: Axes, names: tuple[str, ...], lowest: float, highest: float) -> dict[str, int]:
-    counts = {}
-    for row, name in enumerate(names):
-        ticks = numbers(float_format(name), lowest, highest)
-        counts[name] = len(ticks)
-        axes.hlines(row, lowest, highest, color=INK["control"], linewidth=1)
-        axes.vlines(ticks, row - 0.28, row + 0.28, color=INK["memory"], linewidth=1.4 if len(ticks) < 40 else 1)
-    axes.set_yticks(range(len(names)), [TITLES[name] for name in names])
-    axes.set_ylim(-0.5, len(names) - 0.4)
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.tick_params(axis="y", length=0)
-    return counts
+def _bits(sheet: Sketch, form: FloatFormat, bit: int) -> None:
+    """Sign, exponent and fraction as boxes; the bit in question is filled, or missing."""
+    total = 1 + form.exponent_bits + max(form.fraction_bits, bit)
+    side = min(16.0, (RIGHT - LEFT) / total)
+    x, y = float(LEFT), BITS_TOP + 14
+    exponent = 2 ** (form.exponent_bits - 1) - 1
+    pattern = "0" + format(exponent, f"0{form.exponent_bits}b")
+    for place in range(total):
+        fraction = place - form.exponent_bits
+        ink = "data" if place == 0 else "optimizer" if fraction <= 0 else "memory"
+        missing = fraction > form.fraction_bits
+        asked = fraction == bit
+        fill = ("limit" if missing else "memory") if asked else "bg"
+        sheet.rect(x, y, side - 1, 22, fill=fill, line="limit" if missing else ink, dashed=missing, faint=0.9)
+        if side > 9:
+            text = ("1" if asked else "") if missing else pattern[place] if fraction <= 0 else ("1" if asked else "0")
+            sheet.text(x + side / 2 - 0.5, y + 11, text, anchor="middle", size=11, ink="bg" if asked else "fg")
+        x += side
+    where = LEFT + side * (1 + form.exponent_bits)
+    sheet.text(LEFT, y + 36, "sign, exponent", size=12, ink="muted")
+    sheet.text(max(where, LEFT + 108), y + 36, "fraction", size=12, ink="muted")

@@ -1,42 +1,80 @@
-"""How four optimizers walk down the same narrow valley."""
+"""How optimizers walk down a narrow valley, at any learning rate."""
 
 import math
 
 from engine.training import descend
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from plugins.book.drawing import Drawing
+from plugins.book.moving import Control, Reading
+from plugins.book.sketch import Sketch
 
 STEEP, START, STEPS = 100.0, (-1.0, 0.22), 50
 RULES = {
-    "sgd": ("SGD", 0.018, "memory", "o", "-"),
-    "momentum": ("momentum", 0.008, "data", "s", "--"),
-    "rmsprop": ("RMSprop", 0.02, "optimizer", "^", ":"),
-    "adam": ("Adam", 0.05, "compute", "D", "-."),
+    "sgd": ("SGD", 0.018, "memory"),
+    "momentum": ("Momentum", 0.008, "data"),
+    "rmsprop": ("RMSprop", 0.02, "optimizer"),
+    "adam": ("Adam", 0.05, "compute"),
 }
-"""Title, learning rate, ink, marker, line. Each rate is a good one for its rule here."""
+"""Title, a learning rate that is good here, ink."""
+RATES = (0.0005, 0.001, 0.002, 0.004, 0.006, 0.008, 0.01, 0.014, 0.018, 0.0195, 0.021, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3)
+HIGH, MIDDLE, WIDE, TALL = 190, 92, 150, 300
+"""Of the sheet; where the valley's floor is; units of the sheet for one unit along, and across."""
+
+CONTROLS = (
+    Control(
+        "rule", "Optimizer", tuple(RULES), tuple(title for title, _, _ in RULES.values()), "momentum", buttons=True
+    ),
+    Control("rate", "Learning rate", RATES, tuple(f"{rate:g}" for rate in RATES), 0.008),
+)
 
 
-def draw() -> Drawing:
-    """Lines of equal loss, and each optimizer's path from the same start."""
-    figure, axes = canvas(3.2)
-    side = [index / 40 for index in range(-48, 17)]
-    up = [index / 60 for index in range(-18, 19)]
-    loss = [[(x * x + STEEP * y * y) / 2 for x in side] for y in up]
-    axes.contour(side, up, loss, levels=[0.02, 0.1, 0.25, 0.5, 0.9, 1.6, 2.6], colors=INK["control"], linewidths=0.7)
-    ends = {}
-    for name, (title, rate, ink, marker, line) in RULES.items():
-        path = descend(name, rate, lambda w: (w[0], STEEP * w[1]), START, STEPS)
-        style = {"color": INK[ink], "marker": marker, "linestyle": line, "markersize": 3.2, "linewidth": 1.2}
-        axes.plot([w[0] for w in path], [w[1] for w in path], label=title, **style)  # type: ignore[arg-type]
-        ends[title] = math.hypot(*path[-1])
-    axes.plot(0, 0, marker="*", markersize=11, color=INK["limit"], linestyle="none")
-    axes.set_xlabel("the flat direction")
-    axes.set_ylabel("the steep direction")
-    figure.legend(frameon=False, ncols=4, loc="outside upper left", handlelength=1.8, columnspacing=0.9)
-    listed = ", ".join(f"{title} {distance:.3f}" for title, distance in ends.items())
+def draw(rule: str, rate: float) -> Drawing:
+    """Lines of equal loss, the path as dots, and how far from the lowest point it ends."""
+    title, _, ink = RULES[rule]
+    path = descend(rule, rate, lambda w: (w[0], STEEP * w[1]), START, STEPS)
+    sheet = Sketch(HIGH)
+
+    def place(point: tuple[float, ...]) -> tuple[float, float]:
+        return 250 + WIDE * point[0], MIDDLE - TALL * point[1]
+
+    for loss in (0.02, 0.1, 0.25, 0.5, 0.9, 1.6, 2.6):
+        wide, high = math.sqrt(2 * loss) * WIDE, math.sqrt(2 * loss / STEEP) * TALL
+        turns = [math.tau * place / 180 for place in range(181)]
+        ring = [(250 + wide * math.cos(turn), MIDDLE + high * math.sin(turn)) for turn in turns]
+        for piece in inside(ring):
+            sheet.line(piece, "control", 0.8)
+    seen = []
+    for point in path:
+        x, y = place(point)
+        if not (4 <= x <= 436 and 4 <= y <= HIGH - 20):
+            break
+        seen.append((x, y))
+    sheet.line(seen, ink, 1.6)
+    for x, y in seen:
+        sheet.dot(x, y, 2.4, fill=ink)
+    sheet.dot(*place((0, 0)), 5, fill="limit", line="bg", thick=1.5)
+    end = math.hypot(*path[-1])
+    lost = len(seen) < len(path) and end > 1
+    sheet.text(4, HIGH - 8, "→ the flat direction", size=12, ink="muted")
+    sheet.text(436, HIGH - 8, "left the picture" if len(seen) < len(path) else "", size=12, ink="limit", anchor="end")
+    words = f"{end:.3f}" if end < 100 else "far away" if end < 1e30 else "infinity"
     return Drawing(
-        figure,
-        f"Four paths over the ellipses of a valley that is {STEEP:.0f} times steeper across than along, from the same "
-        "start to the star at its lowest point. SGD zigzags across, momentum swings wide, RMSprop and Adam leave the "
-        f"steep side early. Distance from the star after {STEPS} steps: {listed}.",
+        sheet,
+        f"The path of {title} with learning rate {rate:g} over the ellipses of a valley that is {STEEP:.0f} times "
+        f"steeper across than along. After {STEPS} steps its distance from the lowest point is {words}"
+        + (": it diverges." if lost else "."),
+        (
+            Reading(f"Distance after {STEPS} steps", words, f"of {math.hypot(*START):.3f} at the start"),
+            Reading("This run", "diverges" if lost else "converges" if end < 0.05 else "is on its way"),
+        ),
     )
+
+
+def inside(points: list[tuple[float, float]]) -> list[list[tuple[float, float]]]:
+    """The pieces of a line that lie on the sheet, above its lowest row."""
+    pieces: list[list[tuple[float, float]]] = [[]]
+    for x, y in points:
+        if 2 <= x <= 438 and 2 <= y <= HIGH - 20:
+            pieces[-1].append((x, y))
+        elif pieces[-1]:
+            pieces.append([])
+    return [piece for piece in pieces if len(piece) > 1]

@@ -1,54 +1,85 @@
-"""Who works when in a pipeline of four stages: GPipe, 1F1B, and what each keeps in flight."""
+"""Who works when in a pipeline: GPipe and 1F1B, with as many stages and micro-batches as the reader wants."""
 
-from collections.abc import Callable, Iterator
-
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from collections.abc import Iterator
 
 from engine.parallel import bubble_fraction
-from plugins.book.drawing import WIDTH, Drawing
-from plugins.shared.svg import INK
+from plugins.book.drawing import Drawing
+from plugins.book.moving import Control, Reading
+from plugins.book.sketch import Sketch
 
-STAGES, MICRO_BATCHES = 4, 8
 FORWARD, BACKWARD = 1, 2
 """Units of time; a backward pass takes twice as long as a forward pass."""
+STAGES, MICRO_BATCHES = (2, 4, 6, 8), (1, 2, 4, 8, 12, 16)
+TITLES = {"gpipe": "GPipe", "1f1b": "1F1B"}
+LEFT, RIGHT, TOP, HEIGHT = 60, 434, 8, 192
+
+CONTROLS = (
+    Control("schedule", "Schedule", tuple(TITLES), tuple(TITLES.values()), "gpipe", buttons=True),
+    Control("stages", "Stages", STAGES, tuple(map(str, STAGES)), 4),
+    Control("batches", "Micro-batches", MICRO_BATCHES, tuple(map(str, MICRO_BATCHES)), 8),
+)
 
 Work = tuple[str, int]
 """`("F", 3)` is the forward pass of micro-batch 3."""
 
 
-def draw() -> Drawing:
-    """Two timetables, one below the other."""
-    figure = Figure(figsize=(WIDTH, 3.6), layout="constrained")
-    upper, lower = figure.subplots(2, 1, sharex=True)
-    ends = [timetable(upper, gpipe, "GPipe"), timetable(lower, one_forward_one_backward, "1F1B")]
-    lower.set_xlabel("time, in forward passes of one micro-batch")
-    ideal = MICRO_BATCHES * (FORWARD + BACKWARD)
-    idle = 1 - ideal / ends[0]
-    assert ends[0] == ends[1], "both schedules wait equally long"
-    assert abs(idle - bubble_fraction(STAGES, MICRO_BATCHES)) < 1e-9, "the timetable keeps the formula"
-    held = [max(kept(order(stage)) for stage in range(STAGES)) for order in (gpipe, one_forward_one_backward)]
+def draw(schedule: str, stages: int, batches: int) -> Drawing:
+    """One timetable: a row for each stage, a box for each pass."""
+    make = {"gpipe": gpipe, "1f1b": one_forward_one_backward}[schedule]
+    orders = [make(stage, stages, batches) for stage in range(stages)]
+    passes = list(begins(orders))
+    end = max(start + length(kind) for _, (kind, _), start in passes)
+    idle = 1 - batches * (FORWARD + BACKWARD) / end
+    assert abs(idle - bubble_fraction(stages, batches)) < 1e-9, "the timetable keeps the formula"
+    held = max(map(kept, orders))
+    wide = (RIGHT - LEFT) / end
+    # All pictures are equally high, so that nothing below them moves.
+    sheet, row = Sketch(TOP + HEIGHT + 30), min(44, HEIGHT / stages)
+    for stage in range(stages):
+        y = TOP + row * stage
+        sheet.text(LEFT - 8, y + row / 2 - 1, f"stage {stage + 1}", anchor="end", size=12, ink="muted")
+        sheet.rect(LEFT, y + 2, RIGHT - LEFT, row - 6, fill="bg")
+    for stage, (kind, k), start in passes:
+        x, y = LEFT + start * wide, TOP + row * stage + 1
+        ink = "compute" if kind == "F" else "optimizer"
+        sheet.rect(x + 0.5, y, length(kind) * wide - 1, row - 4, fill=ink, faint=0.25 if kind == "F" else 0.6, corner=2)
+        if length(kind) * wide > 15:
+            sheet.text(x + length(kind) * wide / 2, y + row / 2 - 2, f"{k + 1}", anchor="middle", size=11)
+    y = TOP + row * stages + 12
+    for x, ink, faint, words in ((LEFT, "compute", 0.25, "forward"), (LEFT + 92, "optimizer", 0.6, "backward")):
+        sheet.rect(x, y - 6, 14, 12, fill=ink, faint=faint, corner=2)
+        sheet.text(x + 20, y, words, size=12, ink="muted")
+    sheet.rect(LEFT + 196, y - 6, 14, 12, fill="bg", line="border", corner=2)
+    sheet.text(LEFT + 216, y, "waits", size=12, ink="muted")
     return Drawing(
-        figure,
-        f"Two timetables of {STAGES} stages and {MICRO_BATCHES} micro-batches. In both, the stages start one after "
-        f"the other and idle for {idle:.0%} of the step. GPipe runs all forward passes first, so a stage holds up to "
-        f"{held[0]} micro-batches; 1F1B alternates forward and backward passes, and holds at most {held[1]}.",
+        sheet,
+        f"{TITLES[schedule]} with {stages} stages and {batches} micro-batches. The stages start one after the other "
+        f"and wait for {idle:.0%} of the step; stage 1 holds up to {held} micro-batches at a time.",
+        (
+            Reading("Each stage waits", f"{100 * idle:.0f}", "% of the step"),
+            Reading("Stage 1 holds", f"{held}", "micro-batch" if held == 1 else "micro-batches"),
+        ),
     )
 
 
-def gpipe(stage: int) -> list[Work]:
+def length(kind: str) -> int:
+    """Units of time that a pass takes."""
+    return FORWARD if kind == "F" else BACKWARD
+
+
+def gpipe(stage: int, stages: int, batches: int) -> list[Work]:
     """All forward passes, then all backward passes, the last first; every stage does the same."""
-    del stage
-    return [("F", k) for k in range(MICRO_BATCHES)] + [("B", k) for k in reversed(range(MICRO_BATCHES))]
+    del stage, stages
+    return [("F", k) for k in range(batches)] + [("B", k) for k in reversed(range(batches))]
 
 
-def one_forward_one_backward(stage: int) -> list[Work]:
+def one_forward_one_backward(stage: int, stages: int, batches: int) -> list[Work]:
     """As many forward passes as stages follow, then one of each in turn, then the backward passes that are left."""
-    ahead = STAGES - 1 - stage
+    ahead = min(stages - 1 - stage, batches)
     work = [("F", k) for k in range(ahead)]
-    for k in range(MICRO_BATCHES - ahead):
+    for k in range(batches - ahead):
         work += [("F", ahead + k), ("B", k)]
-    return work + [("B", k) for k in range(MICRO_BATCHES - ahead, MICRO_BATCHES)]
+    return work + [("B", k) for k in range(batches - ahead, batches)]
 
 
 def kept(work: list[Work]) -> int:
@@ -61,38 +92,20 @@ def kept(work: list[Work]) -> int:
 
 def begins(order: list[list[Work]]) -> Iterator[tuple[int, Work, int]]:
     """Stage, work and starting time: each starts when its stage is free and what it waits for has ended."""
+    stages = len(order)
     ended: dict[tuple[int, Work], int] = {}
-    free, place = [0] * STAGES, [0] * STAGES
-    while any(place[stage] < len(order[stage]) for stage in range(STAGES)):
-        for stage in range(STAGES):
+    free, place = [0] * stages, [0] * stages
+    while any(place[stage] < len(order[stage]) for stage in range(stages)):
+        for stage in range(stages):
             if place[stage] == len(order[stage]):
                 continue
             kind, k = work = order[stage][place[stage]]
             before = stage - 1 if kind == "F" else stage + 1
-            needs = [(before, work)] if 0 <= before < STAGES else []
+            needs = [(before, work)] if 0 <= before < stages else []
             needs += [(stage, ("F", k))] if kind == "B" else []
             if any(need not in ended for need in needs):
                 continue
             start = max([free[stage], *(ended[need] for need in needs)])
-            free[stage] = ended[stage, work] = start + (FORWARD if kind == "F" else BACKWARD)
+            free[stage] = ended[stage, work] = start + length(kind)
             place[stage] += 1
             yield stage, work, start
-
-
-def timetable(axes: Axes, schedule: Callable[[int], list[Work]], name: str) -> int:
-    """Draw one schedule and say when it ends."""
-    end = 0
-    for stage, (kind, k), start in begins([schedule(stage) for stage in range(STAGES)]):
-        length, ink = (FORWARD, "compute") if kind == "F" else (BACKWARD, "optimizer")
-        ground, hatch = (INK["surface"], None) if kind == "F" else (INK["bg"], "///")
-        axes.barh(stage, length, left=start, height=0.84, facecolor=ground, edgecolor=INK["border"], hatch=hatch)
-        axes.barh(stage, length, left=start, height=0.84, facecolor="none", edgecolor=INK[ink], linewidth=0.9)
-        axes.text(start + length / 2, stage, str(k + 1), ha="center", va="center", fontsize=7.5)
-        end = max(end, start + length)
-    axes.set_yticks(range(STAGES), [f"stage {stage + 1}" for stage in range(STAGES)])
-    axes.invert_yaxis()
-    axes.set_xlim(0, end)
-    axes.set_title(name, loc="left", fontsize=10)
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.tick_params(left=False)
-    return end

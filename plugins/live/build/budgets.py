@@ -14,6 +14,7 @@ SCRIPTS = 15_000
 RUNTIME = 5_000_000
 CHARTS = 320_000
 PAGE = 120_000
+STATES = 60_000
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,13 @@ def weigh(site: Path, assets: Path, dist: Path) -> list[Weight]:
     python = [*assets.glob("worker-*.js"), *assets.glob("pyodide/*/*"), *assets.glob("library/*/python_start.zip")]
     python += [*assets.glob("wheels/pyodide-lock-*.json"), *assets.glob("wheels/*/iron_law_*.whl")]
     drawing = max(map(_sent, assets.glob("charts/*.json")), default=0) + sum(map(_sent, assets.glob("vega-*.js")))
+    moving = sorted(site.glob("assets/book/figures/*.json"))
     return [
         Weight("our scripts on a page without acts", scripts, SCRIPTS),
         Weight("Python's runtime", sum(map(_sent, python)), RUNTIME),
         Weight("a chart and what draws it", drawing, CHARTS),
         *(Weight(path.relative_to(site).as_posix(), _sent(path), PAGE) for path in sorted(site.rglob("*.html"))),
+        *(Weight(f"the states of {path.stem}", _sent(path), STATES) for path in moving),
     ]
 
 

@@ -142,11 +142,11 @@ def load(folder: Path, root: Path) -> ClaimFiles:
     defects: list[Defect] = []
     schema = json.loads(SCHEMA.read_text("utf-8"))
 
-    def read(name: str, kind: str) -> _File:
+    def read(name: str, kind: str) -> EntryFile:
         path = folder / name
         shown = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
         chosen = schema if kind == "claim" else {**schema["$defs"][f"{kind}s"], "$defs": schema["$defs"]}
-        file = _read(path, shown, kind, jsonschema.Draft202012Validator(chosen))
+        file = read_entries(path, shown, kind, jsonschema.Draft202012Validator(chosen))
         defects.extend(file.defects)
         return file
 
@@ -171,7 +171,7 @@ def load(folder: Path, root: Path) -> ClaimFiles:
 
 
 @dataclass(frozen=True)
-class _File:
+class EntryFile:
     """A TOML file: its valid entries with their lines, the document they claim from, and what is wrong."""
 
     name: str
@@ -180,17 +180,18 @@ class _File:
     defects: tuple[Defect, ...]
 
 
-def _read(path: Path, name: str, kind: str, validator: jsonschema.Draft202012Validator) -> _File:
+def read_entries(path: Path, name: str, kind: str, validator: jsonschema.Draft202012Validator) -> EntryFile:
+    """The `[[kind]]` entries of a TOML file that are valid, with their lines; `name` is the file's name in messages."""
     try:
         text = path.read_text("utf-8")
         # Decimals keep the digits that the source prints: 6.0 is not 6.
         document = tomllib.loads(text, parse_float=Decimal)
     except FileNotFoundError:
-        return _File(name, "", (), (Defect(name, None, "the file is missing", f"list every {kind} there"),))
+        return EntryFile(name, "", (), (Defect(name, None, "the file is missing", f"list every {kind} there"),))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         found = re.search(r"\(at line (\d+)", str(error))
         line = int(found[1]) if found else None
-        return _File(name, "", (), (Defect(name, line, f"not valid TOML: {error}"),))
+        return EntryFile(name, "", (), (Defect(name, line, f"not valid TOML: {error}"),))
     rows = [number for number, line in enumerate(text.splitlines(), 1) if line.strip() == f"[[{kind}]]"]
     defects: list[Defect] = []
     broken: set[int | None] = set()
@@ -201,7 +202,7 @@ def _read(path: Path, name: str, kind: str, validator: jsonschema.Draft202012Val
         defects.append(Defect(name, _row(text, rows, entry, _key(fault, parts)), *_words(fault)))
     entries = document.get(kind, []) if None not in broken else []
     valid = tuple((item, rows[i]) for i, item in enumerate(entries) if i not in broken)
-    return _File(name, str(document.get("source", "")), valid, tuple(defects))
+    return EntryFile(name, str(document.get("source", "")), valid, tuple(defects))
 
 
 def _key(error: jsonschema.ValidationError, parts: Sequence[str | int]) -> str:
@@ -271,7 +272,7 @@ def _tolerance(entry: Mapping[str, Any]) -> Tolerance:
 def _claim(
     entry: Mapping[str, Any],
     row: int,
-    file: _File,
+    file: EntryFile,
     sources: Mapping[str, Source],
     tolerances: Mapping[str, Tolerance],
 ) -> Claim:

@@ -186,16 +186,14 @@ def _missing(options: TableOptions, suite: str, case: str) -> Element:
 
 
 def _not_measured(options: TableOptions, suite: str) -> Element:
-    """What stands in place of a table without any record."""
+    """One quiet line in place of a table without any record; the command that measures it is folded away."""
     one = next(iter(options.cases)) if len(options.cases) == 1 else ""
     # The shell has no use for a name that stands for several.
     only = "" if "*" in one else one
+    command = element("code", _command(suite, only))
+    how = element("details", element("summary", "how"), command)
     return element(
-        "div",
-        element("p", element("strong", options.caption)),
-        element("p", f"Not measured yet{_on(options)}. This command measures it:"),
-        element("pre", element("code", _command(suite, only))),
-        class_="il-measured-table il-not-measured",
+        "div", element("p", f"{options.caption}: not measured here yet{_on(options)}."), how, class_="il-not-measured"
     )
 
 

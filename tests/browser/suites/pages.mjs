@@ -15,7 +15,7 @@ export function pageTests({ everywhere, once }) {
   everywhere("pages: widgets work after instant navigation to them, away from them, and back", async ({ browser, server }) => {
     await browser.open(server.base);
     await browser.eval(() => void Object.assign(window, { sameDocument: true }));
-    await browser.click({ role: "link", name: "Start with Act 1" });
+    await browser.click({ role: "link", name: "Play the first act" });
     await actReady(browser);
     await predict(browser, "3");
     await set(browser, "Optimizer", "Adam");

@@ -51,7 +51,7 @@ export function policyTests({ everywhere, once }) {
       Object.assign(window, { broken });
       addEventListener("securitypolicyviolation", (event) => broken.push(`${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
     });
-    const link = { role: "link", name: "Start with Act 1" };
+    const link = { role: "link", name: "Play the first act" };
     await browser.click(link);
     await browser.waitFor('live-act[data-ready="true"]');
     await predict(browser, "3");

@@ -236,8 +236,8 @@ def test_a_case_without_a_record_shows_the_command_that_measures_it(site: Site) 
 def test_a_suite_without_records_shows_the_command_and_no_numbers(site: Site) -> None:
     site.page(TABLE_ALL.replace("smoke", "gpt2"))
     html = site.build()
-    assert "Not measured yet. This command measures it:" in html
-    assert "python -m gpu_bench run --suite gpt2\n" in html
+    assert "not measured here yet." in html
+    assert "<code>python -m gpu_bench run --suite gpt2</code>" in html
     assert "<td" not in html
 
 
@@ -245,7 +245,7 @@ def test_a_table_is_never_filled_from_another_device(site: Site) -> None:
     site.record(document(ADAM))
     site.page(TABLE % "device: rtx-4090")
     html = site.build()
-    assert "Not measured yet on rtx-4090." in html
+    assert "not measured here yet on rtx-4090." in html
     assert "±" not in html
 
 

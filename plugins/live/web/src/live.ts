@@ -18,6 +18,7 @@ define("live-ledger", async () => {
   const [{ mount }] = await Promise.all([import("./ledger"), documentLedger().ready]);
   return mount;
 });
+define("live-figure", async () => (await import("./figure")).mount);
 define("live-class", async () => (await import("./class")).mount);
 define("live-keep", async () => (await import("./keep")).mount);
 define("live-snippet", async () => (await import("./snippet")).mount);

@@ -1,0 +1,55 @@
+// Figures that move: every state was drawn at build; a slider, a button or a hand on the picture shows another.
+// @ts-check
+import assert from "node:assert/strict";
+
+const HOME = "live-figure";
+
+/** @param {import("../harness/world.mjs").Facts} facts */
+export function figureTests({ everywhere, once }) {
+  everywhere("figures: the law on the home page follows a slider and a button, and needs no Python", async ({ browser, server }) => {
+    await browser.open(server.base);
+    await browser.waitFor(`${HOME}[data-ready]`);
+    const readings = () => browser.of(`${HOME} [data-slot=readings]`, (place) => place.innerText);
+    const words = () => browser.of(`${HOME} svg`, (svg) => svg.getAttribute("aria-label") ?? "");
+    const [before, said] = [await readings(), await words()];
+    await browser.focus(`${HOME} input[type=range]`);
+    await browser.press("ArrowRight");
+    await changed(browser, before);
+    assert.notEqual(await words(), said, "what the picture says is what it shows");
+    assert.equal(await browser.of(`${HOME} input[type=range]`, (input) => input.getAttribute("aria-valuetext")), "16");
+    const faster = await readings();
+    await browser.click({ role: "radio", name: "B200", within: HOME });
+    await changed(browser, faster);
+    const frames = /** @type {[string, string, string[][]][]} */ (
+      await browser.of(HOME, (host) => fetch(new URL(host.dataset["states"] ?? "", document.baseURI)).then((answer) => answer.json()))
+    );
+    const shown = await words();
+    const frame = frames.find(([, text]) => text === shown);
+    assert.ok(frame, "the state on the page is one of those that were drawn");
+    assert.match(shown, /on 16 B200 /);
+    const last = await readings();
+    for (const text of frame[2].flat()) assert.ok(last.includes(text), `${text} is read in ${last}`);
+    assert.deepEqual(server.log().filter(({ path }) => /pyodide|vega/.test(path)), [], "neither Python nor a chart is loaded");
+  });
+
+  once("figures: a hand on the picture moves its slider", async ({ browser, server }) => {
+    await browser.open(`${server.base}chapter/precision/`);
+    const figure = "#fig-number-line live-figure";
+    await browser.waitFor(`${figure}[data-ready]`);
+    const bit = () => browser.of(`${figure} input[type=range]`, (input) => Number(/** @type {HTMLInputElement} */ (input).value));
+    await browser.drag(`${figure} svg`, 120, 0);
+    const dragged = await bit();
+    assert.ok(dragged > 11, `a hand right of the middle stands at bit ${dragged + 1}`);
+    await browser.drag(`${figure} svg`, -120, 0);
+    assert.ok((await bit()) < 11);
+  });
+}
+
+/** @param {import("../harness/browser.mjs").Browser} browser @param {string} before */
+async function changed(browser, before) {
+  const until = Date.now() + 10_000;
+  while ((await browser.of(`${HOME} [data-slot=readings]`, (place) => place.innerText)) === before) {
+    assert.ok(Date.now() < until, `the readings stay ${before}`);
+    await new Promise((wake) => setTimeout(wake, 20));
+  }
+}
