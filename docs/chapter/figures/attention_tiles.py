@@ -1,47 +1,90 @@
-"""How FlashAttention walks through the scores tile by tile, keeping three running values for each row."""
+"""FlashAttention, tile by tile: the scores of one row, and the three values that stand for all of them."""
 
-from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
+import math
+import random
 
 from engine.time import score_bytes
-from plugins.book.drawing import Drawing, arrow, diagram
-from plugins.shared.svg import INK
+from plugins.book.drawing import Drawing
+from plugins.book.moving import Control, Drag, Reading
+from plugins.book.sketch import Sketch
 
-TILES, SIDE, NOW = 4, 1.25, 2
+TILES, SIDE = 4, 44
+LEFT, TOP = 40, 44
+STEPS = TILES * TILES
+TOKENS, TILE, HEAD_BYTES = 4096, 128, 4
+"""The real size: tokens, rows of a tile, bytes of a score."""
+
+CONTROLS = (
+    Control("step", "Tile", range(1, STEPS + 1), tuple(f"{step} of {STEPS}" for step in range(1, STEPS + 1)), 7),
+)
+DRAG = Drag("step", LEFT, LEFT + TILES * SIDE)
 
 
-def draw() -> Drawing:
-    """A row of tiles of the scores; one is on the chip, the ones before it are gone."""
-    figure, axes = diagram(3.3, 12, 8.6)
-    left, top = 2.5, 6.3
-    for column in range(TILES):
-        _cell(axes, left + column * SIDE, top + 0.35, SIDE, 0.7, "memory", hatch="//" if column == NOW else "")
-        for row in range(TILES):
-            _cell(axes, left + column * SIDE, top - (row + 1) * SIDE, SIDE, SIDE, "border")
-            if row == 0 or (row == 1 and column < NOW):
-                middle = (left + (column + 0.5) * SIDE, top - (row + 0.5) * SIDE)
-                axes.text(*middle, "gone", ha="center", va="center", color=INK["muted"])
-    for row in range(TILES):
-        _cell(axes, left - 1.05, top - (row + 1) * SIDE, 0.7, SIDE, "memory", hatch="//" if row == 1 else "")
-    _cell(axes, left + NOW * SIDE, top - 2 * SIDE, SIDE, SIDE, "compute")
-    axes.text(left + (NOW + 0.5) * SIDE, top - 1.5 * SIDE, "now", ha="center", va="center", color=INK["compute"])
-    axes.text(left + TILES * SIDE / 2, top + 1.3, "blocks of keys, values", ha="center", va="bottom")
-    axes.text(left - 1.35, top - TILES * SIDE / 2, "blocks of queries", ha="right", va="center", rotation=90)
-    right = left + TILES * SIDE + 0.9
-    _cell(axes, right, top - 2 * SIDE, 3.2, SIDE, "optimizer")
-    axes.text(right + 1.6, top - 1.5 * SIDE, "maximum, sum,\noutput so far", ha="center", va="center")
-    arrow(axes, (left + TILES * SIDE + 0.1, top - 1.5 * SIDE), (right, top - 1.5 * SIDE))
-    axes.text(right + 1.6, top - 2 * SIDE - 0.3, "kept on the chip,\none row of each\nper query", ha="center", va="top")
-    whole, one = score_bytes(1, 1, 4096, 4) / 1e6, score_bytes(1, 1, 128, 4) / 1e6
+def scores(row: int) -> list[list[float]]:
+    """Scores of one query in each tile of its row: four in each, made up once and for all."""
+    chance = random.Random(row)
+    return [[round(chance.uniform(-2, 4), 1) for _ in range(4)] for _ in range(TILES)]
+
+
+def draw(step: int) -> Drawing:
+    """The grid of tiles, the one on the chip, and the running maximum and sum of one query."""
+    row, column = divmod(step - 1, TILES)
+    found = scores(row)
+    before = [score for tile in found[:column] for score in tile]
+    now = [score for tile in found[: column + 1] for score in tile]
+    greatest = max(now)
+    total = sum(math.exp(score - greatest) for score in now)
+    running = 0.0
+    high = -math.inf
+    for tile in found[: column + 1]:
+        new = max(high, *tile)
+        running = running * math.exp(high - new) + sum(math.exp(score - new) for score in tile)
+        high = new
+    assert math.isclose(running, total), "corrected as it goes, the sum is that of the whole row"
+    shrink = math.exp(max(before) - greatest) if before else 0.0
+    sheet = Sketch(TOP + TILES * SIDE + 34)
+    _grid(sheet, row, column)
+    x, y = LEFT + TILES * SIDE + 30, TOP
+    sheet.text(x, y + 4, "on the chip, for one query:", size=12, ink="muted")
+    lines = (
+        ("scores of this tile", "  ".join(f"{score:g}" for score in found[column])),
+        ("maximum so far", f"{greatest:g}"),
+        ("old sum shrinks by", "nothing yet" if not before else f"{shrink:.3g}"),
+        ("sum so far", f"{total:.3f}"),
+        ("output so far", f"{len(now)} of {4 * TILES} values in"),
+    )
+    for place, (name, value) in enumerate(lines):
+        at = y + 28 + 34 * place
+        sheet.text(x, at, name, size=12, ink="muted")
+        sheet.text(x, at + 15, value, size=13, bold=True, ink="optimizer" if place else "compute")
+    tile, whole = score_bytes(1, 1, TILE, HEAD_BYTES), score_bytes(1, 1, TOKENS, HEAD_BYTES)
     return Drawing(
-        figure,
-        "A grid of tiles of the scores, with blocks of queries beside it and blocks of keys and values above. One tile "
-        "is being computed; those before it are gone. Beside the row stand the three values kept on the chip for each "
-        f"query: maximum, sum and output so far. For 4,096 tokens the grid would take {whole:.0f} MB in FP32 for one "
-        f"head, a tile of 128 by 128 takes {one:.2f} MB.",
+        sheet,
+        f"A grid of {TILES} by {TILES} tiles of the scores. Tile {step} is on the chip: block {row + 1} of the queries "
+        f"with block {column + 1} of keys and values. The tiles before it are gone. One query's maximum so far is "
+        f"{greatest:g}, its sum of exponentials {total:.3f}.",
+        (
+            Reading("A tile on the chip", f"{tile / 1e3:.0f}", f"kB, {TILE} × {TILE} scores"),
+            Reading("All scores, never written", f"{whole / 1e6:.0f}", f"MB a head, {TOKENS:,} tokens"),
+        ),
     )
 
 
-def _cell(axes: Axes, x: float, y: float, width: float, height: float, ink: str, hatch: str = "") -> None:
-    style = {"facecolor": INK["surface"], "edgecolor": INK[ink], "hatch": hatch, "linewidth": 1.2}
-    axes.add_patch(Rectangle((x, y), width, height, **style))  # type: ignore[arg-type]
+def _grid(sheet: Sketch, row: int, column: int) -> None:
+    for place in range(TILES):
+        x = LEFT + place * SIDE
+        sheet.rect(x + 1, TOP - 26, SIDE - 2, 20, fill="memory", faint=0.6 if place == column else 0.2)
+        y = TOP + place * SIDE
+        sheet.rect(LEFT - 26, y + 1, 20, SIDE - 2, fill="memory", faint=0.6 if place == row else 0.2)
+        for other in range(TILES):
+            done = (place, other) < (row, column)
+            here = (place, other) == (row, column)
+            x = LEFT + other * SIDE
+            fill, ink = ("compute", "fg") if here else ("bg", "border")
+            sheet.rect(x + 1, y + 1, SIDE - 2, SIDE - 2, fill=fill, line=ink, faint=1, dashed=done, corner=2)
+            if here:
+                sheet.text(x + SIDE / 2, y + SIDE / 2, "now", anchor="middle", ink="bg", bold=True)
+            elif done:
+                sheet.text(x + SIDE / 2, y + SIDE / 2, "gone", anchor="middle", ink="muted", size=12)
+    sheet.text(LEFT, TOP - 36, "keys and values pass by", size=12, ink="muted")
+    sheet.text(LEFT - 30, TOP + TILES * SIDE + 16, "queries stay for a row of tiles", size=12, ink="muted")

@@ -1,47 +1,90 @@
-"""What checkpointing keeps by the length of a segment: the textbook's blocks, and those of a transformer."""
+"""What checkpointing keeps and what it costs, by the length of a segment: GPT-2 XL on an H100."""
 
-from engine import model, training_memory
-from engine.graph import alive_tensors, sqrt_placement
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from functools import cache
+
+from engine import GB, model, step_time, training_memory
+from plugins.book.drawing import Drawing
+from plugins.book.moving import Control, Drag, Reading
+from plugins.book.sketch import Sketch
 
 LAYERS = model("gpt2-xl").layers
-LENGTHS = tuple(every for every in range(1, LAYERS + 1) if LAYERS % every == 0)
-MODE = "amp-bf16"
+LENGTHS = (0, *(every for every in range(1, LAYERS + 1) if LAYERS % every == 0))
+"""Zero stands for no checkpoints: all is kept."""
+BATCH, MODE, GPU = 8, "amp-bf16", "h100-sxm"
+LEFT, RIGHT, TOP, BOTTOM = 48, 430, 78, 214
+
+CONTROLS = (Control("every", "Blocks in a segment", LENGTHS, ("no checkpoints", *map(str, LENGTHS[1:])), 4),)
+DRAG = Drag("every", 8, RIGHT)
 
 
-def block_tensors() -> float:
-    """What a block of GPT-2 XL keeps, over the size of its input."""
-    kept, inputs = (
-        training_memory("gpt2-xl", precision=MODE, checkpointing=policy).bytes_by_part("activations")["block"]
-        for policy in ("none", "full")
+@cache
+def point(every: int) -> tuple[float, float]:
+    """Seconds of a step, and GB at its fullest moment."""
+    words = {"precision": MODE, "checkpointing": f"every:{every}" if every else "none", "update": "fused"}
+    memory = training_memory("gpt2-xl", gpu=GPU, batch=BATCH, **words).device_total
+    return float(step_time("gpt2-xl", GPU, BATCH, **words).total), memory / GB
+
+
+def draw(every: int) -> Drawing:
+    """The blocks with their checkpoints, and memory against time for every length."""
+    sheet = Sketch(260)
+    _blocks(sheet, every)
+    points = {length: point(length) for length in LENGTHS}
+    slowest, fastest = max(x for x, _ in points.values()), min(x for x, _ in points.values())
+    fullest = max(y for _, y in points.values())
+
+    def at(place: tuple[float, float]) -> tuple[float, float]:
+        x = LEFT + 16 + (RIGHT - LEFT - 40) * (place[0] - fastest) / (slowest - fastest)
+        return x, BOTTOM - (BOTTOM - TOP - 8) * place[1] / fullest
+
+    for share in (0, 20, 40, 60):
+        y = at((fastest, share))[1]
+        sheet.line([(LEFT, y), (RIGHT, y)], "border", 1)
+        sheet.text(LEFT - 8, y, f"{share}", anchor="end", ink="muted", size=12)
+    sheet.text(LEFT - 40, BOTTOM + 14, "GB", ink="muted", size=12)
+    for name, value in (("every", fastest), ("least", slowest)):
+        anchor = "start" if name == "every" else "end"
+        sheet.text(at((value, 0))[0], BOTTOM + 14, f"{1000 * value:.0f} ms a step", anchor=anchor, ink="muted", size=12)
+    for length, place in points.items():
+        if length != every:
+            sheet.dot(*at(place), 4.5, fill="surface", line="memory", thick=1.6)
+    here = at(points[every])
+    sheet.line([(here[0], BOTTOM), here], "memory", 1.2, dashed=True)
+    sheet.dot(*here, 8, fill="memory", line="bg", thick=2)
+    seconds, size = points[every]
+    least = min(LENGTHS, key=lambda length: points[length][1])
+    how = (
+        f"a checkpoint for every {every} blocks"
+        if every > 1
+        else "a checkpoint for every block"
+        if every
+        else "all kept"
     )
-    return kept / inputs
+    sheet.text(220, BOTTOM + 32, "each dot is a length of the segment", anchor="middle", ink="muted", size=12)
+    return Drawing(
+        sheet,
+        f"{LAYERS} blocks of GPT-2 XL, {how}: {size:.1f} GB at the fullest moment and {1000 * seconds:.0f} ms a step. The "
+        f"least memory, {points[least][1]:.1f} GB, comes with segments of {least}; without checkpoints it is "
+        f"{points[0][1]:.1f} GB and {1000 * points[0][0]:.0f} ms.",
+        (Reading("Fullest moment", f"{size:.1f}", "GB"), Reading("A step takes", f"{1000 * seconds:.0f}", "ms")),
+    )
 
 
-def draw() -> Drawing:
-    """Two curves, each with its lowest point marked."""
-    figure, axes = canvas(2.6)
-    said = []
-    blocks = {
-        1.0: ("a block keeps one tensor", "control", "--", "s"),
-        block_tensors(): (f"GPT-2 XL's keeps {block_tensors():.0f}", "memory", "-", "o"),
-    }
-    for kept, (title, ink, line, marker) in blocks.items():
-        alive = [alive_tensors(LAYERS, every, kept) for every in LENGTHS]
-        axes.plot(LENGTHS, alive, color=INK[ink], linestyle=line, marker=marker, markersize=4, label=title)
-        best = sqrt_placement(LAYERS, kept)
-        axes.plot(
-            [best], [alive_tensors(LAYERS, best, kept)], "o", color=INK["compute"], markersize=10, fillstyle="none"
-        )
-        said.append(f"{title}: least at {best}, {alive_tensors(LAYERS, best, kept):.0f} tensors")
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xticks(LENGTHS, [str(every) for every in LENGTHS])
-    axes.set_yticks([10, 30, 100, 300], ["10", "30", "100", "300"])
-    axes.minorticks_off()
-    axes.set_xlabel("blocks in a segment")
-    axes.set_ylabel("tensors alive at most")
-    axes.grid(color=INK["border"], linewidth=0.6)
-    figure.legend(frameon=False, ncols=2, loc="outside upper left")
-    return Drawing(figure, f"Two curves over the length of a segment, of {LAYERS} blocks. {'; '.join(said)}.")
+def _blocks(sheet: Sketch, every: int) -> None:
+    """A row of blocks: filled where a tensor is kept; the last segment stands there again, as backward needs it."""
+    wide = (RIGHT - 8) / LAYERS
+    for block in range(LAYERS):
+        x = 8 + block * wide
+        again = every and block >= LAYERS - every
+        kept = not every or block % every == 0
+        sheet.rect(x, 8, wide - 1.6, 26, fill="bg", line="border", thick=1)
+        if again:
+            sheet.rect(x, 8, wide - 1.6, 26, fill="compute", faint=0.45)
+        if kept:
+            sheet.rect(x, 8, wide - 1.6, 26, fill="memory", faint=0.9)
+    words = ("kept", "computed again, then freed") if every else ("kept: everything", "")
+    sheet.rect(8, 43, 10, 12, fill="memory", faint=0.9)
+    sheet.text(24, 49, words[0], size=12, ink="muted")
+    if words[1]:
+        sheet.rect(84, 43, 10, 12, fill="compute", faint=0.45)
+        sheet.text(100, 49, words[1], size=12, ink="muted")
