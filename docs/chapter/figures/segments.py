@@ -53,18 +53,12 @@ def draw(every: int) -> Drawing:
     sheet.dot(*here, 8, fill="memory", line="bg", thick=2)
     seconds, size = points[every]
     least = min(LENGTHS, key=lambda length: points[length][1])
-    how = (
-        f"a checkpoint for every {every} blocks"
-        if every > 1
-        else "a checkpoint for every block"
-        if every
-        else "all kept"
-    )
+    how = f"a checkpoint for every {every}" if every else "all kept"
     sheet.text(220, BOTTOM + 32, "each dot is a length of the segment", anchor="middle", ink="muted", size=12)
     return Drawing(
         sheet,
-        f"{LAYERS} blocks of GPT-2 XL, {how}: {size:.1f} GB at the fullest moment and {1000 * seconds:.0f} ms a step. The "
-        f"least memory, {points[least][1]:.1f} GB, comes with segments of {least}; without checkpoints it is "
+        f"{LAYERS} blocks of GPT-2 XL, {how}: {size:.1f} GB at the fullest moment and {1000 * seconds:.0f} ms a step. "
+        f"The least memory, {points[least][1]:.1f} GB, comes with segments of {least}; without checkpoints it is "
         f"{points[0][1]:.1f} GB and {1000 * points[0][0]:.0f} ms.",
         (Reading("Fullest moment", f"{size:.1f}", "GB"), Reading("A step takes", f"{1000 * seconds:.0f}", "ms")),
     )
