@@ -57,14 +57,14 @@ def draw(step: int) -> Drawing:
         at = y + 28 + 34 * place
         sheet.text(x, at, name, size=12, ink="muted")
         sheet.text(x, at + 15, value, size=13, bold=True, ink="optimizer" if place else "compute")
-    tile, whole = score_bytes(1, 1, TILE, HEAD_BYTES), score_bytes(1, 1, TOKENS, HEAD_BYTES)
+    part, whole = score_bytes(1, 1, TILE, HEAD_BYTES), score_bytes(1, 1, TOKENS, HEAD_BYTES)
     return Drawing(
         sheet,
         f"A grid of {TILES} by {TILES} tiles of the scores. Tile {step} is on the chip: block {row + 1} of the queries "
         f"with block {column + 1} of keys and values. The tiles before it are gone. One query's maximum so far is "
         f"{greatest:g}, its sum of exponentials {total:.3f}.",
         (
-            Reading("A tile on the chip", f"{tile / 1e3:.0f}", f"kB, {TILE} × {TILE} scores"),
+            Reading("A tile on the chip", f"{part / 1e3:.0f}", f"kB, {TILE} × {TILE} scores"),
             Reading("All scores, never written", f"{whole / 1e6:.0f}", f"MB a head, {TOKENS:,} tokens"),
         ),
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from plugins.measured.reported.data import load
-from tests.plugins.measured.conftest import Site
+from tests.plugins.measured.made import Site
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCE = """[[source]]
