@@ -2,6 +2,7 @@
 // @ts-check
 //
 //   node tests/browser/screenshots.mjs        into test-results/screenshots/; SITE_DIR and ENGINES as for the tests
+//   node tests/browser/screenshots.mjs readme only the pictures of the README, into .github/pictures/
 import { join } from "node:path";
 import { DESKTOP } from "./harness/browser.mjs";
 import { findPrograms, launch, wantedEngines } from "./harness/launch.mjs";
@@ -14,6 +15,9 @@ import { actReady, ACT, failure, openAct, predict, revealButton, set, verdict, v
 
 const PHONE = { width: 360, height: 740 };
 const FOLDER = join(RESULTS, "screenshots");
+const README = join(import.meta.dirname, "../../.github/pictures");
+/** As wide as a repository's page shows a picture. */
+const SHOWN = { width: 900, height: 620 };
 /** Pages are taken whole, up to this height. */
 const TALLEST_PX = 6000;
 
@@ -43,6 +47,14 @@ for (const engine of engines) {
     await browser.resize(size.width, size.height);
     console.log(`  ${engine}-${name}.png`);
   };
+
+  if (engine === "chromium") await takeReadme(world);
+  if (process.argv.includes("readme")) {
+    await browser.close();
+    await server.close();
+    await proxy.close();
+    continue;
+  }
 
   console.log(`==> ${engine}, into ${FOLDER}`);
   for (const page of pages) {
@@ -81,4 +93,23 @@ for (const engine of engines) {
   await browser.close();
   await server.close();
   await proxy.close();
+}
+
+/** Act 1 out of memory, and the published runs against the engine. @param {import("./harness/world.mjs").World} world */
+async function takeReadme(world) {
+  const { browser, server } = world;
+  await newReader(world);
+  await openAct(world);
+  await chooseScheme(browser, "light");
+  await browser.resize(SHOWN.width, SHOWN.height);
+  await predict(browser, "3");
+  await set(browser, "Optimizer", "Adam");
+  await set(browser, "Batch size", "64");
+  await browser.waitFor(failure);
+  await browser.of('live-act [data-part="explore"]', (part) => part.scrollIntoView());
+  await browser.screenshot(join(README, "act-1.png"));
+  await browser.open(server.base);
+  await browser.of(".il-proof", (proof) => proof.scrollIntoView({ block: "center" }));
+  await browser.screenshot(join(README, "published-runs.png"));
+  console.log(`  act-1.png and published-runs.png, into ${README}`);
 }

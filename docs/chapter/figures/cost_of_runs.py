@@ -28,7 +28,7 @@ def draw() -> Drawing:
         for name, key, tokens in RUNS
     }
     figure, axes = canvas(2.1)
-    axes.barh(list(costs), list(costs.values()), color=INK["compute"], height=0.6)
+    axes.plot(list(costs.values()), list(costs), color=INK["compute"], marker="o", markersize=8, linestyle="none")
     axes.set_xscale("log")
     axes.set_xlim(1e2, 2e10)
     ticks = {1e3: "1 thousand", 1e6: "1 million", 1e9: "1 billion"}
@@ -36,8 +36,9 @@ def draw() -> Drawing:
     axes.minorticks_off()
     axes.set_xlabel(f"dollars, H100 rented at ${chip.rent.dollars:.2f} per hour")
     for place, cost in enumerate(costs.values()):
-        axes.text(cost * 1.5, place, short(cost), va="center", parse_math=False)
+        axes.text(cost * 2, place, short(cost), va="center", parse_math=False)
     axes.grid(axis="x", color=INK["border"], linewidth=0.6)
+    axes.margins(y=0.2)
     axes.invert_yaxis()
     listed = ", ".join(f"{name} {short(cost)}" for name, cost in costs.items())
     return Drawing(

@@ -1,40 +1,63 @@
-"""What is allocated at each moment of a step, for a small and a larger batch."""
+"""What is allocated from moment to moment of a step of GPT-2 XL, for a small and a larger batch."""
+
+from functools import cache
 
 from engine import GB, training_memory
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from engine.memory import MemoryLedger
+from plugins.book.drawing import Drawing
+from plugins.book.moving import Control, Drag, Reading
+from plugins.book.sketch import Sketch
 
-BATCHES = (1, 4)
+BATCHES = (1, 2, 4)
+LEFT, RIGHT, TOP, BOTTOM = 40, 428, 34, 196
 
 
-def draw() -> Drawing:
-    """A pair of bars for each moment at which memory may peak, from the top down in the order of the step."""
-    steps = [training_memory("gpt2-xl", optimizer="adamw", precision="fp32", batch=batch) for batch in BATCHES]
-    names = [moment.name for moment in steps[0].moments]
-    figure, axes = canvas(3.8)
-    hatched = {"facecolor": INK["surface"], "edgecolor": INK["memory"], "hatch": "//"}
-    styles = ({"color": INK["memory"]}, hatched)
-    for offset, batch, step, style in zip((-0.2, 0.2), BATCHES, steps, styles, strict=True):
-        sizes = [moment.bytes / GB for moment in step.moments]
-        places = [place + offset for place in range(len(names))]
-        axes.barh(places, sizes, height=0.36, label=f"batch {batch}", **style)  # type: ignore[arg-type]
-        for place, name, size in zip(places, names, sizes, strict=True):
-            peak = name == step.peak.name
-            text = f"{size:.1f} peak" if peak else f"{size:.1f}"
-            weight = "bold" if peak else "normal"
-            axes.text(size + 0.6, place, text, va="center", fontsize=8.5, fontweight=weight)
-    axes.set_yticks(range(len(names)), names)
-    axes.set_xlim(0, 1.3 * steps[1].peak.bytes / GB)
-    axes.set_xlabel("GB allocated")
-    axes.grid(axis="x", color=INK["border"], linewidth=0.6)
-    axes.invert_yaxis()
-    figure.legend(frameon=False, ncols=2, loc="outside upper left")
-    listed = "; ".join(
-        f"{one.name} {one.bytes / GB:.1f} and {other.bytes / GB:.1f}"
-        for one, other in zip(steps[0].moments, steps[1].moments, strict=True)
-    )
+@cache
+def ledger(batch: int) -> MemoryLedger:
+    """The engine's account of the step."""
+    return training_memory("gpt2-xl", optimizer="adamw", precision="fp32", batch=batch)
+
+
+NAMES = tuple(moment.name for moment in ledger(BATCHES[0]).moments)
+CONTROLS = (
+    Control("batch", "Sequences", BATCHES, tuple(map(str, BATCHES)), 4, buttons=True),
+    Control("moment", "Moment", range(len(NAMES)), NAMES, NAMES.index(ledger(4).peak.name)),
+)
+DRAG = Drag("moment", LEFT, RIGHT)
+
+
+def draw(batch: int, moment: int) -> Drawing:
+    """A hill over the moments of the step; the reader's moment as an upright line, the fullest one named."""
+    step = ledger(batch)
+    sizes = [one.bytes / GB for one in step.moments]
+    fullest = max(one.bytes for one in ledger(max(BATCHES)).moments) / GB
+    sheet = Sketch(232)
+
+    def at(place: int, size: float) -> tuple[float, float]:
+        return LEFT + (RIGHT - LEFT) * place / (len(NAMES) - 1), BOTTOM - (BOTTOM - TOP) * size / fullest
+
+    for size in range(0, int(fullest) + 1, 20):
+        sheet.line([(LEFT, at(0, size)[1]), (RIGHT, at(0, size)[1])], "border", 1)
+        sheet.text(LEFT - 8, at(0, size)[1], f"{size}", anchor="end", size=12, ink="muted")
+    points = [at(place, size) for place, size in enumerate(sizes)]
+    sheet.area([(LEFT, BOTTOM), *points, (RIGHT, BOTTOM)], "memory", faint=0.3)
+    sheet.line(points, "memory", 2.4)
+    peak = sizes.index(max(sizes))
+    x, y = points[peak]
+    sheet.text(min(max(x, 90), 350), y - 16, f"peak, {sizes[peak]:.1f} GB", anchor="middle", ink="limit", bold=True)
+    sheet.dot(x, y, 5, fill="bg", line="limit", thick=2.4)
+    x, y = points[moment]
+    sheet.line([(x, TOP - 4), (x, BOTTOM)], "fg", 1.6)
+    sheet.dot(x, y, 7, fill="fg", line="bg", thick=2)
+    sheet.text(8, TOP - 22, "GB", size=12, ink="muted")
+    sheet.text(min(max(x, 90), 350), BOTTOM + 16, NAMES[moment], anchor="middle")
+    listed = "; ".join(f"{name} {size:.1f}" for name, size in zip(NAMES, sizes, strict=True))
     return Drawing(
-        figure,
-        f"GB allocated at the moments of a step, with a batch of {BATCHES[0]} and of {BATCHES[1]}: {listed}. The peak "
-        f"is at '{steps[0].peak.name}' with the small batch and at '{steps[1].peak.name}' with the larger one.",
+        sheet,
+        f"GB allocated at the moments of a step of GPT-2 XL with a batch of {batch}: {listed}. The peak is at "
+        f"'{step.peak.name}'; the line stands at '{NAMES[moment]}'.",
+        (
+            Reading("Now", f"{sizes[moment]:.1f}", "GB"),
+            Reading("Fullest moment", f"{sizes[peak]:.1f}", f"GB, {step.peak.name}"),
+        ),
     )

@@ -23,18 +23,19 @@ def draw() -> Drawing:
     ]
     figure, axes = canvas(2.4)
     names, values = zip(*rows, strict=True)
-    axes.barh(names, values, color=INK["compute"], height=0.6)
+    axes.plot(values, names, color=INK["compute"], marker="o", markersize=8, linewidth=1)
     axes.set_xscale("log")
     axes.set_xlim(1e8, 1e25)
     axes.set_xlabel("FLOPs")
     axes.set_xticks([1e9, 1e12, 1e15, 1e18, 1e21])
     axes.minorticks_off()
     for place, value in enumerate(values):
-        axes.text(value * 2, place, scientific(value), va="center")
+        axes.text(value * 3, place, scientific(value), va="center")
     axes.grid(axis="x", color=INK["border"], linewidth=0.6)
+    axes.margins(y=0.12)
     axes.invert_yaxis()
     listed = "; ".join(f"{name}: {scientific(value)}" for name, value in rows)
-    return Drawing(figure, f"Bars of operations on a logarithmic axis, each some orders above the last. {listed}.")
+    return Drawing(figure, f"Dots of operations on a logarithmic axis, each some orders above the last. {listed}.")
 
 
 def scientific(value: float) -> str:

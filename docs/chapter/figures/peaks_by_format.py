@@ -8,10 +8,10 @@ from plugins.shared.svg import INK
 
 CHIPS = {"v100-32": "V100", "a100-80": "A100", "h100-sxm": "H100", "b200": "B200"}
 FORMATS = {
-    "fp32": ("FP32", INK["surface"], ""),
-    "tf32": ("TF32", INK["surface"], "////"),
-    "fp16": ("FP16, BF16", INK["compute"], ""),
-    "fp8": ("FP8", INK["surface"], "xxxx"),
+    "fp32": ("FP32", INK["surface"], "o"),
+    "tf32": ("TF32", INK["surface"], "s"),
+    "fp16": ("FP16, BF16", INK["compute"], "o"),
+    "fp8": ("FP8", INK["surface"], "D"),
 }
 
 
@@ -21,7 +21,7 @@ def written(rate: float) -> str:
 
 
 def draw() -> Drawing:
-    """A group of bars for each chip, on a logarithmic axis."""
+    """A group of marks for each chip, on a logarithmic axis."""
     figure, axes = canvas(3.7)
     place, middles, said = 0.0, [], []
     bars: dict[str, Any] = {}
@@ -30,10 +30,10 @@ def draw() -> Drawing:
         have = [name for name in FORMATS if name in rates]
         middles.append(place + (len(have) - 1) / 2)
         for name in have:
-            label, ground, hatch = FORMATS[name]
-            style: dict[str, Any] = {"facecolor": ground, "edgecolor": INK["compute"], "hatch": hatch}
-            bars[label] = axes.barh(place, rates[name], height=0.8, **style)
-            axes.text(rates[name] * 1.1, place, written(rates[name]), va="center")
+            label, ground, marker = FORMATS[name]
+            style: dict[str, Any] = {"markerfacecolor": ground, "markeredgecolor": INK["compute"], "linestyle": "none"}
+            bars[label] = axes.plot(rates[name], place, marker=marker, markersize=7, **style)[0]
+            axes.text(rates[name] * 1.25, place, written(rates[name]), va="center")
             place += 1
         place += 0.7
         listed = ", ".join(
