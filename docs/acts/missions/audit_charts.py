@@ -44,7 +44,7 @@ def per_parameter() -> Any:
     middle = place(100 - 18, alt.Y)
     bars = rows("stack").mark_rect(stroke=SURFACE, strokeWidth=1.5)
     names = rows("stack").transform_calculate(middle="(datum.from + datum.to) / 2")
-    # Each name stands below its own segment, in turn higher and lower, so that neighbours do not touch.
+    # Each name stands below its own segment, in turn higher and lower, so that neighbors do not touch.
     names = names.transform_calculate(y="datum.part == 'gradients' || datum.part == 'state_2' ? 6 : 20")
     gap = rows("gap").mark_rect(fill=INK).encode(x=x("from"), x2="to", **lane(34, 38))
     near = rows("gap").mark_text(align="right", baseline="middle", fontSize=SIZE, fontWeight=600, fill=INK)

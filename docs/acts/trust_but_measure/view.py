@@ -20,7 +20,7 @@ def compute(state: live.State) -> live.View:
     """What the instruments show. Before the reveal only what the reader says is in the block, and no count."""
     configuration = configurations()[str(state.controls["configuration"])]
     told = state.revealed and state.prediction is not None
-    said, judged = yours(configuration, state), tuple(judgements(configuration, state)) if told else ()
+    said, judged = yours(configuration, state), tuple(judgments(configuration, state)) if told else ()
     found = [(one, float(one.values["memory.held.activations"] or 0)) for one in measured().get(configuration.key, ())]
     exact, book = engine_count(configuration), textbook(configuration)
     full = 1.06 * max(exact, book, given(configuration) + sum(sizes(configuration).values()), said or 0)
@@ -80,7 +80,7 @@ def places() -> Iterator[dict[str, live.Value]]:
         yield {"column": 0 if box.branch == "attention" else 1, "row": row}
 
 
-def judgements(configuration: Configuration, state: live.State) -> Iterator[live.Row]:
+def judgments(configuration: Configuration, state: live.State) -> Iterator[live.Row]:
     """What became of each box, against what the reader said."""
     for box, place in zip(BOXES, places(), strict=True):
         held, tapped = kept_of(configuration)[box.name], bool(state.controls[box.name])
