@@ -61,11 +61,10 @@ const COLORLESS = Object.fromEntries(COLOR.values.map((rule) => [rule, { enabled
  * The violations in a page whose frame (header, navigation, footer) another page has shown: everything in light, and of
  * the rules on color, which take most of the time, only those that the page's own text can break.
  * @param {import("./browser.mjs").Browser} browser
- * @param {boolean} colored  has the text colors of its own?
  */
-export async function violationsInTheText(browser, colored) {
+export async function violationsInTheText(browser) {
   const found = await violations(browser, EVERY, "html", COLORLESS);
-  for (const scheme of colored ? /** @type {const} */ (["light", "dark"]) : []) {
+  for (const scheme of /** @type {const} */ (["light", "dark"])) {
     await chooseScheme(browser, scheme);
     found.push(...(await violations(browser, COLOR, "main article")).map((line) => `${scheme}: ${line}`));
   }

@@ -76,6 +76,8 @@ export async function startWebKit(programs, proxyPort) {
       NO_AT_BRIDGE: "1",
       GDK_BACKEND: "x11",
       LIBGL_ALWAYS_SOFTWARE: "1",
+      // Python is compiled quickly and not once more, better, as in the other browsers.
+      JSC_useOMGJIT: "0",
     },
   });
   const stop = () => {

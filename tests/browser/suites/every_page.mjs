@@ -8,7 +8,7 @@ import { OF_PYTHON } from "./loading.mjs";
 
 /** The pages are many, and the longest have ten thousand elements. */
 const LIMIT_MS = 600_000;
-/** From docstrings: the longest pages, whose colors are those of the first of them. */
+/** From docstrings, by one template: the longest pages. axe-core looks at the first of them. */
 const GENERATED = /^reference\/engine\/./;
 const PHONE = { width: 360, height: 740 };
 const BOXES_LIMIT_MS = 5000;
@@ -32,10 +32,8 @@ export function everyPageTests({ everywhere }) {
         const acts = await all.browser.eval(() => document.querySelectorAll("live-act").length);
         // A page with an act in view may start; every other page must stay quiet, down to its end.
         if (!acts) await all.browser.eval(() => scrollTo(0, document.body.scrollHeight));
-        const seen = whole.has(page)
-          ? await violationsInLightAndDark(all.browser, "axe")
-          : await violationsInTheText(all.browser, !GENERATED.test(page));
-        seen.forEach(says);
+        if (whole.has(page)) (await violationsInLightAndDark(all.browser, "axe")).forEach(says);
+        else if (!GENERATED.test(page)) (await violationsInTheText(all.browser)).forEach(says);
         if (all.browser.driver.exactViewport) (await cutOff(all.browser)).forEach(says);
         (await stickingOut(all, page)).forEach((line) => says(`sticks out at ${PHONE.width} px: ${line}`));
         for (const { path, status } of all.server.log()) {
