@@ -32,6 +32,8 @@ export function everyPageTests({ everywhere }) {
         const acts = await all.browser.eval(() => document.querySelectorAll("live-act").length);
         // A page with an act in view may start; every other page must stay quiet, down to its end.
         if (!acts) await all.browser.eval(() => scrollTo(0, document.body.scrollHeight));
+        // What is being computed anew is dimmed meanwhile.
+        await all.browser.waitFor(() => !document.querySelector("live-act[data-stale]"), LIMIT_MS, "acts to have computed");
         if (whole.has(page)) (await violationsInLightAndDark(all.browser, "axe")).forEach(says);
         else if (!GENERATED.test(page)) (await violationsInTheText(all.browser)).forEach(says);
         if (all.browser.driver.exactViewport) (await cutOff(all.browser)).forEach(says);
