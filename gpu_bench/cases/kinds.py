@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from gpu_bench.cases.case import Case, ModelName, Operation, TrainingCase, case_of
 from gpu_bench.distributed.case import ScalingCase
+from gpu_bench.failures.case import FailureCase
 from gpu_bench.input_pipeline.case import LoaderCase, TokenizeCase
 
 
@@ -160,7 +161,8 @@ class Kind:
         module: Where `run_repeat(case, device, repeat)` is, which measures one repeat and returns plain data. The
             module imports PyTorch, so only workers load it.
         resumes: Whether `run_repeat` takes `kept`, the file where it leaves what the next process goes on from.
-        result: The part of the record that it fills: `training` (step times, memory, loss, ...), `points` or `fit`.
+        result: The part of the record that it fills: `training` (step times, memory, loss, ...), `points`, `fit` or
+            `arms`.
     """
 
     case: type[Case]
@@ -177,6 +179,7 @@ KINDS: dict[str, Kind] = {
     "loader": Kind(LoaderCase, "gpu_bench.input_pipeline.loading", "points"),
     "roofline": Kind(RooflineCase, "gpu_bench.measure.roofline", "points"),
     "scaling": Kind(ScalingCase, "gpu_bench.distributed.measure", "points"),
+    "failure": Kind(FailureCase, "gpu_bench.failures.repeat", "arms"),
 }
 
 

@@ -13,6 +13,7 @@ from gpu_bench.cases import card, first_hour, ladder, techniques
 from gpu_bench.cases.case import Case
 from gpu_bench.cases.kinds import case_from_dict
 from gpu_bench.cases.tiny import tiny
+from gpu_bench.failures.case import FAILURE_SUITE
 
 __all__ = ["SUITES", "TINY", "Case", "case_from_dict", "find_cases"]
 
@@ -31,6 +32,7 @@ SUITES: dict[str, tuple[Case, ...]] = {
     "card": card.CARD,
     "scaling": techniques.SCALING,
     "validation": card.VALIDATION,
+    "failures": FAILURE_SUITE,
 }
 """Suite name -> its cases, in the order of the page of measurements; `value` says which are run first."""
 

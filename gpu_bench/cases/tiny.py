@@ -9,6 +9,7 @@ from typing import Any
 from gpu_bench.cases.case import Case, TrainingCase
 from gpu_bench.cases.kinds import FitCase, OperationsCase, RooflineCase
 from gpu_bench.distributed.case import ScalingCase
+from gpu_bench.failures.case import FailureCase
 from gpu_bench.input_pipeline.case import LoaderCase, TokenizeCase
 
 _CPU_FORMATS = ("fp32", "bf16")
@@ -102,5 +103,7 @@ def tiny_case(case: Case) -> Case:
                 steps=3,
                 profiled=1,
             )
+        case FailureCase():
+            return replace(case, **common, shortened=50)
         case _:
             return case

@@ -10,6 +10,7 @@ from typing import Any
 from gpu_bench import BENCHMARK_VERSION, SCHEMA_VERSION
 from gpu_bench.cases.case import Case, TrainingCase
 from gpu_bench.cases.kinds import KINDS
+from gpu_bench.failures.verdict import joined
 from gpu_bench.machine.chips import chip_of
 from gpu_bench.predict.prediction import model_flops, predict, recomputed_flops, shape_of
 from gpu_bench.record.spread import summarize
@@ -17,12 +18,13 @@ from gpu_bench.record.spread import summarize
 TRAINING_BLOCKS = (
     "model", "data", "samples", "compile", "summary", "flops", "utilization", "loss", "memory", "energy", "cost"
 )  # fmt: skip
-BLOCKS = (*TRAINING_BLOCKS, "attention_ran", "course", "predicted", "points", "fit")
+BLOCKS = (*TRAINING_BLOCKS, "attention_ran", "course", "predicted", "points", "fit", "arms")
 """What a record has besides its head and its provenance; null where the kind of case or a failure leaves it empty."""
 DERIVED = {
     "training": ("summary", "flops", "cost"),
     "points": ("seconds", "rates"),
     "fit": ("policies",),
+    "arms": ("reference", "verdict"),
 }
 """What is computed from the rest of what a case measured; of training also `utilization` but for its ceilings."""
 SPOILED = ("throttled", "unsettled", "recompiled", "diverged")
@@ -96,6 +98,8 @@ def _measured(case: Case, device: Mapping[str, Any], parts: Sequence[Mapping[str
             return _trained(case, device, parts)
         case "points":
             return {"points": _points([part["points"] for part in parts])}
+        case "arms":
+            return {"arms": joined([part["arms"] for part in parts])}
         case block:
             return {block: parts[0][block]}
 
@@ -106,8 +110,8 @@ def raw(case: Case, blocks: Mapping[str, Any]) -> dict[str, Any]:
     if kind == "points":
         names = [name for name in blocks["points"][0] if name not in DERIVED[kind]]
         return {"points": [{name: point[name] for name in names} for point in blocks["points"]]}
-    if kind == "fit":
-        return {"fit": {name: value for name, value in blocks["fit"].items() if name not in DERIVED[kind]}}
+    if kind in ("fit", "arms"):
+        return {kind: {name: value for name, value in blocks[kind].items() if name not in DERIVED[kind]}}
     kept = {name: value for name, value in blocks.items() if name not in (*DERIVED[kind], "utilization")}
     return {**kept, "ceilings": blocks["utilization"]["ceilings"]}
 

@@ -15,8 +15,10 @@ from gpu_bench import RELEASED
 from gpu_bench.cases.case import TrainingCase
 from gpu_bench.cases.kinds import FitCase, case_from_dict
 from gpu_bench.cases.suites import SUITES, TINY
+from gpu_bench.failures.case import FailureCase
 from gpu_bench.machine import provenance
 from gpu_bench.machine.chips import chip_of
+from gpu_bench.record.arms_checks import arms_faults
 from gpu_bench.record.assembly import BLOCKS, MEASURED
 from gpu_bench.record.points_checks import fit_faults, points_faults
 from gpu_bench.record.training_checks import prediction_faults, training_faults
@@ -59,6 +61,8 @@ def _faults(record: Mapping[str, Any]) -> Iterator[str]:
         yield f"there are {len(record['provenance']['repeats'])} repeats, the case has {case.repeats}"
     if isinstance(case, TrainingCase):
         yield from training_faults(case, record)
+    elif isinstance(case, FailureCase):
+        yield from arms_faults(case, record)
     elif isinstance(case, FitCase):
         yield from fit_faults(case, record)
     else:

@@ -102,7 +102,7 @@ def upgraded(document: dict[str, Any]) -> dict[str, Any]:
         ran = document.get("provenance")
         if isinstance(ran, dict) and ran.get("sources") is None:
             raise RecordError(f"at /provenance/sources: a record of version {SCHEMA_VERSION} names its sources")
-        return {"withheld": None, **document}
+        return {"withheld": None, "arms": None, **document}
     try:
         case, ran = document["case"], document["provenance"]
         if "sources" in ran:
@@ -124,6 +124,7 @@ def upgraded(document: dict[str, Any]) -> dict[str, Any]:
             "case": {**case, **missing},
             "attention_ran": None,
             "withheld": None,
+            "arms": None,
             "utilization": None if used is None else {**used, "ceilings": []},
             "provenance": {**ran, **added, "repeats": repeats},
         }

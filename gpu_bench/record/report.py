@@ -49,6 +49,8 @@ def flat_rows(record: Record) -> list[dict[str, Any]]:
         middle = [_point_row(point, record["points"][0]) for point in record["points"]]
     elif record["fit"] is not None:
         middle = [dict(one) for one in record["fit"]["policies"]]
+    elif record["arms"] is not None:
+        middle = [{"run": name, **run["settings"], **run["summary"]} for name, run in record["arms"]["runs"].items()]
     else:
         middle = [_training_row(record)]
     return [{**head, **row, **tail} for row in middle]
@@ -113,10 +115,10 @@ def gain(point: Mapping[str, Any], first: Mapping[str, Any]) -> float | None:
 
 
 def tables(records: Sequence[Record]) -> Iterator[Table]:
-    """One table for the trained cases of each suite, one for each record of points, one for each fit."""
+    """One table for the trained cases of each suite, one for each record of points, of a fit, of compared runs."""
     for suite, group in groupby(records, key=lambda record: record["suite"]):
         alike = list(group)
-        trained = [record for record in alike if record["points"] is None and record["fit"] is None]
+        trained = [record for record in alike if all(record[part] is None for part in ("points", "fit", "arms"))]
         if trained:
             yield _trained(suite, trained)
         if pairs := list(_pairs(suite, trained)):
@@ -126,6 +128,20 @@ def tables(records: Sequence[Record]) -> Iterator[Table]:
                 yield _points(record)
             if record["fit"] is not None:
                 yield _fit(record)
+            if record["arms"] is not None:
+                yield _arms(record)
+
+
+def _arms(record: Record) -> Table:
+    """Runs that were compared seed by seed."""
+    rows = []
+    for name, run in record["arms"]["runs"].items():
+        told = run["summary"]
+        failed = f"{told['failed']} of {told['trained']}"
+        accuracy = number(told["accuracy"], 1, 100)
+        rows.append((name, run["settings"]["role"], number(told["test_loss"], 3), accuracy, failed))
+    head = ("run", "role", "test loss", "accuracy, %", "seeds that failed")
+    return Table(f"{record['suite']}/{record['name']} on {record['device']['slug']}", head, tuple(rows), 2)
 
 
 def _trained(suite: str, records: Sequence[Record]) -> Table:
