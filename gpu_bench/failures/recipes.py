@@ -118,13 +118,24 @@ def _underflow() -> dict[str, Recipe]:
 
 def _updates() -> dict[str, Recipe]:
     full = Recipe(role="reference", optimizer="adam", learning_rate=1e-5, steps=4000)
-    half, brain = replace(full, weights="fp16"), replace(full, weights="bf16")
+    half = replace(full, weights="fp16")
     return {
         "fp32": full,
         "fp16": replace(half, role="failure"),
-        "bf16": replace(brain, role="failure"),
+        "bf16": replace(full, role="failure", weights="bf16"),
         "fp16-master": replace(half, role="cure", master=True),
-        "bf16-master": replace(brain, role="cure", master=True),
+    }
+
+
+def _large_batch() -> dict[str, Recipe]:
+    small = Recipe(role="reference", batch=16, steps=1600)
+    large = replace(small, batch=128, steps=200)
+    eight = replace(large, role="cure", learning_rate=8 * small.learning_rate)
+    return {
+        "batch-16": small,
+        "batch-128": replace(large, role="failure"),
+        "batch-128-8x": eight,
+        "batch-128-8x-warmup": replace(eight, warmup=50),
     }
 
 
@@ -146,6 +157,7 @@ FAILURES: dict[str, Failure] = {
     "clipping": Failure(2.0, _clipping()),
     "underflow": Failure(2.0, _underflow(), histograms=(0, 100, 300)),
     "updates": Failure(1.5, _updates()),
+    "large-batch": Failure(3.0, _large_batch()),
     "linear-scaling": Failure(5.0, _linear_scaling()),
 }
 """Every failure by name."""
