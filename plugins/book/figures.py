@@ -1,4 +1,4 @@
-"""Figures drawn while the site is built, one Python file each, kept until the file or the engine changes."""
+"""Figures drawn while the site is built, one Python file each, kept until file, engine or records change."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ _DRAWN_BY = (
     *(_HERE / name for name in ("child.py", "drawing.py", "moving.py", "sketch.py")),
     _HERE.parent / "shared/svg.py",
 )
+_OF_RECORDS = "from plugins.book.runs import"
+"""How a figure says that it draws what was measured: it is drawn again when any record, or their reader, changed."""
 
 
 class FigureError(ValueError):
@@ -48,7 +50,7 @@ class Figures:
     Args:
         folder: where the figures' files are.
         engine: the folder of the engine's package.
-        cache: where drawings are kept, by the content of the figure's file and of the engine.
+        cache: where drawings are kept, by the content of the figure's file, of the engine, and of records it draws.
         scratch: a folder for the child's byte code.
     """
 
@@ -69,7 +71,9 @@ class Figures:
         if not path.is_file():
             known = ", ".join(sorted(file.stem.replace("_", "-") for file in self.folder.glob("*.py"))) or "none"
             raise FigureError(f"there is no figure '{name}'; known: {known}")
-        key = digest("figure", self._version, fingerprint((path,)))
+        measured = _OF_RECORDS in path.read_text("utf-8")
+        records = fingerprint((self._engine.parent / "gpu_bench", _HERE / "runs.py")) if measured else ""
+        key = digest("figure", self._version, fingerprint((path,)), records)
         answer = self._cache.get(key)
         if answer is None:
             try:
