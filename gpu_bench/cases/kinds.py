@@ -10,6 +10,7 @@ from typing import Any, Literal
 from gpu_bench.cases.case import Case, ModelName, Operation, TrainingCase, case_of
 from gpu_bench.distributed.case import ScalingCase
 from gpu_bench.failures.case import FailureCase
+from gpu_bench.hybrid.case import HybridCase
 from gpu_bench.input_pipeline.case import LoaderCase, TokenizeCase
 
 
@@ -179,6 +180,7 @@ KINDS: dict[str, Kind] = {
     "loader": Kind(LoaderCase, "gpu_bench.input_pipeline.loading", "points"),
     "roofline": Kind(RooflineCase, "gpu_bench.measure.roofline", "points"),
     "scaling": Kind(ScalingCase, "gpu_bench.distributed.measure", "points"),
+    "hybrid": Kind(HybridCase, "gpu_bench.hybrid.evaluate", "arms"),
     "failure": Kind(FailureCase, "gpu_bench.failures.repeat", "arms"),
 }
 

@@ -14,6 +14,7 @@ from gpu_bench.cases.case import Case
 from gpu_bench.cases.kinds import case_from_dict
 from gpu_bench.cases.tiny import tiny
 from gpu_bench.failures.case import FAILURE_SUITE
+from gpu_bench.hybrid.case import HYBRID_SUITE
 
 __all__ = ["SUITES", "TINY", "Case", "case_from_dict", "find_cases"]
 
@@ -33,6 +34,7 @@ SUITES: dict[str, tuple[Case, ...]] = {
     "scaling": techniques.SCALING,
     "validation": card.VALIDATION,
     "failures": FAILURE_SUITE,
+    "hybrid": HYBRID_SUITE,
 }
 """Suite name -> its cases, in the order of the page of measurements; `value` says which are run first."""
 

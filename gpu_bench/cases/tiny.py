@@ -10,6 +10,7 @@ from gpu_bench.cases.case import Case, TrainingCase
 from gpu_bench.cases.kinds import FitCase, OperationsCase, RooflineCase
 from gpu_bench.distributed.case import ScalingCase
 from gpu_bench.failures.case import FailureCase
+from gpu_bench.hybrid.case import HybridCase
 from gpu_bench.input_pipeline.case import LoaderCase, TokenizeCase
 
 _CPU_FORMATS = ("fp32", "bf16")
@@ -103,6 +104,8 @@ def tiny_case(case: Case) -> Case:
                 steps=3,
                 profiled=1,
             )
+        case HybridCase():
+            return replace(case, **common, steps=40, channels=2)
         case FailureCase():
             return replace(case, **common, shortened=50)
         case _:

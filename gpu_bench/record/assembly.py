@@ -10,7 +10,8 @@ from typing import Any
 from gpu_bench import BENCHMARK_VERSION, SCHEMA_VERSION
 from gpu_bench.cases.case import Case, TrainingCase
 from gpu_bench.cases.kinds import KINDS
-from gpu_bench.failures.verdict import joined
+from gpu_bench.failures import verdict as failures
+from gpu_bench.hybrid import verdict as hybrid
 from gpu_bench.machine.chips import chip_of
 from gpu_bench.predict.prediction import model_flops, predict, recomputed_flops, shape_of
 from gpu_bench.record.spread import summarize
@@ -99,7 +100,8 @@ def _measured(case: Case, device: Mapping[str, Any], parts: Sequence[Mapping[str
         case "points":
             return {"points": _points([part["points"] for part in parts])}
         case "arms":
-            return {"arms": joined([part["arms"] for part in parts])}
+            join = failures.joined if case.kind == "failure" else hybrid.joined
+            return {"arms": join([part["arms"] for part in parts])}
         case block:
             return {block: parts[0][block]}
 

@@ -16,6 +16,7 @@ from gpu_bench.cases.case import TrainingCase
 from gpu_bench.cases.kinds import FitCase, case_from_dict
 from gpu_bench.cases.suites import SUITES, TINY
 from gpu_bench.failures.case import FailureCase
+from gpu_bench.hybrid.case import HybridCase
 from gpu_bench.machine import provenance
 from gpu_bench.machine.chips import chip_of
 from gpu_bench.record.arms_checks import arms_faults
@@ -61,7 +62,7 @@ def _faults(record: Mapping[str, Any]) -> Iterator[str]:
         yield f"there are {len(record['provenance']['repeats'])} repeats, the case has {case.repeats}"
     if isinstance(case, TrainingCase):
         yield from training_faults(case, record)
-    elif isinstance(case, FailureCase):
+    elif isinstance(case, FailureCase | HybridCase):
         yield from arms_faults(case, record)
     elif isinstance(case, FitCase):
         yield from fit_faults(case, record)

@@ -50,10 +50,16 @@ def flat_rows(record: Record) -> list[dict[str, Any]]:
     elif record["fit"] is not None:
         middle = [dict(one) for one in record["fit"]["policies"]]
     elif record["arms"] is not None:
-        middle = [{"run": name, **run["settings"], **run["summary"]} for name, run in record["arms"]["runs"].items()]
+        middle = [
+            {"run": name, **run["settings"], **_plain(run["summary"])} for name, run in record["arms"]["runs"].items()
+        ]
     else:
         middle = [_training_row(record)]
     return [{**head, **row, **tail} for row in middle]
+
+
+def _plain(summary: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in summary.items() if not isinstance(value, dict)}
 
 
 def _training_row(record: Record) -> dict[str, Any]:
@@ -137,10 +143,11 @@ def _arms(record: Record) -> Table:
     rows = []
     for name, run in record["arms"]["runs"].items():
         told = run["summary"]
-        failed = f"{told['failed']} of {told['trained']}"
+        # Of a failure, how often it happened; of a predictor, what it gained.
+        last = f"{told['failed']} of {told['trained']}" if "failed" in told else f"{told['speedup']:.2f} x"
         accuracy = number(told["accuracy"], 1, 100)
-        rows.append((name, run["settings"]["role"], number(told["test_loss"], 3), accuracy, failed))
-    head = ("run", "role", "test loss", "accuracy, %", "seeds that failed")
+        rows.append((name, number(told["test_loss"], 3), accuracy, number(told["cpu_s"], 2), last))
+    head = ("run", "test loss", "accuracy, %", "CPU s", "failed, or speed-up")
     return Table(f"{record['suite']}/{record['name']} on {record['device']['slug']}", head, tuple(rows), 2)
 
 

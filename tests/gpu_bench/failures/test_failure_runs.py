@@ -67,7 +67,7 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "the seeds": lambda one: _first_seed(one, "fp16").update(seed=99),
     "a curve of run": lambda one: _first_seed(one, "fp16")["curves"]["loss"].pop(),
     "not the file of digits": lambda one: one["arms"]["data"].update(sha256="0" * 64),
-    "not what these sources have": lambda one: one["arms"]["runs"]["fp16"]["settings"].update(batch=63),
+    "not what these sources have as": lambda one: one["arms"]["runs"]["fp16"]["settings"].update(batch=63),
     "do not fit into a repeat": lambda one: _first_seed(one, "fp16").update(cpu_s=1e6),
     "nothing spoils these runs": lambda one: one.update(status="throttled", message="x"),
 }
@@ -108,7 +108,7 @@ def test_clipping_bounds_the_step_that_a_faulty_batch_makes() -> None:
         before = [p.detach().clone() for p in training.model.parameters()]
         norm = training.advance(watched=False)["norm"]
         moved = [after - was for after, was in zip(training.model.parameters(), before, strict=True)]
-        lengths[name] = float(torch.cat([one.flatten() for one in moved]).norm())
+        lengths[name] = float(torch.cat([one.flatten() for one in moved]).detach().norm())
         assert norm > 1000
     assert lengths["fp32"] > 100
     assert lengths["fp32-clipped"] == pytest.approx(recipe.learning_rate, rel=1e-3)
@@ -167,8 +167,8 @@ def test_warm_up_rises_in_a_straight_line() -> None:
 def test_runs_of_a_failure_see_the_same_and_as_many_images() -> None:
     for failure in ("large-batch", "linear-scaling"):
         assert len({one.batch * one.steps for one in FAILURES[failure].recipes.values()}) == 1
-    for failure in FAILURES.values():
-        assert [one.role for one in failure.recipes.values()].count("reference") == 1
+    for known in FAILURES.values():
+        assert [one.role for one in known.recipes.values()].count("reference") == 1
     first = [run(_recipe("outlier", name, steps=2), digits.load(), 5)["curves"]["loss"] for name in ("clean", "fp16")]
     assert first[0] == pytest.approx(first[1], rel=1e-3)
 

@@ -1,0 +1,86 @@
+"""The runs of the evaluation, and by which rule they are judged: data, fixed before the first result.
+
+The rule. A run that predicts *helps* if, over the paired seeds, three things hold: it takes 1 / `SPEEDUP` of plain
+training's processor time or less; its loss on tested digits is at most `QUALITY` times plain training's; and it beats
+every control, in that the whole 95 % interval of the paired differences of log loss lies below zero. The controls take
+as many real steps as the conservative preset leaves. Each of the three is reported for every run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from gpu_bench.hybrid.schedule import AGGRESSIVE, COMPUTED, CONSERVATIVE, Position, Schedule, advance
+
+PredictorName = Literal["none", "no-op", "last-update", "mean-update", "linear-fit", "dynamic-modes", "recurrent"]
+SPEEDUP, QUALITY = 1.4, 1.02
+"""The plan's success criteria: 40 % faster, at a loss at most 2 % higher."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arm:
+    """One way to train.
+
+    Attributes:
+        predictor: What predicts; `none` is plain training.
+        preset: The schedule.
+        optimizer: Its rule.
+        learning_rate: Of all steps.
+        control: Whether runs that predict have to beat it.
+        fewer: Whether only as many steps are taken as the conservative preset computes.
+        forward: Whether predicted steps compute their loss, which lets the trainer notice that it diverges.
+    """
+
+    predictor: PredictorName = "none"
+    preset: Literal["conservative", "aggressive"] = "conservative"
+    optimizer: Literal["adam", "sgd"] = "adam"
+    learning_rate: float = 1e-3
+    control: bool = False
+    fewer: bool = False
+    forward: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """The settings as plain data."""
+        return asdict(self)
+
+    def schedule(self, steps: int) -> Schedule:
+        """The preset's rules. Warm-up takes at most a sixth of the steps; who predicts nothing is trusted to do so."""
+        rules = CONSERVATIVE if self.preset == "conservative" else AGGRESSIVE
+        threshold = 0.0 if self.predictor == "no-op" else rules.confidence_threshold
+        return replace(rules, warmup_steps=max(1, min(rules.warmup_steps, steps // 6)), confidence_threshold=threshold)
+
+    def taken(self, steps: int) -> int:
+        """The steps of a run where plain training has so many."""
+        return computed(self.schedule(steps), steps) if self.fewer else steps
+
+
+def computed(rules: Schedule, steps: int) -> int:
+    """How many of so many steps are computed where every prediction is trusted."""
+    at, found = Position(), 0
+    for _ in range(steps):
+        found += at.phase in COMPUTED
+        at = advance(rules, at, 1.0)
+    return found
+
+
+_FEWER = Arm(fewer=True, control=True)
+
+ARMS: dict[str, Arm] = {
+    "plain": Arm(),
+    "plain-momentum": Arm(optimizer="sgd", learning_rate=0.05),
+    "fewer-steps": _FEWER,
+    "fewer-steps-2x-rate": replace(_FEWER, learning_rate=2e-3),
+    "fewer-steps-3x-rate": replace(_FEWER, learning_rate=3e-3),
+    "no-op": Arm(predictor="no-op", control=True),
+    "last-update": Arm(predictor="last-update"),
+    "last-update-watched": Arm(predictor="last-update", forward=True),
+    "last-update-aggressive": Arm(predictor="last-update", preset="aggressive"),
+    "mean-update": Arm(predictor="mean-update"),
+    "linear-fit": Arm(predictor="linear-fit"),
+    "dynamic-modes": Arm(predictor="dynamic-modes"),
+    "recurrent": Arm(predictor="recurrent"),
+}
+"""Every run by name. All start from the same weights and see batches in the same order."""
+PREDICTING = tuple(name for name, arm in ARMS.items() if arm.predictor not in ("none", "no-op"))
+"""The runs that are judged."""
