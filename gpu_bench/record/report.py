@@ -59,7 +59,7 @@ def flat_rows(record: Record) -> list[dict[str, Any]]:
 
 
 def _plain(summary: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in summary.items() if not isinstance(value, dict)}
+    return {name: value for name, value in summary.items() if not isinstance(value, Mapping)}
 
 
 def _training_row(record: Record) -> dict[str, Any]:
