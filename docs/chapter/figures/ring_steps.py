@@ -54,9 +54,9 @@ def draw(step: int) -> Drawing:
     y = TOP + GPUS * ROW + 14
     if step:
         does = "adds" if step < GPUS else "keeps"
-        words = f"Each {does} what arrives from the GPU above; framed: just arrived"
+        words = f"Each {does} what comes from above; framed: new"
     else:
-        words = "Each GPU has numbers of its own for every piece"
+        words = "Each GPU has its own numbers for every piece"
     sheet.text(14, y, words, size=11, ink="muted")
     done = sum(len(content) == GPUS for row in held for content in row)
     assert step < LAST or done == GPUS * GPUS, "the ring ends with every sum everywhere"
