@@ -56,7 +56,7 @@ class Guard:
 class Outlier:
     """One strange batch: what its gradient is multiplied by, and when it comes, as a share of the steps."""
 
-    factor: float
+    factor: Ratio
     at: Ratio = 0.6
 
 
