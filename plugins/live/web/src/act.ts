@@ -492,6 +492,8 @@ class ActPart implements Part {
     const answers = readBlanks(form);
     const feedback = await this.#python.check(this.#name, this.#url, name, answers, state);
     if (!feedback || !this.#memory.checked.includes(name)) return;
+    // Other answers have been chosen meanwhile: this judgement is not theirs.
+    if (JSON.stringify(readBlanks(form)) !== JSON.stringify(answers)) return;
     results.feedback.set(name, feedback);
     // Found right once, these answers stay right when the bench moves on.
     if (Object.values(feedback).every((blank) => blank.correct) && !Object.hasOwn(this.#memory.right ?? {}, name)) {
