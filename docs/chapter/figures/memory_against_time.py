@@ -5,10 +5,17 @@ from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 
 MODEL, CHIP, MODE, BATCH = "gpt2-xl", "h100-sxm", "amp-bf16", 8
-POLICIES = ("none", "selective", "every:12", "every:4", "full")
+POLICIES = {
+    "none": "none",
+    "selective": "selective",
+    "every:12": "every 12th",
+    "every:4": "every 4th",
+    "full": "every block",
+}
+"""The engine's name of a policy, and the figure's."""
 SHIFT = {
-    "flash": {"none": (9, -6), "selective": (9, 5), "every:12": (9, 3), "every:4": (-8, 11), "full": (7, -10)},
-    "standard": {"none": (-24, 10), "selective": (9, 0), "every:12": (9, 2), "every:4": (-3, 11), "full": (5, -13)},
+    "flash": {"none": (9, -6), "selective": (9, 5), "every:12": (9, 3), "every:4": (-12, 11), "full": (-10, -14)},
+    "standard": {"none": (-24, 10), "selective": (9, 0), "every:12": (9, 2), "every:4": (-3, 11), "full": (-12, -13)},
 }
 
 
@@ -38,8 +45,9 @@ def draw() -> Drawing:
         axes.scatter([x for _, x, _ in points], [y for *_, y in points], color=INK[ink], marker=marker, label=title)
         for policy, x, y in points:
             offset = SHIFT[attention][policy]
-            axes.annotate(policy, (x, y), offset, textcoords="offset points", va="center")
-        said.append(f"{title}: " + ", ".join(f"{policy} {x:.0f} GB and {y:.0f} ms" for policy, x, y in points))
+            axes.annotate(POLICIES[policy], (x, y), offset, textcoords="offset points", va="center")
+        places = (f"{POLICIES[policy]} {x:.0f} GB and {y:.0f} ms" for policy, x, y in points)
+        said.append(f"{title}: {', '.join(places)}")
     axes.set_xlim(21, 125)
     axes.set_ylim(160, 690)
     axes.set_xlabel("GB at the peak")

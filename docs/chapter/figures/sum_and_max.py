@@ -1,4 +1,4 @@
-"""The same five batches through the same four stages, one after the other and side by side."""
+"""The same batches through the same four stages, one after the other and side by side."""
 
 from itertools import product
 
@@ -36,8 +36,8 @@ def draw() -> Drawing:
         for (batch, stage), (begin, end) in plan.items():
             _, _, ink, hatch = STAGES[stage]
             row = part * (len(STAGES) + 1) + stage
-            ground = INK["surface"] if hatch else INK[ink]
-            axes.barh(row, end - begin, left=begin, height=0.8, color=ground, edgecolor=INK[ink], hatch=hatch or None)
+            ground, edge = (INK["surface"], INK[ink]) if hatch else (INK[ink], INK["surface"])
+            axes.barh(row, end - begin, left=begin, height=0.8, color=ground, edgecolor=edge, hatch=hatch or None)
             if end - begin > 1:
                 plate = {"facecolor": INK["surface"], "edgecolor": "none", "pad": 1.5}
                 axes.text((begin + end) / 2, row, str(batch + 1), ha="center", va="center_baseline", bbox=plate)
