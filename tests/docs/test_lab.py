@@ -88,15 +88,19 @@ def test_act_1_writes_what_stands_on_the_bench(controls: dict[str, Any], context
 
 @pytest.mark.parametrize("name", ["mfu-gap", "laptop-challenge", "trust-but-measure"])
 @pytest.mark.parametrize("position", [0.0, 0.1, 0.5, 1.0])
-def test_the_factor_of_the_sentence_is_that_of_the_ledger(name: str, position: float) -> None:
+def test_the_gap_that_the_sentence_names_is_that_of_the_ledger(name: str, position: float) -> None:
     question: Any = act(name).act.question
     prediction = question.minimum + position * (question.maximum - question.minimum)
     verdict: Any = act(name).reveal(state_of(act(name), prediction))
     said = re.search(r"([\d.]+) times (?:that|what you said|your)", verdict["headline"])
-    if said is None:
-        assert verdict["correct"] or prediction == 0
-    else:
+    far = re.search(r"([\d.]+) [GM]B (more|less)", verdict["headline"])
+    if said is not None:
         assert float(said[1]) == pytest.approx(verdict["gap"]["factor"], abs=0.05)
+    elif far is not None:
+        sign = 1 if far[2] == "more" else -1
+        assert sign * float(far[1]) == pytest.approx(verdict["gap"]["difference"], abs=0.006)
+    else:
+        assert verdict["correct"] or prediction == 0
 
 
 @given(settings_of("mfu-gap"), settings_of("laptop-challenge"))
