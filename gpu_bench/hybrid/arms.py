@@ -1,4 +1,4 @@
-"""The runs of the evaluation, and by which rule they are judged: data, fixed before the first result.
+"""The runs of the evaluation and the rule that judges them: data, committed after one short look, before the records.
 
 The rule. A run that predicts *helps* if, over the paired seeds, three things hold: it takes 1 / `SPEEDUP` of plain
 training's processor time or less; its loss on tested digits is at most `QUALITY` times plain training's; and it beats

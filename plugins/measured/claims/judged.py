@@ -59,11 +59,12 @@ class Judged:
 
 @dataclass(frozen=True)
 class NoteNumber:
-    """A computed number in a note."""
+    """A number in a note: computed, or that of the claim's own check where a record answers it."""
 
     text: str
     expression: str
     outcome: Outcome
+    record: str = ""
 
 
 class Claims:
@@ -144,7 +145,9 @@ class Claims:
         if check.evidence == "record":
             answer = self._measured(claim)
             if isinstance(answer, str):
-                return Judged(claim, "open", reason=answer, note=_note(claim, outcomes))
+                told = () if "{check}" in claim.note else _note(claim, outcomes)
+                return Judged(claim, "open", reason=answer, note=told)
+            outcomes = {**outcomes, check.text: Outcome(answer.value, claim.format.unit, "")}
         elif check.evidence == "cited":
             answer = Answer(float(check.text), f"{check.work[0]}, {check.work[2]}")
         else:
@@ -160,7 +163,7 @@ class Claims:
         verdict = judge(claim.stated, claim.tolerance, answer.value, also.value if also else None)
         if verdict == "confirmed" and check.evidence == "arithmetic":
             verdict = "agrees"  # a source that agrees with itself is not yet right
-        note = _note(claim, outcomes)
+        note = _note(claim, outcomes, answer.record)
         if verdict == "contradicted" and not any(isinstance(part, NoteNumber) for part in note):
             raise MeasuredError(
                 "the source is contradicted without an explanation",
@@ -223,12 +226,14 @@ def _answer(text: str, outcome: Outcome, form: Format) -> Answer:
     return Answer(value, f"{text} = {exact}{unit}", outcome.origin)
 
 
-def _note(claim: Claim, outcomes: Mapping[str, Outcome | MeasuredError]) -> tuple[str | NoteNumber, ...]:
-    """The note with its numbers computed. Raises `MeasuredError` for code that is no number."""
+def _note(
+    claim: Claim, outcomes: Mapping[str, Outcome | MeasuredError], record: str = ""
+) -> tuple[str | NoteNumber, ...]:
+    """The note with its numbers; `record` is what answers the check. Raises `MeasuredError` for code that is none."""
     parts: list[str | NoteNumber] = []
     position = 0
     for match in NUMBER.finditer(claim.note):
-        parts += [claim.note[position : match.start()], _note_number(claim, match[1], match[2], outcomes)]
+        parts += [claim.note[position : match.start()], _note_number(claim, match[1], match[2], outcomes, record)]
         position = match.end()
     parts.append(claim.note[position:])
     for part in parts:
@@ -240,7 +245,9 @@ def _note(claim: Claim, outcomes: Mapping[str, Outcome | MeasuredError]) -> tupl
     return tuple(part for part in parts if part)
 
 
-def _note_number(claim: Claim, kind: str, text: str, outcomes: Mapping[str, Outcome | MeasuredError]) -> NoteNumber:
+def _note_number(
+    claim: Claim, kind: str, text: str, outcomes: Mapping[str, Outcome | MeasuredError], record: str
+) -> NoteNumber:
     if kind == "engine":
         expression, _, form = text.rpartition("|")
     else:
@@ -254,4 +261,4 @@ def _note_number(claim: Claim, kind: str, text: str, outcomes: Mapping[str, Outc
     unit, _, spec = form.strip().partition(" ")
     parsed = Format(unit, spec.strip())
     value = convert(quantity(outcome.magnitude, outcome.unit), parsed.unit)
-    return NoteNumber(shown(value, parsed), expression, outcome)
+    return NoteNumber(shown(value, parsed), expression, outcome, record if kind == "check" else "")

@@ -160,12 +160,20 @@ def _given(item: Judged, links: Links) -> Element | str:
         return element("span", "—", aria_label="nothing yet")
     text = shown(answer.value, item.claim.format)
     if answer.record:
-        return element("a", text, class_="il-number il-measured", href=links.to_record(answer.record))
+        return _recorded(text, answer.record, links)
     return _number(text, answer.origin, links)
 
 
 def _part(part: str | NoteNumber, links: Links) -> Element | str:
-    return part if isinstance(part, str) else _number(part.text, part.outcome.origin, links)
+    if isinstance(part, str):
+        return part
+    if part.record:
+        return _recorded(part.text, part.record, links)
+    return _number(part.text, part.outcome.origin, links)
+
+
+def _recorded(text: str, record: str, links: Links) -> Element:
+    return element("a", text, class_="il-number il-measured", href=links.to_record(record))
 
 
 def _number(text: str, origin: str, links: Links) -> Element:

@@ -229,6 +229,17 @@ def test_a_measured_claim_is_open_until_its_record_exists_and_follows_it(site: S
     assert verdict(built(site), "nano-adam-800-bytes") == "contradicted"
 
 
+def test_a_note_can_give_the_number_of_the_record_that_answers_its_claim(site: Site) -> None:
+    noted = MEASURED.replace('`{engine} dtype("fp32").bytes(100) | B`', "half of `{check} MB .3f`")
+    claims(site, noted.replace("value = 26324992", "value = 13162496"))
+    assert verdict(built(site), "nano-adam-800-bytes") == "open"
+    site.record(document("gpt2-nano-fp32-adam"))
+    html = built(site)
+    assert verdict(html, "nano-adam-800-bytes") == "contradicted"
+    assert "26.325\N{NO-BREAK SPACE}MB" in row(html, "nano-adam-800-bytes")
+    assert row(html, "nano-adam-800-bytes").count('class="il-number il-measured"') == 2
+
+
 def test_an_unknown_claim_in_a_page_fails_the_build_with_a_suggestion(site: Site) -> None:
     claims(site, ADAM)
     site.page("# Home\n\n`{claim} adam-12-bg`\n")

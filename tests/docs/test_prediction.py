@@ -1,0 +1,26 @@
+"""What the page on predicted steps says in words is so in its records."""
+
+from __future__ import annotations
+
+import pytest
+
+from plugins.book.runs import compared
+
+HIGHER_RATES = ("fewer-steps-2x-rate", "fewer-steps-3x-rate")
+
+
+@pytest.mark.parametrize("case", ["hybrid-digits", "hybrid-digits-ci"])
+def test_no_predicting_run_beats_fewer_steps_at_a_higher_rate_which_are_faster(case: str) -> None:
+    runs = {name: run["summary"] for name, run in compared("hybrid", case)["runs"].items()}
+    judged = {name: summary for name, summary in runs.items() if summary["helps"] is not None}
+    assert judged
+    for name, summary in judged.items():
+        for control in HIGHER_RATES:
+            assert summary["against"][control]["high"] > 0, name
+            assert summary["speedup"] < runs[control]["speedup"], name
+
+
+def test_weaker_controls_alone_would_have_said_otherwise() -> None:
+    watched = compared("hybrid", "hybrid-digits")["runs"]["last-update-watched"]["summary"]["against"]
+    assert watched["no-op"]["high"] < 0
+    assert watched["fewer-steps"]["high"] < 0
