@@ -108,6 +108,8 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
             self._rendered.append(page)
             self._shown[page.file.src_uri] = {}
 
+    # After the plugins whose files a page may still ask for when it is older than the site.
+    @event_priority(-50)
     def on_env(self, env: Any, *, config: MkDocsConfig, files: Files) -> None:
         """Publish what the pages turned out to need. All pages are rendered by now."""
         if self._runner is None:
@@ -127,13 +129,14 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
             if self._shown[shown[0].src_uri][name]:
                 questions.setdefault(homes[name], []).append(name)
         listed = Asset(f"{BASE}/questions.json", json_text(questions).encode())
-        for asset in (*self._published.values(), listed, self._contents()):
+        for asset in (*self._published.values(), listed, self._contents(files)):
             files.append(_file(asset, config))
 
-    def _contents(self) -> Asset:
+    def _contents(self, files: Files) -> Asset:
         """What this release consists of: a later deploy keeps these files for the pages that are still open."""
         listed = (asset.uri for asset in (*self._release.assets, *self._published.values()))
         of = [uri for uri in listed if uri.startswith(f"{BASE}/")]
+        of += [file.src_uri for file in files if file.src_uri.startswith(f"{budgets.MOVING}/")]
         contents = {"version": self._release.version, "build": self._release.build, "files": sorted(of)}
         return Asset(f"{BASE}/release.json", json_text(contents).encode())
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 COMPRESSED = {".html", ".js", ".mjs", ".css", ".json", ".svg", ".wasm", ".xml", ".py"}
 """What a server sends compressed; archives are compressed already."""
+MOVING = "assets/book/figures"
+"""Where the states of moving figures are, under the site's root."""
 SCRIPTS = 15_000
 RUNTIME = 5_000_000
 CHARTS = 320_000
@@ -44,7 +46,7 @@ def weigh(site: Path, assets: Path, dist: Path) -> list[Weight]:
     python = [*assets.glob("worker-*.js"), *assets.glob("pyodide/*/*"), *assets.glob("library/*/python_start.zip")]
     python += [*assets.glob("wheels/pyodide-lock-*.json"), *assets.glob("wheels/*/iron_law_*.whl")]
     drawing = max(map(_sent, assets.glob("charts/*.json")), default=0) + sum(map(_sent, assets.glob("vega-*.js")))
-    moving = sorted(site.glob("assets/book/figures/*.json"))
+    moving = sorted(site.glob(f"{MOVING}/*.json"))
     return [
         Weight("our scripts on a page without acts", scripts, SCRIPTS),
         Weight("Python's runtime", sum(map(_sent, python)), RUNTIME),

@@ -268,13 +268,15 @@ def test_a_changed_program_has_a_new_address_and_makes_a_new_release(
     with_act: Site, browser_code: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = with_act
+    moving = "assets/book/figures/moves-0123456789ab.json"
+    site.write(moving, "[]")
     assert site.build()
     before, [entry], live = release(site), ENTRY.findall(site.page()), site.root / "site/assets/live"
     listed = json.loads((live / "release.json").read_text())
     assert listed["build"] == before["build"]
     files = {path.relative_to(site.root / "site").as_posix() for path in live.rglob("*") if path.is_file()}
     # These two are asked for afresh: they say what the site has now.
-    assert set(listed["files"]) == files - {"assets/live/release.json", "assets/live/questions.json"}
+    assert set(listed["files"]) == files - {"assets/live/release.json", "assets/live/questions.json"} | {moving}
 
     site.write("index.md", "# Home\n\nOther words.\n\n/// act | tiny-act\n///\n")
     assert site.build()
