@@ -37,6 +37,16 @@ export function handsTests({ everywhere, once }) {
     const part = { role: "button", name: "GELU", within: ACT };
     await browser.focus(part);
     assert.ok((await dimmed(browser)) > 3, "what belongs to others is dimmed");
+    const before = await headline(browser);
+    await browser.driver.point(...(await browser.of(`${ACT} [data-slot="plot"]`, middle)));
+    await browser.focus(slider);
+    await browser.focus(part);
+    await browser.of(slider, (input) => {
+      input.value = input.max;
+      for (const kind of ["input", "change"]) input.dispatchEvent(new Event(kind, { bubbles: true }));
+    });
+    await changes(browser, before);
+    assert.ok((await dimmed(browser)) > 3, "a mouse that rests on a picture that is drawn anew does not point");
     await browser.press("Enter");
     assert.equal(await browser.of(part, (button) => button.getAttribute("aria-pressed")), "true");
     await browser.focus(slider);
@@ -85,6 +95,12 @@ async function openExplorer({ browser, server }) {
   await browser.open(`${server.base}lab/explorers/`);
   await browser.of(ACT, (act) => act.scrollIntoView());
   await browser.waitFor(GRIP, START_LIMIT_MS, "the grip, which needs a live chart");
+}
+
+/** Runs in the page. @param {HTMLElement} element @returns {[number, number]} */
+function middle(element) {
+  const { x, y, width, height } = element.getBoundingClientRect();
+  return [x + width / 2, y + height / 2];
 }
 
 /** @param {Browser} browser */

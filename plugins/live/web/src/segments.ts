@@ -18,7 +18,8 @@ export class Segments {
     chart.plot.after(this.#list);
     signal.addEventListener("abort", () => this.#list.remove());
     const { plot } = chart;
-    plot.addEventListener("pointerover", (event) => event.pointerType === "mouse" && this.#point(this.#keyAt(event)), { signal });
+    // A chart that is drawn anew under a resting mouse is not pointed at: only a move is.
+    plot.addEventListener("pointermove", (event) => event.pointerType === "mouse" && this.#point(this.#keyAt(event)), { signal });
     plot.addEventListener("pointerleave", () => this.#point(null), { signal });
     plot.addEventListener("click", (event) => this.#pin(this.#keyAt(event)), { signal });
     this.#list.addEventListener("focusin", (event) => this.#point(keyOf(event.target)), { signal });
