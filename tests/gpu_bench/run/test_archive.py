@@ -12,7 +12,6 @@ import tarfile
 from pathlib import Path
 
 import pytest
-import torch
 
 from gpu_bench.run.archive import COMPILED, pack, unpack
 from gpu_bench.run.isolation import compiler_caches
@@ -47,30 +46,24 @@ import torch
 from torch._dynamo.utils import counters
 torch._inductor.config.cpp_cache_precompile_headers = False
 torch._inductor.config.compile_threads = 1
-counters.clear()
 assert torch.compile(lambda x: x + x, dynamic=False)(torch.ones(8)).tolist() == [2.0] * 8
 print(counters["inductor"]["fxgraph_cache_miss"], counters["inductor"]["fxgraph_cache_hit"])
 """
 
 
-def test_what_was_compiled_on_one_machine_is_found_on_the_next(
-    record_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Compiled in this process, which has a compiler loaded; found by a fresh one, whose folder is the only source."""
+def test_what_was_compiled_on_one_machine_is_found_on_the_next(record_file: Path, tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     shutil.copytree(record_file.parents[1], first)
-    for name, value in compiler_caches(first / COMPILED).items():
-        monkeypatch.setenv(name, value)
-    for name in ("cpp_cache_precompile_headers", "compile_threads"):
-        monkeypatch.setattr(torch._inductor.config, name, getattr(torch._inductor.config, name))
-    torch._dynamo.reset()
-    exec(_COMPILE, {})
-    assert capsys.readouterr().out == "1 0\n"
+
+    def compiled(out: Path) -> str:
+        environment = {**os.environ, **compiler_caches(out / COMPILED)}
+        done = subprocess.run([sys.executable, "-c", _COMPILE], env=environment, capture_output=True, text=True)
+        return done.stdout.strip() or done.stderr
+
+    assert compiled(first) == "1 0"
     assert unpack(pack(first, tmp_path / "home.tar.gz", 0, 2**30).files, second, compiled=True).compiled > 0
     shutil.rmtree(first)
-    environment = {**os.environ, **compiler_caches(second / COMPILED)}
-    done = subprocess.run([sys.executable, "-c", _COMPILE], env=environment, capture_output=True, text=True)
-    assert done.stdout == "0 1\n", done.stderr
+    assert compiled(second) == "0 1"
 
 
 def test_compiled_programs_come_only_when_asked_for(record_file: Path, tmp_path: Path) -> None:
