@@ -19,6 +19,16 @@ from gpu_bench.record.store import RESULTS
 from tests.gpu_bench.record.mutations import at, falsified_at, kind, places
 
 COMMITTED = sorted(RESULTS.rglob("*.json"))
+
+
+def _committed(part: str) -> Path:
+    return next(file for file in COMMITTED if json.loads(file.read_text(encoding="utf-8")).get(part))
+
+
+TIMED = _committed("summary")
+"""A record of timed steps, of an earlier version."""
+COMPARED = _committed("arms")
+"""A record of compared runs. What its curves hold is told by them alone; what they come to follows from them."""
 RAW: dict[str, tuple[str, ...]] = {
     "times and memory that a machine told, as long as they are possible there: only measuring again could tell": (
         "samples.step_s.*.*", "samples.warmup_s.*.*", "samples.warmup_s.*", "samples.warmup_settled.*",
@@ -72,7 +82,7 @@ def test_only_facts_that_nothing_else_says_can_be_changed_unseen(
     record: dict[str, Any], data: st.DataObject, fresh: bool
 ) -> None:
     """A record of this checkout and one of an earlier version, falsified at any one place in any of many ways."""
-    whole = record if fresh else json.loads(COMMITTED[0].read_text(encoding="utf-8"))
+    whole = record if fresh else json.loads(TIMED.read_text(encoding="utf-8"))
     for repeat in whole["provenance"]["repeats"]:
         # Of version 2, and read by nobody any more.
         repeat.pop("gpu_samples", None)
@@ -106,11 +116,20 @@ def test_a_number_that_follows_from_others_cannot_be_any_other(
 
 
 def test_a_share_above_one_is_refused_even_where_all_else_is_made_to_fit() -> None:
-    record = load.upgraded(json.loads(COMMITTED[0].read_text(encoding="utf-8")))
+    record = load.upgraded(json.loads(TIMED.read_text(encoding="utf-8")))
     used = record["utilization"]
     used["matmul_ceiling"] = used["model_flops_per_s_causal"] / 2.87
     used["matmul_share"], used["matmul_share_causal"] = used["model_flops_per_s"] / used["matmul_ceiling"], 2.87
     assert any("no step is faster than its device" in fault for fault in inconsistencies(record))
+
+
+def test_what_compared_runs_come_to_follows_from_their_curves() -> None:
+    record = json.loads(COMPARED.read_text(encoding="utf-8"))
+    verdict = [place for place in places(record) if kind(place).startswith("arms.verdict")]
+    assert verdict
+    for place in verdict:
+        for name, _, text in falsified_at(record, place):
+            assert json.loads(text) == record or _faults(text), f"{name} at {kind(place)} was accepted"
 
 
 @pytest.mark.parametrize(
