@@ -86,7 +86,7 @@ export function starts(engine, programs, site, visit, { slowDown, rate } = {}) {
     await importFile(browser, "visit.json", visit);
     await ledgerSays(browser, /1 act taken/);
     if (slowDown) await browser.driver.slowDown(slowDown);
-    if (rate) server.fault({ path: /./, rate });
+    if (rate) server.fault({ path: /./, rate, kept: true });
     const cold = await start(world);
     const [runtime, charts] = [sent(server.log(), OF_PYTHON), sent(server.log(), OF_CHARTS)];
     return { cold, warm: await start(world), runtime, charts };

@@ -49,6 +49,7 @@ const COMPRESSED = new Set([".html", ".js", ".mjs", ".css", ".json", ".svg", ".w
  * @property {number} [delayMs]  wait before answering
  * @property {"cut" | "stall"} [half]  send half of the file, then drop the connection, or fall silent
  * @property {number} [rate]     send so many bytes in a second, to all who ask together, as a slow line does
+ * @property {boolean} [kept]    what is sent slowly may be kept by the browser, as any file
  * @property {number} [bytes]    send only so many bytes and call that the file
  * @property {boolean} [portal]  answer as a network does that wants its visitors to sign in: 200, and a page of its own
  * @property {string} [type]     send the file under this type
@@ -203,8 +204,7 @@ export async function serveSite(folder, caching = EVERY_USE) {
     const { tag, plain, gzipped } = await load(file);
     const [fault] = active;
     const type = fault?.type ?? TYPES.get(extname(file)) ?? "application/octet-stream";
-    // A slow line brings what is right, and a browser may keep it.
-    const right = !fault || fault.rate !== undefined;
+    const right = !fault || fault.kept === true;
     /** @type {Record<string, string>} */
     const headers = { "Content-Type": type, "Cache-Control": right ? caching : "no-store", ...(right && { ETag: tag, Vary: "Accept-Encoding" }) };
     if (contentPolicy && type.startsWith("text/html")) {
