@@ -54,5 +54,6 @@ export function pagesOf(folder) {
  */
 export function oneOfEachKind(pages) {
   const kinds = ["", "chapter/", "lab/", "measured/", "notebooks/"];
-  return kinds.map((kind) => pages.find((page) => (kind ? page.startsWith(kind) : page === "")) ?? "");
+  // A section's own page is a list of the others.
+  return kinds.map((kind) => pages.find((page) => (kind ? page.startsWith(kind) && page !== kind : page === "")) ?? "");
 }
