@@ -42,7 +42,7 @@ export function handsTests({ everywhere, once }) {
     await browser.focus(slider);
     await browser.focus(part);
     await browser.of(slider, (input) => {
-      input.value = input.max;
+      input.value = input.min;
       for (const kind of ["input", "change"]) input.dispatchEvent(new Event(kind, { bubbles: true }));
     });
     await changes(browser, before);
