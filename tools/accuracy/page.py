@@ -156,19 +156,24 @@ def rows() -> Element:
     box = Element("details")
     SubElement(box, "summary").text = AtomicString(f"All {len(report().comparisons)} rows")
     for group, name in GROUPS.items():
+        compared = report().of(group)
+        units = {c.unit for c in compared}
+        # One unit for all stands in the caption, unless it is the caption.
+        unit = units.pop() if len(units) == 1 else None
         listed: list[list[Cell]] = [
             [
                 (c.row.source.title, c.row.source.url),
                 c.row.name,
                 _number(c.published),
                 _number(c.predicted),
-                c.unit,
+                *([c.unit] if unit is None else []),
                 f"{100 * c.error:+.1f}",
             ]
-            for c in report().of(group)
+            for c in compared
         ]
-        header = ["Source", "Run", "Published", "Predicted", "Unit", "Error %"]
-        box.append(table(name, header, listed, numbers=(2, 3, 5)))
+        header = ["Source", "Run", "Published", "Predicted", *(["Unit"] if unit is None else []), "Error %"]
+        caption = f"{name}, in {unit}" if unit and unit != name.lower() else name
+        box.append(table(caption, header, listed, numbers=(2, 3, len(header) - 1)))
     return box
 
 

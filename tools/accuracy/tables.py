@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement
 
 from markdown.util import AtomicString
+
+_BREAKS = re.compile(r"(?<=[a-z]\.)(?=[A-Z])|(?=_)")
 
 Cell = str | tuple[str, str]
 """Text, or text and the address it links to."""
@@ -26,12 +29,20 @@ def table(caption: str, header: Sequence[str], body: Sequence[Sequence[Cell]], n
     for values in body:
         line = SubElement(lines, "tr")
         for index, value in enumerate(values):
-            cell = SubElement(line, "td", _align(index, numbers))
+            cell = SubElement(line, "td", _align(index, numbers)) if index else SubElement(line, "th", {"scope": "row"})
             if isinstance(value, tuple):
                 cell = SubElement(cell, "a", {"href": value[1]})
                 value = value[0]
-            cell.text = AtomicString(value)
+            _fill(cell, value)
     return box
+
+
+def _fill(cell: Element, text: str) -> None:
+    """Long names may break before an underscore and after the point that follows a module."""
+    first, *rest = _BREAKS.split(text)
+    cell.text = AtomicString(first)
+    for part in rest:
+        SubElement(cell, "wbr").tail = AtomicString(part)
 
 
 def _align(index: int, numbers: Sequence[int]) -> dict[str, str]:
