@@ -9,7 +9,12 @@ export class Segments {
   readonly #list: HTMLElement;
   /** What was tapped stays alone until it is tapped again. */
   #pinned: string | null = null;
+  /** Under the mouse. */
   #pointed: string | null = null;
+  /** Reached with the keyboard. */
+  #focused: string | null = null;
+  /** Where the mouse was last: a browser may send a move of its own when what lies under a resting mouse changes. */
+  #mouse = "";
 
   constructor(spec: SegmentsSpec, chart: Chart, signal: AbortSignal) {
     this.#spec = spec;
@@ -19,11 +24,11 @@ export class Segments {
     signal.addEventListener("abort", () => this.#list.remove());
     const { plot } = chart;
     // A chart that is drawn anew under a resting mouse is not pointed at: only a move is.
-    plot.addEventListener("pointermove", (event) => event.pointerType === "mouse" && this.#point(this.#keyAt(event)), { signal });
+    plot.addEventListener("pointermove", (event) => this.#moved(event), { signal });
     plot.addEventListener("pointerleave", () => this.#point(null), { signal });
     plot.addEventListener("click", (event) => this.#pin(this.#keyAt(event)), { signal });
-    this.#list.addEventListener("focusin", (event) => this.#point(keyOf(event.target)), { signal });
-    this.#list.addEventListener("focusout", () => this.#point(null), { signal });
+    this.#list.addEventListener("focusin", (event) => this.#focus(keyOf(event.target)), { signal });
+    this.#list.addEventListener("focusout", () => this.#focus(null), { signal });
     this.#list.addEventListener("click", (event) => this.#pin(keyOf(event.target)), { signal });
     this.#list.addEventListener("keydown", (event) => this.#key(event), { signal });
     chart.onDrawn(() => this.#drawn(), signal);
@@ -52,9 +57,21 @@ export class Segments {
     return row ? String(row[this.#spec.key]) : null;
   }
 
+  #moved(event: PointerEvent): void {
+    const place = `${event.clientX} ${event.clientY}`;
+    if (event.pointerType !== "mouse" || place === this.#mouse) return;
+    this.#mouse = place;
+    this.#point(this.#keyAt(event));
+  }
+
   #point(key: string | null): void {
     if (key === this.#pointed) return;
     this.#pointed = key;
+    this.#show();
+  }
+
+  #focus(key: string | null): void {
+    this.#focused = key;
     this.#show();
   }
 
@@ -67,11 +84,12 @@ export class Segments {
     if (event.key !== "Escape") return;
     this.#pinned = null;
     this.#pointed = null;
+    this.#focused = null;
     this.#show();
   }
 
   #show(): void {
-    const alone = this.#pointed ?? this.#pinned;
+    const alone = this.#pointed ?? this.#focused ?? this.#pinned;
     // While nothing is alone, as under a moving hand, there is nothing to dim and nothing to undim.
     if (alone === null && !this.#chart.plot.dataset.alone) return;
     for (const { element, row } of this.#chart.elements()) {
