@@ -29,6 +29,19 @@ export function handsTests({ everywhere, once }) {
     await changes(browser, dragged);
     assert.equal(await headline(browser), before, "the same control, the same number");
     assert.equal(await browser.of(GRIP, (grip) => grip.getAttribute("aria-hidden")), "true", "one control for a screen reader");
+
+    // The hand moves away and, before it rests, the keyboard is back at the start: faster than Python answers.
+    await browser.of(slider, (input) => {
+      input.value = input.min;
+      input.dispatchEvent(new Event("input", { bubbles: true }));
+    });
+    await changes(browser, before);
+    const away = await headline(browser);
+    await browser.of(slider, (input) => {
+      for (let press = 0; press < 3; press += 1) input.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
+    });
+    await changes(browser, away);
+    assert.equal(await headline(browser), before, "the number is that of where the hand rests");
   });
 
   everywhere("hands: a segment is looked at alone by keyboard, and its name is read", async (all) => {
@@ -38,6 +51,7 @@ export function handsTests({ everywhere, once }) {
     await browser.focus(part);
     assert.ok((await dimmed(browser)) > 3, "what belongs to others is dimmed");
     const before = await headline(browser);
+    await browser.of(`${ACT} [data-slot="plot"]`, (plot) => plot.scrollIntoView({ block: "center", behavior: "instant" }));
     await browser.driver.point(...(await browser.of(`${ACT} [data-slot="plot"]`, middle)));
     await browser.focus(slider);
     await browser.focus(part);

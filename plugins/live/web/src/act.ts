@@ -87,7 +87,7 @@ class ActPart implements Part {
     this.#follower = new Follower(
       () => this.#state(),
       async (state) => this.#living(await this.#python.frame(this.#name, this.#url, state)),
-      (view) => this.#paint.frame(view),
+      (view) => this.#showFrame(view),
     );
     const hand = {
       open: (sets: string) => this.#open(sets),
@@ -419,6 +419,7 @@ class ActPart implements Part {
   }
 
   async #refresh(): Promise<void> {
+    this.#follower.rest();
     const wanted = this.#wanted();
     const state = this.#state();
     this.#computing += 1;
@@ -455,6 +456,12 @@ class ActPart implements Part {
     if (score === null || !this.#memory.revealed) return;
     const { controls } = accountOf(this.#host, this.#home, this.#question, this.#memory, NO_RESULTS);
     this.#memory = withMark(this.#memory, { at: Date.now(), score, headline, controls, fields: ledger });
+  }
+
+  /** After a frame the page shows the whole of no state. */
+  async #showFrame(view: View): Promise<void> {
+    this.#shown = "";
+    await this.#paint.frame(view);
   }
 
   async #showView(view: View): Promise<void> {

@@ -7,6 +7,7 @@ export class Follower {
   readonly #compute: (state: State) => Promise<View | null>;
   readonly #show: (view: View) => Promise<void>;
   #following = false;
+  #rests = false;
 
   constructor(state: () => State, compute: (state: State) => Promise<View | null>, show: (view: View) => Promise<void>) {
     this.#state = state;
@@ -14,13 +15,19 @@ export class Follower {
     this.#show = show;
   }
 
+  /** The hand rests: a whole view is asked for, and another frame would only take its place. */
+  rest(): void {
+    this.#rests = true;
+  }
+
   /** The hand has moved. Frames are dropped while Python computes, and those that are shown come in order. */
   async follow(): Promise<void> {
+    this.#rests = false;
     if (this.#following) return;
     this.#following = true;
     try {
       let drawn = "";
-      for (let state = this.#state(); JSON.stringify(state) !== drawn; state = this.#state()) {
+      for (let state = this.#state(); !this.#rests && JSON.stringify(state) !== drawn; state = this.#state()) {
         const view = await this.#compute(state);
         if (!view) return;
         drawn = JSON.stringify(state);
