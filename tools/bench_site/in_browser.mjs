@@ -15,7 +15,7 @@ export const STARTS = 5;
 export const CONTROL_CHANGES = 120;
 export const DRAG_MOVES = 200;
 const SETTLE_MS = 1500;
-const START_LIMIT_MS = 120_000;
+const START_LIMIT_MS = 60_000;
 
 const OF_CHARTS = /\/vega-[^/]*\.js$|\/charts\//;
 const OUR_SCRIPTS = /\/assets\/live\/[^/]*\.js$/;
@@ -100,6 +100,8 @@ async function start({ browser, server }) {
   await browser.eval(() => sessionStorage.clear());
   server.clearLog();
   await browser.open(server.base + ACT);
+  // WebKit's driver may come back before the page has its body.
+  await browser.waitFor('live-act [data-slot="plot"]');
   const drawn = await browser.eval((limit) => {
     const plot = document.querySelector('live-act [data-slot="plot"]');
     const baked = plot?.getAttribute("aria-label");
