@@ -42,7 +42,7 @@ def view(name: str, prediction: float, controls: dict[str, Any]) -> Any:
 
 
 @given(settings_of("mfu-gap"), st.sampled_from((0, 12.5, 35, 100)))
-def test_act_2_writes_the_mfu_of_its_gauge_and_the_readers_own_estimate(
+def test_act_3_writes_the_mfu_of_its_gauge_and_the_readers_own_estimate(
     controls: dict[str, Any], prediction: float
 ) -> None:
     shown = view("mfu-gap", prediction, controls)

@@ -1,4 +1,4 @@
-"""Act 2: one set of stage times behind every number, physics in every state, texts that say what the numbers say."""
+"""Act 3: one set of stage times behind every number, physics in every state, texts that say what the numbers say."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +15,7 @@ from plugins.book.story import Stop, fill, numbers, strip
 
 ROOT = Path(__file__).parents[2]
 CHAPTER = ROOT / "docs/chapter"
+ACT = re.compile(r"^/// act \| ([\w-]+)", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +36,18 @@ def test_every_stop_is_a_page_that_ends_with_its_strip_in_the_order_of_the_book(
     order = (ROOT / "mkdocs.yml").read_text("utf-8")
     places = [order.index(f"chapter/{stop.page}.md") for stop in stops]
     assert places == sorted(places)
+
+
+def test_acts_are_numbered_in_the_order_in_which_the_book_plays_them() -> None:
+    pages = re.findall(r"(?:chapter|lab)/[\w-]+\.md", (ROOT / "mkdocs.yml").read_text("utf-8"))
+    texts = {page: (ROOT / "docs" / page).read_text("utf-8") for page in pages}
+    played = [act for page, text in texts.items() if page.startswith("chapter/") for act in ACT.findall(text)]
+    homes = {page: ACT.findall(text)[0] for page, text in texts.items() if re.fullmatch(r"lab/act\d\.md", page)}
+    numbered = [f"lab/act{number}.md" for number in range(1, len(homes) + 1)]
+    assert list(homes) == numbered
+    assert [act for act in played if act in homes.values()] == [homes[page] for page in numbered]
+    for number, page in enumerate(numbered, 1):
+        assert f"\n# Act {number}: " in texts[page]
 
 
 def test_the_run_does_not_start_until_the_page_on_memory(stops: list[Stop]) -> None:

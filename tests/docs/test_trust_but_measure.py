@@ -1,4 +1,4 @@
-"""Act 3: a hunt for the tensors of a block that are kept, against the engine's list and committed records."""
+"""Act 2: a hunt for the tensors of a block that are kept, against the engine's list and committed records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Act 2, The MFU Gap: the scene. What it computes is in the modules beside this one, what it draws in charts.py."""
+"""Act 3, The MFU Gap: the scene. What it computes is in the modules beside this one, what it draws in charts.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reflections of Act 2, judged for the reader's own setting."""
+"""The reflections of Act 3, judged for the reader's own setting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reveal of Act 2: the gap, what the GPU waits for, where the numbers come from, and what to try next."""
+"""The reveal of Act 3: the gap, what the GPU waits for, where the numbers come from, and what to try next."""
 
 from __future__ import annotations
 

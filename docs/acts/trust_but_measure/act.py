@@ -1,4 +1,4 @@
-"""Act 3, Trust, but Measure: the textbook's count of activations, the engine's, and what a machine really held.
+"""Act 2, Trust, but Measure: the textbook's count of activations, the engine's, and what a machine really held.
 
 The scene. What it computes is in the modules beside this one, what it draws in charts.py.
 """

@@ -1,4 +1,4 @@
-"""The charts of Act 3, drawn by Altair while the site is built. The rows come from act.py."""
+"""The charts of Act 2, drawn by Altair while the site is built. The rows come from act.py."""
 
 from __future__ import annotations
 

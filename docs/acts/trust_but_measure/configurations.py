@@ -1,4 +1,4 @@
-"""What can be chosen in Act 3: everything measured, then what is planned.
+"""What can be chosen in Act 2: everything measured, then what is planned.
 
 Measured values come from committed records, which the build hands over with the act. Where nothing is measured the act
 says so, and which command would measure it.

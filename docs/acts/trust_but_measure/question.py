@@ -1,4 +1,4 @@
-"""The question of Act 3: which tensors of a block are kept? What is tapped adds up to the prediction."""
+"""The question of Act 2: which tensors of a block are kept? What is tapped adds up to the prediction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sentence to complete at the end of Act 3."""
+"""The sentence to complete at the end of Act 2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numbers behind the charts of Act 3."""
+"""The numbers behind the charts of Act 2."""
 
 from __future__ import annotations
 

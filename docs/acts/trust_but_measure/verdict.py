@@ -1,4 +1,4 @@
-"""What Act 3 says of a prediction."""
+"""What Act 2 says of a prediction."""
 
 from __future__ import annotations
 

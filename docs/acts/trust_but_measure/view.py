@@ -1,4 +1,4 @@
-"""What the instruments of Act 3 show in a state."""
+"""What the instruments of Act 2 show in a state."""
 
 from __future__ import annotations
 

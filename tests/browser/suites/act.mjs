@@ -147,7 +147,7 @@ export function actTests({ everywhere, once }) {
     const { browser } = all;
     for (const size of browser.driver.exactViewport ? [PHONE, DESKTOP] : [DESKTOP]) {
       await browser.resize(size.width, size.height);
-      for (const page of [ACT, "lab/act2/"]) {
+      for (const page of [ACT, "lab/act3/"]) {
         await browser.open(all.server.base + page);
         await actReady(browser);
         await browser.focus(answerBox);

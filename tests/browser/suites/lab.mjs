@@ -1,4 +1,4 @@
-// The lab: Act 2, the laptop challenge and Act 3 to their ends, and the ledger that keeps them through everything.
+// The lab: Act 3, the laptop challenge and Act 2 to their ends, and the ledger that keeps them through everything.
 // @ts-check
 import assert from "node:assert/strict";
 import { violationsInLightAndDark } from "../harness/axe.mjs";
@@ -18,8 +18,8 @@ import {
   verdictShown,
 } from "./act_page.mjs";
 import {
-  ACT_2,
   ACT_3,
+  ACT_2,
   answerAll,
   check,
   choice,
@@ -63,9 +63,9 @@ const PHONE = { width: 360, height: 740 };
 
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function labTests({ everywhere, once }) {
-  everywhere("lab: Act 2 played to the end; the gap is a factor and points, and both agree with the answer", async (all) => {
+  everywhere("lab: Act 3 played to the end; the gap is a factor and points, and both agree with the answer", async (all) => {
     const { browser } = all;
-    await open(all, ACT_2);
+    await open(all, ACT_3);
     await browser.click(lockButton);
     assert.equal(await browser.text(problem), "Type a number from 0 to 100 first.");
     await browser.type("140");
@@ -176,9 +176,9 @@ export function labTests({ everywhere, once }) {
     assert.equal(await browser.eval(() => scrollY), from);
   });
 
-  everywhere("lab: Act 3 played to the end, with every configuration on offer", async (all) => {
+  everywhere("lab: Act 2 played to the end, with every configuration on offer", async (all) => {
     const { browser } = all;
-    await open(all, ACT_3);
+    await open(all, ACT_2);
     // The box of queries, keys and values, tapped in the picture, and the one after GELU, switched in the form.
     // A baked picture has no rows behind its marks: the live one takes taps.
     await browser.waitFor(() => "__data__" in (document.querySelector("live-act .boxes_marks > path") ?? {}), START_LIMIT_MS);
@@ -210,9 +210,9 @@ export function labTests({ everywhere, once }) {
     startWasEnough(all.server);
   });
 
-  once("lab: Act 2 and the challenge can be played with the keyboard alone", async (all) => {
+  once("lab: Act 3 and the challenge can be played with the keyboard alone", async (all) => {
     const { browser } = all;
-    await open(all, ACT_2);
+    await open(all, ACT_3);
     await tabTo(browser, skipLink);
     await browser.press("Enter");
     await tabTo(browser, number);
@@ -274,7 +274,7 @@ export function labTests({ everywhere, once }) {
 
   once("lab: by the navigation to the ledger and back, without a reload: everything lives on", async (all) => {
     const { browser } = all;
-    await open(all, ACT_2);
+    await open(all, ACT_3);
     await predict(browser, "42");
     await browser.eval(() => void Object.assign(window, { stayed: true }));
     await browser.click({ role: "link", name: "Design ledger" });
@@ -361,7 +361,7 @@ export function labTests({ everywhere, once }) {
 
   once("lab: files that are no ledger are refused in one line and change nothing", async (all) => {
     const { browser, server } = all;
-    await open(all, ACT_2);
+    await open(all, ACT_3);
     await predict(browser, "80");
     await browser.open(server.base + LEDGER);
     await browser.waitFor("live-ledger h2");
@@ -383,11 +383,11 @@ export function labTests({ everywhere, once }) {
 
   once("lab: two tabs share one ledger: each sees the other, and neither loses what it did", async (all) => {
     const { browser, server } = all;
-    await open(all, ACT_2);
-    await secondTab(browser, server.base + ACT_2, "60");
+    await open(all, ACT_3);
+    await secondTab(browser, server.base + ACT_3, "60");
     await browser.waitFor(() => /Locked in: 60 %/.test(document.querySelector('[data-slot="lock-note"]')?.textContent ?? ""));
     await browser.eval(() => document.querySelector("iframe")?.remove());
-    await secondTab(browser, server.base + ACT_3, "7");
+    await secondTab(browser, server.base + ACT_2, "7");
     await instrumentsOpen(browser);
     await move(browser, lever("Prefetching"));
     await browser.open(server.base + LEDGER);
@@ -399,7 +399,7 @@ export function labTests({ everywhere, once }) {
 
   once("lab: what an older version of the site kept is there, and what is damaged is left out and said", async (all) => {
     const { browser, server } = all;
-    await open(all, ACT_2);
+    await open(all, ACT_3);
     await browser.eval(() => {
       const stands = { prediction: 70, context: "a100", controls: { prefetch: true } };
       const old = { ...stands, explored: true, revealed: true, answers: {}, checked: [] };
@@ -408,7 +408,7 @@ export function labTests({ everywhere, once }) {
       localStorage.setItem("iron-law/ledger/trust-but-measure/tab", '{"act":"trust-but-measure","updated":"never"}');
     });
     await browser.eval(damageShelf);
-    await open(all, ACT_2);
+    await open(all, ACT_3);
     await browser.of("live-act", (element) => element.scrollIntoView());
     await verdictShown(browser);
     assert.match(await browser.text(verdict), /You said 70 %/);
@@ -425,7 +425,7 @@ export function labTests({ everywhere, once }) {
 
   once("lab: where the browser keeps nothing, the act plays and both pages say so", async (all) => {
     const { browser } = all;
-    await browser.open(refusingStorage(all, ACT_2));
+    await browser.open(refusingStorage(all, ACT_3));
     await actReady(browser);
     assert.match(await browser.text(unsaved), /does not let the page keep your answers/);
     await predict(browser, "52");
@@ -450,15 +450,15 @@ export function labTests({ everywhere, once }) {
         await browser.resize(1280, 900);
       }
     };
-    await open(all, ACT_2);
+    await open(all, ACT_3);
     await browser.click(lockButton);
-    await look("Act 2 refuses");
+    await look("Act 3 refuses");
     await predict(browser, "80");
     await move(browser, choice("batch", "256"));
-    await look("Act 2 out of memory");
+    await look("Act 3 out of memory");
     await reveal(browser);
     await answerAll(browser, "checkpointing", { "By how much": "4", Compute: "33 %", Why: "recompute" });
-    await look("Act 2 revealed");
+    await look("Act 3 revealed");
 
     await open(all, LAPTOP);
     await predict(browser, "6");
@@ -466,10 +466,10 @@ export function labTests({ everywhere, once }) {
     await reveal(browser);
     await browser.waitFor(lever("Update during backward"));
     await look("the challenge's epilogue");
-    await open(all, ACT_3);
+    await open(all, ACT_2);
     await predict(browser, "2");
     await reveal(browser);
-    await look("Act 3 revealed");
+    await look("Act 2 revealed");
     await browser.open(server.base + EXPLORERS);
     await actReady(browser);
     await browser.waitFor('live-act [data-slot="state"][data-phase="ready"]', 45_000, "Python to be ready");

@@ -8,9 +8,9 @@ import { actReady, fill, instrumentsOpen, lockButton, redrawn, revealButton, ver
 /** @typedef {import("../harness/browser.mjs").Browser} Browser */
 /** @typedef {import("../harness/world.mjs").World} World */
 
-export const ACT_2 = "lab/act2/";
-export const LAPTOP = "lab/laptop/";
 export const ACT_3 = "lab/act3/";
+export const LAPTOP = "lab/laptop/";
+export const ACT_2 = "lab/act2/";
 export const EXPLORERS = "lab/explorers/";
 export const LEDGER = "lab/ledger/";
 export const problem = 'live-act [data-slot="problem"]';
@@ -129,10 +129,10 @@ export async function tabTo(browser, locator) {
 
 // ---- the ledger ----
 
-/** A reader's ledger: Act 2 revealed, the challenge begun; leaves its page open. @param {World} world */
+/** A reader's ledger: Act 3 revealed, the challenge begun; leaves its page open. @param {World} world */
 export async function playedLedger(world) {
   const { browser, server } = world;
-  await open(world, ACT_2);
+  await open(world, ACT_3);
   await predict(browser, "80");
   await move(browser, choice("precision", "Mixed"));
   await reveal(browser);

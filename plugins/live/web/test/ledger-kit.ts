@@ -18,7 +18,7 @@ export const memory: Memory = {
 
 export const account: Account = {
   title: "The MFU Gap",
-  page: "lab/act2/",
+  page: "lab/act3/",
   engine: "0.1.0+abc",
   question: "What part of the time?",
   prediction: "75 %",

@@ -57,7 +57,7 @@ describe("the summary of a ledger", () => {
 
   test("an act leads back to its page; moves and reflections are listed with their judgement", () => {
     const place = page(entry());
-    expect(place.querySelector("h2 a")?.getAttribute("href")).toBe("https://example.org/lab/act2/");
+    expect(place.querySelector("h2 a")?.getAttribute("href")).toBe("https://example.org/lab/act3/");
     expect([...place.querySelectorAll("li")].map((item) => item.textContent?.replaceAll("\u00a0", " "))).toEqual([
       "Prefetching off → on",
       "The best lever is “prefetching”. ✓ right",
