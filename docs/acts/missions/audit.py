@@ -10,6 +10,8 @@ from .audit_reflection import reflections
 from .audit_score import score
 from .facts import Account, Audit, Setting, Track, position, start_of
 from .found import FOUND
+from .search import NEAR
+from .shared import CLOSED, gap, number, share
 
 PER_PARAMETER = {"weights": "weights", "gradients": "gradients", "state_1": "m", "state_2": "v"}
 """What Adam in FP32 keeps for each parameter."""
@@ -24,7 +26,8 @@ NAMES = {
     "activations": "Activations",
     "gathered": "Gathered, buckets",
 }
-NEAR = 0.95
+WHOLE = 1000
+"""Amounts from here on are shown without digits behind the point."""
 
 
 def bytes_per_parameter() -> float:
@@ -104,19 +107,16 @@ def _compute(track: Track, state: live.State) -> live.View:
         summary=_summary(track, account) if open_ else "The audit opens with your prediction.",
         tables={
             "each": _bytes_table(open_),
-            "waterfall": _memory_table(track, account) if open_ else _CLOSED,
-            "standing": _standing(track, setting) if open_ else _CLOSED,
+            "waterfall": _memory_table(track, account) if open_ else CLOSED,
+            "standing": _standing(track, setting) if open_ else CLOSED,
         },
         failure=_failure(track, account, setting) if open_ else None,
         success=_success(track, account, setting) if open_ else None,
     )
 
 
-_CLOSED = live.Table("Opens when you lock in your prediction.", (live.Column("a", "Closed until then"),), [{"a": "?"}])
-
-
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+    return number(value, WHOLE)
 
 
 def _top(audit: Audit, highest: float) -> float:
@@ -135,8 +135,7 @@ def _per_parameter() -> Iterator[live.Row]:
 
 def _gap(said: float) -> live.Row:
     answer = bytes_per_parameter()
-    far = "right" if said == answer else f"{abs(said - answer):g} bytes {'short' if said < answer else 'too many'}"
-    return {"from": min(said, answer), "to": max(said, answer), "text": far}
+    return gap(said, answer, f"{abs(said - answer):g} bytes {'short' if said < answer else 'too many'}")
 
 
 def _bars(account: Account, size: float, unit: str) -> Iterator[live.Row]:
@@ -154,15 +153,14 @@ def _bars(account: Account, size: float, unit: str) -> Iterator[live.Row]:
 
 
 def _share(track: Track, setting: Setting) -> float | None:
-    reached = score(track.audit, setting)
-    return None if reached is None else reached / FOUND[track.name]["audit"].score
+    return share(track.name, "audit", score(track.audit, setting))
 
 
 def _judged(track: Track, account: Account, setting: Setting) -> str:
-    share = _share(track, setting)
-    if share is None:
+    reached = _share(track, setting)
+    if reached is None:
         return " (too much)" if not account.fits else " (not taken)"
-    return f" ({100 * share:.0f} % of the best found)"
+    return f" ({100 * reached:.0f} % of the best found)"
 
 
 def _failure(track: Track, account: Account, setting: Setting) -> live.Failure | None:
@@ -203,15 +201,15 @@ def _remedy(track: Track, setting: Setting) -> str:
 
 
 def _success(track: Track, account: Account, setting: Setting) -> live.Success | None:
-    share = _share(track, setting)
-    if share is None:
+    reached = _share(track, setting)
+    if reached is None:
         return None
     rate = f"{_number(account.rate)} {track.audit.sample}"
-    if share >= NEAR:
+    if reached >= NEAR:
         return live.Success("Mission accomplished", f"It fits at {rate}. No setting on this bench learns 5 % faster.")
     return live.Success(
         "It fits",
-        f"At {rate}; counting each optimizer's updates, {100 * share:.0f} % of the best that the search found.",
+        f"At {rate}; counting each optimizer's updates, {100 * reached:.0f} % of the best that the search found.",
     )
 
 

@@ -11,6 +11,7 @@ from .found import FOUND
 from .race_reflection import reflections
 from .race_score import MOVES, score, twice
 from .search import NEAR
+from .shared import CLOSED, gap, number, share
 
 TOLERANCE = 0.1
 """How far a predicted factor may be off."""
@@ -18,6 +19,8 @@ SLOTS = 5
 """Places that are drawn of a queue."""
 WIDTH, GAP, LEFT = 25, 11.5, 1
 """Of the three boxes, on a stage 100 wide."""
+WHOLE = 100
+"""Rates from here on are shown without digits behind the point."""
 
 
 def race_act(track: Track) -> live.Act:
@@ -84,20 +87,17 @@ def _compute(track: Track, state: live.State) -> live.View:
         ),
         summary=_summary(race, stages) if open_ else "The race opens with your prediction.",
         tables={
-            "boxes": _table(race, stages) if open_ else _CLOSED,
+            "boxes": _table(race, stages) if open_ else CLOSED,
             "twice": _twice_table(race, told),
-            "standing": _standing(track, state) if open_ else _CLOSED,
+            "standing": _standing(track, state) if open_ else CLOSED,
         },
         failure=failure,
         success=success,
     )
 
 
-_CLOSED = live.Table("Opens when you lock in your prediction.", (live.Column("a", "Closed until then"),), [{"a": "?"}])
-
-
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+    return number(value, WHOLE)
 
 
 def _boxes(race: Race, stages: Stages | None) -> Iterator[live.Row]:
@@ -133,21 +133,15 @@ def _gauge(race: Race, stages: Stages, open_: bool) -> str:
 
 
 def _gap(said: float, answer: float) -> live.Row:
-    far = abs(said - answer)
-    text = "right" if far <= TOLERANCE else f"{far:.2f} {'short' if said < answer else 'too much'}"
-    return {"from": min(said, answer), "to": max(said, answer), "text": text}
-
-
-def _share(track: Track, setting: Setting) -> float | None:
-    reached = score(track.race, setting)
-    return None if reached is None else reached / FOUND[track.name]["race"].score
+    far = f"{abs(said - answer):.2f} {'short' if said < answer else 'too much'}"
+    return gap(said, answer, far, tolerance=TOLERANCE)
 
 
 def _judged(track: Track, stages: Stages, state: live.State) -> tuple[str, live.Failure | None, live.Success | None]:
     """What stands beside the number, and the failure or the success."""
     race, (seconds, period) = track.race, track.race.period
     count = f", move {state.moves} of {MOVES}"
-    share = _share(track, state.controls)
+    reached = share(track.name, "race", score(race, state.controls))
     pole = race.boxes[stages.longest]
     if state.moves > MOVES:
         excess = f"You have made {state.moves} moves of {MOVES}."
@@ -157,7 +151,7 @@ def _judged(track: Track, stages: Stages, state: live.State) -> tuple[str, live.
         remedy = "Take that back: it costs a move, or undo it for nothing."
         failure = live.Failure("The mission refuses it", stages.refused, f"The longest pole is now: {pole}.", remedy)
         return count, failure, None
-    if share is None:
+    if reached is None:
         short = (
             f"{_number(stages.rate * seconds)} {race.sample} {period}, and {_number(race.target * seconds)} are needed."
         )
@@ -167,8 +161,8 @@ def _judged(track: Track, stages: Stages, state: live.State) -> tuple[str, live.
             what = f"The stages take turns, and each costs its time; the most goes to: {pole}."
             remedy = "What takes time here and does not have to?"
         return count, live.Failure("Too slow", what, short, remedy), None
-    judged = f" ({100 * share:.0f} % of the best found{count})"
-    if share >= NEAR:
+    judged = f" ({100 * reached:.0f} % of the best found{count})"
+    if reached >= NEAR:
         left = MOVES - state.moves
         spare = f", with {left} to spare" if left > 1 else ""
         moves = "1 move" if state.moves == 1 else f"{state.moves} moves"
@@ -179,7 +173,7 @@ def _judged(track: Track, stages: Stages, state: live.State) -> tuple[str, live.
         None,
         live.Success(
             "Fast enough",
-            f"In {race.worth[0]} this is {100 * share:.0f} % of the best: something is paid for and waits.",
+            f"In {race.worth[0]} this is {100 * reached:.0f} % of the best: something is paid for and waits.",
         ),
     )
 

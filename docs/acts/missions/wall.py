@@ -9,8 +9,8 @@ from engine.training.noisy_quadratic import Course
 from plugins import live
 
 from .facts import Plan, Setting, Track, Wall, start_of
-from .found import FOUND
 from .search import NEAR
+from .shared import CLOSED, share
 from .wall_reflection import reflections
 from .wall_score import SEED, final_loss, learning_rate, obstacle, ratio, score, trained
 
@@ -72,8 +72,8 @@ def _compute(track: Track, state: live.State) -> live.View:
     plan = wall.plan(setting)
     run = trained(wall, plan, str(setting["rate"]))
     hindrance = "exploded" if run.exploded_at is not None and plan.need <= plan.limit else obstacle(wall, setting)
-    share = None if hindrance else 100 * 100 * plan.mfu / FOUND[track.name]["wall"].score
-    judged = "" if share is None else f" ({share:.0f} % of the best found)"
+    reached = share(track.name, "wall", None if hindrance else 100 * plan.mfu)
+    judged = "" if reached is None else f" ({100 * reached:.0f} % of the best found)"
     return live.View(
         data={
             "curve": tuple(_curve(run)),
@@ -90,19 +90,16 @@ def _compute(track: Track, state: live.State) -> live.View:
             "limits": _limits(wall, plan, run),
         },
         failure=_failure(wall, plan, run, hindrance) if hindrance else None,
-        success=None if share is None else _success(plan, share),
+        success=None if reached is None else _success(plan, reached),
     )
 
 
 def _closed(wall: Wall) -> live.View:
-    hidden = live.Table(
-        "Opens when you lock in your prediction.", (live.Column("a", "Closed until then"),), [{"a": "?"}]
-    )
     return live.View(
         data={"curve": (), "exploded": (), "goal": (), "points": (), "target": ()},
         headline=live.Figure(f"MFU, target {100 * wall.target:g} %", "?", "%"),
         summary="The bench opens with your prediction.",
-        tables={"curve": hidden, "scaling": hidden, "limits": hidden},
+        tables={"curve": CLOSED, "scaling": CLOSED, "limits": CLOSED},
     )
 
 
@@ -228,11 +225,13 @@ def _failure(wall: Wall, plan: Plan, run: Course, hindrance: str) -> live.Failur
     return live.Failure(TITLES[hindrance], what[hindrance], excess[hindrance], remedy[hindrance])
 
 
-def _success(plan: Plan, share: float) -> live.Success:
+def _success(plan: Plan, reached: float) -> live.Success:
     held = f"MFU {100 * plan.mfu:.1f} %, the network busy {100 * plan.network:.0f} %, and the loss comes down."
-    if share >= 100 * NEAR:
+    if reached >= NEAR:
         return live.Success("Mission accomplished", f"{held} No setting on this bench is 5 % better.")
-    return live.Success("Every limit is kept", f"{held} That is {share:.0f} % of the best MFU that the search found.")
+    return live.Success(
+        "Every limit is kept", f"{held} That is {100 * reached:.0f} % of the best MFU that the search found."
+    )
 
 
 def _reveal(track: Track, said: float) -> live.Verdict:

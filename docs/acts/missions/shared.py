@@ -1,0 +1,26 @@
+"""What all three parts write alike: numbers, a prediction's gap, the share of the best, the table that is closed."""
+
+from __future__ import annotations
+
+from plugins import live
+
+from .found import FOUND
+
+CLOSED = live.Table("Opens when you lock in your prediction.", (live.Column("a", "Closed until then"),), [{"a": "?"}])
+"""In the place of every table that would tell the answer."""
+
+
+def number(value: float, whole: float) -> str:
+    """With two digits behind the point below 10, one below `whole`, and none from there on."""
+    return f"{value:,.0f}" if value >= whole else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def gap(said: float, answer: float, far: str, *, tolerance: float = 0.0) -> live.Row:
+    """A bar from the prediction to the answer; `far` says how far, where that is more than the tolerance."""
+    text = "right" if abs(said - answer) <= tolerance else far
+    return {"from": min(said, answer), "to": max(said, answer), "text": text}
+
+
+def share(track: str, part: str, reached: float | None) -> float | None:
+    """A score over the best that the search found; None where the mission does not take the setting."""
+    return None if reached is None else reached / FOUND[track][part].score
