@@ -200,7 +200,44 @@ export function actTests({ everywhere, once }) {
     await browser.click(lockButton);
     await instrumentsOpen(browser);
     await browser.click(revealButton);
+    // A move while the reveal is played: the verdict that stays is that on where the reader is, not on where the play began.
+    await browser.waitFor(() => document.querySelector(".stack_marks > [data-enters]") !== null, 20_000, "the first vector to enter");
+    const laptop = position("Context", "Laptop");
+    await browser.of(laptop, (radio) => {
+      radio.checked = true;
+      radio.dispatchEvent(new Event("change", { bubbles: true }));
+    });
+    await browser.waitFor(() => !document.querySelector("live-act[data-playing]"), 20_000, "the play to end");
     await verdictShown(browser);
+    await new Promise((done) => setTimeout(done, 100));
+    assert.match(await browser.of(verdict, (place) => place.textContent), /RTX 4060/);
+    await browser.of(laptop, (radio) => {
+      const node = radio.closest("[data-context]").querySelector("input");
+      node.checked = true;
+      node.dispatchEvent(new Event("change", { bubbles: true }));
+    });
+    await browser.waitFor(() => /H100/.test(document.querySelector('live-act [data-slot="verdict"]')?.textContent ?? ""));
+
+    // There and back again, faster than Python judges: the number is that of where the reader is.
+    await browser.of(position("Optimizer", "Momentum"), (radio) => {
+      const first = [...radio.closest("[data-choice]").querySelectorAll("input")].find((one) => one.checked);
+      const choose = (/** @type {HTMLInputElement} */ one) => {
+        one.checked = true;
+        one.dispatchEvent(new Event("change", { bubbles: true }));
+      };
+      const value = /** @type {Element} */ (document.querySelector('live-act [data-slot="headline-value"]'));
+      Object.assign(window, { first: value.textContent });
+      const there = new MutationObserver(() => {
+        there.disconnect();
+        choose(first);
+        Object.assign(window, { back: true });
+      });
+      there.observe(value, { characterData: true, childList: true, subtree: true });
+      choose(radio);
+    });
+    await browser.waitFor(() => "back" in window);
+    await browser.waitFor(() => document.querySelector('live-act [data-slot="headline-value"]')?.textContent === /** @type {any} */ (window).first, 10_000, "the number of the first state");
+
     await browser.of(verdict, (place) => {
       Object.assign(window, { said: [] });
       new MutationObserver((changes) => {

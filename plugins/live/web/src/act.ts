@@ -60,6 +60,8 @@ class ActPart implements Part {
   #results: Results = NO_RESULTS;
   /** What is on the page now, as `#wanted` puts it; at first the baked default. */
   #shown: string;
+  /** The state whose whole view was painted last; "" after a frame. A later view may take the place of one that is still being told. */
+  #painted = "";
   #computing = 0;
   /** What the reader has typed or dragged and not locked in. */
   #held: number | null = null;
@@ -398,8 +400,8 @@ class ActPart implements Part {
     if (!last?.view || this.#computing) return;
     for (const form of this.#reflections.forms) this.#paint.feedback(form, last);
     this.#paint.verdict(last);
-    await this.#showView(last.view);
-    if (wanted !== this.#wanted() || this.#computing) return;
+    await this.#showView(last.view, wanted);
+    if (!this.#stands(wanted) || this.#computing) return;
     this.#shown = wanted;
     this.#results = last;
   }
@@ -428,12 +430,12 @@ class ActPart implements Part {
       const view = this.#living(await this.#python.compute(this.#name, this.#url, state));
       if (!view || wanted !== this.#wanted()) return;
       const results: Results = { view, verdict: null, feedback: new Map(), engine: this.#python.engine };
-      await this.#showView(view);
+      await this.#showView(view, wanted);
       this.#amounts.set(JSON.stringify(state), amountOf(view));
       this.#markReached(view);
       if (this.#memory.revealed) await this.#showVerdict(state, results);
-      for (const form of this.#reflections.forms) await this.#showFeedback(form, state, results);
-      if (wanted !== this.#wanted()) return;
+      for (const form of this.#reflections.forms) if (this.#stands(wanted)) await this.#showFeedback(form, state, results);
+      if (!this.#stands(wanted)) return;
       this.#shown = wanted;
       this.#results = results;
       rememberShown(this.#name, this.#dependsOn(wanted), results);
@@ -458,13 +460,21 @@ class ActPart implements Part {
     this.#memory = withMark(this.#memory, { at: Date.now(), score, headline, controls, fields: ledger });
   }
 
+  /** Whether the page shows the view of this state, and the reader is still there. */
+  #stands(wanted: string): boolean {
+    return wanted === this.#wanted() && wanted === this.#painted;
+  }
+
   /** After a frame the page shows the whole of no state. */
   async #showFrame(view: View): Promise<void> {
-    this.#shown = "";
+    this.#shown = this.#painted = "";
     await this.#paint.frame(view);
   }
 
-  async #showView(view: View): Promise<void> {
+  /** Until the verdict and the answers follow, the page shows the whole of no state either. */
+  async #showView(view: View, wanted: string): Promise<void> {
+    this.#shown = "";
+    this.#painted = wanted;
     const toPlay = this.#toPlay && this.#memory.revealed;
     await this.#paint.view(view);
     if (!toPlay) return;
@@ -478,8 +488,9 @@ class ActPart implements Part {
   }
 
   async #showVerdict(state: State, results: Results): Promise<void> {
+    const asked = JSON.stringify(state);
     const verdict = await this.#python.reveal(this.#name, this.#url, state);
-    if (!verdict || !this.#memory.revealed) return;
+    if (!verdict || asked !== JSON.stringify(this.#state())) return;
     results.verdict = verdict;
     const played = this.#toPlay;
     if (played) {
@@ -487,6 +498,8 @@ class ActPart implements Part {
       this.#paint.current();
       await this.#staging?.play();
       this.#unveil();
+      // Who moved on while it played has the verdict on where they are now.
+      if (asked !== JSON.stringify(this.#state())) return;
     }
     this.#paint.verdict(results);
     // Where the sentence stands above the picture, it may have come in out of sight.

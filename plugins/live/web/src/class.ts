@@ -52,9 +52,12 @@ class ClassPart implements Part {
   }
 
   async #read(): Promise<void> {
+    const files = [...(this.#file.files ?? [])];
+    // The same files can be chosen again, and others while these are read.
+    this.#file.value = "";
     const { entriesOf } = await import("./incoming");
     const refused: string[] = [];
-    for (const file of this.#file.files ?? []) {
+    for (const file of files) {
       const name = file.name.replace(/\.json$/i, "");
       try {
         const entries = entriesOf(await file.text());
@@ -64,7 +67,6 @@ class ClassPart implements Part {
         refused.push(`${file.name}: ${error instanceof Error ? error.message : String(error)}`);
       }
     }
-    this.#file.value = "";
     this.#trouble.replaceChildren(refused.join(" "));
     this.#show();
   }

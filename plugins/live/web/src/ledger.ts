@@ -98,14 +98,13 @@ class LedgerPart implements Part {
   async #import(): Promise<void> {
     const file = this.#file.files?.[0];
     if (!file) return;
+    // The same file can be chosen again, and another while this one is read.
+    this.#file.value = "";
     try {
       const { entriesOf } = await import("./incoming");
       this.#merge(entriesOf(await file.text()), file.name);
     } catch (error) {
       this.#fail(`${file.name} was not imported. ${reasonOf(error)} Nothing was changed.`);
-    } finally {
-      // The same file can be chosen again.
-      this.#file.value = "";
     }
   }
 
@@ -114,14 +113,17 @@ class LedgerPart implements Part {
     const fragment = location.hash;
     if (!fragment.startsWith(FRAGMENT)) return;
     let found: Entry[];
+    const left = (): boolean => this.#gone.signal.aborted || location.hash !== fragment;
     try {
       found = await (await import("./incoming")).entriesInLink(fragment);
     } catch (error) {
+      if (left()) return;
       // It stays in the address: the theme may show the page anew, and then says the same again.
       this.#fail(`The link was not opened. ${reasonOf(error)} Nothing was changed.`);
       return this.#closeLink();
     }
-    if (this.#gone.signal.aborted) return;
+    // A long link may be unfolded after the reader has gone on to another.
+    if (left()) return;
     const close = h("button", { type: "button", class: "il-button il-button--primary", "data-action": "close" }, "Back to mine");
     const merge = h("button", { type: "button", class: "il-button", "data-action": "merge" }, "Merge into mine");
     merge.addEventListener("click", () => {

@@ -19,7 +19,7 @@ export class Staging {
     chart.overlay.append(this.#skip);
     const finish = (): void => this.#end?.();
     this.#skip.addEventListener("click", finish, { signal });
-    document.addEventListener("keydown", finish, { signal, capture: true });
+    for (const kind of ["keydown", "click"]) document.addEventListener(kind, finish, { signal, capture: true });
     chart.plot.addEventListener("pointerdown", finish, { signal });
     signal.addEventListener("abort", () => {
       finish();
