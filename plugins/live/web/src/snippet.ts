@@ -5,7 +5,7 @@ import type { CodeMetrics, Editor } from "./editor";
 import type { Part } from "./element";
 import type { Drawing } from "./protocol";
 import { perhapsTooOld } from "./release";
-import { documentPython } from "./shared";
+import { documentPython } from "./interpreter";
 import { describe, showChip } from "./status";
 import { fingerprint, openKeep } from "./storage";
 

@@ -1,7 +1,8 @@
-// What the document has one of, and the addresses of the site, which may be served under any path beside other projects.
+// The document's one Python, and the addresses of the site, which may be served under any path beside other projects.
 import { expect, test, vi } from "vitest";
 import { PythonClient } from "../src/client";
-import { documentPython, siteUrl } from "../src/shared";
+import { documentPython } from "../src/interpreter";
+import { siteUrl } from "../src/shared";
 
 test("a page's address stays inside of the site", () => {
   expect(siteUrl("lab/act1/")).toMatch(/^file:.*\/lab\/act1\/$/);
