@@ -16,6 +16,8 @@ LIBRARY := plugins/live/library/dist/python_start.zip
 
 # Small matrices: threads of NumPy that wait for each other on two cores take many times as long as one.
 export OPENBLAS_NUM_THREADS ?= 1
+# Programs that tests start by the hundred are compiled once, also where a machine's image says otherwise.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup serve build test lint lint-python lint-web lock test-web test-python test-pyodide test-browser browsers bench-site bench-play bench-engine screenshots accuracy clean
 
