@@ -13,6 +13,7 @@ import tomllib
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -125,8 +126,9 @@ def _of_wheels(site: Path, names: Sequence[str]) -> Iterator[tuple[str, str]]:
             )
 
 
-def _of_distribution(name: str, path: str | None) -> Iterator[tuple[str, str]]:
-    """The licenses of an installed distribution, or the one at a path in it."""
+@cache
+def _of_distribution(name: str, path: str | None) -> tuple[tuple[str, str], ...]:
+    """The licenses of an installed distribution, or the one at a path in it: looked for once a server."""
     found = [
         file
         for file in importlib.metadata.files(name) or []
@@ -134,8 +136,7 @@ def _of_distribution(name: str, path: str | None) -> Iterator[tuple[str, str]]:
     ]
     if not found:
         log.warning("the distribution %s brings no license text%s", name, f" at {path}" if path else "")
-    for file in found:
-        yield f"{name} {_version(name)}", file.locate().read_text(encoding="utf-8")  # type: ignore[attr-defined]
+    return tuple((f"{name} {_version(name)}", Path(str(file.locate())).read_text(encoding="utf-8")) for file in found)
 
 
 def _version(distribution: str) -> str:
