@@ -315,6 +315,12 @@ MISTAKES = {
     "a check that fails": claim('model("gpt2")', 'model("gtp2")', "gtp2", 3),
     "a claim in another unit": claim('"count"', '"GB"', "GB", 3),
     "a contradiction without a word": claim("= 124439808", "= 7", "contradicted without an explanation", 3),
+    "a confirmed claim with a case against it": claim(
+        'tolerance = "printed"\n',
+        'tolerance = "printed"\nnote = "GPT-2 Medium has `{engine} model(\'gpt2-medium\').parameters | count`."\n',
+        "its note gives a case in which it does not hold: model('gpt2-medium').parameters. make that case the claim's",
+        3,
+    ),
     "a check of typed numbers": claim('model("gpt2").parameters', "124439808", "takes nothing from the engine", 3),
     "arithmetic with the engine": claim("engine =", "arithmetic =", "takes something from the engine", 3),
     "a proof of something else": claim(

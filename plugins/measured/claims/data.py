@@ -70,14 +70,18 @@ class Check:
     over: str = ""
     work: tuple[str, str, str] = ("", "", "")
 
+    @property
+    def asked(self) -> str:
+        """What names the answer: the expression, or the value's place in the record."""
+        return f"{self.path} of {self.text}" if self.path else self.text
+
 
 @dataclass(frozen=True)
 class Also:
-    """The same question under another condition: its expression, its label, and whether it asks the engine."""
+    """The same question under another condition: its check and its label."""
 
-    text: str
+    check: Check
     label: str
-    from_engine: bool
 
 
 @dataclass(frozen=True)
@@ -317,8 +321,7 @@ def _stated(value: Any) -> Stated:
 
 
 def _also(entry: Mapping[str, Any]) -> Also:
-    from_engine = "engine" in entry
-    return Also(entry["engine" if from_engine else "arithmetic"], entry["label"], from_engine)
+    return Also(_check(entry), entry["label"])
 
 
 def _check(entry: Mapping[str, Any]) -> Check:

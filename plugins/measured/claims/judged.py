@@ -12,8 +12,8 @@ from typing import Any
 import pint
 
 from plugins.measured.claims.accounting import ACCOUNTINGS
-from plugins.measured.claims.data import Claim, ClaimFiles
-from plugins.measured.claims.verdict import VERDICTS, Verdict, judge
+from plugins.measured.claims.data import Check, Claim, ClaimFiles
+from plugins.measured.claims.verdict import VERDICTS, Verdict, holds, judge
 from plugins.measured.errors import MeasuredError
 from plugins.measured.values.computed import Computed
 from plugins.measured.values.evidence import number_at
@@ -22,8 +22,11 @@ from plugins.measured.values.quantities import Format, convert, format_number, q
 from plugins.measured.values.recorded import Records
 from plugins.shared.errors import Defect, nearest
 
-NUMBER = re.compile(r"`\{(engine|check|also)\}([^`]*)`")
-"""A number in a note: `{engine} expression | unit format`, or `{check} unit format` for the claim's own check."""
+NUMBER = re.compile(r"`\{(engine|other|check|also)\}([^`]*)`")
+"""A number in a note: `{engine} expression | unit format`, or `{check} unit format` for the claim's own check.
+
+`{other}` is an `{engine}` number that answers another question than the claim, though it has the claim's unit.
+"""
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ class Claims:
         # Apart from the engine's: the same text may be a value of the one and a mistake in the other.
         arithmetic = self._computed.values(
             [claim.check.text for claim in claims if claim.check.evidence == "arithmetic"]
-            + [claim.also.text for claim in claims if claim.also and not claim.also.from_engine],
+            + [claim.also.check.text for claim in claims if claim.also and claim.also.check.evidence == "arithmetic"],
             from_engine=False,
         )
         judged: list[Judged] = []
@@ -136,18 +139,18 @@ class Claims:
         outcomes: Mapping[str, Outcome | MeasuredError],
         arithmetic: Mapping[str, Outcome | MeasuredError],
     ) -> Judged:
-        check, also_asked = claim.check, claim.also
-        own = {check.text} if check.evidence == "arithmetic" else set()
-        own |= {also_asked.text} if also_asked and not also_asked.from_engine else set()
-        outcomes = {**outcomes, **{text: arithmetic[text] for text in own}}
+        check = claim.check
+        checks = [check, claim.also.check] if claim.also else [check]
+        own = {one.text: arithmetic[one.text] for one in checks if one.evidence == "arithmetic"}
+        outcomes = {**outcomes, **own}
         if check.evidence == "none":
             return Judged(claim, "open", reason=check.text, note=_note(claim, outcomes))
         if check.evidence == "record":
-            answer = self._measured(claim)
+            answer = self._measured(check, claim.format)
             if isinstance(answer, str):
                 told = () if "{check}" in claim.note else _note(claim, outcomes)
                 return Judged(claim, "open", reason=answer, note=told)
-            outcomes = {**outcomes, check.text: Outcome(answer.value, claim.format.unit, "")}
+            outcomes = {**outcomes, check.asked: Outcome(answer.value, claim.format.unit, "")}
         elif check.evidence == "cited":
             answer = Answer(float(check.text), f"{check.work[0]}, {check.work[2]}")
         else:
@@ -158,11 +161,17 @@ class Claims:
                     f"the value comes from {answer.origin}, which '{check.accounting}' does not count",
                     f"use one of {allowed}",
                 )
-        also = _answer(claim.also.text, _outcome(claim.also.text, outcomes), claim.format) if claim.also else None
+        also = self._also(claim, outcomes)
+        if isinstance(also, str):
+            return Judged(claim, "open", reason=also)
+        if also and also.record and claim.also:
+            outcomes = {**outcomes, claim.also.check.asked: Outcome(also.value, claim.format.unit, "")}
         assert claim.tolerance is not None
         verdict = judge(claim.stated, claim.tolerance, answer.value, also.value if also else None)
-        if verdict == "confirmed" and check.evidence == "arithmetic":
-            verdict = "agrees"  # a source that agrees with itself is not yet right
+        if verdict == "confirmed":
+            _refuse_counter_cases(claim, outcomes)
+            if check.evidence == "arithmetic":
+                verdict = "agrees"  # a source that agrees with itself is not yet right
         note = _note(claim, outcomes, answer.record)
         if verdict == "contradicted" and not any(isinstance(part, NoteNumber) for part in note):
             raise MeasuredError(
@@ -171,9 +180,17 @@ class Claims:
             )
         return Judged(claim, verdict, answer, also, note=note)
 
-    def _measured(self, claim: Claim) -> Answer | str:
+    def _also(self, claim: Claim, outcomes: Mapping[str, Outcome | MeasuredError]) -> Answer | str | None:
+        """What the qualification gives, or why it gives nothing yet; None without one."""
+        if claim.also is None:
+            return None
+        check = claim.also.check
+        if check.evidence == "record":
+            return self._measured(check, claim.format)
+        return _answer(check.text, _outcome(check.text, outcomes), claim.format)
+
+    def _measured(self, check: Check, form: Format) -> Answer | str:
         """The value in the records, or why there is none yet."""
-        check = claim.check
         value: pint.Quantity[Any] | None = None
         for name in filter(None, (check.text, check.over)):
             suite, _, case = name.partition("/")
@@ -184,7 +201,7 @@ class Claims:
             value = found if value is None else value / found
         assert value is not None
         exact = f"{check.path} of {check.text}" + (f" over {check.over}" if check.over else "")
-        return Answer(convert(value, claim.format.unit), exact, record=self._records.one(check.text).file.as_posix())
+        return Answer(convert(value, form.unit), exact, record=self._records.one(check.text).file.as_posix())
 
     def _has(self, suite: str, case: str) -> bool:
         return any(case in (record.case, record.file.stem) for record in self._records.select(suite))
@@ -205,10 +222,10 @@ def _expressions(claims: Sequence[Claim]) -> Iterator[str]:
     for claim in claims:
         if claim.check.evidence in ("engine", "pytorch"):
             yield claim.check.text
-        if claim.also and claim.also.from_engine:
-            yield claim.also.text
+        if claim.also and claim.also.check.evidence == "engine":
+            yield claim.also.check.text
         for kind, text in NUMBER.findall(claim.note):
-            if kind == "engine":
+            if kind in ("engine", "other"):
                 yield text.rpartition("|")[0].strip()
 
 
@@ -224,6 +241,25 @@ def _answer(text: str, outcome: Outcome, form: Format) -> Answer:
     exact = f"{outcome.magnitude:,}" if isinstance(outcome.magnitude, int) else f"{outcome.magnitude:,.10g}"
     value = convert(quantity(outcome.magnitude, outcome.unit), form.unit)
     return Answer(value, f"{text} = {exact}{unit}", outcome.origin)
+
+
+def _refuse_counter_cases(claim: Claim, outcomes: Mapping[str, Outcome | MeasuredError]) -> None:
+    """A note must not hold what would refine a confirmed claim. Raises `MeasuredError` where it has such a number."""
+    assert claim.tolerance is not None
+    for kind, text in NUMBER.findall(claim.note):
+        if kind != "engine":
+            continue
+        expression = text.rpartition("|")[0].strip()
+        outcome = _outcome(expression, outcomes)
+        try:
+            value = convert(quantity(outcome.magnitude, outcome.unit), claim.format.unit)
+        except MeasuredError:
+            continue  # a number of another dimension answers another question
+        if not holds(claim.stated, claim.tolerance, value):
+            raise MeasuredError(
+                f"it is confirmed, and its note gives a case in which it does not hold: {expression}",
+                "make that case the claim's 'also', or write {other} for a number that answers another question",
+            )
 
 
 def _note(
@@ -248,10 +284,11 @@ def _note(
 def _note_number(
     claim: Claim, kind: str, text: str, outcomes: Mapping[str, Outcome | MeasuredError], record: str
 ) -> NoteNumber:
-    if kind == "engine":
+    if kind in ("engine", "other"):
         expression, _, form = text.rpartition("|")
     else:
-        expression, form = (claim.also.text if claim.also else "") if kind == "also" else claim.check.text, text
+        check = claim.check if kind == "check" else claim.also and claim.also.check
+        expression, form = check.asked if check else "", text
     expression = expression.strip()
     if kind == "check" and claim.check.evidence == "cited":
         raise MeasuredError(f"'{{check}}{text}' in the note is nothing computed", "the value is cited; leave it out")

@@ -199,7 +199,7 @@ def _how(item: Judged) -> Element:
         made.append(
             element("p", f"{claim.also.label[0].upper()}{claim.also.label[1:]}: ", element("code", item.also.exact))
         )
-    known = {check.text, claim.also.text if claim.also else ""}
+    known = {check.asked, claim.also.check.asked if claim.also else ""}
     for part in item.note:
         if isinstance(part, NoteNumber) and part.expression not in known:
             known.add(part.expression)

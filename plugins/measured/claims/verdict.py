@@ -65,7 +65,7 @@ def judge(stated: Stated, tolerance: Tolerance, computed: float, also: float | N
     `also` is the same question with a qualification that the source leaves out. A claim that holds in one of the two
     readings only is refined.
     """
-    readings = [_holds(stated, tolerance.within, value) for value in (computed, also) if value is not None]
+    readings = [holds(stated, tolerance, value) for value in (computed, also) if value is not None]
     if all(readings):
         return "confirmed"
     if any(readings) or (tolerance.band is not None and _holds(stated, tolerance.band, computed)):
@@ -81,6 +81,11 @@ def printed(value: Decimal) -> str:
         power = str(value.adjusted()).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
         return f"{digits} × 10{power}"
     return f"{value:,}".replace("-", "−")
+
+
+def holds(stated: Stated, tolerance: Tolerance, value: float) -> bool:
+    """Whether one reading of a claim confirms it."""
+    return _holds(stated, tolerance.within, value)
 
 
 def _holds(stated: Stated, factor: float | None, value: float) -> bool:

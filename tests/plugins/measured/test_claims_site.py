@@ -53,7 +53,7 @@ value = 26324992
 unit = "B"
 record = { case = "smoke/gpt2-nano-fp32-adam", path = "memory.held.optimizer_total" }
 tolerance = "exact"
-note = '''One vector would be `{engine} dtype("fp32").bytes(100) | B`. Adam has two.'''
+note = '''One vector would be `{other} dtype("fp32").bytes(100) | B`. Adam has two.'''
 """
 PAGE = "# Claims\n\n`{claims} total` claims.\n\n" + "".join(
     f"/// claims | {part}\n///\n\n" for part in ("summary", "accountings", "tolerances", "list")
@@ -230,7 +230,7 @@ def test_a_measured_claim_is_open_until_its_record_exists_and_follows_it(site: S
 
 
 def test_a_note_can_give_the_number_of_the_record_that_answers_its_claim(site: Site) -> None:
-    noted = MEASURED.replace('`{engine} dtype("fp32").bytes(100) | B`', "half of `{check} MB .3f`")
+    noted = MEASURED.replace('`{other} dtype("fp32").bytes(100) | B`', "half of `{check} MB .3f`")
     claims(site, noted.replace("value = 26324992", "value = 13162496"))
     assert verdict(built(site), "nano-adam-800-bytes") == "open"
     site.record(document("gpt2-nano-fp32-adam"))
@@ -238,6 +238,17 @@ def test_a_note_can_give_the_number_of_the_record_that_answers_its_claim(site: S
     assert verdict(html, "nano-adam-800-bytes") == "contradicted"
     assert "26.325\N{NO-BREAK SPACE}MB" in row(html, "nano-adam-800-bytes")
     assert row(html, "nano-adam-800-bytes").count('class="il-number il-measured"') == 2
+
+
+def test_a_measured_case_can_refine_a_claim_that_the_engine_confirms(site: Site) -> None:
+    record = '{ case = "smoke/gpt2-nano-fp32-adam", path = "memory.held.optimizer_total" }'
+    also = f'also = {{ label = "the smallest model", record = {record} }}\n'
+    claims(site, ADAM.replace("tolerance =", f"{also}tolerance ="))
+    assert verdict(built(site), "adam-12-gb") == "open"
+    site.record(document("gpt2-nano-fp32-adam"))
+    html = built(site)
+    assert verdict(html, "adam-12-gb") == "refined"
+    assert "the smallest model: 0.03 GB" in text(row(html, "adam-12-gb"))
 
 
 def test_an_unknown_claim_in_a_page_fails_the_build_with_a_suggestion(site: Site) -> None:
