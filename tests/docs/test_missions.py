@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +21,8 @@ from tools import missions
 NAMES = [track.name for track in TRACKS]
 BY_NAME = {track.name: track for track in TRACKS}
 SCORES = {(track.name, part): (levers, score) for track in TRACKS for part, levers, score in missions.parts_of(track)}
+FOLDERS = {"audit": "state-audit", "race": "pipeline-race", "wall": "scaling-wall"}
+DEFENSE = Path(__file__).parents[2] / "docs" / "missions" / "defense.md"
 PARTS = sorted({part for _, part in SCORES})
 
 
@@ -35,6 +39,22 @@ def test_what_is_written_down_is_what_the_search_finds(name: str, part: str) -> 
     assert written.score == pytest.approx(best.score, rel=1e-6)
     assert (written.feasible, written.total) == (best.feasible, best.total)
     assert dict(written.setting) in winning
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_reader_is_told_how_far_they_are_from_the_best(name: str, part: str) -> None:
+    act = loaded(f"{name}-{FOLDERS[part]}")
+    prediction = 2 if part == "wall" else 1
+    best: Any = act.compute(state_of(act, prediction, revealed=True, **FOUND[name][part].setting))
+    start: Any = act.compute(state_of(act, prediction, revealed=True))
+    assert best["share"] == pytest.approx(1, rel=1e-6)
+    assert start["share"] is None, "the start does not count"
+
+
+def test_the_defense_lists_every_part_of_every_track() -> None:
+    listed = re.findall(r'data-act="([^"]+)"', DEFENSE.read_text(encoding="utf-8"))
+    assert listed == [f"{name}-{folder}" for name in NAMES for folder in FOLDERS.values()]
 
 
 @pytest.mark.parametrize("part", PARTS)

@@ -83,7 +83,7 @@ class LoadedAct:
     def compute(self, state: Mapping[str, Any]) -> Plain:
         """The view of a state, under `ledger` what the act writes into the reader's ledger there, and its `score`.
 
-        Raises `ActError` for a state that does not exist or a function that fails.
+        `share` is the score over the best that a search found. Raises `ActError` for a state that does not exist or a function that fails.
         """
         current = self._state(state)
         view = self._guard("compute", lambda: plain(check_view(self.act, self.act.compute(current)), "View"))
@@ -93,7 +93,9 @@ class LoadedAct:
         fields = self._guard("ledger", lambda: plain(ledger_fields(self.act, current), "ledger"))
         rate, told = self.act.score, current.revealed and current.prediction is not None
         score = self._guard("score", lambda: plain(rate(current) if rate and told else None, "score"))
-        return {**_mapping(view), "ledger": fields, "score": score}
+        best = self.act.best
+        share = None if best is None or not isinstance(score, (int, float)) else max(0.0, score / best)
+        return {**_mapping(view), "ledger": fields, "score": score, "share": share}
 
     def frame(self, state: Mapping[str, Any]) -> Plain:
         """What of a view the eye follows while a hand moves: a view without tables, and nothing for the ledger.
@@ -104,7 +106,7 @@ class LoadedAct:
         view = self._guard("compute", lambda: self.act.compute(current))
         seen = {name: getattr(view, name) for name in ("data", "headline", "summary", "failure", "success")}
         shown = self._guard("compute", lambda: plain(seen, "View"))
-        return {**_mapping(shown), "tables": {}, "ledger": {}, "score": None}
+        return {**_mapping(shown), "tables": {}, "ledger": {}, "score": None, "share": None}
 
     def reveal(self, state: Mapping[str, Any]) -> Plain:
         """The verdict on the state's prediction, and under `gap` its distance from the answer in numbers.

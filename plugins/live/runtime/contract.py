@@ -377,6 +377,8 @@ class Act:
     score: Callable[[State], float | None] | None = None
     """How good a state is that the reader has reached: more is better, None does not count. The ledger keeps the first
     such state and the best, each with its time. It is asked for states with a prediction."""
+    best: float | None = None
+    """The best score that a search over all settings found, above 0: the ledger keeps how far a reader is from it."""
 
     def default_state(self) -> State:
         """The state in which the act is baked: first context, default controls, nothing predicted."""

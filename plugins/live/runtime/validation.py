@@ -75,6 +75,8 @@ def check_definition(act: object, name: str) -> Act:
     _check_adding(act)
     if act.moves and len(act.contexts) > 1:
         raise ValueError("an act that records moves has one context: a move is a change of a control")
+    if act.best is not None and (act.score is None or not act.best > 0):
+        raise ValueError(f"best cannot be {act.best!r}: it is the best score, above 0, of an act that keeps a score")
     check_hands(act)
     for reflection in act.reflections:
         _check_reflection(reflection, act.default_state())

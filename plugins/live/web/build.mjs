@@ -8,7 +8,19 @@ import { build } from "esbuild";
 const here = dirname(fileURLToPath(import.meta.url));
 const outdir = join(here, "dist");
 
+/** The ledger's schema explains its fields to people; a browser only decides by it. */
+const unexplained = {
+  name: "unexplained",
+  /** @param {import("esbuild").PluginBuild} build */
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /ledger\.schema\.json$/ }, async ({ path }) => {
+      const schema = JSON.parse(await readFile(path, "utf-8"), (key, value) => (key === "description" && typeof value === "string" ? undefined : value));
+      return { contents: JSON.stringify(schema), loader: "json" };
+    }),
+};
+
 const common = {
+  plugins: [unexplained],
   absWorkingDir: here,
   outdir,
   bundle: true,

@@ -148,7 +148,10 @@ export function missionTests({ everywhere, once }) {
     if (EVERYWHERE.includes(name)) everywhere(`missions: ${name} is played to the end`, (world) => toTheEnd(world, play, "mouse"));
     else if (all) once(`missions: ${name} is played to the end by mouse`, (world) => toTheEnd(world, play, "mouse"));
     if (all || EVERYWHERE.includes(name)) {
-      once(`missions: ${name} is played to the end by keyboard`, (world) => toTheEnd(world, play, "keyboard"));
+      once(`missions: ${name} is played to the end by keyboard`, async (world) => {
+        await toTheEnd(world, play, "keyboard");
+        if (name === "edge 1") await defend(world);
+      });
     }
   }
 }
@@ -179,6 +182,40 @@ async function toTheEnd(world, play, by) {
   assert.match(await browser.text(failure), /Mission accomplished|The balance point/);
   await answerAll(browser, play.reflection, play.answers);
   await browser.waitFor('[data-step="reflect"][data-done="true"]');
+}
+
+/**
+ * What was chosen is defended: the argument outlives the page, and a link with it opens for reading in place of one's own.
+ *
+ * @param {World} world
+ */
+async function defend({ browser, server }) {
+  const page = `${server.base}missions/defense/`;
+  const box = "live-defense textarea";
+  await browser.open(page);
+  await browser.waitFor(box);
+  assert.match(await browser.text("live-defense"), /Edge Guardian.*Chosen.*Mixed.*Of the best found (9[5-9]|100) %.*Not played yet/s);
+  assert.equal(await browser.eval(() => document.querySelectorAll("live-defense h2").length), 1, "missions not begun are not listed");
+  await browser.focus(box);
+  await browser.type("Activations, so <b>mixed</b>.");
+  await browser.click({ role: "button", name: "Copy link", within: "live-defense" });
+  await browser.waitFor(() => document.querySelector("live-defense .il-ledger__status")?.textContent);
+  const link = await browser.of("live-defense .il-ledger__link", (input) => /** @type {HTMLInputElement} */ (input).value);
+  await browser.open(page);
+  await browser.waitFor(box);
+  const kept = () => browser.of(box, (field) => field.value);
+  assert.equal(await kept(), "Activations, so <b>mixed</b>.", "the argument outlives the page");
+  await browser.focus(box);
+  await browser.press("Control+End");
+  await browser.type(" Mine now.");
+  await browser.open(server.base);
+  await browser.open(link);
+  await browser.waitFor(`live-defense [data-action="close"]`);
+  assert.match(await browser.text("live-defense"), /came with a link.*so <b>mixed<\/b>\./s);
+  assert.equal(await browser.eval(() => document.querySelector("live-defense textarea")), null, "it is for reading");
+  await browser.click({ role: "button", name: "Back to mine", within: "live-defense" });
+  await browser.waitFor(box);
+  assert.equal(await kept(), "Activations, so <b>mixed</b>. Mine now.", "one's own was not touched");
 }
 
 /** @param {World["browser"]} browser @param {Play["moves"][number]} target @param {"mouse" | "keyboard"} by */

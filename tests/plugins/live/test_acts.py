@@ -219,6 +219,8 @@ TWO = (live.ControlOption(1, "1"), live.ControlOption(2, "2"))
             dataclasses.replace(ACT, beside=tuple(ACT.charts)[:1]),
             "cannot stand beside the instruments: it is the data of a chart",
         ),
+        (dataclasses.replace(ACT, best=1.0, score=None), "best cannot be 1.0"),
+        (dataclasses.replace(ACT, best=0.0, score=lambda state: 1.0), "best cannot be 0.0: it is the best score, above 0"),
         ("not an act", "ACT is a str, not an Act"),
     ],
 )
@@ -291,7 +293,7 @@ def test_a_frame_of_a_moving_hand_is_the_view_without_what_nobody_reads_meanwhil
     described = json.loads(bridge.load_act("tiny-act", Program({"act.py": SOURCE}).to_json()))
     state = json.dumps(described["state"])
     view, frame = json.loads(bridge.compute("tiny-act", state)), json.loads(bridge.frame("tiny-act", state))
-    assert frame == {**view, "tables": {}, "ledger": {}, "score": None}
+    assert frame == {**view, "tables": {}, "ledger": {}, "score": None, "share": None}
     with pytest.raises(ActError, match="unknown context"):
         bridge.frame("tiny-act", json.dumps({**described["state"], "context": "moon"}))
 

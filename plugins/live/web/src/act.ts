@@ -455,10 +455,10 @@ class ActPart implements Part {
   }
 
   /** Keeps the first state that counts and the best: what comes after does not take them away. */
-  #markReached({ score, headline, ledger }: View): void {
+  #markReached({ score, share, headline, ledger }: View): void {
     if (score === null || !this.#memory.revealed) return;
     const { controls } = accountOf(this.#host, this.#home, this.#question, this.#memory, NO_RESULTS);
-    this.#memory = withMark(this.#memory, { at: Date.now(), score, headline, controls, fields: ledger });
+    this.#memory = withMark(this.#memory, { at: Date.now(), score, ...(share === null ? {} : { share }), headline, controls, fields: ledger });
   }
 
   /** Whether the page shows the view of this state, and the reader is still there. */

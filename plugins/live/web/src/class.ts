@@ -2,6 +2,7 @@
 import { h, setText } from "./dom";
 import type { Part } from "./element";
 import type { Entry } from "./entry";
+import { shareWords } from "./summary";
 
 /** One reader: what the file is called, and the acts in it. */
 export interface Hand {
@@ -80,7 +81,7 @@ class ClassPart implements Part {
   #show(): void {
     const acts = playedBy(this.#hands);
     setText(this.#status, this.#hands.length ? `${count(this.#hands.length, "ledger")}, ${count(acts.length, "act")}.` : "");
-    this.#shown.replaceChildren(...(this.#hands.length ? [...acts.map(picture), table(this.#hands, acts)] : []));
+    this.#shown.replaceChildren(...(this.#hands.length ? [...acts.map(picture), table(this.#hands, acts), ...acts.flatMap((act) => defended(this.#hands, act))] : []));
   }
 }
 
@@ -146,6 +147,34 @@ function table(hands: readonly Hand[], acts: readonly Played[]): HTMLElement {
       h("tbody", {}, ...hands.map((hand) => h("tr", {}, h("th", { scope: "row" }, hand.name), ...acts.map((act) => cell(hand, act))))),
     ),
   );
+}
+
+/** What each reader chose in an act that keeps a score, how far from the best, and why; nothing where nobody got so far. */
+function defended(hands: readonly Hand[], { act, title }: Played): HTMLElement[] {
+  const rows = hands.flatMap(({ name, entries }) => {
+    const memory = entries.find((entry) => entry.act === act)?.memory;
+    const best = memory?.best;
+    if (!memory || !(best || memory.argument)) return [];
+    const controls = best ? best.controls.map(({ label, value }) => `${label} ${value}`).join(", ") : "nothing that counts";
+    const reached = best ? `: ${best.headline.value} ${best.headline.unit}` : "";
+    const said = memory.argument ? [h("p", { class: "il-class__why" }, memory.argument)] : [];
+    return [h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, best ? shareWords(best) : "–"), h("td", {}, `${controls}${reached}`, ...said))];
+  });
+  if (!rows.length) return [];
+  const head = ["Ledger", "Of the best found", "Chosen, and why"];
+  return [
+    h(
+      "div",
+      { class: "il-table-scroll", role: "region", "aria-label": `Chosen in ${title}`, tabindex: "0" },
+      h(
+        "table",
+        { class: "il-table il-class__chosen" },
+        h("caption", {}, `${title}: what everybody chose, and why.`),
+        h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))),
+        h("tbody", {}, ...rows),
+      ),
+    ),
+  ];
 }
 
 function mark(tag: string, attributes: Record<string, string>): SVGElement {

@@ -43,6 +43,7 @@ const VIEW = like<View>({
   success: orNull(like<Success>({ title: TEXT, what: TEXT })),
   ledger: mapOf(VALUE),
   score: { type: ["number", "null"] },
+  share: { type: ["number", "null"] },
 });
 const VERDICT = like<Verdict>({
   correct: FLAG,

@@ -1,6 +1,7 @@
 // <live-ledger>: everything the reader did in the acts, readable and printable, and the ways to take it along.
 import { confirmInline } from "./confirm";
-import { documentOf, fitting, FRAGMENT, linkTo, textOf } from "./document";
+import { copyLink } from "./copy_link";
+import { documentOf, fitting, FRAGMENT, textOf } from "./document";
 import { h, setText } from "./dom";
 import type { Part } from "./element";
 import type { Entry } from "./entry";
@@ -81,18 +82,8 @@ class LedgerPart implements Part {
   }
 
   async #copy(): Promise<void> {
-    const link = await linkTo(location.href, documentOf(fitting(this.#ledger.entries())));
-    this.#link.value = link;
-    this.#link.hidden = false;
     this.#say("");
-    try {
-      await navigator.clipboard.writeText(link);
-      this.#say("Copied. Whoever opens the link reads it, and keeps their own ledger.");
-    } catch {
-      this.#link.focus();
-      this.#link.select();
-      this.#say("The link is selected: copy it from here.");
-    }
+    this.#say(await copyLink(this.#link, this.#ledger.entries()));
   }
 
   async #import(): Promise<void> {

@@ -20,6 +20,10 @@ define("live-ledger", async () => {
 });
 define("live-figure", async () => (await import("./figure")).mount);
 define("live-class", async () => (await import("./class")).mount);
+define("live-defense", async () => {
+  const [{ mount }] = await Promise.all([import("./defense"), documentLedger().ready]);
+  return mount;
+});
 define("live-keep", async () => (await import("./keep")).mount);
 define("live-snippet", async () => (await import("./snippet")).mount);
 void followProgress();

@@ -8,6 +8,8 @@ export interface Mark {
   /** Milliseconds since 1970. */
   at: number;
   score: number;
+  /** The score over the best that a search found, where there was one. */
+  share?: number;
   headline: Figure;
   controls: { label: string; value: string }[];
   /** What the act wrote into the ledger's own fields there. */
@@ -32,12 +34,16 @@ export interface Memory {
   best?: Mark;
   /** Reflection -> when the answers that stand in it were found right, at the bench as it stood then. */
   right?: Record<string, number>;
+  /** Why the reader chose what they chose, in their own words. */
+  argument?: string;
 }
 
 /** How far the reader is: nothing locked in, locked in, answer seen, every reflection answered right. */
 export type Stage = "none" | "predicted" | "revealed" | "done";
 export const STAGES: readonly Stage[] = ["none", "predicted", "revealed", "done"];
 
+/** Characters of an argument. */
+export const MOST_WORDS = DEFINITIONS.memory.properties.argument.maxLength;
 export const MOST_MOVES = DEFINITIONS.memory.properties.moves.maxItems;
 
 /** Where version 1 of this site kept an act: one key per act, in local storage. */

@@ -52,6 +52,8 @@ export interface View {
   ledger: Record<string, Value>;
   /** How good the state is; more is better. Null where it does not count, or the act keeps no score. */
   score: number | null;
+  /** The score over the best that a search found. Null without a score, or where nobody searched. */
+  share: number | null;
 }
 /** How far a prediction is off: `difference` is answer - prediction; `factor` >= 1, null where a ratio says nothing. */
 export interface Gap {

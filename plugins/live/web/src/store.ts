@@ -84,6 +84,13 @@ export class LedgerStore {
     if (JSON.stringify(noted) !== JSON.stringify(entry)) this.#put([noted], false);
   }
 
+  /** Keeps why the reader chose what they chose; of an act that was reset there is nothing to say. */
+  argue(act: string, argument: string): void {
+    const entry = this.#entries.get(act);
+    if (!entry?.memory) return;
+    this.#put([{ ...entry, updated: this.#now(act), memory: { ...entry.memory, argument } }], false);
+  }
+
   reset(act: string): void {
     this.#put([this.#cleared(act)], false);
   }

@@ -68,8 +68,16 @@ function factsOf(account: Account): [string, string][] {
 /** The first state that counted and the best, with their times. */
 function reached({ memory }: Entry): [string, string][] {
   const marks: [string, Mark | undefined][] = [["First", memory?.first], ["Best", memory?.best]];
-  return marks.flatMap(([term, mark]) => (mark ? [[term, markWords(mark)] as [string, string]] : []));
+  const argument = memory?.argument;
+  return [
+    ...marks.flatMap(([term, mark]) => (mark ? [[term, markWords(mark)] as [string, string]] : [])),
+    ...(memory?.best?.share === undefined ? [] : [["Of the best found", shareWords(memory.best)] as [string, string]]),
+    ...(argument ? [["Defended", argument] as [string, string]] : []),
+  ];
 }
+
+/** How far a state is from the best that a search found, if one searched. */
+export const shareWords = ({ share }: Mark): string => (share === undefined ? "not known" : `${Math.round(100 * share)} %`);
 
 function markWords({ at, headline, controls }: Mark): string {
   const when = new Date(at).toLocaleString("en-US", { dateStyle: "medium", timeStyle: "short" });

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { mount, playedBy } from "../src/class";
 import { documentOf, textOf } from "../src/document";
-import { account, entry, memory } from "./ledger-kit";
+import { account, defended, entry, memory } from "./ledger-kit";
 
 const mine = { name: "Ada", entries: [entry()] };
 const other = { name: "Bob", entries: [entry({ memory: { ...memory, prediction: 40 }, account: { ...account, prediction: "40 %", verdict: null } })] };
@@ -30,7 +30,21 @@ test("files become one table and a picture for each act; what is no ledger is re
     ["Ada", "≠ 75 %"],
     ["Bob", "40 %"],
   ]);
+  expect(host.querySelector(".il-class__chosen")).toBeNull();
   expect(host.querySelectorAll("circle").length).toBe(2);
   expect(host.querySelector("svg")?.getAttribute("aria-label")).toBe("The MFU Gap: 2 predictions, from 40 to 75, the middle one 40; the answer is 35.");
   expect(host.querySelector(".il-trouble")?.textContent).toMatch(/^odd\.json: .*no "schema_version"/);
+});
+
+test("what a reader chose, how far it is from the best, and why, stand in a table of the act", async () => {
+  const host = document.createElement("div");
+  mount(host);
+  const eve = textOf(documentOf([entry({ memory: { ...defended, argument: "<b>Because</b>" } })]));
+  const input = host.querySelector("input") as HTMLInputElement;
+  Object.defineProperty(input, "files", { value: [new File([eve], "Eve.json"), new File([textOf(documentOf([entry()]))], "Ada.json")] });
+  input.dispatchEvent(new Event("change"));
+  await expect.poll(() => host.querySelector(".il-class__chosen")).not.toBeNull();
+  const rows = [...host.querySelectorAll(".il-class__chosen tbody tr")].map((row) => [...row.children].map((cell) => cell.textContent));
+  expect(rows).toEqual([["Eve", "95 %", "Prefetching on: 41 %<b>Because</b>"]]);
+  expect(host.querySelector("b")).toBeNull();
 });

@@ -91,7 +91,7 @@ export const view = (value: string): View => ({
   summary: value,
   tables: {},
   failure: null, success: null,
-  ledger: {}, score: null,
+  ledger: {}, score: null, share: null,
 });
 
 /** Lets settled promises run their continuations. */

@@ -18,6 +18,7 @@ const results: Results = {
     success: null,
     ledger: { fits: false },
     score: null,
+    share: null,
   },
   verdict: { correct: true, headline: "h", paragraphs: ["p"], tables: { sizes: table }, gap: { answer: 1, difference: 0, factor: 1 } },
   feedback: new Map([["floor", { size: { correct: false, why: "w" } }]]),

@@ -1,6 +1,6 @@
 // What the ledger's tests share: entries, and a shelf that two stores can stand before, as two tabs do.
 import { newer, parseEntry, type Account, type Entry } from "../src/entry";
-import type { Memory } from "../src/memory";
+import type { Mark, Memory } from "../src/memory";
 import type { OpenShelf, Shelf } from "../src/shelf";
 import type { Keep } from "../src/storage";
 import type { Channel } from "../src/store";
@@ -31,6 +31,17 @@ export const account: Account = {
   reflections: [{ text: "The best lever is “prefetching”.", correct: true }],
   fields: { baseline_mfu_estimate_pct: 75, final_mfu_pct: 31.5 },
 };
+
+/** The best of a search's best: what a reader reached and defends. */
+export const reached: Mark = {
+  at: 900,
+  score: 41,
+  share: 0.953,
+  headline: { label: "MFU", value: "41", unit: "%" },
+  controls: [{ label: "Prefetching", value: "on" }],
+  fields: {},
+};
+export const defended: Memory = { ...memory, first: reached, best: reached, argument: "The network\nwas the limit." };
 
 export const entry = (change: Partial<Entry> = {}): Entry => ({
   act: "mfu-gap",

@@ -4,15 +4,16 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import schema from "../../../../docs/lab/ledger.schema.json";
 import { documentOf, fitting, MOST_CHARACTERS, textOf } from "../src/document";
+import { chosen } from "../src/defense";
 import { parseEntry } from "../src/entry";
 import { entriesOf } from "../src/incoming";
 import { MOST_MOVES } from "../src/memory";
 import { faultOf, LEDGER } from "../src/schema";
 import { summaryOf } from "../src/summary";
-import { account, entry, memory } from "./ledger-kit";
+import { account, defended, entry, memory } from "./ledger-kit";
 import { changed, mutantsOf, type Json } from "./mutants";
 
-const BASE = documentOf([entry(), entry({ act: "laptop-challenge", updated: 2000 })]) as unknown as Json;
+const BASE = documentOf([entry(), entry({ act: "laptop-challenge", updated: 2000, memory: defended })]) as unknown as Json;
 const ACT = (BASE as { acts: Record<string, Json> }).acts["mfu-gap"] as { [name: string]: Json };
 const whole = new Validator(schema as unknown as Schema, "2020-12");
 
@@ -25,7 +26,7 @@ const mutated = mutantsOf(BASE);
 function through(text: string): void {
   const entries = entriesOf(text);
   const page = window.document.createElement("div");
-  page.append(...summaryOf(documentOf(entries), entries, (address) => `/${address}`));
+  page.append(...summaryOf(documentOf(entries), entries, (address) => `/${address}`), ...entries.flatMap(chosen).flat());
   expect(page.textContent).not.toMatch(/Invalid Date|function|\[object|undefined|NaN/);
   expect(entriesOf(textOf(documentOf(entries)))).toEqual(entries);
   expect(entries.map(parseEntry)).toEqual(entries);
@@ -94,6 +95,8 @@ describe("a ledger from outside", () => {
     ["a time after the last date", ["updated"], 8.64e15 + 1, /at most 4102444800000/],
     ["a control that is no name", ["memory", "controls", "__proto__"], 1, /no name/],
     ["too many moves", ["memory", "moves"], Array.from({ length: MOST_MOVES + 1 }, () => structuredClone(memory.moves[0]) as unknown as Json), /at most 500/],
+    ["an argument beyond its room", ["memory", "argument"], "x".repeat(1201), /at most 1200 characters/],
+    ["an argument that is no text", ["memory", "argument"], { html: "<b>" }, /must be string/],
     ["a long title", ["account", "title"], "x".repeat(50_000), /at most 300 characters/],
   ])("is refused with %s", (_, path, to, why) => {
     expect(refusal(JSON.stringify(changed(BASE, ["acts", "mfu-gap", ...path], to)))).toMatch(why);

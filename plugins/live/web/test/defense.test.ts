@@ -1,0 +1,44 @@
+// What is defended: the parts that a page lists, what was chosen there, and the reader's reasons.
+import { expect, test, vi } from "vitest";
+import { chosen, groupsIn } from "../src/defense";
+import { LedgerStore } from "../src/store";
+import { account, defended, entry, FakeDatabase, blockedKeep } from "./ledger-kit";
+
+test("a page's list names groups, parts and what each of them asks", () => {
+  const list = document.createElement("ul");
+  list.innerHTML = '<li><strong>Cloud</strong> <a href="/a/" data-act="mfu-gap" data-asks="Why?">1. The gap</a> <a href="/b/">no act</a></li>';
+  expect(groupsIn(list)).toEqual([
+    { title: "Cloud", parts: [{ act: "mfu-gap", title: "1. The gap", href: new URL("/a/", location.href).href, asks: "Why?" }] },
+  ]);
+});
+
+test("what was chosen stands with what it reached and its share of the best", () => {
+  expect(Object.fromEntries(chosen(entry({ memory: defended })))).toEqual({
+    Chosen: "Prefetching on",
+    Reached: "MFU: 41 %",
+    "Of the best found": "95 %",
+  });
+  const { best: _, ...none } = defended;
+  expect(chosen(entry({ memory: none, account: { ...account, failure: "Too slow" } }))).toEqual([
+    ["Chosen", "Nothing yet that keeps every limit."],
+    ["Last", "Too slow"],
+  ]);
+});
+
+test("an argument is kept with its act, makes it newer, and is refused beyond its room or without an act", async () => {
+  const store = new LedgerStore(new FakeDatabase().open, blockedKeep(), null);
+  await store.ready;
+  store.argue("mfu-gap", "Nobody played this.");
+  expect(store.entries()).toEqual([]);
+  store.merge([entry({ memory: defended })]);
+  const before = store.entry("mfu-gap")?.updated ?? 0;
+  store.argue("mfu-gap", "Prefetching hides the disk.");
+  expect(store.entry("mfu-gap")?.memory).toEqual({ ...defended, argument: "Prefetching hides the disk." });
+  expect(store.entry("mfu-gap")?.updated).toBeGreaterThan(before);
+  vi.spyOn(console, "error").mockImplementation(() => {});
+  store.argue("mfu-gap", "x".repeat(1201));
+  expect(store.entry("mfu-gap")?.memory?.argument).toBe("Prefetching hides the disk.");
+  store.reset("mfu-gap");
+  store.argue("mfu-gap", "Too late.");
+  expect(store.entry("mfu-gap")?.memory).toBeNull();
+});
