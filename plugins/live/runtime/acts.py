@@ -83,7 +83,8 @@ class LoadedAct:
     def compute(self, state: Mapping[str, Any]) -> Plain:
         """The view of a state, under `ledger` what the act writes into the reader's ledger there, and its `score`.
 
-        `share` is the score over the best that a search found. Raises `ActError` for a state that does not exist or a function that fails.
+        `share` is the score over the best that a search found.
+        Raises `ActError` for a state that does not exist or a function that fails.
         """
         current = self._state(state)
         view = self._guard("compute", lambda: plain(check_view(self.act, self.act.compute(current)), "View"))

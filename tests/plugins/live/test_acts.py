@@ -220,7 +220,10 @@ TWO = (live.ControlOption(1, "1"), live.ControlOption(2, "2"))
             "cannot stand beside the instruments: it is the data of a chart",
         ),
         (dataclasses.replace(ACT, best=1.0, score=None), "best cannot be 1.0"),
-        (dataclasses.replace(ACT, best=0.0, score=lambda state: 1.0), "best cannot be 0.0: it is the best score, above 0"),
+        (
+            dataclasses.replace(ACT, best=0.0, score=lambda state: 1.0),
+            "best cannot be 0.0: it is the best score, above 0",
+        ),
         ("not an act", "ACT is a str, not an Act"),
     ],
 )
