@@ -12,7 +12,7 @@ import { refuseForeign } from "../../tests/browser/harness/proxy.mjs";
 import { serveSite } from "../../tests/browser/harness/server.mjs";
 import { builtSite } from "../../tests/browser/harness/site.mjs";
 import { newReader } from "../../tests/browser/harness/world.mjs";
-import { ACT, START_LIMIT_MS } from "../../tests/browser/suites/act_page.mjs";
+import { ACT, START_LIMIT_MS, wordsBefore } from "../../tests/browser/suites/act_page.mjs";
 import { ACT_2, ACT_3, EXPLORERS, LAPTOP } from "../../tests/browser/suites/lab_page.mjs";
 
 /** @typedef {import("../../tests/browser/harness/browser.mjs").Browser} Browser */
@@ -36,24 +36,6 @@ async function ready(browser, act) {
   await browser.of(act, (element) => element.scrollIntoView());
   await browser.waitFor(`${act} [data-slot="state"][data-phase="ready"]`, START_LIMIT_MS, "Python");
 }
-
-/** Words of the page from its title to the first thing to do in the act. @param {Browser} browser @param {string} act */
-const wordsBefore = (browser, act) =>
-  browser.of(`${act}`, (element) => {
-    const first = [...element.querySelectorAll("input, select, button")].find((one) => !one.disabled && one.getClientRects().length > 0);
-    const range = document.createRange();
-    range.setStartBefore(document.querySelector("article h1") ?? document.querySelector("article") ?? element);
-    range.setEndBefore(first ?? element);
-    // What is seen: neither what only a screen reader hears, nor what stands there for a browser without scripts.
-    const texts = document.createTreeWalker(document.querySelector("article") ?? element, NodeFilter.SHOW_TEXT);
-    let seen = "";
-    while (texts.nextNode()) {
-      const parent = texts.currentNode.parentElement;
-      const shown = parent?.checkVisibility() && !parent.closest("noscript, .il-vh, svg, .headerlink");
-      if (shown && range.intersectsNode(texts.currentNode)) seen += ` ${texts.currentNode.textContent}`;
-    }
-    return (seen.match(/[\p{L}\p{N}]+(?:['’.,-][\p{L}\p{N}]+)*/gu) ?? []).length;
-  });
 
 /** Plays a scene to its end. Returns clicks; a typed number counts as one. @param {Browser} browser @param {string} act @param {Scene} scene */
 async function play(browser, act, { predict }) {

@@ -35,13 +35,13 @@ ACT = live.Act(
     name="laptop-challenge",
     title="The Laptop Challenge",
     minutes=10,
-    situation=f"GPT-2 XL, Adam, FP32, batch 32: the textbook counts {textbook(Setting()) / GB:.0f} GB. You have a "
-    f"laptop with 8 GB, of which programs get {gb(BUDGET)} GB, and five levers.",
+    situation=f"GPT-2 XL, Adam, FP32, batch 32: the textbook counts {textbook(Setting()) / GB:.0f} GB. Your "
+    f"laptop gives {gb(BUDGET)} GB and five levers.",
     contexts=(
         live.Context("laptop", "Laptop, 8 GB", f"One GPU that can give {gb(BUDGET)} GB; sequences of 1,024 tokens."),
     ),
     question=live.NumberQuestion(
-        prompt="With every lever pulled as far as training still works: how much memory does GPT-2 XL need?",
+        prompt="Every lever pulled as far as training still works: how much memory is needed?",
         unit="GB",
         minimum=1,
         maximum=100,

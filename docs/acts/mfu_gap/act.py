@@ -44,11 +44,10 @@ ACT = live.Act(
     name="mfu-gap",
     title="The MFU Gap",
     minutes=22,
-    situation="You train GPT-2 XL on an A100, 32 texts a step. The training process itself reads them from a hard disk "
-    "and tokenizes them.",
+    situation="GPT-2 XL on an A100, 32 texts a step, read from hard disk and tokenized by the training process itself.",
     contexts=(live.Context("a100", "A100, 80 GB", f"{A100.title}; sequences of {SEQUENCE} tokens."),),
     question=live.NumberQuestion(
-        prompt="For what part of a step does the GPU multiply, rather than wait?",
+        prompt="For what part of a step does the GPU multiply?",
         unit="%",
         minimum=0,
         maximum=100,

@@ -72,10 +72,9 @@ def _job(
 
 
 WALL = Wall(
-    situation="The cluster is fed and runs. Its switches are not happy: every GPU gathers all weights from all others, "
-    "in every micro-batch, over 100 Gb/s Ethernet.",
-    message='"The network is 95 % saturated. I will not buy another. Give me more than 40 % MFU, keep the network '
-    'under half of that, and do not call me at night because the loss exploded."',
+    situation="Every GPU gathers all weights from all others, in every micro-batch, over 100 Gb/s Ethernet.",
+    message='"The network is 95 % saturated. Give me more than 40 % MFU with the network under half, and a loss that '
+    'does not explode."',
     levers=(
         Lever(
             "layout",

@@ -47,9 +47,9 @@ def audit(setting: Setting) -> Account:
 
 
 AUDIT = Audit(
-    situation=f"Each night the car's Jetson AGX Orin trains a ResNet-50 on the day's camera images, {IMAGE} x {IMAGE}. "
-    "GPU and CPU share one memory, of which the driving software keeps 24 GB, and the safety certificate names the "
-    "recipe: SGD with momentum, and a loss that stays finite.",
+    situation=f"Each night a car's Jetson AGX Orin trains a ResNet-50 on camera images, {IMAGE} x {IMAGE}. GPU and CPU "
+    "share one memory, of which driving keeps 24 GB. The safety certificate names the recipe: SGD with momentum, and "
+    "a finite loss.",
     levers=(
         Lever("optimizer", "Optimizer", {"sgd": "SGD", "momentum": "Momentum", "adam": "Adam"}, "adam"),
         Lever(

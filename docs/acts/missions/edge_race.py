@@ -62,7 +62,7 @@ def stages(setting: Setting) -> Stages:
 
 RACE = Race(
     situation="The car has seven hours in the garage and two million images of the day. The GPU computes for a moment "
-    "and waits, and the supplier offers a second Orin, whose GPU would join.",
+    "and waits. The supplier offers a second Orin's GPU.",
     levers=(
         Dial("workers", "Loader processes", 1, CORES, 1),
         Dial("devices", "GPUs", 1, 2, 1),

@@ -36,11 +36,9 @@ def plan(setting: Setting) -> Plan:
 
 
 WALL = Wall(
-    situation="One car sees too little, so a fleet learns together: every car computes gradients of its own night and "
-    "sends them over LTE. At 3 AM yesterday a headlight shone into one camera, and the loss of the whole fleet was "
-    "NaN.",
-    message="\"The uplink is 95 % saturated all night, and the cars' computers sleep. Show me 40 % MFU with the uplink "
-    'under a quarter. And nothing may become NaN: that file goes to the certifier."',
+    situation="A fleet learns together: every car sends its night's gradients over LTE. At 3 AM a headlight shone into "
+    "one camera, and the fleet's loss was NaN.",
+    message='"40 % MFU, the uplink under a quarter, and no NaN: that file goes to the certifier."',
     levers=(
         Lever("devices", "Cars", {4: "4", 16: "16", 64: "64"}, 16),
         Lever("batch", "Micro-batch", {8: "8", 16: "16", 32: "32", 64: "64", 256: "256"}, 16),

@@ -40,10 +40,9 @@ def plan(setting: Setting) -> Plan:
 
 
 WALL = Wall(
-    situation="Two blocks learn on every pair of glasses, and a phone averages them over the radio that also carries "
+    situation="Two blocks learn on every pair of glasses, and a phone averages them over the radio that carries "
     "the translation. Batteries are empty at noon.",
-    message='"The radio is 95 % saturated and people hear gaps. I want 40 % MFU, so that training ends before '
-    'the battery does, and the radio under a tenth."',
+    message='"People hear gaps. I want 40 % MFU while the battery lasts, and the radio under a tenth."',
     levers=(
         Lever("devices", "Glasses", {2: "2", 8: "8"}, 8),
         Lever("scope", "What learns", {"last": "Last 2 blocks", "adapters": "Adapters"}, "last"),

@@ -52,8 +52,8 @@ def stages(setting: Setting) -> Stages:
 
 
 RACE = Race(
-    situation="The output layer learns from half a second of sound at a time. The radio's and the ear's budget leaves "
-    "1 mW, so the chip sleeps, wakes up, learns from one window, writes the layer to flash, and sleeps again.",
+    situation="The output layer learns from half a second of sound at a time. 1 mW is left, so the chip wakes up, "
+    "learns from one window, writes the layer to flash, and sleeps again.",
     levers=(
         Dial("workers", "Sound buffers", 1, 4, 1, help="Filled by the direct memory access unit, without the core."),
         Dial("devices", "Ears that learn", 1, 2, 1),

@@ -41,10 +41,9 @@ def plan(setting: Setting) -> Plan:
 
 
 WALL = Wall(
-    situation="Both ears learn and tell each other, beside the sound on the same radio, and each update is written to "
-    "flash while the core waits. Only a batch of one second of sound fits.",
-    message='"The radio is 95 % saturated with sound. The core is awake and computes for a part of that time. '
-    'Sixty percent MFU while it is awake, the radio under a quarter, or we run out of charge in the meeting."',
+    situation="Both ears learn and tell each other over the radio that carries the sound. Each update is written to "
+    "flash while the core waits.",
+    message='"Sixty percent MFU while the core is awake, the radio under a quarter, or the charge ends."',
     levers=(
         Lever("scope", "What learns", {"gains": "Output layer", "last": "Last recurrent layer"}, "gains"),
         Lever("batch", "Micro-batch", {1: "1", 4: "4", 8: "8"}, 1, "Seconds of sound."),

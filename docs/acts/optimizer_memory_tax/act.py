@@ -41,8 +41,8 @@ ACT = live.Act(
     name="optimizer-memory-tax",
     title="The Optimizer Memory Tax",
     minutes=12,
-    situation=f"You are about to train GPT-2 XL, {GPT2_XL.parameters / 1e9:.2f} billion parameters. SGD is slow to "
-    "converge, and everyone recommends Adam.",
+    situation=f"You train GPT-2 XL, {GPT2_XL.parameters / 1e9:.2f} billion parameters. SGD converges slowly, and "
+    "everyone recommends Adam.",
     contexts=(
         live.Context("node", "Training node, H100", f"One accelerator of a training node: {as_sold('node')}."),
         live.Context("laptop", "Laptop, RTX 4060", f"What a good laptop carries: {as_sold('laptop')}."),

@@ -262,8 +262,7 @@ ACT = live.Act(
     name="roofline-explorer",
     title="Roofline explorer",
     minutes=5,
-    situation="Every operation of a layer is limited by arithmetic or by memory. Drag the ringed point along its path, "
-    "from one sequence to 64, and watch which operations change roofs.",
+    situation="Drag the ringed point, from one sequence to 64, and watch which operations change roofs.",
     contexts=(live.Context("layer", "One layer", "Forward pass of one layer of GPT-2 XL in 16 bits."),),
     question=None,
     controls=(

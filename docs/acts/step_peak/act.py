@@ -13,8 +13,8 @@ ACT = live.Act(
     name="step-peak",
     title="The peak of a step",
     minutes=3,
-    situation="Memory is not a pile: it fills in the forward pass and empties in the backward pass. Move through one "
-    "step of the smallest GPT-2 and find its highest moment. That moment decides whether training fits.",
+    situation="Memory fills in the forward pass and empties in the backward pass. Move through one step of the "
+    "smallest GPT-2: its highest moment decides whether training fits.",
     contexts=(
         live.Context("card", "RTX 4060", f"{CARD.title}, of which your programs get {gb(CARD.usable_bytes)} GB."),
     ),

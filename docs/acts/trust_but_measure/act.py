@@ -17,8 +17,8 @@ ACT = live.Act(
     name="trust-but-measure",
     title="Trust, but Measure",
     minutes=8,
-    situation=f"A GPT of {shape(HUNTED).layers} blocks learns from {HUNTED.batch} texts of {HUNTED.sequence} tokens. "
-    "Every block makes these tensors. PyTorch keeps some for the backward pass.",
+    situation=f"In a GPT of {shape(HUNTED).layers} blocks, trained on {HUNTED.batch} texts of {HUNTED.sequence} "
+    "tokens, every block makes these tensors.",
     contexts=(live.Context("bench", "The bench", "Kept from forward to backward; flash attention unless said."),),
     question=QUESTION,
     controls=(

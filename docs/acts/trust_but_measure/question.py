@@ -23,7 +23,7 @@ def amount(size: float) -> float:
 
 
 QUESTION = live.NumberQuestion(
-    prompt="Which tensors of a block are still there when the backward pass begins? Tap them. How much is kept in all?",
+    prompt="Which does PyTorch keep for the backward pass? Tap them. How much is kept in all?",
     unit=UNIT,
     minimum=0,
     maximum=10 * math.ceil(MOST / 10),

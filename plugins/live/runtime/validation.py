@@ -34,6 +34,9 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 _MEMBERS = {"contexts": (Context,), "controls": get_args(Control), "reflections": (Reflection,)}
 """Field of an act -> what its members are."""
+MOST_WORDS = 60
+"""Before the next thing to do: who reads longer stops playing."""
+_WORD = re.compile(r"[^\W_]+(?:['’.,-][^\W_]+)*")
 
 
 def check_definition(act: object, name: str) -> Act:
@@ -61,6 +64,7 @@ def check_definition(act: object, name: str) -> Act:
     for control in act.controls:
         _check_control(control)
     _check_groups(act.controls)
+    _check_words(act)
     for name in act.beside:
         if name in act.charts:
             raise ValueError(f"table {name!r} cannot stand beside the instruments: it is the data of a chart")
@@ -253,6 +257,15 @@ def _check_groups(controls: Sequence[Control]) -> None:
         if first != mine:
             what = "after_reveal" if first[0] != mine[0] else "whether they add to the prediction"
             raise ValueError(f"the toggles of group {toggle.group!r} do not agree on {what}")
+
+
+def _check_words(act: Act) -> None:
+    asked = "" if act.question is None else act.question.prompt
+    steps = {"situation and question": f"{act.situation} {asked}"}
+    steps |= {f"reflection {reflection.name!r}": reflection.text for reflection in act.reflections}
+    for step, text in steps.items():
+        if (words := len(_WORD.findall(text))) > MOST_WORDS:
+            raise ValueError(f"{step}: {words} words, and at most {MOST_WORDS} stand before the next thing to do")
 
 
 def _check_adding(act: Act) -> None:

@@ -152,3 +152,22 @@ export function positions(browser) {
     }),
   );
 }
+
+/** Words that a reader sees from the page's title to the first thing to do in an act, its title, steps and minutes included.
+ * @param {Browser} browser @param {string} act @returns {Promise<number>} */
+export const wordsBefore = (browser, act) =>
+  browser.of(act, (element) => {
+    const first = [...element.querySelectorAll("input, select, button")].find((one) => !one.disabled && one.getClientRects().length > 0);
+    const range = document.createRange();
+    range.setStartBefore(document.querySelector("article h1") ?? document.querySelector("article") ?? element);
+    range.setEndBefore(first ?? element);
+    // What is seen: neither what only a screen reader hears, nor what stands there for a browser without scripts.
+    const texts = document.createTreeWalker(document.querySelector("article") ?? element, NodeFilter.SHOW_TEXT);
+    let seen = "";
+    while (texts.nextNode()) {
+      const parent = texts.currentNode.parentElement;
+      const shown = parent?.checkVisibility() && !parent.closest("noscript, .il-vh, svg, .headerlink");
+      if (shown && range.intersectsNode(texts.currentNode)) seen += ` ${texts.currentNode.textContent}`;
+    }
+    return (seen.match(/[\p{L}\p{N}]+(?:['’.,-][\p{L}\p{N}]+)*/gu) ?? []).length;
+  });

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { violationsInLightAndDark, violationsInTheText } from "../harness/axe.mjs";
 import { DESKTOP } from "../harness/browser.mjs";
 import { oneOfEachKind } from "../harness/site.mjs";
+import { wordsBefore } from "./act_page.mjs";
 import { OF_PYTHON } from "./loading.mjs";
 
 /** The pages are many, and the longest have ten thousand elements. */
@@ -12,6 +13,7 @@ const LIMIT_MS = 600_000;
 const GENERATED = /^reference\/engine\/./;
 const PHONE = { width: 360, height: 740 };
 const BOXES_LIMIT_MS = 5000;
+const MOST_WORDS = 60;
 
 /** @typedef {import("../harness/world.mjs").World} World */
 
@@ -34,6 +36,9 @@ export function everyPageTests({ everywhere }) {
         if (!acts) await all.browser.eval(() => scrollTo(0, document.body.scrollHeight));
         // What is being computed anew is dimmed meanwhile.
         await all.browser.waitFor(() => !document.querySelector("live-act[data-stale]"), LIMIT_MS, "acts to have computed");
+        // The page of an act comes to the point; elsewhere, acts stand in a text.
+        const words = acts && page.startsWith("lab/") ? await wordsBefore(all.browser, "live-act") : 0;
+        if (words > MOST_WORDS) says(`${words} words before the first thing to do, and the limit is ${MOST_WORDS}`);
         if (whole.has(page)) (await violationsInLightAndDark(all.browser, "axe")).forEach(says);
         else if (!GENERATED.test(page)) (await violationsInTheText(all.browser)).forEach(says);
         if (all.browser.driver.exactViewport) (await cutOff(all.browser)).forEach(says);

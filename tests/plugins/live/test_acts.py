@@ -195,6 +195,8 @@ TWO = (live.ControlOption(1, "1"), live.ControlOption(2, "2"))
     [
         (dataclasses.replace(ACT, name="other"), "the act is called 'other', but its folder says 'tiny-act'"),
         (dataclasses.replace(ACT, contexts=()), "needs at least one context"),
+        (dataclasses.replace(ACT, situation="word " * 61), "words, and at most 60 stand before the next thing to do"),
+        (with_reflection(text="{size} {reason} " + "word " * 60), "reflection 'halves': 62 words"),
         (dataclasses.replace(ACT, contexts=ACT.contexts[:1] * 2), "context 'node' appears twice"),
         (dataclasses.replace(ACT, charts={"the-ledger": "x"}), "'the-ledger' cannot be the name of a function"),
         (with_control(live.Toggle("double", "D", True)), "control 'double' appears twice"),
