@@ -6,9 +6,11 @@ interpreter. Act functions raise `ActError`, whose message is one line for the r
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 
 from plugins.live.runtime.acts import ActError, LoadedAct, load
@@ -69,8 +71,20 @@ def reset_page(page: str) -> None:
 
 def load_act(name: str, program_json: str) -> str:
     """Load an act, or load it anew, and return its public description."""
-    _acts[name] = load(name, Program.from_json(program_json))
+    with _kept_for_good():
+        _acts[name] = load(name, Program.from_json(program_json))
     return _json(_acts[name].describe())
+
+
+@contextmanager
+def _kept_for_good() -> Iterator[None]:
+    """What is made meanwhile stays, so that the garbage collector need not look at it again after every few states."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def compute(name: str, state_json: str) -> str:

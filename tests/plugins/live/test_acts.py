@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import json
 import math
 import re
@@ -292,6 +293,16 @@ def test_a_view_that_a_page_cannot_show_is_refused(change: Callable[[live.View],
 )
 def test_plain_data_passes_unchanged(value: object) -> None:
     assert plain(value, "value") == value
+
+
+def test_what_an_act_is_made_of_is_no_work_for_the_garbage_collector() -> None:
+    before = gc.get_freeze_count()
+    bridge.load_act("tiny-act", Program({"act.py": SOURCE}).to_json())
+    assert gc.isenabled()
+    assert gc.get_freeze_count() > before
+    with pytest.raises(ActError):
+        bridge.load_act("broken", Program({"act.py": "act = None"}).to_json())
+    assert gc.isenabled()
 
 
 def test_a_frame_of_a_moving_hand_is_the_view_without_what_nobody_reads_meanwhile() -> None:

@@ -315,8 +315,9 @@ class ActPart implements Part {
     // Who operates the act has it in view, even where the observer has not come round to say so.
     this.#visible = true;
     this.#apply();
-    this.#ledger.write(this.#name, this.#stage, structuredClone(this.#memory), this.#account());
+    // Python computes while the ledger is written.
     this.#refreshIfNeeded();
+    this.#ledger.write(this.#name, this.#stage, structuredClone(this.#memory), this.#account());
   }
 
   /** Adds to the ledger what Python has said since. */
