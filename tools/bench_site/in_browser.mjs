@@ -7,6 +7,7 @@ import { newReader } from "../../tests/browser/harness/world.mjs";
 import { ACT, chartSays, ghostGrip, openAct, predict } from "../../tests/browser/suites/act_page.mjs";
 import { importFile, LEDGER, ledgerDocument, ledgerSays } from "../../tests/browser/suites/lab_page.mjs";
 import { OF_PYTHON } from "../../tests/browser/suites/loading.mjs";
+import { dragTimes } from "./drag.mjs";
 
 /** @typedef {import("../../tests/browser/harness/world.mjs").World} World */
 /** @typedef {import("../../tests/browser/harness/launch.mjs").Engine} Engine */
@@ -192,33 +193,8 @@ export function dragToChart(engine, programs, site) {
     await openAct(world);
     await world.browser.of("live-act", (act) => act.scrollIntoView());
     await world.browser.waitFor(ghostGrip, START_LIMIT_MS);
-    return world.browser.eval(async (moves) => {
-      const plot = /** @type {Element} */ (document.querySelector('live-act [data-slot="plot"]'));
-      const grip = /** @type {Element} */ (document.querySelector('live-act .il-grip[data-sets="prediction"]'));
-      const ghost = () => plot.querySelector(".ghost_marks > path")?.getAttribute("d");
-      const box = grip.getBoundingClientRect();
-      const at = { clientX: box.x + box.width / 2, clientY: box.y + box.height / 2, pointerId: 7, button: 0, bubbles: true };
-      grip.dispatchEvent(new PointerEvent("pointerdown", at));
-      const times = [];
-      for (let move = 1; move <= moves; move += 1) {
-        const before = ghost();
-        const redrawn = new Promise((done) => {
-          const watch = new MutationObserver(() => {
-            if (ghost() === before) return;
-            watch.disconnect();
-            done(performance.now());
-          });
-          watch.observe(plot, { attributes: true, subtree: true, childList: true });
-        });
-        const start = performance.now();
-        // Up and down in turn, by another way each time, and never the same place twice.
-        grip.dispatchEvent(new PointerEvent("pointermove", { ...at, clientY: at.clientY - (move % 2 ? 20 : 60) - (move % 20) }));
-        times.push(Number(await redrawn) - start);
-        await new Promise((done) => setTimeout(done, 30));
-      }
-      grip.dispatchEvent(new PointerEvent("pointerup", at));
-      return times;
-    }, DRAG_MOVES);
+    const figure = { plot: 'live-act [data-slot="plot"]', grip: 'live-act .il-grip[data-sets="prediction"]', mark: ".ghost_marks" };
+    return dragTimes(world.browser, figure, DRAG_MOVES);
   });
 }
 

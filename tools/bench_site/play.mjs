@@ -14,6 +14,7 @@ import { builtSite } from "../../tests/browser/harness/site.mjs";
 import { newReader } from "../../tests/browser/harness/world.mjs";
 import { ACT, START_LIMIT_MS, wordsBefore } from "../../tests/browser/suites/act_page.mjs";
 import { ACT_2, ACT_3, EXPLORERS, LAPTOP } from "../../tests/browser/suites/lab_page.mjs";
+import { dragTimes, quantile } from "./drag.mjs";
 
 /** @typedef {import("../../tests/browser/harness/browser.mjs").Browser} Browser */
 /** @typedef {{name: string, page: string, predict: string | null}} Scene  what is typed, or null for an instrument */
@@ -21,9 +22,9 @@ import { ACT_2, ACT_3, EXPLORERS, LAPTOP } from "../../tests/browser/suites/lab_
 /** @type {Scene[]} */
 const SCENES = [
   { name: "optimizer-memory-tax", page: ACT, predict: "3" },
-  { name: "mfu-gap", page: ACT_2, predict: "80" },
+  { name: "mfu-gap", page: ACT_3, predict: "80" },
   { name: "laptop-challenge", page: LAPTOP, predict: "6" },
-  { name: "trust-but-measure", page: ACT_3, predict: "45" },
+  { name: "trust-but-measure", page: ACT_2, predict: "45" },
   { name: "step-peak", page: "lab/peak/", predict: null },
   { name: "roofline-explorer", page: EXPLORERS, predict: null },
 ];
@@ -85,46 +86,12 @@ async function drag(browser, act) {
   const takes = await browser.of(act, (element) => (element.dataset.hands ?? "").includes('"handle"'));
   if (!takes) return [];
   await browser.waitFor(`${act} .il-grip:not([hidden])`, START_LIMIT_MS, "the grip");
-  return browser.eval(async (selector, moves) => {
-    const host = /** @type {HTMLElement} */ (document.querySelector(selector));
-    const spec = JSON.parse(host.dataset.hands ?? "[]").find((/** @type {any} */ one) => one.kind === "handle");
-    const plot = /** @type {Element} */ (host.querySelector(`[data-chart="${spec.chart}"] [data-slot="plot"]`));
-    const grip = /** @type {Element} */ (plot.parentElement?.querySelector(".il-grip:not([hidden])") ?? host.querySelector(".il-grip:not([hidden])"));
-    const mark = () => plot.querySelector(`.${spec.mark}_marks`)?.innerHTML;
-    grip.scrollIntoView({ block: "center", behavior: "instant" });
-    const box = grip.getBoundingClientRect();
-    const at = { clientX: box.x + box.width / 2, clientY: box.y + box.height / 2, pointerId: 7, button: 0, bubbles: true };
-    grip.dispatchEvent(new PointerEvent("pointerdown", at));
-    const times = [];
-    for (let move = 1; move <= moves; move += 1) {
-      const before = mark();
-      const redrawn = new Promise((done) => {
-        const watch = new MutationObserver(() => {
-          if (mark() === before) return;
-          watch.disconnect();
-          done(performance.now());
-        });
-        watch.observe(plot, { attributes: true, subtree: true, childList: true });
-        // A move that changes no value redraws nothing.
-        setTimeout(() => {
-          watch.disconnect();
-          done(null);
-        }, 1000);
-      });
-      const far = (move % 2 ? 20 : 70) + (move % 20);
-      const start = performance.now();
-      grip.dispatchEvent(new PointerEvent("pointermove", { ...at, clientX: at.clientX + far, clientY: at.clientY - far }));
-      const end = await redrawn;
-      if (end !== null) times.push(Number(end) - start);
-      await new Promise((done) => setTimeout(done, 30));
-    }
-    grip.dispatchEvent(new PointerEvent("pointerup", at));
-    return times;
-  }, act, MOVES);
+  const { chart, mark } = await browser.of(act, (element) =>
+    JSON.parse(element.dataset.hands ?? "[]").find((/** @type {any} */ one) => one.kind === "handle"),
+  );
+  const figure = `${act} [data-chart="${chart}"]`;
+  return dragTimes(browser, { plot: `${figure} [data-slot="plot"]`, grip: `${figure} .il-grip:not([hidden])`, mark: `.${mark}_marks` }, MOVES);
 }
-
-/** @param {number[]} values @param {number} part */
-const quantile = (values, part) => [...values].sort((one, other) => one - other)[Math.ceil(part * values.length) - 1] ?? Number.NaN;
 
 const engines = process.env["ENGINES"] ? wantedEngines() : /** @type {const} */ (["chromium", "firefox"]);
 const programs = findPrograms([...engines]);

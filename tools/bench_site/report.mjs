@@ -8,6 +8,7 @@ import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findPrograms } from "../../tests/browser/harness/launch.mjs";
+import { quantile } from "./drag.mjs";
 import { record } from "./history.mjs";
 import { CONTROL_CHANGES, controlToChart, DRAG_MOVES, dragToChart, quietPage, recordVisit, STARTS, starts } from "./in_browser.mjs";
 
@@ -50,11 +51,6 @@ function say(what, measured) {
   lines.push({ what, budget: "", measured, met: null });
 }
 
-/** @param {number[]} values @param {number} share */
-function quantile(values, share) {
-  const sorted = [...values].sort((one, other) => one - other);
-  return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
-}
 /** @param {number[]} values */
 const median = (values) => quantile(values, 0.5);
 

@@ -1,0 +1,58 @@
+// Drags a mark of a chart to and fro, and times each move until the chart has followed.
+// @ts-check
+
+/** Longer than any move takes: one that changes no value redraws nothing. */
+const STILL_MS = 1000;
+
+/**
+ * Milliseconds from each move of the pointer to the redrawn mark, Python included. Moves that change no value are left out.
+ * @param {import("../../tests/browser/harness/browser.mjs").Browser} browser
+ * @param {{plot: string, grip: string, mark: string}} what  selectors: chart, grip, and the marks below the chart
+ * @param {number} moves
+ * @returns {Promise<number[]>}
+ */
+export function dragTimes(browser, what, moves) {
+  return browser.eval(
+    async (what, moves, stillMs) => {
+      const plot = /** @type {Element} */ (document.querySelector(what.plot));
+      const grip = /** @type {Element} */ (document.querySelector(what.grip));
+      const mark = () => plot.querySelector(what.mark)?.innerHTML;
+      grip.scrollIntoView({ block: "center", behavior: "instant" });
+      const box = grip.getBoundingClientRect();
+      const at = { clientX: box.x + box.width / 2, clientY: box.y + box.height / 2, pointerId: 7, button: 0, bubbles: true };
+      grip.dispatchEvent(new PointerEvent("pointerdown", at));
+      const times = [];
+      for (let move = 1; move <= moves; move += 1) {
+        const before = mark();
+        /** @type {Promise<number | null>} */
+        const redrawn = new Promise((done) => {
+          const watch = new MutationObserver(() => mark() !== before && end(performance.now()));
+          const end = (/** @type {number | null} */ at) => {
+            watch.disconnect();
+            done(at);
+          };
+          watch.observe(plot, { attributes: true, subtree: true, childList: true });
+          setTimeout(() => end(null), stillMs);
+        });
+        // To and fro, by another way each time, and never the same place twice.
+        const far = (move % 2 ? 20 : 70) + (move % 20);
+        const start = performance.now();
+        grip.dispatchEvent(new PointerEvent("pointermove", { ...at, clientX: at.clientX + far, clientY: at.clientY - far }));
+        const end = await redrawn;
+        if (end !== null) times.push(end - start);
+        await new Promise((done) => setTimeout(done, 30));
+      }
+      grip.dispatchEvent(new PointerEvent("pointerup", at));
+      return times;
+    },
+    what,
+    moves,
+    STILL_MS,
+  );
+}
+
+/** The value below which a share of the values lies. @param {number[]} values @param {number} share */
+export function quantile(values, share) {
+  const sorted = [...values].sort((one, other) => one - other);
+  return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
+}
