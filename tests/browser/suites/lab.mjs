@@ -415,7 +415,14 @@ export function labTests({ everywhere, once }) {
     await browser.open(server.base + LEDGER);
     await browser.waitFor("live-ledger h2");
     assert.match(await browser.text("live-ledger"), /A part of what this browser had kept was damaged/);
-    assert.deepEqual(Object.keys((await ledgerDocument(browser)).acts), ["mfu-gap"]);
+    const kept = await ledgerDocument(browser);
+    assert.deepEqual(Object.keys(kept.acts), ["mfu-gap"]);
+    // The act had another number then, and another address.
+    const moved = { ...kept.acts["mfu-gap"], updated: Date.now(), account: { ...kept.acts["mfu-gap"].account, page: ACT_2 } };
+    await importFile(browser, "moved.json", JSON.stringify({ ...kept, acts: { "mfu-gap": moved } }));
+    await ledgerSays(browser, /1 act taken/);
+    const address = await browser.of("live-ledger h2 a", (link) => link.getAttribute("href") ?? "");
+    assert.ok(address.endsWith(ACT_3), `${address} is where the act is now`);
     await open(all, LAPTOP);
     await predict(browser, "6");
     await browser.reload();

@@ -7,7 +7,8 @@ import type { Part } from "./element";
 import type { Entry } from "./entry";
 import { documentLedger, siteUrl } from "./shared";
 import type { Merged } from "./store";
-import { summaryOf } from "./summary";
+import { summaryOf, type Href } from "./summary";
+import { homesOfActs } from "./trail";
 
 const FILE = "iron-law-ledger.json";
 /** So many acts of a link are named. */
@@ -29,6 +30,10 @@ class LedgerPart implements Part {
   readonly #bar = h("div", { class: "il-ledger__bar" });
   readonly #acts = h("div", { class: "il-ledger__acts" });
   readonly #reset = h("span", { "data-slot": "reset" }, h("button", { type: "button", class: "il-button il-button--quiet", "data-action": "reset" }, "Reset"));
+
+  /** An act may have moved since the entry was written. */
+  #homes: ReadonlyMap<string, string> = new Map();
+  readonly #href: Href = (page, act) => siteUrl(this.#homes.get(act) ?? page);
 
   constructor(host: HTMLElement) {
     const { signal } = this.#gone;
@@ -53,6 +58,10 @@ class LedgerPart implements Part {
     window.addEventListener("hashchange", () => void this.#openLink(), { signal });
     this.#show();
     void this.#openLink();
+    void homesOfActs().then((homes) => {
+      this.#homes = homes;
+      if (!this.#gone.signal.aborted) this.#show();
+    });
   }
 
   onscreen(): void {
@@ -69,7 +78,7 @@ class LedgerPart implements Part {
 
   #show(): void {
     const entries = this.#ledger.entries();
-    this.#acts.replaceChildren(...summaryOf(documentOf(entries), entries, siteUrl));
+    this.#acts.replaceChildren(...summaryOf(documentOf(entries), entries, this.#href));
     const written = fitting(entries);
     URL.revokeObjectURL(this.#download.href);
     this.#download.href = URL.createObjectURL(new Blob([textOf(documentOf(written))], { type: "application/json" }));
@@ -130,7 +139,7 @@ class LedgerPart implements Part {
       h("p", { role: "alert" }, `You are reading a ledger that came with a link: ${names}. Yours is untouched.`),
       h("p", {}, close, " ", merge),
       h("p", { class: "il-help" }, "To merge takes its acts into yours. Where you played an act yourself, the newer version of the two stays."),
-      h("div", { class: "il-ledger__acts" }, ...summaryOf(documentOf(found), found, siteUrl)),
+      h("div", { class: "il-ledger__acts" }, ...summaryOf(documentOf(found), found, this.#href)),
     );
     this.#reads(true);
   }

@@ -15,8 +15,10 @@ interface Shown {
 const DECISIONS = Object.entries<Shown>(DEFINITIONS.decisions.properties) as [Field, Shown][];
 const STAGES = { none: "Not started", predicted: "Predicted", revealed: "Revealed", done: "Done" };
 
-/** `href` gives the address of a page of the site; null for what is none. */
-export function summaryOf(document: LedgerDocument, entries: readonly Entry[], href: (page: string) => string | null): Node[] {
+/** The address of the page of the site on which an act is at home, as the entry says or as it is by now; null for what is none. */
+export type Href = (page: string, act: string) => string | null;
+
+export function summaryOf(document: LedgerDocument, entries: readonly Entry[], href: Href): Node[] {
   if (!entries.length) return [h("p", {}, "Your ledger is empty. It fills as you play: lock in a first prediction.")];
   const engine = document.engine_version ? `, engine ${document.engine_version}` : "";
   return [
@@ -30,10 +32,10 @@ export function summaryOf(document: LedgerDocument, entries: readonly Entry[], h
   ];
 }
 
-function section(entry: Entry, href: (page: string) => string | null): Node[] {
+function section(entry: Entry, href: Href): Node[] {
   const { account } = entry;
   const title = account?.title ?? entry.act;
-  const address = account?.page ? href(account.page) : null;
+  const address = account?.page ? href(account.page, entry.act) : null;
   const day = new Date(entry.updated).toLocaleDateString("en-US", { year: "numeric", month: "long", day: "numeric" });
   const head = [
     h("h2", {}, address ? h("a", { href: address }, title) : title),

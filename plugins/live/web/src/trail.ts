@@ -45,7 +45,7 @@ export function markLinks(
 
 /** Marks the navigation of this page and, with instant navigation, of every page that replaces it. */
 export async function followProgress(): Promise<void> {
-  const questions = await questionsHere();
+  const questions = await (asked ??= questionsHere());
   if (!questions) return;
   const ledger = documentLedger();
   await ledger.ready;
@@ -53,6 +53,14 @@ export async function followProgress(): Promise<void> {
   ledger.subscribe(mark);
   onEveryPage(mark);
 }
+
+/** Act -> the page on which it is at home by now; empty where that cannot be had. */
+export async function homesOfActs(): Promise<ReadonlyMap<string, string>> {
+  const questions = (await (asked ??= questionsHere())) ?? {};
+  return new Map(Object.entries(questions).flatMap(([page, acts]) => acts.map((act) => [act, page] as const)));
+}
+
+let asked: Promise<Questions | null> | undefined;
 
 /** Null where they cannot be had, or a network sends a page of its own instead. */
 async function questionsHere(): Promise<Questions | null> {
