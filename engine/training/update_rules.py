@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from engine.core.arrays import require_above_zero, require_at_least
-from engine.core.errors import entry
+from engine.core.errors import EngineError, entry
 from engine.core.units import Count, Ratio
 
 Memory = dict[str, float]
@@ -46,20 +47,24 @@ def _sgd(weight: float, gradient: float, memory: Memory, step: Count) -> float:
     return gradient
 
 
-def _momentum(weight: float, gradient: float, memory: Memory, step: Count) -> float:
-    memory["v"] = MOMENTUM * memory.get("v", 0.0) + gradient
+def _momentum(weight: float, gradient: float, memory: Memory, step: Count, momentum: Ratio = MOMENTUM) -> float:
+    memory["v"] = momentum * memory.get("v", 0.0) + gradient
     return memory["v"]
 
 
-def _rmsprop(weight: float, gradient: float, memory: Memory, step: Count) -> float:
+def _rmsprop(weight: float, gradient: float, memory: Memory, step: Count, momentum: Ratio = 0) -> float:
     memory["s"] = RMSPROP_DECAY * memory.get("s", 0.0) + (1 - RMSPROP_DECAY) * gradient**2
-    return gradient / (math.sqrt(memory["s"]) + EPSILON)
+    scaled = gradient / (math.sqrt(memory["s"]) + EPSILON)
+    if not momentum:
+        return scaled
+    memory["v"] = momentum * memory.get("v", 0.0) + scaled
+    return memory["v"]
 
 
-def _adam(weight: float, gradient: float, memory: Memory, step: Count) -> float:
-    memory["m"] = BETA_1 * memory.get("m", 0.0) + (1 - BETA_1) * gradient
+def _adam(weight: float, gradient: float, memory: Memory, step: Count, momentum: Ratio = BETA_1) -> float:
+    memory["m"] = momentum * memory.get("m", 0.0) + (1 - momentum) * gradient
     memory["v"] = BETA_2 * memory.get("v", 0.0) + (1 - BETA_2) * gradient**2
-    mean = memory["m"] / (1 - BETA_1**step)
+    mean = memory["m"] / (1 - momentum**step)
     square = memory["v"] / (1 - BETA_2**step)
     return mean / (math.sqrt(square) + EPSILON)
 
@@ -90,9 +95,26 @@ _RULES = {
 }
 
 
-def update_rule(name: str) -> UpdateRule:
-    """The rule of the optimizer called `name`. Raises `EngineError` where there is none."""
-    return entry("update rule", name, _RULES)
+_WITH_MOMENTUM = {"momentum": _momentum, "rmsprop": _rmsprop, "adam": _adam}
+
+
+def update_rule(name: str, momentum: Ratio | None = None) -> UpdateRule:
+    """The rule of the optimizer called `name`.
+
+    Args:
+        name: As in `engine.list_optimizers()`.
+        momentum: For `momentum`, `rmsprop` and `adam` (its first beta): what share of the past is kept, instead of
+            torch.optim's default.
+
+    Raises:
+        EngineError: There is no such rule, or it takes no momentum, or that is not from 0 to below 1.
+    """
+    rule = entry("update rule", name, _RULES)
+    if momentum is None:
+        return rule
+    if not 0 <= momentum < 1:
+        raise EngineError(f"momentum {momentum!r}: allowed is 0 to below 1")
+    return replace(rule, direction=partial(entry("update rule with momentum", name, _WITH_MOMENTUM), momentum=momentum))
 
 
 def descend(
@@ -101,6 +123,7 @@ def descend(
     gradient: Callable[[tuple[float, ...]], Sequence[float]],
     start: Sequence[float],
     steps: Count,
+    momentum: Ratio | None = None,
 ) -> tuple[tuple[float, ...], ...]:
     """The weights before the first step and after each one.
 
@@ -110,8 +133,9 @@ def descend(
         gradient: The loss's gradient at some weights.
         start: The weights to start from.
         steps: How many updates.
+        momentum: As for `update_rule`.
     """
-    rule = update_rule(name)
+    rule = update_rule(name, momentum)
     require_above_zero("learning rate", rate)
     require_at_least("steps", steps, 0)
     memories: list[Memory] = [{} for _ in start]

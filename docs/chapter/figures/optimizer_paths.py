@@ -1,4 +1,4 @@
-"""How optimizers walk down a narrow valley, at any learning rate."""
+"""How optimizers walk down a narrow valley, at any learning rate and any momentum."""
 
 import math
 
@@ -8,29 +8,24 @@ from plugins.book.moving import Control, Reading
 from plugins.book.sketch import Sketch
 
 STEEP, START, STEPS = 100.0, (-1.0, 0.22), 50
-RULES = {
-    "sgd": ("SGD", 0.018, "memory"),
-    "momentum": ("Momentum", 0.008, "data"),
-    "rmsprop": ("RMSprop", 0.02, "optimizer"),
-    "adam": ("Adam", 0.05, "compute"),
-}
-"""Title, a learning rate that is good here, ink."""
-RATES = (0.0005, 0.001, 0.002, 0.004, 0.006, 0.008, 0.01, 0.014, 0.018, 0.0195, 0.021, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3)
+RULES = {"momentum": ("SGD", "data"), "rmsprop": ("RMSprop", "optimizer"), "adam": ("Adam", "compute")}
+"""Title, ink. Without momentum the first is plain gradient descent."""
+RATES = (0.001, 0.004, 0.008, 0.018, 0.021, 0.05, 0.12)
+MOMENTA = (0.0, 0.5, 0.9, 0.95, 0.99)
 HIGH, MIDDLE, WIDE, TALL = 190, 92, 150, 300
 """Of the sheet; where the valley's floor is; units of the sheet for one unit along, and across."""
 
 CONTROLS = (
-    Control(
-        "rule", "Optimizer", tuple(RULES), tuple(title for title, _, _ in RULES.values()), "momentum", buttons=True
-    ),
+    Control("rule", "Optimizer", tuple(RULES), tuple(title for title, _ in RULES.values()), "momentum", buttons=True),
     Control("rate", "Learning rate", RATES, tuple(f"{rate:g}" for rate in RATES), 0.008),
+    Control("momentum", "Momentum", MOMENTA, ("none", *(f"{share:g}" for share in MOMENTA[1:])), 0.9),
 )
 
 
-def draw(rule: str, rate: float) -> Drawing:
+def draw(rule: str, rate: float, momentum: float) -> Drawing:
     """Lines of equal loss, the path as dots, and how far from the lowest point it ends."""
-    title, _, ink = RULES[rule]
-    path = descend(rule, rate, lambda w: (w[0], STEEP * w[1]), START, STEPS)
+    title, ink = RULES[rule]
+    path = descend(rule, rate, lambda w: (w[0], STEEP * w[1]), START, STEPS, momentum)
     sheet = Sketch(HIGH)
 
     def place(point: tuple[float, ...]) -> tuple[float, float]:
@@ -56,12 +51,13 @@ def draw(rule: str, rate: float) -> Drawing:
     lost = len(seen) < len(path) and end > 1
     sheet.text(4, HIGH - 8, "→ the flat direction", size=12, ink="muted")
     sheet.text(436, HIGH - 8, "left the picture" if len(seen) < len(path) else "", size=12, ink="limit", anchor="end")
+    kept = f"momentum {momentum:g}" if momentum else "no momentum"
     words = f"{end:.3f}" if end < 100 else "far away" if end < 1e30 else "infinity"
     return Drawing(
         sheet,
-        f"The path of {title} with learning rate {rate:g} over the ellipses of a valley that is {STEEP:.0f} times "
-        f"steeper across than along. After {STEPS} steps its distance from the lowest point is {words}"
-        + (": it diverges." if lost else "."),
+        f"The path of {title} with learning rate {rate:g} and {kept} over the ellipses of a valley that is "
+        f"{STEEP:.0f} times steeper across than along. "
+        f"After {STEPS} steps its distance from the lowest point is {words}" + (": it diverges." if lost else "."),
         (
             Reading(f"Distance after {STEPS} steps", words, f"of {math.hypot(*START):.3f} at the start"),
             Reading("This run", "diverges" if lost else "converges" if end < 0.05 else "is on its way"),

@@ -18,19 +18,28 @@ def gradient(weights: tuple[float, ...]) -> list[float]:
     return [2 * a**3 + b / 2, 25 * b + a / 2]
 
 
-def torchs(name: str, parameters: list[torch.Tensor]) -> torch.optim.Optimizer:
+def torchs(name: str, parameters: list[torch.Tensor], momentum: float | None) -> torch.optim.Optimizer:
     if name in ("sgd", "momentum"):
-        return torch.optim.SGD(parameters, lr=RATE, momentum=0.9 if name == "momentum" else 0.0)
+        default = 0.9 if name == "momentum" else 0.0
+        return torch.optim.SGD(parameters, lr=RATE, momentum=default if momentum is None else momentum)
+    if momentum is not None and name == "rmsprop":
+        return torch.optim.RMSprop(parameters, lr=RATE, momentum=momentum)
+    if momentum is not None:
+        return torch.optim.Adam(parameters, lr=RATE, betas=(momentum, 0.999))
     kinds = {"rmsprop": torch.optim.RMSprop, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
     made: torch.optim.Optimizer = kinds[name](parameters, lr=RATE)
     return made
 
 
-@pytest.mark.parametrize("name", ["sgd", "momentum", "rmsprop", "adam", "adamw"])
-def test_a_rule_walks_as_torch_does(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "momentum"),
+    [(name, None) for name in ("sgd", "momentum", "rmsprop", "adam", "adamw")]
+    + [(name, share) for name in ("momentum", "rmsprop", "adam") for share in (0.0, 0.6)],
+)
+def test_a_rule_walks_as_torch_does(name: str, momentum: float | None) -> None:
     weights = torch.tensor([1.0, -0.7], dtype=torch.float64, requires_grad=True)
-    theirs = torchs(name, [weights])
-    for ours in descend(name, RATE, gradient, [1.0, -0.7], STEPS):
+    theirs = torchs(name, [weights], momentum)
+    for ours in descend(name, RATE, gradient, [1.0, -0.7], STEPS, momentum):
         assert list(ours) == pytest.approx(weights.tolist(), rel=1e-9, abs=1e-12)
         weights.grad = torch.tensor(gradient(tuple(weights.tolist())), dtype=torch.float64)
         theirs.step()
@@ -58,5 +67,9 @@ def test_adams_first_step_has_the_length_of_the_rate_because_of_the_bias_correct
 def test_mistakes_are_named() -> None:
     with pytest.raises(EngineError, match="update rule 'adagrad'"):
         update_rule("adagrad")
+    with pytest.raises(EngineError, match="allowed is 0 to below 1"):
+        update_rule("momentum", 1.0)
+    with pytest.raises(EngineError, match="update rule with momentum 'lion'"):
+        update_rule("lion", 0.5)
     with pytest.raises(EngineError, match="learning rate"):
         descend("sgd", 0.0, gradient, [1.0, 1.0], 1)
