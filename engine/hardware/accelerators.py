@@ -31,6 +31,10 @@ The mean of what is: A100 80 GB 0.83, H100 0.89, H200 0.86, B200 0.82, RTX 5090 
 """
 
 
+ASSUMABLE = ("memory", "bandwidth", "peaks", "power")
+"""What a record can say of itself that it is assumed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Peak:
     """A dense peak: operand format `dtype`, accumulator format `accumulate`, and the rate."""
@@ -104,6 +108,7 @@ class Accelerator:
         stream: A long stream from and to the memory, read and written bytes both counted, or None.
         rent: Dollars per hour, or None when no price is on record.
         purchase: Dollars, or None when no price is on record.
+        assumed: Which of `ASSUMABLE` nobody publishes, so that the record assumes them.
     """
 
     name: str
@@ -124,6 +129,7 @@ class Accelerator:
     stream: Measured | None = None
     rent: Price | None = None
     purchase: Price | None = None
+    assumed: tuple[str, ...] = ()
 
     @property
     def usable_bytes(self) -> Bytes:
@@ -182,7 +188,8 @@ def accelerator(name: str) -> Accelerator:
     record["memory_source"] = origin(record.pop("memory")) if "memory" in record else None
     record["bandwidth"] = float(record.pop("bandwidth_bytes_per_second"))
     record["tdp"] = float(record.pop("tdp_watts"))
-    record["links"] = tuple(record.get("links", ()))
+    for names in ("links", "assumed"):
+        record[names] = tuple(record.get(names, ()))
     for table in ("ceilings", "sustained"):
         record[table] = tuple(map(_product, record.get(table, ())))
     record["attentions"] = tuple(map(_attention, record.pop("attention", ())))

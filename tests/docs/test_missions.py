@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +15,7 @@ from docs.acts.missions import audit_score, race_score, wall_score
 from docs.acts.missions.facts import settings, start_of
 from docs.acts.missions.found import FOUND
 from docs.acts.missions.tracks import TRACKS
+from engine import accelerator
 from plugins.live.runtime.acts import LoadedAct
 from tests.docs.acts import drawn, fixed_colors, hidden_texts, loaded, public_text, state_of, view_box
 from tools import missions
@@ -50,6 +52,24 @@ def test_a_reader_is_told_how_far_they_are_from_the_best(name: str, part: str) -
     start: Any = act.compute(state_of(act, prediction, revealed=True))
     assert best["share"] == pytest.approx(1, rel=1e-6)
     assert start["share"] is None, "the start does not count"
+
+
+def test_what_is_assumed_of_a_device_is_marked_where_the_devices_are_compared() -> None:
+    page = (DEFENSE.parent / "index.md").read_text(encoding="utf-8")
+    of = {"usable_bytes": "memory", "peak": "peaks", "bandwidth": "bandwidth", "tdp": "power"}
+    shown = re.findall(r'(≈ )?`\{engine\} accelerator\("([^"]+)"\)\.(\w+)', page)
+    assert len(shown) == len(of) * len(TRACKS)
+    for mark, name, figure in shown:
+        assert bool(mark) == (of[figure] in accelerator(name).assumed), (name, figure)
+    assert any(mark for mark, *_ in shown)
+
+
+def test_the_picture_of_the_devices_has_every_track() -> None:
+    path = DEFENSE.parents[1] / "chapter" / "figures" / "mission_devices.py"
+    picture = runpy.run_path(str(path))
+    assert list(picture["DEVICES"]) == [track.title for track in TRACKS]
+    said = picture["draw"]().alternative
+    assert all(said.count(track.title) == 3 for track in TRACKS)
 
 
 def test_the_defense_lists_every_part_of_every_track() -> None:

@@ -105,6 +105,7 @@ RACE = Race(
     lesson="The loaders have little to do: a text is small. Twice the GPUs make steps twice as short, and the "
     "checkpoint that comes every fifty steps takes as long as before. Rarer checkpoints help until failures destroy "
     "more than was saved, and beyond the deadline every further GPU only waits.",
-    sources="Speed is the engine's; checkpoints go to a store of 100 Gb/s; failures are as often as Llama 3's.",
+    sources="Speed is the engine's; checkpoints go to a store of 100 Gb/s; failures are as often as Llama 3's. A "
+    "filter's seconds, and how much the speeds of nodes differ, are assumed.",
     turns=True,
 )

@@ -91,5 +91,5 @@ RACE = Race(
     lesson="The cores are the longest pole: a camera's JPEG has five times the pixels that the network sees. Storing "
     "images as small as they are used ends that, and then one Orin's GPU is the longest pole and never waits.",
     sources="Cores and disk are counted from published rates on other processors; half the roofline is assumed of "
-    "Orin's GPU, because nobody has published its training.",
+    "Orin's GPU, because nobody has published its training. An augmentation's seconds and a core's watts are assumed.",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine import EngineError, accelerator, list_accelerators
+from engine.hardware.accelerators import ASSUMABLE
 
 TERA = 1e12
 
@@ -73,6 +74,7 @@ def test_every_record_is_sourced_and_has_each_mode_once(name: str) -> None:
     assert chip.memory_bytes > 0
     assert chip.bandwidth > 0
     assert chip.tdp > 0
+    assert set(chip.assumed) <= set(ASSUMABLE)
 
 
 def test_no_two_records_describe_the_same_chip() -> None:
