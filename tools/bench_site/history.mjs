@@ -31,5 +31,5 @@ function circumstances() {
 /** @param {Run} run */
 function table({ day, commit, machine, load, lines }) {
   const rows = lines.map(({ what, budget, measured, met }) => `| ${what.trim()} | ${budget} | ${measured} | ${met === null ? "" : met ? "within" : "**over**"} |`);
-  return `## ${day}, ${commit}\n\n${machine}, load ${load} at the end.\n\n| what | budget | measured | |\n|---|---:|---:|---|\n${rows.join("\n")}\n`;
+  return `## ${day}, ${commit}\n\n${machine}, load ${load} at the end.\n\n| what | budget | measured | result |\n|---|---:|---:|---|\n${rows.join("\n")}\n`;
 }

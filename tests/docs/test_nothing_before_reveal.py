@@ -1,0 +1,113 @@
+"""Prediction first, for every act that asks: its page, source and search entries tell nothing of the answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from functools import cache
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+
+from plugins.live.build.evidence import Evidence
+from plugins.live.build.rooms import act_modules
+from plugins.live.runtime.acts import LoadedAct
+from plugins.live.runtime.contract import ChoiceQuestion, NumberQuestion
+from tests.docs.acts import ACTS, hidden_texts, loaded
+
+ROOT = Path(__file__).parents[2]
+ASKING = [
+    folder.name.replace("_", "-")
+    for folder in sorted(ACTS.iterdir())
+    if (folder / "act.py").exists() and "question=None" not in (folder / "act.py").read_text(encoding="utf-8")
+]
+EVIDENCE = Evidence(ROOT / "gpu_bench/results", ROOT / "gpu_bench/record/schema.json", ROOT)
+LEAST = 25
+"""Characters of a sentence that no other text has by chance."""
+NO_TEXT = re.compile(r"(?s)<(script|style)\b.*?</\1>")
+
+
+@cache
+def act(name: str) -> LoadedAct:
+    files = {str(path): path.read_text(encoding="utf-8") for path in act_modules(ACTS / name.replace("-", "_"))}
+    return loaded(name, *EVIDENCE.asked_by(files))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site in SITE_DIR, which `make test` has just built, or a strict build."""
+    if given := os.environ.get("SITE_DIR"):
+        return ROOT / given
+    folder = tmp_path_factory.mktemp("site")
+    build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder), strict=True))
+    return folder
+
+
+def text_of(page: str) -> str:
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", NO_TEXT.sub("", page))))
+
+
+def secrets(name: str) -> Iterator[str]:
+    """Patterns of what is to be found out: the answer with its unit, and every sentence that explains it."""
+    question = act(name).act.question
+    assert question is not None
+    described: Any = act(name).describe()
+    if isinstance(question, NumberQuestion):
+        predictions: list[Any] = [question.minimum, question.maximum]
+        for digits in (0, 1, 2):
+            yield rf"(?<![\d.,]){re.escape(f'{question.answer():,.{digits}f}')}\s?{re.escape(question.unit)}(?!\w)"
+    else:
+        assert isinstance(question, ChoiceQuestion)
+        predictions = [option.value for option in question.options]
+    sentences = hidden_texts(act(name))
+    for prediction in predictions:
+        verdict: Any = act(name).reveal({**described["state"], "prediction": prediction, "revealed": True})
+        for paragraph in (verdict["headline"], *verdict["paragraphs"]):
+            sentences += re.split(r"(?<=[.!?]) ", paragraph)
+    yield from (re.escape(sentence) for sentence in sentences if len(sentence) > LEAST)
+
+
+def told(name: str, text: str) -> list[str]:
+    return [found[0] for secret in secrets(name) if (found := re.search(secret, text))]
+
+
+def homes(site: Path, name: str) -> list[Path]:
+    return [page for page in site.rglob("*.html") if f'data-name="{name}"' in page.read_text(encoding="utf-8")]
+
+
+def test_every_mission_and_act_is_looked_at() -> None:
+    assert len(ASKING) == 16
+
+
+@pytest.mark.parametrize("name", ASKING)
+def test_no_page_with_the_act_tells_its_answer(site: Path, name: str) -> None:
+    pages = homes(site, name)
+    assert pages
+    for page in pages:
+        source = page.read_text(encoding="utf-8")
+        # As a reader sees it, and as it is written: labels, descriptions for links, states of controls.
+        for text in (text_of(source), unescape(source)):
+            assert told(name, text) == [], page.relative_to(site)
+
+
+@pytest.mark.parametrize("name", ASKING)
+def test_no_search_entry_of_the_lab_tells_its_answer(site: Path, name: str) -> None:
+    entries = json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))["docs"]
+    here = [
+        text_of(f"{entry['title']} {entry['text']}")
+        for entry in entries
+        if entry["location"].startswith(("lab/", "missions/"))
+    ]
+    assert len(here) > len(ASKING)
+    assert told(name, " ".join(here)) == []
+
+
+def test_an_answer_that_is_told_is_found(site: Path) -> None:
+    page = text_of((site / "lab/instructor/index.html").read_text(encoding="utf-8"))
+    assert told("optimizer-memory-tax", page)
