@@ -10,7 +10,7 @@ BOOSTS = {
     "chapter/glossary": 1.0,
     "lab/": 4.0,
     "chapter/": 4.0,
-    "missions/": 0.2,
+    "missions/": 1.5,
     "measured/": 0.7,
     "notebooks/": 0.5,
     "index": 1.0,

@@ -10,13 +10,15 @@ export interface Hand {
   entries: Entry[];
 }
 
-/** An act that somebody has played, with everybody's numeric predictions. */
+/** An act that somebody has played, with everybody's predictions: numbers in one unit, or how many chose which words. */
 export interface Played {
   act: string;
   title: string;
   question: string;
   answer: number | null;
+  unit: string;
   predictions: number[];
+  chosen: Map<string, number>;
 }
 
 /** Predictions that lie in one of so many slices of the axis are stacked. */
@@ -31,7 +33,7 @@ class ClassPart implements Part {
   readonly #gone = new AbortController();
   readonly #hands: Hand[] = [];
   readonly #file = h("input", { type: "file", accept: "application/json,.json", multiple: true, class: "il-vh", id: "il-class-files" });
-  readonly #trouble = h("p", { class: "il-trouble", role: "alert" });
+  readonly #trouble = h("div", { class: "il-trouble", role: "alert" });
   readonly #status = h("p", { class: "il-ledger__status", role: "status" });
   readonly #shown = h("div");
 
@@ -58,8 +60,11 @@ class ClassPart implements Part {
     this.#file.value = "";
     const { entriesOf } = await import("./incoming");
     const refused: string[] = [];
+    const taken = new Set<string>();
     for (const file of files) {
       const name = file.name.replace(/\.json$/i, "");
+      if (taken.has(name)) refused.push(`${file.name} was chosen twice: the one chosen last is shown. Give each file its reader's name.`);
+      taken.add(name);
       try {
         const entries = entriesOf(await file.text());
         const present = this.#hands.findIndex((hand) => hand.name === name);
@@ -68,7 +73,7 @@ class ClassPart implements Part {
         refused.push(`${file.name}: ${error instanceof Error ? error.message : String(error)}`);
       }
     }
-    this.#trouble.replaceChildren(refused.join(" "));
+    this.#trouble.replaceChildren(...refused.map((line) => h("p", {}, line)));
     this.#show();
   }
 
@@ -90,17 +95,37 @@ export function playedBy(hands: readonly Hand[]): Played[] {
   const found = new Map<string, Played>();
   for (const { act, memory, account } of hands.flatMap((hand) => hand.entries)) {
     if (memory?.prediction === null || memory === null) continue;
-    const none: Played = { act, title: account?.title ?? act, question: account?.question ?? "", answer: null, predictions: [] };
+    const none: Played = { act, title: account?.title ?? act, question: account?.question ?? "", answer: null, unit: "", predictions: [], chosen: new Map() };
     const played = found.get(act) ?? none;
-    if (typeof memory.prediction === "number") played.predictions.push(memory.prediction);
+    const said = account?.prediction ?? String(memory.prediction);
+    // A choice may stand for a number; what was chosen are its words.
+    if (typeof memory.prediction === "number" && said.startsWith(String(memory.prediction))) {
+      played.predictions.push(memory.prediction);
+      played.unit ||= said.slice(String(memory.prediction).length);
+    } else {
+      played.chosen.set(said, (played.chosen.get(said) ?? 0) + 1);
+    }
     played.answer ??= account?.verdict?.gap.answer ?? null;
     found.set(act, played);
   }
   return [...found.values()];
 }
 
+function picture(played: Played): HTMLElement {
+  const { title, question, predictions, chosen } = played;
+  const shown = [...(predictions.length ? [axis(played)] : []), ...(chosen.size ? [tally(chosen)] : [])];
+  return h("figure", { class: "il-class__act" }, h("figcaption", {}, h("strong", {}, title), ` ${question}`), ...shown);
+}
+
+/** Which words were chosen how often, a dot for each reader. */
+function tally(chosen: Played["chosen"]): HTMLElement {
+  const most = [...chosen].sort(([, one], [, other]) => other - one);
+  const dots = (number: number): HTMLElement => h("span", { class: "il-class__dots", "aria-hidden": "true" }, "●".repeat(number));
+  return h("ul", { class: "il-class__tally" }, ...most.map(([words, number]) => h("li", {}, `${words} ${number} `, dots(number))));
+}
+
 /** A dot for each prediction over one axis, the answer as a line. */
-function picture({ title, question, answer, predictions }: Played): HTMLElement {
+function axis({ title, answer, unit, predictions }: Played): SVGElement {
   const all = [...predictions, ...(answer === null ? [] : [answer])];
   const [low, high] = [Math.min(0, ...all), Math.max(...all, 1)];
   const x = (value: number): number => 12 + ((WIDTH - 24) * (value - low)) / (high - low);
@@ -113,20 +138,20 @@ function picture({ title, question, answer, predictions }: Played): HTMLElement 
   });
   const tall = 26 + (DOT + 1) * Math.max(2, ...stacks.values());
   const base = tall - 18;
-  const said = `${title}: ${count(predictions.length, "prediction")}, ${numbers(predictions)}${answer === null ? "" : `; the answer is ${round(answer)}`}.`;
+  const said = `${title}: ${count(predictions.length, "prediction")}, ${numbers(predictions)}${answer === null ? "" : `; the answer is ${round(answer)}${unit}`}.`;
   const svg = mark("svg", { viewBox: `0 0 ${WIDTH} ${tall}`, role: "img", "aria-label": said, class: "il-class__picture" });
   svg.append(
     mark("line", { x1: "12", x2: String(WIDTH - 12), y1: String(base), y2: String(base), stroke: "var(--il-control)" }),
     ...dots.map((dot) =>
       mark("circle", { cx: String(dot.x), cy: String(base - dot.height * (DOT + 1) + DOT / 2), r: String(DOT / 2), fill: "var(--il-muted)" }),
     ),
-    ...[low, high].map((value) => words(x(value), tall - 4, round(value), value === low ? "start" : "end")),
+    ...[low, high].map((value) => words(x(value), tall - 4, `${round(value)}${unit}`, value === low ? "start" : "end")),
   );
   if (answer !== null) {
     svg.append(mark("line", { x1: String(x(answer)), x2: String(x(answer)), y1: "14", y2: String(base), stroke: "var(--il-compute)", "stroke-width": "2" }));
-    svg.append(words(x(answer), 11, `answer ${round(answer)}`, x(answer) > WIDTH / 2 ? "end" : "start"));
+    svg.append(words(x(answer), 11, `answer ${round(answer)}${unit}`, x(answer) > WIDTH / 2 ? "end" : "start"));
   }
-  return h("figure", { class: "il-class__act" }, h("figcaption", {}, h("strong", {}, title), ` ${question}`), svg);
+  return svg;
 }
 
 function table(hands: readonly Hand[], acts: readonly Played[]): HTMLElement {

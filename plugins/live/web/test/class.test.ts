@@ -10,7 +10,26 @@ const other = { name: "Bob", entries: [entry({ memory: { ...memory, prediction: 
 test("the predictions of an act come together, with the answer that one of them has seen", () => {
   const [played, ...more] = playedBy([other, mine]);
   expect(more).toEqual([]);
-  expect(played).toMatchObject({ act: "mfu-gap", title: "The MFU Gap", predictions: [40, 75], answer: 35 });
+  expect(played).toMatchObject({ act: "mfu-gap", title: "The MFU Gap", predictions: [40, 75], answer: 35, unit: " %" });
+});
+
+test("words that were chosen are counted, also where they stand for a number", () => {
+  const eve = { name: "Eve", entries: [entry({ memory: { ...memory, prediction: 2 }, account: { ...account, prediction: "It doubles." } })] };
+  const [played] = playedBy([eve, eve]);
+  expect(played).toMatchObject({ predictions: [], unit: "" });
+  expect([...(played?.chosen ?? [])]).toEqual([["It doubles.", 2]]);
+});
+
+test("of two files with one name the last is shown, and that is said in a line of its own", async () => {
+  const host = document.createElement("div");
+  mount(host);
+  const input = host.querySelector("input") as HTMLInputElement;
+  const [first, last] = [mine, other].map(({ entries }) => new File([textOf(documentOf(entries))], "ledger.json"));
+  Object.defineProperty(input, "files", { value: [first, last, new File(["{"], "odd.json")] });
+  input.dispatchEvent(new Event("change"));
+  await expect.poll(() => host.querySelectorAll(".il-trouble p").length).toBe(2);
+  expect(host.querySelector(".il-trouble p")?.textContent).toMatch(/^ledger\.json was chosen twice/);
+  expect([...host.querySelectorAll("tbody td")].map((cell) => cell.textContent)).toEqual(["40 %"]);
 });
 
 test("an act without a prediction is left out", () => {
@@ -32,7 +51,7 @@ test("files become one table and a picture for each act; what is no ledger is re
   ]);
   expect(host.querySelector(".il-class__chosen")).toBeNull();
   expect(host.querySelectorAll("circle").length).toBe(2);
-  expect(host.querySelector("svg")?.getAttribute("aria-label")).toBe("The MFU Gap: 2 predictions, from 40 to 75, the middle one 40; the answer is 35.");
+  expect(host.querySelector("svg")?.getAttribute("aria-label")).toBe("The MFU Gap: 2 predictions, from 40 to 75, the middle one 40; the answer is 35 %.");
   expect(host.querySelector(".il-trouble")?.textContent).toMatch(/^odd\.json: .*no "schema_version"/);
 });
 
