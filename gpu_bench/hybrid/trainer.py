@@ -13,6 +13,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from gpu_bench.hybrid import costs
 from gpu_bench.hybrid.predictors import Predictor, Update, likeness
 from gpu_bench.hybrid.schedule import COMPUTED, Phase, Position, Schedule, advance
 from gpu_bench.hybrid.snapshot import Snapshot, state_bytes
@@ -36,12 +37,15 @@ class Options:
         clip: Largest norm of the gradient, or None.
         optimizer_state: During predicted steps the optimizer's state stays where it is, moves to host memory together
             with the snapshot, or is given up, so that the optimizer starts anew.
+        predicts: Whether anything may be predicted. Without, every step is one of warm-up: plain training, which
+            remembers and compares nothing.
     """
 
     forward: bool = True
     autocast: torch.dtype | None = None
     clip: float | None = 1.0
     optimizer_state: OptimizerState = "keep"
+    predicts: bool = True
 
 
 @dataclass(slots=True)
@@ -51,6 +55,7 @@ class Statistics:
     Attributes:
         steps: Steps by phase.
         seconds: Wall-clock seconds by phase; on a GPU only meaningful where the caller waits for each step.
+        extra_seconds: Of the seconds of computed steps, those that serve prediction alone: comparing and remembering.
         divergences: Excursions that were taken back.
         taken_back: Steps that were lost with them.
         snapshot_bytes: Memory of the largest snapshot.
@@ -64,6 +69,7 @@ class Statistics:
     seconds: dict[Phase, float] = field(
         default_factory=lambda: {"warmup": 0.0, "full": 0.0, "predict": 0.0, "correct": 0.0}
     )
+    extra_seconds: float = 0.0
     divergences: int = 0
     taken_back: int = 0
     snapshot_bytes: int = 0
@@ -80,8 +86,12 @@ class Statistics:
     @property
     def backward_reduction(self) -> float:
         """Share of all steps that ran no backward."""
-        total = sum(self.steps.values())
-        return self.steps["predict"] / total if total else 0.0
+        return costs.backward_reduction(self.steps)
+
+    @property
+    def speedup(self) -> float:
+        """Wall-clock speed-up over computing every step; see `costs.speedup`."""
+        return costs.speedup(self.steps, self.seconds, self.extra_seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,14 +163,19 @@ class HybridTrainer:
         started, phase = perf_counter(), self._at.phase
         loss = self._predicted(losses) if phase == "predict" else self._computed(losses)
         diverged = loss is not None and self._has_diverged(loss)
+        done = perf_counter()
         self.statistics.steps[phase] += 1
         self._excursion = self._excursion + 1 if self._snapshot else 0
         if diverged:
             self._go_back()
         elif phase in COMPUTED and loss is not None:
             self._recent.append(loss)
-        self._move(diverged=diverged)
-        self.statistics.seconds[phase] += perf_counter() - started
+        if self.options.predicts:
+            self._move(diverged=diverged)
+        ended = perf_counter()
+        self.statistics.seconds[phase] += ended - started
+        if phase in COMPUTED:
+            self.statistics.extra_seconds += ended - done
         return Step(phase, loss, diverged)
 
     def state_dict(self) -> dict[str, Any]:
@@ -202,8 +217,14 @@ class HybridTrainer:
             return total  # This step is taken back: neither optimizer nor predictor learns from it.
         if self.options.clip is not None:
             nn.utils.clip_grad_norm_(self._parameters, self.options.clip)
+        if not self.options.predicts:
+            self.optimizer.step()
+            return total
+        copied = perf_counter()
         before = [p.detach().clone() for p in self._parameters]
+        moved = perf_counter()
         self.optimizer.step()
+        compared = perf_counter()
         update: Update = [p.detach() - b for p, b in zip(self._parameters, before, strict=True)]
         self._compare(update)
         self.predictor.observe(update)
@@ -211,6 +232,7 @@ class HybridTrainer:
         self.statistics.history_bytes = max(
             self.statistics.history_bytes, state_bytes(self.predictor.state_dict().get("updates", []))
         )
+        self.statistics.extra_seconds += perf_counter() - compared + moved - copied
         return total
 
     @torch.no_grad()
