@@ -105,7 +105,10 @@ def tiny_case(case: Case) -> Case:
                 profiled=1,
             )
         case HybridCase():
-            return replace(case, **common, steps=40, channels=2)
+            shape: dict[str, Any] = {"channels": 2}
+            if case.task == "text":
+                shape = {"model": "pico", "sequence": 16, "vocabulary": 256, "batch": 4, "precision": "fp32"}
+            return replace(case, **common, **shape, steps=40)
         case FailureCase():
             return replace(case, **common, shortened=50)
         case _:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.numerics.formats import float_format
+from gpu_bench.record.digest import digest
 
 FORMATS = ("fp16", "bf16", "fp8-e4m3", "fp8-e5m2")
 
@@ -49,7 +50,7 @@ def concluded(
     for role in ("failure", "cure"):
         chosen = [run["summary"] for name, run in runs.items() if settings[name]["role"] == role]
         verdict[role] = {name: sum(one[name] for one in chosen) for name in ("failed", "trained")}
-    return {"reference": reference, "runs": runs, "verdict": verdict}
+    return {"reference": reference, "runs": runs, "verdict": verdict, "sha256": digest(runs)}
 
 
 def _failed(loss: float | None, plain: float | None, worse: float) -> bool:

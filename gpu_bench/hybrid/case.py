@@ -1,32 +1,89 @@
-"""The case of the evaluation: plain training, its controls and every predictor, on one set of data."""
+"""The cases of the evaluation: plain training, its controls and every predictor, each on one task."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
-from gpu_bench.cases.case import Case
-from gpu_bench.hybrid.arms import ARMS
+from gpu_bench.cases.case import Case, ModelName
+from gpu_bench.hybrid.arms import ARMS, Arm
+
+GPT2_VOCABULARY = 50257
+BYTES_VOCABULARY = 256
+HybridPrecision = Literal["fp32", "amp-bf16"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class HybridCase(Case):
-    """All runs of `arms.ARMS` on the digits. Each repeat trains all of them from one seed of its own.
+    """All runs of `arms.ARMS` on one task. Each repeat trains all of them from one seed of its own.
 
     Attributes:
+        task: `digits`: two convolutions tell handwritten digits. `text`: a GPT-2 continues source code.
         steps: Of plain training, predicted ones of the others included.
-        batch: Images of a step.
-        channels: Of the first of two convolutions; the second has twice as many.
+        batch: Images or sequences of a step.
+        learning_rate: Of plain training.
+        channels: Digits: of the first of two convolutions; the second has twice as many.
+        model: Text: the shape, a name from `sizes.SIZES`.
+        sequence: Text: tokens per sequence.
+        vocabulary: Text: kinds of token. 50,257 are all of GPT-2's; fewer are the most frequent of the text, with one
+            more for all others; 256 are bytes.
+        precision: Of the passes; `amp-bf16` is autocast.
+        left_out: Runs of `arms.ARMS` that are not trained.
     """
 
     kind: str = "hybrid"
+    task: Literal["digits", "text"] = "digits"
     steps: int
     batch: int = 64
+    learning_rate: float = 1e-3
     channels: int = 8
+    model: ModelName = "pico"
+    sequence: int = 64
+    vocabulary: int = BYTES_VOCABULARY
+    precision: HybridPrecision = "fp32"
+    left_out: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not BYTES_VOCABULARY <= self.vocabulary <= GPT2_VOCABULARY:
+            raise ValueError(f"vocabulary is {self.vocabulary}; allowed: {BYTES_VOCABULARY} to {GPT2_VOCABULARY}")
+        for name in self.left_out:
+            if name not in ARMS or name == "plain":
+                raise ValueError(f"left_out has {name!r}; allowed: {', '.join(one for one in ARMS if one != 'plain')}")
+
+    @property
+    def arms(self) -> dict[str, Arm]:
+        """The runs that are trained, by name."""
+        return {name: arm for name, arm in ARMS.items() if name not in self.left_out}
 
     @property
     def extent(self) -> str:
         """How many trainings of each seed."""
-        return f"{len(ARMS)} trainings of each seed"
+        return f"{len(self.arms)} trainings of each seed"
+
+
+def _gpt2(
+    model: ModelName, value: int, batch: int, rate: float, memory: float, left_out: tuple[str, ...] = ()
+) -> HybridCase:
+    """A published size on a GPU, at the rates that models of its size are trained with (GPT-3, table 2.1)."""
+    return HybridCase(
+        name=f"hybrid-{model}",
+        value=value,
+        reason="whether predicted steps save time that a higher rate would not save, where training is dear",
+        task="text",
+        steps=600,
+        repeats=5,
+        batch=batch,
+        learning_rate=rate,
+        model=model,
+        sequence=1024,
+        vocabulary=GPT2_VOCABULARY,
+        precision="amp-bf16",
+        left_out=left_out,
+        device="cuda",
+        minimum_memory=int(memory),
+        time_limit_s=7200.0,
+    )
 
 
 HYBRID_SUITE = (
@@ -48,4 +105,21 @@ HYBRID_SUITE = (
         channels=12,
         time_limit_s=3600.0,
     ),
+    HybridCase(
+        name="hybrid-text",
+        value=43,
+        reason="the same with a small GPT-2 on source code, whose quality is a perplexity",
+        task="text",
+        steps=400,
+        repeats=5,
+        batch=8,
+        vocabulary=2048,
+        # It needs eight numbers for every weight, and takes longer than the steps that it replaces.
+        left_out=("recurrent",),
+        time_limit_s=3600.0,
+    ),
+    _gpt2("gpt2", 42, batch=8, rate=6e-4, memory=45e9),
+    _gpt2("gpt2-medium", 41, batch=8, rate=3e-4, memory=79e9),
+    # Eight remembered updates of 6 GB each and the snapshot leave no room for eight numbers more for every weight.
+    _gpt2("gpt2-xl", 40, batch=2, rate=2e-4, memory=139e9, left_out=("recurrent",)),
 )

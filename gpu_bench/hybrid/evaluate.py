@@ -1,63 +1,54 @@
-"""One repeat of the evaluation: every run from one seed, one after the other on one thread."""
+"""One repeat of the evaluation: every run from one seed, one after the other."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
 
 from gpu_bench.cases.case import Case
-from gpu_bench.digits import digits
-from gpu_bench.digits.digits import CLASSES, SIDE, Digits
 from gpu_bench.failures.training import compact
-from gpu_bench.hybrid.arms import ARMS, Arm
+from gpu_bench.hybrid.arms import Arm
 from gpu_bench.hybrid.case import HybridCase
+from gpu_bench.hybrid.digits_task import DigitsTask
 from gpu_bench.hybrid.predictors import DynamicModes, LastUpdate, LinearFit, MeanUpdate, NoOp, Predictor
 from gpu_bench.hybrid.recurrent import Recurrent
+from gpu_bench.hybrid.task import Task
+from gpu_bench.hybrid.text_task import TextTask
 from gpu_bench.hybrid.trainer import HybridTrainer, Options
+from gpu_bench.hybrid.verdict import point_steps, told
 from gpu_bench.machine import provenance
-
-POINTS = 60
-"""Points of a curve."""
 
 
 def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
-    """Train every run on the CPU, on one thread, so that processor time says what each costs on a busy machine too.
+    """Train every run: on a CPU on one thread, so that processor time says what each costs on a busy machine too.
 
     The first run is trained twice, and its first time does not count: it loads what all the others use.
     """
     assert isinstance(case, HybridCase)
     started, load = provenance.utc_now(), provenance.load_average()
     torch.set_num_threads(1)
-    data, seed = digits.load(), case.seed + repeat
-    train(ARMS["plain"], case, data, seed)
-    runs = {name: {"settings": arm.as_dict(), "seed": train(arm, case, data, seed)} for name, arm in ARMS.items()}
+    task, seed = task_of(case, device), case.seed + repeat
+    train(case.arms["plain"], case, task, seed)
+    runs = {name: {"settings": arm.as_dict(), "seed": train(arm, case, task, seed)} for name, arm in case.arms.items()}
     return {
         "status": "ok",
         "message": None,
-        "arms": {"data": data.as_dict(), "runs": runs},
+        "arms": {
+            "data": task.about(),
+            "quality": task.quality,
+            "clock": "wall" if device.type == "cuda" else "processor",
+            "runs": runs,
+        },
         "load_average": load,
         "started": started,
     }
 
 
-def network(case: HybridCase, seed: int) -> nn.Module:
-    """Two convolutions and a linear layer. Equal seeds give equal weights."""
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        return nn.Sequential(
-            nn.Unflatten(1, (1, SIDE, SIDE)),
-            nn.Conv2d(1, case.channels, 3, padding=1),
-            nn.ReLU(),
-            nn.Conv2d(case.channels, 2 * case.channels, 3, stride=2, padding=1),
-            nn.ReLU(),
-            nn.Flatten(),
-            nn.Linear(2 * case.channels * (SIDE // 2) ** 2, CLASSES),
-        )
+def task_of(case: HybridCase, device: torch.device) -> Task:
+    """What a case learns."""
+    return DigitsTask(case.channels, device) if case.task == "digits" else TextTask(case, device)
 
 
 def predictor_of(arm: Arm, seed: int) -> Predictor:
@@ -77,63 +68,59 @@ def predictor_of(arm: Arm, seed: int) -> Predictor:
             return NoOp()
 
 
-def _batches(data: Digits, size: int, seed: int) -> Iterator[tuple[Tensor, Tensor]]:
-    draw = torch.Generator().manual_seed(seed)
-    while True:
-        for chosen in torch.randperm(len(data.classes), generator=draw).split(size):  # type: ignore[no-untyped-call]
-            if len(chosen) == size:
-                yield data.images[chosen], data.classes[chosen]
+def _now(device: torch.device) -> float:
+    """Seconds: of this processor's time, or on the clock once the GPU has done what it was asked."""
+    if device.type != "cuda":
+        return time.process_time()
+    torch.cuda.synchronize(device)
+    return time.perf_counter()
 
 
-def train(arm: Arm, case: HybridCase, data: Digits, seed: int) -> dict[str, Any]:
+def train(arm: Arm, case: HybridCase, task: Task, seed: int) -> dict[str, Any]:
     """Train once. Returns plain data: the loss over time with its phases, what was predicted how well, the costs."""
-    model = network(case, seed)
+    model = task.network(seed)
+    device = next(model.parameters()).device
+    rate = case.learning_rate * arm.rate
     optimizer: torch.optim.Optimizer
     if arm.optimizer == "adam":
-        optimizer = torch.optim.Adam(model.parameters(), lr=arm.learning_rate)
+        optimizer = torch.optim.Adam(model.parameters(), lr=rate)
     else:
-        optimizer = torch.optim.SGD(model.parameters(), lr=arm.learning_rate, momentum=0.9)
-    batches, steps = _batches(data, case.batch, seed), arm.taken(case.steps)
-    curve: list[dict[str, Any]] = []
-    every = max(1, steps // POINTS)
-    trainer = None
-    if arm.predictor != "none":
-        options = Options(forward=arm.forward, clip=None)
-        trainer = HybridTrainer(model, optimizer, arm.schedule(case.steps), predictor_of(arm, seed), options)
-    began = time.process_time()
+        optimizer = torch.optim.SGD(model.parameters(), lr=rate, momentum=0.9)
+    batches, steps = task.batches(case.batch * arm.larger, seed), arm.taken(case.steps)
+    options = Options(
+        forward=arm.forward,
+        clip=None,
+        autocast=torch.bfloat16 if case.precision == "amp-bf16" else None,
+        predicts=arm.predictor != "none",
+    )
+    trainer = HybridTrainer(model, optimizer, arm.schedule(case.steps), predictor_of(arm, seed), options)
+    points, curve = set(point_steps(steps)), []
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+    began = _now(device)
     for step in range(steps):
-        images, classes = next(batches)
-        phase: str = "full"
-        loss: float | None
-        if trainer is None:
-            optimizer.zero_grad(set_to_none=True)
-            found = functional.cross_entropy(model(images), classes)
-            found.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-            loss = float(found.detach())
-        else:
-            done = trainer.step(lambda one, x=images, y=classes: functional.cross_entropy(one(x), y))  # type: ignore[misc]
-            phase, loss = done.phase, done.loss
-        if step % every == 0:
-            spent = round(time.process_time() - began, 4)
-            curve.append(
-                {"step": step, "cpu_s": spent, "phase": phase, "loss": None if loss is None else compact(loss)}
-            )
-    spent = time.process_time() - began
+        batch = next(batches)
+        done = trainer.step(lambda one, of=batch: task.loss(one, of))  # type: ignore[misc]
+        if step in points:
+            loss = None if done.loss is None else compact(done.loss)
+            spent = round(_now(device) - began, 4)
+            curve.append({"step": step, "seconds": spent, "phase": done.phase, "loss": loss})
+    spent = _now(device) - began
+    peak = torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None
+    loss, right = task.test(model)
     return {
         "seed": seed,
         "steps": steps,
-        "cpu_s": round(spent, 4),
+        "seconds": round(spent, 4),
+        "memory_peak": peak,
         "curve": curve,
-        "told": _told(trainer, steps),
-        "test": _test(model, data),
+        "told": _told(trainer),
+        "test": {"loss": compact(loss), "accuracy": compact(right)},
     }
 
 
-def _told(trainer: HybridTrainer | None, steps: int) -> dict[str, Any]:
+def _told(trainer: HybridTrainer) -> dict[str, Any]:
     """What the trainer counted, and how well it predicted how far ahead."""
-    if trainer is None:
-        return {"computed": steps, "divergences": 0, "snapshot_bytes": 0, "history_bytes": 0, "horizons": []}
     kept = trainer.statistics
     horizons = []
     for ahead in sorted(set(kept.horizons)):
@@ -141,18 +128,13 @@ def _told(trainer: HybridTrainer | None, steps: int) -> dict[str, Any]:
         cosine = sum(kept.cosines[index] for index in chosen) / len(chosen)
         error = sum(kept.errors[index] for index in chosen) / len(chosen)
         horizons.append({"ahead": ahead, "compared": len(chosen), "cosine": compact(cosine), "error": compact(error)})
-    return {
-        "computed": kept.computed,
+    measured = {
+        "phases": dict(kept.steps),
+        "phase_seconds": {phase: round(seconds, 4) for phase, seconds in kept.seconds.items()},
+        "extra_seconds": round(kept.extra_seconds, 4),
         "divergences": kept.divergences,
         "snapshot_bytes": kept.snapshot_bytes,
         "history_bytes": kept.history_bytes,
         "horizons": horizons,
     }
-
-
-@torch.no_grad()
-def _test(model: nn.Module, data: Digits) -> dict[str, float | None]:
-    out = model(data.test_images)
-    loss = compact(float(functional.cross_entropy(out, data.test_classes)))
-    right = compact(float((out.argmax(1) == data.test_classes).float().mean()))
-    return {"loss": loss, "accuracy": right}
+    return told(measured)

@@ -8,10 +8,31 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpu_bench.hybrid.arms import QUALITY, SPEEDUP
+from gpu_bench.hybrid.costs import backward_reduction, speedup
+from gpu_bench.hybrid.schedule import COMPUTED
+from gpu_bench.record.digest import digest
 
 _STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
 """Two-sided 95 % points of Student's t by degrees of freedom."""
 PLAIN = "plain"
+POINTS = 60
+"""Points of a curve."""
+
+
+def point_steps(steps: int) -> range:
+    """The steps of a run that are points of its curve."""
+    return range(0, steps, max(1, steps // POINTS))
+
+
+def told(measured: Mapping[str, Any]) -> dict[str, Any]:
+    """What a trainer counted, with what follows from it."""
+    steps = measured["phases"]
+    return {
+        **measured,
+        "computed": sum(steps[phase] for phase in COMPUTED),
+        "backward_reduction": backward_reduction(steps),
+        "speedup": speedup(steps, measured["phase_seconds"], measured["extra_seconds"]),
+    }
 
 
 def joined(repeats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -19,21 +40,33 @@ def joined(repeats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     first = repeats[0]
     seeds = {name: [repeat["runs"][name]["seed"] for repeat in repeats] for name in first["runs"]}
     settings = {name: run["settings"] for name, run in first["runs"].items()}
-    return {"data": first["data"], **concluded(settings, seeds)}
+    named = {name: first[name] for name in ("data", "quality", "clock")}
+    return {**named, **concluded(first["quality"], settings, seeds)}
 
 
 def concluded(
-    settings: Mapping[str, Mapping[str, Any]], seeds: Mapping[str, Sequence[Mapping[str, Any]]]
+    quality: str, settings: Mapping[str, Mapping[str, Any]], seeds: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> dict[str, Any]:
-    """The runs with everything that follows from what was measured, and the verdict."""
+    """The runs with everything that follows from what was measured, and the verdict.
+
+    Args:
+        quality: What is compared, the `loss` or the `perplexity`, which is e to the loss.
+        settings: Of each run.
+        seeds: What each run measured, seed by seed.
+    """
     controls = [name for name, one in settings.items() if one["control"]]
+    logs = {name: _logs(measured, quality) for name, measured in seeds.items()}
     runs: dict[str, dict[str, Any]] = {}
     for name, measured in seeds.items():
-        against = {one: interval(_log_losses(measured), _log_losses(seeds[one])) for one in (PLAIN, *controls)}
+        against = {one: interval(logs[name], logs[one]) for one in (PLAIN, *controls)}
         runs[name] = {
             "settings": dict(settings[name]),
-            "seeds": list(measured),
-            "summary": _summary(measured, seeds[PLAIN]) | {"against": against},
+            "seeds": [{**one, "told": told(one["told"])} for one in measured],
+            "summary": {
+                **_summary(settings[name]["larger"], measured, seeds[PLAIN]),
+                "worse": _worse(logs[name], logs[PLAIN]),
+                "against": against,
+            },
         }
     judged = [name for name, one in settings.items() if one["predictor"] not in ("none", "no-op")]
     for name, run in runs.items():
@@ -43,27 +76,34 @@ def concluded(
     verdict = {"judged": len(judged), "helping": len(helping), "divergences": divergences}
     for part, best in (("fast_enough", "fast"), ("good_enough", "good"), ("beat_controls", "beats")):
         verdict[part] = sum(_parts(runs[name]["summary"], controls)[best] for name in judged)
-    return {"runs": runs, "verdict": verdict}
+    return {"runs": runs, "verdict": verdict, "sha256": digest(runs)}
 
 
-def _summary(measured: Sequence[Mapping[str, Any]], plain: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _summary(larger: int, measured: Sequence[Mapping[str, Any]], plain: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     pairs = list(zip(measured, plain, strict=True))
     losses = [one["test"]["loss"] for one in measured]
+    peaks = [one["memory_peak"] for one in measured]
     return {
         "test_loss": None if None in losses else statistics.median(losses),
         "accuracy": statistics.median(one["test"]["accuracy"] for one in measured),
-        "cpu_s": statistics.median(one["cpu_s"] for one in measured),
+        "seconds": statistics.median(one["seconds"] for one in measured),
+        "memory_peak": None if None in peaks else max(peaks),
         "computed": statistics.median(one["told"]["computed"] / one["steps"] for one in measured),
-        "speedup": statistics.median(base["cpu_s"] / own["cpu_s"] for own, base in pairs),
-        "bound": statistics.median(base["steps"] / own["told"]["computed"] for own, base in pairs),
-        "worse": None
-        if None in losses
-        else statistics.median(own["test"]["loss"] / base["test"]["loss"] for own, base in pairs),
+        "speedup": statistics.median(base["seconds"] / own["seconds"] for own, base in pairs),
+        "bound": statistics.median(base["steps"] / (own["told"]["computed"] * larger) for own, base in pairs),
     }
 
 
-def _log_losses(measured: Sequence[Mapping[str, Any]]) -> list[float | None]:
-    return [None if one["test"]["loss"] is None else math.log(one["test"]["loss"]) for one in measured]
+def _worse(own: Sequence[float | None], plain: Sequence[float | None]) -> float | None:
+    """The median ratio of two qualities from their logarithms; None where one is not finite."""
+    differences = [a - b for a, b in zip(own, plain, strict=True) if a is not None and b is not None]
+    return math.exp(statistics.median(differences)) if len(differences) == len(own) else None
+
+
+def _logs(measured: Sequence[Mapping[str, Any]], quality: str) -> list[float | None]:
+    """The logarithm of each seed's quality; None where it is not finite."""
+    losses = [one["test"]["loss"] for one in measured]
+    return [loss if loss is None or quality == "perplexity" else math.log(loss) for loss in losses]
 
 
 def interval(own: Sequence[float | None], other: Sequence[float | None]) -> dict[str, float | None]:

@@ -25,7 +25,7 @@ DERIVED = {
     "training": ("summary", "flops", "cost"),
     "points": ("seconds", "rates"),
     "fit": ("policies",),
-    "arms": ("reference", "verdict"),
+    "arms": ("reference", "verdict", "sha256"),
 }
 """What is computed from the rest of what a case measured; of training also `utilization` but for its ceilings."""
 SPOILED = ("throttled", "unsettled", "recompiled", "diverged")

@@ -146,8 +146,9 @@ def _arms(record: Record) -> Table:
         # Of a failure, how often it happened; of a predictor, what it gained.
         last = f"{told['failed']} of {told['trained']}" if "failed" in told else f"{told['speedup']:.2f} x"
         accuracy = number(told["accuracy"], 1, 100)
-        rows.append((name, number(told["test_loss"], 3), accuracy, number(told["cpu_s"], 2), last))
-    head = ("run", "test loss", "accuracy, %", "CPU s", "failed, or speed-up")
+        seconds = told["cpu_s"] if "failed" in told else told["seconds"]
+        rows.append((name, number(told["test_loss"], 3), accuracy, number(seconds, 2), last))
+    head = ("run", "test loss", "accuracy, %", "seconds", "failed, or speed-up")
     return Table(f"{record['suite']}/{record['name']} on {record['device']['slug']}", head, tuple(rows), 2)
 
 
