@@ -174,7 +174,7 @@ class HybridTrainer:
             self._move(diverged=diverged)
         ended = perf_counter()
         self.statistics.seconds[phase] += ended - started
-        if phase in COMPUTED:
+        if phase in COMPUTED and self.options.predicts:
             self.statistics.extra_seconds += ended - done
         return Step(phase, loss, diverged)
 

@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from gpu_bench.hybrid import costs
 from gpu_bench.hybrid.predictors import DynamicModes, LastUpdate, LinearFit, MeanUpdate, NoOp, Predictor
 from gpu_bench.hybrid.recurrent import Recurrent
 from gpu_bench.hybrid.schedule import Schedule
@@ -114,29 +115,57 @@ def test_a_divergence_goes_back_to_exactly_what_was_there(state: OptimizerState,
         assert loss < 100
 
 
+def micro_batches(step: int, count: int) -> list[LossOf]:
+    """The losses on the micro-batches of a step."""
+    return [batch(count * step + part) for part in range(count)]
+
+
+def saved(trained: HybridTrainer) -> io.BytesIO:
+    """A checkpoint as a file holds it."""
+    kept = io.BytesIO()
+    torch.save((trained.model.state_dict(), trained.optimizer.state_dict(), trained.state_dict()), kept)
+    kept.seek(0)
+    return kept
+
+
 @pytest.mark.parametrize("make", PREDICTORS)
 @pytest.mark.parametrize("state", ["keep", "offload", "drop"])
+@pytest.mark.parametrize("parts", [1, 3], ids=["whole", "accumulated"])
+@pytest.mark.parametrize("autocast", [None, torch.bfloat16], ids=["fp32", "bf16"])
 def test_a_checkpoint_continues_to_the_bit_wherever_it_was_taken(
-    make: Callable[[], Predictor], state: OptimizerState
+    make: Callable[[], Predictor], state: OptimizerState, parts: int, autocast: torch.dtype | None
 ) -> None:
-    options = Options(optimizer_state=state)
+    """With each option of memory alone, and with all of them together."""
+    options = Options(optimizer_state=state, autocast=autocast)
     whole = trainer(make(), options)
-    losses = [whole.step(batch(step)).loss for step in range(28)]
-    for stop in (5, 8, 10, 13):
-        first = trainer(make(), options)
-        for step in range(stop):
-            first.step(batch(step))
-        kept = io.BytesIO()
-        torch.save((first.model.state_dict(), first.optimizer.state_dict(), first.state_dict()), kept)
-        kept.seek(0)
+    losses, checkpoints = [], {}
+    for step in range(28):
+        if step in (5, 8, 10, 13):
+            checkpoints[step] = saved(whole)
+        losses.append(whole.step(*micro_batches(step, parts)).loss)
+    assert whole.statistics.steps["predict"] > 8
+    for stop, kept in checkpoints.items():
         model, optimizer, progress = torch.load(kept, weights_only=False)
         second = trainer(make(), options)
         second.model.load_state_dict(model)
         second.optimizer.load_state_dict(optimizer)
         second.load_state_dict(progress)
-        assert [second.step(batch(step)).loss for step in range(stop, 28)] == losses[stop:]
+        assert [second.step(*micro_batches(step, parts)).loss for step in range(stop, 28)] == losses[stop:]
         assert same(weights(second), weights(whole))
         assert second.statistics.steps == whole.statistics.steps
+
+
+def test_each_option_of_memory_changes_what_training_computes_and_offloading_alone_does_not() -> None:
+    def trained(parts: int = 1, **options: Any) -> list[Tensor]:
+        whole = trainer(LastUpdate(), Options(**options))
+        for step in range(28):
+            whole.step(*micro_batches(step, parts))
+        return weights(whole)
+
+    plain = trained()
+    assert same(trained(optimizer_state="offload"), plain)
+    for other in (trained(optimizer_state="drop"), trained(autocast=torch.bfloat16), trained(parts=3)):
+        assert not same(other, plain)
 
 
 def test_what_is_dropped_is_gone_while_steps_are_predicted() -> None:
@@ -156,9 +185,37 @@ def test_statistics_count_every_step_and_every_byte_that_prediction_keeps() -> N
     assert counted.steps == {phase: seen.count(phase) for phase in counted.steps}
     assert counted.backward_reduction == seen.count("predict") / 40 > 0
     assert counted.computed == 40 - seen.count("predict")
+    assert counted.speedup == costs.speedup(counted.steps, counted.seconds, counted.extra_seconds)
+    assert 0 < counted.extra_seconds < sum(counted.seconds.values())
     assert counted.history_bytes == 4 * sum(p.nbytes for p in trained.model.parameters())
     assert len(counted.cosines) == len(counted.errors) == len(counted.horizons)
     assert set(counted.horizons) == {1, 4}
+
+
+def test_the_speed_up_is_against_computed_steps_without_what_prediction_adds_to_them() -> None:
+    """By hand: 40 computed steps of 0.1 s and 60 predicted ones of 0.02 s; prediction adds 0.8 s to the computed."""
+    steps = {"warmup": 20, "full": 15, "predict": 60, "correct": 5}
+    seconds = {"warmup": 2.4, "full": 1.8, "predict": 1.2, "correct": 0.6}
+    assert costs.speedup(steps, seconds, extra=0.8) == pytest.approx(100 * 0.1 / 6)
+    assert costs.backward_reduction(steps) == 0.6
+    nothing = dict.fromkeys(steps, 0)
+    assert (costs.speedup(nothing, nothing, 0.0), costs.backward_reduction(nothing)) == (1, 0)
+
+
+def test_a_trainer_that_may_not_predict_is_plain_training_and_remembers_nothing() -> None:
+    trained = trainer(LastUpdate(), Options(predicts=False, clip=None))
+    model = network()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    for step in range(20):
+        trained.step(batch(step))
+        optimizer.zero_grad()
+        batch(step)(model).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+    assert same(weights(trained), list(model.state_dict().values()))
+    counted = trained.statistics
+    assert counted.steps["warmup"] == 20
+    assert (counted.extra_seconds, counted.history_bytes, counted.cosines) == (0, 0, [])
+    assert counted.speedup == pytest.approx(1)
 
 
 def test_confidence_is_the_cosine_of_updates_and_keeps_predictions_out_where_it_is_low() -> None:
