@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 from matplotlib.axes import Axes
 
 from gpu_bench.record.load import valid
 from gpu_bench.record.store import RESULTS
+from plugins.book.moving import Control
 from plugins.shared.svg import INK
 
 
@@ -26,8 +28,23 @@ def compared(suite: str, case: str) -> Mapping[str, Any]:
     return block
 
 
+def seeds_of(block: Mapping[str, Any]) -> Control:
+    """The choice of a seed, to be one of a figure's `CONTROLS`: all of them at first, or one."""
+    first = next(iter(block["runs"].values()))
+    names = tuple(str(one["seed"]) for one in first["seeds"])
+    return Control("seed", "Seed", (None, *range(len(names))), ("all", *names), None, buttons=True)
+
+
 def curve(
-    axes: Axes, block: Mapping[str, Any], run: str, ink: str, line: str = "-", *, name: str = "loss", by: str = "step"
+    axes: Axes,
+    block: Mapping[str, Any],
+    run: str,
+    ink: str,
+    line: str = "-",
+    *,
+    name: str = "loss",
+    by: str = "step",
+    seed: int | None = None,
 ) -> None:
     """Draw a curve of a run for every seed. A point that is not finite ends its line with a cross.
 
@@ -39,27 +56,42 @@ def curve(
         line: Style of the line.
         name: Which curve.
         by: Along `step` or `images`.
+        seed: The place of the only seed that is drawn; None for all.
     """
     settings = block["runs"][run]["settings"]
     unit = settings["batch"] if by == "images" else 1
-    for number, seed in enumerate(block["runs"][run]["seeds"]):
-        values = seed["curves"][name]
+    for number, one in enumerate(block["runs"][run]["seeds"]):
+        values = one["curves"][name]
         end = next((index for index, value in enumerate(values) if value is None), len(values))
-        steps = [index * seed["every"] * unit for index in range(len(values))]
+        steps = [index * one["every"] * unit for index in range(len(values))]
         shown = [value if value is not None else float("nan") for value in values]
-        axes.plot(steps, shown, color=INK[ink], linestyle=line, linewidth=0.9, label=None if number else run)
+        if seed not in (None, number):
+            # Not drawn, yet the axes stay where they are for all seeds together.
+            axes.update_datalim([pair for pair in zip(steps, shown, strict=True) if isfinite(pair[1])])
+            continue
+        label = None if number and seed is None else run
+        axes.plot(steps, shown, color=INK[ink], linestyle=line, linewidth=0.9 if seed is None else 1.4, label=label)
         if end and all(value is None for value in values[end:]) and end < len(values):
             axes.plot(steps[end - 1], shown[end - 1], marker="X", color=INK[ink], markersize=6, clip_on=False)
 
 
-def told(block: Mapping[str, Any], *runs: str) -> str:
-    """In words, what became of runs: their loss on tested digits, and how many seeds failed."""
+def told(block: Mapping[str, Any], *runs: str, seed: int | None = None) -> str:
+    """In words, what became of runs: their loss on tested digits, and how many seeds failed.
+
+    Args:
+        block: What `compared` gives.
+        runs: Which runs.
+        seed: The place of the only seed that is told of; None for all.
+    """
     parts = []
     for run in runs:
-        summary = block["runs"][run]["summary"]
-        loss = "no finite loss" if summary["test_loss"] is None else f"a loss of {summary['test_loss']:.3g}"
-        parts.append(f"{run} ends with {loss}, {summary['failed']} of {summary['trained']} seeds failed")
-    return "; ".join(parts)
+        summary, seeds = block["runs"][run]["summary"], block["runs"][run]["seeds"]
+        found = summary["test_loss"] if seed is None else seeds[seed]["test"]["loss"]
+        loss = "no finite loss" if found is None else f"a loss of {found:.3g}"
+        failed = f", {summary['failed']} of {summary['trained']} seeds failed" if seed is None else ""
+        parts.append(f"{run} ends with {loss}{failed}")
+    who = "" if seed is None else f"with seed {seeds[seed]['seed']} alone, "
+    return who + "; ".join(parts)
 
 
 def likeness(block: Mapping[str, Any], run: str, what: str) -> tuple[list[int], list[float]]:

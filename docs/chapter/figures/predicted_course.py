@@ -1,6 +1,7 @@
 """Loss against processor time: plain training, fewer steps at twice the rate, and a run that predicts most steps."""
 
 from plugins.book.drawing import Drawing, canvas
+from plugins.book.moving import Control
 from plugins.book.runs import compared
 from plugins.shared.svg import INK
 
@@ -9,25 +10,32 @@ RUNS = {
     "fewer-steps-2x-rate": ("memory", "--"),
     "last-update-watched": ("compute", "-"),
 }
+BLOCK = compared("hybrid", "hybrid-digits")
+SEEDS = [one["seed"] for one in BLOCK["runs"]["plain"]["seeds"]]
+TRAININGS = [one for run in RUNS for one in BLOCK["runs"][run]["seeds"]]
+LONGEST = max(one["seconds"] for one in TRAININGS)
+LOSSES = [point["loss"] for one in TRAININGS for point in one["curve"] if point["loss"]]
+CONTROLS = (Control("seed", "Seed", tuple(range(len(SEEDS))), tuple(map(str, SEEDS)), 0, buttons=True),)
 
 
-def draw() -> Drawing:
+def draw(seed: int) -> Drawing:
     """One seed. Dots on the line of the run that predicts are points at which a step was predicted."""
-    block = compared("hybrid", "hybrid-digits")
     figure, axes = canvas(2.7)
     ends = []
     for run, (ink, line) in RUNS.items():
-        points = [point for point in block["runs"][run]["seeds"][0]["curve"] if point["loss"] is not None]
-        times, losses = [point["cpu_s"] for point in points], [point["loss"] for point in points]
+        points = [point for point in BLOCK["runs"][run]["seeds"][seed]["curve"] if point["loss"] is not None]
+        times, losses = [point["seconds"] for point in points], [point["loss"] for point in points]
         axes.plot(times, losses, color=INK[ink], linestyle=line, linewidth=1.3, label=run)
-        predicted = [(point["cpu_s"], point["loss"]) for point in points if point["phase"] == "predict"]
+        predicted = [(point["seconds"], point["loss"]) for point in points if point["phase"] == "predict"]
         if predicted:
             style = {"color": INK["limit"], "s": 14, "zorder": 3, "label": "predicted"}
             axes.scatter(*zip(*predicted, strict=True), **style)  # type: ignore[arg-type]
         ends.append(f"{run} ends after {times[-1]:.1f} s at {losses[-1]:.2g}")
     axes.set_yscale("log")
+    axes.set_ylim(min(LOSSES) / 1.2, max(LOSSES) * 1.2)
+    axes.set_xlim(0, LONGEST)
     axes.set_xlabel("processor time, s")
     axes.set_ylabel("loss of the batch")
     axes.grid(color=INK["border"], linewidth=0.6)
     figure.legend(frameon=False, ncols=2, loc="outside upper left")
-    return Drawing(figure, f"Loss on a logarithmic axis over processor time, first seed: {'; '.join(ends)}.")
+    return Drawing(figure, f"Loss on a logarithmic axis over processor time, seed {SEEDS[seed]}: {'; '.join(ends)}.")
