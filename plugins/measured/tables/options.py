@@ -12,7 +12,7 @@ from plugins.measured.errors import MeasuredError
 from plugins.measured.values.quantities import Format, parse_format
 from plugins.shared.errors import nearest
 
-ROWS = ("cases", "points", "policies")
+ROWS = ("cases", "points", "policies", "runs")
 _DERIVED = ("per", "ratio", "error")
 MOST_COLUMNS = 7
 """More do not fit on a phone; the case's own column counts."""
@@ -69,7 +69,7 @@ class TableOptions:
     columns: in order, the column of the cases left out.
     cases: case name -> label in the first column; empty for all cases of the suite.
     device: only this device's records; None for any.
-    rows: `cases` for a row per case; `points` or `policies` for the parts of one case.
+    rows: `cases` for a row per case; `points`, `policies` or `runs` for the parts of one case.
     plot: the column to draw below the table; None for no plot.
     """
 

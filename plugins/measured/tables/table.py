@@ -16,8 +16,8 @@ from plugins.measured.values.recorded import Record, Records
 from plugins.shared.errors import nearest
 
 _DEVICE = Column("Device", "/device.name", None, spread=False)
-_PARTS = {"points": ("points", "label"), "policies": ("fit.policies", "policy")}
-"""Kind of rows -> where the parts stand in a record, and which of their values names them."""
+_PARTS = {"points": ("points", "label"), "policies": ("fit.policies", "policy"), "runs": ("arms.runs", "")}
+"""Kind of rows -> where the parts stand in a record, and which of their values names them, if they have no names."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,8 @@ def _of(record: Record, label: str, options: TableOptions) -> list[Row]:
             raise OptionError(f"case '{record.case}' has no {options.rows}", "leave out 'rows'")
         return [Row(record.case, label, Line(record, f"{place}.0."))]
     parts = record.at(place).value
+    if isinstance(parts, Mapping):
+        return [Row(record.case, key, Line(record, f"{place}.{key}.")) for key in parts]
     return [Row(record.case, str(part[name]), Line(record, f"{place}.{i}.")) for i, part in enumerate(parts)]
 
 
@@ -112,7 +114,7 @@ def build(
             made.attrib |= {"data-device": row.line.record.device, "data-device-name": device_name(row.line.record)}
             position += 1
         body.append(made)
-    first = {"cases": "Case", "points": "Point", "policies": "Policy"}[options.rows]
+    first = {"cases": "Case", "points": "Point", "policies": "Policy", "runs": "Run"}[options.rows]
     head = element("thead", element("tr", element("th", first, scope="col"), *map(_header, columns)))
     table = element("table", element("caption", options.caption), head, body, class_="il-table")
     # A keyboard must be able to scroll the region, so it takes the focus and has a name.

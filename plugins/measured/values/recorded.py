@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -71,21 +71,21 @@ class Record:
         if _parts(path)[0] == "withheld":
             raise MeasuredError(f"'{path}' was measured and refused: no page shows it", "measure the case again")
         value: Any = self.document
-        schema: Mapping[str, Any] = self.schema
+        schemas: Sequence[Mapping[str, Any]] = [self.schema]
         done: list[str] = []
         for part in _parts(path):
             where = ".".join(done) or "the record"
             value = _step(value, part, where, self.status)
-            schema = _descend(schema, part, self.schema)
+            schemas = _descend(schemas, part, self.schema)
             done.append(part)
-        return Leaf(value, _unit(schema, self.schema))
+        return Leaf(value, _unit(schemas, self.schema))
 
     def describes(self, path: str) -> bool:
         """Whether the schema knows `path`, whatever this record holds there."""
-        schema: Mapping[str, Any] = self.schema
+        schemas: Sequence[Mapping[str, Any]] = [self.schema]
         for part in _parts(path):
-            schema = _descend(schema, part, self.schema)
-        return bool(schema)
+            schemas = _descend(schemas, part, self.schema)
+        return bool(schemas)
 
 
 @dataclass(frozen=True)
@@ -222,16 +222,16 @@ def _alternatives(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Iterato
             yield from _alternatives(option, root)
 
 
-def _descend(schema: Mapping[str, Any], part: str, root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema of the member `part`; empty when the schema does not describe it."""
-    for option in _alternatives(schema, root):
+def _descend(schemas: Sequence[Mapping[str, Any]], part: str, root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The schemas of the member `part`, one for each alternative that has it; none where nothing describes it."""
+    found: list[Mapping[str, Any]] = []
+    for option in (one for schema in schemas for one in _alternatives(schema, root)):
         members = [option.get("properties", {}).get(part), option.get("additionalProperties"), option.get("items")]
-        for member in members:
-            if isinstance(member, Mapping):
-                return member
-    return {}
+        found += [member for member in members if isinstance(member, Mapping)][:1]
+    return found
 
 
-def _unit(schema: Mapping[str, Any], root: Mapping[str, Any]) -> str | None:
-    """The unit that a schema states."""
-    return next((str(option["unit"]) for option in _alternatives(schema, root) if "unit" in option), None)
+def _unit(schemas: Sequence[Mapping[str, Any]], root: Mapping[str, Any]) -> str | None:
+    """The unit that the schemas state."""
+    options = (option for schema in schemas for option in _alternatives(schema, root))
+    return next((str(option["unit"]) for option in options if "unit" in option), None)

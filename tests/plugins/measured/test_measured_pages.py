@@ -17,8 +17,10 @@ from plugins.measured.values.recorded import Record, Records
 from tests.plugins.measured.made import ROOT, SCHEMA
 
 PLAN = {suite: tuple(case.name for case in cases) for suite, cases in SUITES.items()}
-PREFIX = {"cases": "", "points": "points.0.", "policies": "fit.policies.0."}
+PREFIX = {"cases": "", "points": "points.0.", "policies": "fit.policies.0.", "runs": "arms.runs.plain."}
 PAGES = sorted((ROOT / "docs/measured").glob("*.md"))
+CHAPTER = [page for page in (ROOT / "docs/chapter").rglob("*.md") if "\n/// measured | " in page.read_text("utf-8")]
+"""Pages of the chapter that show tables of records."""
 CURVES = {suite for suite, cases in SUITES.items() if {case.kind for case in cases} <= {"failure", "hybrid"}}
 """Suites whose records are curves: the chapter's figures and sentences show them."""
 _BLOCK = re.compile(r"^/// measured \| (\S+)\n(.*?)\n^///$", re.MULTILINE | re.DOTALL)
@@ -36,7 +38,7 @@ def _paths(options: TableOptions) -> Iterator[str]:
         yield options.plot.x
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [*PAGES, *CHAPTER], ids=lambda page: page.stem)
 def test_every_column_is_described_by_the_schema_and_every_case_exists(page: Path) -> None:
     found = list(_tables(page))
     assert found, "a page of measurements shows some"
@@ -71,6 +73,12 @@ def test_every_case_stands_in_a_table_of_the_pages() -> None:
 
 
 def test_every_case_that_is_a_curve_is_asked_for_in_the_chapter() -> None:
-    text = "".join(page.read_text("utf-8") for page in (ROOT / "docs/chapter").rglob("*.[mp][dy]"))
+    files = sorted((ROOT / "docs/chapter").rglob("*.[mp][dy]"))
+    text = "".join(page.read_text("utf-8") for page in files)
+    tables = [table for page in files for table in _tables(page)]
+    shown = {(suite, row.case) for suite, options in tables for row in rows(options, suite, Records(Path(), ()), PLAN)}
     assert CURVES
-    assert [case for suite in CURVES for case in PLAN[suite] if f"{suite}/{case}" not in text] == []
+    asked = [(suite, case) for suite in sorted(CURVES) for case in PLAN[suite]]
+    assert [
+        (suite, case) for suite, case in asked if f"{suite}/{case}" not in text and (suite, case) not in shown
+    ] == []

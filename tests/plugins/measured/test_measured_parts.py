@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.plugins.measured.made import Site, document, with_points
+from tests.plugins.measured.made import ROOT, Site, document, with_points
 from tests.plugins.measured.test_measured_site import rows, text
 
 ADAM, SGD = "gpt2-nano-fp32-adam", "gpt2-nano-fp32-sgd"
@@ -124,6 +124,21 @@ def test_the_policies_of_a_fit_are_rows(site: Site) -> None:
     assert found == [[f"{size}, {name}", "4"] for name in plan["policies"]], (
         "parts of several cases have the same names"
     )
+
+
+def test_the_runs_that_are_compared_are_rows(site: Site) -> None:
+    file = next((ROOT / "gpu_bench/results/hybrid").glob("hybrid-digits-ci--*.json"))
+    made = json.loads(file.read_text("utf-8"))
+    site.record(made)
+    page = (
+        "/// measured | hybrid\ncaption: Runs\nrows: runs\ncases: [{}]\ncolumns:\n"
+        '  - {{label: Loss, path: summary.test_loss, unit: "1", format: .5f}}\n///\n'
+    )
+    site.page(page.format("hybrid-digits-ci"))
+    runs = made["arms"]["runs"]
+    assert rows(site.build()) == [[name, f"{run['summary']['test_loss']:.5f}"] for name, run in runs.items()]
+    site.page(page.format("hybrid-gpt2"))
+    assert "not measured here yet" in text(site.build())
 
 
 def test_errors_and_ratios_are_computed_from_the_record(site: Site) -> None:
