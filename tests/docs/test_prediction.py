@@ -24,3 +24,21 @@ def test_weaker_controls_alone_would_have_said_otherwise() -> None:
     watched = compared("hybrid", "hybrid-digits")["runs"]["last-update-watched"]["summary"]["against"]
     assert watched["no-op"]["high"] < 0
     assert watched["fewer-steps"]["high"] < 0
+
+
+def test_momentum_for_as_few_steps_ends_lowest_and_larger_batches_gain_time_alone() -> None:
+    runs = {name: run["summary"] for name, run in compared("hybrid", "hybrid-digits")["runs"].items()}
+    assert min(runs, key=lambda name: runs[name]["test_loss"]) == "fewer-steps-momentum"
+    for name in ("fewer-steps-2x-batch", "fewer-steps-4x-batch"):
+        assert runs[name]["speedup"] > runs[name]["bound"]
+        assert runs[name]["test_loss"] > runs["fewer-steps-2x-rate"]["test_loss"]
+
+
+def test_on_text_every_run_that_predicts_is_worse_than_skipping() -> None:
+    runs = {name: run["summary"] for name, run in compared("hybrid", "hybrid-text")["runs"].items()}
+    judged = {name: summary for name, summary in runs.items() if summary["helps"] is not None}
+    assert judged
+    assert all(summary["against"]["no-op"]["low"] > 0 for summary in judged.values())
+    assert min(judged, key=lambda name: judged[name]["worse"]) == "last-update-aggressive"
+    plain = runs["fewer-steps"]["against"]["plain"]
+    assert plain["high"] - plain["low"] < 2 * 0.02

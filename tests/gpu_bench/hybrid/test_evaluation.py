@@ -28,6 +28,7 @@ from gpu_bench.record.report import flat_rows
 from gpu_bench.record.tables import to_json
 from gpu_bench.run import worker
 from plugins.book.runs import compared
+from tests.gpu_bench.record.mutations import falsified_at, kind, places
 
 CASE = TINY["hybrid-tiny"][0]
 TEXT = next(case for case in TINY["hybrid-tiny"] if case.name == "hybrid-text")
@@ -138,6 +139,20 @@ def test_a_falsified_evaluation_is_refused(record: dict[str, Any], fault: str) -
     forged = copy.deepcopy(record)
     FORGERIES[fault](forged)
     assert fault in " / ".join(inconsistencies(forged))
+
+
+def test_no_number_of_the_evaluation_can_be_changed_unseen(record: dict[str, Any]) -> None:
+    """Curves, counts, times, settings, and what they come to: one place of each kind, changed in each way."""
+    kinds = {}
+    for place in places(record["arms"]):
+        if place[0] not in ("data", "clock"):
+            kinds[kind(place[2:] if place[0] == "runs" else place)] = ("arms", *place)
+    assert len(kinds) > 50
+    for place in kinds.values():
+        for name, _, text in falsified_at(record, place):
+            changed = json.loads(text)
+            seen = changed == record or inconsistencies(changed) or schema_faults(changed)
+            assert seen, f"{name} at {kind(place)} was accepted"
 
 
 def test_controls_take_as_many_real_steps_as_the_predictors_at_their_most_confident() -> None:
