@@ -67,6 +67,7 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "the seeds": lambda one: _first_seed(one, "fp16").update(seed=99),
     "a curve of run": lambda one: _first_seed(one, "fp16")["curves"]["loss"].pop(),
     "not the file of digits": lambda one: one["arms"]["data"].update(sha256="0" * 64),
+    "arms.sha256 does not follow": lambda one: _first_seed(one, "fp16")["curves"]["loss"].__setitem__(0, 1.5),
     "not what these sources have as": lambda one: one["arms"]["runs"]["fp16"]["settings"].update(batch=63),
     "do not fit into a repeat": lambda one: _first_seed(one, "fp16").update(cpu_s=1e6),
     "nothing spoils these runs": lambda one: one.update(status="throttled", message="x"),
