@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpu_bench.hybrid.schedule import COMPUTED
+from gpu_bench.hybrid.schedule import COMPUTED, Phase
 
 
-def backward_reduction(steps: Mapping[str, int]) -> float:
+def backward_reduction(steps: Mapping[Phase, int]) -> float:
     """Share of all steps, by phase, that ran no backward."""
     total = sum(steps.values())
     return steps["predict"] / total if total else 0.0
 
 
-def speedup(steps: Mapping[str, int], seconds: Mapping[str, float], extra: float) -> float:
+def speedup(steps: Mapping[Phase, int], seconds: Mapping[Phase, float], extra: float) -> float:
     """Wall-clock speed-up: what all steps would have taken at the pace of the computed ones, over what they took.
 
     Prediction's own work in computed steps counts as time taken, not as their pace. 1 before the first step.

@@ -74,7 +74,9 @@ def test_the_evaluation_on_text_makes_a_valid_record_and_judges_perplexity() -> 
 @pytest.mark.parametrize("case", [case for case in HYBRID_SUITE if case.task == "text"], ids=lambda case: case.name)
 def test_the_published_sizes_pass_the_same_code_in_their_precision(case: HybridCase) -> None:
     """One computed and one predicted step of each case's tiny shape, in the case's own precision."""
-    tiny = replace(next(one for one in TINY["hybrid-tiny"] if one.name == case.name), precision=case.precision)
+    small = next(one for one in TINY["hybrid-tiny"] if one.name == case.name)
+    assert isinstance(small, HybridCase)
+    tiny = replace(small, precision=case.precision)
     task = task_of(tiny, torch.device("cpu"))
     whole = train(ARMS["last-update"], replace(tiny, steps=8), task, seed=1)
     assert {point["phase"] for point in whole["curve"]} >= {"warmup"}

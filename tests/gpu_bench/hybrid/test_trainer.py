@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from gpu_bench.hybrid import costs
 from gpu_bench.hybrid.predictors import DynamicModes, LastUpdate, LinearFit, MeanUpdate, NoOp, Predictor
 from gpu_bench.hybrid.recurrent import Recurrent
-from gpu_bench.hybrid.schedule import Schedule
+from gpu_bench.hybrid.schedule import Phase, Schedule
 from gpu_bench.hybrid.snapshot import state_bytes
 from gpu_bench.hybrid.trainer import HybridTrainer, LossOf, OptimizerState, Options
 
@@ -194,11 +194,11 @@ def test_statistics_count_every_step_and_every_byte_that_prediction_keeps() -> N
 
 def test_the_speed_up_is_against_computed_steps_without_what_prediction_adds_to_them() -> None:
     """By hand: 40 computed steps of 0.1 s and 60 predicted ones of 0.02 s; prediction adds 0.8 s to the computed."""
-    steps = {"warmup": 20, "full": 15, "predict": 60, "correct": 5}
-    seconds = {"warmup": 2.4, "full": 1.8, "predict": 1.2, "correct": 0.6}
+    steps: dict[Phase, int] = {"warmup": 20, "full": 15, "predict": 60, "correct": 5}
+    seconds: dict[Phase, float] = {"warmup": 2.4, "full": 1.8, "predict": 1.2, "correct": 0.6}
     assert costs.speedup(steps, seconds, extra=0.8) == pytest.approx(100 * 0.1 / 6)
     assert costs.backward_reduction(steps) == 0.6
-    nothing = dict.fromkeys(steps, 0)
+    nothing: dict[Phase, int] = dict.fromkeys(steps, 0)
     assert (costs.speedup(nothing, nothing, 0.0), costs.backward_reduction(nothing)) == (1, 0)
 
 
