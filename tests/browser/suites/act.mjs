@@ -304,6 +304,21 @@ export function actTests({ everywhere, once }) {
     assert.deepEqual(await instruments(browser), baked);
   });
 
+  once("act: on paper a closed act keeps its answer", async ({ browser, server }) => {
+    for (const page of ["lab/laptop/", "missions/tiny-audit/"]) {
+      await browser.open(server.base + page);
+      const told = await browser.eval(() => {
+        // As it is printed: the rules for paper hold, and the theme has unfolded everything.
+        const rules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]);
+        for (const rule of rules) if (rule instanceof CSSMediaRule && rule.media.mediaText === "print") rule.media.mediaText = "all";
+        for (const details of document.querySelectorAll("details")) details.open = true;
+        const telling = document.querySelectorAll('[data-locked="true"] .il-math__body, details.gives-away table');
+        return [...telling].filter((one) => one.checkVisibility()).map((one) => one.textContent);
+      });
+      assert.deepEqual(told, [], page);
+    }
+  });
+
   once("act: a start of Python that fails says so, and Retry brings the act to life", async (all) => {
     const { browser, server } = all;
     server.fault({ path: /pyodide\.asm\.wasm$/, status: 503 });
