@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from gpu_bench.record.load import valid
 from gpu_bench.record.store import RESULTS
+from plugins.book.drawing import Drawing, canvas
 from plugins.book.moving import Control
 from plugins.shared.svg import INK
+
+PREDICTORS = {
+    "last-update": ("compute", "-", "o"),
+    "mean-update": ("memory", "--", "s"),
+    "linear-fit": ("limit", "-.", "^"),
+    "dynamic-modes": ("optimizer", ":", "D"),
+    "recurrent": ("data", "-", "v"),
+}
+"""The ways to predict a step that are compared: color, line and marker."""
 
 
 def compared(suite: str, case: str) -> Mapping[str, Any]:
@@ -33,6 +44,39 @@ def seeds_of(block: Mapping[str, Any]) -> Control:
     first = next(iter(block["runs"].values()))
     names = tuple(str(one["seed"]) for one in first["seeds"])
     return Control("seed", "Seed", (None, *range(len(names))), ("all", *names), None, buttons=True)
+
+
+def losses(
+    block: Mapping[str, Any], runs: Mapping[str, Sequence[str]], height: float, seed: int | None, *, by: str = "step"
+) -> tuple[Figure, Axes]:
+    """A canvas of `height` inches with the losses of some runs; `finish` gives it names and a legend.
+
+    Args:
+        block: What `compared` gives.
+        runs: Run -> color and style of its line, and what the legend calls it if not by its name in the record.
+        height: Of the figure.
+        seed: As for `curve`.
+        by: As for `curve`.
+    """
+    figure, axes = canvas(height)
+    for run, (ink, line, *words) in runs.items():
+        curve(axes, block, run, ink, line, by=by, seed=seed)
+        for named in words:
+            next(one for one in axes.lines if one.get_label() == run).set_label(named)
+    return figure, axes
+
+
+def finish(
+    figure: Figure, axes: Axes, x: str, y: str, *, log: bool = False, columns: int = 3, grid: bool = True
+) -> None:
+    """Give a plot of runs the names of its axes, its grid and, above it, its legend."""
+    if log:
+        axes.set_yscale("log")
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    if grid:
+        axes.grid(color=INK["border"], linewidth=0.6)
+    figure.legend(frameon=False, ncols=columns, loc="outside upper left")
 
 
 def curve(
@@ -108,3 +152,19 @@ def likeness(block: Mapping[str, Any], run: str, what: str) -> tuple[list[int], 
     kept = {ahead: pairs for ahead, pairs in sorted(found.items()) if len(pairs) == len(seeds)}
     means = [sum(n * value for n, value in pairs) / sum(n for n, _ in pairs) for pairs in kept.values()]
     return list(kept), means
+
+
+def ahead(what: str, label: str, words: str, *, log: bool = False) -> Drawing:
+    """`what` of the predicted updates over the steps ahead, a line for each predictor; the error has a line at 1."""
+    block = compared("hybrid", "hybrid-digits")
+    figure, axes = canvas(2.7)
+    said = []
+    for run, (ink, line, marker) in PREDICTORS.items():
+        steps, values = likeness(block, run, what)
+        style = {"linestyle": line, "marker": marker, "markersize": 4, "linewidth": 1.2}
+        axes.plot(steps, values, color=INK[ink], label=run, **style)  # type: ignore[arg-type]
+        said.append(f"{run} {values[0]:.2f} one step ahead and {values[-1]:.2f} {steps[-1]} steps ahead")
+    if what == "error":
+        axes.axhline(1, color=INK["control"], linewidth=0.9, linestyle=":")
+    finish(figure, axes, "steps ahead", label, log=log)
+    return Drawing(figure, f"{words}: {'; '.join(said)}.")

@@ -1,7 +1,7 @@
 """One faulty batch in the middle of a training: without a guard FP16 never comes back."""
 
-from plugins.book.drawing import Drawing, canvas
-from plugins.book.runs import compared, curve, seeds_of, told
+from plugins.book.drawing import Drawing
+from plugins.book.runs import compared, finish, losses, seeds_of, told
 from plugins.shared.svg import INK
 
 RUNS = {"fp16": ("limit", "-"), "fp16-clipped": ("data", "--"), "fp16-scaled": ("compute", "-")}
@@ -11,15 +11,11 @@ CONTROLS = (seeds_of(BLOCK),)
 
 def draw(seed: int | None) -> Drawing:
     """The loss of each seed; a cross where it is a number for the last time."""
-    figure, axes = canvas(2.5)
-    for run, (ink, line) in RUNS.items():
-        curve(axes, BLOCK, run, ink, line, seed=seed)
+    figure, axes = losses(BLOCK, RUNS, 2.5, seed)
     at = BLOCK["runs"]["fp16"]["settings"]["outlier_step"]
     axes.axvline(at, color=INK["control"], linewidth=0.9, linestyle=":")
     axes.text(at + 4, 2.35, "faulty batch", color=INK["muted"], va="center")
-    axes.set_xlabel("step")
-    axes.set_ylabel("loss of the batch")
     axes.set_ylim(0, 2.5)
-    figure.legend(frameon=False, ncols=3, loc="outside upper left")
+    finish(figure, axes, "step", "loss of the batch", grid=False)
     words = told(BLOCK, *RUNS, seed=seed)
     return Drawing(figure, f"Loss over steps, a line for each seed. A faulty batch comes at step {at}. Then {words}.")

@@ -2,7 +2,7 @@
 
 from plugins.book.drawing import Drawing, canvas
 from plugins.book.moving import Control
-from plugins.book.runs import compared
+from plugins.book.runs import compared, finish
 from plugins.shared.svg import INK
 
 RUNS = {
@@ -31,11 +31,7 @@ def draw(seed: int) -> Drawing:
             style = {"color": INK["limit"], "s": 14, "zorder": 3, "label": "predicted"}
             axes.scatter(*zip(*predicted, strict=True), **style)  # type: ignore[arg-type]
         ends.append(f"{run} ends after {times[-1]:.1f} s at {losses[-1]:.2g}")
-    axes.set_yscale("log")
+    finish(figure, axes, "processor time, s", "loss of the batch", log=True, columns=2)
     axes.set_ylim(min(LOSSES) / 1.2, max(LOSSES) * 1.2)
     axes.set_xlim(0, LONGEST)
-    axes.set_xlabel("processor time, s")
-    axes.set_ylabel("loss of the batch")
-    axes.grid(color=INK["border"], linewidth=0.6)
-    figure.legend(frameon=False, ncols=2, loc="outside upper left")
     return Drawing(figure, f"Loss on a logarithmic axis over processor time, seed {SEEDS[seed]}: {'; '.join(ends)}.")
