@@ -3,7 +3,11 @@
 from plugins.book.drawing import Drawing
 from plugins.book.runs import compared, finish, losses, seeds_of, told
 
-RUNS = {"batch-16": ("muted", ":"), "batch-128": ("limit", "-"), "batch-128-8x": ("compute", "-")}
+RUNS = {
+    "batch-16": ("muted", ":", "batch 16"),
+    "batch-128": ("limit", "-", "128, same rate"),
+    "batch-128-8x": ("compute", "-", "128, 8 × rate"),
+}
 BLOCK = compared("failures", "failure-large-batch")
 CONTROLS = (seeds_of(BLOCK),)
 

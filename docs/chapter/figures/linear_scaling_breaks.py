@@ -4,9 +4,9 @@ from plugins.book.drawing import Drawing
 from plugins.book.runs import compared, finish, losses, seeds_of, told
 
 RUNS = {
-    "batch-128-8x": ("limit", "-"),
-    "batch-128-8x-warmup": ("memory", "--"),
-    "batch-128-8x-warmup-clipped": ("compute", "-"),
+    "batch-128-8x": ("limit", "-", "batches of 128, 8 × the rate"),
+    "batch-128-8x-warmup": ("memory", "--", "the same after a warm-up"),
+    "batch-128-8x-warmup-clipped": ("compute", "-", "the same after a warm-up, with clipping"),
 }
 BLOCK = compared("failures", "failure-linear-scaling")
 CONTROLS = (seeds_of(BLOCK),)
