@@ -30,8 +30,8 @@ def drawn(path: Path) -> dict[str, str]:
 
 
 def test_every_figure_is_shown_once() -> None:
-    home = (CHAPTER.parent / "index.md").read_text("utf-8")
-    shown = re.findall(r"^/// (?:figure|instrument) \| ([\w-]+)$", TEXT + home, re.MULTILINE)
+    others = "".join((CHAPTER.parent / page).read_text("utf-8") for page in ("index.md", "missions/index.md"))
+    shown = re.findall(r"^/// (?:figure|instrument) \| ([\w-]+)$", TEXT + others, re.MULTILINE)
     assert sorted(name.replace("-", "_") for name in shown) == [path.stem for path in FIGURES]
 
 
