@@ -30,7 +30,9 @@ def drawn(path: Path) -> dict[str, str]:
 
 
 def test_every_figure_is_shown_once() -> None:
-    others = "".join((CHAPTER.parent / page).read_text("utf-8") for page in ("index.md", "missions/index.md"))
+    docs = CHAPTER.parent
+    pages = [docs / "index.md", *docs.glob("missions/*.md"), *docs.glob("acts/**/*.md")]
+    others = "".join(page.read_text("utf-8") for page in pages)
     shown = re.findall(r"^/// (?:figure|instrument) \| ([\w-]+)$", TEXT + others, re.MULTILINE)
     assert sorted(name.replace("-", "_") for name in shown) == [path.stem for path in FIGURES]
 
