@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,12 @@ def within(seconds: float, holds: Callable[[], bool]) -> bool:
             return False
         time.sleep(0.05)
     return True
+
+
+def files_below(folder: Path, suffix: str) -> list[Path]:
+    """The files whose names end so, while another process makes and removes folders among them."""
+    walked = [(Path(place), names) for place, _, names in os.walk(folder)]
+    return sorted(place / name for place, names in walked for name in names if name.endswith(suffix))
 
 
 def alive(pid: int) -> bool:

@@ -25,7 +25,7 @@ from gpu_bench.record.assembly import BLOCKS, step_summary, utilization
 from gpu_bench.record.compare import Change, compare_records, regressions
 from gpu_bench.record.store import read_json
 from gpu_bench.run import job
-from tests.gpu_bench.processes import within
+from tests.gpu_bench.processes import files_below, within
 from tests.gpu_bench.tiny import tiny_case
 
 ROOT = Path(__file__).parents[3]
@@ -70,7 +70,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path, s
     words = ("all", str(folder / "job"), str(remote), "--suite", "smoke-tiny", *named, "--device", "cpu", "--unfit-too")
     first = _start(repository, *words)
     records = folder / "job" / "measured" / "records"
-    assert within(240, lambda: any(records.rglob("*.json")) or first.poll() is not None)
+    assert within(240, lambda: bool(files_below(records, ".json")) or first.poll() is not None)
     os.killpg(first.pid, signal.SIGKILL)
     first.communicate()
     assert "gpu-bench/" not in _git("branch", "--list", cwd=remote)
