@@ -64,11 +64,11 @@ setupTests();
  * @type {{engine: import("./harness/launch.mjs").Engine, part: string, suites: ((facts: import("./harness/world.mjs").Facts) => void)[]}[]}
  */
 const visits = [
-  { engine: "webkit", part: "all", suites: all },
   { engine: "chromium", part: "widgets", suites: widgets },
+  { engine: "webkit", part: "all", suites: all },
+  { engine: "chromium", part: "every page", suites: [everyPageTests] },
   { engine: "firefox", part: "all", suites: all },
   { engine: "chromium", part: "around", suites: around },
-  { engine: "chromium", part: "every page", suites: [everyPageTests] },
 ];
 /** A test waits, or keeps one core busy. */
 const AT_A_TIME = 2;
