@@ -29,6 +29,7 @@ import { clickTarget, describeLocator, findInPage } from "./locate.mjs";
  * @property {(width: number, height: number) => Promise<void>} resize
  * @property {(file: string) => Promise<void>} screenshot    what the viewport shows, as PNG
  * @property {(times: number) => Promise<void>} slowDown   the page's own thread, so many times; Chromium only
+ * @property {(wanted: boolean) => Promise<void>} reduceMotion   as who asks the system for less of it; Chromium only
  * @property {() => Promise<Footprint>} footprint           what the page holds after a garbage collection; Chromium only
  * @property {() => string[]} pageErrors                     uncaught errors of pages since the last `clearErrors`
  * @property {() => void} clearErrors

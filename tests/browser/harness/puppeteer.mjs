@@ -137,6 +137,7 @@ export async function startPuppeteer(engine, program, proxyPort) {
       await unlessCrashed(page.screenshot({ path: /** @type {`${string}.png`} */ (file) }));
     },
     slowDown: (times) => page.emulateCPUThrottling(times),
+    reduceMotion: (wanted) => page.emulateMediaFeatures(wanted ? [{ name: "prefers-reduced-motion", value: "reduce" }] : []),
     async footprint() {
       const session = await page.createCDPSession();
       await session.send("HeapProfiler.collectGarbage");

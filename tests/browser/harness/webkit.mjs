@@ -180,6 +180,7 @@ export async function startWebKit(programs, proxyPort) {
       writeFileSync(file, await page.takeScreenshot(), "base64");
     },
     slowDown: () => Promise.reject(new Error("WebKit's driver cannot")),
+    reduceMotion: () => Promise.reject(new Error("WebKit's driver cannot")),
     footprint: () => Promise.reject(new Error("WebKit's driver does not tell")),
     pageErrors: () => [],
     clearErrors() {},

@@ -280,6 +280,26 @@ export function actTests({ everywhere, once }) {
     assert.equal(await browser.eval(() => document.querySelectorAll("[data-waits]").length), 0, "it is played once");
   });
 
+  once("act: for who wants less motion the reveal is complete at once", async (all) => {
+    const { browser } = all;
+    await browser.driver.reduceMotion(true);
+    try {
+      await openAct(all);
+      await predict(browser, "12");
+      await browser.eval(() => {
+        const watch = new MutationObserver(() => document.querySelector("[data-enters]") && (document.body.dataset.moved = "true"));
+        watch.observe(document.body, { attributes: true, attributeFilter: ["data-enters"], subtree: true });
+      });
+      await browser.click(revealButton);
+      await verdictShown(browser);
+      const left = await browser.eval(() => ({ waits: document.querySelectorAll("[data-waits]").length, moved: document.body.dataset.moved ?? "" }));
+      assert.deepEqual(left, { waits: 0, moved: "" });
+      assert.match(await browser.of("live-act .gap_text_marks", (mark) => mark.textContent), /(short|over|right)$/);
+    } finally {
+      await browser.driver.reduceMotion(false);
+    }
+  });
+
   once("act: neither page nor traffic states the answer before the lock; what was baked is what Python computes", async (all) => {
     const { browser, server } = all;
     await openAct(all);
