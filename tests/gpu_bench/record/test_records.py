@@ -65,23 +65,26 @@ def test_every_number_in_the_schema_has_a_unit() -> None:
 
 _LATER = (
     "compile_region", "step_graph", "residual", "scaling", "implementation", "allocator", "validate_every",
-    "course",
+    "course", "arms", "withheld",
 )  # fmt: skip
-"""Fields that the oldest records lack, where they mean their default, and the course, which they lack as a whole."""
+"""Fields that the oldest records lack, where they mean their default, and the parts which they lack as a whole."""
 
 
-@_ON_ONE_RECORD
-@given(data=st.data())
-def test_a_record_without_one_of_its_parts_is_refused(record: dict[str, Any], data: st.DataObject) -> None:
+def test_a_record_without_one_of_its_parts_is_refused(record: dict[str, Any]) -> None:
     # The optimizer's vectors depend on the optimizer, so the sum refuses a missing one, save an empty one.
     # Packages and environment name what there is; a thing less is another machine.
     free = ("packages", "environment")
     named = [p for p in places(record) if isinstance(p[-1], str) and not {*p[:-1]} & {*free}]
-    names = [p for p in named if at(record, p) != 0 and p[-1] not in _LATER]
-    place = data.draw(st.sampled_from(names))
-    mutant = copy.deepcopy(record)
-    del at(mutant, place[:-1])[place[-1]]
-    assert _faults(mutant)
+    accepted = []
+    for place in named:
+        if at(record, place) == 0 or place[-1] in _LATER:
+            continue
+        mutant = copy.deepcopy(record)
+        del at(mutant, place[:-1])[place[-1]]
+        if not _faults(mutant):
+            accepted.append(place)
+    assert len(named) > 100
+    assert accepted == []
 
 
 @_ON_ONE_RECORD
