@@ -154,6 +154,9 @@ export async function startPuppeteer(engine, program, proxyPort) {
   };
 }
 
+/** Firefox now and then says so, without an address, where a page is left or the network is lost while a load passes its service worker: no code of the page threw it. */
+const ENDED_WITH_ITS_PAGE = /^Error: Failed to load ‘’\. A ServiceWorker intercepted the request/;
+
 /**
  * A page of its own, and what makes calls on it fail when it crashes: after a crash no call is ever answered.
  * @param {import("puppeteer-core").Browser} browser
@@ -162,7 +165,10 @@ export async function startPuppeteer(engine, program, proxyPort) {
 async function newPage(browser, errors) {
   const page = await browser.newPage();
   await setViewport(page, DESKTOP);
-  page.on("pageerror", (error) => errors.push(error instanceof Error ? (error.stack ?? error.message) : String(error)));
+  page.on("pageerror", (error) => {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    if (!ENDED_WITH_ITS_PAGE.test(text)) errors.push(text);
+  });
   page.on("dialog", (dialog) => void dialog.accept());
   const crash = new Promise((_, fail) => page.on("error", ({ message }) => fail(new BrowserCrash(message))));
   crash.catch(() => {});
