@@ -2,11 +2,11 @@
 //
 // The page lists the parts, a group in each item, with links that name an act and the question it asks: so this knows none of them.
 import { copyLink } from "./copy_link";
-import { FRAGMENT } from "./document";
 import { all, find, h, setText } from "./dom";
 import type { Part } from "./element";
 import type { Entry } from "./entry";
 import { MOST_WORDS } from "./memory";
+import { forgetLink, openLink } from "./open_link";
 import { documentLedger } from "./shared";
 import { shareWords } from "./summary";
 
@@ -142,20 +142,17 @@ class DefensePart implements Part {
 
   /** A defense that came with a link is read in place of the reader's own, which stays as it is. */
   async #openLink(): Promise<void> {
-    const fragment = location.hash;
-    if (!fragment.startsWith(FRAGMENT)) return;
-    try {
-      this.#theirs = await (await import("./incoming")).entriesInLink(fragment);
-    } catch (error) {
-      const reason = error instanceof Error && error.name === "LedgerProblem" ? error.message : "It could not be read.";
-      this.#trouble.replaceChildren(`The link was not opened. ${reason} Nothing was changed.`);
+    const opened = await openLink(this.#gone.signal);
+    if (!opened) return;
+    if ("problem" in opened) {
+      this.#trouble.replaceChildren(opened.problem);
       return this.#closeLink();
     }
-    if (this.#gone.signal.aborted) return;
+    this.#theirs = opened.entries;
     this.#keep();
     const close = h("button", { type: "button", class: "il-button il-button--primary", "data-action": "close" }, "Back to mine");
     close.addEventListener("click", () => {
-      history.replaceState(history.state, "", location.pathname + location.search);
+      forgetLink();
       this.#closeLink();
     });
     this.#trouble.replaceChildren();

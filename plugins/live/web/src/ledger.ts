@@ -1,10 +1,11 @@
 // <live-ledger>: everything the reader did in the acts, readable and printable, and the ways to take it along.
 import { confirmInline } from "./confirm";
 import { copyLink } from "./copy_link";
-import { documentOf, fitting, FRAGMENT, textOf } from "./document";
+import { documentOf, fitting, textOf } from "./document";
 import { h, setText } from "./dom";
 import type { Part } from "./element";
 import type { Entry } from "./entry";
+import { forgetLink, openLink, reasonOf } from "./open_link";
 import { documentLedger, siteUrl } from "./shared";
 import type { Merged } from "./store";
 import { summaryOf, type Href } from "./summary";
@@ -110,20 +111,14 @@ class LedgerPart implements Part {
 
   /** A link that carries a ledger opens for reading, in place of the reader's own, which stays as it is. */
   async #openLink(): Promise<void> {
-    const fragment = location.hash;
-    if (!fragment.startsWith(FRAGMENT)) return;
-    let found: Entry[];
-    const left = (): boolean => this.#gone.signal.aborted || location.hash !== fragment;
-    try {
-      found = await (await import("./incoming")).entriesInLink(fragment);
-    } catch (error) {
-      if (left()) return;
+    const opened = await openLink(this.#gone.signal);
+    if (!opened) return;
+    if ("problem" in opened) {
       // It stays in the address: the theme may show the page anew, and then says the same again.
-      this.#fail(`The link was not opened. ${reasonOf(error)} Nothing was changed.`);
+      this.#fail(opened.problem);
       return this.#closeLink();
     }
-    // A long link may be unfolded after the reader has gone on to another.
-    if (left()) return;
+    const found = opened.entries;
     const close = h("button", { type: "button", class: "il-button il-button--primary", "data-action": "close" }, "Back to mine");
     const merge = h("button", { type: "button", class: "il-button", "data-action": "merge" }, "Merge into mine");
     merge.addEventListener("click", () => {
@@ -150,7 +145,7 @@ class LedgerPart implements Part {
   }
 
   #forgetLink(): void {
-    history.replaceState(history.state, "", location.pathname + location.search);
+    forgetLink();
     this.#closeLink();
   }
 
@@ -195,8 +190,4 @@ function said({ taken, kept }: Merged, what: string): string {
   if (!taken.length && !kept.length) return `${what}: the ledger in it is empty.`;
   const stayed = kept.length ? ` ${acts(kept.length)} stayed as here, because yours is as new or newer; reset it to take the other.` : "";
   return `${what}: ${acts(taken.length)} taken.${stayed}`;
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error && error.name === "LedgerProblem" ? error.message : `It could not be read (${String(error)}).`;
 }

@@ -1,13 +1,15 @@
-// The ledger's page: a link that is still being unfolded when the reader leaves it is not opened.
+// The pages of the ledger and of the defense: a link that is still being unfolded when the reader leaves it is not opened.
 import { expect, test } from "vitest";
+import { mount as defense } from "../src/defense";
 import { documentOf, linkTo } from "../src/document";
-import { mount } from "../src/ledger";
+import type { Part } from "../src/element";
+import { mount as ledger } from "../src/ledger";
 import { entry } from "./ledger-kit";
 
 /** Longer than a link takes to unfold. */
 const UNFOLDED_MS = 300;
 
-async function opened(after: () => void): Promise<string> {
+async function opened(mount: (host: HTMLElement) => Part, after: () => void): Promise<string> {
   const link = new URL(await linkTo("https://example.org/lab/ledger/", documentOf([entry()])));
   location.hash = link.hash;
   const host = document.createElement("div");
@@ -19,10 +21,15 @@ async function opened(after: () => void): Promise<string> {
   return host.textContent ?? "";
 }
 
-test("a link opens for reading", async () => {
-  expect(await opened(() => undefined)).toContain("You are reading a ledger that came with a link: The MFU Gap.");
+const READ = "You are reading a ledger that came with a link: The MFU Gap.";
+const DEFENDED = "You are reading a defense that came with a link.";
+
+test.each([[ledger, READ], [defense, DEFENDED]])("a link opens for reading", async (mount, said) => {
+  document.body.innerHTML = "<ul data-parts></ul>";
+  expect(await opened(mount, () => undefined)).toContain(said);
 });
 
-test("a link that the reader has left meanwhile does not open", async () => {
-  expect(await opened(() => (location.hash = "#elsewhere"))).not.toContain("You are reading");
+test.each([[ledger], [defense]])("a link that the reader has left meanwhile does not open", async (mount) => {
+  document.body.innerHTML = "<ul data-parts></ul>";
+  expect(await opened(mount, () => (location.hash = "#elsewhere"))).not.toContain("You are reading");
 });
