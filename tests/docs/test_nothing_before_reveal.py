@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -12,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mkdocs.commands.build import build
-from mkdocs.config import load_config
 
 from plugins.live.build.evidence import Evidence
 from plugins.live.build.rooms import act_modules
@@ -37,16 +34,6 @@ NO_TEXT = re.compile(r"(?s)<(script|style)\b.*?</\1>")
 def act(name: str) -> LoadedAct:
     files = {str(path): path.read_text(encoding="utf-8") for path in act_modules(ACTS / name.replace("-", "_"))}
     return loaded(name, *EVIDENCE.asked_by(files))
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site in SITE_DIR, which `make test` has just built, or a strict build."""
-    if given := os.environ.get("SITE_DIR"):
-        return ROOT / given
-    folder = tmp_path_factory.mktemp("site")
-    build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder), strict=True))
-    return folder
 
 
 def text_of(page: str) -> str:

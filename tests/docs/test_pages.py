@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from html import unescape
 from html.parser import HTMLParser
@@ -10,8 +9,6 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from mkdocs.commands.build import build
-from mkdocs.config import load_config
 
 import engine
 from engine import vocabulary
@@ -57,16 +54,6 @@ class Resources(HTMLParser):
         if tag == "link" and FETCHING_LINKS & set(values.get("rel", "").split()):
             self.fetched.append(values.get("href", ""))
         self.fetched += [values[name] for name in FETCHED.get(tag, ()) if name in values]
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site in SITE_DIR, which `make test` has just built, or a strict build. A warning is an error."""
-    if given := os.environ.get("SITE_DIR"):
-        return ROOT / given
-    folder = tmp_path_factory.mktemp("site")
-    build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder), strict=True))
-    return folder
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,22 @@
+"""What tests of the documents share: the built site."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site in SITE_DIR, which `make test` has just built, or a strict build. A warning is an error."""
+    if given := os.environ.get("SITE_DIR"):
+        return ROOT / given
+    folder = tmp_path_factory.mktemp("site")
+    build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder), strict=True))
+    return folder
