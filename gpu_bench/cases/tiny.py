@@ -105,7 +105,7 @@ def tiny_case(case: Case) -> Case:
                 profiled=1,
             )
         case HybridCase():
-            shape: dict[str, Any] = {"channels": 2}
+            shape: dict[str, Any] = {"channels": 2, "task": "digits"}
             if case.task == "text":
                 shape = {"model": "pico", "sequence": 16, "vocabulary": 256, "batch": 4, "precision": "fp32"}
             return replace(case, **common, **shape, steps=40)

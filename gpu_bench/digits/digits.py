@@ -25,11 +25,13 @@ class Digits:
     """Images and classes.
 
     Attributes:
-        images: (digits, 64) FP32, 0 to 1, those that are trained on.
+        images: (digits, pixels) FP32, 0 to 1, those that are trained on.
         classes: (digits,) int64.
         test_images: The same of those that are not.
         test_classes: Their classes.
         sha256: Of the file.
+        source: Where they are from.
+        side: Pixels of a side.
     """
 
     images: Tensor
@@ -37,11 +39,13 @@ class Digits:
     test_images: Tensor
     test_classes: Tensor
     sha256: str
+    source: str = SOURCE
+    side: int = SIDE
 
     def as_dict(self) -> dict[str, Any]:
         """What a record says of the data."""
         return {
-            "source": SOURCE,
+            "source": self.source,
             "sha256": self.sha256,
             "train": len(self.classes),
             "test": len(self.test_classes),

@@ -9,24 +9,26 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gpu_bench.digits import digits
-from gpu_bench.digits.digits import CLASSES, SIDE
+from gpu_bench.digits.digits import CLASSES, Digits
 from gpu_bench.hybrid.task import Batch, Quality
+
+TOGETHER = 1000
+"""Images that pass the network at once when it is tested."""
 
 
 class DigitsTask:
     """Digits, on the CPU or a GPU.
 
     Args:
+        data: Which digits.
         channels: Of the first convolution; the second has twice as many.
         device: Where network and batches are.
     """
 
     quality: Quality = "loss"
 
-    def __init__(self, channels: int, device: torch.device) -> None:
-        self.channels, self.device = channels, device
-        self.data = digits.load()
+    def __init__(self, data: Digits, channels: int, device: torch.device) -> None:
+        self.data, self.channels, self.device = data, channels, device
 
     def about(self) -> dict[str, Any]:
         """File, and images to train on and to test with."""
@@ -37,13 +39,13 @@ class DigitsTask:
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             return nn.Sequential(
-                nn.Unflatten(1, (1, SIDE, SIDE)),
+                nn.Unflatten(1, (1, self.data.side, self.data.side)),
                 nn.Conv2d(1, self.channels, 3, padding=1),
                 nn.ReLU(),
                 nn.Conv2d(self.channels, 2 * self.channels, 3, stride=2, padding=1),
                 nn.ReLU(),
                 nn.Flatten(),
-                nn.Linear(2 * self.channels * (SIDE // 2) ** 2, CLASSES),
+                nn.Linear(2 * self.channels * (self.data.side // 2) ** 2, CLASSES),
             ).to(self.device)
 
     def batches(self, size: int, seed: int) -> Iterator[Batch]:
@@ -63,6 +65,7 @@ class DigitsTask:
     @torch.no_grad()
     def test(self, model: nn.Module) -> tuple[float, float]:
         """Over all digits that are tested with."""
-        out = model(self.data.test_images.to(self.device)).cpu()
+        parts = torch.split(self.data.test_images, TOGETHER)
+        out = torch.cat([model(part.to(self.device)).cpu() for part in parts])
         right = (out.argmax(1) == self.data.test_classes).float().mean()
         return float(functional.cross_entropy(out, self.data.test_classes)), float(right)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from gpu_bench.cases.case import Case
+from gpu_bench.digits import digits, mnist
 from gpu_bench.failures.training import compact
 from gpu_bench.hybrid.arms import Arm
 from gpu_bench.hybrid.case import HybridCase
@@ -20,17 +22,20 @@ from gpu_bench.hybrid.trainer import HybridTrainer, Options
 from gpu_bench.hybrid.verdict import point_steps, told
 from gpu_bench.machine import provenance
 
+LOADING = 50
+"""Steps before the first run."""
+
 
 def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     """Train every run: on a CPU on one thread, so that processor time says what each costs on a busy machine too.
 
-    The first run is trained twice, and its first time does not count: it loads what all the others use.
+    Before the first run it trains for a moment, which loads what all of them use.
     """
     assert isinstance(case, HybridCase)
     started, load = provenance.utc_now(), provenance.load_average()
     torch.set_num_threads(1)
     task, seed = task_of(case, device), case.seed + repeat
-    train(case.arms["plain"], case, task, seed)
+    train(case.arms["plain"], replace(case, steps=min(case.steps, LOADING)), task, seed)
     runs = {name: {"settings": arm.as_dict(), "seed": train(arm, case, task, seed)} for name, arm in case.arms.items()}
     return {
         "status": "ok",
@@ -48,7 +53,9 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
 
 def task_of(case: HybridCase, device: torch.device) -> Task:
     """What a case learns."""
-    return DigitsTask(case.channels, device) if case.task == "digits" else TextTask(case, device)
+    if case.task == "text":
+        return TextTask(case, device)
+    return DigitsTask(mnist.load() if case.task == "mnist" else digits.load(), case.channels, device)
 
 
 def predictor_of(arm: Arm, seed: int) -> Predictor:

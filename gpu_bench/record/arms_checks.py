@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gpu_bench.digits import fingerprint
+from gpu_bench.digits import MNIST_FINGERPRINT, fingerprint
 from gpu_bench.failures import verdict as failures
 from gpu_bench.failures.case import FailureCase
 from gpu_bench.failures.recipes import FAILURES, planned
@@ -20,8 +20,8 @@ def arms_faults(case: FailureCase | HybridCase, record: Mapping[str, Any]) -> It
     """What is wrong with the runs of a measured record, and with what is said to follow from them."""
     arms = record["arms"]
     runs = arms["runs"]
-    on_digits = isinstance(case, FailureCase) or case.task == "digits"
-    if on_digits and arms["data"]["sha256"] != fingerprint():
+    task = "digits" if isinstance(case, FailureCase) else case.task
+    if task != "text" and arms["data"]["sha256"] != (MNIST_FINGERPRINT if task == "mnist" else fingerprint()):
         yield "arms.data is not the file of digits"
     settings = {name: run["settings"] for name, run in runs.items()}
     seeds = {name: run["seeds"] for name, run in runs.items()}
@@ -68,7 +68,7 @@ def _failure_faults(case: FailureCase, record: Mapping[str, Any]) -> Iterator[st
 
 
 def _hybrid_faults(case: HybridCase, arms: Mapping[str, Any]) -> Iterator[str]:
-    if arms["quality"] != ("loss" if case.task == "digits" else "perplexity"):
+    if arms["quality"] != ("perplexity" if case.task == "text" else "loss"):
         yield f"arms.quality is {arms['quality']!r}, and the task is {case.task}"
     plain = arms["runs"]["plain"]["seeds"]
     for name, run in arms["runs"].items():
