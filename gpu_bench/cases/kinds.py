@@ -10,7 +10,7 @@ from typing import Any, Literal
 from gpu_bench.cases.case import Case, ModelName, Operation, TrainingCase, case_of
 from gpu_bench.distributed.case import ScalingCase
 from gpu_bench.failures.case import FailureCase
-from gpu_bench.hybrid.case import HybridCase
+from gpu_bench.hybrid.case import HybridCase, MemoryCase
 from gpu_bench.input_pipeline.case import LoaderCase, TokenizeCase
 
 
@@ -181,6 +181,7 @@ KINDS: dict[str, Kind] = {
     "roofline": Kind(RooflineCase, "gpu_bench.measure.roofline", "points"),
     "scaling": Kind(ScalingCase, "gpu_bench.distributed.measure", "points"),
     "hybrid": Kind(HybridCase, "gpu_bench.hybrid.evaluate", "arms"),
+    "hybrid-memory": Kind(MemoryCase, "gpu_bench.hybrid.evaluate", "arms"),
     "failure": Kind(FailureCase, "gpu_bench.failures.repeat", "arms"),
 }
 

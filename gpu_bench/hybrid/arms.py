@@ -6,6 +6,11 @@ the whole 95 % interval of the paired differences of log quality lies below zero
 and of text the perplexity. The controls see as many batches as the conservative preset leaves real steps, some of them
 in larger batches. Each of the three is reported for every run. Time is processor time on a CPU, and time on the clock
 on a GPU.
+
+Options of memory. Those of `MEMORY_ARMS`, alone and combined, are held against what the plan expects of GPT-2 Small
+(lines 226 to 252). An option is *as planned* if its peak is within `NEAR` of `PLANNED` times plain training's: the peak
+of predicted steps for options that concern those alone, that of all steps for the others. It is *harmless* if its
+quality is at most `HARMLESS` times plain training's.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ from typing import Any, Literal
 from gpu_bench.hybrid.schedule import AGGRESSIVE, COMPUTED, CONSERVATIVE, Position, Schedule, advance
 
 PredictorName = Literal["none", "no-op", "last-update", "mean-update", "linear-fit", "dynamic-modes", "recurrent"]
+OptimizerState = Literal["keep", "offload", "drop"]
 SPEEDUP, QUALITY = 1.4, 1.02
 """The plan's success criteria: 40 % faster, at a loss at most 2 % higher."""
 
@@ -33,6 +39,9 @@ class Arm:
         control: Whether runs that predict have to beat it.
         fewer: Whether only as many steps are taken as the conservative preset computes.
         forward: Whether predicted steps compute their loss, which lets the trainer notice that it diverges.
+        mixed: Whether matrix products are computed in BF16 whatever the case's precision: autocast.
+        parts: Into how many micro-batches a batch is divided, whose gradients are accumulated.
+        optimizer_state: Where the optimizer's state is while steps are predicted; see `trainer.Options`.
     """
 
     predictor: PredictorName = "none"
@@ -43,6 +52,9 @@ class Arm:
     control: bool = False
     fewer: bool = False
     forward: bool = False
+    mixed: bool = False
+    parts: int = 1
+    optimizer_state: OptimizerState = "keep"
 
     def as_dict(self) -> dict[str, Any]:
         """The settings as plain data."""
@@ -94,3 +106,25 @@ ARMS: dict[str, Arm] = {
 """Every run by name. All start from the same weights and see batches in the same order."""
 PREDICTING = tuple(name for name, arm in ARMS.items() if arm.predictor not in ("none", "no-op"))
 """The runs that are judged."""
+
+_STATES: tuple[tuple[str, OptimizerState], ...] = (("", "keep"), ("offloaded", "offload"), ("dropped", "drop"))
+MEMORY_ARMS: dict[str, Arm] = {"plain": Arm()} | {
+    "-".join(filter(None, (mixed, parts, state))) or "predicting": Arm(
+        predictor="last-update", forward=True, mixed=bool(mixed), parts=4 if parts else 1, optimizer_state=kept
+    )
+    for mixed in ("", "mixed")
+    for parts in ("", "accumulated")
+    for state, kept in _STATES
+}
+"""The options of memory, alone and combined, of the run that the plan's trainer makes: it watches the loss."""
+PLANNED = {
+    "mixed": 0.5,
+    "accumulated": 0.7,
+    "offloaded": 0.5,
+    "dropped": 0.5,
+    "mixed-accumulated-offloaded": 0.3,
+    "mixed-accumulated-dropped": 0.3,
+}
+"""The memory that the plan expects with an option, as a share of that without any: 1, 1.4, 1 and 0.6 GB of 2."""
+NEAR, HARMLESS = 0.10, 1.01
+"""The plan's criteria of its options: savings within 10 % of the estimates, quality less than 1 % worse."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpu_bench.cases.case import Case, ModelName
-from gpu_bench.hybrid.arms import ARMS, Arm
+from gpu_bench.hybrid.arms import ARMS, MEMORY_ARMS, Arm
 
 GPT2_VOCABULARY = 50257
 BYTES_VOCABULARY = 256
@@ -49,18 +49,36 @@ class HybridCase(Case):
         if not BYTES_VOCABULARY <= self.vocabulary <= GPT2_VOCABULARY:
             raise ValueError(f"vocabulary is {self.vocabulary}; allowed: {BYTES_VOCABULARY} to {GPT2_VOCABULARY}")
         for name in self.left_out:
-            if name not in ARMS or name == "plain":
-                raise ValueError(f"left_out has {name!r}; allowed: {', '.join(one for one in ARMS if one != 'plain')}")
+            if name not in self.planned or name == "plain":
+                allowed = ", ".join(one for one in self.planned if one != "plain")
+                raise ValueError(f"left_out has {name!r}; allowed: {allowed}")
+
+    @property
+    def planned(self) -> dict[str, Arm]:
+        """All runs that there are, by name."""
+        return ARMS
 
     @property
     def arms(self) -> dict[str, Arm]:
         """The runs that are trained, by name."""
-        return {name: arm for name, arm in ARMS.items() if name not in self.left_out}
+        return {name: arm for name, arm in self.planned.items() if name not in self.left_out}
 
     @property
     def extent(self) -> str:
         """How many trainings of each seed."""
         return f"{len(self.arms)} trainings of each seed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryCase(HybridCase):
+    """The runs of `arms.MEMORY_ARMS` on one task: what each option of memory saves, and what it costs."""
+
+    kind: str = "hybrid-memory"
+
+    @property
+    def planned(self) -> dict[str, Arm]:
+        """All runs that there are, by name."""
+        return MEMORY_ARMS
 
 
 def _gpt2(
@@ -90,7 +108,7 @@ def _gpt2(
 _SLOWER = ("dynamic-modes", "recurrent")
 """Both take longer than the steps that they replace, on the small digits already."""
 
-HYBRID_SUITE = (
+HYBRID_SUITE: tuple[HybridCase, ...] = (
     HybridCase(
         name="hybrid-digits-ci",
         value=45,
@@ -151,6 +169,33 @@ HYBRID_SUITE = (
             "last-update-watched",
         ),
         time_limit_s=4 * 3600.0,
+    ),
+    MemoryCase(
+        name="hybrid-memory",
+        value=42,
+        reason="what mixed precision, accumulation and putting the optimizer's state away save, alone and together",
+        task="text",
+        steps=300,
+        repeats=5,
+        batch=8,
+        vocabulary=2048,
+        time_limit_s=3600.0,
+    ),
+    MemoryCase(
+        name="hybrid-memory-gpt2",
+        value=41,
+        reason="the same on a GPU, at the shape for which the plan has estimates",
+        task="text",
+        steps=300,
+        repeats=5,
+        batch=8,
+        learning_rate=6e-4,
+        model="gpt2",
+        sequence=512,
+        vocabulary=GPT2_VOCABULARY,
+        device="cuda",
+        minimum_memory=int(16e9),
+        time_limit_s=7200.0,
     ),
     _gpt2("gpt2", 42, batch=8, rate=6e-4, memory=45e9),
     _gpt2("gpt2-medium", 41, batch=8, rate=3e-4, memory=79e9),

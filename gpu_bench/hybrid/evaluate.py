@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
+from torch import nn
 
 from gpu_bench.cases.case import Case
 from gpu_bench.digits import digits, mnist
 from gpu_bench.failures.training import compact
+from gpu_bench.hybrid import memory
 from gpu_bench.hybrid.arms import Arm
-from gpu_bench.hybrid.case import HybridCase
+from gpu_bench.hybrid.case import HybridCase, MemoryCase
 from gpu_bench.hybrid.digits_task import DigitsTask
 from gpu_bench.hybrid.predictors import DynamicModes, LastUpdate, LinearFit, MeanUpdate, NoOp, Predictor
 from gpu_bench.hybrid.recurrent import Recurrent
-from gpu_bench.hybrid.task import Task
+from gpu_bench.hybrid.task import Batch, Task
 from gpu_bench.hybrid.text_task import TextTask
-from gpu_bench.hybrid.trainer import HybridTrainer, Options
+from gpu_bench.hybrid.trainer import HybridTrainer, LossOf, Options
 from gpu_bench.hybrid.verdict import point_steps, told
 from gpu_bench.machine import provenance
 
@@ -86,28 +89,16 @@ def _now(device: torch.device) -> float:
 def train(arm: Arm, case: HybridCase, task: Task, seed: int) -> dict[str, Any]:
     """Train once. Returns plain data: the loss over time with its phases, what was predicted how well, the costs."""
     model = task.network(seed)
-    device = next(model.parameters()).device
-    rate = case.learning_rate * arm.rate
-    optimizer: torch.optim.Optimizer
-    if arm.optimizer == "adam":
-        optimizer = torch.optim.Adam(model.parameters(), lr=rate)
-    else:
-        optimizer = torch.optim.SGD(model.parameters(), lr=rate, momentum=0.9)
+    device, optimizer = next(model.parameters()).device, _optimizer(arm, case, model)
     batches, steps = task.batches(case.batch * arm.larger, seed), arm.taken(case.steps)
-    options = Options(
-        forward=arm.forward,
-        clip=None,
-        autocast=torch.bfloat16 if case.precision == "amp-bf16" else None,
-        predicts=arm.predictor != "none",
-    )
-    trainer = HybridTrainer(model, optimizer, arm.schedule(case.steps), predictor_of(arm, seed), options)
+    trainer = HybridTrainer(model, optimizer, arm.schedule(case.steps), predictor_of(arm, seed), _options(arm, case))
     points, curve = set(point_steps(steps)), []
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
     began = _now(device)
     for step in range(steps):
         batch = next(batches)
-        done = trainer.step(lambda one, of=batch: task.loss(one, of))  # type: ignore[misc]
+        done = trainer.step(*_losses(task, batch, arm.parts))
         if step in points:
             loss = None if done.loss is None else compact(done.loss)
             spent = round(_now(device) - began, 4)
@@ -123,7 +114,40 @@ def train(arm: Arm, case: HybridCase, task: Task, seed: int) -> dict[str, Any]:
         "curve": curve,
         "told": _told(trainer),
         "test": {"loss": compact(loss), "accuracy": compact(right)},
+        **({"memory": peaks_of(arm, case, task, seed)} if isinstance(case, MemoryCase) else {}),
     }
+
+
+def _optimizer(arm: Arm, case: HybridCase, model: nn.Module) -> torch.optim.Optimizer:
+    rate = case.learning_rate * arm.rate
+    if arm.optimizer == "adam":
+        return torch.optim.Adam(model.parameters(), lr=rate)
+    return torch.optim.SGD(model.parameters(), lr=rate, momentum=0.9)
+
+
+def _options(arm: Arm, case: HybridCase) -> Options:
+    return Options(
+        forward=arm.forward,
+        clip=None,
+        autocast=torch.bfloat16 if arm.mixed or case.precision == "amp-bf16" else None,
+        optimizer_state=arm.optimizer_state,
+        predicts=arm.predictor != "none",
+    )
+
+
+def _losses(task: Task, batch: Batch, parts: int) -> list[LossOf]:
+    """What computes the loss of each micro-batch."""
+    inputs, targets = (torch.chunk(tensor, parts) for tensor in batch)
+    return [partial(task.loss, batch=micro) for micro in zip(inputs, targets, strict=True)]
+
+
+def peaks_of(arm: Arm, case: HybridCase, task: Task, seed: int) -> dict[str, Any]:
+    """Peaks of a short training of its own, whose every phase is reached."""
+    model = task.network(seed)
+    options = _options(arm, case)
+    trainer = HybridTrainer(model, _optimizer(arm, case, model), memory.SHORT, predictor_of(arm, seed), options)
+    batches = task.batches(case.batch, seed)
+    return memory.peaks(trainer, lambda: _losses(task, next(batches), arm.parts))
 
 
 def _told(trainer: HybridTrainer) -> dict[str, Any]:

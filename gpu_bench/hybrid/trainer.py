@@ -149,6 +149,14 @@ class HybridTrainer:
         """The mean cosine of the last comparisons, 0 before the first."""
         return max(sum(self._cosines) / len(self._cosines), 0.0) if self._cosines else 0.0
 
+    @property
+    def offloaded_bytes(self) -> int:
+        """What offloading has in host memory now: the snapshot, and in predicted steps the optimizer's state."""
+        if self.options.optimizer_state != "offload" or self._snapshot is None:
+            return 0
+        state = state_bytes(self.optimizer.state_dict()) if self.phase == "predict" else 0
+        return state + self._snapshot.bytes
+
     def step(self, *losses: LossOf) -> Step:
         """One step on one batch, or on several micro-batches whose gradients are averaged.
 

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpu_bench.hybrid.arms import QUALITY, SPEEDUP
+from gpu_bench.hybrid.arms import HARMLESS, NEAR, PLANNED, QUALITY, SPEEDUP
 from gpu_bench.hybrid.costs import backward_reduction, speedup
 from gpu_bench.hybrid.schedule import COMPUTED
 from gpu_bench.record.digest import digest
@@ -68,7 +68,12 @@ def concluded(
                 "against": against,
             },
         }
-    judged = [name for name, one in settings.items() if one["predictor"] not in ("none", "no-op")]
+    # Without controls, as where options of memory are compared, no run can be said to help.
+    judged = [name for name, one in settings.items() if controls and one["predictor"] not in ("none", "no-op")]
+    if "memory" in seeds[PLAIN][0]:
+        base = _most(seeds[PLAIN], "computed")
+        for name, run in runs.items():
+            run["summary"]["memory"] = _memory(name, settings[name], seeds[name], base, run["summary"]["worse"])
     for name, run in runs.items():
         run["summary"]["helps"] = _helps(run["summary"], controls) if name in judged else None
     helping = [name for name in judged if runs[name]["summary"]["helps"]]
@@ -91,6 +96,29 @@ def _summary(larger: int, measured: Sequence[Mapping[str, Any]], plain: Sequence
         "computed": statistics.median(one["told"]["computed"] / one["steps"] for one in measured),
         "speedup": statistics.median(base["seconds"] / own["seconds"] for own, base in pairs),
         "bound": statistics.median(base["steps"] / (own["told"]["computed"] * larger) for own, base in pairs),
+    }
+
+
+def _most(measured: Sequence[Mapping[str, Any]], what: str) -> int:
+    """The largest of the seeds; 0 where none has any."""
+    return max(one["memory"][what] or 0 for one in measured)
+
+
+def _memory(
+    name: str, settings: Mapping[str, Any], measured: Sequence[Mapping[str, Any]], base: int, worse: float | None
+) -> dict[str, Any]:
+    """Bytes of a run with some options of memory, and what the plan has to say of them."""
+    computed, predicted = _most(measured, "computed"), _most(measured, "predicted")
+    peak = predicted if settings["optimizer_state"] != "keep" else max(computed, predicted)
+    planned = PLANNED.get(name)
+    return {
+        "computed": computed,
+        "predicted": predicted or None,
+        "elsewhere": _most(measured, "elsewhere"),
+        "share": peak / base,
+        "planned": planned,
+        "as_planned": None if planned is None else abs(peak / base / planned - 1) <= NEAR,
+        "harmless": worse is not None and worse <= HARMLESS,
     }
 
 

@@ -111,7 +111,7 @@ def _curve_faults(
         yield "its curve has a loss where a predicted step computed none"
     # Equal seeds start from equal weights, and see equal batches in equal order, until the first step is predicted.
     # On a GPU, which sums in any order, only the first losses are equal.
-    if arm.larger > 1:
+    if arm.larger > 1 or arm.mixed or arm.parts > 1:
         return
     alike = arm.optimizer == "adam" and arm.rate == 1
     until = one["steps"] if arm.predictor == "none" else arm.schedule(case.steps).warmup_steps

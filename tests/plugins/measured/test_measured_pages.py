@@ -21,7 +21,9 @@ PREFIX = {"cases": "", "points": "points.0.", "policies": "fit.policies.0.", "ru
 PAGES = sorted((ROOT / "docs/measured").glob("*.md"))
 CHAPTER = [page for page in (ROOT / "docs/chapter").rglob("*.md") if "\n/// measured | " in page.read_text("utf-8")]
 """Pages of the chapter that show tables of records."""
-CURVES = {suite for suite, cases in SUITES.items() if {case.kind for case in cases} <= {"failure", "hybrid"}}
+CURVES = {
+    suite for suite, cases in SUITES.items() if {case.kind for case in cases} <= {"failure", "hybrid", "hybrid-memory"}
+}
 """Suites whose records are curves: the chapter's figures and sentences show them."""
 _BLOCK = re.compile(r"^/// measured \| (\S+)\n(.*?)\n^///$", re.MULTILINE | re.DOTALL)
 
