@@ -47,7 +47,7 @@ export default [
   },
   {
     // One decision for each keyword of JSON Schema, and for each path of the test server.
-    files: ["plugins/live/web/src/schema.ts", "tests/browser/harness/server.mjs"],
+    files: ["plugins/live/web/src/ledger/schema.ts", "tests/browser/harness/server.mjs"],
     rules: { complexity: ["error", { max: 30 }] },
   },
 ];

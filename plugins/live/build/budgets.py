@@ -40,7 +40,7 @@ def weigh(site: Path, assets: Path, dist: Path) -> list[Weight]:
         dist: the bundled browser code, with its manifest.
     """
     bundle = json.loads((dist / "manifest.json").read_text(encoding="utf-8"))
-    started = _with_imports(("src/live.ts", "src/keep.ts"), bundle)
+    started = _with_imports(("src/live.ts", "src/offline/keep.ts"), bundle)
     [entry] = assets.glob("live-*.js")
     scripts = sum(_sent(entry if name == "live.js" else assets / name) for name in started)
     python = [*assets.glob("worker-*.js"), *assets.glob("pyodide/*/*"), *assets.glob("library/*/python_start.zip")]

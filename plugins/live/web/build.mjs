@@ -35,7 +35,7 @@ const common = {
 await rm(outdir, { recursive: true, force: true });
 
 // The worker first: the page's code carries its hashed file name.
-const worker = await build({ ...common, entryPoints: { worker: "src/worker.ts" }, entryNames: "[name]-[hash]" });
+const worker = await build({ ...common, entryPoints: { worker: "src/python/worker.ts" }, entryNames: "[name]-[hash]" });
 const workerFile = basename(Object.keys(worker.metafile.outputs)[0]);
 
 const page = await build({

@@ -1,6 +1,6 @@
 // The one lifecycle of everything live on the page: ready, onscreen, offscreen, gone.
 import { perhapsTooOld, release, servedBuild } from "./release";
-import { showTrouble } from "./status";
+import { showTrouble } from "./python/status";
 
 /** Seconds after which the reader is told that an element's code is still on its way. */
 const LATE = 3;

@@ -1,6 +1,6 @@
 // The release that this document runs, and what to do when the page or the site is of another one.
 import { h } from "./dom";
-import type { Release } from "./protocol";
+import type { Release } from "./python/protocol";
 
 let present: Release | undefined;
 

@@ -1,7 +1,7 @@
 // The document's one ledger, and the addresses of its site. They outlive instant navigation, because the module does.
-import { openShelf } from "./shelf";
+import { openShelf } from "./ledger/database";
 import { attempt, openKeep } from "./storage";
-import { LedgerStore, type Channel } from "./store";
+import { LedgerStore, type Channel } from "./ledger/ledger";
 
 let ledger: LedgerStore | undefined;
 

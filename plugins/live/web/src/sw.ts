@@ -1,5 +1,5 @@
 // The service worker of a reader who keeps the book: every file comes from a complete release, and the network is asked for what none has.
-import { CONTENTS, keptBooks } from "./book";
+import { CONTENTS, keptBooks } from "./offline/book";
 
 interface Scope {
   registration: { scope: string };

@@ -1,6 +1,6 @@
 // How far the reader is, beside the links of the navigation that lead to acts.
 import { all, h, setText } from "./dom";
-import { STAGES, type Stage } from "./memory";
+import { STAGES, type Stage } from "./ledger/memory";
 import { assetUrl, documentLedger, onEveryPage, sitePath } from "./shared";
 
 /** Page, relative to the site's root -> the acts at home there that ask a question. */

@@ -1,6 +1,6 @@
 // The list of a kept book, which comes from the network or from storage: the right shape, and files of the site only.
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { keptContents, servedContents } from "../src/book";
+import { keptContents, servedContents } from "../src/offline/book";
 
 const ROOT = "https://example.org/book/";
 const HASH = "0123456789abcdef";

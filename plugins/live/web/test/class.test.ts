@@ -1,7 +1,7 @@
 // Many ledgers side by side: who predicted what in which act.
 import { expect, test } from "vitest";
-import { mount, playedBy } from "../src/class";
-import { documentOf, textOf } from "../src/document";
+import { mount, playedBy } from "../src/ledger/class";
+import { documentOf, textOf } from "../src/ledger/document";
 import { account, defended, entry, memory } from "./ledger-kit";
 
 const mine = { name: "Ada", entries: [entry()] };

@@ -1,6 +1,6 @@
 // What the worker gives up before somebody's Python runs in it.
 import { expect, test } from "vitest";
-import { confine } from "../src/confine";
+import { confine } from "../src/python/confine";
 
 test("nothing that was given up is reachable again, not through a prototype either", () => {
   const stored = { secret: 42 };

@@ -1,7 +1,7 @@
 // What is defended: the parts that a page lists, what was chosen there, and the reader's reasons.
 import { expect, test, vi } from "vitest";
-import { chosen, groupsIn } from "../src/defense";
-import { LedgerStore } from "../src/store";
+import { chosen, groupsIn } from "../src/ledger/defense";
+import { LedgerStore } from "../src/ledger/ledger";
 import { account, defended, entry, FakeDatabase, blockedKeep } from "./ledger-kit";
 
 test("a page's list names groups, parts and what each of them asks", () => {

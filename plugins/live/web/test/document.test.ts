@@ -1,8 +1,8 @@
 // The ledger as a document: what it says, that its schema holds, and that a bad one is refused in one line.
 import { describe, expect, test } from "vitest";
 import schema from "../../../../docs/lab/ledger.schema.json";
-import { documentOf, FRAGMENT, linkTo, SCHEMA_VERSION } from "../src/document";
-import { entriesInLink, entriesOf } from "../src/incoming";
+import { documentOf, FRAGMENT, linkTo, SCHEMA_VERSION } from "../src/ledger/document";
+import { entriesInLink, entriesOf } from "../src/ledger/incoming";
 import { account, entry, memory } from "./ledger-kit";
 
 const challenge = entry({

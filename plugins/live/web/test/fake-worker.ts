@@ -1,6 +1,6 @@
 // A stand-in for the worker: it records what the page says and answers only when told to.
-import { PythonClient, type WorkerLike } from "../src/client";
-import type { Release, Request, Response as Reply, State, View } from "../src/protocol";
+import { PythonClient, type WorkerLike } from "../src/python/client";
+import type { Release, Request, Response as Reply, State, View } from "../src/python/protocol";
 
 export class FakeWorker implements WorkerLike {
   onmessage: WorkerLike["onmessage"] = null;

@@ -1,6 +1,6 @@
 // Instruments and blanks as data, with the types their values have in Python.
 import { beforeEach, describe, expect, test } from "vitest";
-import { displayOnly, readBlanks, readInstruments, resetInstruments, writeBlanks, writeInstruments } from "../src/form";
+import { displayOnly, readBlanks, readInstruments, resetInstruments, writeBlanks, writeInstruments } from "../src/act/form";
 
 beforeEach(() => {
   document.body.innerHTML = `

@@ -1,9 +1,9 @@
 // What the ledger's tests share: entries, and a shelf that two stores can stand before, as two tabs do.
-import { newer, parseEntry, type Account, type Entry } from "../src/entry";
-import type { Mark, Memory } from "../src/memory";
-import type { OpenShelf, Shelf } from "../src/shelf";
+import { newer, parseEntry, type Account, type Entry } from "../src/ledger/entry";
+import type { Mark, Memory } from "../src/ledger/memory";
+import type { OpenShelf, Shelf } from "../src/ledger/database";
 import type { Keep } from "../src/storage";
-import type { Channel } from "../src/store";
+import type { Channel } from "../src/ledger/ledger";
 
 export const memory: Memory = {
   prediction: 75,

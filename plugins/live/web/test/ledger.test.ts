@@ -1,35 +1,194 @@
-// The pages of the ledger and of the defense: a link that is still being unfolded when the reader leaves it is not opened.
-import { expect, test } from "vitest";
-import { mount as defense } from "../src/defense";
-import { documentOf, linkTo } from "../src/document";
-import type { Part } from "../src/element";
-import { mount as ledger } from "../src/ledger";
-import { entry } from "./ledger-kit";
+// The ledger of a browser: two tabs, a page that ends early, an update of the site, storage that fails.
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import { LATEST } from "../src/ledger/entry";
+import { openKeep } from "../src/storage";
+import { LedgerStore } from "../src/ledger/ledger";
+import { settle } from "./fake-worker";
+import { account, blockedKeep, entry, FakeChannels, FakeDatabase, memory } from "./ledger-kit";
 
-/** Longer than a link takes to unfold. */
-const UNFOLDED_MS = 300;
+const ACT = "mfu-gap";
+const keep = () => openKeep(() => localStorage);
+const never = () => new Promise<never>(() => undefined);
 
-async function opened(mount: (host: HTMLElement) => Part, after: () => void): Promise<string> {
-  const link = new URL(await linkTo("https://example.org/lab/ledger/", documentOf([entry()])));
-  location.hash = link.hash;
-  const host = document.createElement("div");
-  const part = mount(host);
-  after();
-  await new Promise((done) => setTimeout(done, UNFOLDED_MS));
-  part.gone();
-  location.hash = "";
-  return host.textContent ?? "";
+async function tab(database: FakeDatabase, channels?: FakeChannels): Promise<LedgerStore> {
+  const store = new LedgerStore(database.open, keep(), channels?.open() ?? null);
+  await store.ready;
+  return store;
 }
 
-const READ = "You are reading a ledger that came with a link: The MFU Gap.";
-const DEFENDED = "You are reading a defense that came with a link.";
+beforeEach(() => localStorage.clear());
 
-test.each([[ledger, READ], [defense, DEFENDED]])("a link opens for reading", async (mount, said) => {
-  document.body.innerHTML = "<ul data-parts></ul>";
-  expect(await opened(mount, () => undefined)).toContain(said);
-});
+describe("the ledger of a browser", () => {
+  test("what the reader did is there at the next visit, and the journal is empty", async () => {
+    const database = new FakeDatabase();
+    (await tab(database)).write(ACT, "predicted", memory, account);
+    await settle();
+    expect(localStorage.length).toBe(0);
+    expect((await tab(database)).entry(ACT)).toMatchObject({ stage: "predicted", memory, account });
+  });
 
-test.each([[ledger], [defense]])("a link that the reader has left meanwhile does not open", async (mount) => {
-  document.body.innerHTML = "<ul data-parts></ul>";
-  expect(await opened(mount, () => (location.hash = "#elsewhere"))).not.toContain("You are reading");
+  test("a page that ends before the database has answered loses nothing", async () => {
+    const early = new LedgerStore(never, keep(), null);
+    early.write(ACT, "predicted", memory, account);
+    const database = new FakeDatabase();
+    expect((await tab(database)).entry(ACT)?.memory).toEqual(memory);
+    expect(database.rows.size).toBe(1);
+    expect(localStorage.length).toBe(0);
+  });
+
+  test("two tabs on two acts: neither loses the other's writes", async () => {
+    const database = new FakeDatabase();
+    const [one, other] = [await tab(database), await tab(database)];
+    one.write("a", "predicted", memory, account);
+    other.write("b", "done", memory, account);
+    await settle();
+    expect((await tab(database)).entries().map(({ act }) => act)).toEqual(["a", "b"]);
+  });
+
+  test("a tab hears at once what another one wrote, and says that it came from elsewhere", async () => {
+    const [database, channels] = [new FakeDatabase(), new FakeChannels()];
+    const [one, other] = [await tab(database, channels), await tab(database, channels)];
+    const heard: [string, boolean][] = [];
+    other.subscribe((acts, elsewhere) => heard.push([[...acts].join(), elsewhere]));
+    one.write(ACT, "revealed", memory, account);
+    await settle();
+    expect(other.entry(ACT)?.stage).toBe("revealed");
+    expect(heard).toEqual([[ACT, true]]);
+  });
+
+  test("a tab that heard nothing learns what is newer when it writes, and on a second look", async () => {
+    const database = new FakeDatabase();
+    const [one, deaf] = [await tab(database), await tab(database)];
+    one.write(ACT, "done", memory, account);
+    await settle();
+    await deaf.reread();
+    expect(deaf.entry(ACT)?.stage).toBe("done");
+  });
+
+  test("a reset stays a reset, whatever older copies there are", async () => {
+    const database = new FakeDatabase();
+    const [one, other] = [await tab(database), await tab(database)];
+    one.write(ACT, "done", memory, account);
+    await settle();
+    one.reset(ACT);
+    await settle();
+    await other.reread();
+    expect([other.entries(), (await tab(database)).entries()]).toEqual([[], []]);
+  });
+
+  test("what Python adds does not make an entry newer, and a reset act gets no additions", async () => {
+    const store = await tab(new FakeDatabase());
+    store.write(ACT, "done", memory, account);
+    const written = store.entry(ACT)?.updated;
+    store.annotate(ACT, "done", memory, { ...account, failure: "Out of memory" });
+    expect([store.entry(ACT)?.updated, store.entry(ACT)?.account?.failure]).toEqual([written, "Out of memory"]);
+    store.reset(ACT);
+    store.annotate(ACT, "done", memory, account);
+    expect(store.entry(ACT)?.memory).toBeNull();
+  });
+
+  test("every write is newer than the one before it, even when the clock stands still", async () => {
+    const database = new FakeDatabase();
+    database.rows.set(ACT, entry({ updated: Date.now() + 86_400_000 }));
+    const store = await tab(database);
+    store.write(ACT, "predicted", memory, account);
+    await settle();
+    expect((await tab(database)).entry(ACT)?.stage).toBe("predicted");
+  });
+
+  test("version 1's keys become entries, once", async () => {
+    const { moves: _, ...old } = memory;
+    localStorage.setItem(`iron-law/act/${ACT}/1`, JSON.stringify(old));
+    const database = new FakeDatabase();
+    const store = await tab(database);
+    expect(store.entry(ACT)).toMatchObject({ stage: "revealed", memory: { ...old, moves: [] }, account: null });
+    expect([localStorage.length, database.rows.size]).toEqual([0, 1]);
+  });
+
+  test("damaged records are left out and counted, and the others are there", async () => {
+    const database = new FakeDatabase();
+    database.rows.set("a", { act: "a", updated: "yesterday" });
+    database.rows.set(ACT, entry());
+    localStorage.setItem("iron-law/act/b/1", "{not json");
+    const store = await tab(database);
+    expect([store.damaged, store.entries().map(({ act }) => act)]).toEqual([2, [ACT]]);
+  });
+
+  test("without a database the journal is what lasts, and visits do not pile up in it", async () => {
+    const open = () => Promise.reject(new Error("blocked"));
+    for (const stage of ["predicted", "revealed"] as const) {
+      const store = new LedgerStore(open, keep(), null);
+      await store.ready;
+      store.write(ACT, stage, memory, account);
+      expect(store.lasting).toBe(true);
+    }
+    const third = new LedgerStore(open, keep(), null);
+    await third.ready;
+    expect([third.entry(ACT)?.stage, localStorage.length]).toEqual(["revealed", 1]);
+  });
+
+  test("where nothing can be kept it works for the page, and says so", async () => {
+    const store = new LedgerStore(() => Promise.reject(new Error("blocked")), blockedKeep(), null);
+    await store.ready;
+    store.write(ACT, "done", memory, account);
+    expect([store.lasting, store.entry(ACT)?.stage]).toEqual([false, "done"]);
+  });
+
+  test("a database that fails on the way: the journal takes over with everything there is", async () => {
+    const database = new FakeDatabase();
+    database.rows.set("a", entry({ act: "a" }));
+    const store = await tab(database);
+    database.failing = true;
+    store.write(ACT, "done", memory, account);
+    await settle();
+    const later = new LedgerStore(() => Promise.reject(new Error("gone")), keep(), null);
+    await later.ready;
+    expect(later.entries().map(({ act }) => act)).toEqual(["a", ACT]);
+  });
+
+  test("a merge and a reset of many acts tell this tab and the others once", async () => {
+    const [database, channels] = [new FakeDatabase(), new FakeChannels()];
+    const [one, other] = [await tab(database, channels), await tab(database, channels)];
+    const heard: [string, number][] = [];
+    one.subscribe((acts) => heard.push(["here", acts.size]));
+    other.subscribe((acts) => heard.push(["there", acts.size]));
+    one.merge(Array.from({ length: 80 }, (_, index) => entry({ act: `act-${index}` })));
+    await settle();
+    one.resetAll();
+    await settle();
+    expect(heard).toEqual([["here", 80], ["there", 80], ["here", 80], ["there", 80]]);
+  });
+
+  test("an entry from the end of time does not keep the reader from playing on", async () => {
+    const database = new FakeDatabase();
+    database.rows.set(ACT, entry({ updated: LATEST }));
+    const store = await tab(database);
+    store.write(ACT, "predicted", memory, account);
+    await settle();
+    const kept = (await tab(database)).entry(ACT);
+    expect([kept?.stage, kept?.updated]).toEqual(["predicted", LATEST]);
+  });
+
+  test("what no ledger can hold is not kept, and what was there stays", async () => {
+    const told = vi.spyOn(console, "error").mockImplementation(() => undefined);
+    const store = await tab(new FakeDatabase());
+    store.write(ACT, "done", memory, account);
+    store.write(ACT, "done", { ...memory, controls: { batch: Number.NaN } }, account);
+    expect(store.entry(ACT)?.memory).toEqual(memory);
+    expect(told).toHaveBeenCalledOnce();
+    told.mockRestore();
+  });
+
+  test("merging takes what is newer or was reset here, and says what it kept", async () => {
+    const store = await tab(new FakeDatabase());
+    store.merge([entry({ act: "old", updated: 10 }), entry({ act: "new", updated: 10 }), entry({ act: "gone", updated: 10 })]);
+    store.reset("gone");
+    const merged = store.merge([
+      entry({ act: "old", updated: 5, stage: "predicted" }),
+      entry({ act: "new", updated: 20, stage: "predicted" }),
+      entry({ act: "gone", updated: 10 }),
+    ]);
+    expect(merged).toEqual({ taken: ["new", "gone"], kept: ["old"] });
+    expect(store.entries().map(({ act, stage }) => [act, stage])).toEqual([["old", "done"], ["new", "predicted"], ["gone", "done"]]);
+  });
 });

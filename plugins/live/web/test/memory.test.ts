@@ -1,6 +1,6 @@
 // What an act remembers is taken back only when it is whole.
 import {  describe, expect, test } from "vitest";
-import {type Mark, type Memory, parseMemory, parseVersion1, stageOf, VERSION_1, withMark} from "../src/memory";
+import {type Mark, type Memory, parseMemory, parseVersion1, stageOf, VERSION_1, withMark} from "../src/ledger/memory";
 
 const whole: Memory = {
   prediction: 3,

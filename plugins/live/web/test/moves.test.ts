@@ -1,6 +1,6 @@
 // The sequence of moves on a bench.
 import { describe, expect, test } from "vitest";
-import { changes, missing, moveText, undo, withAmount, withMove, type Move } from "../src/moves";
+import { changes, missing, moveText, undo, withAmount, withMove, type Move } from "../src/act/moves";
 
 const gb = (value: string) => ({ value, unit: "GB" });
 const start = { precision: "fp32", chunked: false };

@@ -1,6 +1,6 @@
 // JSON values with one to three places changed to what nobody would write on purpose.
 import fc from "fast-check";
-import { LATEST } from "../src/entry";
+import { LATEST } from "../src/ledger/entry";
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 

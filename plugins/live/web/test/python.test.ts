@@ -1,7 +1,7 @@
 // The worker's side: requests to the bridge and back, with Pyodide replaced by a script.
 import { describe, expect, test } from "vitest";
-import { Python, type Bridge, type Pyodide } from "../src/python";
-import type { Elsewhere, Response as Reply } from "../src/protocol";
+import { Python, type Bridge, type Pyodide } from "../src/python/python";
+import type { Elsewhere, Response as Reply } from "../src/python/protocol";
 import { state, view } from "./fake-worker";
 
 interface Setup {

@@ -1,7 +1,7 @@
 // The locked prediction, as a choice and as a number.
 import { beforeEach, describe, expect, test } from "vitest";
-import { Question } from "../src/question";
-import type { Value } from "../src/protocol";
+import { Question } from "../src/act/question";
+import type { Value } from "../src/python/protocol";
 
 const CHOICE = `<div><label><input type="radio" name="q" data-value="0" data-label="About 0 GB"></label>
   <label><input type="radio" name="q" data-value="12" data-label="About 12 GB"></label></div>`;

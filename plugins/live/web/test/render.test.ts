@@ -1,7 +1,7 @@
 // Values from Python as nodes.
 import { describe, expect, test } from "vitest";
-import { padding, renderFailure, renderFeedback, renderTable, renderVerdict } from "../src/render";
-import type { Table } from "../src/protocol";
+import { padding, renderFailure, renderFeedback, renderTable, renderVerdict } from "../src/act/render";
+import type { Table } from "../src/python/protocol";
 
 const table: Table = {
   caption: "Memory",

@@ -1,7 +1,7 @@
 // The document's one Python, and the addresses of the site, which may be served under any path beside other projects.
 import { expect, test, vi } from "vitest";
-import { PythonClient } from "../src/client";
-import { documentPython } from "../src/interpreter";
+import { PythonClient } from "../src/python/client";
+import { documentPython } from "../src/python/interpreter";
 import { siteUrl } from "../src/shared";
 
 test("a page's address stays inside of the site", () => {

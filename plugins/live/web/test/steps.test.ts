@@ -1,6 +1,6 @@
 // The steps under an act's title.
 import { describe, expect, test } from "vitest";
-import { showSteps, stepsOf } from "../src/steps";
+import { showSteps, stepsOf } from "../src/act/steps";
 import { memory } from "./ledger-kit";
 
 const names = ["predict", "explore", "reveal", "reflect"];

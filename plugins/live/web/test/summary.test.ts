@@ -1,9 +1,9 @@
 // The ledger for reading and for paper.
 import { describe, expect, test } from "vitest";
-import { documentOf } from "../src/document";
-import type { Entry } from "../src/entry";
-import { summaryOf } from "../src/summary";
-import type { Mark } from "../src/memory";
+import { documentOf } from "../src/ledger/document";
+import type { Entry } from "../src/ledger/entry";
+import { summaryOf } from "../src/ledger/summary";
+import type { Mark } from "../src/ledger/memory";
 import { account, entry, memory } from "./ledger-kit";
 
 const href = (page: string): string | null => (page.startsWith("lab/") ? `https://example.org/${page}` : null);

@@ -1,0 +1,50 @@
+// An act in words: what the design ledger says of it, read from the page the reader saw and from Python's answers.
+import { all, find } from "../dom";
+import type { Account } from "../ledger/entry";
+import { contextWords, controlWords, displayOnly, sentence, waiting, words } from "./form";
+import type { Memory } from "../ledger/memory";
+import { moveText } from "./moves";
+import type { Feedback, Verdict, View } from "../python/protocol";
+import type { Question } from "./question";
+
+/** What Python said of the present state; nothing while it has not answered. */
+export interface Results {
+  view: View | null;
+  verdict: Verdict | null;
+  feedback: Map<string, Feedback>;
+  engine: string;
+}
+
+export const NO_RESULTS: Results = { view: null, verdict: null, feedback: new Map(), engine: "" };
+
+/** `page` is the act's home page, relative to the site's root. */
+export function accountOf(host: HTMLElement, page: string, question: Question | null, memory: Memory, results: Results): Account {
+  const unsaid = new Set([...waiting(host), ...displayOnly(host)]);
+  const open = memory.revealed || (question === null && memory.explored);
+  const { view, verdict } = results;
+  return {
+    title: words(find(host, ".il-act__title")),
+    page,
+    engine: results.engine,
+    question: question?.prompt ?? "",
+    prediction: question && memory.prediction !== null ? question.words(memory.prediction) : null,
+    context: contextWords(host),
+    controls: Object.entries(memory.controls).flatMap(([control, value]) =>
+      unsaid.has(control) ? [] : (controlWords(host, control, value) ?? []),
+    ),
+    headline: view?.headline ?? null,
+    failure: view?.failure?.title ?? null,
+    verdict: verdict && { correct: verdict.correct, headline: verdict.headline, gap: verdict.gap },
+    moves: memory.moves.flatMap((move) => moveText(move, (...of) => controlWords(host, ...of)) ?? []),
+    reflections: all<HTMLFormElement>(host, "form[data-reflection]").flatMap((form) => {
+      const name = form.dataset.reflection ?? "";
+      if (!Object.keys(memory.answers[name] ?? {}).length) return [];
+      const judged = results.feedback.get(name);
+      const now = judged ? Object.values(judged).every((blank) => blank.correct) : null;
+      // Answers that were right when they were given stay right when the bench moves on.
+      return { text: sentence(form), correct: Object.hasOwn(memory.right ?? {}, name) ? true : now };
+    }),
+    // The best that was reached is what counts, not where the instruments were left.
+    fields: open && view ? { ...view.ledger, ...memory.best?.fields } : {},
+  };
+}

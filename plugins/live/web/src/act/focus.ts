@@ -1,0 +1,60 @@
+// Keeps in view what is being operated: what has the keyboard's focus, what has just opened, and the controls beside several charts.
+import { find } from "../dom";
+
+const GAP_PX = 8;
+/** By then every browser has scrolled to the focus by its own rules; WebKit does it some frames later. */
+const SCROLLED_MS = 100;
+/** The share of the window, or of a part that is smaller, that has to be in view already. */
+const ENOUGH = 0.7;
+
+/** The chart that stays in view on a narrow screen must not cover the focus: scrolls just enough when `stage`, stuck to the
+ * top of the window, covers what gets the focus inside `scene`. */
+export function keepFocusVisible(scene: HTMLElement, stage: HTMLElement, signal: AbortSignal): void {
+  scene.addEventListener(
+    "focusin",
+    ({ target }) => {
+      if (!(target instanceof HTMLElement) || stage.contains(target)) return;
+      const uncover = (): void => {
+        if (document.activeElement === target && getComputedStyle(stage).position === "sticky") scrollClear(target, stage);
+      };
+      requestAnimationFrame(uncover);
+      setTimeout(uncover, SCROLLED_MS);
+    },
+    { signal },
+  );
+}
+
+/** Scrolls to the start of what has just opened or changed, unless most of what the window could show of it is shown. */
+export function bringIntoView(part: HTMLElement): void {
+  const { top, bottom } = part.getBoundingClientRect();
+  const shown = Math.min(bottom, window.innerHeight) - Math.max(top, 0);
+  if (shown >= ENOUGH * Math.min(bottom - top, window.innerHeight)) return;
+  part.scrollIntoView({ block: "start", behavior: "instant" });
+}
+
+/** Scrolls as little as shows all of a part that is below the window, or under the chart that stays in view. */
+export function showBelow(part: HTMLElement, stage: HTMLElement): void {
+  const cover = getComputedStyle(stage).position === "sticky" ? stage.getBoundingClientRect().bottom : 0;
+  const { top, bottom, height } = part.getBoundingClientRect();
+  if (top >= cover && bottom <= window.innerHeight) return;
+  const away = top < cover || height > window.innerHeight - cover ? top - cover - GAP_PX : bottom - window.innerHeight + GAP_PX;
+  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  window.scrollBy({ top: away, behavior: still ? "instant" : "smooth" });
+}
+
+/** Tells the stylesheet how tall the controls are, which stay in view beside several charts. */
+export function keepAtHand(scene: HTMLElement, signal: AbortSignal): void {
+  const hand = find(scene, ".il-bench__hand");
+  const watch = new ResizeObserver(() => hand.style.setProperty("--il-hand-height", `${hand.offsetHeight}px`));
+  watch.observe(hand);
+  signal.addEventListener("abort", () => watch.disconnect());
+}
+
+function scrollClear(target: HTMLElement, stage: HTMLElement): void {
+  const seen = target instanceof HTMLInputElement ? (target.labels?.[0] ?? target) : target;
+  const cover = stage.getBoundingClientRect();
+  const box = seen.getBoundingClientRect();
+  // What stands above the chart is not under it, however the page is scrolled.
+  const covered = box.bottom > cover.top && box.top < cover.bottom;
+  if (covered) window.scrollBy({ top: box.top - cover.bottom - GAP_PX, behavior: "instant" });
+}

@@ -1,0 +1,85 @@
+// The sequence of moves on a bench: what was changed, what it did to the number that matters, and the way back.
+import type { Value } from "../python/protocol";
+
+/** The headline's number, as it is shown. */
+export interface Amount {
+  value: string;
+  unit: string;
+}
+
+/** One change of one control. An amount is null until Python has computed it. */
+export interface Move {
+  control: string;
+  from: Value;
+  to: Value;
+  before: Amount | null;
+  after: Amount | null;
+}
+
+type Controls = Record<string, Value>;
+
+/** The changes between two states of the controls, as moves. */
+export function changes(before: Controls, after: Controls): Move[] {
+  return Object.keys(after).flatMap((control) => {
+    const from = before[control];
+    const to = after[control];
+    if (from === undefined || to === undefined || from === to) return [];
+    return { control, from, to, before: null, after: null };
+  });
+}
+
+/** The moves with a new one. Steps along one slider are one move, by arrow key as by hand, and none where they lead back. */
+export function withMove(moves: readonly Move[], move: Move, slides: boolean): Move[] {
+  const last = moves.at(-1);
+  if (!slides || last?.control !== move.control) return [...moves, move];
+  const before = moves.slice(0, -1);
+  return last.from === move.to ? before : [...before, { ...last, to: move.to, after: null }];
+}
+
+/** The controls before the last move, and the moves that remain. */
+export function undo(controls: Controls, moves: readonly Move[]): { controls: Controls; moves: Move[] } {
+  const last = moves.at(-1);
+  if (!last) return { controls, moves: [] };
+  return { controls: { ...controls, [last.control]: last.from }, moves: moves.slice(0, -1) };
+}
+
+/** The first amount that is not known: the index of its move, which of the two, and the controls in that state. */
+export function missing(
+  present: Controls,
+  moves: readonly Move[],
+): { index: number; side: "before" | "after"; controls: Controls } | null {
+  let controls = present;
+  let found: ReturnType<typeof missing> = null;
+  for (let index = moves.length - 1; index >= 0; index -= 1) {
+    const move = moves[index] as Move;
+    if (!move.after) found = { index, side: "after", controls };
+    controls = { ...controls, [move.control]: move.from };
+    if (!move.before) found = { index, side: "before", controls };
+  }
+  return found;
+}
+
+/** The moves with an amount filled in. What stands after one move stands before the next. */
+export function withAmount(moves: readonly Move[], index: number, side: "before" | "after", amount: Amount): Move[] {
+  return moves.map((move, at) => {
+    if (at === index) return { ...move, [side]: amount };
+    if (side === "after" && at === index + 1) return { ...move, before: amount };
+    if (side === "before" && at === index - 1) return { ...move, after: amount };
+    return move;
+  });
+}
+
+/** How a control and its positions are called on the page; null for what the page does not offer. */
+export type Words = (control: string, value: Value) => { label: string; value: string } | null;
+
+/** "Precision FP32 → FP16: 89.1 → 44.6 GB", without the amounts while they are unknown; null for an unknown control. */
+export function moveText(move: Move, words: Words): string | null {
+  const from = words(move.control, move.from);
+  const to = words(move.control, move.to);
+  if (!from || !to) return null;
+  const change = `${to.label} ${from.value} → ${to.value}`;
+  const { before, after } = move;
+  if (!before || !after) return change;
+  const unit = before.unit === after.unit ? "" : ` ${before.unit}`;
+  return `${change}: ${before.value}${unit} → ${after.value} ${after.unit}`.trimEnd();
+}

@@ -1,0 +1,130 @@
+// What an act's page shows of Python's answers: number, charts, tables, verdict, feedback, and how Python is.
+import type { Results } from "./account";
+import type { Chart } from "../chart/chart";
+import type { Status } from "../python/client";
+import { all, find, putChildren, setText, slot } from "../dom";
+import { blanks } from "./form";
+import { showBelow } from "./focus";
+import type { View } from "../python/protocol";
+import { renderFailure, renderFeedback, renderSuccess, renderTable, renderVerdict } from "./render";
+import { showChip, showTrouble } from "../python/status";
+
+/** A computation that takes longer than this dims what it will replace. */
+const STALE_MS = 250;
+/** The spoken summary waits until the reader's hand rests. */
+const SUMMARY_MS = 500;
+
+export class Paint {
+  readonly #host: HTMLElement;
+  readonly #charts: readonly Chart[];
+  readonly #retry: () => void;
+  #failing: boolean;
+  /** Unknown before the first view: a win that was there when the reader came is no news. */
+  #winning: boolean | null = null;
+  #staleTimer = 0;
+  #summaryTimer = 0;
+
+  /** `retry` is what a reader asks for when something went wrong. */
+  constructor(host: HTMLElement, charts: readonly Chart[], retry: () => void) {
+    this.#host = host;
+    this.#charts = charts;
+    this.#retry = retry;
+    this.#failing = slot(host, "headline").dataset.failed === "true";
+  }
+
+  gone(): void {
+    clearTimeout(this.#staleTimer);
+    clearTimeout(this.#summaryTimer);
+  }
+
+  /** Says something to a screen reader that others see. */
+  announce(text: string): void {
+    slot(this.#host, "announce").textContent = text;
+  }
+
+  /** A frame of a moving hand: what the eye follows. Tables and the spoken summary wait until it rests. */
+  async frame(view: View): Promise<void> {
+    this.#headline(view);
+    await this.#draw(view);
+  }
+
+  /** A whole view. Resolves when its charts are drawn. */
+  async view(view: View): Promise<void> {
+    this.#headline(view);
+    for (const place of all(this.#host, "[data-table]")) {
+      const table = view.tables[place.dataset.table ?? ""];
+      putChildren(place, table ? [renderTable(table)] : []);
+    }
+    clearTimeout(this.#summaryTimer);
+    this.#summaryTimer = window.setTimeout(() => setText(slot(this.#host, "summary"), view.summary), SUMMARY_MS);
+    await this.#draw(view);
+  }
+
+  verdict({ verdict }: Results): void {
+    if (verdict) putChildren(slot(this.#host, "verdict"), renderVerdict(verdict));
+  }
+
+  feedback(form: HTMLFormElement, results: Results): void {
+    const feedback = results.feedback.get(form.dataset.reflection ?? "");
+    if (!feedback) return;
+    const chosen = new Map(blanks(form).map((one) => [one.dataset.blank ?? "", one.selectedOptions[0]?.text ?? ""]));
+    putChildren(slot(form, "feedback"), renderFeedback(feedback, chosen));
+  }
+
+  /** A new view is being computed: after a while, what is shown fades. `baked`: it shows what it should and only waits for its grips. */
+  stale(baked: () => boolean, late: () => void): void {
+    this.#staleTimer ||= window.setTimeout(() => {
+      this.#host.dataset.stale = baked() ? "baked" : "true";
+      late();
+    }, STALE_MS);
+  }
+
+  current(): void {
+    clearTimeout(this.#staleTimer);
+    this.#staleTimer = 0;
+    delete this.#host.dataset.stale;
+  }
+
+  /** How Python is. */
+  status(status: Status): void {
+    const chip = slot(this.#host, "state");
+    const changed = chip.dataset.phase !== status.phase;
+    showChip(chip, status);
+    find<HTMLButtonElement>(this.#host, '[data-action="stop"]').hidden = status.phase !== "loading";
+    if (status.phase === "error") this.trouble(`${status.label} What you see stays as it was computed.`);
+    else if (changed) this.trouble(null);
+  }
+
+  /** Python does one thing at a time: an act that waits for a reader's own program says so, and can stop it. */
+  whoRuns({ phase, snippet }: Status, stop: () => void): void {
+    if (phase !== "running" || !this.#host.dataset.stale) return;
+    const message = `This act waits: the program “${snippet}” on this page is still running.`;
+    showTrouble(slot(this.#host, "trouble"), message, stop, "Stop the program");
+  }
+
+  /** Says what went wrong, with a button to try again; null takes it back. */
+  trouble(message: string | null): void {
+    showTrouble(slot(this.#host, "trouble"), message, this.#retry);
+  }
+
+  #headline(view: View): void {
+    this.#host.dataset.live = "true";
+    const { label, value, unit } = view.headline;
+    setText(slot(this.#host, "headline-label"), label);
+    setText(slot(this.#host, "headline-value"), value);
+    setText(slot(this.#host, "headline-unit"), unit);
+    setText(slot(this.#host, "headline-flag"), view.failure?.title ?? view.success?.title ?? "");
+    slot(this.#host, "headline").dataset.failed = String(view.failure !== null);
+    slot(this.#host, "headline").dataset.reached = String(view.success !== null);
+    const judged = view.failure ? [renderFailure(view.failure, !this.#failing)] : view.success ? [renderSuccess(view.success, !this.#winning)] : [];
+    putChildren(slot(this.#host, "failure"), judged);
+    // A goal that is reached is a moment to see, wherever the hand was.
+    if (view.success && this.#winning === false) showBelow(slot(this.#host, "failure"), slot(this.#host, "stage"));
+    this.#failing = view.failure !== null;
+    this.#winning = view.success !== null;
+  }
+
+  async #draw(view: View): Promise<void> {
+    await Promise.all(this.#charts.map((chart) => chart.update(view.data, view.summary)));
+  }
+}

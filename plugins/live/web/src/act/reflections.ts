@@ -1,0 +1,68 @@
+// The sentences with gaps at the end of an act: what stands in them, and which can be checked.
+import { all, h, slot } from "../dom";
+import { blanks, readBlanks, writeBlanks } from "./form";
+import type { Memory } from "../ledger/memory";
+import type { Value } from "../python/protocol";
+
+export class Reflections {
+  readonly #forms: readonly HTMLFormElement[];
+
+  constructor(host: HTMLElement) {
+    this.#forms = all<HTMLFormElement>(host, "form[data-reflection]");
+  }
+
+  get forms(): readonly HTMLFormElement[] {
+    return this.#forms;
+  }
+
+  get names(): string[] {
+    return this.#forms.map(nameOf);
+  }
+
+  /** `changed` is told of every answer, `check` of the wish to have a complete sentence judged. */
+  listen(changed: (form: HTMLFormElement) => void, check: (form: HTMLFormElement) => void, signal: AbortSignal): void {
+    for (const form of this.#forms) {
+      form.addEventListener("change", () => changed(form), { signal });
+      form.addEventListener(
+        "submit",
+        (event) => {
+          event.preventDefault();
+          if (isComplete(form)) return check(form);
+          slot(form, "feedback").replaceChildren(h("li", {}, "Choose an answer for every blank first."));
+          blanks(form)
+            .find((select) => !select.value)
+            ?.focus();
+        },
+        { signal },
+      );
+    }
+  }
+
+  /** Sets the sentences from the memory. Returns those of its checked names that are still complete. */
+  show({ revealed, answers, checked }: Memory): string[] {
+    for (const form of this.#forms) {
+      (slot(form, "blanks") as HTMLFieldSetElement).disabled = !revealed;
+      writeBlanks(form, answers[nameOf(form)] ?? {});
+      if (!checked.includes(nameOf(form))) slot(form, "feedback").replaceChildren();
+    }
+    return checked.filter((name) => this.#forms.some((one) => nameOf(one) === name && isComplete(one)));
+  }
+}
+
+export function nameOf(form: HTMLFormElement): string {
+  return form.dataset.reflection ?? "";
+}
+
+/** What the memory keeps of an answer that was just given: it is judged anew. */
+export function answered(form: HTMLFormElement, memory: Memory): Pick<Memory, "answers" | "checked"> & { right: Record<string, number> } {
+  const name = nameOf(form);
+  const answers: Record<string, Record<string, Value>> = { ...memory.answers, [name]: readBlanks(form) };
+  const right = Object.fromEntries(Object.entries(memory.right ?? {}).filter(([one]) => one !== name));
+  const complete = isComplete(form);
+  if (!complete) slot(form, "feedback").replaceChildren();
+  return { answers, right, checked: memory.checked.filter((one) => one !== name || complete) };
+}
+
+function isComplete(form: HTMLFormElement): boolean {
+  return blanks(form).every((select) => select.value !== "");
+}

@@ -1,0 +1,94 @@
+// Holds data against the ledger's schema, wherever it comes from: this page, storage, a file, a link.
+//
+// The store checks on every page, so this reads the few words of JSON Schema that docs/lab/ledger.schema.json uses and no
+// others; the tests compare its verdicts with those of a whole validator.
+import ledger from "../../../../../docs/lab/ledger.schema.json";
+
+/** The words that are understood. `description`, `title`, `unit` and `names` are for people and decide nothing. */
+export interface Rule {
+  $ref?: string;
+  type?: string | string[];
+  const?: unknown;
+  enum?: unknown[];
+  maxLength?: number;
+  pattern?: string;
+  minimum?: number;
+  maximum?: number;
+  required?: string[];
+  properties?: Record<string, Rule>;
+  propertyNames?: Rule;
+  additionalProperties?: false | Rule;
+  maxProperties?: number;
+  items?: Rule;
+  maxItems?: number;
+}
+
+/** Where something is wrong, from the outside in, and what is allowed there. */
+export interface Fault {
+  path: string[];
+  allowed: string;
+}
+
+export const { $defs: DEFINITIONS } = ledger;
+export const LEDGER = ledger as unknown as Rule;
+
+/** The first thing in a JSON value that the rule does not allow, or null. */
+export function faultOf(value: unknown, rule: Rule, path: string[] = []): Fault | null {
+  if (rule.$ref) return faultOf(value, resolve(rule.$ref), path);
+  const fault = (allowed: string): Fault => ({ path, allowed });
+  const kind = kindOf(value);
+  if (rule.type && ![rule.type].flat().includes(kind)) return fault(`it must be ${[rule.type].flat().join(" or ")}`);
+  if ("const" in rule && value !== rule.const) return fault(`it must be ${JSON.stringify(rule.const)}`);
+  if (rule.enum && !rule.enum.includes(value)) return fault(`it must be one of ${rule.enum.map((one) => JSON.stringify(one)).join(", ")}`);
+  if (typeof value === "string") {
+    if (rule.maxLength !== undefined && value.length > rule.maxLength && [...value].length > rule.maxLength) {
+      return fault(`it must have at most ${rule.maxLength} characters`);
+    }
+    if (rule.pattern && !new RegExp(rule.pattern, "u").test(value)) return fault(`it must match ${rule.pattern}`);
+  }
+  if (typeof value === "number") {
+    if (rule.minimum !== undefined && value < rule.minimum) return fault(`it must be at least ${rule.minimum}`);
+    if (rule.maximum !== undefined && value > rule.maximum) return fault(`it must be at most ${rule.maximum}`);
+  }
+  if (Array.isArray(value)) {
+    if (rule.maxItems !== undefined && value.length > rule.maxItems) return fault(`it must have at most ${rule.maxItems} items`);
+    const { items } = rule;
+    return items ? first(value.entries(), (one, index) => faultOf(one, items, [...path, String(index)])) : null;
+  }
+  return kind === "object" ? faultInObject(value as object, rule, path) : null;
+}
+
+function faultInObject(value: object, rule: Rule, path: string[]): Fault | null {
+  const fault = (allowed: string): Fault => ({ path, allowed });
+  const { properties = {}, propertyNames, additionalProperties, maxProperties } = rule;
+  const members = Object.entries(value);
+  if (maxProperties !== undefined && members.length > maxProperties) return fault(`it must have at most ${maxProperties} members`);
+  const missing = rule.required?.find((name) => !Object.hasOwn(value, name));
+  if (missing) return fault(`it must have "${missing}"`);
+  return first(members, (member, name) => {
+    const inside = [...path, name];
+    if (propertyNames && faultOf(name, propertyNames)) return { path: inside, allowed: "it is no name" };
+    const own = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
+    return own === false ? { path: inside, allowed: "it is unknown" } : own ? faultOf(member, own, inside) : null;
+  });
+}
+
+function first<K>(members: Iterable<[K, unknown]>, faultIn: (member: unknown, key: K) => Fault | null): Fault | null {
+  for (const [key, member] of members) {
+    const fault = faultIn(member, key);
+    if (fault) return fault;
+  }
+  return null;
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  // JSON knows no others.
+  return typeof value === "number" && !Number.isFinite(value) ? "no number" : typeof value;
+}
+
+/** "#/$defs/act": a place in the ledger's schema. */
+function resolve(reference: string): Rule {
+  return reference.slice(2).split("/").reduce((place: unknown, key) => (place as Record<string, unknown>)[key], ledger) as Rule;
+}

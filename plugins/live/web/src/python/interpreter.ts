@@ -1,0 +1,41 @@
+// The document's one Python. It outlives instant navigation, because the module does.
+import { PythonClient, type WorkerLike } from "./client";
+import type { Release } from "./protocol";
+import { perhapsTooOld, release } from "../release";
+import { assetUrl } from "../shared";
+
+declare const WORKER_FILE: string;
+
+let client: PythonClient | undefined;
+
+/** The client of this document; no worker exists before its first `start()`. */
+export function documentPython(): PythonClient {
+  client ??= watched(
+    new PythonClient(() => governedWorker(assetUrl(WORKER_FILE)) as unknown as WorkerLike, () => startedHere(release()), assetUrl(".")),
+  );
+  return client;
+}
+
+/** A start that fails may fail because the page is too old. */
+function watched(python: PythonClient): PythonClient {
+  let told = "";
+  python.subscribe(({ phase }) => {
+    if (phase === "error" && told !== phase) void perhapsTooOld();
+    told = phase;
+  });
+  return python;
+}
+
+/** From a kept book nothing has to be asked for early, and in WebKit an answer of a service worker does not wait to be read. */
+function startedHere(whole: Release): Release {
+  return navigator.serviceWorker?.controller ? { ...whole, runtime: { ...whole.runtime, first: [] } } : whole;
+}
+
+/** A worker inherits the page's policy only from a `blob:` address; one with an address of its own is governed by nobody. */
+function governedWorker(url: string): Worker {
+  const address = URL.createObjectURL(new Blob([`import ${JSON.stringify(url)};`], { type: "text/javascript" }));
+  const worker = new Worker(address, { type: "module" });
+  // The worker has fetched its one line before it can answer anything.
+  worker.addEventListener("message", () => URL.revokeObjectURL(address), { once: true });
+  return worker;
+}

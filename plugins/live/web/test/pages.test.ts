@@ -1,0 +1,35 @@
+// The pages of the ledger and of the defense: a link that is still being unfolded when the reader leaves it is not opened.
+import { expect, test } from "vitest";
+import { mount as defense } from "../src/ledger/defense";
+import { documentOf, linkTo } from "../src/ledger/document";
+import type { Part } from "../src/element";
+import { mount as ledger } from "../src/ledger/page";
+import { entry } from "./ledger-kit";
+
+/** Longer than a link takes to unfold. */
+const UNFOLDED_MS = 300;
+
+async function opened(mount: (host: HTMLElement) => Part, after: () => void): Promise<string> {
+  const link = new URL(await linkTo("https://example.org/lab/ledger/", documentOf([entry()])));
+  location.hash = link.hash;
+  const host = document.createElement("div");
+  const part = mount(host);
+  after();
+  await new Promise((done) => setTimeout(done, UNFOLDED_MS));
+  part.gone();
+  location.hash = "";
+  return host.textContent ?? "";
+}
+
+const READ = "You are reading a ledger that came with a link: The MFU Gap.";
+const DEFENDED = "You are reading a defense that came with a link.";
+
+test.each([[ledger, READ], [defense, DEFENDED]])("a link opens for reading", async (mount, said) => {
+  document.body.innerHTML = "<ul data-parts></ul>";
+  expect(await opened(mount, () => undefined)).toContain(said);
+});
+
+test.each([[ledger], [defense]])("a link that the reader has left meanwhile does not open", async (mount) => {
+  document.body.innerHTML = "<ul data-parts></ul>";
+  expect(await opened(mount, () => (location.hash = "#elsewhere"))).not.toContain("You are reading");
+});
