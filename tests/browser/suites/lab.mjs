@@ -402,9 +402,10 @@ export function labTests({ everywhere, once }) {
     await open(all, ACT_3);
     await browser.eval(() => {
       const stands = { prediction: 70, context: "a100", controls: { prefetch: true } };
-      const old = { ...stands, explored: true, revealed: true, answers: {}, checked: [] };
-      localStorage.setItem("iron-law/act/mfu-gap/1", JSON.stringify(old));
-      localStorage.setItem("iron-law/act/laptop-challenge/1", "{not json");
+      const memory = { ...stands, explored: true, revealed: true, answers: {}, checked: [], moves: [] };
+      const old = { act: "mfu-gap", updated: Date.now(), stage: "revealed", memory, account: null };
+      localStorage.setItem("iron-law/ledger/mfu-gap/tab", JSON.stringify(old));
+      localStorage.setItem("iron-law/ledger/laptop-challenge/tab", "{not json");
       localStorage.setItem("iron-law/ledger/trust-but-measure/tab", '{"act":"trust-but-measure","updated":"never"}');
     });
     await browser.eval(damageShelf);

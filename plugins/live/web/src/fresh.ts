@@ -1,7 +1,7 @@
 // With instant navigation the theme keeps every page that it has taken away. After so many of them the next link is
 // followed by the browser itself, which lets go of all.
 import { release } from "./release";
-import { onEveryPage } from "./shared";
+import { onEveryPage } from "./site";
 
 /** `kept`: does what the reader did outlive the document? Otherwise nothing is thrown away. */
 export function loadAfresh(kept: () => boolean): void {

@@ -3,7 +3,8 @@ import { define } from "./element";
 import { loadAfresh } from "./fresh";
 import type { Release } from "./python/protocol";
 import { followRelease, runs } from "./release";
-import { documentLedger, onEveryPage } from "./shared";
+import { documentLedger } from "./ledger/ledger";
+import { onEveryPage } from "./site";
 import { followProgress } from "./trail";
 
 /** The build puts the release here: the entry is the one file that pages name, and everything else follows from it. */

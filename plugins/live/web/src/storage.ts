@@ -1,6 +1,7 @@
-// What the reader did, kept in the browser; works without storage and with what someone else left in it.
+// The browser's own local and session storage: works where there is none, and with what someone else left in it.
 
-export interface Keep {
+/** One of the browser's own storage areas, as far as it can be relied on. */
+export interface SafeStorage {
   /** False in a private window or where storage is blocked: nothing outlives the page. */
   readonly lasting: boolean;
   /** The stored JSON value, or null when there is none or it is not JSON. */
@@ -12,7 +13,7 @@ export interface Keep {
 }
 
 /** Opens a storage area. `area` may throw, as `window.localStorage` does where site data is blocked. */
-export function openKeep(area: () => Storage): Keep {
+export function openStorage(area: () => Storage): SafeStorage {
   const storage = probe(area);
   const memory = new Map<string, string>();
   return {

@@ -1,7 +1,8 @@
 // How far the reader is, beside the links of the navigation that lead to acts.
 import { all, h, setText } from "./dom";
-import { STAGES, type Stage } from "./ledger/memory";
-import { assetUrl, documentLedger, onEveryPage, sitePath } from "./shared";
+import { STAGES, type Stage } from "./ledger/entry";
+import { documentLedger } from "./ledger/ledger";
+import { assetUrl, onEveryPage, sitePath } from "./site";
 
 /** Page, relative to the site's root -> the acts at home there that ask a question. */
 export type Questions = Record<string, string[]>;

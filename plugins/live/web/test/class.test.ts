@@ -1,7 +1,7 @@
 // Many ledgers side by side: who predicted what in which act.
 import { expect, test } from "vitest";
 import { mount, playedBy } from "../src/ledger/class";
-import { documentOf, textOf } from "../src/ledger/document";
+import { fileOf, textOf } from "../src/ledger/file";
 import { account, defended, entry, memory } from "./ledger-kit";
 
 const mine = { name: "Ada", entries: [entry()] };
@@ -24,7 +24,7 @@ test("of two files with one name the last is shown, and that is said in a line o
   const host = document.createElement("div");
   mount(host);
   const input = host.querySelector("input") as HTMLInputElement;
-  const [first, last] = [mine, other].map(({ entries }) => new File([textOf(documentOf(entries))], "ledger.json"));
+  const [first, last] = [mine, other].map(({ entries }) => new File([textOf(fileOf(entries))], "ledger.json"));
   Object.defineProperty(input, "files", { value: [first, last, new File(["{"], "odd.json")] });
   input.dispatchEvent(new Event("change"));
   await expect.poll(() => host.querySelectorAll(".il-trouble p").length).toBe(2);
@@ -40,7 +40,7 @@ test("files become one table and a picture for each act; what is no ledger is re
   const host = document.createElement("div");
   mount(host);
   const input = host.querySelector("input") as HTMLInputElement;
-  const files = [mine, other].map(({ name, entries }) => new File([textOf(documentOf(entries))], `${name}.json`));
+  const files = [mine, other].map(({ name, entries }) => new File([textOf(fileOf(entries))], `${name}.json`));
   Object.defineProperty(input, "files", { value: [...files, new File(["{}"], "odd.json")] });
   input.dispatchEvent(new Event("change"));
   await expect.poll(() => host.querySelectorAll("tbody tr").length).toBe(2);
@@ -58,9 +58,9 @@ test("files become one table and a picture for each act; what is no ledger is re
 test("what a reader chose, how far it is from the best, and why, stand in a table of the act", async () => {
   const host = document.createElement("div");
   mount(host);
-  const eve = textOf(documentOf([entry({ memory: { ...defended, argument: "<b>Because</b>" } })]));
+  const eve = textOf(fileOf([entry({ memory: { ...defended, argument: "<b>Because</b>" } })]));
   const input = host.querySelector("input") as HTMLInputElement;
-  Object.defineProperty(input, "files", { value: [new File([eve], "Eve.json"), new File([textOf(documentOf([entry()]))], "Ada.json")] });
+  Object.defineProperty(input, "files", { value: [new File([eve], "Eve.json"), new File([textOf(fileOf([entry()]))], "Ada.json")] });
   input.dispatchEvent(new Event("change"));
   await expect.poll(() => host.querySelector(".il-class__chosen")).not.toBeNull();
   const rows = [...host.querySelectorAll(".il-class__chosen tbody tr")].map((row) => [...row.children].map((cell) => cell.textContent));

@@ -1,8 +1,8 @@
 // What is defended: the parts that a page lists, what was chosen there, and the reader's reasons.
 import { expect, test, vi } from "vitest";
 import { chosen, groupsIn } from "../src/ledger/defense";
-import { LedgerStore } from "../src/ledger/ledger";
-import { account, defended, entry, FakeDatabase, blockedKeep } from "./ledger-kit";
+import { Ledger } from "../src/ledger/ledger";
+import { account, defended, entry, FakeDatabase, blockedStorage } from "./ledger-kit";
 
 test("a page's list names groups, parts and what each of them asks", () => {
   const list = document.createElement("ul");
@@ -26,7 +26,7 @@ test("what was chosen stands with what it reached and its share of the best", ()
 });
 
 test("an argument is kept with its act, makes it newer, and is refused beyond its room or without an act", async () => {
-  const store = new LedgerStore(new FakeDatabase().open, blockedKeep(), null);
+  const store = new Ledger(new FakeDatabase().open, blockedStorage(), null);
   await store.ready;
   store.argue("mfu-gap", "Nobody played this.");
   expect(store.entries()).toEqual([]);

@@ -1,8 +1,7 @@
 // What the ledger's tests share: entries, and a shelf that two stores can stand before, as two tabs do.
-import { newer, parseEntry, type Account, type Entry } from "../src/ledger/entry";
-import type { Mark, Memory } from "../src/ledger/memory";
-import type { OpenShelf, Shelf } from "../src/ledger/database";
-import type { Keep } from "../src/storage";
+import type { Database, OpenDatabase } from "../src/ledger/database";
+import { newer, parseEntry, type Account, type Entry, type Mark, type Memory } from "../src/ledger/entry";
+import type { SafeStorage } from "../src/storage";
 import type { Channel } from "../src/ledger/ledger";
 
 export const memory: Memory = {
@@ -57,9 +56,9 @@ export class FakeDatabase {
   readonly rows = new Map<string, unknown>();
   failing = false;
 
-  readonly open: OpenShelf = () => Promise.resolve(this.#shelf);
+  readonly open: OpenDatabase = () => Promise.resolve(this.#shelf);
 
-  readonly #shelf: Shelf = {
+  readonly #shelf: Database = {
     all: () => (this.failing ? Promise.reject(new Error("gone")) : Promise.resolve([...this.rows.values()])),
     put: (added) => {
       if (this.failing) return Promise.reject(new Error("gone"));
@@ -87,7 +86,7 @@ export class FakeChannels {
 }
 
 /** Where site data is blocked: works for the page, and nothing lasts. */
-export function blockedKeep(): Keep {
+export function blockedStorage(): SafeStorage {
   const values = new Map<string, unknown>();
   return {
     lasting: false,

@@ -1,17 +1,17 @@
 // The ledger of a browser: two tabs, a page that ends early, an update of the site, storage that fails.
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { LATEST } from "../src/ledger/entry";
-import { openKeep } from "../src/storage";
-import { LedgerStore } from "../src/ledger/ledger";
+import { Ledger } from "../src/ledger/ledger";
+import { openStorage } from "../src/storage";
 import { settle } from "./fake-worker";
-import { account, blockedKeep, entry, FakeChannels, FakeDatabase, memory } from "./ledger-kit";
+import { account, blockedStorage, entry, FakeChannels, FakeDatabase, memory } from "./ledger-kit";
 
 const ACT = "mfu-gap";
-const keep = () => openKeep(() => localStorage);
+const storage = () => openStorage(() => localStorage);
 const never = () => new Promise<never>(() => undefined);
 
-async function tab(database: FakeDatabase, channels?: FakeChannels): Promise<LedgerStore> {
-  const store = new LedgerStore(database.open, keep(), channels?.open() ?? null);
+async function tab(database: FakeDatabase, channels?: FakeChannels): Promise<Ledger> {
+  const store = new Ledger(database.open, storage(), channels?.open() ?? null);
   await store.ready;
   return store;
 }
@@ -28,7 +28,7 @@ describe("the ledger of a browser", () => {
   });
 
   test("a page that ends before the database has answered loses nothing", async () => {
-    const early = new LedgerStore(never, keep(), null);
+    const early = new Ledger(never, storage(), null);
     early.write(ACT, "predicted", memory, account);
     const database = new FakeDatabase();
     expect((await tab(database)).entry(ACT)?.memory).toEqual(memory);
@@ -96,20 +96,11 @@ describe("the ledger of a browser", () => {
     expect((await tab(database)).entry(ACT)?.stage).toBe("predicted");
   });
 
-  test("version 1's keys become entries, once", async () => {
-    const { moves: _, ...old } = memory;
-    localStorage.setItem(`iron-law/act/${ACT}/1`, JSON.stringify(old));
-    const database = new FakeDatabase();
-    const store = await tab(database);
-    expect(store.entry(ACT)).toMatchObject({ stage: "revealed", memory: { ...old, moves: [] }, account: null });
-    expect([localStorage.length, database.rows.size]).toEqual([0, 1]);
-  });
-
   test("damaged records are left out and counted, and the others are there", async () => {
     const database = new FakeDatabase();
     database.rows.set("a", { act: "a", updated: "yesterday" });
     database.rows.set(ACT, entry());
-    localStorage.setItem("iron-law/act/b/1", "{not json");
+    localStorage.setItem("iron-law/ledger/b/tab", "{not json");
     const store = await tab(database);
     expect([store.damaged, store.entries().map(({ act }) => act)]).toEqual([2, [ACT]]);
   });
@@ -117,18 +108,18 @@ describe("the ledger of a browser", () => {
   test("without a database the journal is what lasts, and visits do not pile up in it", async () => {
     const open = () => Promise.reject(new Error("blocked"));
     for (const stage of ["predicted", "revealed"] as const) {
-      const store = new LedgerStore(open, keep(), null);
+      const store = new Ledger(open, storage(), null);
       await store.ready;
       store.write(ACT, stage, memory, account);
       expect(store.lasting).toBe(true);
     }
-    const third = new LedgerStore(open, keep(), null);
+    const third = new Ledger(open, storage(), null);
     await third.ready;
     expect([third.entry(ACT)?.stage, localStorage.length]).toEqual(["revealed", 1]);
   });
 
   test("where nothing can be kept it works for the page, and says so", async () => {
-    const store = new LedgerStore(() => Promise.reject(new Error("blocked")), blockedKeep(), null);
+    const store = new Ledger(() => Promise.reject(new Error("blocked")), blockedStorage(), null);
     await store.ready;
     store.write(ACT, "done", memory, account);
     expect([store.lasting, store.entry(ACT)?.stage]).toEqual([false, "done"]);
@@ -141,7 +132,7 @@ describe("the ledger of a browser", () => {
     database.failing = true;
     store.write(ACT, "done", memory, account);
     await settle();
-    const later = new LedgerStore(() => Promise.reject(new Error("gone")), keep(), null);
+    const later = new Ledger(() => Promise.reject(new Error("gone")), storage(), null);
     await later.ready;
     expect(later.entries().map(({ act }) => act)).toEqual(["a", ACT]);
   });

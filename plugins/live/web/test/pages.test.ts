@@ -1,7 +1,8 @@
 // The pages of the ledger and of the defense: a link that is still being unfolded when the reader leaves it is not opened.
 import { expect, test } from "vitest";
 import { mount as defense } from "../src/ledger/defense";
-import { documentOf, linkTo } from "../src/ledger/document";
+import { fileOf } from "../src/ledger/file";
+import { linkTo } from "../src/ledger/link";
 import type { Part } from "../src/element";
 import { mount as ledger } from "../src/ledger/page";
 import { entry } from "./ledger-kit";
@@ -10,7 +11,7 @@ import { entry } from "./ledger-kit";
 const UNFOLDED_MS = 300;
 
 async function opened(mount: (host: HTMLElement) => Part, after: () => void): Promise<string> {
-  const link = new URL(await linkTo("https://example.org/lab/ledger/", documentOf([entry()])));
+  const link = new URL(await linkTo("https://example.org/lab/ledger/", fileOf([entry()])));
   location.hash = link.hash;
   const host = document.createElement("div");
   const part = mount(host);

@@ -1,8 +1,7 @@
 // A reload shows what the tab showed last, and only for exactly the same state, act and Python.
 import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
-import { NO_RESULTS, type Results } from "../src/act/account";
-import { lastShown, rememberShown } from "../src/act/results";
+import { lastShown, NO_RESULTS, rememberShown, type Results } from "../src/act/results";
 import { renderFailure, renderFeedback, renderTable, renderVerdict } from "../src/act/render";
 import { mutantsOf, type Json } from "./mutants";
 
@@ -16,7 +15,7 @@ const results: Results = {
     tables: { sizes: table },
     failure: { title: "Out of memory", what: "w", excess: "e", remedy: "r" },
     success: null,
-    ledger: { fits: false },
+    ledger: { laptop_fit_achieved: false },
     score: null,
     share: null,
   },

@@ -1,6 +1,6 @@
 // What is kept in the browser, with and without a storage that works.
 import { describe, expect, test } from "vitest";
-import { fingerprint, openKeep } from "../src/storage";
+import { fingerprint, openStorage } from "../src/storage";
 
 const blocked = (): Storage => {
   throw new DOMException("denied", "SecurityError");
@@ -8,35 +8,35 @@ const blocked = (): Storage => {
 
 describe("storage", () => {
   test("keeps a value for the next visit", () => {
-    openKeep(() => localStorage).write("iron-law/a", { batch: 8 });
-    expect(openKeep(() => localStorage).read("iron-law/a")).toEqual({ batch: 8 });
+    openStorage(() => localStorage).write("iron-law/a", { batch: 8 });
+    expect(openStorage(() => localStorage).read("iron-law/a")).toEqual({ batch: 8 });
   });
 
   test("forgets what is removed", () => {
-    const keep = openKeep(() => localStorage);
+    const keep = openStorage(() => localStorage);
     keep.write("iron-law/a", 1);
     keep.remove("iron-law/a");
     expect(keep.read("iron-law/a")).toBeNull();
   });
 
   test("blocked: works for this page and says that it will not last", () => {
-    const keep = openKeep(blocked);
+    const keep = openStorage(blocked);
     keep.write("iron-law/a", "edit");
     expect(keep.lasting).toBe(false);
     expect(keep.read("iron-law/a")).toBe("edit");
-    expect(openKeep(blocked).read("iron-law/a")).toBeNull();
+    expect(openStorage(blocked).read("iron-law/a")).toBeNull();
   });
 
   test("what someone else left there is nothing, not an error", () => {
     localStorage.setItem("iron-law/a", "{not json");
-    expect(openKeep(() => localStorage).read("iron-law/a")).toBeNull();
+    expect(openStorage(() => localStorage).read("iron-law/a")).toBeNull();
   });
 
   test("full: the value is there for this page", () => {
     const full = { getItem: () => null, removeItem: () => undefined, setItem: (key: string) => {
       if (key !== "iron-law/probe") throw new DOMException("full", "QuotaExceededError");
     } } as unknown as Storage;
-    const keep = openKeep(() => full);
+    const keep = openStorage(() => full);
     keep.write("iron-law/a", 7);
     expect(keep.read("iron-law/a")).toBe(7);
   });

@@ -1,16 +1,15 @@
 // The ledger for reading and for paper.
 import { describe, expect, test } from "vitest";
-import { documentOf } from "../src/ledger/document";
-import type { Entry } from "../src/ledger/entry";
+import type { Account, Entry, Mark } from "../src/ledger/entry";
+import { fileOf } from "../src/ledger/file";
 import { summaryOf } from "../src/ledger/summary";
-import type { Mark } from "../src/ledger/memory";
 import { account, entry, memory } from "./ledger-kit";
 
 const href = (page: string): string | null => (page.startsWith("lab/") ? `https://example.org/${page}` : null);
 
 function page(...entries: Entry[]): HTMLElement {
   const place = document.createElement("div");
-  place.append(...summaryOf(documentOf(entries), entries, href));
+  place.append(...summaryOf(fileOf(entries), entries, href));
   return place;
 }
 
@@ -23,7 +22,7 @@ function said(place: HTMLElement): Record<string, string> {
 
 describe("the summary of a ledger", () => {
   test("decisions are in words with units, and what no act has given is not yet there", () => {
-    const fields = { ...account.fields, precision_chosen: "fp16", laptop_fit_achieved: false, laptop_minimum_memory_gb: 13.3607 };
+    const fields: Account["fields"] = { ...account.fields, precision_chosen: "fp16", laptop_fit_achieved: false, laptop_minimum_memory_gb: 13.3607 };
     expect(said(page(entry({ account: { ...account, fields } })))).toMatchObject({
       "Optimizer chosen": "not yet",
       "Precision chosen": "FP16",
@@ -65,7 +64,7 @@ describe("the summary of a ledger", () => {
   });
 
   test("a word that every object knows is a word, and a page outside of the site is no link", () => {
-    const fields = { ...account.fields, optimizer_chosen: "constructor" };
+    const fields = { ...account.fields, optimizer_chosen: "constructor" as "sgd" };
     const place = page(entry({ account: { ...account, page: "javascript:alert(1)", fields } }));
     expect(said(place)["Optimizer chosen"]).toBe("constructor");
     expect([place.querySelector("h2")?.textContent, place.querySelector("a")]).toEqual(["Decisions", null]);

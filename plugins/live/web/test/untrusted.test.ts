@@ -3,17 +3,15 @@ import { Validator, type Schema } from "@cfworker/json-schema";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import schema from "../../../../docs/lab/ledger.schema.json";
-import { documentOf, fitting, MOST_CHARACTERS, textOf } from "../src/ledger/document";
+import { MOST_MOVES, parseEntry } from "../src/ledger/entry";
+import { entriesIn, fileOf, fitting, MOST_CHARACTERS, textOf } from "../src/ledger/file";
 import { chosen } from "../src/ledger/defense";
-import { parseEntry } from "../src/ledger/entry";
-import { entriesOf } from "../src/ledger/incoming";
-import { MOST_MOVES } from "../src/ledger/memory";
 import { faultOf, LEDGER } from "../src/ledger/schema";
 import { summaryOf } from "../src/ledger/summary";
 import { account, defended, entry, memory } from "./ledger-kit";
 import { changed, mutantsOf, type Json } from "./mutants";
 
-const BASE = documentOf([entry(), entry({ act: "laptop-challenge", updated: 2000, memory: defended })]) as unknown as Json;
+const BASE = fileOf([entry(), entry({ act: "laptop-challenge", updated: 2000, memory: defended })]) as unknown as Json;
 const ACT = (BASE as { acts: Record<string, Json> }).acts["mfu-gap"] as { [name: string]: Json };
 const whole = new Validator(schema as unknown as Schema, "2020-12");
 
@@ -24,11 +22,11 @@ const mutated = mutantsOf(BASE);
 
 /** Reads a document, shows it, writes it and reads it again. */
 function through(text: string): void {
-  const entries = entriesOf(text);
+  const entries = entriesIn(text);
   const page = window.document.createElement("div");
-  page.append(...summaryOf(documentOf(entries), entries, (address) => `/${address}`), ...entries.flatMap(chosen).flat());
+  page.append(...summaryOf(fileOf(entries), entries, (address) => `/${address}`), ...entries.flatMap(chosen).flat());
   expect(page.textContent).not.toMatch(/Invalid Date|function|\[object|undefined|NaN/);
-  expect(entriesOf(textOf(documentOf(entries)))).toEqual(entries);
+  expect(entriesIn(textOf(fileOf(entries)))).toEqual(entries);
   expect(entries.map(parseEntry)).toEqual(entries);
 }
 
@@ -72,7 +70,7 @@ describe("a ledger from outside", () => {
   test("the schema uses only words that are read", () => {
     const words = new Set([
       "$ref", "type", "const", "enum", "maxLength", "pattern", "minimum", "maximum", "required", "properties", "propertyNames",
-      "additionalProperties", "maxProperties", "items", "maxItems",
+      "additionalProperties", "unevaluatedProperties", "maxProperties", "items", "maxItems", "allOf",
       // These only explain, or say how a page shows a field.
       "description", "title", "unit", "names",
     ]);
@@ -139,7 +137,7 @@ test("whatever storage holds, the file that is written of it can be read", () =>
   const moves = Array.from({ length: MOST_MOVES }, () => ({ control: "a", from: line, to: line, before: null, after: null }));
   const large = (index: number) => entry({ act: `act-${index}`, memory: { ...memory, moves }, account: { ...account, moves: moves.map(() => line) } });
   const entries = [...Array.from({ length: 200 }, (_, index) => large(index)), entry()];
-  const text = textOf(documentOf(fitting(entries)));
+  const text = textOf(fileOf(fitting(entries)));
   expect(text.length).toBeLessThanOrEqual(MOST_CHARACTERS);
-  expect(entriesOf(text)).toContainEqual(entry());
+  expect(entriesIn(text)).toContainEqual(entry());
 });

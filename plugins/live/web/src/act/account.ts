@@ -1,21 +1,10 @@
-// An act in words: what the design ledger says of it, read from the page the reader saw and from Python's answers.
+// An act's account, its entry in words: read from the page the reader saw and from Python's answers.
 import { all, find } from "../dom";
-import type { Account } from "../ledger/entry";
+import type { Account, Memory } from "../ledger/entry";
 import { contextWords, controlWords, displayOnly, sentence, waiting, words } from "./form";
-import type { Memory } from "../ledger/memory";
 import { moveText } from "./moves";
-import type { Feedback, Verdict, View } from "../python/protocol";
 import type { Question } from "./question";
-
-/** What Python said of the present state; nothing while it has not answered. */
-export interface Results {
-  view: View | null;
-  verdict: Verdict | null;
-  feedback: Map<string, Feedback>;
-  engine: string;
-}
-
-export const NO_RESULTS: Results = { view: null, verdict: null, feedback: new Map(), engine: "" };
+import type { Results } from "./results";
 
 /** `page` is the act's home page, relative to the site's root. */
 export function accountOf(host: HTMLElement, page: string, question: Question | null, memory: Memory, results: Results): Account {

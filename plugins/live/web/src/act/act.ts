@@ -1,15 +1,16 @@
 // <live-act>: prediction, instruments, reveal and reflection on the baked markup. Python computes, this shows.
-import { accountOf, NO_RESULTS, type Results } from "./account";
+import { accountOf } from "./account";
 import { Chart } from "../chart/chart";
 import { ActProblem, type Status } from "../python/client";
 import { all, containKeys, find, h, setText, slot } from "../dom";
 import type { Part } from "../element";
-import { lastShown, rememberShown } from "./results";
+import { lastShown, NO_RESULTS, rememberShown, type Results } from "./results";
 import { bringIntoView, keepAtHand, keepFocusVisible } from "./focus";
 import { Follower } from "./follow";
 import { readBlanks, readInstruments, resetInstruments, waiting, words, writeInstruments } from "./form";
 import { MoveHistory } from "./history";
-import { MOST_MOVES, stageOf, withMark, type Memory } from "../ledger/memory";
+import { MOST_MOVES, stageOf, withMark, type Memory } from "../ledger/entry";
+import { documentLedger } from "../ledger/ledger";
 import { changes, missing, undo, withAmount, withMove, type Amount } from "./moves";
 import { Paint } from "./paint";
 import { Question } from "./question";
@@ -20,7 +21,6 @@ import { handsOf, PREDICTION, stagingOf } from "../chart/specs";
 import { documentPython } from "../python/interpreter";
 import type { State, Value, View } from "../python/protocol";
 import { perhapsTooOld } from "../release";
-import { documentLedger } from "../shared";
 import { Staging } from "../chart/staging";
 import { showSteps, stepsOf } from "./steps";
 import { sliders } from "./slider";

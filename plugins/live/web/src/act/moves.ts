@@ -1,20 +1,7 @@
 // The sequence of moves on a bench: what was changed, what it did to the number that matters, and the way back.
-import type { Value } from "../python/protocol";
+import type { Amount, Move, Value } from "../ledger/types";
 
-/** The headline's number, as it is shown. */
-export interface Amount {
-  value: string;
-  unit: string;
-}
-
-/** One change of one control. An amount is null until Python has computed it. */
-export interface Move {
-  control: string;
-  from: Value;
-  to: Value;
-  before: Amount | null;
-  after: Amount | null;
-}
+export type { Amount, Move } from "../ledger/types";
 
 type Controls = Record<string, Value>;
 

@@ -1,5 +1,5 @@
 // What an act's page shows of Python's answers: number, charts, tables, verdict, feedback, and how Python is.
-import type { Results } from "./account";
+import type { Results } from "./results";
 import type { Chart } from "../chart/chart";
 import type { Status } from "../python/client";
 import { all, find, putChildren, setText, slot } from "../dom";

@@ -2,7 +2,7 @@
 import { find, setText, slot } from "../dom";
 import { radios, valueOf, words } from "./form";
 import type { Value } from "../python/protocol";
-import { NumberRange } from "./range";
+import { NumberRange } from "./slider";
 
 export class Question {
   readonly #form: HTMLFormElement;

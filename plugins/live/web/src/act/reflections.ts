@@ -1,7 +1,7 @@
 // The sentences with gaps at the end of an act: what stands in them, and which can be checked.
 import { all, h, slot } from "../dom";
 import { blanks, readBlanks, writeBlanks } from "./form";
-import type { Memory } from "../ledger/memory";
+import type { Memory } from "../ledger/entry";
 import type { Value } from "../python/protocol";
 
 export class Reflections {

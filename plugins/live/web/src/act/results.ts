@@ -1,10 +1,19 @@
-// What an act showed last in this tab, so that a reload shows it again at once, while Python starts.
-import type { Results } from "./account";
-import type { Column, Failure, Feedback, Figure, Gap, Success, Table, Verdict, View } from "../python/protocol";
+// What Python said of an act's state; and of the state this tab showed last, so that a reload shows it at once, while Python starts.
+import type { Column, Failure, Feedback, Figure, Success, Table, Verdict, View } from "../python/protocol";
 import { faultOf, type Rule } from "../ledger/schema";
-import { openKeep } from "../storage";
+import { openStorage } from "../storage";
 
-const keep = openKeep(() => sessionStorage);
+/** What Python said of the present state; nothing while it has not answered. */
+export interface Results {
+  view: View | null;
+  verdict: Verdict | null;
+  feedback: Map<string, Feedback>;
+  engine: string;
+}
+
+export const NO_RESULTS: Results = { view: null, verdict: null, feedback: new Map(), engine: "" };
+
+const storage = openStorage(() => sessionStorage);
 const place = (act: string): string => `iron-law/shown/${act}`;
 
 /** What is stored: `of` names everything the results depend on. */
@@ -41,7 +50,7 @@ const VIEW = like<View>({
   tables: TABLES,
   failure: orNull(like<Failure>({ title: TEXT, what: TEXT, excess: TEXT, remedy: TEXT })),
   success: orNull(like<Success>({ title: TEXT, what: TEXT })),
-  ledger: mapOf(VALUE),
+  ledger: { $ref: "#/$defs/decisions", unevaluatedProperties: false },
   score: { type: ["number", "null"] },
   share: { type: ["number", "null"] },
 });
@@ -50,7 +59,7 @@ const VERDICT = like<Verdict>({
   headline: TEXT,
   paragraphs: listOf(TEXT),
   tables: TABLES,
-  gap: like<Gap>({ answer: { type: "number" }, difference: { type: "number" }, factor: { type: ["number", "null"] } }),
+  gap: { $ref: "#/$defs/gap" },
 });
 const FEEDBACK = mapOf(mapOf(like<Feedback[string]>({ correct: FLAG, why: TEXT })));
 /** Storage may hold anything: other projects on the same host write to it too. */
@@ -58,12 +67,12 @@ const SHOWN = like<Shown>({ of: { type: "string" }, view: orNull(VIEW), verdict:
 
 /** `of` names everything the results depend on: the state, the act's source, the Python that computed them. */
 export function rememberShown(act: string, of: string, results: Results): void {
-  keep.write(place(act), { ...results, of, feedback: Object.fromEntries(results.feedback) } satisfies Shown);
+  storage.write(place(act), { ...results, of, feedback: Object.fromEntries(results.feedback) } satisfies Shown);
 }
 
 /** The results that were shown for exactly this, or null. */
 export function lastShown(act: string, of: string): Results | null {
-  const stored = keep.read(place(act));
+  const stored = storage.read(place(act));
   if (faultOf(stored, SHOWN)) return null;
   const { of: shown, feedback, ...rest } = stored as Shown;
   return shown === of ? { ...rest, feedback: new Map(Object.entries(feedback)) } : null;

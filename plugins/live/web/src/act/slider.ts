@@ -1,6 +1,88 @@
 // A control that takes any number between two ends: a native range input whose places are spread by the author's scale.
 import { all, setText } from "../dom";
-import { NumberRange, numberWords, type RangeSpec } from "./range";
+
+interface RangeSpec {
+  minimum: number;
+  maximum: number;
+  scale: "linear" | "log";
+  /** 0: none. */
+  step: number;
+  integer: boolean;
+}
+
+/** As many places as a free range has: more than a hand tells apart on a screen. */
+const PLACES = 400;
+/** Digits that a free value keeps. */
+const DIGITS = 3;
+
+/** The numbers that a hand can set: between two ends, evenly or by factors, in steps or as fine as a hand is. */
+export class NumberRange {
+  readonly spec: RangeSpec;
+  /** The last place; the first is 0. */
+  readonly last: number;
+
+  constructor(spec: RangeSpec) {
+    this.spec = spec;
+    const { minimum, maximum, step, integer, scale } = spec;
+    const wide = maximum - minimum;
+    if (step) this.last = Math.floor(wide / step + 1e-9);
+    else if (integer && scale === "linear") this.last = Math.min(PLACES, wide);
+    else this.last = PLACES;
+  }
+
+  /** The value at a place. */
+  at(place: number): number {
+    const { minimum, maximum, scale, step } = this.spec;
+    const share = Math.min(1, Math.max(0, place / this.last));
+    if (step) return this.#tidy(minimum + Math.round(share * this.last) * step);
+    if (share === 0) return minimum;
+    if (share === 1) return maximum;
+    return this.#tidy(scale === "log" ? minimum * (maximum / minimum) ** share : minimum + share * (maximum - minimum));
+  }
+
+  /** The place nearest to a value. */
+  placeOf(value: number): number {
+    const { minimum, maximum, scale, step } = this.spec;
+    const inside = Math.min(maximum, Math.max(minimum, value));
+    if (step) return Math.round((inside - minimum) / step);
+    const share =
+      scale === "log" ? Math.log(inside / minimum) / Math.log(maximum / minimum) : (inside - minimum) / (maximum - minimum);
+    return Math.round(share * this.last);
+  }
+
+  /** The value that a hand gets which points at `value`. */
+  snap(value: number): number {
+    return this.at(this.placeOf(value));
+  }
+
+  /** The next place in a direction with another value: whole numbers repeat on a logarithmic scale. */
+  next(place: number, direction: 1 | -1): number {
+    const from = this.at(place);
+    let to = place;
+    while (to + direction >= 0 && to + direction <= this.last && this.at(to) === from) to += direction;
+    return this.at(to) === from ? place : to;
+  }
+
+  offers(value: number): boolean {
+    const { minimum, maximum, integer } = this.spec;
+    return value >= minimum && value <= maximum && (!integer || Number.isInteger(value));
+  }
+
+  /** Drops what binary fractions add, and digits that a free hand does not mean. */
+  #tidy(value: number): number {
+    const { minimum, maximum, integer, step, scale } = this.spec;
+    if (integer) return Math.round(value);
+    if (step) return Number(value.toPrecision(12));
+    if (scale === "log") return Math.min(maximum, Math.max(minimum, Number(value.toPrecision(DIGITS))));
+    const digits = Math.max(0, Math.ceil(-Math.log10((maximum - minimum) / PLACES)));
+    return Number(value.toFixed(digits));
+  }
+}
+
+/** A number as the page writes it. */
+export function numberWords(value: number, unit: string): string {
+  return `${value.toLocaleString("en-US", { maximumSignificantDigits: 6 })} ${unit}`.trim();
+}
 
 export class Slider {
   readonly input: HTMLInputElement;

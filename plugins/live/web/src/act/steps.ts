@@ -1,6 +1,6 @@
 // The four steps under an act's title: which are done, and which is next.
 import { all, setText, slot } from "../dom";
-import { allRight, type Memory } from "../ledger/memory";
+import { allRight, type Memory } from "../ledger/entry";
 
 /** Step -> done. `reflections` are the names of those the act has. */
 export function stepsOf(memory: Memory, reflections: readonly string[]): Record<string, boolean> {

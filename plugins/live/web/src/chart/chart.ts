@@ -4,7 +4,7 @@ import { all, find, h } from "../dom";
 import type { Row } from "../python/protocol";
 import { ByteProgress, DownloadError, guardedFetch } from "../python/downloads";
 import { release } from "../release";
-import { assetUrl } from "../shared";
+import { assetUrl } from "../site";
 
 /** What of Vega is used here; `vega.js` is bundled by the site's build from vega-entry.js. */
 interface VegaView {

@@ -2,6 +2,7 @@
 import { h, setText } from "../dom";
 import type { Part } from "../element";
 import type { Entry } from "./entry";
+import { entriesIn } from "./file";
 import { shareWords } from "./summary";
 
 /** One reader: what the file is called, and the acts in it. */
@@ -58,7 +59,6 @@ class ClassPart implements Part {
     const files = [...(this.#file.files ?? [])];
     // The same files can be chosen again, and others while these are read.
     this.#file.value = "";
-    const { entriesOf } = await import("./incoming");
     const refused: string[] = [];
     const taken = new Set<string>();
     for (const file of files) {
@@ -66,7 +66,7 @@ class ClassPart implements Part {
       if (taken.has(name)) refused.push(`${file.name} was chosen twice: the one chosen last is shown. Give each file its reader's name.`);
       taken.add(name);
       try {
-        const entries = entriesOf(await file.text());
+        const entries = entriesIn(await file.text());
         const present = this.#hands.findIndex((hand) => hand.name === name);
         this.#hands.splice(present < 0 ? this.#hands.length : present, present < 0 ? 0 : 1, { name, entries });
       } catch (error) {

@@ -1,13 +1,11 @@
 // <live-defense>: what the reader chose in each part, how far that is from the best, and why, in the reader's own words.
 //
 // The page lists the parts, a group in each item, with links that name an act and the question it asks: so this knows none of them.
-import { copyLink } from "./copy_link";
+import { MOST_WORDS, type Entry } from "./entry";
+import { documentLedger } from "./ledger";
+import { copyLink, forgetLink, openLink } from "./link";
 import { all, find, h, setText } from "../dom";
 import type { Part } from "../element";
-import type { Entry } from "./entry";
-import { MOST_WORDS } from "./memory";
-import { forgetLink, openLink } from "./open_link";
-import { documentLedger } from "../shared";
 import { shareWords } from "./summary";
 
 /** After so long without a key what was typed is kept. */

@@ -1,43 +1,24 @@
-// One act's place in the design ledger: what the reader did there, in data and in words, and which version is newer.
-import { isObject, parseMemory, type Memory, type Stage } from "./memory";
-import type { Figure, Gap, Value } from "../python/protocol";
+// One act's entry in the ledger: its `memory`, from which the page can stand again, and its `account`, the same in words.
 import { DEFINITIONS, faultOf, type Rule } from "./schema";
+import type { Account, Act, Mark, Memory } from "./types";
 
-export interface Entry {
+export type { Account, Mark, Memory } from "./types";
+
+export interface Entry extends Omit<Act, "memory"> {
   act: string;
-  /** When the reader last did something, in ms since 1970. The newer of two entries of an act counts. */
-  updated: number;
-  stage: Stage;
   /** Null after a reset: the entry stays, so that no older copy comes back. */
   memory: Memory | null;
-  /** Null while the words are unknown: the act was last played in version 1 of this site. */
-  account: Account | null;
 }
 
-/** An act in the words and numbers the reader saw, so that a ledger can be read without the site. */
-export interface Account {
-  title: string;
-  /** The act's home page, relative to the site's root. */
-  page: string;
-  /** The engine that computed the numbers; "" while none did. */
-  engine: string;
-  question: string;
-  prediction: string | null;
-  context: string;
-  controls: { label: string; value: string }[];
-  /** The number that matters in the final state, and the limit that it exceeds. */
-  headline: Figure | null;
-  failure: string | null;
-  verdict: { correct: boolean; headline: string; gap: Gap } | null;
-  moves: string[];
-  /** Sentences with the reader's words filled in; `correct` is null until they were checked. */
-  reflections: { text: string; correct: boolean | null }[];
-  /** What the act writes into the ledger's own fields. */
-  fields: Record<string, Value | null>;
-}
+/** How far the reader is: nothing locked in, locked in, answer seen, every reflection answered right. */
+export type Stage = Entry["stage"];
+export const STAGES: readonly Stage[] = ["none", "predicted", "revealed", "done"];
 
+/** Characters of an argument. */
+export const MOST_WORDS = DEFINITIONS.memory.properties.argument.maxLength;
+export const MOST_MOVES = DEFINITIONS.memory.properties.moves.maxItems;
 /** No moment is later, so that the clock of whoever wrote an entry cannot put it beyond every later one. */
-export const LATEST = DEFINITIONS.act.properties.updated.maximum;
+export const LATEST = DEFINITIONS.moment.maximum;
 
 /** An entry with every field as the ledger's schema has it, or null. An account that cannot be read is left out. */
 export function parseEntry(stored: unknown): Entry | null {
@@ -55,7 +36,41 @@ export function parseEntry(stored: unknown): Entry | null {
   };
 }
 
+/** A memory with every field as the ledger's schema has it, or null. Values an act no longer offers are the caller's to drop. */
+export function parseMemory(stored: unknown): Memory | null {
+  if (!isObject(stored)) return null;
+  const known = Object.keys(DEFINITIONS.memory.properties).filter((field) => Object.hasOwn(stored, field));
+  // What a newer version of the site added is left out.
+  const memory = Object.fromEntries(known.map((field) => [field, stored[field]])) as unknown as Memory;
+  if (faultOf(memory, DEFINITIONS.memory as Rule)) return null;
+  // An answer is never shown before the commitment, whatever the browser has kept.
+  return { ...memory, revealed: memory.revealed && memory.prediction !== null };
+}
+
 /** The newer entry; of two equally new ones the first. */
 export function newer(one: Entry, other: Entry | null | undefined): Entry {
   return other && other.updated > one.updated ? other : one;
+}
+
+/** `asks`: the act has a question. An instrument has nothing to complete: it is done once it was moved. */
+export function stageOf(memory: Memory, asks: boolean, reflections: readonly string[]): Stage {
+  if (!asks) return memory.explored ? "done" : "none";
+  if (memory.prediction === null) return "none";
+  if (!memory.revealed) return "predicted";
+  return allRight(memory, reflections) ? "done" : "revealed";
+}
+
+/** Whether every reflection was answered right: to have asked is not to have found out. */
+export function allRight(memory: Memory, reflections: readonly string[]): boolean {
+  return reflections.every((name) => memory.checked.includes(name) && Object.hasOwn(memory.right ?? {}, name));
+}
+
+/** The memory with a state that was reached: it may be the first that counts, or the best. */
+export function withMark(memory: Memory, mark: Mark): Memory {
+  const best = memory.best && memory.best.score >= mark.score ? memory.best : mark;
+  return { ...memory, first: memory.first ?? mark, best };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

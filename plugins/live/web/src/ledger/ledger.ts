@@ -1,11 +1,10 @@
-// The design ledger of this browser: every act's entry, kept through reloads, updates of the site and other tabs.
+// The ledger of this browser: every act's entry, kept through reloads, updates of the site and other tabs.
 //
 // A change is written at once to a journal in local storage, because a page may end before IndexedDB has answered; the
 // journal is cleared when the database has it. Where there is no database the journal is what lasts.
-import { LATEST, newer, parseEntry, type Account, type Entry } from "./entry";
-import { parseVersion1, VERSION_1, type Memory, type Stage } from "./memory";
-import type { OpenShelf, Shelf } from "./database";
-import type { Keep } from "../storage";
+import { LATEST, newer, parseEntry, type Account, type Entry, type Memory, type Stage } from "./entry";
+import { openDatabase, type Database, type OpenDatabase } from "./database";
+import { attempt, openStorage, type SafeStorage } from "../storage";
 
 const JOURNAL = "iron-law/ledger/";
 /** Some browsers never answer; the acts do not wait for them. */
@@ -17,30 +16,42 @@ export interface Channel {
   postMessage(message: string): void;
 }
 
+let shown: Ledger | undefined;
+
+/** The ledger of this browser, as this document sees it. It outlives instant navigation, because the module does. */
+export function documentLedger(): Ledger {
+  if (shown) return shown;
+  const channel = attempt(() => new BroadcastChannel("iron-law/ledger") as unknown as Channel) ?? null;
+  const ledger = new Ledger(openDatabase, openStorage(() => localStorage), channel);
+  shown = ledger;
+  // A tab that slept may have missed what another one said.
+  addEventListener("focus", () => void ledger.reread());
+  addEventListener("pageshow", () => void ledger.reread());
+  return ledger;
+}
+
 export interface Merged {
   taken: string[];
   kept: string[];
 }
 
-export class LedgerStore {
+export class Ledger {
   /** Settles when what was kept is there; never rejects. */
   readonly ready: Promise<void>;
-  readonly #keep: Keep;
+  readonly #storage: SafeStorage;
   readonly #channel: Channel | null;
   readonly #own: string;
   readonly #entries = new Map<string, Entry>();
   readonly #listeners = new Set<(acts: ReadonlySet<string>, elsewhere: boolean) => void>();
-  #shelf: Shelf | null = null;
+  #database: Database | null = null;
   #journals = true;
   #damaged = 0;
-  /** Damaged keys of version 1, which are gone after the migration. */
-  #lost = 0;
 
-  constructor(open: OpenShelf, keep: Keep, channel: Channel | null, tab = Math.random().toString(36).slice(2)) {
-    this.#keep = keep;
+  constructor(open: OpenDatabase, storage: SafeStorage, channel: Channel | null, tab = Math.random().toString(36).slice(2)) {
+    this.#storage = storage;
     this.#channel = channel;
     this.#own = tab;
-    this.#journals = keep.lasting;
+    this.#journals = storage.lasting;
     if (channel) channel.onmessage = () => void this.reread();
     const opened = this.#open(open);
     this.ready = Promise.race([opened, new Promise<void>((late) => setTimeout(late, PATIENCE_MS))]);
@@ -48,12 +59,12 @@ export class LedgerStore {
 
   /** False where nothing outlives the page. */
   get lasting(): boolean {
-    return this.#shelf !== null || this.#journals;
+    return this.#database !== null || this.#journals;
   }
 
   /** Records that could not be read and are left out. */
   get damaged(): number {
-    return this.#damaged + this.#lost;
+    return this.#damaged;
   }
 
   entry(act: string): Entry | null {
@@ -112,44 +123,30 @@ export class LedgerStore {
 
   /** Looks whether another tab has written. */
   async reread(): Promise<void> {
-    const stored = this.#shelf ? await this.#shelf.all().catch(() => []) : [];
+    const stored = this.#database ? await this.#database.all().catch(() => []) : [];
     const read = [...stored, ...this.#journal().map(([, one]) => one)].map(parseEntry);
     this.#adopt(read.filter((entry) => entry !== null));
     this.#damaged = Math.max(this.#damaged, read.filter((entry) => entry === null).length);
   }
 
-  async #open(open: OpenShelf): Promise<void> {
-    this.#migrate();
+  async #open(open: OpenDatabase): Promise<void> {
     try {
-      this.#shelf = await open(() => this.#lose());
+      this.#database = await open(() => this.#lose());
     } catch {
-      this.#shelf = null;
+      this.#database = null;
     }
     await this.reread();
     for (const [key, raw] of this.#journal()) {
       const entry = parseEntry(raw);
       // Without a database the journals of earlier visits become this one's.
       const present = entry && this.#entries.get(entry.act);
-      if (entry && this.#shelf) await this.#flush(entry);
+      if (entry && this.#database) await this.#flush(entry);
       else if (present) this.#write(present);
       // Only what was read is removed: its tab may have written more since.
-      const same = JSON.stringify(this.#keep.read(key)) === JSON.stringify(raw);
-      if (same && (this.#shelf || key !== this.#key(entry?.act ?? ""))) this.#keep.remove(key);
+      const same = JSON.stringify(this.#storage.read(key)) === JSON.stringify(raw);
+      if (same && (this.#database || key !== this.#key(entry?.act ?? ""))) this.#storage.remove(key);
     }
     this.#tell([...this.#entries.keys()], true);
-  }
-
-  /** Version 1 kept each act under a key of its own. A key that comes back is a tab of that version, still open. */
-  #migrate(): void {
-    for (const key of this.#keep.keys()) {
-      const act = VERSION_1.exec(key)?.[1];
-      if (!act) continue;
-      const memory = parseVersion1(this.#keep.read(key));
-      const entry = memory && parseEntry({ act, updated: Date.now(), stage: stageOfVersion1(memory), memory, account: null });
-      if (!entry) this.#lost += 1;
-      else if (!this.#write(entry)) continue;
-      this.#keep.remove(key);
-    }
   }
 
   /** Keeps what the schema allows, because only that could be read again. */
@@ -166,10 +163,10 @@ export class LedgerStore {
 
   /** Brings an entry to the database. Its journal goes once nothing newer waits there. */
   async #flush(entry: Entry): Promise<void> {
-    if (!this.#shelf) return;
+    if (!this.#database) return;
     try {
-      const stands = await this.#shelf.put(entry);
-      if (this.#entries.get(entry.act) === entry) this.#keep.remove(this.#key(entry.act));
+      const stands = await this.#database.put(entry);
+      if (this.#entries.get(entry.act) === entry) this.#storage.remove(this.#key(entry.act));
       if (stands !== entry) this.#adopt([stands]);
     } catch {
       this.#lose();
@@ -178,7 +175,7 @@ export class LedgerStore {
 
   /** The database is gone: from here the journal is what lasts. */
   #lose(): void {
-    this.#shelf = null;
+    this.#database = null;
     for (const entry of this.#entries.values()) this.#write(entry);
     this.#tell([...this.#entries.keys()], false);
   }
@@ -195,16 +192,16 @@ export class LedgerStore {
   }
 
   #write(entry: Entry): boolean {
-    const written = this.#keep.write(this.#key(entry.act), entry);
+    const written = this.#storage.write(this.#key(entry.act), entry);
     this.#journals = written;
     return written;
   }
 
   #journal(): [string, unknown][] {
-    return this.#keep
+    return this.#storage
       .keys()
       .filter((key) => key.startsWith(JOURNAL))
-      .map((key) => [key, this.#keep.read(key)]);
+      .map((key) => [key, this.#storage.read(key)]);
   }
 
   #key(act: string): string {
@@ -228,10 +225,4 @@ export class LedgerStore {
   #tell(acts: readonly string[], elsewhere: boolean): void {
     if (acts.length) for (const listener of [...this.#listeners]) listener(new Set(acts), elsewhere);
   }
-}
-
-/** Version 1 did not keep which reflections an act has: that the act is done is found when it is opened. */
-function stageOfVersion1(memory: Memory): Stage {
-  if (memory.prediction === null) return "none";
-  return memory.revealed ? "revealed" : "predicted";
 }

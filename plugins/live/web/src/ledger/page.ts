@@ -1,13 +1,12 @@
 // <live-ledger>: everything the reader did in the acts, readable and printable, and the ways to take it along.
 import { confirmInline } from "../confirm";
-import { copyLink } from "./copy_link";
-import { documentOf, fitting, textOf } from "./document";
+import type { Entry } from "./entry";
+import { entriesIn, fileOf, fitting, reasonOf, textOf } from "./file";
+import { documentLedger, type Merged } from "./ledger";
+import { copyLink, forgetLink, openLink } from "./link";
+import { siteUrl } from "../site";
 import { h, setText } from "../dom";
 import type { Part } from "../element";
-import type { Entry } from "./entry";
-import { forgetLink, openLink, reasonOf } from "./open_link";
-import { documentLedger, siteUrl } from "../shared";
-import type { Merged } from "./ledger";
 import { summaryOf, type Href } from "./summary";
 import { homesOfActs } from "../trail";
 
@@ -79,10 +78,10 @@ class LedgerPart implements Part {
 
   #show(): void {
     const entries = this.#ledger.entries();
-    this.#acts.replaceChildren(...summaryOf(documentOf(entries), entries, this.#href));
+    this.#acts.replaceChildren(...summaryOf(fileOf(entries), entries, this.#href));
     const written = fitting(entries);
     URL.revokeObjectURL(this.#download.href);
-    this.#download.href = URL.createObjectURL(new Blob([textOf(documentOf(written))], { type: "application/json" }));
+    this.#download.href = URL.createObjectURL(new Blob([textOf(fileOf(written))], { type: "application/json" }));
     const notes = [
       this.#ledger.lasting ? "" : "This browser does not let the site keep anything: the ledger is gone when you leave. Download it, or copy the link.",
       this.#ledger.damaged ? `A part of what this browser had kept was damaged and is left out (${this.#ledger.damaged}).` : "",
@@ -102,8 +101,7 @@ class LedgerPart implements Part {
     // The same file can be chosen again, and another while this one is read.
     this.#file.value = "";
     try {
-      const { entriesOf } = await import("./incoming");
-      this.#merge(entriesOf(await file.text()), file.name);
+      this.#merge(entriesIn(await file.text()), file.name);
     } catch (error) {
       this.#fail(`${file.name} was not imported. ${reasonOf(error)} Nothing was changed.`);
     }
@@ -134,7 +132,7 @@ class LedgerPart implements Part {
       h("p", { role: "alert" }, `You are reading a ledger that came with a link: ${names}. Yours is untouched.`),
       h("p", {}, close, " ", merge),
       h("p", { class: "il-help" }, "To merge takes its acts into yours. Where you played an act yourself, the newer version of the two stays."),
-      h("div", { class: "il-ledger__acts" }, ...summaryOf(documentOf(found), found, this.#href)),
+      h("div", { class: "il-ledger__acts" }, ...summaryOf(fileOf(found), found, this.#href)),
     );
     this.#reads(true);
   }

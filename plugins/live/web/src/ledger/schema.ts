@@ -7,6 +7,7 @@ import ledger from "../../../../../docs/lab/ledger.schema.json";
 /** The words that are understood. `description`, `title`, `unit` and `names` are for people and decide nothing. */
 export interface Rule {
   $ref?: string;
+  allOf?: { $ref: string }[];
   type?: string | string[];
   const?: unknown;
   enum?: unknown[];
@@ -18,6 +19,8 @@ export interface Rule {
   properties?: Record<string, Rule>;
   propertyNames?: Rule;
   additionalProperties?: false | Rule;
+  /** What neither the rule itself nor those that it refers to name. */
+  unevaluatedProperties?: false;
   maxProperties?: number;
   items?: Rule;
   maxItems?: number;
@@ -34,7 +37,8 @@ export const LEDGER = ledger as unknown as Rule;
 
 /** The first thing in a JSON value that the rule does not allow, or null. */
 export function faultOf(value: unknown, rule: Rule, path: string[] = []): Fault | null {
-  if (rule.$ref) return faultOf(value, resolve(rule.$ref), path);
+  const refers = [...(rule.$ref ? [{ $ref: rule.$ref }] : []), ...(rule.allOf ?? [])];
+  if (refers.length) return faultOf(value, joined(rule, refers), path);
   const fault = (allowed: string): Fault => ({ path, allowed });
   const kind = kindOf(value);
   if (rule.type && ![rule.type].flat().includes(kind)) return fault(`it must be ${[rule.type].flat().join(" or ")}`);
@@ -60,7 +64,8 @@ export function faultOf(value: unknown, rule: Rule, path: string[] = []): Fault 
 
 function faultInObject(value: object, rule: Rule, path: string[]): Fault | null {
   const fault = (allowed: string): Fault => ({ path, allowed });
-  const { properties = {}, propertyNames, additionalProperties, maxProperties } = rule;
+  const { properties = {}, propertyNames, maxProperties } = rule;
+  const additional = rule.unevaluatedProperties ?? rule.additionalProperties;
   const members = Object.entries(value);
   if (maxProperties !== undefined && members.length > maxProperties) return fault(`it must have at most ${maxProperties} members`);
   const missing = rule.required?.find((name) => !Object.hasOwn(value, name));
@@ -68,7 +73,7 @@ function faultInObject(value: object, rule: Rule, path: string[]): Fault | null 
   return first(members, (member, name) => {
     const inside = [...path, name];
     if (propertyNames && faultOf(name, propertyNames)) return { path: inside, allowed: "it is no name" };
-    const own = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
+    const own = Object.hasOwn(properties, name) ? properties[name] : additional;
     return own === false ? { path: inside, allowed: "it is unknown" } : own ? faultOf(member, own, inside) : null;
   });
 }
@@ -86,6 +91,12 @@ function kindOf(value: unknown): string {
   if (Array.isArray(value)) return "array";
   // JSON knows no others.
   return typeof value === "number" && !Number.isFinite(value) ? "no number" : typeof value;
+}
+
+/** The rule with the words of those that it refers to, and the properties of all. */
+function joined({ $ref: _, allOf: __, ...own }: Rule, refers: readonly { $ref: string }[]): Rule {
+  const rules = [...refers.map(({ $ref }) => resolve($ref)), own];
+  return Object.assign({}, ...rules, { properties: Object.assign({}, ...rules.map(({ properties }) => properties)) }) as Rule;
 }
 
 /** "#/$defs/act": a place in the ledger's schema. */

@@ -1,8 +1,7 @@
 // The design ledger for reading and for paper: the decisions in a table, then each act in the reader's own numbers.
-import type { Field, LedgerDocument } from "./document";
+import type { Account, Entry, Mark } from "./entry";
+import type { Field, LedgerFile } from "./file";
 import { h } from "../dom";
-import type { Account, Entry } from "./entry";
-import type { Mark } from "./memory";
 import type { Gap, Value } from "../python/protocol";
 import { DEFINITIONS } from "./schema";
 
@@ -18,15 +17,15 @@ const STAGES = { none: "Not started", predicted: "Predicted", revealed: "Reveale
 /** The address of the page of the site on which an act is at home, as the entry says or as it is by now; null for what is none. */
 export type Href = (page: string, act: string) => string | null;
 
-export function summaryOf(document: LedgerDocument, entries: readonly Entry[], href: Href): Node[] {
+export function summaryOf(file: LedgerFile, entries: readonly Entry[], href: Href): Node[] {
   if (!entries.length) return [h("p", {}, "Your ledger is empty. It fills as you play: lock in a first prediction.")];
-  const engine = document.engine_version ? `, engine ${document.engine_version}` : "";
+  const engine = file.engine_version ? `, engine ${file.engine_version}` : "";
   return [
     h("h2", {}, "Decisions"),
     table(
-      `Chapter ${document.chapter}, ledger version ${document.schema_version}${engine}, site ${document.site_version}`,
+      `Chapter ${file.chapter}, ledger version ${file.schema_version}${engine}, site ${file.site_version}`,
       ["Decision", "Value"],
-      DECISIONS.map(([field, shown]) => [shown.title, words(document[field], shown)]),
+      DECISIONS.map(([field, shown]) => [shown.title, words(file[field], shown)]),
     ),
     ...entries.flatMap((entry) => section(entry, href)),
   ];

@@ -2,7 +2,7 @@
 import { PythonClient, type WorkerLike } from "./client";
 import type { Release } from "./protocol";
 import { perhapsTooOld, release } from "../release";
-import { assetUrl } from "../shared";
+import { assetUrl } from "../site";
 
 declare const WORKER_FILE: string;
 

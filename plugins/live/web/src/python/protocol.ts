@@ -1,6 +1,8 @@
 /** The typed messages between the page and the one worker that holds Python. Plain data only. */
 
-export type Value = string | number | boolean;
+import type { Decisions, Gap, Value } from "../ledger/types";
+
+export type { Gap, Value } from "../ledger/types";
 export type Row = Record<string, Value | null>;
 
 /** Mirrors plugins/live/runtime/contract.py: `State`. */
@@ -49,17 +51,11 @@ export interface View {
   failure: Failure | null;
   success: Success | null;
   /** What the act writes into the design ledger in this state. */
-  ledger: Record<string, Value>;
+  ledger: Decisions;
   /** How good the state is; more is better. Null where it does not count, or the act keeps no score. */
   score: number | null;
   /** The score over the best that a search found. Null without a score, or where nobody searched. */
   share: number | null;
-}
-/** How far a prediction is off: `difference` is answer - prediction; `factor` >= 1, null where a ratio says nothing. */
-export interface Gap {
-  answer: number;
-  difference: number;
-  factor: number | null;
 }
 export interface Verdict {
   correct: boolean;

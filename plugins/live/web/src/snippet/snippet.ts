@@ -7,7 +7,7 @@ import type { Drawing } from "../python/protocol";
 import { perhapsTooOld } from "../release";
 import { documentPython } from "../python/interpreter";
 import { describe, showChip } from "../python/status";
-import { fingerprint, openKeep } from "../storage";
+import { fingerprint, openStorage } from "../storage";
 
 const HINT =
   "Press Control and Enter to run. After you type, Tab indents; press Escape and then Tab to leave the editor.";
@@ -20,7 +20,7 @@ export const mount = (host: HTMLElement): Part => new SnippetPart(host);
 class SnippetPart implements Part {
   readonly #host: HTMLElement;
   readonly #python = documentPython();
-  readonly #keep = openKeep(() => localStorage);
+  readonly #storage = openStorage(() => localStorage);
   readonly #gone = new AbortController();
   readonly #baked: Snippet;
   readonly #bakedOutput: Output;
@@ -44,7 +44,7 @@ class SnippetPart implements Part {
     this.#bakedOutput = readOutput(host);
     this.#key = `iron-law/snippet/${page}/${name}/${fingerprint(source)}`;
     this.#code = slot(host, "code");
-    const kept = this.#keep.read(this.#key);
+    const kept = this.#storage.read(this.#key);
     this.#text = typeof kept === "string" ? kept : source;
     this.#ranText = source;
 
@@ -156,8 +156,8 @@ class SnippetPart implements Part {
 
   #changed(text: string): void {
     this.#text = text;
-    if (text === this.#baked.source) this.#keep.remove(this.#key);
-    else this.#keep.write(this.#key, text);
+    if (text === this.#baked.source) this.#storage.remove(this.#key);
+    else this.#storage.write(this.#key, text);
     this.#show(this.#python.status);
   }
 
@@ -241,7 +241,7 @@ class SnippetPart implements Part {
     this.#run?.stop();
     this.#text = this.#baked.source;
     this.#ranText = this.#text;
-    this.#keep.remove(this.#key);
+    this.#storage.remove(this.#key);
     slot(this.#host, "ask").replaceChildren();
     void this.#editor?.then((editor) => {
       if (!editor) return;

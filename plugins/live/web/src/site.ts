@@ -1,23 +1,6 @@
-// The document's one ledger, and the addresses of its site. They outlive instant navigation, because the module does.
-import { openShelf } from "./ledger/database";
-import { attempt, openKeep } from "./storage";
-import { LedgerStore, type Channel } from "./ledger/ledger";
+// The addresses of the site, which may be served under any path, and its pages, which instant navigation shows in one document.
 
-let ledger: LedgerStore | undefined;
-
-/** The ledger of this browser, as this document sees it. */
-export function documentLedger(): LedgerStore {
-  if (ledger) return ledger;
-  const channel = attempt(() => new BroadcastChannel("iron-law/ledger") as unknown as Channel) ?? null;
-  const opened = new LedgerStore(openShelf, openKeep(() => localStorage), channel);
-  ledger = opened;
-  // A tab that slept may have missed what another one said.
-  addEventListener("focus", () => void opened.reread());
-  addEventListener("pageshow", () => void opened.reread());
-  return ledger;
-}
-
-/** The URL of a file beside this module: the site may be served under any path. */
+/** The URL of a file beside this module. */
 export function assetUrl(file: string): string {
   return new URL(file, import.meta.url).href;
 }

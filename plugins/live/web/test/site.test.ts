@@ -2,7 +2,7 @@
 import { expect, test, vi } from "vitest";
 import { PythonClient } from "../src/python/client";
 import { documentPython } from "../src/python/interpreter";
-import { siteUrl } from "../src/shared";
+import { siteUrl } from "../src/site";
 
 test("a page's address stays inside of the site", () => {
   expect(siteUrl("lab/act1/")).toMatch(/^file:.*\/lab\/act1\/$/);

@@ -1,6 +1,6 @@
-// What an act remembers is taken back only when it is whole.
-import {  describe, expect, test } from "vitest";
-import {type Mark, type Memory, parseMemory, parseVersion1, stageOf, VERSION_1, withMark} from "../src/ledger/memory";
+// An entry's memory is taken back only when it is whole; stages; the best state reached.
+import { describe, expect, test } from "vitest";
+import { parseMemory, stageOf, withMark, type Mark, type Memory } from "../src/ledger/entry";
 
 const whole: Memory = {
   prediction: 3,
@@ -32,14 +32,6 @@ describe("memory", () => {
 
   test("nothing is revealed without a prediction, whatever the storage says", () => {
     expect(parseMemory({ ...whole, prediction: null })?.revealed).toBe(false);
-  });
-
-  test("version 1 knew no moves, and its keys name the act", () => {
-    const { moves: _, ...old } = whole;
-    expect(parseVersion1(old)).toEqual({ ...old, moves: [] });
-    expect(parseMemory(old)).toBeNull();
-    expect(VERSION_1.exec("iron-law/act/optimizer-memory-tax/1")?.[1]).toBe("optimizer-memory-tax");
-    expect(VERSION_1.test("iron-law/ledger/mfu-gap/x")).toBe(false);
   });
 
   test("an act is done when every reflection was answered right, an instrument when it was moved", () => {

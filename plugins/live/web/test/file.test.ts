@@ -1,8 +1,8 @@
 // The ledger as a document: what it says, that its schema holds, and that a bad one is refused in one line.
 import { describe, expect, test } from "vitest";
 import schema from "../../../../docs/lab/ledger.schema.json";
-import { documentOf, FRAGMENT, linkTo, SCHEMA_VERSION } from "../src/ledger/document";
-import { entriesInLink, entriesOf } from "../src/ledger/incoming";
+import { entriesIn, fileOf, SCHEMA_VERSION } from "../src/ledger/file";
+import { entriesInLink, FRAGMENT, linkTo } from "../src/ledger/link";
 import { account, entry, memory } from "./ledger-kit";
 
 const challenge = entry({
@@ -10,7 +10,7 @@ const challenge = entry({
   updated: 2000,
   account: { ...account, moves: [], verdict: null, fields: { optimizer_chosen: "sgd", final_mfu_pct: 12 } },
 });
-const text = (change: object = {}): string => JSON.stringify({ ...documentOf([entry()]), ...change });
+const text = (change: object = {}): string => JSON.stringify({ ...fileOf([entry()]), ...change });
 const problem = (run: () => unknown): string => {
   try {
     run();
@@ -22,7 +22,7 @@ const problem = (run: () => unknown): string => {
 
 describe("the ledger's document", () => {
   test("has the fields of the plan, and predictions, gaps and moves by act", () => {
-    const made = documentOf([entry(), challenge]);
+    const made = fileOf([entry(), challenge]);
     expect(made).toMatchObject({
       schema_version: SCHEMA_VERSION,
       engine_version: "0.1.0+abc",
@@ -44,20 +44,20 @@ describe("the ledger's document", () => {
 
   test("its constants are those of the schema", () => {
     const { schema_version, chapter } = schema.properties;
-    expect([schema_version.const, chapter.const]).toEqual([documentOf([]).schema_version, documentOf([]).chapter]);
+    expect([schema_version.const, chapter.const]).toEqual([fileOf([]).schema_version, fileOf([]).chapter]);
   });
 
   test("is read back to the very entries, by file and by link", async () => {
     const entries = [entry(), challenge, entry({ act: "old", account: null })];
-    const made = documentOf(entries);
-    expect(entriesOf(JSON.stringify(made))).toEqual(entries);
+    const made = fileOf(entries);
+    expect(entriesIn(JSON.stringify(made))).toEqual(entries);
     const link = await linkTo("https://example.org/lab/ledger/?a=1#top", made);
     expect(link).toMatch(/^https:\/\/example\.org\/lab\/ledger\/\?a=1#ledger=[\w-]+$/);
     expect(await entriesInLink(new URL(link).hash)).toEqual(entries);
   });
 
   test("an act that was reset is in no document", () => {
-    expect(documentOf([entry({ memory: null })]).acts).toEqual({});
+    expect(fileOf([entry({ memory: null })]).acts).toEqual({});
   });
 
   test.each<[string, string, RegExp]>([
@@ -71,13 +71,13 @@ describe("the ledger's document", () => {
     ["a link in place of a page", text({ acts: { a: { updated: 1, stage: "done", memory, account: { ...account, page: "javascript:1" } } } }), /page/],
     ["another host's page", text({ acts: { a: { updated: 1, stage: "done", memory, account: { ...account, page: "//evil.example" } } } }), /page/],
   ])("refuses %s in one line", (_, document, why) => {
-    const said = problem(() => entriesOf(document));
+    const said = problem(() => entriesIn(document));
     expect(said).toMatch(why);
     expect(said).not.toContain("\n");
   });
 
   test("a shortened link is refused in one line", async () => {
-    const link = await linkTo("https://example.org/", documentOf([entry()]));
+    const link = await linkTo("https://example.org/", fileOf([entry()]));
     const cut = new URL(link).hash.slice(0, FRAGMENT.length + 40);
     await expect(entriesInLink(cut)).rejects.toThrow("The link is damaged");
     await expect(entriesInLink(`${FRAGMENT}%%%`)).rejects.toThrow("The link is damaged");
