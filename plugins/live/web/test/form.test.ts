@@ -1,6 +1,6 @@
 // Instruments and blanks as data, with the types their values have in Python.
 import { beforeEach, describe, expect, test } from "vitest";
-import { displayOnly, readBlanks, readInstruments, resetInstruments, writeBlanks, writeInstruments } from "../src/act/form";
+import { displayOnly, readBlanks, readInstruments, writeBlanks, writeInstruments } from "../src/act/form";
 
 beforeEach(() => {
   document.body.innerHTML = `
@@ -24,19 +24,14 @@ describe("instruments", () => {
 
   test("what is written is read back", () => {
     const wanted = { context: "laptop", controls: { batch: 64, activations: false } };
-    writeInstruments(document, wanted);
+    expect(writeInstruments(document, wanted, "")).toEqual(wanted);
     expect(readInstruments(document, "")).toEqual(wanted);
   });
 
   test("a remembered value that is offered no more becomes the default", () => {
-    writeInstruments(document, { context: "cluster", controls: { batch: 7, activations: "yes" } });
-    expect(readInstruments(document, "")).toEqual({ context: "node", controls: { batch: 1, activations: true } });
-  });
-
-  test("reset is the baked state", () => {
-    writeInstruments(document, { context: "laptop", controls: { batch: 64, activations: false } });
-    resetInstruments(document);
-    expect(readInstruments(document, "")).toEqual({ context: "node", controls: { batch: 1, activations: true } });
+    const defaults = { context: "node", controls: { batch: 1, activations: true } };
+    expect(writeInstruments(document, { context: "cluster", controls: { batch: 7, activations: "yes" } }, "")).toEqual(defaults);
+    expect(readInstruments(document, "")).toEqual(defaults);
   });
 
   test("what only changes the display is told apart", () => {
@@ -48,6 +43,7 @@ describe("instruments", () => {
   test("an act with one context has no switch for it", () => {
     document.querySelector("[data-context]")?.remove();
     expect(readInstruments(document, "node").context).toBe("node");
+    expect(writeInstruments(document, { context: "laptop", controls: {} }, "node").context).toBe("node");
   });
 });
 

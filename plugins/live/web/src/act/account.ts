@@ -1,9 +1,10 @@
 // An act's account, its entry in words: read from the page the reader saw and from Python's answers.
-import { all, find } from "../dom";
+import { find } from "../dom";
 import type { Account, Memory } from "../ledger/entry";
 import { contextWords, controlWords, displayOnly, sentence, waiting, words } from "./form";
 import { moveText } from "./moves";
 import type { Question } from "./question";
+import { formsOf, nameOf } from "./reflections";
 import type { Results } from "./results";
 
 /** `page` is the act's home page, relative to the site's root. */
@@ -25,8 +26,8 @@ export function accountOf(host: HTMLElement, page: string, question: Question | 
     failure: view?.failure?.title ?? null,
     verdict: verdict && { correct: verdict.correct, headline: verdict.headline, gap: verdict.gap },
     moves: memory.moves.flatMap((move) => moveText(move, (...of) => controlWords(host, ...of)) ?? []),
-    reflections: all<HTMLFormElement>(host, "form[data-reflection]").flatMap((form) => {
-      const name = form.dataset.reflection ?? "";
+    reflections: formsOf(host).flatMap((form) => {
+      const name = nameOf(form);
       if (!Object.keys(memory.answers[name] ?? {}).length) return [];
       const judged = results.feedback.get(name);
       const now = judged ? Object.values(judged).every((blank) => blank.correct) : null;

@@ -13,8 +13,8 @@ export function valueOf(element: HTMLElement): Value {
   return JSON.parse(element.dataset.value ?? "null") as Value;
 }
 
-/** The state of every instrument under `root`. `context` is the act's only context when there is no switch. */
-export function readInstruments(root: ParentNode, context: string): Instruments {
+/** The state of every instrument under `root`. `onlyContext` is that of an act without a switch. */
+export function readInstruments(root: ParentNode, onlyContext: string): Instruments {
   const controls: Record<string, Value> = {};
   for (const group of all(root, "[data-choice]")) {
     const chosen = radios(group).find((radio) => radio.checked);
@@ -23,23 +23,28 @@ export function readInstruments(root: ParentNode, context: string): Instruments 
   for (const box of toggles(root)) controls[box.dataset.toggle ?? ""] = box.checked;
   for (const slider of sliders(root)) controls[slider.name] = slider.value;
   const chosen = contextRadios(root).find((radio) => radio.checked);
-  return { context: chosen ? String(valueOf(chosen)) : context, controls };
+  return { context: chosen ? String(valueOf(chosen)) : onlyContext, controls };
 }
 
-/** Sets the instruments; a value that is not offered leaves its control at the baked default. */
-export function writeInstruments(root: ParentNode, { context, controls }: Instruments): void {
-  choose(contextRadios(root), context);
-  for (const group of all(root, "[data-choice]")) choose(radios(group), controls[group.dataset.choice ?? ""]);
-  for (const box of toggles(root)) {
-    const value = controls[box.dataset.toggle ?? ""];
-    box.checked = typeof value === "boolean" ? value : box.defaultChecked;
+/** Sets the instruments. Returns where they stand then: a value that is not offered leaves its control at the baked default. */
+export function writeInstruments(root: ParentNode, { context, controls }: Instruments, onlyContext: string): Instruments {
+  const stand: Record<string, Value> = {};
+  for (const group of all(root, "[data-choice]")) {
+    const name = group.dataset.choice ?? "";
+    const chosen = choose(radios(group), controls[name]);
+    if (chosen) stand[name] = valueOf(chosen);
   }
-  for (const slider of sliders(root)) slider.set(controls[slider.name]);
-}
-
-/** The instruments as they were baked. */
-export function resetInstruments(root: ParentNode): void {
-  writeInstruments(root, { context: "", controls: {} });
+  for (const box of toggles(root)) {
+    const name = box.dataset.toggle ?? "";
+    const value = controls[name];
+    stand[name] = box.checked = typeof value === "boolean" ? value : box.defaultChecked;
+  }
+  for (const slider of sliders(root)) {
+    slider.set(controls[slider.name]);
+    stand[slider.name] = slider.value;
+  }
+  const chosen = choose(contextRadios(root), context);
+  return { context: chosen ? String(valueOf(chosen)) : onlyContext, controls: stand };
 }
 
 /** How a control and one of its positions are called on the page; null for what it does not offer. */
@@ -122,7 +127,9 @@ function toggles(root: ParentNode): HTMLInputElement[] {
   return all<HTMLInputElement>(root, "input[data-toggle]");
 }
 
-function choose(group: HTMLInputElement[], value: Value | undefined): void {
-  const wanted = group.find((radio) => value !== undefined && valueOf(radio) === value);
-  for (const radio of group) radio.checked = wanted ? radio === wanted : radio.defaultChecked;
+/** Checks the radio of a value, or the baked one. Returns it. */
+function choose(group: HTMLInputElement[], value: Value | undefined): HTMLInputElement | undefined {
+  const wanted = group.find((radio) => value !== undefined && valueOf(radio) === value) ?? group.find((radio) => radio.defaultChecked);
+  for (const radio of group) radio.checked = radio === wanted;
+  return wanted;
 }

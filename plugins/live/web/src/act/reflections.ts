@@ -8,11 +8,7 @@ export class Reflections {
   readonly #forms: readonly HTMLFormElement[];
 
   constructor(host: HTMLElement) {
-    this.#forms = all<HTMLFormElement>(host, "form[data-reflection]");
-  }
-
-  get forms(): readonly HTMLFormElement[] {
-    return this.#forms;
+    this.#forms = formsOf(host);
   }
 
   get names(): string[] {
@@ -47,6 +43,10 @@ export class Reflections {
     }
     return checked.filter((name) => this.#forms.some((one) => nameOf(one) === name && isComplete(one)));
   }
+}
+
+export function formsOf(host: HTMLElement): HTMLFormElement[] {
+  return all<HTMLFormElement>(host, "form[data-reflection]");
 }
 
 export function nameOf(form: HTMLFormElement): string {

@@ -1,7 +1,7 @@
 // A control that takes any number between two ends: a native range input whose places are spread by the author's scale.
 import { all, setText } from "../dom";
 
-interface RangeSpec {
+export interface RangeSpec {
   minimum: number;
   maximum: number;
   scale: "linear" | "log";
