@@ -275,7 +275,7 @@ def _job(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     cases = find_cases(options.suite, tuple(options.case))
     return job.run(
         cases,
-        job.Job(
+        job.JobSettings(
             device=options.device,
             committed=options.committed,
             out=options.out,
@@ -290,7 +290,7 @@ def _job(options: argparse.Namespace, arguments: Sequence[str]) -> int:
 
 def _admit(options: argparse.Namespace, arguments: Sequence[str]) -> int:
     typed = provenance.recorded_command(arguments)
-    asked = job.Job("auto", options.committed, options.out, command=typed)
+    asked = job.JobSettings("auto", options.committed, options.out, command=typed)
     return job.admit(options.measured, asked)
 
 

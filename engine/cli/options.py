@@ -18,7 +18,7 @@ from engine.numerics.precision import list_precisions
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ValueKind:
     """A kind of value.
 
     Attributes:
@@ -34,7 +34,7 @@ class Kind:
     few: bool = False
 
 
-def whole(lowest: int, highest: int) -> Kind:
+def whole(lowest: int, highest: int) -> ValueKind:
     """Whole numbers of a range, written in decimal digits."""
 
     def read(text: str) -> int:
@@ -42,17 +42,17 @@ def whole(lowest: int, highest: int) -> Kind:
             raise ValueError(text)
         return int(text)
 
-    return Kind(read, f"a whole number from {lowest} to {highest}")
+    return ValueKind(read, f"a whole number from {lowest} to {highest}")
 
 
-def one_of(*names: str) -> Kind:
+def one_of(*names: str) -> ValueKind:
     """One of a few names."""
-    return Kind(_known(lambda: names), ", ".join(names), lambda: names, few=True)
+    return ValueKind(_known(lambda: names), ", ".join(names), lambda: names, few=True)
 
 
-def named(what: str, names: Callable[[], tuple[str, ...]]) -> Kind:
+def named(what: str, names: Callable[[], tuple[str, ...]]) -> ValueKind:
     """A name from one of the engine's lists, which are too long to print."""
-    return Kind(_known(names), f"a name that `python -m engine list {what}` prints", names)
+    return ValueKind(_known(names), f"a name that `python -m engine list {what}` prints", names)
 
 
 def _known(names: Callable[[], tuple[str, ...]]) -> Callable[[str], str]:
@@ -64,7 +64,7 @@ def _known(names: Callable[[], tuple[str, ...]]) -> Callable[[str], str]:
     return read
 
 
-def counted(word: str, *names: str) -> Kind:
+def counted(word: str, *names: str) -> ValueKind:
     """One of a few names, or `word:K`."""
     number = whole(1, 1_000_000)
 
@@ -76,7 +76,9 @@ def counted(word: str, *names: str) -> Kind:
             number.read(rest)
         return text
 
-    return Kind(read, f"{', '.join(names)}, {word}:K with K {number.allowed}", lambda: (*names, f"{word}:8"), few=True)
+    return ValueKind(
+        read, f"{', '.join(names)}, {word}:K with K {number.allowed}", lambda: (*names, f"{word}:8"), few=True
+    )
 
 
 def _models() -> tuple[str, ...]:
@@ -88,7 +90,7 @@ def _gpus() -> tuple[str, ...]:
     return tuple(dict.fromkeys((DEFAULT_GPU, *list_accelerators())))
 
 
-def decimal(allowed: str, within: Callable[[float], bool]) -> Kind:
+def decimal(allowed: str, within: Callable[[float], bool]) -> ValueKind:
     """Numbers of a range, written in decimal digits."""
 
     def read(text: str) -> float:
@@ -96,7 +98,7 @@ def decimal(allowed: str, within: Callable[[float], bool]) -> Kind:
             raise ValueError(text)
         return float(text)
 
-    return Kind(read, allowed)
+    return ValueKind(read, allowed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,7 @@ class Option:
     """
 
     flag: str
-    kind: Kind | None
+    kind: ValueKind | None
     text: str
     sets: str = ""
     constant: Any = True

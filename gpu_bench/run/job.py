@@ -39,8 +39,8 @@ _MOST_ROWS = 100
 
 
 @dataclass(frozen=True)
-class Job:
-    """What to do.
+class JobSettings:
+    """What the job is to do.
 
     Attributes:
         device: `auto`, `cpu` or `cuda`.
@@ -64,7 +64,7 @@ class Job:
     command: str = "python -m gpu_bench job"
 
 
-def run(cases: Sequence[tuple[str, Case]], job: Job, say: Callable[[str], None] = print) -> int:
+def run(cases: Sequence[tuple[str, Case]], job: JobSettings, say: Callable[[str], None] = print) -> int:
     """Do the job.
 
     A record that is not valid is left out and told: hours of other measurements do not wait for it.
@@ -103,7 +103,7 @@ def run(cases: Sequence[tuple[str, Case]], job: Job, say: Callable[[str], None] 
     return propose(found, faults, job, examined, complete=complete, say=say)
 
 
-def admit(measured: Path, job: Job, say: Callable[[str], None] = print) -> int:
+def admit(measured: Path, job: JobSettings, say: Callable[[str], None] = print) -> int:
     """Propose what another machine has measured, after a look at each file as at a stranger's.
 
     Returns:
@@ -124,7 +124,7 @@ def admit(measured: Path, job: Job, say: Callable[[str], None] = print) -> int:
 def propose(
     measured: Sequence[Measured],
     faults: Sequence[str],
-    job: Job,
+    job: JobSettings,
     examined: str,
     *,
     complete: bool,
@@ -234,7 +234,7 @@ def _examine(device: str) -> tuple[bool, str]:
 
 
 def pull_request(
-    found: Sequence[_Found], examined: str, job: Job, *, complete: bool, faults: Sequence[str] = ()
+    found: Sequence[_Found], examined: str, job: JobSettings, *, complete: bool, faults: Sequence[str] = ()
 ) -> str:
     """The text of the pull request, in Markdown."""
     changes = [change for one in found for change in one.changes]

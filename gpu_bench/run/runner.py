@@ -26,7 +26,7 @@ from gpu_bench.record import load, store
 from gpu_bench.record.assembly import MEASURED, assemble, impossible
 from gpu_bench.run.archive import COMPILED
 from gpu_bench.run.isolation import Executor, LocalExecutor, Place, RunError
-from gpu_bench.run.jobs import Job, Settings, conditions, kept_path, part_path, plan_jobs
+from gpu_bench.run.plan import Job, Settings, conditions, kept_path, part_path, plan_jobs
 from gpu_bench.run.progress import Progress
 
 if sys.platform != "win32":

@@ -33,7 +33,7 @@ from plugins.live.runtime.contract import (
     Verdict,
     View,
 )
-from plugins.live.runtime.records import MeasuredRecord, records
+from plugins.live.runtime.measured import MeasuredRecord, records
 from plugins.live.runtime.tables import columns, row
 
 __all__ = [

@@ -16,9 +16,9 @@ from mkdocs.utils import get_relative_url
 from plugins.live.build import budgets, offline, packages, render
 from plugins.live.build.assets import BASE, DIST, LIBRARY, PYODIDE, Asset, Release, collect
 from plugins.live.build.bundle import LOCK_FILE, distribution_url
-from plugins.live.build.evidence import Evidence
 from plugins.live.build.extension import CONSTRUCTS, ActReference, Fence, LiveExtension
 from plugins.live.build.imports import wrong_imports
+from plugins.live.build.measured import Evidence
 from plugins.live.build.runner import LIVE, ActDefect, Runner, json_text
 from plugins.live.config import LiveConfig
 from plugins.live.runtime.snippets import OUTPUT_LIMIT

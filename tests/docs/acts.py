@@ -10,8 +10,8 @@ from typing import Any
 from plugins.live.build.bake import _chart, _load, draw
 from plugins.live.build.rooms import act_modules
 from plugins.live.runtime.acts import LoadedAct, load
+from plugins.live.runtime.measured import MeasuredRecord
 from plugins.live.runtime.program import Program
-from plugins.live.runtime.records import MeasuredRecord
 
 ACTS = Path(__file__).parents[2] / "docs/acts"
 

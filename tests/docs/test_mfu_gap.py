@@ -14,7 +14,7 @@ from engine.hardware import storage
 from engine.training import Samples, stage_times
 from plugins.live import Value
 from plugins.live.runtime.acts import LoadedAct
-from plugins.live.runtime.records import MeasuredRecord
+from plugins.live.runtime.measured import MeasuredRecord
 from tests.docs.acts import (
     drawn,
     fixed_colors,

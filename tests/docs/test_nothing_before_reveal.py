@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from plugins.live.build.evidence import Evidence
+from plugins.live.build.measured import Evidence
 from plugins.live.build.rooms import act_modules
 from plugins.live.runtime.acts import LoadedAct
 from plugins.live.runtime.contract import ChoiceQuestion, NumberQuestion

@@ -16,7 +16,7 @@ from engine.numerics.dtypes import FP16, FP32
 from gpu_bench.cases.suites import SUITES
 from plugins.live import Value
 from plugins.live.runtime.acts import LoadedAct
-from plugins.live.runtime.records import MeasuredRecord
+from plugins.live.runtime.measured import MeasuredRecord
 from tests.docs.acts import drawn, fixed_colors, hidden_texts, loaded, number, public_text, state_of, view_box
 
 NAME = "trust-but-measure"

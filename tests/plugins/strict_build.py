@@ -17,7 +17,8 @@ def browser_code(folder: Path) -> Path:
     (folder / "live.js").write_text("__IRON_LAW_RELEASE__")
     for name in ("live.css", "sw.js", "worker-abc.js"):
         (folder / name).write_text("")
-    manifest = {"entries": {"src/live.ts": "live.js", "src/offline/keep.ts": "live.js"}, "files": {"live.js": {"imports": []}}}
+    entries = {"src/live.ts": "live.js", "src/offline/keep.ts": "live.js"}
+    manifest = {"entries": entries, "files": {"live.js": {"imports": []}}}
     (folder / "manifest.json").write_text(json.dumps(manifest))
     return folder
 

@@ -6,7 +6,7 @@ from engine import GB
 from plugins import live
 
 from .parts import textbook
-from .recipes import Recipe, wins
+from .recipes import WinningRecipe, wins
 from .reflections import REFLECTIONS
 from .settings import BATCHES, BUDGET, LAPTOPS, OPTIMIZERS, UPDATES, Setting, fits, gb, setting_of
 from .verdict import reveal, stable_floor
@@ -28,7 +28,7 @@ def decisions(state: live.State) -> dict[str, live.Value]:
 def score(state: live.State) -> float | None:
     """Tokens per second of a recipe that wins."""
     setting = setting_of(state)
-    return Recipe(setting).speed if wins(setting) else None
+    return WinningRecipe(setting).speed if wins(setting) else None
 
 
 ACT = live.Act(

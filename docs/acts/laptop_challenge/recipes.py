@@ -16,7 +16,7 @@ START = Setting()
 
 
 @dataclass(frozen=True)
-class Recipe:
+class WinningRecipe:
     """A setting that fits and trains, with what it takes and what it gives."""
 
     setting: Setting
@@ -38,9 +38,9 @@ def wins(setting: Setting) -> bool:
 
 
 @cache
-def recipes() -> tuple[Recipe, ...]:
+def recipes() -> tuple[WinningRecipe, ...]:
     """Of each position of the other levers, on one laptop, the largest batch that wins: none is faster."""
-    return tuple(Recipe(one) for one in largest())
+    return tuple(WinningRecipe(one) for one in largest())
 
 
 def largest() -> Iterator[Setting]:
@@ -58,20 +58,20 @@ def largest() -> Iterator[Setting]:
 
 
 @cache
-def shortest() -> Recipe:
+def shortest() -> WinningRecipe:
     """The fewest changes; of several the fastest."""
     return min(recipes(), key=lambda one: (one.changes, -one.speed))
 
 
 @cache
-def fastest() -> Recipe:
+def fastest() -> WinningRecipe:
     """The most tokens per second."""
     return max(recipes(), key=lambda one: one.speed)
 
 
 def success(setting: Setting) -> live.Success:
     """The moment at which the challenge is won: how it compares with the best."""
-    mine, few, quick = Recipe(setting), shortest(), fastest()
+    mine, few, quick = WinningRecipe(setting), shortest(), fastest()
     levers = f"You changed {mine.changes} levers"
     if mine.changes <= few.changes:
         short = f"{levers}, and no recipe changes fewer."

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from plugins.live.build.evidence import Evidence, EvidenceError, defect
 from plugins.live.build.imports import wrong_imports
+from plugins.live.build.measured import Evidence, EvidenceError, defect
 from plugins.live.build.rooms import CHARTS, MAIN, act_modules, shared_files
 from plugins.live.runtime.program import Program
 from plugins.shared.cache import Cache, digest, fingerprint

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 from plugins.live.runtime.contract import Act, Choice, ChoiceQuestion, Slider, State, Toggle, Value, Verdict
 from plugins.live.runtime.hands import drawn_by, fields_of, rehearsed
+from plugins.live.runtime.measured import answering
 from plugins.live.runtime.plain import Plain, plain
 from plugins.live.runtime.program import Program, importable
-from plugins.live.runtime.records import answering
 from plugins.live.runtime.tracebacks import place, remember, trim
 from plugins.live.runtime.validation import (
     check_definition,

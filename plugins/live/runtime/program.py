@@ -18,7 +18,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import PurePosixPath
 from types import ModuleType
 
-from plugins.live.runtime.records import MeasuredRecord
+from plugins.live.runtime.measured import MeasuredRecord
 from plugins.live.runtime.tracebacks import remember
 
 

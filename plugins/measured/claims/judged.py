@@ -16,7 +16,6 @@ from plugins.measured.claims.data import Check, Claim, ClaimFiles
 from plugins.measured.claims.verdict import VERDICTS, Verdict, holds, judge
 from plugins.measured.errors import MeasuredError
 from plugins.measured.values.computed import Computed
-from plugins.measured.values.evidence import number_at
 from plugins.measured.values.expressions import Outcome
 from plugins.measured.values.quantities import Format, convert, format_number, quantity, unit_text
 from plugins.measured.values.recorded import Records
@@ -197,7 +196,7 @@ class Claims:
             if case.partition("--")[0] in self._plan.get(suite, ()) and not self._has(suite, case):
                 command = f"python -m gpu_bench run --suite {suite} --case {case.partition('--')[0]}"
                 return f"Not measured yet. This command measures it: {command}"
-            found = number_at(self._records.one(name), check.path).quantity()
+            found = self._records.one(name).number(check.path).quantity()
             value = found if value is None else value / found
         assert value is not None
         exact = f"{check.path} of {check.text}" + (f" over {check.over}" if check.over else "")
@@ -238,8 +237,8 @@ def _outcome(text: str, outcomes: Mapping[str, Outcome | MeasuredError]) -> Outc
 
 def _answer(text: str, outcome: Outcome, form: Format) -> Answer:
     unit = "" if outcome.unit == "1" else f" {outcome.unit}"
-    exact = f"{outcome.magnitude:,}" if isinstance(outcome.magnitude, int) else f"{outcome.magnitude:,.10g}"
-    value = convert(quantity(outcome.magnitude, outcome.unit), form.unit)
+    exact = f"{outcome.value:,}" if isinstance(outcome.value, int) else f"{outcome.value:,.10g}"
+    value = convert(quantity(outcome.value, outcome.unit), form.unit)
     return Answer(value, f"{text} = {exact}{unit}", outcome.origin)
 
 
@@ -252,7 +251,7 @@ def _refuse_counter_cases(claim: Claim, outcomes: Mapping[str, Outcome | Measure
         expression = text.rpartition("|")[0].strip()
         outcome = _outcome(expression, outcomes)
         try:
-            value = convert(quantity(outcome.magnitude, outcome.unit), claim.format.unit)
+            value = convert(quantity(outcome.value, outcome.unit), claim.format.unit)
         except MeasuredError:
             continue  # a number of another dimension answers another question
         if not holds(claim.stated, claim.tolerance, value):
@@ -297,5 +296,5 @@ def _note_number(
     outcome = _outcome(expression, outcomes)
     unit, _, spec = form.strip().partition(" ")
     parsed = Format(unit, spec.strip())
-    value = convert(quantity(outcome.magnitude, outcome.unit), parsed.unit)
+    value = convert(quantity(outcome.value, outcome.unit), parsed.unit)
     return NoteNumber(shown(value, parsed), expression, outcome, record if kind == "check" else "")

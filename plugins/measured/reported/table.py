@@ -108,7 +108,7 @@ def _cells(row: Reported, outcomes: Mapping[str, Outcome | MeasuredError], links
     outcome = _outcome(row, outcomes)
     if outcome is None:
         return [element("td", "–", class_="il-measured-table__number", title="The engine has no answer to this.")]
-    text = show(quantity(outcome.magnitude, outcome.unit), row.format).glued
+    text = show(quantity(outcome.value, outcome.unit), row.format).glued
     origin, href = f"Computed by the engine: {row.engine}", links.to_reference(outcome.origin)
     kind = {"class_": "il-number il-computed", "title": origin}
     made = element("a", text, href=href, **kind) if href else element("span", text, **kind)
@@ -127,7 +127,7 @@ def _off(row: Reported, outcomes: Mapping[str, Outcome | MeasuredError]) -> Elem
     outcome = _outcome(row, outcomes)
     if outcome is None:
         return element("td", "–", class_="il-measured-table__number")
-    share = convert(quantity(outcome.magnitude, outcome.unit), row.format.unit) / row.value - 1
+    share = convert(quantity(outcome.value, outcome.unit), row.format.unit) / row.value - 1
     rounded = f"{100 * share:+.0f}".replace("-", "−")
     return element("td", f"{0 if rounded[1:] == '0' else rounded} %", class_="il-measured-table__number")
 

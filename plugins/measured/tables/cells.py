@@ -9,7 +9,7 @@ from typing import Any
 from gpu_bench.record.assembly import MEASURED
 from plugins.measured.errors import MeasuredError, NullError
 from plugins.measured.tables.options import Column
-from plugins.measured.values.evidence import STATUS, distribution, number_at
+from plugins.measured.values.evidence import STATUS
 from plugins.measured.values.quantities import Format, convert, show, unit_text
 from plugins.measured.values.recorded import Record
 
@@ -62,8 +62,7 @@ def cell(line: Line, column: Column, first: Line) -> Cell:
     try:
         if column.derived:
             return _derived(line, column, first)
-        leaf = number_at(record, path)
-        sampled = distribution(record, path)
+        leaf = record.number(path)
     except MeasuredError as error:
         measured = line.status in MEASURED and not isinstance(error, NullError)
         if measured or not record.describes(path):
@@ -75,9 +74,9 @@ def cell(line: Line, column: Column, first: Line) -> Cell:
         return Cell(_words(leaf.value))
     form = column.format or Format(leaf.unit or "1")
     made = _number(leaf.quantity(), form)
-    if sampled is None or not column.spread:
+    if leaf.n is None or not column.spread:
         return made
-    return replace(made, text=f"{made.text}\u00a0±\u00a0{sampled.spread(form)}", n=sampled.n)
+    return replace(made, text=f"{made.text}\u00a0±\u00a0{leaf.spread(form)}", n=leaf.n)
 
 
 def _derived(line: Line, column: Column, first: Line) -> Cell:
@@ -95,7 +94,7 @@ def _derived(line: Line, column: Column, first: Line) -> Cell:
 
 
 def _number(value: Any, form: Format) -> Cell:
-    return Cell(show(value, form).number, numeric=True, unit=form.unit, value=convert(value, form.unit))
+    return Cell(show(value, form).text, numeric=True, unit=form.unit, value=convert(value, form.unit))
 
 
 def _divided(line: Line, column: Column) -> Any:
@@ -105,7 +104,7 @@ def _divided(line: Line, column: Column) -> Any:
 
 def _value(line: Line, path: str) -> Any:
     try:
-        leaf = number_at(line.record, line.path(path))
+        leaf = line.record.number(line.path(path))
     except NullError:
         if not line.record.describes(line.path(path)):
             raise

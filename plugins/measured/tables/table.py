@@ -101,18 +101,18 @@ def build(
         options = replace(options, columns=(_DEVICE, *options.columns))
     columns = [fill(column, shown) for column in options.columns]
     samples = {item.n for column in columns for item in column.cells if item.n is not None}
-    body, position = element("tbody"), 0
+    body, at = element("tbody"), 0
     for row in lines:
         made = element("tr")
         if row.line is None:
             made.extend([element("th", row.label, scope="row"), _missing(options, suite, row.case)])
         else:
-            n = next((column.cells[position].n for column in columns if column.cells[position].n is not None), None)
+            n = next((column.cells[at].n for column in columns if column.cells[at].n is not None), None)
             device = device_name(row.line.record) if beside else ""
             made.append(_row_header(row.label, row.line, links, n if len(samples) > 1 else None, device))
-            made.extend(_data(column, position) for column in columns)
+            made.extend(_data(column, at) for column in columns)
             made.attrib |= {"data-device": row.line.record.device, "data-device-name": device_name(row.line.record)}
-            position += 1
+            at += 1
         body.append(made)
     first = {"cases": "Case", "points": "Point", "policies": "Policy", "runs": "Run"}[options.rows]
     head = element("thead", element("tr", element("th", first, scope="col"), *map(_header, columns)))

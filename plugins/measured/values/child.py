@@ -1,7 +1,7 @@
 """The build's child process: imports the engine and evaluates the expressions of a page, JSON lines in and out.
 
     {"engine": "/folder/engine", "expressions": ["model('gpt2').parameters"], "from_engine": true}
-    {"ok": [{"magnitude": 124439808, "unit": "1", "origin": "engine.models.transformer.Transformer.parameters"}]}
+    {"ok": [{"value": 124439808, "unit": "1", "origin": "engine.models.transformer.Transformer.parameters"}]}
 
 An expression that is wrong is answered by `{"what": …, "fix": …}` in its place, an engine that cannot be imported by
 `{"error": …}`.

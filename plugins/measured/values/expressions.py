@@ -79,9 +79,9 @@ class Tracked:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A computed number: magnitude in the engine's own unit, and where it is documented."""
+    """A computed number: its value in the engine's own unit, and where it is documented."""
 
-    magnitude: int | float
+    value: int | float
     unit: str
     origin: str
 

@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 
 from plugins.measured.errors import MeasuredError
 from plugins.measured.markup import Links, element
-from plugins.measured.values.evidence import STATUS, distribution, number_at, source_line
+from plugins.measured.values.evidence import STATUS, source_line
 from plugins.measured.values.expressions import Outcome
 from plugins.measured.values.quantities import Format, parse_format, quantity, show
 from plugins.measured.values.recorded import Records
@@ -49,8 +49,8 @@ def split_format(text: str) -> tuple[str, Format]:
 def computed_number(text: str, outcome: Outcome, links: Links) -> Number:
     """The inline number of an engine expression whose outcome is known."""
     expression, form = split_format(text)
-    value = quantity(outcome.magnitude, outcome.unit)
-    exact = f"{outcome.magnitude:,}" if isinstance(outcome.magnitude, int) else f"{outcome.magnitude:,.10g}"
+    value = quantity(outcome.value, outcome.unit)
+    exact = f"{outcome.value:,}" if isinstance(outcome.value, int) else f"{outcome.value:,.10g}"
     unit = "" if outcome.unit == "1" else f" {outcome.unit}"
     origin = f"Computed by the engine: {expression} = {exact}{unit}"
     return Number("computed", show(value, form).glued, origin, links.to_reference(outcome.origin))
@@ -64,13 +64,12 @@ def measured_number(text: str, records: Records, links: Links) -> Number:
         raise MeasuredError(f"'{place}' names no value", "write suite/case: path.in.the.record | unit")
     record = records.one(name)
     path = path.strip()
-    leaf = number_at(record, path)
+    leaf = record.number(path)
     try:
         shown = show(leaf.quantity(), form)
     except MeasuredError as error:
         raise MeasuredError(f"'{path}' of {name.strip()}: {error.what}", error.fix) from error
-    sampled = distribution(record, path)
-    how = sampled.sentence(form) if sampled else path
+    how = leaf.sampled(form) or path
     status = "" if record.status == "ok" else f" ({STATUS.get(record.status, record.status)})"
     origin = f"Measured: {record.case}{status}, {how}, {source_line(record)}"
     return Number("measured", shown.glued, origin, links.to_record(record.file.as_posix()))

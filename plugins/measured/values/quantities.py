@@ -51,7 +51,7 @@ def quantity(value: float, unit: str) -> pint.Quantity[Any]:
 
 
 def convert(value: pint.Quantity[Any], unit: str) -> float:
-    """The magnitude of `value` in `unit`. Raises `MeasuredError` when the dimensions differ."""
+    """The number of `value` in `unit`. Raises `MeasuredError` when the dimensions differ."""
     target = parse_unit(unit)
     if value.units == target:
         return float(value.magnitude)
@@ -82,17 +82,17 @@ class Format:
 
 @dataclass(frozen=True)
 class Shown:
-    """A number ready to print: the digits, then the unit's text (`""` for a pure number)."""
+    """A number ready to print: its text, then that of its unit (`""` for a pure number)."""
 
-    number: str
+    text: str
     unit: str
 
     @property
     def glued(self) -> str:
         """Number and unit with a space that does not break between them; `×` needs no space."""
         if not self.unit or self.unit == "×":
-            return self.number + self.unit
-        return f"{self.number}\u00a0{self.unit}"
+            return self.text + self.unit
+        return f"{self.text}\u00a0{self.unit}"
 
 
 def parse_format(text: str) -> Format:
@@ -109,9 +109,8 @@ def parse_format(text: str) -> Format:
 
 def show(value: pint.Quantity[Any], form: Format) -> Shown:
     """`value` in the unit and number format of `form`. Raises `MeasuredError` when the dimensions differ."""
-    magnitude = convert(value, form.unit)
     spec = form.spec or (",d" if form.unit == "count" else "")
-    return Shown(format_number(magnitude, spec), unit_text(form.unit))
+    return Shown(format_number(convert(value, form.unit), spec), unit_text(form.unit))
 
 
 def unit_text(unit: str) -> str:

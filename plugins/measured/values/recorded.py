@@ -13,7 +13,7 @@ from typing import Any
 
 from gpu_bench.record.load import read
 from plugins.measured.errors import MeasuredError, NullError
-from plugins.measured.values.quantities import quantity
+from plugins.measured.values.quantities import Format, format_number, quantity, show
 from plugins.shared.cache import digest
 from plugins.shared.errors import Defect, nearest
 
@@ -22,10 +22,16 @@ _INDEX = re.compile(r"\[(\d+)\]")
 
 @dataclass(frozen=True)
 class Leaf:
-    """One value of a record with the unit its schema states; `unit` is None where the schema states none."""
+    """One value of a record with the unit its schema states; `unit` is None where the schema states none.
+
+    Of a quantity that was sampled, `value` is the median, `iqr` its interquartile range in the unit, and `n` the number
+    of samples.
+    """
 
     value: Any
     unit: str | None
+    iqr: float | None = None
+    n: int | None = None
 
     def quantity(self) -> Any:
         """The value as a quantity. Raises `MeasuredError` when it is not a number."""
@@ -33,6 +39,17 @@ class Leaf:
             kind = "null (it was not measured)" if self.value is None else f"{type(self.value).__name__}, not a number"
             raise MeasuredError(f"the value is {kind}")
         return quantity(self.value, self.unit or "1")
+
+    def spread(self, form: Format) -> str:
+        """Half the interquartile range in the unit and number format of the median; empty for a single value."""
+        return "" if self.iqr is None else show(quantity(self.iqr / 2, self.unit or "1"), form).text
+
+    def sampled(self, form: Format) -> str:
+        """`median of n = 60, interquartile range 1.2 ms`; empty for a single value."""
+        if self.iqr is None or self.n is None:
+            return ""
+        width = show(quantity(self.iqr, self.unit or "1"), form).glued
+        return f"median of n = {format_number(self.n, ',d')}, interquartile range {width}"
 
 
 @dataclass(frozen=True)
@@ -68,6 +85,23 @@ class Record:
 
         Raises `MeasuredError` that names the part that is not there and what is.
         """
+        value, schemas = self._walk(path)
+        return Leaf(value, _unit(schemas, self.schema))
+
+    def number(self, path: str) -> Leaf:
+        """The number at `path`; of what was sampled, the median. Raises `MeasuredError` where there is none."""
+        parent, _, last = path.rpartition(".")
+        value, schemas = self._walk(parent if last == "median" and parent else path)
+        if isinstance(value, Mapping) and {"median", "iqr", "n"} <= value.keys():
+            unit = _unit(_descend(schemas, "median", self.schema), self.schema)
+            return Leaf(value["median"], unit, float(value["iqr"]), int(value["n"]))
+        found = self.at(path)
+        if isinstance(found.value, Mapping):
+            raise MeasuredError(f"'{path}' is a group of values", f"name one of: {', '.join(found.value)}")
+        return found
+
+    def _walk(self, path: str) -> tuple[Any, Sequence[Mapping[str, Any]]]:
+        """What stands at a path, and the schemas that describe it."""
         if _parts(path)[0] == "withheld":
             raise MeasuredError(f"'{path}' was measured and refused: no page shows it", "measure the case again")
         value: Any = self.document
@@ -78,7 +112,7 @@ class Record:
             value = _step(value, part, where, self.status)
             schemas = _descend(schemas, part, self.schema)
             done.append(part)
-        return Leaf(value, _unit(schemas, self.schema))
+        return value, schemas
 
     def describes(self, path: str) -> bool:
         """Whether the schema knows `path`, whatever this record holds there."""

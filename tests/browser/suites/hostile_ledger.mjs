@@ -59,8 +59,8 @@ export function hostileLedgerTests({ once }) {
     await browser.open(server.base + LEDGER);
     await browser.waitFor("live-ledger a[download]");
     await browser.open(server.base + LEDGER + (await browser.eval(linkOf, 1000, entryAt("lab/act1/"))));
-    await browser.waitFor("live-ledger .il-trouble:not(:empty)");
-    assert.match(await browser.text("live-ledger .il-trouble"), /was not opened.* acts: it must have at most 100 members/);
+    await browser.waitFor("live-ledger p.il-trouble:not(:empty)");
+    assert.match(await browser.text("live-ledger p.il-trouble"), /was not opened.* acts: it must have at most 100 members/);
 
     await browser.open(server.base + LEDGER + (await browser.eval(linkOf, 80, entryAt("lab/act1/"))));
     await browser.waitFor(`live-ledger [data-action="merge"]`);

@@ -23,7 +23,7 @@ from gpu_bench.measure.gpt2 import GPT2, SIZES
 from gpu_bench.predict.prediction import step_flops
 from gpu_bench.record import load
 from gpu_bench.record.assembly import assemble
-from gpu_bench.run import jobs, worker
+from gpu_bench.run import plan, worker
 from gpu_bench.run.isolation import Place
 
 CASE = ScalingCase(
@@ -230,8 +230,8 @@ def test_a_case_survives_being_written_down() -> None:
 def test_a_machine_with_too_few_devices_is_told_so() -> None:
     device = {"type": "cpu", "memory": None}
     place = Place("here", {"device": device, "device_count": 2})
-    assert jobs.why_unfit(replace(CASE, devices=2), place) is None
-    assert jobs.why_unfit(replace(CASE, devices=4), place) == "needs 4 devices, the machine has 2"
+    assert plan.why_unfit(replace(CASE, devices=2), place) is None
+    assert plan.why_unfit(replace(CASE, devices=4), place) == "needs 4 devices, the machine has 2"
 
 
 def test_torchrun_measures_two_processes_into_a_valid_record(

@@ -151,7 +151,7 @@ def test_one_thing_out_of_place_and_nothing_is_taken(
 ) -> None:
     shutil.copytree(whole[2] / "measured" / "records", tmp_path / "records")
     poison(tmp_path / "records")
-    asked = job.Job("auto", tmp_path / "committed", tmp_path / "out")
+    asked = job.JobSettings("auto", tmp_path / "committed", tmp_path / "out")
     assert job.admit(tmp_path / "records", asked) == 1
     out = capsys.readouterr().out
     assert told in out
@@ -185,7 +185,7 @@ def test_a_regression_becomes_an_issue_and_changes_no_number(
     assert "+100.0 %" in text
     assert "Bounds: step time 10 %." in text
     monkeypatch.setattr(job._Found, "of", lambda file, record, committed: found)
-    asked = job.Job("auto", tmp_path, tmp_path / "out")
+    asked = job.JobSettings("auto", tmp_path, tmp_path / "out")
     assert job.propose([(file, now)], [], asked, "", complete=True, say=lambda text: None) == 0
     assert (tmp_path / "out" / "issue.md").read_text(encoding="utf-8") == text
     assert not (tmp_path / "out" / "proposal").exists()
@@ -212,7 +212,7 @@ def first(whole: tuple[Path, Path, Path, str], tmp_path_factory: pytest.TempPath
     folder = tmp_path_factory.mktemp("job")
     shutil.copytree(whole[2] / "measured" / "records", folder / "out" / "records")
     # The machine of tests may be busy.
-    asked = job.Job("cpu", folder / "committed", folder / "out", unfit_too=True, apply=True)
+    asked = job.JobSettings("cpu", folder / "committed", folder / "out", unfit_too=True, apply=True)
     assert job.run(find_cases("smoke-tiny", CASES), asked) == 0
     return folder / "out", folder / "committed"
 
@@ -273,7 +273,7 @@ def test_only_what_moved_is_proposed_and_nothing_is_applied_unasked(
     assert load.file_faults(file) == []
     before = {path: path.read_bytes() for path in committed.rglob("*.json")}
     # The measured records are there already, so the job goes on where it stopped: nothing is measured again.
-    assert job.run(find_cases("smoke-tiny", CASES), job.Job("cpu", committed, out)) == 0
+    assert job.run(find_cases("smoke-tiny", CASES), job.JobSettings("cpu", committed, out)) == 0
     assert f"kept smoke-tiny/{SGD}" in capsys.readouterr().out
     assert _names(out / "proposal") == [SGD]
     assert {path: path.read_bytes() for path in committed.rglob("*.json")} == before
@@ -291,7 +291,9 @@ def test_an_invalid_record_is_left_out_and_does_not_hold_up_the_others(
     shutil.copytree(first[0] / "records", out / "records")
     (file,) = out.rglob(f"{ADAM}--*.json")
     shutil.copy(file, file.with_name("another--cpu.json"))
-    assert job.run(find_cases("smoke-tiny", CASES), job.Job("cpu", tmp_path / "committed", out, apply=True)) == 0
+    assert (
+        job.run(find_cases("smoke-tiny", CASES), job.JobSettings("cpu", tmp_path / "committed", out, apply=True)) == 0
+    )
     assert f"another--cpu.json: the file should be called smoke-tiny/{ADAM}" in capsys.readouterr().out
     assert _names(tmp_path / "committed") == [ADAM, SGD]
 
@@ -300,7 +302,7 @@ def test_an_unfit_machine_is_not_measured(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(job, "_examine", lambda device: (False, "WARN 2 other processes on the GPU"))
-    assert job.run([("trial", tiny_case())], job.Job("cpu", tmp_path / "committed", tmp_path / "out")) == 1
+    assert job.run([("trial", tiny_case())], job.JobSettings("cpu", tmp_path / "committed", tmp_path / "out")) == 1
     out = capsys.readouterr().out
     assert "WARN 2 other processes on the GPU" in out
     assert "nothing was measured" in out
@@ -321,7 +323,7 @@ def test_a_slowed_down_gpu_is_told_and_not_proposed(first: tuple[Path, Path], tm
     slowed = {**(record or {}), "status": "throttled", "message": "the GPU was throttled: hardware_thermal"}
     found = job._Found.of(file, slowed, tmp_path / "committed")
     assert not found.proposed
-    text = job.pull_request([found], "ok", job.Job("cuda", tmp_path, tmp_path), complete=False)
+    text = job.pull_request([found], "ok", job.JobSettings("cuda", tmp_path, tmp_path), complete=False)
     assert "throttled, the GPU was throttled: hardware_thermal" in text
     assert "Not every case was measured" in text
 

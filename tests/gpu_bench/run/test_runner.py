@@ -22,7 +22,7 @@ from gpu_bench.cases.case import Case
 from gpu_bench.record import assembly, load, store
 from gpu_bench.record.report import page
 from gpu_bench.run import isolation, runner
-from gpu_bench.run.jobs import conditions
+from gpu_bench.run.plan import conditions
 from gpu_bench.run.runner import Settings
 from tests.gpu_bench import recorded_worker
 from tests.gpu_bench.processes import alive, within

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from plugins import live
-from plugins.live.build.evidence import Evidence, EvidenceError
+from plugins.live.build.measured import Evidence, EvidenceError
 from plugins.live.runtime.acts import ActError, LoadedAct, load
+from plugins.live.runtime.measured import MeasuredRecord
 from plugins.live.runtime.program import Program
-from plugins.live.runtime.records import MeasuredRecord
 from plugins.live.runtime.validation import check_definition
 from tests.plugins.live.conftest import Site
 from tests.plugins.measured.made import document

@@ -22,7 +22,7 @@ def test_a_property_carries_the_unit_of_its_annotation_and_its_place_in_the_refe
 
 def test_a_method_carries_the_unit_of_its_return_annotation() -> None:
     outcome = evaluate(f'{STATE}.component("optimizer")')
-    assert (outcome.magnitude, outcome.unit) == (12_460_889_600, "B")
+    assert (outcome.value, outcome.unit) == (12_460_889_600, "B")
     assert outcome.origin.endswith("MemoryLedger.component")
 
 
@@ -32,18 +32,18 @@ def test_items_of_a_mapping_carry_the_unit_of_its_annotation() -> None:
 
 def test_a_sum_over_tensors_equals_the_engines_own_total() -> None:
     summed = evaluate(f"sum(tensor.bytes for tensor in {STATE}.tensors)")
-    assert summed.magnitude == evaluate(f"{STATE}.total_bytes").magnitude
+    assert summed.value == evaluate(f"{STATE}.total_bytes").value
     assert summed.unit == "B"
 
 
 def test_a_condition_selects_tensors() -> None:
     text = f'sum(tensor.bytes for tensor in {STATE}.tensors if tensor.component == "optimizer")'
-    assert evaluate(text).magnitude == evaluate(f'{STATE}.component("optimizer")').magnitude
+    assert evaluate(text).value == evaluate(f'{STATE}.component("optimizer")').value
 
 
 def test_a_ratio_of_bytes_is_a_pure_number() -> None:
     outcome = evaluate(f'{STATE}.component("optimizer") / {STATE}.component("parameters")')
-    assert (outcome.magnitude, outcome.unit) == (2.0, "1")
+    assert (outcome.value, outcome.unit) == (2.0, "1")
 
 
 def test_a_rate_times_a_time_has_the_unit_of_their_product() -> None:
@@ -66,8 +66,8 @@ def test_words_that_a_question_passes_on_are_those_of_a_setup() -> None:
 
 
 def test_parts_of_a_setup_can_be_named_although_its_module_imports_some_types_for_checkers_only() -> None:
-    assert evaluate('setup("gpt2-xl", dp=16).cluster.node_size').magnitude == 8
-    assert evaluate('setup("gpt2-xl", dp=16).layout.devices').magnitude == 16
+    assert evaluate('setup("gpt2-xl", dp=16).cluster.node_size').value == 8
+    assert evaluate('setup("gpt2-xl", dp=16).layout.devices').value == 16
 
 
 def test_an_object_that_can_be_called_gives_the_unit_of_its_result() -> None:

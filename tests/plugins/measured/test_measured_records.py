@@ -11,7 +11,6 @@ import pytest
 from gpu_bench.record.checks import inconsistencies
 from plugins.measured.errors import MeasuredError
 from plugins.measured.values import recorded
-from plugins.measured.values.evidence import distribution, number_at
 from plugins.measured.values.recorded import Records
 from tests.plugins.measured.made import ROOT, SCHEMA, Site, document
 
@@ -47,11 +46,12 @@ def test_a_value_carries_the_unit_of_the_schema(site: Site) -> None:
 def test_a_sampled_quantity_stands_for_its_median(site: Site) -> None:
     site.record(document(ADAM, seconds=2.0))
     record = load(site).one(f"smoke/{ADAM}")
-    assert number_at(record, "summary.step_s") == record.at("summary.step_s.median")
-    sampled = distribution(record, "summary.step_s.median")
-    assert sampled is not None
-    assert (sampled.n, sampled.iqr.value) == (60, pytest.approx(0.04))
-    assert distribution(record, "memory.peak") is None
+    sampled = record.number("summary.step_s")
+    assert sampled == record.number("summary.step_s.median")
+    assert (sampled.value, sampled.unit) == (record.at("summary.step_s.median").value, "s")
+    assert sampled.n == 60
+    assert sampled.iqr == pytest.approx(0.04)
+    assert record.number("memory.peak").n is None
 
 
 def test_a_record_cannot_be_changed(site: Site) -> None:
@@ -101,7 +101,7 @@ def test_a_device_in_the_name_chooses_among_several(site: Site) -> None:
 def test_a_path_that_leads_nowhere_says_what_is_there(site: Site, path: str, message: str) -> None:
     site.record(document(ADAM))
     with pytest.raises(MeasuredError) as caught:
-        number_at(load(site).one(f"smoke/{ADAM}"), path)
+        load(site).one(f"smoke/{ADAM}").number(path)
     assert message in str(caught.value)
 
 

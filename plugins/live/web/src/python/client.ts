@@ -36,18 +36,18 @@ export interface WorkerLike {
 
 type RequestBody = Exclude<Request, { kind: "start" }> extends infer R ? (R extends Request ? Omit<R, "id"> : never) : never;
 
-interface Job {
+interface Task {
   readonly id: number;
   readonly body: RequestBody;
-  /** Jobs of one key supersede each other. */
+  /** Tasks of one key supersede each other. */
   readonly key: string;
-  /** The run that this job is or prepares; 0 for none. */
+  /** The run that this task is or prepares; 0 for none. */
   readonly owner: number;
   readonly output: ((text: string) => void) | null;
   settle(reply: Settled): void;
 }
 
-/** What ends a job: its answer, or that it was stopped, superseded, or that Python failed. */
+/** What ends a task: its answer, or that it was stopped, superseded, or that Python failed. */
 type Settled = Reply | { kind: "stopped" } | { kind: "superseded" } | { kind: "lost"; message: string };
 
 /** One run, which the caller may stop. */
@@ -81,8 +81,8 @@ export class PythonClient {
   #ready = false;
   #engine = "";
   #status: Status = { phase: "static", label: "", percent: null, snippet: "" };
-  #queue: Job[] = [];
-  #current: Job | null = null;
+  #queue: Task[] = [];
+  #current: Task | null = null;
   #nextId = 1;
   #runs = 0;
   /** Page -> snippet -> the source that last ran without error in the present worker, in order of first success. */
@@ -175,14 +175,14 @@ export class PythonClient {
     return settled.kind === "feedback" ? settled.feedback : nothing(settled);
   }
 
-  #enqueue(body: RequestBody, key: string, owner = 0, output: Job["output"] = null): Promise<Settled> {
+  #enqueue(body: RequestBody, key: string, owner = 0, output: Task["output"] = null): Promise<Settled> {
     return new Promise((settle) => {
       const id = this.#nextId;
       this.#nextId += 1;
-      const older = this.#queue.filter((job) => job.key === key);
-      this.#queue = this.#queue.filter((job) => job.key !== key);
+      const older = this.#queue.filter((task) => task.key === key);
+      this.#queue = this.#queue.filter((task) => task.key !== key);
       this.#queue.push({ id, body, key, owner, output, settle });
-      for (const job of older) job.settle({ kind: "superseded" });
+      for (const task of older) task.settle({ kind: "superseded" });
       this.start();
       this.#pump();
     });
@@ -204,13 +204,13 @@ export class PythonClient {
   }
 
   #stop(owner: number): void {
-    const waiting = this.#queue.filter((job) => job.owner === owner);
-    this.#queue = this.#queue.filter((job) => job.owner !== owner);
+    const waiting = this.#queue.filter((task) => task.owner === owner);
+    this.#queue = this.#queue.filter((task) => task.owner !== owner);
     const running = this.#current?.owner === owner ? this.#current : null;
     if (running) this.#respawn(running);
     // Nobody else waits for the start: it ends here, and so do its downloads.
     else if (waiting.length && this.#status.phase === "loading" && !this.#queue.length) this.#end();
-    for (const job of running ? [running, ...waiting] : waiting) job.settle({ kind: "stopped" });
+    for (const task of running ? [running, ...waiting] : waiting) task.settle({ kind: "stopped" });
   }
 
   /** Stops a start, as if nobody had asked for Python. */
@@ -219,7 +219,7 @@ export class PythonClient {
     const given = this.#queue;
     this.#queue = [];
     this.#end();
-    for (const job of given) job.settle({ kind: "stopped" });
+    for (const task of given) task.settle({ kind: "stopped" });
   }
 
   #end(): void {
@@ -228,7 +228,7 @@ export class PythonClient {
   }
 
   /** Ends the worker, which is the only way to stop Python here, and brings a new one to where the page was. */
-  #respawn(stopped: Job): void {
+  #respawn(stopped: Task): void {
     const page = stopped.body.kind === "run" ? stopped.body.page : "";
     const replay = [...(this.#ran.get(page) ?? new Map<string, string>())];
     this.#discard();
@@ -299,10 +299,10 @@ export class PythonClient {
         if (this.#current?.id === reply.id) this.#current.output?.(reply.text);
         return;
       default: {
-        const job = this.#current;
-        if (job?.id !== reply.id) return;
+        const task = this.#current;
+        if (task?.id !== reply.id) return;
         this.#current = null;
-        job.settle(this.#queue.some((newer) => newer.key === job.key) ? { kind: "superseded" } : reply);
+        task.settle(this.#queue.some((newer) => newer.key === task.key) ? { kind: "superseded" } : reply);
         this.#pump();
       }
     }
@@ -310,29 +310,29 @@ export class PythonClient {
 
   #pump(): void {
     if (!this.#worker || !this.#ready || this.#current) return;
-    const job = this.#queue.shift();
-    if (!job) {
+    const task = this.#queue.shift();
+    if (!task) {
       this.#publish({ phase: "ready", label: "Python ready", percent: null });
       return;
     }
-    this.#current = job;
+    this.#current = task;
     this.#silent = 0;
     // A view takes milliseconds: only a snippet is worth telling.
     this.#publish(
-      job.body.kind === "run"
-        ? { phase: "running", label: "Python runs", percent: null, snippet: job.body.name }
+      task.body.kind === "run"
+        ? { phase: "running", label: "Python runs", percent: null, snippet: task.body.name }
         : { phase: "ready", label: "Python ready", percent: null },
     );
-    this.#worker.postMessage({ ...job.body, id: job.id });
+    this.#worker.postMessage({ ...task.body, id: task.id });
   }
 
   #fail(why: string): void {
     const message = `Python ${this.#ready ? "broke down" : "did not start"}: ${why.replace(/\.$/, "")}.`;
-    const lost = [this.#current, ...this.#queue].filter((job) => job !== null);
+    const lost = [this.#current, ...this.#queue].filter((task) => task !== null);
     this.#discard();
     this.#queue = [];
     this.#publish({ phase: "error", label: message, percent: null });
-    for (const job of lost) job.settle({ kind: "lost", message });
+    for (const task of lost) task.settle({ kind: "lost", message });
   }
 
   #discard(): void {
@@ -358,7 +358,7 @@ function snippetKey({ page, name }: Snippet): string {
   return `${page}#${name}`;
 }
 
-/** For an act's job without an answer: null when it is of no interest any more, an error when the act failed. */
+/** For an act's task without an answer: null when it is of no interest any more, an error when the act failed. */
 function nothing(settled: Settled): null {
   if (settled.kind === "problem") throw new ActProblem(settled.message);
   return null;

@@ -1,4 +1,4 @@
-"""Finds the records an act asks for, so that they travel with its source: see `plugins.live.runtime.records`."""
+"""Finds the records an act asks for, so that they travel with its source: see `plugins.live.runtime.measured`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from gpu_bench.cases.suites import SUITES
-from plugins.live.runtime.records import MeasuredRecord
+from plugins.live.runtime.measured import MeasuredRecord
 from plugins.measured.errors import MeasuredError
 from plugins.measured.values import evidence
 from plugins.measured.values.recorded import Record, Records
