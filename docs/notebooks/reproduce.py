@@ -104,18 +104,18 @@ print(f"the rule is {rule / token - 1:.2%} above it")
 # %% [markdown]
 # ## One run, and one use
 #
-# The run of the chapter has 50,000 steps of 512 sequences. One use is a forward pass over one full sequence. Their
+# The run of the chapter has 32,000 steps of 1,024 sequences. One use is a forward pass over one full sequence. Their
 # ratio is the asymmetry of [the first page](../chapter/why.md#many-steps), and $T$ and the shape of the model cancel
 # in it.
 
 # %%
-sequences, steps = 512, 50_000
+sequences, steps = 1024, 32_000
 step = count_operations(network, sequences, T, attention="standard")
 run = step.model * steps
 
 ratio = 3 * sequences * steps
-assert f"{ratio:.0e}" == "8e+07"
-check("why", "run over use", "8 × 10⁷", ratio, run / exact.forward)
+assert f"{ratio:.1e}" == "9.8e+07"
+check("why", "run over use", "9.8 × 10⁷", ratio, run / exact.forward)
 
 free = sequences * steps
 answer = step.forward * steps / exact.forward

@@ -9,7 +9,7 @@ from plugins.shared.svg import INK
 UTILIZATION = 0.4
 """The share of the peak that the figure grants every run."""
 RUNS = (
-    ("GPT-2 XL, lighthouse", "gpt2-xl", 50_000 * 512 * 1024),
+    ("GPT-2 XL, our run", "gpt2-xl", 32_000 * 1024 * 1024),
     ("GPT-3 175B", "gpt3-175b", 300e9),
     ("Llama 2 70B", "llama2-70b", 2e12),
     ("Llama 3.1 405B", "llama3.1-405b", 15.6e12),

@@ -5,8 +5,8 @@ from engine.economics import days, rent
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 
-STEPS, BATCH, LARGEST = 50_000, 512, 8
-"""The lighthouse run, and the sequences that fit one GPU at a time."""
+STEPS, BATCH, LARGEST = 32_000, 1024, 8
+"""The run of this book, and the sequences that fit one GPU at a time."""
 DEVICES = (1, 2, 4, 8, 16, 32, 64, 128)
 
 

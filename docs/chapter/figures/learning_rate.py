@@ -4,20 +4,19 @@ from engine.training import warmup_cosine
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 
-PEAK, WARMUP, STEPS = 2.5e-4, 2000, 50_000
+PEAK, WARMUP, STEPS = 2.5e-4, 2000, 32_000
 
 
 def draw() -> Drawing:
-    """The schedule of the lighthouse run, with its floor at a tenth of the peak."""
+    """A schedule for the run of this book, with its floor at a tenth of the peak."""
     floor = PEAK / 10
     steps = list(range(0, STEPS + 1, 250))
     rates = [1e4 * warmup_cosine(step, PEAK, WARMUP, STEPS, floor) for step in steps]
     figure, axes = canvas(2.1)
     axes.plot(steps, rates, color=INK["optimizer"], linewidth=1.6)
     axes.axvline(WARMUP, color=INK["control"], linewidth=0.9, linestyle="--")
-    axes.text(WARMUP + 700, 0.1, "warm-up ends", color=INK["muted"], va="bottom")
-    axes.set_xticks([0, 10_000, 20_000, 30_000, 40_000, 50_000])
-    axes.set_xticklabels(["0", "10,000", "20,000", "30,000", "40,000", "50,000"])
+    axes.text(WARMUP + 450, 0.1, "warm-up ends", color=INK["muted"], va="bottom")
+    axes.set_xticks([0, 8_000, 16_000, 24_000, 32_000], ["0", "8,000", "16,000", "24,000", "32,000"])
     axes.set_ylim(0, 1e4 * 1.1 * PEAK)
     axes.set_xlabel("step")
     axes.set_ylabel("rate, in 1/10,000")

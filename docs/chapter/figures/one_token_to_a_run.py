@@ -5,8 +5,8 @@ from engine.graph import count_operations
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 
-STEPS, BATCH, SEQUENCE = 50_000, 512, 1024
-"""The lighthouse run, as its page defines it."""
+STEPS, BATCH, SEQUENCE = 32_000, 1024, 1024
+"""The run of this book, as the page on the iron law defines it."""
 
 
 def draw() -> Drawing:
@@ -18,7 +18,7 @@ def draw() -> Drawing:
         ("a token, forward", one.forward / SEQUENCE),
         (f"{SEQUENCE:,} tokens, forward", one.forward),
         ("the same, and backward", one.model),
-        (f"a step of {BATCH} sequences", step),
+        (f"a step of {BATCH:,} sequences", step),
         (f"{STEPS:,} steps", step * STEPS),
     ]
     figure, axes = canvas(2.4)
