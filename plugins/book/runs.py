@@ -53,16 +53,15 @@ def losses(
 
     Args:
         block: What `compared` gives.
-        runs: Run -> color and style of its line, and what the legend calls it if not by its name in the record.
+        runs: Run -> color and style of its line, and what the legend calls it.
         height: Of the figure.
         seed: As for `curve`.
         by: As for `curve`.
     """
     figure, axes = canvas(height)
-    for run, (ink, line, *words) in runs.items():
+    for run, (ink, line, words) in runs.items():
         curve(axes, block, run, ink, line, by=by, seed=seed)
-        for named in words:
-            next(one for one in axes.lines if one.get_label() == run).set_label(named)
+        next(one for one in axes.lines if one.get_label() == run).set_label(words)
     return figure, axes
 
 
@@ -119,21 +118,21 @@ def curve(
             axes.plot(steps[end - 1], shown[end - 1], marker="X", color=INK[ink], markersize=6, clip_on=False)
 
 
-def told(block: Mapping[str, Any], *runs: str, seed: int | None = None) -> str:
+def told(block: Mapping[str, Any], runs: Mapping[str, Sequence[str]], *, seed: int | None = None) -> str:
     """In words, what became of runs: their loss on tested digits, and how many seeds failed.
 
     Args:
         block: What `compared` gives.
-        runs: Which runs.
+        runs: As for `losses`; a run is called what the legend calls it.
         seed: The place of the only seed that is told of; None for all.
     """
     parts = []
-    for run in runs:
+    for run, (_, _, words) in runs.items():
         summary, seeds = block["runs"][run]["summary"], block["runs"][run]["seeds"]
         found = summary["test_loss"] if seed is None else seeds[seed]["test"]["loss"]
         loss = "no finite loss" if found is None else f"a loss of {found:.3g}"
         failed = f", {summary['failed']} of {summary['trained']} seeds failed" if seed is None else ""
-        parts.append(f"{run} ends with {loss}{failed}")
+        parts.append(f"{words} ends with {loss}{failed}")
     who = "" if seed is None else f"with seed {seeds[seed]['seed']} alone, "
     return who + "; ".join(parts)
 

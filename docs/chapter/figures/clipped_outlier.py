@@ -3,7 +3,11 @@
 from plugins.book.drawing import Drawing
 from plugins.book.runs import compared, finish, losses, seeds_of, told
 
-RUNS = {"fp32": ("limit", "-"), "bf16": ("data", "--"), "fp32-clipped": ("compute", "-")}
+RUNS = {
+    "fp32": ("limit", "-", "FP32"),
+    "bf16": ("data", "--", "BF16"),
+    "fp32-clipped": ("compute", "-", "FP32, clipped"),
+}
 BLOCK = compared("failures", "failure-clipping")
 CONTROLS = (seeds_of(BLOCK),)
 
@@ -12,5 +16,5 @@ def draw(seed: int | None) -> Drawing:
     """The loss of each seed on a logarithmic axis, because one batch throws it far up."""
     figure, axes = losses(BLOCK, RUNS, 2.5, seed)
     finish(figure, axes, "step", "loss of the batch", log=True)
-    words = told(BLOCK, *RUNS, seed=seed)
+    words = told(BLOCK, RUNS, seed=seed)
     return Drawing(figure, f"Loss over steps on a logarithmic axis, a line for each seed: {words}.")

@@ -18,4 +18,4 @@ def draw(seed: int | None) -> Drawing:
     axes.set_ylim(0, 2.5)
     axes.set_xticks([0, 10_000, 20_000], ["0", "10,000", "20,000"])
     finish(figure, axes, "images seen", "loss of the batch")
-    return Drawing(figure, f"Loss over images seen, a line for each seed: {told(BLOCK, *RUNS, seed=seed)}.")
+    return Drawing(figure, f"Loss over images seen, a line for each seed: {told(BLOCK, RUNS, seed=seed)}.")

@@ -16,5 +16,5 @@ def draw(seed: int | None) -> Drawing:
     """The loss of each seed."""
     figure, axes = losses(BLOCK, RUNS, 2.6, seed)
     finish(figure, axes, "step", "loss of the batch", log=True, columns=1)
-    words = told(BLOCK, *RUNS, seed=seed)
+    words = told(BLOCK, RUNS, seed=seed)
     return Drawing(figure, f"Loss over steps on a logarithmic axis, a line for each seed: {words}.")

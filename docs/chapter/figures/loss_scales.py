@@ -3,7 +3,11 @@
 from plugins.book.drawing import Drawing
 from plugins.book.runs import compared, finish, losses, seeds_of, told
 
-RUNS = {"fp16": ("limit", "-"), "fp16-static": ("memory", "--"), "fp16-dynamic": ("compute", "-")}
+RUNS = {
+    "fp16": ("limit", "-", "FP16, no scale"),
+    "fp16-static": ("memory", "--", "fixed scale"),
+    "fp16-dynamic": ("compute", "-", "dynamic scale"),
+}
 BLOCK = compared("failures", "failure-underflow")
 CONTROLS = (seeds_of(BLOCK),)
 
@@ -13,4 +17,4 @@ def draw(seed: int | None) -> Drawing:
     figure, axes = losses(BLOCK, RUNS, 2.4, seed)
     axes.set_ylim(0, 0.15)
     finish(figure, axes, "step", "squared error of a pixel")
-    return Drawing(figure, f"Loss over steps, a line for each seed: {told(BLOCK, *RUNS, seed=seed)}.")
+    return Drawing(figure, f"Loss over steps, a line for each seed: {told(BLOCK, RUNS, seed=seed)}.")

@@ -4,7 +4,11 @@ from plugins.book.drawing import Drawing
 from plugins.book.runs import compared, finish, losses, seeds_of, told
 from plugins.shared.svg import INK
 
-RUNS = {"fp16": ("limit", "-"), "fp16-clipped": ("data", "--"), "fp16-scaled": ("compute", "-")}
+RUNS = {
+    "fp16": ("limit", "-", "FP16"),
+    "fp16-clipped": ("data", "--", "FP16, clipped"),
+    "fp16-scaled": ("compute", "-", "FP16 with a gradient scaler"),
+}
 BLOCK = compared("failures", "failure-outlier")
 CONTROLS = (seeds_of(BLOCK),)
 
@@ -17,5 +21,5 @@ def draw(seed: int | None) -> Drawing:
     axes.text(at + 4, 2.35, "faulty batch", color=INK["muted"], va="center")
     axes.set_ylim(0, 2.5)
     finish(figure, axes, "step", "loss of the batch", grid=False)
-    words = told(BLOCK, *RUNS, seed=seed)
+    words = told(BLOCK, RUNS, seed=seed)
     return Drawing(figure, f"Loss over steps, a line for each seed. A faulty batch comes at step {at}. Then {words}.")

@@ -3,7 +3,11 @@
 from plugins.book.drawing import Drawing
 from plugins.book.runs import compared, finish, losses, seeds_of, told
 
-RUNS = {"bf16": ("data", "--"), "fp16": ("limit", "-"), "fp16-master": ("compute", "-")}
+RUNS = {
+    "bf16": ("data", "--", "BF16"),
+    "fp16": ("limit", "-", "FP16"),
+    "fp16-master": ("compute", "-", "FP16 with an FP32 copy"),
+}
 BLOCK = compared("failures", "failure-updates")
 CONTROLS = (seeds_of(BLOCK),)
 
@@ -13,4 +17,4 @@ def draw(seed: int | None) -> Drawing:
     figure, axes = losses(BLOCK, RUNS, 2.5, seed)
     axes.set_ylim(0, 2.6)
     finish(figure, axes, "step", "loss of the batch")
-    return Drawing(figure, f"Loss over steps, a line for each seed: {told(BLOCK, *RUNS, seed=seed)}.")
+    return Drawing(figure, f"Loss over steps, a line for each seed: {told(BLOCK, RUNS, seed=seed)}.")
