@@ -38,6 +38,7 @@ CHANGES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("pipeline", {}),
     ("bottlenecks", {}),
     ("precision", {"precision": "mixed"}),
+    ("failures", {}),
     ("recompute", {"attention": "flash", "batch": 16}),
     ("walkthrough", {}),
     ("parallelism", {"dp": 8, "zero": 1}),

@@ -7,7 +7,9 @@ from plugins.shared.svg import INK
 
 STEPS, BATCH, LARGEST = 32_000, 1024, 8
 """The run of this book, and the sequences that fit one GPU at a time."""
-DEVICES = (1, 2, 4, 8, 16, 32, 64, 128)
+LARGEST_CHEAP = 128
+"""From here on the line turns up, and a number stands left of its point."""
+DEVICES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
 def draw() -> Drawing:
@@ -25,9 +27,9 @@ def draw() -> Drawing:
     figure, axes = canvas(2.9)
     axes.plot(durations, prices, color=INK["compute"], marker="o", markersize=5, linewidth=1.2)
     for devices, duration, price in zip(DEVICES, durations, prices, strict=True):
-        axes.text(duration, price + 60, f"{devices}", ha="center")
+        axes.text(duration, price + 60, f"{devices}", ha="right" if devices >= LARGEST_CHEAP else "center")
     axes.set_xscale("log")
-    axes.set_xlim(12, 0.08)
+    axes.set_xlim(13, 0.02)
     axes.set_xticks([10, 1, 0.1], ["10 days", "1 day", "0.1 days"])
     axes.minorticks_off()
     axes.set_ylim(0, 1.15 * max(prices))

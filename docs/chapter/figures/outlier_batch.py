@@ -7,7 +7,7 @@ from plugins.shared.svg import INK
 RUNS = {
     "fp16": ("limit", "-", "FP16"),
     "fp16-clipped": ("data", "--", "FP16, clipped"),
-    "fp16-scaled": ("compute", "-", "FP16 with a gradient scaler"),
+    "fp16-scaled": ("compute", "-", "FP16 with a scaler"),
 }
 BLOCK = compared("failures", "failure-outlier")
 CONTROLS = (seeds_of(BLOCK),)
