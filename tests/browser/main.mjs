@@ -85,6 +85,7 @@ describe("site", { concurrency: AT_A_TIME }, () => {
 function visitSite(engine, part, suites) {
   // What is left unsaid here is taken from above: its tests follow one another.
   describe(`${engine}: ${part}`, { concurrency: false }, () => {
+    const thorough = engine === THOROUGH;
     /** @type {World | undefined} */
     let world;
     const current = () => {
@@ -95,14 +96,14 @@ function visitSite(engine, part, suites) {
       const proxy = await refuseForeign();
       const server = await serveSite(site);
       const browser = await launch(engine, programs, proxy.port);
-      world = { browser, server, proxy, site, pages, sample: engine === THOROUGH ? pages : oneOfEachKind(pages) };
+      world = { browser, server, proxy, site, pages, thorough, sample: thorough ? pages : oneOfEachKind(pages) };
     });
     after(async () => {
       await world?.browser.close();
       await world?.server.close();
       await world?.proxy.close();
     });
-    const facts = factsIn(current, engine === THOROUGH);
+    const facts = factsIn(current, thorough);
     for (const suite of suites) suite(facts);
   });
 }

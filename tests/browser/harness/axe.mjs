@@ -1,7 +1,7 @@
 // Accessibility: runs axe-core in the page and says what it found in one line per element.
 // @ts-check
 import axe from "axe-core";
-import { chooseScheme } from "./scheme.mjs";
+import { chooseScheme, schemeOf } from "./scheme.mjs";
 
 /** @type {import("axe-core").RunOnly} */
 const EVERY = {
@@ -12,31 +12,50 @@ const EVERY = {
 /** The only rules whose outcome depends on light or dark. @type {import("axe-core").RunOnly} */
 export const COLOR = { type: "rule", values: ["color-contrast", "link-in-text-block"] };
 
+/** @typedef {{unlike: string[]}} Unlike  one element with text for each look that is not among these */
+
 /**
  * The violations axe-core finds in the page as it stands, as readable lines; empty when there are none.
  * @param {import("./browser.mjs").Browser} browser
  * @param {import("axe-core").RunOnly} [rules]  all when left out
  * @param {string} [within]  a selector: only what is in there, the whole page when left out
- * @param {import("axe-core").RuleObject} [except]  rules to leave out, as axe-core takes them
  * @returns {Promise<string[]>}
  */
-export async function violations(browser, rules = EVERY, within = "html", except = {}) {
+export async function violations(browser, rules = EVERY, within = "html") {
+  return (await report(browser, rules, within)).lines;
+}
+
+/**
+ * What axe-core finds, and the looks of the elements that it was given.
+ * @param {import("./browser.mjs").Browser} browser
+ * @param {import("axe-core").RunOnly} rules
+ * @param {string | Unlike} within
+ * @param {import("axe-core").RuleObject} [except]  rules to leave out, as axe-core takes them
+ * @returns {Promise<{lines: string[], looks: string[]}>}
+ */
+async function report(browser, rules, within, except = {}) {
   const present = await browser.eval(() => "axe" in window);
-  if (!present) await browser.driver.evaluate(`void (0, ${wrapped()})()`);
+  if (!present) await browser.driver.evaluate(`void ((0, ${wrapped()})(), (window.textsUnlike = ${textsUnlike}))`);
   return browser.eval(async (runOnly, within, rules) => {
-    const { axe } = /** @type {{axe: typeof import("axe-core")}} */ (/** @type {unknown} */ (window));
+    const { axe, textsUnlike: unlike } =
+      /** @type {{axe: typeof import("axe-core"), textsUnlike: typeof textsUnlike}} */ (/** @type {unknown} */ (window));
+    const texts = typeof within === "string" ? null : unlike(within.unlike);
+    const looks = texts ? [...texts.keys()] : [];
+    if (texts && !looks.length) return { lines: [], looks };
     // Half a fade has the contrast of neither end, and one may begin while axe looks: everything is at its end meanwhile.
     const still = new CSSStyleSheet();
     still.replaceSync("*, ::before, ::after { animation: none !important; transition: none !important; }");
     document.adoptedStyleSheets.push(still);
-    const report = await axe.run(within, { runOnly, rules, resultTypes: ["violations"] });
+    const where = texts ? [...texts.values()] : /** @type {string} */ (within);
+    const report = await axe.run(where, { runOnly, rules, resultTypes: ["violations"] });
     document.adoptedStyleSheets = document.adoptedStyleSheets.filter((sheet) => sheet !== still);
-    return report.violations.flatMap((found) =>
+    const lines = report.violations.flatMap((found) =>
       found.nodes.map((node) => {
         const summary = (node.failureSummary ?? "").split("\n").slice(1).map((line) => line.trim()).join("; ");
         return `${found.id}: ${node.target.join(" ")}: ${summary}`;
       }),
     );
+    return { lines, looks };
   }, rules, within, except);
 }
 
@@ -58,15 +77,47 @@ export async function violationsInLightAndDark(browser, state, within) {
 const COLORLESS = Object.fromEntries(COLOR.values.map((rule) => [rule, { enabled: false }]));
 
 /**
- * The violations in a page whose frame (header, navigation, footer) another page has shown: everything in light, and of
- * the rules on color, which take most of the time, only those that the page's own text can break.
+ * The violations in a page: all rules in the scheme it opens in, those on color in both, and these only for text that
+ * looks like none before. They take most of the time, and the pages share their styles.
  * @param {import("./browser.mjs").Browser} browser
+ * @param {Set<string>} seen  the looks of text on the pages before; gets those of this one
  */
-export async function violationsInTheText(browser) {
-  const found = await violations(browser, EVERY, "html", COLORLESS);
-  for (const scheme of /** @type {const} */ (["light", "dark"])) {
+export async function violationsBesides(browser, seen) {
+  const found = (await report(browser, EVERY, "html", COLORLESS)).lines;
+  const first = await schemeOf(browser);
+  for (const scheme of /** @type {const} */ ([first, first === "light" ? "dark" : "light"])) {
     await chooseScheme(browser, scheme);
-    found.push(...(await violations(browser, COLOR, "main article")).map((line) => `${scheme}: ${line}`));
+    const { lines, looks } = await report(browser, COLOR, { unlike: [...seen] });
+    found.push(...lines.map((line) => `${scheme}: ${line}`));
+    for (const look of looks) seen.add(look);
+  }
+  return found;
+}
+
+/**
+ * An element with text for each look that was not there before. A look is all that can decide on contrast: the colors from
+ * the text to the page behind it, size and weight, what it is and what it stands in. Runs in the page.
+ * @param {string[]} before
+ * @returns {Map<string, Element>}
+ */
+function textsUnlike(before) {
+  const seen = new Set(before);
+  /** @type {Map<string, Element>} */
+  const found = new Map();
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const element = texts.currentNode.parentElement;
+    if (!element || !texts.currentNode.textContent?.trim() || !element.checkVisibility()) continue;
+    const { fontSize, fontWeight, textDecorationLine } = getComputedStyle(element);
+    const look = [fontSize, fontWeight, textDecorationLine];
+    let depth = 0;
+    for (let box = /** @type {Element | null} */ (element); box; box = box.parentElement, depth += 1) {
+      const { color, fill, backgroundColor, backgroundImage, opacity } = getComputedStyle(box);
+      if (depth < 3) look.push(`${box.localName}.${box.getAttribute("class") ?? ""}`, color, fill);
+      look.push(backgroundColor, backgroundImage, opacity);
+    }
+    const name = look.filter((part) => part !== "rgba(0, 0, 0, 0)" && part !== "none" && part !== "1").join(" ");
+    if (!seen.has(name) && !found.has(name)) found.set(name, element);
   }
   return found;
 }

@@ -5,6 +5,12 @@
 
 const ATTRIBUTE = { light: "default", dark: "slate" };
 
+/** The scheme that the page shows. @param {import("./browser.mjs").Browser} browser @returns {Promise<Scheme>} */
+export async function schemeOf(browser) {
+  const shown = await browser.eval(() => document.body.getAttribute("data-md-color-scheme"));
+  return shown === ATTRIBUTE.dark ? "dark" : "light";
+}
+
 /**
  * Clicks the header's palette switch until the page shows the scheme.
  * @param {import("./browser.mjs").Browser} browser

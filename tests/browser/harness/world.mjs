@@ -21,6 +21,7 @@ const TEST_LIMIT_MS = 180_000;
  * @property {import("./proxy.mjs").RefusingProxy} proxy
  * @property {string} site     folder of the built site
  * @property {string[]} pages  addresses of its pages, relative to its root
+ * @property {boolean} [thorough]  is this the engine that looks at everything?
  * @property {string[]} sample  those of them that this engine visits where a test goes through the site
  *
  * @typedef {object} Expectation
