@@ -194,7 +194,7 @@ HYBRID_SUITE: tuple[HybridCase, ...] = (
         sequence=512,
         vocabulary=GPT2_VOCABULARY,
         device="cuda",
-        minimum_memory=int(16e9),
+        minimum_memory=int(12e9),
         time_limit_s=7200.0,
     ),
     _gpt2("gpt2", 42, batch=8, rate=6e-4, memory=45e9),

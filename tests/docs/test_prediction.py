@@ -42,3 +42,25 @@ def test_on_text_every_run_that_predicts_is_worse_than_skipping() -> None:
     assert min(judged, key=lambda name: judged[name]["worse"]) == "last-update-aggressive"
     plain = runs["fewer-steps"]["against"]["plain"]
     assert plain["high"] - plain["low"] < 2 * 0.02
+
+
+def test_on_all_of_mnist_every_run_that_predicts_ends_clearly_above_triple_rate_and_later() -> None:
+    block = compared("hybrid", "hybrid-digits-full")
+    runs = {name: run["summary"] for name, run in block["runs"].items()}
+    judged = {name: summary for name, summary in runs.items() if summary["helps"] is not None}
+    assert len(judged) == block["verdict"]["judged"] == block["verdict"]["fast_enough"]
+    for summary in judged.values():
+        assert summary["against"]["fewer-steps-3x-rate"]["low"] > 0
+        assert summary["speedup"] < runs["fewer-steps-3x-rate"]["speedup"]
+    assert runs["last-update-watched"]["against"]["fewer-steps"]["high"] < 0
+
+
+def test_on_text_for_three_times_as_long_the_page_names_the_best_run_and_the_narrowest_interval() -> None:
+    runs = {name: run["summary"] for name, run in compared("hybrid", "hybrid-text-long")["runs"].items()}
+    judged = {name: summary for name, summary in runs.items() if summary["helps"] is not None}
+    beside = {name: summary["against"]["no-op"] for name, summary in judged.items()}
+    assert all(one["low"] > 0 for one in beside.values())
+    assert min(judged, key=lambda name: judged[name]["worse"]) == "mean-update"
+    assert min(beside, key=lambda name: beside[name]["high"] - beside[name]["low"]) == "linear-fit"
+    plain = runs["fewer-steps"]["against"]["plain"]
+    assert plain["high"] - plain["low"] < 2 * 0.02

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 import torch
 
+from engine import model, training_memory
 from gpu_bench.cases.sizes import SIZES
 from gpu_bench.cases.suites import TINY
 from gpu_bench.hybrid.arms import ARMS, PREDICTING, computed
 from gpu_bench.hybrid.case import HYBRID_SUITE, HybridCase
-from gpu_bench.hybrid.evaluate import run_repeat, task_of, train
+from gpu_bench.hybrid.evaluate import predictor_of, run_repeat, task_of, train
 from gpu_bench.hybrid.schedule import CONSERVATIVE
 from gpu_bench.hybrid.text_task import most_frequent
 from gpu_bench.hybrid.verdict import concluded, interval
@@ -82,6 +83,32 @@ def test_the_published_sizes_pass_the_same_code_in_their_precision(case: HybridC
     assert {point["phase"] for point in whole["curve"]} >= {"warmup"}
     assert whole["test"]["loss"] > 0
     assert SIZES[case.model].max_seq >= case.sequence
+
+
+@pytest.mark.parametrize("case", [case for case in HYBRID_SUITE if case.device == "cuda"], ids=lambda case: case.name)
+def test_a_gpu_is_asked_for_the_memory_that_the_engine_estimates(case: HybridCase) -> None:
+    """The most demanding run: what a step of training takes, and the copies of all weights that predicting adds."""
+    copy = 4 * model(case.model).parameters
+    largest = 4 * model(case.model).vocab * model(case.model).hidden
+    needs = {}
+    for name, arm in case.arms.items():
+        step = training_memory(
+            case.model,
+            optimizer="adam" if arm.optimizer == "adam" else "momentum",
+            precision="amp-bf16" if arm.mixed else case.precision,
+            batch=case.batch * arm.larger // arm.parts,
+            sequence=case.sequence,
+        ).device_total
+        kept = 0.0
+        if arm.predictor != "none":
+            # The snapshot has three copies, every remembered update is one, and two are made to compare.
+            kept = (3 + predictor_of(arm, 0).history + 2) * copy
+        if arm.predictor == "recurrent":
+            # Eight numbers for every weight, and 97 for each of the largest tensor while the cell reads it.
+            kept += 8 * copy + 97 * largest
+        needs[name] = step + kept
+    most = max(needs.values())
+    assert most <= case.minimum_memory <= 1.3 * most
 
 
 def test_rare_tokens_share_the_last_number() -> None:

@@ -16,7 +16,7 @@ from gpu_bench.hybrid.predictors import DynamicModes, LastUpdate, LinearFit, Mea
 from gpu_bench.hybrid.recurrent import Recurrent
 from gpu_bench.hybrid.schedule import Phase, Schedule
 from gpu_bench.hybrid.snapshot import state_bytes
-from gpu_bench.hybrid.trainer import HybridTrainer, LossOf, OptimizerState, Options
+from gpu_bench.hybrid.trainer import REMEMBERED_LOSSES, HybridTrainer, LossOf, OptimizerState, Options
 
 ALWAYS = Schedule(warmup_steps=6, full_steps=3, max_predict_steps=6, confidence_threshold=0, correction_interval=3)
 PREDICTORS: list[Callable[[], Predictor]] = [
@@ -153,6 +153,32 @@ def test_a_checkpoint_continues_to_the_bit_wherever_it_was_taken(
         assert [second.step(*micro_batches(step, parts)).loss for step in range(stop, 28)] == losses[stop:]
         assert same(weights(second), weights(whole))
         assert second.statistics.steps == whole.statistics.steps
+
+
+def resumed(kept: io.BytesIO) -> HybridTrainer:
+    """A new training that goes on from a checkpoint."""
+    model, optimizer, progress = torch.load(kept, weights_only=False)
+    second = trainer(LastUpdate())
+    second.model.load_state_dict(model)
+    second.optimizer.load_state_dict(optimizer)
+    second.load_state_dict(progress)
+    return second
+
+
+def test_a_checkpoint_within_an_excursion_notices_a_divergence_and_goes_back_as_the_whole_run_does() -> None:
+    whole = trainer(LastUpdate())
+    step = 0
+    while whole.statistics.computed < REMEMBERED_LOSSES or whole.phase != "predict":
+        whole.step(batch(step))
+        step += 1
+    then = weights(whole)
+    whole.step(batch(step))
+    assert whole.phase == "predict"
+    assert not same(weights(whole), then)
+    second = resumed(saved(whole))
+    for trained in (whole, second):
+        assert trained.step(lambda model: 50 * batch(step)(model)).diverged
+        assert same(weights(trained), then)
 
 
 def test_each_option_of_memory_changes_what_training_computes_and_offloading_alone_does_not() -> None:
