@@ -331,7 +331,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"gpu_bench: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:
-        # Whoever read the output has seen enough, as in `list | head`; nothing more can be told on it.
+        # The reader of the output has closed it, as in `list | head`; nothing more can be written there.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except OSError as error:

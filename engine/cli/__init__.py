@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {from_engine(error, OPTIONS)}", file=sys.stderr)
         return 2
     except BrokenPipeError:
-        # The reader has gone, e.g. `| head`. Python would complain once more when it flushes the stream at exit.
+        # The reader of the output has closed it, e.g. `| head`. Python would complain again when it flushes at exit.
         _discard_output()
         return 0
     except OSError as error:

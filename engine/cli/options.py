@@ -86,7 +86,7 @@ def _models() -> tuple[str, ...]:
 
 
 def _gpus() -> tuple[str, ...]:
-    # If a text begins several names, the first is proposed, so the default stands first.
+    # A text that begins several names proposes the first of them, so the default stands first.
     return tuple(dict.fromkeys((DEFAULT_GPU, *list_accelerators())))
 
 

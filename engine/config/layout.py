@@ -131,7 +131,7 @@ def stages(model: Transformer, layout: Layout) -> tuple[Stage, ...]:
         EngineError: More stages than blocks, or an interleaving that blocks or micro-batches cannot have.
     """
     shard, p = tensor_shard(model, layout.tensor), layout.pipeline
-    # Balanced stages have as many slots each; the first and the last fill one with what is not a block.
+    # Balanced stages have equally many slots; embedding and head take one slot of the first and of the last stage.
     slots = model.layers + 2 * layout.balanced
     if p * layout.interleave > slots:
         if layout.interleave > 1:

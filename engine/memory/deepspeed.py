@@ -98,7 +98,7 @@ def _summed_apart(stage: Stage, mode: Precision, layout: Layout) -> Iterator[tup
     sizes = list(_elements(stage))
     yield (mode.accumulation.bytes(max(sizes)),)
     if layout.data > 1:
-        # One flat tensor holds all sums: larger than a bucket, it is reduced whole, in the 16-bit format.
+        # One flat tensor holds all sums. If it is larger than a bucket, it is reduced whole, in the 16-bit format.
         yield (mode.gradients.bytes(sum(sizes)),)
         yield _gathered(sum(sizes), mode)
 

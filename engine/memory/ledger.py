@@ -106,7 +106,7 @@ def _plan(c: Setup, stage: Stage) -> MemoryPlan:
 def _working_set(c: Setup, part: Section, fate: GradientFate, *, selective: bool) -> WorkingSet:
     if not is_fully_sharded(c):
         return working_set(part, c.precision.gradients, fate, selective=selective)
-    # A group's gradients wait for each other, and leave shards behind, which later micro-batches find there already.
+    # All gradients of a group are kept until they are reduced to a shard; later micro-batches add to that shard.
     one = working_set(part, c.precision.gradients, "accrue", selective=selective)
     left = -(-one.gradients(1, 1) // c.layout.data) if _reduced_once(c) else 0
     return replace(one, gradients=as_size(left))

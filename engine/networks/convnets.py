@@ -158,7 +158,7 @@ def _mobilenet_v2(image: Count) -> Iterator[Convolution]:
     stem = Convolution("features.0", 3, 32, 3, 2, image)
     yield stem
     channels, size, index = 32, stem.output_image, 1
-    # Expansion of the channels, results, repetitions, stride of the first: the rows of the paper's table 2.
+    # Rows of the paper's table 2: expansion factor, output channels, repetitions, stride of the first block.
     for factor, outputs, repetitions, stride in (
         (1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1),
     ):  # fmt: skip

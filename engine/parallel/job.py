@@ -189,7 +189,7 @@ def _tensor_seconds(c: Setup, stage: Stage, busy: Seconds) -> tuple[Seconds, Sec
     extra = 2 * (stage.first + stage.last)
     count = tensor_parallel.all_reduces_per_layer(recompute=again) * stage.blocks + extra
     sent = count * group_all_reduce(size, t, _cluster(c))
-    # Of t pieces, one is not hidden: the first has nothing computed to send yet, or the last is waited for.
+    # Of t pieces, one cannot be hidden: there is nothing to compute before the first has come, or after the last has.
     return sent, max(sent - busy, sent / t) if c.layout.overlap_tensor else sent
 
 

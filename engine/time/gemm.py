@@ -188,7 +188,7 @@ def gemm_seconds(
 def _depth(grid: float, k: Count, multiprocessors: Count, pipeline: Count) -> float:
     """Elements of the sum that the busiest multiprocessor works through, pipeline included."""
     whole_waves = ceil(grid / multiprocessors) * (whole_steps(k, pipeline) + pipeline)
-    # Few tiles with deep sums: the sums are cut so that all multiprocessors share them, and added up afterwards.
+    # With few tiles and long sums (split-K), the sums are divided among all multiprocessors and added up afterwards.
     shared = maximum(grid * k / multiprocessors, SPLIT_DEPTH) + 2 * pipeline
     splits = (k >= 2 * SPLIT_DEPTH) & (grid < 2 * multiprocessors)
     return where(splits, minimum(whole_waves, shared), whole_waves)

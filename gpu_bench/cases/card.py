@@ -16,7 +16,7 @@ from gpu_bench.cases.sizes import MODELS, SIZE_NAMES, UNTIMED, on_gpu
 
 _FP32: dict[str, Any] = {"precision": "fp32", "optimizer": "adamw", "learning_rate": 1e-4}
 _AMP: dict[str, Any] = {
-    # What costs nothing: an update that makes no copies, and segments that grow and leave little between them.
+    # Savings without a price: an update without copies, and expandable segments, which leave few gaps.
     **_FP32, "precision": "amp-bf16", "update": "fused", "allocator": "expandable"
 }  # fmt: skip
 _COMPILED: dict[str, Any] = {"compile": "default", "compile_region": "block"}

@@ -60,7 +60,7 @@ def shares(events: Sequence[Mapping[str, Any]], device: str) -> Shares:
     Gloo's operations, from their start to their end on Gloo's own threads, and computation is PyTorch's innermost
     operations: an outer one may do nothing but wait for communication inside it.
     """
-    # On a GPU the window is marked a second time, on the device's own line, where it begins and ends with its work.
+    # On a GPU the window is marked on the device's own timeline too, because its work starts and ends later there.
     marked = [event for event in events if event["name"] == WINDOW and event.get("cat") == "user_annotation"]
     begin, end = interval(marked[0])
     if device == "cuda":

@@ -42,7 +42,7 @@ def examine(wanted: str) -> list[Finding]:
     if device.type == "cuda":
         driver = versions["driver"]
         findings.append(Finding(driver is not None, f"CUDA {versions['cuda']}, driver {driver or 'unknown'}"))
-        # From here on, this process is on the GPU, and so among those that the driver counts.
+        # From here on this process uses the GPU, so the driver counts it too.
         torch.cuda.synchronize(device)
         findings += _gpu_findings(open_nvml(device))
         findings += _compiler_findings()

@@ -42,7 +42,7 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     started, load = provenance.utc_now(), provenance.load_average()
     context = limit_memory(device, case.memory_limit) if case.memory_limit and device.type == "cuda" else None
     if case.allocator == "expandable" and device.type == "cuda":
-        # Before the first allocation; PyTorch reads its environment only once, and maybe has.
+        # Set before the first allocation. PyTorch reads its environment only once, perhaps already.
         torch.cuda.memory._set_allocator_settings("expandable_segments:True")
     trainer = Trainer(case, device)
     config = trainer.model.config

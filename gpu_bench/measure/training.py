@@ -89,7 +89,7 @@ class Trainer:
                 self.model = GPT2(config, blocks_under(case.checkpointing, config.layers), head, residual)
         parameters = list(self.model.parameters())
         for parameter in () if narrow else parameters:
-            # After drawing: so every format starts from the same weights.
+            # Converted after the weights are drawn, so that every format starts from the same ones.
             parameter.data = parameter.data.to(formats.weights)
         if case.optimizer_in_backward:
             self.optimizers = update_in_backward(case, parameters)

@@ -240,7 +240,7 @@ def valid(paths: Iterable[Path]) -> list[tuple[Path, dict[str, Any]]]:
     found = []
     for path in paths:
         for file in record_files([path]):
-            # A file that was named itself may be a copy under any name.
+            # A file given by its own path may be a copy under another name.
             record, faults = read(file, placed=path.is_dir())
             if record is None:
                 raise ValueError(f"record '{file}': {faults[0]}")

@@ -239,7 +239,7 @@ def _model_faults(case: TrainingCase, record: Mapping[str, Any]) -> Iterator[str
     if ran is not None:
         if (ran == ["standard"]) != (case.attention == "standard"):
             yield f"attention_ran is {ran}, the case's form is {case.attention}"
-        # A kernel that the profiler does not name says nothing.
+        # Kernels without a name in the profile are not checked.
         if case.attention_kernel != "auto" and ran and case.attention_kernel not in ran:
             yield f"attention_ran is {ran}, the case asks for {case.attention_kernel}"
 
@@ -338,7 +338,7 @@ def prediction_faults(case: TrainingCase, record: Mapping[str, Any]) -> Iterator
         if told != now:
             yield "predicted is not what the engine predicts"
         return
-    # The engine learns: what an earlier one predicted stands as it was, but it was no other engine.
+    # A prediction stands as an earlier engine made it; one that is far from the present engine's was made by none.
     for name in ("memory", "step_s"):
         one, other = (value["peak"] if isinstance(value, Mapping) else value for value in (told[name], now[name]))
         if one and other and not 0.25 < one / other < 4:

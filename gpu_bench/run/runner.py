@@ -226,7 +226,7 @@ class _Sweep:
             return
         job.place = started.place
         job.parts.append(part)
-        # First of all: should the record not find room, the next run makes it of this.
+        # Saved first: if there is no room for the record, the next run can still make it from this file.
         store.write_json(part_path(job), {"context": conditions(job.case, started.place.context), "parts": job.parts})
         if job.over:
             self._finish(job, started.place)
@@ -302,7 +302,7 @@ def _spoiled(part: Mapping[str, Any]) -> float:
 def _finish(job: Job, context: Mapping[str, Any], settings: Settings, progress: Progress) -> bool:
     """Write the record. A failure never replaces a finished record. Returns whether the case is finished."""
     record = assemble(job.suite, job.case, context, job.parts, settings.command)
-    # As it would be read: a number keeps its value, a tuple becomes a list.
+    # As JSON would give it back: tuples become lists.
     if record["status"] in MEASURED and (faults := load.faults(json.loads(json.dumps(record)))):
         record = impossible(job.case, record, faults)
     good = record["status"] in store.FINISHED

@@ -13,7 +13,7 @@ from pybtex.richtext import Text  # type: ignore[import-untyped]
 
 _PLAIN = Backend()
 REQUIRED = ("author", "title", "year")
-"""What every entry must have, beside an address: `doi`, `eprint` (an arXiv number) or `url`."""
+"""The fields that every entry needs. It also needs an address: `doi`, `eprint` (an arXiv number) or `url`."""
 
 
 class BibliographyError(ValueError):

@@ -17,7 +17,7 @@ from plugins.book.sketch import Sketch
 from plugins.shared.svg import INK
 
 WIDTH = 4.6
-"""Inches. So narrow that a phone shows the letters in their own size; wider screens enlarge the picture a little."""
+"""Inches. Narrow enough that a phone shows letters at full size; wider screens enlarge the picture a little."""
 
 
 @dataclass(frozen=True)

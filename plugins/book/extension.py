@@ -271,7 +271,7 @@ class _Inline(InlineProcessor):
         for key in (part.strip() for part in keys.split(",")):
             work = (self._book.works or {}).get(key)
             if work is None:
-                # Of a bibliography that cannot be read, that is the one mistake worth telling.
+                # Where the bibliography cannot be read, only that is reported, not every citation.
                 if self._book.works is not None:
                     self._book.report(line, f"the bibliography has no '{key}'", nearest(key, list(self._book.works)))
                 continue
@@ -357,7 +357,7 @@ def _text(tag: str, text: str) -> Element:
 
 
 def _space_before(parent: Element, child: Element) -> None:
-    """A space between the child, which is the last one, and what stands before it."""
+    """Put a space before the last child."""
     before = parent[-2] if len(parent) > 1 else None
     if before is None:
         parent.text = f"{parent.text or ''} "

@@ -19,7 +19,7 @@ _DRAWN_BY = (
     _HERE.parent / "shared/svg.py",
 )
 _OF_RECORDS = "from plugins.book.runs import"
-"""How a figure says that it draws what was measured: it is drawn again when any record, or their reader, changed."""
+"""A figure that imports this module draws measured values: it is drawn again when a record or their reader changes."""
 
 
 class FigureError(ValueError):

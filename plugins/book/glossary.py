@@ -29,7 +29,7 @@ def _plain(text: str) -> str:
 
 
 class FirstOnly(Extension):
-    """Explains a term where a page first uses it. A page in which every second word is dotted is hard to read."""
+    """Explains a term only where a page first uses it: a page full of dotted words is hard to read."""
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 - the name is Python-Markdown's
         """Run after the `abbr` extension (7), before the table of contents (5) copies headings."""

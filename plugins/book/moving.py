@@ -40,7 +40,7 @@ class Control:
 
 @dataclass(frozen=True)
 class Drag:
-    """A slider that the picture itself is: a hand that moves over it from `left` to `right` sets `control`."""
+    """The picture as a slider: a pointer that moves over it from `left` to `right` sets `control`."""
 
     control: str
     left: float

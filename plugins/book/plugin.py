@@ -1,4 +1,4 @@
-"""The MkDocs plugin: counts what the chapter numbers, lends pages its glossary, and checks the author's numbers."""
+"""The MkDocs plugin: numbers figures, tables and equations, appends the glossary to pages, checks typed numbers."""
 
 from __future__ import annotations
 

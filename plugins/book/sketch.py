@@ -88,11 +88,6 @@ class Sketch:
         where = f'cx="{_n(x)}" cy="{_n(y)}" r="{_n(radius)}"'
         self._made.append(f"<circle {where} {_paint(fill, line, thick, 1, False)}/>")
 
-    def ellipse(self, x: float, y: float, wide: float, high: float, line: str = "control", thick: float = 0.8) -> None:
-        """The outline of an ellipse with these half axes."""
-        where = f'cx="{_n(x)}" cy="{_n(y)}" rx="{_n(wide)}" ry="{_n(high)}"'
-        self._made.append(f"<ellipse {where} {_paint('none', line, thick, 1, False)}/>")
-
     def text(
         self,
         x: float,

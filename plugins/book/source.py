@@ -1,4 +1,4 @@
-"""A page's Markdown without what is code: lines keep their numbers, so that a finding can name one."""
+"""A page's Markdown without its code; lines keep their numbers, so that messages can name them."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _HIDDEN = re.compile(
     r"|(?<!`)(?P<ticks>`+)(?!`)(?P<code>.*?)(?<!`)(?P=ticks)(?!`)|\]\([^)\s]*\)|<[^>\n]+>|\{[.#][^}\n]*\}",
     re.DOTALL,
 )
-"""What is no prose: comments, definitions, formulas, code spans, addresses, tags."""
+"""Matches what is not prose: comments, definitions, formulas, code spans, addresses, tags."""
 _WHOLE = re.compile(r"(?:100|0)\s?%")
 _SIZE, _NAME = re.compile(r"\d[\d.]*[BM]"), re.compile(r"\b[A-Z][\w.-]*(?:\s\d[\d.]*)?\s$")
 """The size in the name of a model, `Llama 2 70B`, and what stands before it."""
@@ -49,6 +49,6 @@ def typed_numbers(markdown: str) -> Iterator[tuple[int, str]]:
 
 
 def _mark(hidden: re.Match[str]) -> str:
-    """A sign for what is hidden, with its line ends, so that lines keep their place."""
+    """A placeholder for hidden text that keeps its line ends, so that line numbers stay right."""
     cites = _EVIDENCE.match((hidden["code"] or "").strip())
     return (_CITED if cites else _OTHER) + "\n" * hidden[0].count("\n")

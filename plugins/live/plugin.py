@@ -43,7 +43,7 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         self._shown: dict[str, dict[str, bool]] = {}
 
     def on_startup(self, *, command: str, dirty: bool) -> None:
-        """Keep this plugin from one build of a server to the next, which may build some pages only."""
+        """Begin to serve or build. MkDocs keeps a plugin with this method for all builds of a server."""
         self._shown.clear()
         self._serves = command == "serve"
 
@@ -143,7 +143,7 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
     # Last: the list names every file of the site.
     @event_priority(-100)
     def on_post_build(self, *, config: MkDocsConfig) -> None:
-        """List what a reader keeps who keeps the book, and hold what readers download against its limits."""
+        """Write the list of files for offline reading, and check what readers download against the limits."""
         if self.config.enabled and not self._serves:
             site = Path(config.site_dir)
             offline.write(site)

@@ -76,7 +76,7 @@ def cached_file(path: Path, make: Callable[[], bytes]) -> bytes:
 
 
 def drop_broken(folder: Path, pattern: str) -> None:
-    """Remove the files that somebody else keeps in a folder and that are not what they were when they were `sealed`."""
+    """Remove files that have changed since `sealed`, in a folder that another program writes."""
     for path in folder.glob(pattern):
         if _read(path) is None:
             path.unlink()
@@ -99,7 +99,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def _keep(path: Path, data: bytes) -> None:
-    """Write a file and its checksum. A disk that takes none costs time, not the build: one warning, and on."""
+    """Write a file and its checksum. A disk that cannot be written gives one warning and does not end the build."""
     try:
         write_atomically(path, data)
         write_atomically(_sum_of(path), digest(data).encode())

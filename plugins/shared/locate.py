@@ -113,7 +113,7 @@ def unclaimed(html: str) -> list[tuple[str, int]]:
     """The constructs that nobody rendered and that no code sample explains, as (kind, source line)."""
     visible = _PRE.sub("", html)
     found = [("fence", _line(match)) for match in _STAMP.finditer(visible) if match[1] == _FENCE]
-    # In running code, braces may be an example; a block's slashes never become running code by accident.
+    # Braces in inline code may be an example, so they are not reported; slashes at the start of a line never are one.
     prose = _CODE.sub("", visible)
     kinds = {_BLOCK: "block", _INLINE: "inline"}
     found += [(kinds[match[1]], _line(match)) for match in _STAMP.finditer(prose) if match[1] in kinds]
@@ -126,7 +126,7 @@ def opens(line: str) -> re.Match[str] | None:
 
 
 def closes(fence: re.Match[str], line: str) -> bool | None:
-    """Whether the line ends the fence; None where it shows that the fence was none, and stands outside."""
+    """Whether the line ends the fence; None if it lies outside, which shows that there was no fence."""
     return _ends(fence, line) if _within(fence, line) else None
 
 
@@ -217,7 +217,7 @@ class _Cleaner(Postprocessor):
 
 
 def _within(fence: re.Match[str], line: str) -> bool:
-    """Whether the line belongs to the fence: one that is indented less shows that it was none."""
+    """Whether the line belongs to the fence. A line that is indented less shows that there was no fence."""
     content = line.lstrip("> \t")
     return not content or len(line) - len(content) >= len(fence["prefix"])
 

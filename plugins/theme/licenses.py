@@ -104,7 +104,7 @@ def _of_npm() -> Iterator[tuple[str, str]]:
         about = json.loads((folder / "package.json").read_text(encoding="utf-8"))
         title = f"{name} {about['version']} ({about['license']})"
         bodies = [path.read_text(encoding="utf-8") for path in sorted(folder.iterdir()) if _LICENSE.search(path.name)]
-        # Of a package that leaves out the license of its repository, a copy lies beside this module.
+        # For a package that is published without its repository's license, a copy lies beside this module.
         if not bodies and (copy := FOLDER / f"{name}.txt").is_file():
             bodies = [copy.read_text(encoding="utf-8")]
         if not bodies:

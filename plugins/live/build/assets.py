@@ -32,7 +32,7 @@ RELEASE = "__IRON_LAW_RELEASE__"
 PATIENCE_S = 20
 """Seconds of silence after which a download or a start is given up."""
 PAGES = 30
-"""Pages that instant navigation shows in one document before the next is loaded in full: the theme lets go of none."""
+"""After so many pages of one document the next is loaded in full: the theme never frees the pages it has shown."""
 DIST = LIVE / "web" / "dist"
 VEGA_ENTRY = LIVE / "web" / "vega-entry.js"
 PYODIDE = ROOT / "node_modules" / "pyodide"

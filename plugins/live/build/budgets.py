@@ -1,4 +1,4 @@
-"""What readers download, held against its limits: a site that grew too heavy fails the strict build."""
+"""Checks what readers download against limits: a site that is too heavy fails the strict build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names in a chart that are nothing: a field that no row has, a color of the site that does not exist.
+"""Finds wrong names in a chart: a field that no row has, a color that the site does not define.
 
 Vega-Lite draws such a chart all the same, with one mark called "undefined" or in black.
 """

@@ -30,7 +30,7 @@ MEMORY = 4 * 2**30
 
 @contextlib.contextmanager
 def _memory_of_a_page() -> Iterator[None]:
-    """While it is active, no more memory can be had than in a page. Where the system sets no limits, there is none."""
+    """While it is active, the process has no more memory than a page has, on systems that can set such a limit."""
     try:
         import resource
 

@@ -127,7 +127,7 @@ def _superfences(md: Markdown) -> Any:
 def _accept_options(
     language: str, inputs: dict[str, str], options: dict[str, Any], attrs: dict[str, Any], md: Markdown
 ) -> bool:
-    # Every option is taken here: the renderer names the wrong ones, superfences would show the fence as text.
+    # Accept every option here, so that the renderer can name a wrong one; superfences would show the fence as text.
     options.update(inputs)
     return True
 

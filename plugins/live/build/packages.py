@@ -48,7 +48,7 @@ class Package:
 
     @property
     def locked(self) -> dict[str, Any]:
-        """The entry of the site's lock file: the site's own wheel if it has it, else the foreign one."""
+        """The package's entry in the site's lock file, with the site's copy of the wheel or the foreign address."""
         return {**self.entry, "file_name": self.path if self.wheel else self.url}
 
 
@@ -86,7 +86,7 @@ def collect(names: Sequence[str], lock_file: Path, base_url: str, folder: Path) 
 
 
 def elsewhere(packages: Sequence[Package]) -> dict[str, Any]:
-    """What the page asks about: by module name, the packages that an import brings from other hosts, and the hosts."""
+    """Module name -> the packages that importing it downloads from other hosts, and the hosts: the page asks first."""
     entries = {package.name: package for package in packages}
     found: dict[str, Any] = {}
     for package in packages:

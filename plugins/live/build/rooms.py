@@ -14,7 +14,7 @@ MAIN, CHARTS = "act.py", "charts.py"
 
 
 def act_modules(folder: Path) -> list[Path]:
-    """The act's own modules, `act.py` first, and of rooms what these import, directly or not. `charts.py` is none."""
+    """The act's own modules, `act.py` first and without `charts.py`, and the modules of rooms that they import."""
     own = sorted(path for path in folder.glob("*.py") if path.name not in (MAIN, CHARTS))
     found = [folder / MAIN, *own]
     for path in found:  # It grows while it is walked.
@@ -29,7 +29,7 @@ def shared_files(acts: Path) -> list[Path]:
 
 
 def _of_rooms(path: Path, act: Path) -> Iterator[Path]:
-    """Modules of rooms that a file imports relatively. What does not parse or exist, running it says better."""
+    """Modules of rooms that a file imports relatively. Files with errors give none: running them reports the error."""
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except (SyntaxError, ValueError):

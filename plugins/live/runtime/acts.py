@@ -1,4 +1,4 @@
-"""Loads an act from the text of its `act.py`, and answers for it with plain data in and out."""
+"""Loads an act from the text of its `act.py`, and calls its functions with plain data in and out."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def load_act(name: str, program_json: str) -> str:
 
 @contextmanager
 def _kept_for_good() -> Iterator[None]:
-    """What is made meanwhile stays, so that the garbage collector need not look at it again after every few states."""
+    """Exempt what is created meanwhile from garbage collection: it lives as long as the page; scanning it is slow."""
     gc.disable()
     try:
         yield
@@ -93,7 +93,7 @@ def compute(name: str, state_json: str) -> str:
 
 
 def frame(name: str, state_json: str) -> str:
-    """The same without what nobody reads while a hand moves: tables, ledger and score are empty."""
+    """The same for a frame while a hand moves: tables, ledger and score, which nobody reads then, are empty."""
     return _json(_loaded(name).frame(json.loads(state_json)))
 
 

@@ -175,7 +175,7 @@ class Handle:
 
 @dataclass(frozen=True)
 class Tap:
-    """Marks of a chart that are switches: a tap on a row turns over the `Toggle` that its `field` names."""
+    """Marks of a chart that are switches: a tap on a row flips the `Toggle` that its `field` names."""
 
     chart: str
     mark: str

@@ -51,7 +51,7 @@ class RestOfLibrary(MetaPathFinder):
 
 
 def fetch_on_demand(fetch: Callable[[], str | None]) -> None:
-    """Let later imports fetch the rest of the library through `fetch`, right after all that is there was asked."""
+    """Let later imports fetch the rest of the library through `fetch` when no other finder has the module."""
     start = str(PurePosixPath(json.__file__).parent.parent)
     after = sys.meta_path.index(importlib.machinery.PathFinder) + 1
     sys.meta_path.insert(after, RestOfLibrary(fetch, start))

@@ -1,4 +1,4 @@
-"""What a page's Python cannot do, said in one sentence instead of by the insides of the runtime."""
+"""Explains in one sentence what a page's Python cannot do, in place of the runtime's own error."""
 
 from __future__ import annotations
 

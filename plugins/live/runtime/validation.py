@@ -239,7 +239,7 @@ def _check_control(control: Control) -> None:
 
 
 def _check_members(field: str, members: object, kinds: tuple[type, ...]) -> None:
-    """Hold the members of a field against what they are: to Python, one comma too many is no mistake."""
+    """Check the types of a field's members: Python does not complain of one comma too many, which makes a tuple."""
     wanted = f"write ({kinds[0].__name__}(…), {kinds[0].__name__}(…)), or ({kinds[0].__name__}(…),) for a single one"
     if not isinstance(members, Sequence):
         raise ValueError(f"{field} is a {type(members).__name__}, not a tuple: {wanted}")

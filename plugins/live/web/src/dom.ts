@@ -34,7 +34,7 @@ export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Puts these nodes into a place and keeps every one that is there already, so that a live region says only what is new. */
+/** Makes `wanted` the children of `place`. Children that are equal stay, so that a screen reader reads only what is new. */
 export function putChildren(place: Element, wanted: readonly Node[]): void {
   const present = [...place.childNodes];
   // What the reader has unfolded stays so.

@@ -44,7 +44,7 @@ export function define(tag: string, load: () => Promise<Mount>): void {
         );
     }
 
-    /** Browsers remember that a module failed, so that another try is a reload; without a network the page would be lost. */
+    /** A browser does not load a module again that once failed, so Retry reloads the page; without a network it would lose the page. */
     #trouble(message: string | null): void {
       const shown = this.querySelector<HTMLElement>(":scope > [data-il-late]");
       const place = shown ?? document.createElement("div");

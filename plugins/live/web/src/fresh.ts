@@ -3,7 +3,7 @@
 import { release } from "./release";
 import { onEveryPage } from "./site";
 
-/** `kept`: does what the reader did outlive the document? Otherwise nothing is thrown away. */
+/** `kept` says whether what the reader did is stored. Where it is not, the document stays, so that nothing is lost. */
 export function loadAfresh(kept: () => boolean): void {
   let shown = 0;
   onEveryPage(() => (shown += 1));

@@ -28,7 +28,7 @@ export function markLinks(
   pageOf: (url: string) => string | null = sitePath,
 ): void {
   for (const link of all<HTMLAnchorElement>(document, "a.md-nav__link[href]")) {
-    // A link to a part of a page is none of the navigation, but of the page's own contents.
+    // A link with a fragment belongs to the table of contents of the page, not to the navigation.
     const page = link.hash ? null : pageOf(link.href);
     const acts = page === null ? undefined : questions[page];
     if (!acts?.length) continue;
@@ -55,7 +55,7 @@ export async function followProgress(): Promise<void> {
   onEveryPage(mark);
 }
 
-/** Act -> the page on which it is at home by now; empty where that cannot be had. */
+/** Act -> its present home page; empty where the list of acts cannot be fetched. */
 export async function homesOfActs(): Promise<ReadonlyMap<string, string>> {
   const questions = (await (asked ??= questionsHere())) ?? {};
   return new Map(Object.entries(questions).flatMap(([page, acts]) => acts.map((act) => [act, page] as const)));
@@ -63,7 +63,7 @@ export async function homesOfActs(): Promise<ReadonlyMap<string, string>> {
 
 let asked: Promise<Questions | null> | undefined;
 
-/** Null where they cannot be had, or a network sends a page of its own instead. */
+/** Null where the file cannot be fetched, or a network answers with its sign-in page. */
 async function questionsHere(): Promise<Questions | null> {
   try {
     const questions = (await (await fetch(assetUrl("questions.json"))).json()) as Questions;

@@ -31,10 +31,10 @@ export function accountOf(host: HTMLElement, page: string, question: Question | 
       if (!Object.keys(memory.answers[name] ?? {}).length) return [];
       const judged = results.feedback.get(name);
       const now = judged ? Object.values(judged).every((blank) => blank.correct) : null;
-      // Answers that were right when they were given stay right when the bench moves on.
+      // Answers that were once right count as right, wherever the instruments stand now.
       return { text: sentence(form), correct: Object.hasOwn(memory.right ?? {}, name) ? true : now };
     }),
-    // The best that was reached is what counts, not where the instruments were left.
+    // Fields of the best state that was reached replace those of the present state.
     fields: open && view ? { ...view.ledger, ...memory.best?.fields } : {},
   };
 }

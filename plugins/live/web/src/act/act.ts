@@ -122,7 +122,7 @@ class ActPart implements Part {
 
   #lock(prediction: Memory["prediction"]): void {
     this.#held = null;
-    // Where the answer is what the instruments show, it comes with the lock.
+    // In an act that reveals first, locking in shows the answer.
     const revealed = this.#host.dataset.revealFirst !== undefined;
     this.#answers.toPlay = revealed && this.#answers.staged;
     this.#remember({ prediction, revealed });
@@ -157,7 +157,7 @@ class ActPart implements Part {
     this.#instrumentsMoved();
   }
 
-  /** What belongs to the prediction was switched: the number is what those that are on add up to. */
+  /** A switch that adds to the prediction was moved: the prediction is the sum of those that are on. */
   #addedUp(): void {
     this.#memory = { ...this.#memory, ...this.#bench.read() };
     const { question, root } = this.#bench;
@@ -167,7 +167,7 @@ class ActPart implements Part {
 
   #typed(): void {
     this.#showHeld();
-    // Who operates the act has it in view.
+    // A reader who uses the act sees it.
     this.#answers.visible = true;
     this.#answers.refreshIfNeeded();
   }
@@ -238,7 +238,7 @@ class ActPart implements Part {
 
   // What the act remembers
 
-  /** Of a reader who has done nothing but, perhaps, move what belongs to the question. */
+  /** The memory before the lock: nothing is predicted or answered, and the instruments are where they are. */
   #fresh({ context, controls } = this.#bench.read()): Memory {
     return { prediction: null, context, controls, explored: false, revealed: false, answers: {}, checked: [], moves: [] };
   }
@@ -265,7 +265,7 @@ class ActPart implements Part {
 
   #remember(change: Partial<Memory>): void {
     this.#memory = { ...this.#memory, ...change };
-    // Who operates the act has it in view, even where the observer has not come round to say so.
+    // A reader who uses the act sees it, even if the observer has not reported that yet.
     this.#answers.visible = true;
     this.#apply();
     // Python computes while the ledger is written.

@@ -55,7 +55,7 @@ export class Answers {
   #results: Results = NO_RESULTS;
   /** What is on the page now, as `#wanted` puts it; at first the baked default. */
   #shown: string;
-  /** The state whose whole view was painted last; "" after a frame. A later view may take the place of one that is still being told. */
+  /** The state whose whole view was painted last; "" after a frame. It shows whether a newer view has replaced this one during an await. */
   #painted = "";
   #computing = 0;
 
@@ -72,8 +72,8 @@ export class Answers {
     const staging = stagingOf(act.host);
     const staged = charts.find(({ name }) => name === staging?.chart);
     this.#staging = staging && staged ? new Staging(staging, staged, gone) : null;
-    // An element that is shown again may still stand in a later state than the baked one. A baked picture has no scales:
-    // what can be taken in hand needs a live one.
+    // Instant navigation may bring back an element that does not show the baked state any more. And an act with grips
+    // needs a live picture from the start, because a baked one has no scales.
     this.#shown = act.host.dataset.live === "true" || handsOf(act.host).length ? "" : this.#wanted();
   }
 
@@ -188,7 +188,7 @@ export class Answers {
     }
   }
 
-  /** Keeps the first state that counts and the best: what comes after does not take them away. */
+  /** Remembers the first state with a score, and the best. */
   #markReached({ score, share, headline, ledger }: View): void {
     if (score === null || !this.#act.memory().revealed) return;
     const { controls } = this.#act.account(NO_RESULTS);
@@ -200,13 +200,13 @@ export class Answers {
     return wanted === this.#wanted() && wanted === this.#painted;
   }
 
-  /** After a frame the page shows the whole of no state. */
+  /** A frame leaves out tables and ledger, so after it the page shows no state completely. */
   async #showFrame(view: View): Promise<void> {
     this.#shown = this.#painted = "";
     await this.#paint.frame(view);
   }
 
-  /** Until the verdict and the answers follow, the page shows the whole of no state either. */
+  /** Shows a view. The state counts as shown only when the verdict and the feedback have followed. */
   async #showView(view: View, wanted: string): Promise<void> {
     this.#shown = "";
     this.#painted = wanted;
@@ -251,7 +251,7 @@ export class Answers {
     // Other answers have been chosen meanwhile: this judgement is not theirs.
     if (JSON.stringify(readBlanks(form)) !== JSON.stringify(answers)) return;
     results.feedback.set(name, feedback);
-    // Found right once, these answers stay right when the bench moves on.
+    // Answers that were once right count as right, wherever the instruments stand now.
     const { right } = this.#act.memory();
     if (Object.values(feedback).every((blank) => blank.correct) && !Object.hasOwn(right ?? {}, name)) {
       this.#act.learn({ right: { ...right, [name]: Date.now() } });
@@ -285,7 +285,7 @@ export class Answers {
   }
 
   #markStale(): void {
-    // A baked picture that nobody has touched shows what it should; it only waits for its grips.
+    // A baked picture of an untouched act is not out of date; only its grips are still missing.
     const baked = (): boolean => {
       const { prediction, held } = this.#act.state();
       return this.#act.host.dataset.live !== "true" && prediction === null && held === null;

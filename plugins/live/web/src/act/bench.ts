@@ -67,7 +67,7 @@ export class Bench {
     const memory = { ...remembered, ...this.write(remembered) };
     const { prediction, revealed } = memory;
     const locked = this.question !== null && prediction === null;
-    // Moves that the act could not name any more would not lead back to where they began.
+    // A list with a move that the act does not offer any more could not be undone, so it is dropped.
     if (memory.moves.some((move) => !this.history?.text(move))) memory.moves = [];
     this.history?.show(memory.moves);
     this.controls.disabled = locked;
@@ -78,7 +78,7 @@ export class Bench {
       const closed = this.adding ? "Tap in the picture. The other instruments unlock when you lock in." : "The instruments unlock when you lock in a prediction.";
       const note = locked ? closed : "The instruments are open: move them.";
       setText(slot(this.#host, "locked-note"), note);
-      // A button that says what it waits for is better than a dead one.
+      // The button stays enabled while locked, because a press then says what is missing.
       const reveal = find<HTMLButtonElement>(this.#host, '[data-action="reveal"]');
       reveal.disabled = false;
       reveal.setAttribute("aria-disabled", String(locked));

@@ -2,7 +2,7 @@
 import { find } from "../dom";
 
 const GAP_PX = 8;
-/** By then every browser has scrolled to the focus by its own rules; WebKit does it some frames later. */
+/** After so long every browser has done its own scrolling to the focus; WebKit takes some frames. */
 const SCROLLED_MS = 100;
 /** The share of the window, or of a part that is smaller, that has to be in view already. */
 const ENOUGH = 0.7;
@@ -54,7 +54,7 @@ function scrollClear(target: HTMLElement, stage: HTMLElement): void {
   const seen = target instanceof HTMLInputElement ? (target.labels?.[0] ?? target) : target;
   const cover = stage.getBoundingClientRect();
   const box = seen.getBoundingClientRect();
-  // What stands above the chart is not under it, however the page is scrolled.
+  // Only what overlaps the chart is covered; what lies above it on the page is not.
   const covered = box.bottom > cover.top && box.top < cover.bottom;
   if (covered) window.scrollBy({ top: box.top - cover.bottom - GAP_PX, behavior: "instant" });
 }

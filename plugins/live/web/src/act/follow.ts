@@ -15,7 +15,7 @@ export class Follower {
     this.#show = show;
   }
 
-  /** The hand rests: a whole view is asked for, and another frame would only take its place. */
+  /** The hand rests. A whole view is asked for now, and a late frame must not replace it. */
   rest(): void {
     this.#rests = true;
   }
@@ -34,7 +34,7 @@ export class Follower {
         await this.#show(view);
       }
     } catch (error) {
-      // What lasts is told by the computation that follows when the hand lets go.
+      // A lasting failure is reported by the computation that follows when the hand lets go.
       if (!(error instanceof Error)) throw error;
     } finally {
       this.#following = false;

@@ -20,7 +20,7 @@ export class MoveHistory {
       list.replaceChildren(...texts.map((text) => h("li", {}, text)));
       list.scrollTop = list.scrollHeight;
     }
-    // A button that had the focus must not vanish under it: the list stays once it was shown.
+    // Once shown, the list stays: its button may have the focus, which would be lost.
     if (moves.length) this.#place.hidden = false;
     const button = find<HTMLButtonElement>(this.#place, '[data-action="undo"]');
     if (moves.length) button.removeAttribute("aria-disabled");

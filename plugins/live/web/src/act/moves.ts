@@ -15,7 +15,7 @@ export function changes(before: Controls, after: Controls): Move[] {
   });
 }
 
-/** The moves with a new one. Steps along one slider are one move, by arrow key as by hand, and none where they lead back. */
+/** The moves with a new one. Successive changes of one slider are one move; if they end where they began, they are none. */
 export function withMove(moves: readonly Move[], move: Move, slides: boolean): Move[] {
   const last = moves.at(-1);
   if (!slides || last?.control !== move.control) return [...moves, move];
@@ -46,7 +46,7 @@ export function missing(
   return found;
 }
 
-/** The moves with an amount filled in. What stands after one move stands before the next. */
+/** The moves with an amount filled in. The amount after one move is also the amount before the next. */
 export function withAmount(moves: readonly Move[], index: number, side: "before" | "after", amount: Amount): Move[] {
   return moves.map((move, at) => {
     if (at === index) return { ...move, [side]: amount };

@@ -19,7 +19,7 @@ export class Paint {
   readonly #charts: readonly Chart[];
   readonly #retry: () => void;
   #failing: boolean;
-  /** Unknown before the first view: a win that was there when the reader came is no news. */
+  /** Null before the first view: a goal that was reached on an earlier visit is not announced again. */
   #winning: boolean | null = null;
   #staleTimer = 0;
   #summaryTimer = 0;
@@ -71,7 +71,7 @@ export class Paint {
     putChildren(slot(form, "feedback"), renderFeedback(feedback, chosen));
   }
 
-  /** A new view is being computed: after a while, what is shown fades. `baked`: it shows what it should and only waits for its grips. */
+  /** A new view is being computed: after a while, what is shown fades, unless `baked` says that it is not out of date. */
   stale(baked: () => boolean, late: () => void): void {
     this.#staleTimer ||= window.setTimeout(() => {
       this.#host.dataset.stale = baked() ? "baked" : "true";
@@ -118,7 +118,7 @@ export class Paint {
     slot(this.#host, "headline").dataset.reached = String(view.success !== null);
     const judged = view.failure ? [renderFailure(view.failure, !this.#failing)] : view.success ? [renderSuccess(view.success, !this.#winning)] : [];
     putChildren(slot(this.#host, "failure"), judged);
-    // A goal that is reached is a moment to see, wherever the hand was.
+    // When a goal is reached, the message scrolls into view.
     if (view.success && this.#winning === false) showBelow(slot(this.#host, "failure"), slot(this.#host, "stage"));
     this.#failing = view.failure !== null;
     this.#winning = view.success !== null;

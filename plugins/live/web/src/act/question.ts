@@ -26,7 +26,7 @@ export class Question {
       },
       { signal },
     );
-    // Once something was wrong with it, the answer is judged as it is given.
+    // After a complaint the answer is checked at every keystroke, so that the complaint goes when it is mended.
     this.#fieldset.addEventListener(
       "input",
       () => {
@@ -36,7 +36,7 @@ export class Question {
     );
   }
 
-  /** Sends a reader here who wants to go on without an answer. */
+  /** Asks a reader for an answer who wanted to go on without one, and moves the focus here. */
   insist(): void {
     this.#complain(this.#read().problem || "Lock in your answer first.");
     this.focus();

@@ -15,7 +15,7 @@ export class Reflections {
     return this.#forms.map(nameOf);
   }
 
-  /** `changed` is told of every answer, `check` of the wish to have a complete sentence judged. */
+  /** Calls `changed` at every answer, and `check` when the reader submits a complete sentence. */
   listen(changed: (form: HTMLFormElement) => void, check: (form: HTMLFormElement) => void, signal: AbortSignal): void {
     for (const form of this.#forms) {
       form.addEventListener("change", () => changed(form), { signal });
@@ -53,7 +53,7 @@ export function nameOf(form: HTMLFormElement): string {
   return form.dataset.reflection ?? "";
 }
 
-/** What the memory keeps of an answer that was just given: it is judged anew. */
+/** The changes of the memory after an answer was given: what was judged before no longer counts. */
 export function answered(form: HTMLFormElement, memory: Memory): Pick<Memory, "answers" | "checked"> & { right: Record<string, number> } {
   const name = nameOf(form);
   const answers: Record<string, Record<string, Value>> = { ...memory.answers, [name]: readBlanks(form) };

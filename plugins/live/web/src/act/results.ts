@@ -1,4 +1,4 @@
-// What Python said of an act's state; and of the state this tab showed last, so that a reload shows it at once, while Python starts.
+// What Python said of an act's state. The last results stay in session storage, so that a reload shows them while Python starts.
 import type { Column, Failure, Feedback, Figure, Success, Table, Verdict, View } from "../python/protocol";
 import { faultOf, type Rule } from "../ledger/schema";
 import { openStorage } from "../storage";
@@ -62,7 +62,7 @@ const VERDICT = like<Verdict>({
   gap: { $ref: "#/$defs/gap" },
 });
 const FEEDBACK = mapOf(mapOf(like<Feedback[string]>({ correct: FLAG, why: TEXT })));
-/** Storage may hold anything: other projects on the same host write to it too. */
+/** The storage may hold anything, because other projects on the same host write to it too. */
 const SHOWN = like<Shown>({ of: { type: "string" }, view: orNull(VIEW), verdict: orNull(VERDICT), feedback: FEEDBACK, engine: TEXT });
 
 /** `of` names everything the results depend on: the state, the act's source, the Python that computed them. */

@@ -10,7 +10,7 @@ export interface RangeSpec {
   integer: boolean;
 }
 
-/** As many places as a free range has: more than a hand tells apart on a screen. */
+/** Positions of a range without steps: more than a hand can tell apart on a screen. */
 const PLACES = 400;
 /** Digits that a free value keeps. */
 const DIGITS = 3;
@@ -55,7 +55,7 @@ export class NumberRange {
     return this.at(this.placeOf(value));
   }
 
-  /** The next place in a direction with another value: whole numbers repeat on a logarithmic scale. */
+  /** The next place in a direction whose value differs: on a logarithmic scale several places share a whole number. */
   next(place: number, direction: 1 | -1): number {
     const from = this.at(place);
     let to = place;
@@ -68,7 +68,7 @@ export class NumberRange {
     return value >= minimum && value <= maximum && (!integer || Number.isInteger(value));
   }
 
-  /** Drops what binary fractions add, and digits that a free hand does not mean. */
+  /** Rounds away the error of binary fractions, and digits finer than a hand can set. */
   #tidy(value: number): number {
     const { minimum, maximum, integer, step, scale } = this.spec;
     if (integer) return Math.round(value);
@@ -135,7 +135,7 @@ export class Slider {
     if (output) setText(output, words);
   }
 
-  /** An arrow always reaches another value, also where places share one. */
+  /** An arrow key always changes the value, also where several places share one. */
   #key(event: KeyboardEvent): void {
     const up = event.key === "ArrowUp" || event.key === "ArrowRight";
     if (!up && event.key !== "ArrowDown" && event.key !== "ArrowLeft") return;

@@ -1,5 +1,5 @@
 // The ledger as a file: the JSON that is downloaded, and how one from elsewhere is checked before anything is done with it.
-import { release } from "../release";
+import { siteVersion } from "../release";
 import { parseEntry, type Entry, type Memory } from "./entry";
 import { DEFINITIONS, faultOf, LEDGER } from "./schema";
 import schema from "../../../../../docs/lab/ledger.schema.json";
@@ -64,11 +64,10 @@ export function fileOf(entries: readonly Entry[]): LedgerFile {
         return found === null || found === undefined ? [] : [[entry.act, found]];
       }),
     );
-  const { version, build } = release();
   return {
     schema_version: SCHEMA_VERSION,
     engine_version: played.map(({ account }) => account?.engine ?? "").filter(Boolean).at(-1) ?? "",
-    site_version: `${version}+${build}`,
+    site_version: siteVersion(),
     chapter: CHAPTER,
     ...(Object.fromEntries(FIELDS.map((field) => [field, fields[field] ?? null])) as Record<Field, Value | null>),
     predictions: each(({ memory }) => memory.prediction),

@@ -58,9 +58,9 @@ export interface Run {
 
 export class ActProblem extends Error {}
 
-/** The worker knows better what is late, and says so first. */
+/** Seconds more than the worker's own patience: the worker can say which file is late, so it should report first. */
 const MARGIN_S = 10;
-/** With every byte there, Python is compiled and started, which says nothing: a slow machine has so many times the patience. */
+/** Once every byte has arrived, Python is compiled and started in silence: a slow machine gets so many times the patience. */
 const STARTING = 6;
 const TICK_MS = 1000;
 
@@ -242,7 +242,7 @@ export class PythonClient {
 
   #begin(status: Omit<Status, "snippet">): void {
     this.#publish(status);
-    // Where the clock starts for whoever measures how long a reader waits.
+    // The benchmark measures a reader's waiting time from here.
     performance.mark("python-asked-for");
     try {
       const worker = this.#spawn();
@@ -282,7 +282,7 @@ export class PythonClient {
         this.#arrived = reply.total > 0 && reply.loaded === reply.total;
         if (this.#status.phase === "stopped") return;
         const percent = reply.total > 0 ? Math.floor((100 * reply.loaded) / reply.total) : null;
-        // The last bytes are our small wheels, which are fetched when Python has started: a bar at 99 % would look stuck.
+        // The last bytes are our small wheels, which are fetched after Python has started. A bar at 99 % would look stuck.
         if (percent !== null && percent >= 99) this.#publish({ ...this.#status, label: "Python starts", percent: null });
         else this.#publish({ ...this.#status, label: reply.label, percent });
         return;

@@ -1,12 +1,12 @@
-// What the worker gives up before it runs a line of somebody's Python: the reader's stored work, and ways out of this worker.
+// What the worker removes from itself before it runs any Python: access to the reader's stored work, and ways out of the worker.
 
-/** Storage of the origin, other workers (each would bring all of this back), and connections that no policy counts. */
+/** Storage of the origin, other workers (a new worker would have all of this again), and connections that no content policy covers. */
 const GIVEN_UP = {
   global: ["indexedDB", "caches", "cookieStore", "BroadcastChannel", "Worker", "SharedWorker", "WebTransport", "WebSocket", "EventSource"],
   navigator: ["storage", "locks", "serviceWorker", "storageBuckets"],
 } as const;
 
-/** Takes these from the worker for good: nothing of theirs stays reachable through a prototype. */
+/** Removes these for good, also from the prototypes. */
 export function confine(scope: object = globalThis): void {
   const { navigator } = scope as { navigator?: object };
   for (const name of GIVEN_UP.global) take(scope, name);

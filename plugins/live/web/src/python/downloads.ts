@@ -46,7 +46,7 @@ export interface Guard {
   progress: ByteProgress;
   /** Called whenever bytes of any file have arrived. */
   moved(): void;
-  /** Called when a file did not arrive. Who reads a half file gets the browser's own error, which names nothing. */
+  /** Called when a file did not arrive, with its address. The browser's own error does not name the file. */
   failed(error: DownloadError, url: string): void;
   /** The longest silence, in seconds, before a download is given up. */
   patience: number;
@@ -101,7 +101,7 @@ export function guardedFetch(fetch: Fetch, guard: Guard): Fetch {
   };
 }
 
-/** Does what `integrity` does, without keeping the progress and the silence of the download to itself. */
+/** Checks the hash, as `integrity` does; but progress and silence of the download can be observed meanwhile. */
 export async function checkedBytes(response: Response, integrity: string, url: string): Promise<Response> {
   if (!response.ok) return response;
   const bytes = await response.arrayBuffer();
@@ -121,7 +121,7 @@ export async function wholeBytes(response: Response): Promise<Response> {
   return new Response(await response.arrayBuffer(), { status: response.status, headers: response.headers });
 }
 
-/** Rejects what is certainly not the file: an error, or the page of a network that wants its visitors to sign in. */
+/** Throws for an answer that cannot be the file: an HTTP error, or a network's sign-in page. */
 function expectFile(url: string, response: Response): void {
   if (!response.ok) throw new DownloadError(`${fileName(url)} could not be downloaded (HTTP ${response.status})`);
   if (/^text\/html\b/i.test(response.headers.get("content-type") ?? "")) {
@@ -129,7 +129,7 @@ function expectFile(url: string, response: Response): void {
   }
 }
 
-/** WebAssembly is compiled while it arrives only under its own type, which some servers do not know. */
+/** Browsers compile WebAssembly while it arrives only if it has its own content type, which some servers do not send. */
 function trueHeaders(url: string, headers: Headers): Headers {
   const changed = new Headers(headers);
   if (fileName(url).endsWith(".wasm")) changed.set("content-type", "application/wasm");

@@ -26,16 +26,16 @@ function watched(python: PythonClient): PythonClient {
   return python;
 }
 
-/** From a kept book nothing has to be asked for early, and in WebKit an answer of a service worker does not wait to be read. */
+/** Early downloads are left out where the book is kept: they gain nothing, and WebKit loses answers of a service worker that are read late. */
 function startedHere(whole: Release): Release {
   return navigator.serviceWorker?.controller ? { ...whole, runtime: { ...whole.runtime, first: [] } } : whole;
 }
 
-/** A worker inherits the page's policy only from a `blob:` address; one with an address of its own is governed by nobody. */
+/** A worker inherits the page's content security policy only if it starts from a `blob:` address. */
 function governedWorker(url: string): Worker {
   const address = URL.createObjectURL(new Blob([`import ${JSON.stringify(url)};`], { type: "text/javascript" }));
   const worker = new Worker(address, { type: "module" });
-  // The worker has fetched its one line before it can answer anything.
+  // A first message proves that the worker has read its address.
   worker.addEventListener("message", () => URL.revokeObjectURL(address), { once: true });
   return worker;
 }

@@ -168,11 +168,11 @@ export async function startPython({ runtime, patience }: Release, base: string, 
   const progress = new ByteProgress(runtime.sizes);
   const tellProgress = (): void => send({ kind: "progress", label: "Python loads", loaded: progress.loaded, total: progress.total });
   const often = throttled(tellProgress);
-  // The last byte is told for certain: from there on the page waits for the start, not for the network.
+  // The last byte is always reported: from then on the page waits for Python's start and not for the network.
   const moved = (): void => (progress.loaded === progress.total ? tellProgress() : often());
   moved();
 
-  // Pyodide only warns when a file of the start fails and then waits for ever, so the failure is reported from here.
+  // When a file of the start fails, Pyodide only logs a warning and waits for ever, so the failure is reported here.
   let fail: (error: unknown) => void = () => undefined;
   const failed = new Promise<never>((_, reject) => {
     fail = reject;
@@ -187,8 +187,8 @@ export async function startPython({ runtime, patience }: Release, base: string, 
     patience,
   });
   // All downloads begin at once, in the order of need, not each when Pyodide comes to ask for it.
-  // The browser itself checks a file's hash only when it is whole, which hides how it comes along. A script may do the
-  // same where nobody can change the script on its way.
+  // With `integrity` a browser hands out a file only when all of it has arrived, so there would be no progress to show.
+  // On a secure connection, where nobody can have changed this script, the script checks the hash itself.
   const early = new Map((isSecureContext ? runtime.first : []).map(at).map((url) => [url, fetch(url)]));
   for (const response of early.values()) response.catch(() => undefined);
   globalThis.fetch = async (input, init) => {

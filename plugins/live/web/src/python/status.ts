@@ -2,7 +2,7 @@
 import type { Status } from "./client";
 import { h, setText } from "../dom";
 
-/** Nothing before intent: a reader who wants no Python should not have to read of it. */
+/** Empty until the reader wants Python: others should not have to read of it. */
 export function describe(status: Status): string {
   if (status.phase === "static") return "";
   if (status.phase === "error") return "Python is not running";
