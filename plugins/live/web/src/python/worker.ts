@@ -1,7 +1,8 @@
 // The module worker that holds Python. It answers one request at a time, in the order they came.
 import { confine } from "./confine";
-import { reason, startPython, type Python } from "./python";
 import type { Request, Response as Reply } from "./protocol";
+import { reason, type Python } from "./python";
+import { startPython } from "./start";
 
 interface WorkerScope {
   onmessage: ((event: MessageEvent<Request>) => void) | null;
