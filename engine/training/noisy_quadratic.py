@@ -23,10 +23,10 @@ DIRECTIONS = 8
 SCALINGS = ("none", "static", "dynamic")
 STATIC_SCALE = 2.0**16
 """The scale that PyTorch's GradScaler begins with; a static one stays there."""
-GRADIENT_UNIT = 2.0**-21
+GRADIENT_UNIT = 2.0**-23
 """Size of a gradient element of the network where the model's is 1: what FP16 has to hold. An assumption.
 
-It is a few times FP16's smallest number: most gradients of the detector in figure 3 of Micikevicius et al. 2017, "Mixed
+It is twice FP16's smallest number: most gradients of the detector in figure 3 of Micikevicius et al. 2017, "Mixed
 Precision Training", arXiv 1710.03740, lie below that.
 """
 LOST = 1e3

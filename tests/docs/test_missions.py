@@ -320,6 +320,12 @@ def test_the_explosion_can_be_provoked_and_cured_at_3_am() -> None:
     assert wall.plan(slow).mfu < wall.target / 2, "FP32 is stable, and misses the target"
 
 
+@pytest.mark.parametrize("name", ["cloud", "edge", "mobile"])
+def test_no_winning_setting_has_fp16_gradients_without_a_loss_scale(name: str) -> None:
+    _, winning = searched()[name]["wall"]
+    assert not [one for one in winning if (one["precision"], one["scaling"]) == ("fp16", "none")]
+
+
 def test_more_devices_make_it_worse_for_the_cluster_and_zero_alone_saturates_the_network() -> None:
     _, winning = searched()["cloud"]["wall"]
     assert {setting["devices"] for setting in winning} == {512}

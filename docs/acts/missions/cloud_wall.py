@@ -104,6 +104,6 @@ WALL = Wall(
     outliers=(Outlier(50_000.0, 0.9),),
     lesson="Tensor parallelism keeps its traffic inside the node, and accumulation divides what crosses between nodes. "
     "Both make a larger batch per update, and four times the GPUs make one that the loss does not forgive. "
-    "Clipping and BF16's range, or a loss scale that adapts, survive the strange batch.",
+    "Clipping survives the strange batch. FP16 needs a loss scale too: without one its small gradients become zero.",
     sources="Time, memory and traffic are the engine's. The loss is the noisy quadratic model with the seed 3.",
 )

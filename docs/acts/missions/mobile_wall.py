@@ -63,7 +63,7 @@ WALL = Wall(
     rate=0.3,
     noise=1.5,
     updates=128,
-    loss=0.015,
+    loss=0.014,
     outliers=(Outlier(50_000.0),),
     lesson="What is sent is what learns: adapters are fifty times smaller than two blocks, and the radio is quiet. "
     "FP16 is not faster here; it makes room for a batch that keeps the GPU at work. Checkpointing makes room too, and "
