@@ -41,7 +41,7 @@ def wall_act(track: Track) -> live.Act:
         name=f"{track.name}-scaling-wall",
         title=f"{track.title} 3: The Scaling Wall",
         minutes=15,
-        situation=f"{wall.situation} The infrastructure lead writes: {wall.message}",
+        situation=f"{wall.situation} The infrastructure lead: {wall.message}",
         contexts=(live.Context(track.name, track.device, f"{track.persona}. {track.mission} {wall.sources}"),),
         question=live.ChoiceQuestion(
             prompt=f"{wall.double[1]} What becomes of communication over computation?",
@@ -58,7 +58,10 @@ def wall_act(track: Track) -> live.Act:
         },
         beside=("limits",),
         reflections=reflections(wall),
-        hands=(live.Segments("scaling", "points", "devices", "label"),),
+        hands=(
+            live.Playback("curve", "steps", "seen", "text"),
+            live.Segments("scaling", "points", "devices", "label"),
+        ),
         reveal_first=True,
         can_fail=True,
         moves=True,
@@ -80,6 +83,7 @@ def _compute(track: Track, state: live.State) -> live.View:
         data={
             "curve": tuple(_curve(run)),
             "exploded": tuple(_explosion(run)),
+            "steps": tuple(_steps(run)),
             "goal": ({"loss": wall.loss, "text": f"to reach: {wall.loss:g}"},),
             "points": tuple(_points(wall, setting)),
             "target": ({"mfu": 100 * wall.target, "text": f"target {100 * wall.target:g} %"},),
@@ -98,28 +102,41 @@ def _compute(track: Track, state: live.State) -> live.View:
 
 def _closed(wall: Wall) -> live.View:
     return live.View(
-        data={"curve": (), "exploded": (), "goal": (), "points": (), "target": ()},
+        data={"curve": (), "exploded": (), "steps": (), "goal": (), "points": (), "target": ()},
         headline=live.Figure(f"MFU, target {100 * wall.target:g} %", "?", "%"),
         summary="The bench opens with your prediction.",
         tables={"curve": CLOSED, "scaling": CLOSED, "limits": CLOSED},
     )
 
 
-def _curve(run: Course) -> Iterator[live.Row]:
-    """The loss up to its explosion, at no more than so many places, between the ends of the axis."""
+def _drawn(run: Course) -> Iterator[tuple[int, float]]:
+    """Updates up to the explosion with the loss after each, at no more than so many places."""
     count = len(run.losses)
-    stride = max(1, count // POINTS)
-    for index in range(0, count, stride):
-        loss = run.losses[index]
-        if math.isinf(loss):
+    for index in range(0, count, max(1, count // POINTS)):
+        if math.isinf(run.losses[index]):
             return
-        yield {"seen": 100 * (index + 1) / count, "loss": min(TOP, max(BOTTOM, loss))}
+        yield index + 1, run.losses[index]
+
+
+def _curve(run: Course) -> Iterator[live.Row]:
+    """The loss between the ends of the axis."""
+    for update, loss in _drawn(run):
+        yield {"seen": 100 * update / len(run.losses), "loss": min(TOP, max(BOTTOM, loss))}
 
 
 def _explosion(run: Course) -> Iterator[live.Row]:
     if run.exploded_at is not None:
-        seen = 100 * run.exploded_at / len(run.losses)
+        seen = 100 * (run.exploded_at + 1) / len(run.losses)
         yield {"seen": seen, "loss": TOP / 2, "text": "NaN" if run.reason == "overflow" else "explodes"}
+
+
+def _steps(run: Course) -> Iterator[live.Row]:
+    """Where a reader who plays the curve stops: each of its places, and the explosion."""
+    count = len(run.losses)
+    for update, loss in _drawn(run):
+        yield {"seen": 100 * update / count, "text": f"Update {update} of {count}: loss {loss:.3f}"}
+    for row in _explosion(run):
+        yield {"seen": row["seen"], "text": f"Update {1 + (run.exploded_at or 0)} of {count}: {row['text']}"}
 
 
 def _points(wall: Wall, setting: Setting) -> Iterator[live.Row]:

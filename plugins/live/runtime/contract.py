@@ -197,7 +197,24 @@ class Segments:
     label: str
 
 
-Manipulation = Handle | Tap | Segments
+@dataclass(frozen=True)
+class Playback:
+    """A chart that can be seen as it came about: a button plays it, a slider goes through it step by step.
+
+    At rest the chart stands whole, as on paper; for readers who ask for less motion there is no button.
+
+    data: a data set of the view with a row for each step, in their order; the chart need not draw it.
+    field: grows from step to step. A row of any data set that holds more of it waits for its step.
+    label: the field that says in words where a step is.
+    """
+
+    chart: str
+    data: str
+    field: str
+    label: str
+
+
+Manipulation = Handle | Tap | Segments | Playback
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from plugins.live.runtime.contract import (
     Choice,
     Handle,
     NumberQuestion,
+    Playback,
     Segments,
     Slider,
     Toggle,
@@ -123,6 +124,8 @@ def drawn_by(act: Act) -> dict[str, dict[str, list[str]]]:
         return named.setdefault(name, {"marks": set(), "axes": set()})
 
     for hand in act.hands:
+        if isinstance(hand, Playback):
+            continue
         chart(hand.chart)["marks"].add(hand.mark)
         if isinstance(hand, Handle) and hand.along:
             chart(hand.chart)["marks"].add(hand.along)
@@ -143,6 +146,7 @@ def fields_of(act: Act) -> dict[str, str]:
             names = (hand.field, *([hand.origin] if isinstance(hand.origin, str) else []))
         else:
             names = (hand.key, hand.label) if isinstance(hand, Segments) else (hand.field,)
+            names += (hand.label,) if isinstance(hand, Playback) else ()
         wanted |= dict.fromkeys(names, f"{type(hand).__name__} of chart {hand.chart!r}")
     for beat in act.staging.beats if act.staging else ():
         wanted |= dict.fromkeys(beat.rows, "staging")

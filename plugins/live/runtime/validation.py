@@ -19,6 +19,7 @@ from plugins.live.runtime.contract import (
     ControlOption,
     NumberQuestion,
     Option,
+    Playback,
     Reflection,
     Slider,
     State,
@@ -154,6 +155,12 @@ def check_view(act: Act, view: object) -> View:
     for chart in act.charts:
         if chart not in view.tables:
             raise ValueError(f"chart {chart!r} has no data table; View.tables needs one under that name")
+    for hand in act.hands:
+        if isinstance(hand, Playback) and hand.data not in view.data:
+            known = ", ".join(view.data) or "none"
+            raise ValueError(
+                f"Playback of chart {hand.chart!r}: compute returns no data set {hand.data!r}; it returns: {known}"
+            )
     if view.failure is not None and view.success is not None:
         raise ValueError("the view has a failure and a success; a state is one or the other")
     if view.failure is not None and not act.can_fail:

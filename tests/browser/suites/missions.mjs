@@ -1,6 +1,8 @@
 // The missions played to their ends: one of each part in every engine; MISSIONS=all plays every track by mouse and by keyboard.
+// MISSIONS_TIMES=<file> adds a line of JSON for each play, with its seconds: python -m tools.missions --table <file> reads them.
 // @ts-check
 import assert from "node:assert/strict";
+import { appendFileSync } from "node:fs";
 import { failure, instrumentsOpen, lockButton, verdict, verdictShown } from "./act_page.mjs";
 import { answerAll, choice, headline, lever, moveList, movesOf, open, predict } from "./lab_page.mjs";
 
@@ -144,28 +146,98 @@ const EVERYWHERE = ["edge 1", "edge 2", "edge 3"];
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function missionTests({ everywhere, once }) {
   const all = process.env["MISSIONS"] === "all";
-  for (const [name, play] of Object.entries(PLAYS)) {
-    if (EVERYWHERE.includes(name)) everywhere(`missions: ${name} is played to the end`, (world) => toTheEnd(world, play, "mouse"));
-    else if (all) once(`missions: ${name} is played to the end by mouse`, (world) => toTheEnd(world, play, "mouse"));
+  for (const name of Object.keys(PLAYS)) {
+    if (EVERYWHERE.includes(name)) everywhere(`missions: ${name} is played to the end`, (world) => played(world, name, "mouse"));
+    else if (all) once(`missions: ${name} is played to the end by mouse`, (world) => played(world, name, "mouse"));
     if (all || EVERYWHERE.includes(name)) {
       once(`missions: ${name} is played to the end by keyboard`, async (world) => {
-        await toTheEnd(world, play, "keyboard");
+        await played(world, name, "keyboard");
         if (name === "edge 1") await defend(world);
       });
     }
   }
+  once("missions: for who wants less motion a loss stands whole, and is stepped through", async (world) => {
+    const { browser } = world;
+    await browser.driver.reduceMotion(true);
+    try {
+      await open(world, "missions/edge-wall/");
+      await begin(browser, "It falls");
+      await browser.waitFor(step);
+      assert.equal(await visible(browser, playButton), false, "nothing plays");
+      assert.equal(await browser.of(step, (slider) => slider.value === slider.max), true, "the curve stands whole");
+      await stepThrough(browser);
+    } finally {
+      await browser.driver.reduceMotion(false);
+    }
+  });
+}
+
+const playback = 'live-act [data-chart="curve"] .il-playback';
+const playButton = `${playback} button`;
+const step = `${playback} input`;
+/** What is drawn of the loss: the length of its line, and what it says. @param {World["browser"]} browser */
+const curve = (browser) =>
+  browser.of('live-act [data-chart="curve"] [data-slot="plot"]', (plot) => ({
+    line: plot.querySelector("g.mark-line path")?.getAttribute("d")?.length ?? 0,
+    lost: /NaN|explodes/.test(plot.textContent ?? ""),
+  }));
+/** @param {World["browser"]} browser */
+const stepOf = (browser) => browser.of(step, (slider) => slider.getAttribute("aria-valuetext") ?? "");
+/** @param {World["browser"]} browser @param {string} selector */
+const visible = (browser, selector) => browser.of(selector, (element) => element.checkVisibility());
+
+/** @param {World} world @param {string} name @param {"mouse" | "keyboard"} by */
+async function played(world, name, by) {
+  const play = /** @type {Play} */ (PLAYS[name]);
+  const begun = performance.now();
+  await toTheEnd(world, play, by);
+  const seconds = (performance.now() - begun) / 1000;
+  const file = process.env["MISSIONS_TIMES"];
+  if (file) appendFileSync(file, `${JSON.stringify({ name, by, engine: world.browser.engine, seconds })}\n`);
+  if (name === "edge 3") await explode(world.browser, by);
+}
+
+/** The explosion is provoked, and seen as it happens: played, paused, stepped through. @param {World["browser"]} browser @param {"mouse" | "keyboard"} by */
+async function explode(browser, by) {
+  await moveBy(browser, lever("Gradient clipping"), by);
+  await browser.waitFor(() => /explodes$/.test(document.querySelector('live-act [data-chart="curve"] .il-playback input')?.getAttribute("aria-valuetext") ?? ""));
+  await moveBy(browser, { role: "button", name: "Play", within: playback }, by);
+  await browser.waitFor(() => /^Update ([3-9]|\d\d) /.test(document.querySelector('live-act [data-chart="curve"] .il-playback input')?.getAttribute("aria-valuetext") ?? ""));
+  await moveBy(browser, { role: "button", name: "Pause", within: playback }, by);
+  const paused = await stepOf(browser);
+  await pause(600);
+  assert.equal(await stepOf(browser), paused, "it waits");
+  assert.equal((await curve(browser)).lost, false, "the explosion is still to come");
+  await stepThrough(browser);
+}
+
+/** @param {World["browser"]} browser */
+async function stepThrough(browser) {
+  await browser.focus(step);
+  await browser.press("Home");
+  assert.match(await stepOf(browser), /^Update 1 of \d+: loss/);
+  await browser.press("ArrowRight", 3);
+  assert.match(await stepOf(browser), /^Update \d+ of \d+: loss/);
+  await browser.waitFor(() => !/NaN|explodes/.test(document.querySelector('live-act [data-chart="curve"] [data-slot="plot"]')?.textContent ?? ""));
+  const early = await curve(browser);
+  await browser.press("End");
+  await browser.waitFor(() => /NaN|explodes/.test(document.querySelector('live-act [data-chart="curve"] [data-slot="plot"]')?.textContent ?? ""));
+  assert.ok((await curve(browser)).line > early.line, "the line grows with the steps");
+}
+
+/** Predicts, and opens the bench. @param {World["browser"]} browser @param {string} says */
+async function begin(browser, says) {
+  if (/^\d/.test(says)) return predict(browser, says);
+  await browser.click({ role: "radio", name: says, within: 'live-act [data-part="predict"]' });
+  await browser.click(lockButton);
+  await instrumentsOpen(browser);
 }
 
 /** @param {World} world @param {Play} play @param {"mouse" | "keyboard"} by */
 async function toTheEnd(world, play, by) {
   const { browser } = world;
   await open(world, play.page);
-  if (/^\d/.test(play.says)) await predict(browser, play.says);
-  else {
-    await browser.click({ role: "radio", name: play.says, within: 'live-act [data-part="predict"]' });
-    await browser.click(lockButton);
-    await instrumentsOpen(browser);
-  }
+  await begin(browser, play.says);
   await browser.press("Escape");
   await verdictShown(browser);
   assert.match(await browser.text(verdict), play.told);

@@ -174,6 +174,19 @@ def test_a_field_that_no_row_has_is_found_before_a_reader_finds_it() -> None:
     LoadedAct(changed(), "act.py").rehearse()
 
 
+def test_a_playback_needs_its_steps_and_their_words() -> None:
+    def act(*names: str) -> LoadedAct:
+        return LoadedAct(changed(hands=(live.Playback("chart", *names),)), "act.py")
+
+    act("bars", "to", "text").rehearse()
+    with pytest.raises(
+        ActError, match="Playback of chart 'chart': compute returns no data set 'steps'; it returns: bars"
+    ):
+        act("steps", "to", "text").rehearse()
+    with pytest.raises(ActError, match="Playback of chart 'chart': it names the field 'words', which no row has"):
+        act("bars", "to", "words").rehearse()
+
+
 def test_the_ends_of_a_slider_are_rehearsed() -> None:
     def breaks(given: live.State) -> live.View:
         if given.controls["batch"] == 64:

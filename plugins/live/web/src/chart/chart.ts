@@ -70,7 +70,15 @@ export interface Drawn {
   row: Row;
 }
 
+/** Decides which of the rows that came are drawn. */
+export interface Filter {
+  /** New data, before it is drawn. */
+  take(data: Record<string, Row[]>): void;
+  keep(row: Row): boolean;
+}
+
 export class Chart {
+  filter: Filter | null = null;
   readonly figure: HTMLElement;
   readonly title: string;
   /** Begins where the plot does and lies over it: what can be taken in hand. */
@@ -83,6 +91,8 @@ export class Chart {
   #gone = false;
   /** Data set -> its rows as they are drawn. */
   readonly #drawn = new Map<string, string>();
+  /** What came last. */
+  #came: { data: Record<string, Row[]>; summary: string } | null = null;
 
   constructor(figure: HTMLElement) {
     this.#plot = find(figure, '[data-slot="plot"]');
@@ -175,7 +185,10 @@ export class Chart {
   async update(data: Record<string, Row[]>, summary: string): Promise<void> {
     const { view, names } = await this.#load();
     if (this.#gone) return;
-    const changed = Object.entries(data).filter(([name, rows]) => names.has(name) && this.#take(name, rows));
+    this.#came = { data, summary };
+    this.filter?.take(data);
+    const kept = Object.entries(data).map(([name, rows]) => [name, this.filter ? rows.filter((row) => this.filter?.keep(row)) : rows] as const);
+    const changed = kept.filter(([name, rows]) => names.has(name) && this.#take(name, rows));
     for (const [name, rows] of changed) view.data(name, rows);
     // Several charts share a bench, and most moves leave some of them as they are.
     if (changed.length || !this.#made) {
@@ -187,6 +200,11 @@ export class Chart {
     if (!this.#made) this.#swap(view);
     this.#plot.setAttribute("aria-label", `${this.title}. ${summary}`);
     if (changed.length) this.#tell();
+  }
+
+  /** Shows what came last once more: the filter may keep other rows of it. */
+  async redraw(): Promise<void> {
+    if (this.#came) await this.update(this.#came.data, this.#came.summary);
   }
 
   /** Instant navigation keeps what it took away for a long time: the drawing must not stay with it. */

@@ -1,4 +1,4 @@
-// Joins an act's charts to its controls: grips that drag them, taps that switch them, segments looked at alone.
+// Joins an act's charts to its controls: grips that drag them, taps that switch them, segments looked at alone, charts that are played.
 import type { Chart } from "./chart";
 import { all } from "../dom";
 import { radios, valueOf } from "../act/form";
@@ -6,6 +6,7 @@ import { Grip, type Target } from "./grip";
 import { handsOf, PREDICTION, type HandleSpec } from "./specs";
 import type { Value } from "../python/protocol";
 import type { Question } from "../act/question";
+import { Playback } from "./playback";
 import { Segments } from "./segments";
 import { sliders } from "../act/slider";
 
@@ -26,7 +27,7 @@ interface Taken {
   readonly signal: AbortSignal;
 }
 
-/** Makes every grip, tap and segment of the act. Returns the grips, which are placed again when what is open changes. */
+/** Makes every grip, tap, segment and playback of the act. Returns the grips, which are placed again when what is open changes. */
 export function takeInHand({ host, controls, question, charts, hand, signal }: Taken): Grip[] {
   const grips: Grip[] = [];
   for (const spec of handsOf(host)) {
@@ -37,6 +38,8 @@ export function takeInHand({ host, controls, question, charts, hand, signal }: T
       if (snap) grips.push(new Grip(spec, chart, target(spec, snap, hand), signal));
     } else if (spec.kind === "segments") {
       new Segments(spec, chart, signal);
+    } else if (spec.kind === "playback") {
+      new Playback(spec, chart, signal);
     } else {
       const listen = (event: Event): void => {
         const name = chart.rowAt(event.target, spec.mark)?.[spec.field];

@@ -27,7 +27,14 @@ export interface SegmentsSpec {
   key: string;
   label: string;
 }
-export type HandSpec = HandleSpec | TapSpec | SegmentsSpec;
+export interface PlaybackSpec {
+  kind: "playback";
+  chart: string;
+  data: string;
+  field: string;
+  label: string;
+}
+export type HandSpec = HandleSpec | TapSpec | SegmentsSpec | PlaybackSpec;
 
 export interface StagingSpec {
   chart: string;
