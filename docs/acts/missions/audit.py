@@ -45,8 +45,7 @@ def audit_act(track: Track) -> live.Act:
         situation=audit.situation,
         contexts=(live.Context(track.name, track.device, f"{track.persona}. {track.mission} {audit.sources}"),),
         question=live.NumberQuestion(
-            prompt="You train with Adam, everything in FP32. How many bytes of memory does each parameter take, before "
-            "any activation?",
+            prompt="Adam, everything in FP32: how many bytes for each parameter, before activations?",
             unit="bytes",
             minimum=0,
             maximum=32,

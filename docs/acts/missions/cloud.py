@@ -53,9 +53,8 @@ def _account(
 
 
 AUDIT = Audit(
-    situation=f"You train Llama 3 70B, {MODEL.parameters / 1e9:.1f} billion parameters, on H100 GPUs that cost about "
-    f'${COST:,} an hour together. "We have thousands of cards with 80 GB", says finance; the first run ends out of '
-    "memory on every one of them.",
+    situation=f'You train Llama 3 70B on H100 GPUs for ${COST:,} an hour. "We have thousands of cards with 80 GB", '
+    "says finance; the first run ends out of memory on every one.",
     levers=(
         Lever("optimizer", "Optimizer", {"sgd": "SGD", "momentum": "Momentum", "adam": "Adam"}, "adam"),
         Lever("precision", "Precision", {"fp32": "FP32", "mixed": "Mixed"}, "fp32", "Mixed keeps an FP32 master copy."),

@@ -73,9 +73,8 @@ def stages(setting: Setting) -> Stages:
 
 
 RACE = Race(
-    situation="Training runs at last, on 1,280 GPUs, and is months behind its deadline. The team asks for twice as "
-    "many. Text is tokenized and filtered by loader processes, and every fifty updates the cluster stops to write a "
-    "checkpoint.",
+    situation="Training runs at last on 1,280 GPUs, months behind its deadline; the team asks for twice as many. Every "
+    "fifty updates the cluster stops to write a checkpoint.",
     levers=(
         Dial("devices", "GPUs", 512, 2560, 1280, 128),
         Dial("workers", "Loader processes", 1, 16, 4, unit="per node"),

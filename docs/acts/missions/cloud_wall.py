@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from engine import estimate, setup
+from engine import estimate, link, setup
 from engine.parallel import job_time
 from engine.training.noisy_quadratic import Outlier
 from plugins import live
@@ -72,9 +72,9 @@ def _job(
 
 
 WALL = Wall(
-    situation="Every GPU gathers all weights from all others, in every micro-batch, over 100 Gb/s Ethernet.",
-    message='"The network is 95 % saturated. Give me more than 40 % MFU with the network under half, and a loss that '
-    'does not explode."',
+    situation="Every GPU gathers all weights in every micro-batch, over "
+    f"{8 * link(NETWORK).bandwidth / 1e9:g} Gb/s Ethernet.",
+    message='"The network is 95 % saturated. Halve that, with 40 % MFU, and no explosion."',
     levers=(
         Lever(
             "layout",
@@ -92,7 +92,7 @@ WALL = Wall(
         CLIP,
         RATE,
     ),
-    double=("batch", "Each GPU takes two texts at a time instead of one."),
+    double=("batch", "Each GPU takes two texts, not one."),
     plan=plan,
     target=0.4,
     ceiling=0.475,

@@ -47,9 +47,8 @@ def audit(setting: Setting) -> Account:
 
 
 AUDIT = Audit(
-    situation=f"Each night a car's Jetson AGX Orin trains a ResNet-50 on camera images, {IMAGE} x {IMAGE}. GPU and CPU "
-    "share one memory, of which driving keeps 24 GB. The safety certificate names the recipe: SGD with momentum, and "
-    "a finite loss.",
+    situation="Each night a car's Jetson Orin trains a ResNet-50 on camera images. CPU and GPU share one memory; "
+    f"driving keeps {DRIVING / GB:g} GB. The safety certificate demands SGD with momentum, and a finite loss.",
     levers=(
         Lever("optimizer", "Optimizer", {"sgd": "SGD", "momentum": "Momentum", "adam": "Adam"}, "adam"),
         Lever(

@@ -61,8 +61,8 @@ def stages(setting: Setting) -> Stages:
 
 
 RACE = Race(
-    situation="The car has seven hours in the garage and two million images of the day. The GPU computes for a moment "
-    "and waits. The supplier offers a second Orin's GPU.",
+    situation="Seven hours in the garage, two million images, and a GPU that waits most of the night. The supplier "
+    "offers a second one.",
     levers=(
         Dial("workers", "Loader processes", 1, CORES, 1),
         Dial("devices", "GPUs", 1, 2, 1),
@@ -82,7 +82,7 @@ RACE = Race(
     ),
     stages=stages,
     boxes={"data": "Cores", "bus": "Disk, network", "compute": "GPU"},
-    twice="one Orin's GPU becomes two, and the cores that decode stay as they are",
+    twice="One GPU becomes two, and the cores stay",
     before=1,
     sample="images",
     target=NIGHT_IMAGES / NIGHT_SECONDS,

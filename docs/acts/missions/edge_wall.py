@@ -36,9 +36,8 @@ def plan(setting: Setting) -> Plan:
 
 
 WALL = Wall(
-    situation="A fleet learns together: every car sends its night's gradients over LTE. At 3 AM a headlight shone into "
-    "one camera, and the fleet's loss was NaN.",
-    message='"40 % MFU, the uplink under a quarter, and no NaN: that file goes to the certifier."',
+    situation="A fleet learns together over LTE. At 3 AM a headlight in one camera made its loss NaN.",
+    message='"40 % MFU, the uplink under a quarter, no NaN for the certifier."',
     levers=(
         Lever("devices", "Cars", {4: "4", 16: "16", 64: "64"}, 16),
         Lever("batch", "Micro-batch", {8: "8", 16: "16", 32: "32", 64: "64", 256: "256"}, 16),

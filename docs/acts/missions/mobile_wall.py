@@ -40,9 +40,8 @@ def plan(setting: Setting) -> Plan:
 
 
 WALL = Wall(
-    situation="Two blocks learn on every pair of glasses, and a phone averages them over the radio that carries "
-    "the translation. Batteries are empty at noon.",
-    message='"People hear gaps. I want 40 % MFU while the battery lasts, and the radio under a tenth."',
+    situation="Two blocks learn on every pair of glasses; a phone averages them over the translation's radio.",
+    message='"People hear gaps. I want 40 % MFU, and the radio under a tenth."',
     levers=(
         Lever("devices", "Glasses", {2: "2", 8: "8"}, 8),
         Lever("scope", "What learns", {"last": "Last 2 blocks", "adapters": "Adapters"}, "last"),
@@ -55,7 +54,7 @@ WALL = Wall(
         CLIP,
         RATE,
     ),
-    double=("batch", "Each micro-batch takes two frames instead of one."),
+    double=("batch", "Each micro-batch takes two frames, not one."),
     plan=plan,
     target=0.4,
     ceiling=0.1,

@@ -33,7 +33,7 @@ def race_act(track: Track) -> live.Act:
         situation=f"{race.situation} You have {MOVES} moves.",
         contexts=(live.Context(track.name, track.device, f"{track.persona}. {track.mission} {race.sources}"),),
         question=live.NumberQuestion(
-            prompt=f"As it stands, {race.twice}. How many times as fast does training become?",
+            prompt=f"{race.twice}. How many times as fast does training become?",
             unit="times",
             minimum=0.5,
             maximum=2.5,

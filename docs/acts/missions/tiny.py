@@ -64,9 +64,9 @@ def audit(setting: Setting) -> Account:
 
 
 AUDIT = Audit(
-    situation=f"A hearable isolates speech with RNNoise, {NET.parameters:,} parameters, and shall learn its wearer's "
-    "office while it is worn. The chip is a Cortex-M4 with 256 KiB of SRAM, of which sound and radio keep 64, and "
-    "flash for what never changes.",
+    situation=f"A hearable isolates speech with RNNoise, {NET.parameters:,} parameters, and must learn its wearer's "
+    f"office. Its Cortex-M4 has {CHIP.memory_bytes // KIB} KiB of SRAM, of which sound and radio keep {RUNNING // KIB};"
+    " flash holds what never changes.",
     levers=(
         Lever("optimizer", "Optimizer", {"sgd": "SGD", "momentum": "Momentum", "adam": "Adam"}, "adam"),
         Lever("precision", "Precision", {"fp32": "FP32", "mixed": "Mixed"}, "fp32", "Mixed stores in 16 bits."),

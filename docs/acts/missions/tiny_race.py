@@ -52,8 +52,8 @@ def stages(setting: Setting) -> Stages:
 
 
 RACE = Race(
-    situation="The output layer learns from half a second of sound at a time. 1 mW is left, so the chip wakes up, "
-    "learns from one window, writes the layer to flash, and sleeps again.",
+    situation="The output layer learns on 1 mW: the chip wakes up, learns from half a second of sound, writes flash, "
+    "and sleeps again.",
     levers=(
         Dial("workers", "Sound buffers", 1, 4, 1, help="Filled by the direct memory access unit, without the core."),
         Dial("devices", "Ears that learn", 1, 2, 1),
@@ -73,7 +73,7 @@ RACE = Race(
     ),
     stages=stages,
     boxes={"data": "Sound", "bus": "Flash, radio", "compute": "Core"},
-    twice="one ear becomes two, which share what they learn by Bluetooth",
+    twice="One ear becomes two, joined by Bluetooth",
     before=1,
     sample="windows",
     target=1200 / 3600,

@@ -41,9 +41,8 @@ def plan(setting: Setting) -> Plan:
 
 
 WALL = Wall(
-    situation="Both ears learn and tell each other over the radio that carries the sound. Each update is written to "
-    "flash while the core waits.",
-    message='"Sixty percent MFU while the core is awake, the radio under a quarter, or the charge ends."',
+    situation="Two ears learn together over the radio that carries the sound. The core waits while flash is written.",
+    message='"60 % MFU, the radio under a quarter, or the charge ends."',
     levers=(
         Lever("scope", "What learns", {"gains": "Output layer", "last": "Last recurrent layer"}, "gains"),
         Lever("batch", "Micro-batch", {1: "1", 4: "4", 8: "8"}, 1, "Seconds of sound."),
@@ -53,7 +52,7 @@ WALL = Wall(
         CLIP,
         RATE,
     ),
-    double=("accumulate", "Two windows instead of one make an update."),
+    double=("accumulate", "Two windows, not one, make an update."),
     plan=plan,
     target=0.6,
     ceiling=0.25,
@@ -65,6 +64,6 @@ WALL = Wall(
     outliers=(Outlier(1e5),),
     lesson="A larger batch never fits, and the core would not be faster for it. Accumulating does the same for flash "
     "and radio, whose cost is that of an update, however many windows it holds. Too many, and few updates are left.",
-    sources="Flash and radio are data sheet and standard; efficiency is assumed. The loss is the noisy quadratic model "
-    "with the seed 3.",
+    sources="MFU is that of the core while it is awake. Flash and radio are data sheet and standard; efficiency is "
+    "assumed. The loss is the noisy quadratic model with the seed 3.",
 )
