@@ -25,6 +25,9 @@ from .facts import Found
 FOUND: dict[str, dict[str, Found]] = {
 '''
 
+Results = dict[str, dict[str, tuple[Found, list[dict[str, live.Value]]]]]
+"""By track and part: the best, and the settings within 5 % of it."""
+
 
 def parts_of(track: Track) -> Iterator[tuple[str, Levers, Callable[[Setting], float | None]]]:
     """Every part of a track: its name, its levers, its score."""
@@ -33,15 +36,15 @@ def parts_of(track: Track) -> Iterator[tuple[str, Levers, Callable[[Setting], fl
     yield "wall", track.wall.levers, partial(wall_score.score, track.wall)
 
 
-def search() -> dict[str, dict[str, tuple[Found, list[dict[str, live.Value]]]]]:
+def search() -> Results:
     """By track and part: the best, and the settings within 5 % of it."""
-    results: dict[str, dict[str, tuple[Found, list[dict[str, live.Value]]]]] = {}
+    results: Results = {}
     for track in TRACKS:
         results[track.name] = {part: found(levers, score) for part, levers, score in parts_of(track)}
     return results
 
 
-def text(results: dict[str, dict[str, tuple[Found, list[dict[str, live.Value]]]]]) -> str:
+def text(results: Results) -> str:
     """The module that holds the results."""
     lines = [HEADER]
     for track, parts in results.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import runpy
 from functools import cache
@@ -18,7 +19,7 @@ from docs.acts.missions.tracks import TRACKS
 from engine import accelerator
 from plugins.live.runtime.acts import LoadedAct
 from tests.docs.acts import drawn, fixed_colors, hidden_texts, loaded, public_text, state_of, view_box
-from tools import missions
+from tools import missions, missions_table
 
 NAMES = [track.name for track in TRACKS]
 BY_NAME = {track.name: track for track in TRACKS}
@@ -118,6 +119,21 @@ def test_winning_settings_differ_between_tracks(part: str) -> None:
                     for track in (one, other)
                 )
                 assert left != right
+
+
+def test_the_table_has_a_line_for_each_part_and_the_time_that_a_script_needed(tmp_path: Path) -> None:
+    times = tmp_path / "times.jsonl"
+    lines = [{"name": "edge 2", "by": by, "seconds": 5.25} for by in ("mouse", "keyboard")]
+    times.write_text("\n".join(json.dumps(line) for line in lines), encoding="utf-8")
+    rows = list(missions_table.rows(searched(), missions_table.seconds(times)))
+    assert [row[0] for row in rows] == [
+        f"{track.title} {number}, {part}" for track in TRACKS for number, part in enumerate(FOLDERS, 1)
+    ]
+    [edge] = [row for row in rows if row[0] == "Edge Guardian 2, race"]
+    assert edge[5] == "keyboard 5.2, mouse 5.2"
+    assert all((row[5] == "not played") == (row is not edge) for row in rows)
+    assert not [row for row in rows if row[2].startswith("solved")]
+    assert {row[1].split()[0] for row in rows} >= {"memory", "speed"}
 
 
 # ---- part 1 ----

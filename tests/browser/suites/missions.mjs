@@ -1,5 +1,5 @@
 // The missions played to their ends: one of each part in every engine; MISSIONS=all plays every track by mouse and by keyboard.
-// MISSIONS_TIMES=<file> adds a line of JSON for each play, with its seconds: python -m tools.missions --table <file> reads them.
+// MISSIONS_TIMES=<file> adds a line of JSON for each play, with its seconds: python -m tools.missions_table <file> reads them.
 // @ts-check
 import assert from "node:assert/strict";
 import { appendFileSync } from "node:fs";
