@@ -69,12 +69,14 @@ class Course:
         exploded_at: That step, or None.
         skipped: Updates that dynamic loss scaling left out.
         reason: `"overflow"`, `"rate"` or `"outlier"`, or empty.
+        clipped: Updates that clipping shortened.
     """
 
     losses: tuple[float, ...]
     exploded_at: Count | None
     skipped: Count
     reason: str
+    clipped: Count
 
     @property
     def final(self) -> float:
@@ -114,7 +116,7 @@ def course(
     whole = sum(curvatures) / 2
     scale = 1.0 if guard.scaling == "none" or not guard.half_precision else STATIC_SCALE
     losses: list[float] = []
-    skipped, kicked = 0, False
+    skipped, clipped, kicked = 0, 0, False
     strange = {int(one.at * steps): one.factor for one in outliers}
     form = FP16 if guard.half_precision else FP32
     smallest, largest = form.smallest_subnormal / 2, form.maximum
@@ -126,20 +128,21 @@ def course(
         stored = [abs(g) * GRADIENT_UNIT * scale for g in gradient]
         if max(stored) > largest:
             if guard.scaling != "dynamic":
-                return _exploded(losses, steps, step, skipped, "overflow")
+                return _exploded(losses, steps, (step, skipped, clipped), "overflow")
             scale, skipped = scale / 2, skipped + 1
             losses.append(losses[-1] if losses else 1.0)
             continue
         gradient = [0.0 if size < smallest else g for g, size in zip(gradient, stored, strict=True)]
         if guard.clip is not None and (norm := math.hypot(*gradient)) > guard.clip:
-            gradient = [g * guard.clip / norm for g in gradient]
+            gradient, clipped = [g * guard.clip / norm for g in gradient], clipped + 1
         weights = [w - rate * g for w, g in zip(weights, gradient, strict=True)]
         loss = sum(h * w * w for h, w in zip(curvatures, weights, strict=True)) / 2 / whole
         if loss > LOST:
-            return _exploded(losses, steps, step, skipped, "outlier" if kicked else "rate")
+            return _exploded(losses, steps, (step, skipped, clipped), "outlier" if kicked else "rate")
         losses.append(loss)
-    return Course(tuple(losses), None, skipped, "")
+    return Course(tuple(losses), None, skipped, "", clipped)
 
 
-def _exploded(losses: list[float], steps: Count, step: Count, skipped: Count, reason: str) -> Course:
-    return Course((*losses, *[math.inf] * (steps - len(losses))), step, skipped, reason)
+def _exploded(losses: list[float], steps: Count, counts: tuple[Count, Count, Count], reason: str) -> Course:
+    step, skipped, clipped = counts
+    return Course((*losses, *[math.inf] * (steps - len(losses))), step, skipped, reason, clipped)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from docs.acts.missions import audit_score, race_score, wall_score
+from docs.acts.missions import audit_score, cloud_wall, edge_wall, mobile_wall, race_score, tiny_wall, wall_score
 from docs.acts.missions.facts import settings, start_of
 from docs.acts.missions.found import FOUND
 from docs.acts.missions.tracks import TRACKS
@@ -69,6 +69,8 @@ def test_the_picture_of_the_devices_has_every_track() -> None:
     path = DEFENSE.parents[1] / "chapter" / "figures" / "mission_devices.py"
     picture = runpy.run_path(str(path))
     assert list(picture["DEVICES"]) == [track.title for track in TRACKS]
+    links = (cloud_wall.NETWORK, edge_wall.UPLINK.name, mobile_wall.LINKS["bluetooth"].name, tiny_wall.RADIO.name)
+    assert tuple(link for _, link in picture["DEVICES"].values())[: len(links)] == links
     said = picture["draw"]().alternative
     assert all(said.count(track.title) == 3 for track in TRACKS)
 

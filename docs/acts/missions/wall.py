@@ -192,6 +192,7 @@ def _loss_table(wall: Wall, plan: Plan, run: Course, setting: Setting) -> live.T
         live.row("Updates", f"{len(run.losses):,}"),
         live.row("Learning rate, of the 2 that diverge", f"{rate:.2f}"),
         live.row("Updates left out by the loss scale", f"{run.skipped}"),
+        live.row("Updates shortened by clipping", f"{run.clipped}"),
         live.row("Outcome", _outcome(run)),
     ]
     return live.Table("The noisy quadratic model, not your network's loss.", live.columns("What", "Value"), rows)
@@ -223,9 +224,12 @@ def _failure(wall: Wall, plan: Plan, run: Course, hindrance: str) -> live.Failur
         "rate": "The learning rate was scaled with the batch beyond what the loss can follow.",
     }
     cures = {
-        "overflow": "A loss scale that adapts leaves such an update out; a format with more range holds it.",
-        "outlier": "Clipping bounds what one batch can do; a lower rate makes it smaller.",
-        "rate": "A smaller batch, or the square-root rule.",
+        "overflow": "A loss scale that adapts leaves such an update out; a format with more range holds it, and costs "
+        "speed or memory.",
+        "outlier": "Clipping bounds what one batch can do, and shortens other long steps too; a lower rate makes it "
+        "smaller, and all progress slower.",
+        "rate": "A smaller batch, which exchanges more often, or the square-root rule, which learns less from each "
+        "sample.",
     }
     what = {
         "memory": "The step does not run.",

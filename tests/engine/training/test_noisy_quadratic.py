@@ -35,7 +35,9 @@ def test_a_larger_batch_learns_less_from_the_same_samples() -> None:
 
 def test_an_outlier_explodes_without_clipping_and_not_with_it() -> None:
     assert course(STEPS, BATCH, RATE, outliers=STRANGE).reason == "outlier"
-    assert course(STEPS, BATCH, RATE, outliers=STRANGE, guard=Guard(clip=3.0)).exploded_at is None
+    clipped = course(STEPS, BATCH, RATE, outliers=STRANGE, guard=Guard(clip=3.0))
+    assert (clipped.exploded_at, clipped.clipped) == (None, 1)
+    assert course(STEPS, BATCH, RATE, guard=Guard(clip=0.1)).clipped > STEPS / 2, "it shortens every long step"
 
 
 def test_clipping_comes_too_late_for_a_gradient_that_overflowed() -> None:
