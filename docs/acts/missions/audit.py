@@ -24,7 +24,7 @@ NAMES = {
     "master": "Master copy",
     "optimizer": "Optimizer state",
     "activations": "Activations",
-    "gathered": "Gathered, buckets",
+    "gathered": "Gathered",
 }
 WHOLE = 1000
 """Amounts from here on are shown without digits behind the point."""
@@ -243,7 +243,8 @@ def _standing(track: Track, setting: Setting) -> live.Table:
     rows = [live.row(name, _worth(score(audit, at)), _fits(audit, at)) for name, at in places]
     rows.append(live.row(f"Best of {best.total:,} settings", _worth(best.score), "yes"))
     return live.Table(
-        f"{audit.sample.capitalize()}, an update counted as Adam's (◇ the course's steps to convergence).",
+        f"{audit.sample[0].upper()}{audit.sample[1:]}, an update counted as Adam's (◇ the course's steps to "
+        "convergence).",
         live.columns("Setting", "Learning|per s", "Taken"),
         rows,
     )

@@ -63,6 +63,6 @@ WALL = Wall(
     "headlight with a loss scale that adapts, for clipping comes too late once a gradient is infinite, and with "
     "clipping, for an update that is finite and huge ruins the weights. Few cars with much work each beat a large "
     "fleet.",
-    sources="Rates of Orin and LTE are their data sheets'; efficiency is assumed. The loss is the noisy quadratic "
-    "model with the seed 3.",
+    sources="Rates of Orin and LTE are their data sheets'; efficiency and LTE's latency are assumed. The loss is the "
+    "noisy quadratic model with the seed 3.",
 )

@@ -67,6 +67,6 @@ WALL = Wall(
     lesson="What is sent is what learns: adapters are fifty times smaller than two blocks, and the radio is quiet. "
     "FP16 is not faster here; it makes room for a batch that keeps the GPU at work. Checkpointing makes room too, and "
     "computes a third more for it.",
-    sources="Wi-Fi and Bluetooth are their standards'; the glasses' rates are a phone's at one watt, and efficiency is "
-    "assumed. The loss is the noisy quadratic model with the seed 3.",
+    sources="Wi-Fi and Bluetooth are their standards'; the glasses' rates are a phone's at one watt; efficiency and "
+    "Wi-Fi's latency are assumed. The loss is the noisy quadratic model with the seed 3.",
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from docs.acts.drawing import HATCH, INK, LIMIT, MUTED, SIZE, SURFACE, WIDTH, color, framed, place, rows, stage
+from docs.acts.drawing import HATCH, INK, LIMIT, MUTED, SIZE, SURFACE, color, framed, place, rows, stage
 
 STAGES = {"data": "var(--il-data)", "bus": "var(--il-memory)", "compute": "var(--il-compute)"}
 FLOOR, CEILING = 40, 96
@@ -70,7 +70,19 @@ def twice() -> Any:
     named = {"x": alt.value(8), "y": place(100 - 20, alt.Y), "text": "text:N"}
     answer = rows("answer")
     zero = {"x": x("from"), "x2": "to"}
-    far = rows("gap").mark_text(align="right", baseline="middle", fontSize=SIZE, fontWeight=600, fill=INK)
+    # Words beside the gap's bar: before it, or behind it where there is no room before.
+    far = (
+        rows("gap")
+        .transform_calculate(at="datum.from >= 0.75 ? datum.from : datum.to")
+        .mark_text(
+            align=alt.ExprRef("datum.from >= 0.75 ? 'right' : 'left'"),
+            dx=alt.ExprRef("datum.from >= 0.75 ? -6 : 6"),
+            baseline="middle",
+            fontSize=SIZE,
+            fontWeight=600,
+            fill=INK,
+        )
+    )
     layers: list[Any] = [
         guess.encode(x=x("from"), x2="to", **lane(4, 36)).properties(name="guess"),
         rows("guess").mark_text(**inside, **ground).encode(**named),
@@ -80,6 +92,6 @@ def twice() -> Any:
         .encode(x=x("to"), y=place(100 - 74, alt.Y), text="text:N")
         .properties(name="answer_text"),
         rows("gap").mark_rect(fill=INK).encode(x=x("from"), x2="to", **lane(43, 49)).properties(name="gap"),
-        far.encode(x=alt.value(WIDTH - 30), y=place(100 - 46, alt.Y), text="text:N").properties(name="gap_text"),
+        far.encode(x=x("at"), y=place(100 - 46, alt.Y), text="text:N").properties(name="gap_text"),
     ]
     return framed(alt.layer(*layers), 150, left=8, right=20, bottom=44)
