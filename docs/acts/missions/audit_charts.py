@@ -66,7 +66,8 @@ def per_parameter() -> Any:
 
 def waterfall(unit: str) -> Any:
     """A bar for each part, each beginning where the last one ended; what is needed; the device's limit across."""
-    axis = alt.Axis(title=unit, tickCount=4, titleAlign="right", titleAnchor="end")
+    kept: dict[str, Any] = {"labelOverlap": True, "labelSeparation": 4}
+    axis = alt.Axis(title=unit, tickCount=4, titleAlign="right", titleAnchor="end", **kept)
     scale = alt.Scale(zero=True, nice=False)
     top = ROWS + 0.9
 
