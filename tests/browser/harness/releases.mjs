@@ -46,7 +46,7 @@ function laterRelease(site) {
   const { build, files } = listOf(site);
   const hashes = [...new Set([build, ...files.flatMap((file) => file.match(HASH) ?? [])])];
   const turned = new Map(hashes.map((hash) => [hash, [...hash].reverse().join("")]));
-  // Not where a longer hash begins with it: that is of a file's content, which stays.
+  // Not where it is only the beginning of a longer hash: that one names a file's content, which stays.
   const any = new RegExp(`(${hashes.join("|")})(?![0-9a-f])`, "g");
   /** @param {string} text */
   const rename = (text) => text.replace(any, (hash) => turned.get(hash) ?? hash);

@@ -23,7 +23,7 @@ export function builtSite() {
   const folder = mkdtempSync(join(tmpdir(), "iron-law-site-"));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   const python = join(REPOSITORY, ".venv", "bin", "mkdocs");
-  // Not --quiet: what is not logged is not counted, and a strict build passes with warnings.
+  // Without --quiet, which hides warnings from the count, so that a strict build would pass with them.
   const built = spawnSync(python, ["build", "--strict", "--site-dir", folder], {
     cwd: REPOSITORY,
     encoding: "utf8",

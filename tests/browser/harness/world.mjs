@@ -43,7 +43,7 @@ const TEST_LIMIT_MS = 180_000;
 
 /** Like a reader who comes for the first time: nothing stored, nothing logged, desktop size. @param {World} world */
 export async function newReader({ browser, server, proxy }) {
-  // Pages that were left live on for the way back, each with its Python; Firefox starts none when there are too many.
+  // Browsers keep pages that were left alive, each with its Python; with too many, Firefox starts no other Python.
   await browser.renew();
   await browser.resize(DESKTOP.width, DESKTOP.height);
   server.lose(false);

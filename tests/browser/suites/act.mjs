@@ -200,7 +200,7 @@ export function actTests({ everywhere, once }) {
     await browser.click(lockButton);
     await instrumentsOpen(browser);
     await browser.click(revealButton);
-    // A move while the reveal is played: the verdict that stays is that on where the reader is, not on where the play began.
+    // A move while the reveal is played: the verdict that stays is on the new state, not on the one that was revealed.
     await browser.waitFor(() => document.querySelector(".stack_marks > [data-enters]") !== null, 20_000, "the first vector to enter");
     const laptop = position("Context", "Laptop");
     await browser.of(laptop, (radio) => {
@@ -218,7 +218,7 @@ export function actTests({ everywhere, once }) {
     });
     await browser.waitFor(() => /H100/.test(document.querySelector('live-act [data-slot="verdict"]')?.textContent ?? ""));
 
-    // There and back again, faster than Python judges: the number is that of where the reader is.
+    // Moved and moved back faster than Python answers: the number belongs to the present state.
     await browser.of(position("Optimizer", "Momentum"), (radio) => {
       const first = [...radio.closest("[data-choice]").querySelectorAll("input")].find((one) => one.checked);
       const choose = (/** @type {HTMLInputElement} */ one) => {
@@ -317,7 +317,7 @@ export function actTests({ everywhere, once }) {
     assert.equal(server.log().length, before, "typing an answer asks the server for nothing");
     await browser.click(lockButton);
     await instrumentsOpen(browser);
-    // Away and back, so that what stands in the page was written by Python for certain.
+    // Moved and moved back, so that the page certainly shows what Python computed and not what was baked.
     await set(browser, "Optimizer", "Momentum");
     assert.notDeepEqual(await instruments(browser), baked);
     await set(browser, "Optimizer", "SGD");

@@ -37,7 +37,7 @@ export function everyPageTests({ everywhere }) {
         if (!acts) await all.browser.eval(() => scrollTo(0, document.body.scrollHeight));
         // What is being computed anew is dimmed meanwhile.
         await all.browser.waitFor(() => !document.querySelector("live-act[data-stale]"), LIMIT_MS, "acts to have computed");
-        // The page of an act comes to the point; elsewhere, acts stand in a text.
+        // Only an act's own page has to begin with the act; on other pages acts stand in the text.
         const words = acts && /^(lab|missions)\//.test(page) ? await wordsBefore(all.browser, "live-act") : 0;
         if (words > MOST_WORDS) says(`${words} words before the first thing to do, and the limit is ${MOST_WORDS}`);
         // axe-core computes names and contrast itself, alike in every engine.

@@ -95,7 +95,7 @@ export function labTests({ everywhere, once }) {
 
     await answerAll(browser, "bottleneck", { "The change": "halve the batch" });
     assert.match(await said(browser, "bottleneck"), /halve the batch.*Not so\./);
-    // The same answer is judged by the instruments as they stand: with prefetching off, loading is what helps most.
+    // An answer is judged in the present state of the instruments: with prefetching off, loading helps most.
     await answerAll(browser, "bottleneck", { "The change": "load the next batch" });
     assert.match(await said(browser, "bottleneck"), /load the next batch.*Not so\./);
     await move(browser, lever("Prefetching"));

@@ -20,7 +20,7 @@ export function pageTests({ everywhere, once }) {
     await predict(browser, "3");
     await set(browser, "Optimizer", "Adam");
 
-    // The tabs take no click while the page is scrolled down, and need a moment to notice that it is not.
+    // The tabs cannot be clicked while the page is scrolled down, nor for a moment after it was scrolled up.
     await browser.eval(() => scrollTo(0, 0));
     await browser.click({ role: "link", name: "Measured", within: ".md-tabs:not([hidden])" });
     await browser.waitFor(() => !document.querySelector("live-act") && location.pathname.endsWith("/measured/"));
@@ -78,7 +78,7 @@ export function pageTests({ everywhere, once }) {
           const top = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
           return top === null || !(seen.contains(top) || top.contains(seen));
         };
-        // Browser and page scroll in answer to the focus, WebKit some frames later; a busy machine takes its time.
+        // Browser and page both scroll to the focus, WebKit some frames later, and a busy machine later still.
         await new Promise((done) => setTimeout(done, 150));
         for (let left = 40; left > 0 && covers(); left -= 1) await new Promise((done) => setTimeout(done, 50));
         return covers() ? (seen.textContent ?? "") : "";

@@ -34,7 +34,7 @@ export function releaseTests({ once }) {
     assert.deepEqual(asked.filter((path) => later.own.has(path)), [], "nothing of the new release is in the old page");
     assert.ok(asked.some((path) => later.before.has(path)), "the old page has fetched what it needed");
 
-    // So many deploys later the old files are gone, and the second Python has not read the act's program yet.
+    // After so many deploys the old files are gone, and the restarted Python has not read the act's program yet.
     server.deploy(later.folder);
     assert.equal(await browser.has(OFFER), false);
     await browser.click(position("Batch size", "8"));

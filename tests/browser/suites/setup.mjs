@@ -19,7 +19,7 @@ function runSetup(programs, args) {
     const bin = join(folder, "bin");
     mkdirSync(bin);
     symlinkSync("/bin/sh", join(bin, "sh"));
-    // Whoever runs the tests, the script is told that it is not root, and which system this is.
+    // The script is made to believe that it does not run as root, on a given system, whoever runs the tests.
     for (const [name, says] of [["id", "1000"], ["uname", "Linux"], ["apt-get", ""], ...programs.map((one) => [one, ""])]) {
       writeFileSync(join(bin, String(name)), `#!/bin/sh\necho ${says}\n`);
       chmodSync(join(bin, String(name)), 0o755);

@@ -202,7 +202,7 @@ export function snippetTests({ everywhere, once }) {
       const { first } = await openTwo(all);
       await first.write("import numpy");
       if (readdirSync(all.site, { recursive: true, encoding: "utf8" }).some((file) => /numpy-[^/]*\.whl$/.test(file))) {
-        // The build had a network, so the site has the wheel: nobody else is asked.
+        // The build had a network, so the site has the wheel, and the page asks no other host.
         assert.equal(await first.run(), "");
         assert.deepEqual(askedByTheSite(proxy.asked()), []);
         return;

@@ -190,7 +190,7 @@ export class Chart {
     const kept = Object.entries(data).map(([name, rows]) => [name, this.filter ? rows.filter((row) => this.filter?.keep(row)) : rows] as const);
     const changed = kept.filter(([name, rows]) => names.has(name) && this.#take(name, rows));
     for (const [name, rows] of changed) view.data(name, rows);
-    // Several charts share a bench, and most moves leave some of them as they are.
+    // Most moves leave some of an act's charts unchanged: those are not drawn again.
     if (changed.length || !this.#made) {
       await view.runAsync().catch((error: unknown) => {
         this.#drawn.clear();
@@ -207,7 +207,7 @@ export class Chart {
     if (this.#came) await this.update(this.#came.data, this.#came.summary);
   }
 
-  /** Instant navigation keeps what it took away for a long time: the drawing must not stay with it. */
+  /** Instant navigation keeps removed elements for a long time, so the drawing is freed here. */
   gone(): void {
     this.#gone = true;
     this.#resized.disconnect();

@@ -92,7 +92,7 @@ export class Grip {
     try {
       this.#element.setPointerCapture(event.pointerId);
     } catch {
-      // A pointer that has gone already.
+      // The pointer is gone already; then there is nothing to capture.
     }
     const [x, y] = geometry.pointer(event);
     this.#drag = { pointer: event.pointerId, geometry, track, offset: [x - at[0], y - at[1]], value: null };

@@ -23,7 +23,7 @@ export class Segments {
     chart.plot.after(this.#list);
     signal.addEventListener("abort", () => this.#list.remove());
     const { plot } = chart;
-    // A chart that is drawn anew under a resting mouse is not pointed at: only a move is.
+    // Only a mouse that moves points at something, not one under which the chart is drawn anew.
     plot.addEventListener("pointermove", (event) => this.#moved(event), { signal });
     plot.addEventListener("pointerleave", () => this.#point(null), { signal });
     plot.addEventListener("click", (event) => this.#pin(this.#keyAt(event)), { signal });

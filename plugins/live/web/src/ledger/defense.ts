@@ -77,7 +77,7 @@ class DefensePart implements Part {
   }
 
   #show(): void {
-    // Nobody's text changes under their hands: what another tab wrote is shown when they have left the box.
+    // While the reader types, the box does not change; what another tab wrote is shown afterwards.
     if (this.#shown.contains(document.activeElement) && document.activeElement instanceof HTMLTextAreaElement) return;
     const played = new Map(this.#entries().map((entry) => [entry.act, entry]));
     const groups = this.#groups.filter(({ parts }) => parts.some(({ act }) => played.has(act)));

@@ -1,7 +1,7 @@
 // Holds data against the ledger's schema, wherever it comes from: this page, storage, a file, a link.
 //
-// The store checks on every page, so this reads the few words of JSON Schema that docs/lab/ledger.schema.json uses and no
-// others; the tests compare its verdicts with those of a whole validator.
+// Every page loads this, so it understands only the keywords of JSON Schema that docs/lab/ledger.schema.json uses. The tests
+// compare its verdicts with those of a whole validator.
 import ledger from "../../../../../docs/lab/ledger.schema.json";
 
 /** The words that are understood. `description`, `title`, `unit` and `names` are for people and decide nothing. */

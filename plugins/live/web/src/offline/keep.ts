@@ -49,7 +49,7 @@ class Keeper {
   }
 
   async #keep(contents: Contents): Promise<void> {
-    // Without this word a browser that runs short of room may drop the book. Some ask the reader, who may take any time.
+    // Without permission for persistent storage a browser short of room may delete the book. Some ask the reader, so nothing waits for it.
     void navigator.storage?.persist?.().catch(() => false);
     await this.#download(contents, "The book arrives");
   }
@@ -102,6 +102,5 @@ class Keeper {
 }
 
 const total = ({ files }: Contents): number => Object.values(files).reduce((sum, [bytes]) => sum + bytes, 0);
-
 
 const keeper = new Keeper();
