@@ -4,11 +4,12 @@ from engine.training import warmup_cosine
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 
-PEAK, WARMUP, STEPS = 2.5e-4, 2000, 32_000
+PEAK, WARMUP, STEPS = 6e-4, 700, 32_000
+"""Of the run of this book: `scripts/run_gpt2_1558M.sh` of llm.c."""
 
 
 def draw() -> Drawing:
-    """A schedule for the run of this book, with its floor at a tenth of the peak."""
+    """The schedule of the run of this book, with its floor at a tenth of the peak."""
     floor = PEAK / 10
     steps = list(range(0, STEPS + 1, 250))
     rates = [1e4 * warmup_cosine(step, PEAK, WARMUP, STEPS, floor) for step in steps]
