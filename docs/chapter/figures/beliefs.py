@@ -15,7 +15,7 @@ def pairs() -> list[tuple[str, float, float]]:
     memory = [
         training_memory(network, precision=mode, batch=8, sequence=1024).total_bytes for mode in ("fp32", "amp-bf16")
     ]
-    odd = [step_time(model("gpt2"), new, batch, 1024, precision="amp-bf16").total for batch in (32, 33)]
+    odd = [step_time(model("gpt2-xl"), new, batch, 1024, precision="amp-bf16").total for batch in (32, 33)]
     return [
         ("step / forward pass", 2.0, (count.forward + count.backward) / count.forward),
         ("FLOPs, checkpointing", 4 / 3, 1 + count.recompute / count.model),

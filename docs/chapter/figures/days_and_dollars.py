@@ -5,7 +5,7 @@ from engine.economics import days, rent
 from plugins.book.drawing import Drawing, canvas
 from plugins.shared.svg import INK
 
-STEPS, BATCH, LARGEST = 32_000, 1024, 8
+STEPS, BATCH, LARGEST = 32_000, 1024, 16
 """The run of this book, and the sequences that fit one GPU at a time."""
 LARGEST_CHEAP = 128
 """From here on the line turns up, and a number stands left of its point."""
@@ -20,14 +20,17 @@ def draw() -> Drawing:
     for devices in DEVICES:
         batch = min(LARGEST, BATCH // devices)
         pieces = BATCH // devices // batch
-        step = job_time("gpt2-xl", chip, batch, execution="compiled", dp=devices, micro_batches=pieces)
+        settings = {"precision": "mixed", "execution": "compiled", "dp": devices, "zero": int(devices > 1)}
+        step = job_time("gpt2-xl", chip, batch, micro_batches=pieces, **settings)
         seconds = STEPS * step.total
         durations.append(days(seconds))
         prices.append(rent(devices * seconds / 3600, chip.rent.dollars))
     figure, axes = canvas(2.9)
     axes.plot(durations, prices, color=INK["compute"], marker="o", markersize=5, linewidth=1.2)
     for devices, duration, price in zip(DEVICES, durations, prices, strict=True):
-        axes.text(duration, price + 60, f"{devices}", ha="right" if devices >= LARGEST_CHEAP else "center")
+        axes.text(
+            duration, price + 0.03 * max(prices), f"{devices}", ha="right" if devices >= LARGEST_CHEAP else "center"
+        )
     axes.set_xscale("log")
     axes.set_xlim(13, 0.02)
     axes.set_xticks([10, 1, 0.1], ["10 days", "1 day", "0.1 days"])

@@ -18,7 +18,7 @@ def draw() -> Drawing:
     axes.plot(list(rates), list(rates.values()), color=INK["compute"], linewidth=1.4)
     full = sustained(H100, "bf16") / 1e12
     axes.axhline(full, color=INK["limit"], linewidth=1.2, linestyle="--")
-    axes.text(64, full + 15, "what large products keep up", color=INK["limit"], va="bottom")
+    axes.text(64, full + 15, "rate of large products", color=INK["limit"], va="bottom")
     falls = {rows: rates[rows] / rates[rows - 64] for rows in ROWS if rows > 1024}
     worst = min(falls, key=lambda rows: falls[rows])
     axes.plot([worst - 64, worst], [rates[worst - 64], rates[worst]], "o", color=INK["fg"], markersize=4)
