@@ -64,3 +64,17 @@ def test_on_text_for_three_times_as_long_the_page_names_the_best_run_and_the_nar
     assert min(beside, key=lambda name: beside[name]["high"] - beside[name]["low"]) == "linear-fit"
     plain = runs["fewer-steps"]["against"]["plain"]
     assert plain["high"] - plain["low"] < 2 * 0.02
+
+
+def test_options_of_memory_save_what_the_page_says_and_none_but_accumulation_lowers_the_peak_of_training() -> None:
+    runs = {name: run["summary"] for name, run in compared("hybrid", "hybrid-memory")["runs"].items()}
+    told = {name: run["memory"]["as_planned"] for name, run in runs.items() if run["memory"]["planned"] is not None}
+    assert {name for name, planned in told.items() if planned} == {
+        "accumulated", "offloaded", "mixed-accumulated-offloaded"
+    }  # fmt: skip
+    plain = runs.pop("plain")["memory"]["computed"]
+    lower = {name for name, run in runs.items() if run["memory"]["computed"] < plain}
+    accumulated = {name for name in runs if "accumulated" in name}
+    assert not any(run["memory"]["harmless"] for run in runs.values())
+    assert runs["offloaded"]["memory"]["computed"] > plain
+    assert lower - accumulated == {"mixed-offloaded", "mixed-dropped"}
