@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import html
 import logging
+import re
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
 from mkdocs.plugins import event_priority, get_plugin_logger
 from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
 
-from plugins.shared.errors import Defect
+from plugins.shared.errors import Defect, nearest
 from plugins.shared.locate import Constructs, installed, source_path
 from plugins.shared.sources import mistakes
 
@@ -45,6 +47,29 @@ def on_startup(*, command: str, dirty: bool) -> None:
     logging.getLogger("mkdocs").addHandler(_page)
 
 
+_READ_AS_TEXT = (".py", ".toml", ".bib", ".json")
+_INCLUDED = re.compile(r"""^\s*-{1,}8<-{1,}\s+["'](?P<file>[^"':]+)(?::(?P<section>[\w-]+))?["']\s*$""")
+
+
+@event_priority(200)
+def on_pre_build(*, config: MkDocsConfig) -> None:
+    """Stop at a file beside the pages that is not UTF-8: who reads it first would name a page, or nothing at all."""
+    for path in sorted(Path(config.docs_dir).rglob("*")):
+        if path.suffix in _READ_AS_TEXT and path.is_file() and (defect := _undecodable(path, config)):
+            raise PluginError(str(defect))
+
+
+def _undecodable(path: Path, config: MkDocsConfig) -> Defect | None:
+    raw = path.read_bytes()
+    try:
+        raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        what = f"the byte 0x{raw[error.start]:02x} is not UTF-8"
+        return Defect(source_path(str(path), config), line, what, "save the file in the encoding UTF-8")
+    return None
+
+
 # First: a page that cannot be decoded would end the build with a traceback in whatever reads it.
 @event_priority(200)
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
@@ -52,21 +77,15 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     for file in files.documentation_pages():
         if file.abs_src_path is None:
             continue
-        raw = Path(file.abs_src_path).read_bytes()
-        try:
-            raw.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            line = raw.count(b"\n", 0, error.start) + 1
-            place = source_path(file.abs_src_path, config)
-            what = f"the byte 0x{raw[error.start]:02x} is not UTF-8"
-            log.warning("%s", defect := Defect(place, line, what, "save the file in the encoding UTF-8"))
+        if defect := _undecodable(Path(file.abs_src_path), config):
+            log.warning("%s", defect)
             file.content_string = f"# {file.name}\n\n{defect}\n"
     return files
 
 
 @event_priority(200)
-def on_page_markdown(markdown: str, /, *, page: Page, config: MkDocsConfig, files: Files) -> None:
-    """Look at the source file as the author wrote it."""
+def on_page_markdown(markdown: str, /, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Look at the source file as the author wrote it. What it includes in vain is left out: it would end the build."""
     _page.heard.clear()
     path = page.file.abs_src_path
     if path is not None and path.endswith(".md"):
@@ -74,6 +93,24 @@ def on_page_markdown(markdown: str, /, *, page: Page, config: MkDocsConfig, file
         known = located.known if located else Constructs()
         for line, what, fix in mistakes(page.file.content_string, known):
             log.warning("%s", Defect(source_path(path, config), line, what, fix))
+        for number, text in enumerate(page.file.content_string.splitlines(), 1):
+            if (included := _INCLUDED.match(text)) and (missing := _missing(included, config)):
+                log.warning("%s", Defect(source_path(path, config), number, *missing))
+                markdown = markdown.replace(text, "", 1)
+    return markdown
+
+
+def _missing(included: re.Match[str], config: MkDocsConfig) -> tuple[str, str] | None:
+    """What is wrong with the file or the section that a line includes, and what to do."""
+    root = Path(config.config_file_path or ".").parent
+    path = root / included["file"]
+    if not path.is_file():
+        return f"there is no file '{included['file']}' to include", "write its path from the project's folder"
+    sections = re.findall(r"-{1,}8<-{1,}\s+\[start:([\w-]+)\]", path.read_text(encoding="utf-8"))
+    if included["section"] and included["section"] not in sections:
+        what = f"'{included['file']}' has no section '{included['section']}' to include"
+        return what, nearest(included["section"], sections)
+    return None
 
 
 @event_priority(-200)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import re
 import sys
 import traceback
 from dataclasses import asdict
@@ -25,7 +26,9 @@ from plugins.book.drawing import Drawing
 from plugins.book.moving import Control, Drag, first, states
 from plugins.book.sketch import Sketch
 from plugins.shared.serving import serve
-from plugins.shared.svg import settings
+from plugins.shared.svg import INK, settings
+
+_COLOR = re.compile(r"#[0-9a-f]{6}\b")
 
 
 def respond(request: dict[str, Any]) -> dict[str, Any]:
@@ -84,6 +87,8 @@ def _frame(drawing: Drawing) -> dict[str, Any]:
         out = io.BytesIO()
         drawing.figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
         svg = out.getvalue().decode("utf-8")
+    if others := sorted(set(_COLOR.findall(svg)) - set(INK.values())):
+        raise ValueError(f"the color {others[0]} is the same in light and dark; take one of INK: {', '.join(INK)}")
     words = " ".join(drawing.alternative.split())
     return {"svg": svg, "alternative": words, "readings": list(map(asdict, drawing.readings))}
 

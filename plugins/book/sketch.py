@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import TypedDict, Unpack
 from xml.sax.saxutils import escape, quoteattr
 
+from plugins.shared.errors import nearest
 from plugins.shared.svg import INK
 
 WIDTH = 440
@@ -48,6 +49,9 @@ class Sketch:
         **look: Unpack[Look],
     ) -> None:
         """A box with its upper left corner at (x, y)."""
+        for word in look:
+            if word not in Look.__annotations__:
+                raise TypeError(f"a box has no {word!r}; {nearest(word, Look.__annotations__)}")
         fill, line, corner = look.get("fill", "surface"), look.get("line", "none"), look.get("corner", 0)
         thick, faint, dashed = look.get("thick", 1.2), look.get("faint", 1), look.get("dashed", False)
         box = f'x="{_n(x)}" y="{_n(y)}" width="{_n(max(width, 0))}" height="{_n(max(height, 0))}"'
@@ -119,7 +123,7 @@ def _n(value: float) -> str:
 
 
 def _paint(fill: str, line: str, thick: float, faint: float, dashed: bool) -> str:
-    made = f'fill="{INK.get(fill, fill)}"'
+    made = f'fill="{fill if fill == "none" else INK[fill]}"'
     if line != "none":
         made += f' stroke="{INK[line]}" stroke-width="{_n(thick)}"'
         made += ' stroke-dasharray="4 3"' if dashed else ""

@@ -23,10 +23,13 @@ FRONT_MATTER = ("title", "description", "hide", "search", "social", "status", "s
 Found = tuple[int, str, str]
 """Line, what is wrong, what to do."""
 
-_BLOCK = re.compile(r"^[> \t]*(?P<slashes>/{3,})[ ]*(?P<name>[a-z][\w-]*)?[ ]*(?:\|.*)?$")
+_BLOCK = re.compile(r"^[> \t]*(?P<slashes>/{3,})[ ]*(?P<name>[A-Za-z][\w-]*)?[ ]*(?P<argument>.*)$")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _SPAN = re.compile(r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _ROLE = re.compile(r"\{([a-z_-]+)\}\s*\S")
+_NEARLY_ROLE = re.compile(r"(#!\w+\s+)?\{\s*([A-Za-z_-]+)\s*\}\s*\S")
+_BARE_ROLE = re.compile(r"(?<![\\{$\w`])\{([a-z_-]+)\}(?=\s)")
+_WORD = re.compile(r"[\w-]+")
 _PICTURE = re.compile(r"!\[\s*\](?:\(|\[)|<img\b(?![^>]*\balt\s*=)[^>]*>", re.IGNORECASE)
 
 
@@ -34,7 +37,7 @@ def mistakes(text: str, known: Constructs) -> list[Found]:
     """Everything of the kind in one source file, in the order of its lines. `known` is what the plugins registered."""
     first, found = _front_matter(text)
     lines = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text).splitlines()
-    prose, opened = _without_fences(lines, first)
+    prose, opened = _without_fences(lines, first, known.fences)
     return sorted(
         [*found, *opened, *_blocks(prose, first, (*known.blocks, *PYMDOWN)), *_spans(prose, first, known.roles)]
     )
@@ -65,9 +68,10 @@ def _front_matter(text: str) -> tuple[int, list[Found]]:
     ]
 
 
-def _without_fences(lines: list[str], first: int) -> tuple[list[str], list[Found]]:
-    """The lines from `first` on, those of fenced code empty; and a fence that is left open."""
+def _without_fences(lines: list[str], first: int, known: Sequence[str]) -> tuple[list[str], list[Found]]:
+    """The lines from `first` on, those of fenced code empty; fences of ours that are not read, or left open."""
     prose: list[str] = []
+    found: list[Found] = []
     fence: re.Match[str] | None = None
     begun = 0
     for number, line in enumerate(lines[first:], first + 1):
@@ -77,11 +81,23 @@ def _without_fences(lines: list[str], first: int) -> tuple[list[str], list[Found
             continue
         fence, begun = opens(line), number
         prose.append("" if fence else line)
-    if fence is None:
-        return prose, []
-    return prose, [
-        (begun, f"the fence '{fence['fence']}{fence['info'].strip()}' is left open", "close it with the same signs")
-    ]
+        if fence is not None and (name := _unread(fence["info"], known)):
+            what = f"the fence '{fence['fence']}{fence['info'].strip()}' is not run"
+            found.append((number, what, f"write {fence['fence']}{name} and its options behind it"))
+    if fence is not None:
+        what = f"the fence '{fence['fence']}{fence['info'].strip()}' is left open"
+        found.append((begun, what, "close it with the same signs"))
+    return prose, found
+
+
+def _unread(info: str, known: Sequence[str]) -> str | None:
+    """The language of ours that a fence names, but not first and as it is written."""
+    before_options = info.split("=")[0].split()
+    # What stands right before the sign `=` is the first option's name.
+    words = before_options[:-1] if "=" in info else before_options
+    if not words or words[0].lstrip("{.") in known:
+        return None
+    return next((name for name in known for word in words if _WORD.findall(word.lower()) == [name]), None)
 
 
 def _blocks(prose: list[str], first: int, known: Sequence[str]) -> Iterator[Found]:
@@ -91,8 +107,14 @@ def _blocks(prose: list[str], first: int, known: Sequence[str]) -> Iterator[Foun
         match = _BLOCK.match(line)
         if match is None:
             continue
-        slashes, name = match["slashes"], match["name"]
-        if name is not None:
+        slashes, name, argument = match["slashes"], match["name"], match["argument"]
+        if argument and not argument.startswith("|"):
+            # Slashes at the start of a sentence are not ours.
+            if name is None or name.casefold() not in known:
+                continue
+            yield number, f"'{slashes} {name}' lacks a bar", f"write {slashes} {name.casefold()} | {argument}"
+            opened.append((number, slashes, name))
+        elif name is not None:
             if name not in known:
                 yield number, f"there is no block '{name}'", nearest(name, known)
             opened.append((number, slashes, name))
@@ -115,5 +137,18 @@ def _spans(prose: list[str], first: int, roles: Sequence[str]) -> Iterator[Found
             role = _ROLE.match(span[2]) if span[1] == "`" else None
             if role and role[1] not in roles and difflib.get_close_matches(role[1], roles, cutoff=0.7):
                 yield number, f"there is no role '{{{role[1]}}}'", nearest(role[1], roles)
-        if _PICTURE.search(_SPAN.sub("", line)):
+            elif not role and (nearly := _NEARLY_ROLE.match(span[2])) and nearly[2].casefold() in roles:
+                written = span[2][: nearly.end() - 1].strip()
+                yield (
+                    number,
+                    f"'{written}' is not computed",
+                    f"write `{{{nearly[2].casefold()}}} …` in single backticks",
+                )
+        without = _SPAN.sub("", line)
+        yield from (
+            (number, f"'{{{bare[1]}}}' stands in the text", f"write `{{{bare[1]}}} …` in backticks")
+            for bare in _BARE_ROLE.finditer(without)
+            if bare[1] in roles
+        )
+        if _PICTURE.search(without):
             yield number, "a picture has no words", "write what it shows: ![words](file)"

@@ -14,20 +14,32 @@ from xml.etree.ElementTree import Element, fromstring
 
 from markdown.util import AtomicString
 
-INK: Mapping[str, str] = {
-    "compute": "#00763a",
-    "memory": "#006395",
-    "optimizer": "#6a3fa5",
-    "data": "#b84c00",
-    "activation": "#5d7482",
-    "limit": "#c01c29",
-    "fg": "#1f2328",
-    "muted": "#595f69",
-    "border": "#d9d3c7",
-    "control": "#837d70",
-    "surface": "#f4f1ea",
-    "bg": "#fdfcf9",
-}
+from plugins.shared.errors import nearest
+
+
+class _Ink(dict[str, str]):
+    """Colors by name. A name that is none of them is answered with those that are."""
+
+    def __missing__(self, name: str) -> str:
+        raise ValueError(f"there is no color {name!r}; {nearest(name, self)}")
+
+
+INK: Mapping[str, str] = _Ink(
+    {
+        "compute": "#00763a",
+        "memory": "#006395",
+        "optimizer": "#6a3fa5",
+        "data": "#b84c00",
+        "activation": "#5d7482",
+        "limit": "#c01c29",
+        "fg": "#1f2328",
+        "muted": "#595f69",
+        "border": "#d9d3c7",
+        "control": "#837d70",
+        "surface": "#f4f1ea",
+        "bg": "#fdfcf9",
+    }
+)
 """Name of a color token of the site -> its light value, which matplotlib draws with."""
 
 _SVG = "{http://www.w3.org/2000/svg}"

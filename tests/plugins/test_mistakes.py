@@ -152,6 +152,18 @@ MISTAKES = {
     "a closing line too many": page("///", "'///' closes nothing"),
     "an unknown block": page("/// figrue | one\n///", "there is no block 'figrue'. perhaps 'figure' is meant"),
     "a block in the middle of a paragraph": page("Text.\n/// act | peak\n///", "there is no act 'peak'", 4),
+    "a block with a capital": page("/// Act | peak\n///", "there is no block 'Act'. perhaps 'act' is meant"),
+    "a block without its bar": page("/// act peak\n///", "'/// act' lacks a bar. write /// act | peak"),
+    "a language with a capital": page('```Live name="x"\n1\n```', "is not run. write ```live and its options"),
+    "a second language": page('```python live name="x"\n1\n```', "is not run. write ```live and its options"),
+    "a role as an example": number(
+        "#!text {engine} 1 | count", "'#!text {engine}' is not computed. write `{engine} …`"
+    ),
+    "a role with a capital": number("{Engine} 1 | count", "'{Engine}' is not computed. write `{engine} …`"),
+    "a role with a space": number("{engine } 1 | count", "'{engine }' is not computed. write `{engine} …`"),
+    "a role without backticks": page("It has {engine} 1 | count.", "'{engine}' stands in the text. write `{engine} …`"),
+    "an included file that is not there": page('--8<-- "nowhere.md"', "there is no file 'nowhere.md' to include"),
+    "an included section that is not there": page('--8<-- "docs/index.md:part"', "has no section 'part' to include"),
     "a fence left open": page('```live name="x"\n1', "is left open. close it"),
     "an unknown role": number(
         "{engin} model('gpt2').parameters | count", "there is no role '{engin}'. perhaps 'engine' is meant"
@@ -179,6 +191,13 @@ MISTAKES = {
     "a figure that does not parse": figure("figure, axes = canvas(2)", "figure, axes = (", "SyntaxError", 5),
     "a figure that draws nothing": figure(
         'Drawing(figure, "One bar.")', "figure", "draw() must return a Drawing", None
+    ),
+    "a figure in a color of its own": figure(".parameters]", ".parameters], color='red'", "the color #ff0000", None),
+    "a figure in a color that is none": figure(
+        "figure, axes",
+        "from plugins.shared.svg import INK; INK['memroy']; figure, axes",
+        "perhaps 'memory' is meant",
+        5,
     ),
     "a figure without words": figure('"One bar."', '" "', "the alternative text is empty; say what", None),
     # Inline numbers.
@@ -302,6 +321,9 @@ MISTAKES = {
     "a chart that is none": chart("return alt", "return 1, alt", "returned a tuple, not an Altair chart", 3),
     "a field that no row has": chart("gb:Q", "bg:Q", "no row has the field 'bg'; allowed: gb, name", 3),
     "a color that the site has not": chart("il-compute", "il-compote", "there is no color", 3),
+    "a chart in a color of its own": chart(
+        "var(--il-compute)", "red", "the color 'red' is the same in light and dark", 3
+    ),
     "a data set that the view has not": chart('NamedData("bars")', 'NamedData("barz")', "barz", 3),
     # Claims.
     "a claim without its gist": claim('gist = "GPT-2 has so many."\n', "", "'gist' is missing. write gist", 3),

@@ -34,6 +34,18 @@ def test_a_page_in_another_encoding_is_one_line_and_no_traceback(site: Path) -> 
     assert [line for line in warnings if "docs/" in line] == [expected]
 
 
+def test_a_file_beside_the_pages_in_another_encoding_is_one_line_too(
+    site: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (site / "docs/index.md").write_text("# Home\n", "utf-8")
+    (site / "docs/acts").mkdir()
+    (site / "docs/acts/act.py").write_bytes("TITLE = 'A'\nNOTE = 'café'\n".encode("latin-1"))
+    with pytest.raises(Abort):
+        build_strictly(site, [])
+    said = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert said == ["docs/acts/act.py:2: the byte 0xe9 is not UTF-8. save the file in the encoding UTF-8."]
+
+
 def test_a_block_left_open_stops_the_strict_build(site: Path) -> None:
     (site / "docs/index.md").write_text("---\ntitle: Home\n---\n\n# Home\n\n/// caption\nwords\n", "utf-8")
     warnings: list[str] = []

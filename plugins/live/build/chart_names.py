@@ -18,6 +18,9 @@ _PLUGINS = Path(__file__).parents[2]
 _STYLES = (_PLUGINS / "theme/overrides/assets/css", _PLUGINS / "live/web/styles")
 _USED = re.compile(r"var\(\s*(--il-[\w-]+)")
 _DEFINED = re.compile(r"(--il-[\w-]+)\s*:")
+_PAINTED = ("color", "fill", "stroke", "background")
+_WITHIN_PAINT = ("value", "range", "scale", "condition")
+_OF_THE_SITE = re.compile(r"var\(\s*--il-[\w-]+.*\)|url\(#il-[\w-]+\)|transparent|none")
 
 
 def wrong_names(lite: Mapping[str, Any], data: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:
@@ -29,6 +32,8 @@ def wrong_names(lite: Mapping[str, Any], data: Mapping[str, Sequence[Mapping[str
     """
     colors = sorted(set(_USED.findall(json.dumps(lite))) - _variables())
     yield from (f"there is no color {name!r}; {nearest(name, sorted(_variables()))}" for name in colors)
+    for name in sorted(set(_plain_colors(lite))):
+        yield f"the color {name!r} is the same in light and dark; write a color of the site, as in var(--il-memory)"
     if all(data.values()):
         known = {key for rows in data.values() for row in rows for key in row} | set(_made(lite))
         for name in sorted(set(_fields(lite)) - known):
@@ -40,6 +45,19 @@ def _variables() -> frozenset[str]:
     """The variables that the site's styles define."""
     files = (file for folder in _STYLES for file in sorted(folder.glob("*.css")))
     return frozenset(name for file in files for name in _DEFINED.findall(file.read_text(encoding="utf-8")))
+
+
+def _plain_colors(part: Any, painted: bool = False) -> Iterator[str]:
+    """Every color that is none of the site's."""
+    if isinstance(part, str):
+        if painted and not _OF_THE_SITE.fullmatch(part):
+            yield part
+    elif isinstance(part, Mapping):
+        for name, inner in part.items():
+            yield from _plain_colors(inner, name in _PAINTED or (painted and name in _WITHIN_PAINT))
+    elif isinstance(part, list):
+        for inner in part:
+            yield from _plain_colors(inner, painted)
 
 
 def _fields(part: Any) -> Iterator[str]:
