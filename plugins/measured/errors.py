@@ -15,5 +15,9 @@ class MeasuredError(ValueError):
         return f"{self.what}; {self.fix}" if self.fix else self.what
 
 
+class HeldBackError(MeasuredError):
+    """What only follows from a mistake reported elsewhere: the page shows it, and no warning is added."""
+
+
 class NullError(MeasuredError):
     """A path leads through a group of the record that is null: it was not measured, or does not apply."""

@@ -24,7 +24,7 @@ from plugins.measured.claims import page as claims_page
 from plugins.measured.claims.judged import Claims
 from plugins.measured.claims.listing import Mentions
 from plugins.measured.claims.mark import marks
-from plugins.measured.errors import MeasuredError
+from plugins.measured.errors import HeldBackError, MeasuredError
 from plugins.measured.fit import block
 from plugins.measured.markup import Links, defect_box, element, replace_content
 from plugins.measured.reported import table as reported
@@ -166,7 +166,8 @@ class _Filler(Treeprocessor):
                 made = _made(place, sources, outcomes, page, inside_link, cards)
             except MeasuredError as error:
                 offset = error.offset if isinstance(error, OptionError) and line is not None else 0
-                page.report(None if line is None else line + offset, error)
+                if not isinstance(error, HeldBackError):
+                    page.report(None if line is None else line + offset, error)
                 made = defect_box(error, "div" if place.tag == "div" else "span")
             replace_content(place, made)
 

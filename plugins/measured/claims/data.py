@@ -128,12 +128,13 @@ class Claim:
 
 @dataclass(frozen=True)
 class ClaimFiles:
-    """All claims, what they refer to, and what is wrong with the files."""
+    """All claims, what they refer to, and what is wrong with the files; `broken` are the ids that were left out."""
 
     sources: tuple[Source, ...] = ()
     tolerances: tuple[Tolerance, ...] = ()
     claims: tuple[Claim, ...] = ()
     defects: tuple[Defect, ...] = ()
+    broken: frozenset[str] = frozenset()
 
 
 def load(folder: Path, root: Path) -> ClaimFiles:
@@ -154,14 +155,20 @@ def load(folder: Path, root: Path) -> ClaimFiles:
         defects.extend(file.defects)
         return file
 
-    sources = {entry["id"]: _source(entry) for entry, _ in read("sources.toml", "source").entries}
-    tolerances = {entry["id"]: _tolerance(entry) for entry, _ in read("tolerances.toml", "tolerance").entries}
+    of_sources, of_tolerances = read("sources.toml", "source"), read("tolerances.toml", "tolerance")
+    sources = {entry["id"]: _source(entry) for entry, _ in of_sources.entries}
+    tolerances = {entry["id"]: _tolerance(entry) for entry, _ in of_tolerances.entries}
     claims: dict[str, Claim] = {}
+    broken: set[str] = set()
     for path in sorted(folder.glob("*.toml")):
         if path.name in ("sources.toml", "tolerances.toml"):
             continue
         file = read(path.name, "claim")
+        broken |= file.broken
         for entry, row in file.entries:
+            if file.source in of_sources.broken or entry.get("tolerance") in of_tolerances.broken:
+                broken.add(entry["id"])  # what is wrong there is said there
+                continue
             try:
                 claim = _claim(entry, row, file, sources, tolerances)
                 if claim.id in claims:
@@ -170,18 +177,21 @@ def load(folder: Path, root: Path) -> ClaimFiles:
                     )
                 claims[claim.id] = claim
             except MeasuredError as error:
+                broken.add(entry["id"])
                 defects.append(Defect(file.name, row, f"claim '{entry['id']}': {error.what}", error.fix))
-    return ClaimFiles(tuple(sources.values()), tuple(tolerances.values()), tuple(claims.values()), tuple(defects))
+    found = tuple(sources.values()), tuple(tolerances.values()), tuple(claims.values())
+    return ClaimFiles(*found, tuple(defects), frozenset(broken - claims.keys()))
 
 
 @dataclass(frozen=True)
 class EntryFile:
-    """A TOML file: its valid entries with their lines, the document they claim from, and what is wrong."""
+    """A TOML file: its valid entries with their lines, their document, what is wrong, and with which ids."""
 
     name: str
     source: str
     entries: tuple[tuple[dict[str, Any], int], ...]
     defects: tuple[Defect, ...]
+    broken: frozenset[str] = frozenset()
 
 
 def read_entries(path: Path, name: str, kind: str, validator: jsonschema.Draft202012Validator) -> EntryFile:
@@ -195,7 +205,8 @@ def read_entries(path: Path, name: str, kind: str, validator: jsonschema.Draft20
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         found = re.search(r"\(at line (\d+)", str(error))
         line = int(found[1]) if found else None
-        return EntryFile(name, "", (), (Defect(name, line, f"not valid TOML: {error}"),))
+        read = re.findall(r'^id\s*=\s*"([^"]+)"', path.read_text("utf-8", "replace"), re.MULTILINE)
+        return EntryFile(name, "", (), (Defect(name, line, f"not valid TOML: {error}"),), frozenset(read))
     rows = [number for number, line in enumerate(text.splitlines(), 1) if line.strip() == f"[[{kind}]]"]
     defects: list[Defect] = []
     broken: set[int | None] = set()
@@ -206,7 +217,10 @@ def read_entries(path: Path, name: str, kind: str, validator: jsonschema.Draft20
         defects.append(Defect(name, _row(text, rows, entry, _key(fault, parts)), *_words(fault)))
     entries = document.get(kind, []) if None not in broken else []
     valid = tuple((item, rows[i]) for i, item in enumerate(entries) if i not in broken)
-    return EntryFile(name, str(document.get("source", "")), valid, tuple(defects))
+    wrong = (item for i, item in enumerate(document.get(kind, [])) if None in broken or i in broken)
+    ids = frozenset(str(item["id"]) for item in wrong if isinstance(item, dict) and "id" in item)
+    # The schema has one fault for each missing key, and their words name all of them.
+    return EntryFile(name, str(document.get("source", "")), valid, tuple(dict.fromkeys(defects)), ids)
 
 
 def _key(error: jsonschema.ValidationError, parts: Sequence[str | int]) -> str:
@@ -249,8 +263,12 @@ def _words(error: jsonschema.ValidationError) -> tuple[str, str]:
         )
     rule: Any = error.validator_value
     if error.validator == "required" and isinstance(error.instance, dict):
-        missing = next(key for key in rule if key not in error.instance)
-        return f"'{missing}' is missing", f"write {missing} = …"
+        missing = [key for key in rule if key not in error.instance]
+        words = ", ".join(f"'{key}'" for key in missing)
+        return (
+            f"{words} {'are' if len(missing) > 1 else 'is'} missing",
+            f"write {', '.join(f'{key} = …' for key in missing)}",
+        )
     if error.validator == "dependentRequired" and isinstance(error.instance, dict):
         asks, missing = next(
             (asks, key)

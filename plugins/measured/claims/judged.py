@@ -14,7 +14,7 @@ import pint
 from plugins.measured.claims.accounting import ACCOUNTINGS
 from plugins.measured.claims.data import Check, Claim, ClaimFiles
 from plugins.measured.claims.verdict import VERDICTS, Verdict, holds, judge
-from plugins.measured.errors import MeasuredError
+from plugins.measured.errors import HeldBackError, MeasuredError
 from plugins.measured.values.computed import Computed
 from plugins.measured.values.expressions import Outcome
 from plugins.measured.values.quantities import Format, convert, format_number, quantity, unit_text
@@ -88,7 +88,8 @@ class Claims:
         self._plan = plan
 
     @cached_property
-    def _results(self) -> tuple[tuple[Judged, ...], tuple[Defect, ...]]:
+    def _results(self) -> tuple[tuple[Judged, ...], tuple[Defect, ...], frozenset[str]]:
+        """What was judged, the defects of the rest, and the rest's ids."""
         claims = self.files.claims
         outcomes = self._computed.values(_expressions(claims))
         # Apart from the engine's: the same text may be a value of the one and a mistake in the other.
@@ -104,7 +105,7 @@ class Claims:
                 judged.append(self._judge(claim, outcomes, arithmetic))
             except MeasuredError as error:
                 defects.append(claim.defect(error.what, error.fix))
-        return tuple(judged), tuple(defects)
+        return tuple(judged), tuple(defects), frozenset(claim.id for claim in claims) - {one.claim.id for one in judged}
 
     @property
     def judged(self) -> tuple[Judged, ...]:
@@ -123,6 +124,8 @@ class Claims:
 
     def one(self, name: str) -> Judged:
         """The claim called `name`. Raises `MeasuredError` when there is none."""
+        if name in self.files.broken or name in self._results[2]:
+            raise HeldBackError(f"claim '{name}' could not be read", "mend it in its file")
         if name not in self.by_id:
             raise MeasuredError(f"there is no claim '{name}'", nearest(name, self.by_id))
         return self.by_id[name]

@@ -94,10 +94,13 @@ def load(folder: Path, root: Path) -> ReportedRows:
         return file
 
     of_sources = {**schema["$defs"]["sources"], "$defs": schema["$defs"]}
-    sources = {entry["id"]: Source(**entry) for entry, _ in read(SOURCES, "source", of_sources).entries}
+    published = read(SOURCES, "source", of_sources)
+    sources = {entry["id"]: Source(**entry) for entry, _ in published.entries}
     rows: dict[str, Reported] = {}
     file = read(ROWS, "reported", schema)
     for entry, line in file.entries:
+        if entry["source"] in published.broken:
+            continue  # what is wrong there is said there
         try:
             row = _row(entry, sources, file.name, line)
             if row.id in rows:
@@ -106,10 +109,10 @@ def load(folder: Path, root: Path) -> ReportedRows:
         except MeasuredError as error:
             defects.append(Defect(file.name, line, f"reported number '{entry['id']}': {error.what}", error.fix))
     cited = {row.source.id for row in rows.values()}
-    if not defects and (idle := [name for name in sources if name not in cited]):
-        defects.append(
-            Defect(f"{Path(file.name).parent.as_posix()}/{SOURCES}", None, f"nothing cites source '{idle[0]}'")
-        )
+    if not defects:
+        fix = f"cite it in {ROWS}, or remove it"
+        idle = ((entry["id"], line) for entry, line in published.entries if entry["id"] not in cited)
+        defects += [Defect(published.name, line, f"nothing cites source '{name}'", fix) for name, line in idle]
     return ReportedRows(tuple(rows.values()), tuple(defects))
 
 

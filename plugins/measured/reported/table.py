@@ -71,7 +71,12 @@ def build(
     predicted = any(row.engine for row in rows)
     body, several = element("tbody"), len({row.settings for row in rows}) > 1
     for row in rows:
-        computed, off = (_cells(row, outcomes, links), [_off(row, outcomes)]) if predicted else ([], [])
+        try:
+            computed, off = (_cells(row, outcomes, links), [_off(row, outcomes)]) if predicted else ([], [])
+        except MeasuredError as error:
+            raise MeasuredError(
+                f"reported number '{row.id}' ({row.file}:{row.line}): {error.what}", error.fix
+            ) from None
         body.append(element("tr", _head(row, several=several), *computed, _reported(row), *off))
     number = "il-measured-table__number"
     asked = [element("th", options.engine, scope="col", class_=number)] if predicted else []
@@ -100,7 +105,7 @@ def _outcome(row: Reported, outcomes: Mapping[str, Outcome | MeasuredError]) -> 
         return None
     outcome = outcomes[row.engine]
     if isinstance(outcome, MeasuredError):
-        raise MeasuredError(f"reported number '{row.id}' ({row.file}:{row.line}): {outcome.what}", outcome.fix)
+        raise outcome
     return outcome
 
 

@@ -72,6 +72,15 @@ def claims(site: Site, *entries: str, head: str = 'source = "plan"\n') -> None:
         site.page("# Home\n")
 
 
+def test_a_source_without_keys_is_told_once_and_nothing_that_follows(site: Site) -> None:
+    claims(site, OPEN)
+    broken = SOURCES.replace('file = "plan.md"\n', "").replace("lines = 40\n", "")
+    (site.folder / "docs/claims/sources.toml").write_text(broken, "utf-8")
+    site.page("# Home\n\nSee `{claim} thirty-percent-idle` and `{checked} thirty-percent-idle`.\n")
+    [warning] = site.defects()
+    assert "docs/claims/sources.toml:2: 'file', 'lines' are missing. write file = …, lines = …" in warning
+
+
 def built(site: Site) -> str:
     """The claims page."""
     site.build()

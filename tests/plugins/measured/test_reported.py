@@ -71,6 +71,7 @@ def test_a_row_that_the_engine_cannot_answer_has_no_prediction(site: Site) -> No
     [
         (("value = 500.5\n", ""), "'value' is missing"),
         (('source = "log"', 'source = "lag"'), "there is no source 'lag'"),
+        (('unit = "MB"', 'unit = "s"'), "docs/measured/reported/rows.toml:1): the value is in "),
         (('unit = "MB"', 'unit = "s"'), "which cannot be shown in 's'"),
         (('model("gpt2")', 'model("gpt9")'), "gpt9"),
         (("settings", "setings"), "setings"),
@@ -88,7 +89,7 @@ def test_a_source_needs_an_address_and_somebody_who_cites_it(site: Site) -> None
     assert any("sources.toml" in defect.file for defect in load(folder, site.folder).defects)
     write(site, sources=SOURCE + SOURCE.replace('"log"', '"other"'))
     [defect] = load(folder, site.folder).defects
-    assert defect.what == "nothing cites source 'other'"
+    assert str(defect).startswith("docs/measured/reported/sources.toml:9: nothing cites source 'other'. cite it in")
 
 
 def test_the_books_own_rows_are_complete() -> None:
