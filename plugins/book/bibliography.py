@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,15 @@ REQUIRED = ("author", "title", "year")
 
 
 class BibliographyError(ValueError):
-    """A BibTeX file that cannot be read, or an entry that lacks something. The message names the entry."""
+    """A BibTeX file that cannot be read, or an entry that lacks something. The message names the entry.
+
+    Attributes:
+        line: The line of the file, or None.
+    """
+
+    def __init__(self, what: str, line: int | None = None) -> None:
+        super().__init__(what)
+        self.line = line
 
 
 @dataclass(frozen=True)
@@ -64,8 +73,16 @@ def load(path: Path) -> dict[str, Work]:
     try:
         data = parse_file(str(path), bib_format="bibtex", encoding="utf-8")
     except (OSError, PybtexError) as error:
-        raise BibliographyError(" ".join(str(error).split())) from error
-    return {key: _work(key, entry) for key, entry in data.entries.items()}
+        raise BibliographyError(" ".join(str(error).split()), getattr(error, "lineno", None)) from error
+    found: dict[str, Work] = {}
+    for key, entry in data.entries.items():
+        try:
+            found[key] = _work(key, entry)
+        except BibliographyError as error:
+            begins = re.compile(rf"@\w+\s*\{{\s*{re.escape(key)}\s*,")
+            lines = enumerate(path.read_text("utf-8").splitlines(), 1)
+            raise BibliographyError(str(error), next((n for n, text in lines if begins.match(text)), None)) from None
+    return found
 
 
 def _work(key: str, entry: Any) -> Work:

@@ -68,6 +68,7 @@ class Book:
         page: The page, relative to the docs folder.
         report: A mistake on the page.
         complain: A mistake in another file.
+        told: What was said once for all pages.
         publish: Takes a figure's name and all its states, and gives their address, relative to the page.
     """
 
@@ -79,6 +80,7 @@ class Book:
     page: str = ""
     report: Report = _unheard
     complain: Callable[[Defect], None] = print
+    told: set[str] = field(default_factory=set)
     publish: Callable[[str, str], str] = _unpublished
 
 
@@ -310,14 +312,23 @@ class _Filler(Treeprocessor):
                 works.append(_listed(key, work))
 
     def _strip(self, holder: Element, name: str, line: int | None) -> None:
+        file = posixpath.normpath(posixpath.join("docs", self._book.docs, "..", self._book.figures.story.name))
         try:
             stops = self._book.figures.stops()
         except FigureError as error:
-            self._book.report(line, f"the strip '{name}' has no numbers: {error}", "mend the chapter's story.py")
+            if error.line is None:
+                self._book.report(line, f"the strip '{name}' has no numbers: {error}", f"mend {file}")
+            elif str(error) not in self._book.told:
+                # Every page with a strip waits for the same file.
+                self._book.told.add(str(error))
+                self._book.complain(Defect(file, error.line, str(error), "no strip has numbers before it is mended"))
             return
         names = [stop.page for stop in stops]
         if name not in names:
-            self._book.report(line, f"the story has no stop '{name}'", nearest(name, names))
+            close = nearest(name, names)
+            add = f'write ("{name}", {{}}) where the page comes in CHANGES of {file}'
+            fix = f"{close}, or {add}" if close.startswith("perhaps") else add
+            self._book.report(line, f"the story has no stop '{name}'", fix)
             return
         story.fill(holder, stops, names.index(name))
 

@@ -85,9 +85,14 @@ class Figures:
             self._cache.put(key, answer)
         return Drawn(**answer)
 
+    @property
+    def story(self) -> Path:
+        """The file of the chapter's story."""
+        return self.folder.parent / "story.py"
+
     def stops(self) -> list[Stop]:
         """The stops of the chapter's story. Raises `FigureError` when its file is missing or fails."""
-        path = self.folder.parent / "story.py"
+        path = self.story
         if not path.is_file():
             raise FigureError("the chapter has no story.py")
         key = digest("story", self._version, fingerprint((path,)))
@@ -98,7 +103,7 @@ class Figures:
             except ChildError as error:
                 raise FigureError(str(error)) from error
             if "error" in answer:
-                raise FigureError(f"story.py:{answer['line']}: {answer['error']}")
+                raise FigureError(answer["error"], answer["line"])
             self._cache.put(key, answer)
         return [Stop(**stop) for stop in answer["stops"]]
 

@@ -149,7 +149,7 @@ class BookPlugin(BasePlugin[BookConfig]):  # type: ignore[no-untyped-call]
         try:
             return load(path)
         except BibliographyError as error:
-            log.warning("%s", Defect(locate.source_path(str(path), config), None, str(error)))
+            log.warning("%s", Defect(locate.source_path(str(path), config), error.line, str(error)))
             return None
 
     def _report(self, line: int | None, what: str, fix: str) -> None:

@@ -112,7 +112,7 @@ def test_a_numbered_block_outside_the_chapter_is_refused(site: Site) -> None:
 def test_an_entry_without_an_address_is_refused(site: Site) -> None:
     site.write("chapter/references.bib", "@misc{lost, author = {Nobody}, title = {T}, year = {1999}}")
     [warning] = site.defects("# One\n")
-    assert warning.startswith("WARNING book: docs/chapter/references.bib: the entry 'lost' has no doi, eprint or url")
+    assert warning.startswith("WARNING book: docs/chapter/references.bib:1: the entry 'lost' has no doi, eprint or url")
 
 
 def test_typed_numbers_elsewhere_are_not_the_chapters_business(site: Site) -> None:
@@ -161,3 +161,10 @@ def test_a_strip_says_where_the_run_stands_and_the_contents_list_the_pages(site:
     ]
     [warning] = site.defects("# One\n\n/// strip | tow\nNo.\n///\n")
     assert warning.startswith("WARNING book: docs/chapter/one.md:3: the story has no stop 'tow'")
+
+
+def test_a_mistake_in_the_story_is_told_once_with_its_file(site: Site) -> None:
+    site.write("chapter/story.py", "def stops():\n    return 1 / 0\n")
+    site.write("chapter/two.md", "# Two\n\n/// strip | two\nIt fits.\n///\n")
+    [warning] = site.defects("# One\n\n/// strip | one\nIt fits.\n///\n")
+    assert warning.startswith("WARNING book: docs/chapter/story.py:2: ZeroDivisionError: division by zero")
