@@ -172,6 +172,10 @@ MISTAKES = {
         "It has `{engine} model('gpt2').parameters | count of them.", "this inline was not understood"
     ),
     "a picture without words": page("![](a.png)", "a picture has no words. write what it shows"),
+    "a strip of no stop": page(
+        "/// strip | NAME\nWords.\n///",
+        "the story has no stop 'NAME'. write (\"NAME\", {}) where the page comes in CHANGES of docs/chapter/story.py",
+    ),
     "front matter without end": Mistake("---\ntitle: A\n\n# A\n", "the front matter has no end. close it", 1),
     "front matter that is no YAML": Mistake("---\ntitle: [A\n---\n# A\n", "the front matter is no YAML", 2),
     "a key that nobody reads": Mistake(
@@ -292,6 +296,18 @@ MISTAKES = {
     "a correct option that is none": act(
         "answer=lambda: 1", "answer=lambda: 1 / 0", "ZeroDivisionError: division by zero", 26
     ),
+    "an answer that is no function": act("answer=lambda: 1", "answer=40", "question: answer is 40, not a function", 19),
+    "a word nearly of the act": act("minutes=1", "minuts=1", "Act takes no 'minuts'; did you mean 'minutes'?", 19),
+    "a word that no slider has": act(
+        '"1"), live.ControlOption(2, "2")), 1),',
+        '"1"), live.ControlOption(2, "2")), 1), live.Slider("s", "S", 1, 9, 1, whole=True),',
+        "Slider takes no 'whole'; its words: name, label, minimum",
+        27,
+    ),
+    "a chart of another name in the act": replace(
+        act('charts={"bars"', 'charts={"bar"', "it has no function 'bar', and the act names a chart so. perhaps", 1),
+        at="docs/acts/FILE/charts.py",
+    ),
     "a verdict against the engine": act(
         "prediction == 1", "prediction == 4", "the option nearest to the answer is 1", 16
     ),
@@ -395,6 +411,7 @@ def build_all(folder: Path) -> list[str]:
         "docs/claims/sources.toml": SOURCES,
         "docs/claims/tolerances.toml": TOLERANCES,
         "docs/chapter/references.bib": "@book{moore, author = {Moore, G}, title = {A}, year = 1965, doi = {10.1/x}}\n",
+        "docs/chapter/story.py": "def stops():\n    return []\n",
         "docs/chapter/figures/ok.py": FIGURE,
         "docs/acts/fine/act.py": ACT.replace("NAME", "fine"),
         "docs/acts/fine/charts.py": CHARTS,

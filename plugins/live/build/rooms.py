@@ -28,6 +28,20 @@ def shared_files(acts: Path) -> list[Path]:
     return sorted([*acts.glob("*.py"), *(file for room in rooms for file in room.glob("*.py"))])
 
 
+def names_in(path: Path) -> set[str] | None:
+    """The names that a file defines or imports; None where they cannot be known without running it."""
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except (SyntaxError, ValueError):
+        return None
+    imported = {
+        one.asname or one.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for one in node.names
+    }
+    defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    assigned = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return None if "*" in imported else imported | defined | assigned
+
+
 def _of_rooms(path: Path, act: Path) -> Iterator[Path]:
     """Modules of rooms that a file imports relatively. Files with errors give none: running them reports the error."""
     try:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from plugins.live.build.imports import wrong_imports
 from plugins.live.build.measured import Evidence, EvidenceError, defect
-from plugins.live.build.rooms import CHARTS, MAIN, act_modules, shared_files
+from plugins.live.build.rooms import CHARTS, MAIN, act_modules, names_in, shared_files
 from plugins.live.runtime.program import Program
 from plugins.shared.cache import Cache, digest, fingerprint
 from plugins.shared.child import ROOT, Child, ChildError
-from plugins.shared.errors import Defect
+from plugins.shared.errors import Defect, nearest
 
 LIVE = Path(__file__).parents[1]
 PROGRAM = (
@@ -153,6 +153,7 @@ class Runner:
             load = {"name": name, "program_json": program}
             description = _unwrap(filename, self._python, {"call": "load_act", "arguments": load})
             state = {"name": name, "state_json": json_text(description["state"])}
+            self._find_charts(folder, description["charts"])
             _unwrap(filename, self._python, {"call": "rehearse", "arguments": {"name": name}})
             view = _unwrap(filename, self._python, {"call": "compute", "arguments": state})
             act = {"description": description, "view": view}
@@ -175,6 +176,16 @@ class Runner:
         answer, again = (self._python.request(_run_snippet(twin, name, source))["ok"] for twin in twins)
         history.remembered += 1
         return {**answer, "steady": answer == again}
+
+    def _find_charts(self, folder: Path, charts: Collection[str]) -> None:
+        """Look for the functions of an act's charts before the act runs, which says less of a wrong name."""
+        path = folder / CHARTS
+        if not path.is_file() or (functions := names_in(path)) is None:
+            return  # drawing says what is wrong
+        for chart in charts:
+            if chart not in functions:
+                what = f"it has no function {chart!r}, and the act names a chart so"
+                raise ActDefect(Defect(self._filename(folder, CHARTS), 1, what, nearest(chart, functions)))
 
     def _charts(self, folder: Path, name: str, act: Mapping[str, Any]) -> Any:
         names = list(act["description"]["charts"])

@@ -15,6 +15,7 @@ from plugins.live.runtime.measured import answering
 from plugins.live.runtime.plain import Plain, plain
 from plugins.live.runtime.program import Program, importable
 from plugins.live.runtime.tracebacks import place, remember, trim
+from plugins.live.runtime.unknown_words import unknown_word
 from plugins.live.runtime.validation import (
     check_definition,
     check_state,
@@ -280,6 +281,8 @@ def _guarded(what: str, filenames: tuple[str, ...], call: Callable[[], T]) -> T:
     except Exception as error:
         line, where = trim(error, filenames[0], filenames).line, place(error, filenames)
         message = str(error) if isinstance(error, ValueError) and not where else f"{type(error).__name__}: {error}"
+        if isinstance(error, TypeError):
+            message = unknown_word(error) or message
         raise ActError(f"{what}: {message}{where}".removeprefix(": "), line) from error
 
 

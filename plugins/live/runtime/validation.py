@@ -311,6 +311,8 @@ def _control_value(control: Control, value: Value) -> Value:
 
 
 def _check_question(question: ChoiceQuestion | NumberQuestion) -> None:
+    if not callable(question.answer):
+        raise ValueError(f"question: answer is {question.answer!r}, not a function: write answer=lambda: …")
     answer = question.answer()
     if isinstance(answer, bool) or not isinstance(answer, int | float) or not math.isfinite(answer):
         raise ValueError(f"question: the answer is {answer!r}, not a finite number")
