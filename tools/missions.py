@@ -5,13 +5,15 @@ The pages compare a reader's setting with it. Searching takes seconds, too long 
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 from docs.acts.missions import audit_score, race_score, wall_score
-from docs.acts.missions.facts import Found, Levers, Setting, Track, words
-from docs.acts.missions.search import found
+from docs.acts.missions.facts import Found, Levers, Setting, Track, settings, words
+from docs.acts.missions.search import UnsolvedError, found
 from docs.acts.missions.tracks import TRACKS
 from plugins import live
 
@@ -40,8 +42,25 @@ def search() -> Results:
     """By track and part: the best, and the settings within 5 % of it."""
     results: Results = {}
     for track in TRACKS:
-        results[track.name] = {part: found(levers, score) for part, levers, score in parts_of(track)}
+        results[track.name] = {}
+        for part, levers, score in parts_of(track):
+            try:
+                results[track.name][part] = found(levers, score)
+            except UnsolvedError:
+                raise UnsolvedError(f"{track.name} {part}: {in_the_way(track, part)}") from None
     return results
+
+
+def in_the_way(track: Track, part: str) -> str:
+    """How many settings of a part each obstacle stops."""
+    levers, stops = {
+        "audit": (track.audit.levers, partial(audit_score.obstacle, track.audit)),
+        "race": (track.race.levers, partial(race_score.obstacle, track.race)),
+        "wall": (track.wall.levers, partial(wall_score.obstacle, track.wall)),
+    }[part]
+    counted = Counter(stops(setting) for setting in settings(levers))
+    listed = ", ".join(f"{name} {count}" for name, count in counted.most_common())
+    return f"none of {counted.total()} settings solves it: {listed}"
 
 
 def text(results: Results) -> str:
@@ -65,8 +84,12 @@ def _literal(value: object) -> str:
 
 
 def main() -> None:
-    """Search, write, and say what was found."""
-    results = search()
+    """Search, write, and say what was found; exit with 2 where no setting solves a part."""
+    try:
+        results = search()
+    except UnsolvedError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
     FILE.write_text(text(results), encoding="utf-8")
     for track in TRACKS:
         for part, levers, _ in parts_of(track):

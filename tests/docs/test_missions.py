@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import runpy
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -90,6 +92,23 @@ def test_a_mission_can_be_solved_and_its_start_fails(name: str, part: str) -> No
     assert score(best.setting) == pytest.approx(best.score)
 
 
+def test_a_part_that_nothing_solves_is_told_with_what_is_in_the_way(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    track = BY_NAME["tiny"]
+    hopeless = replace(track, race=replace(track.race, target=math.inf))
+    monkeypatch.setattr(missions, "TRACKS", (hopeless,))
+    with pytest.raises(SystemExit) as stopped:
+        missions.main()
+    assert stopped.value.code == 2
+    said = capsys.readouterr().err
+    total = len(list(settings(hopeless.race.levers)))
+    assert said.startswith(f"tiny race: none of {total} settings solves it: ")
+    stopped_by = dict(re.findall(r"(\w+) (\d+)", said.split("solves it: ")[1]))
+    assert sum(map(int, stopped_by.values())) == total
+    assert set(stopped_by) <= {"rate", "refused"}
+
+
 @pytest.mark.parametrize("part", PARTS)
 def test_no_option_that_most_tracks_offer_wins_wherever_it_is_offered(part: str) -> None:
     offered: dict[tuple[str, Any], list[bool]] = {}
@@ -101,11 +120,18 @@ def test_no_option_that_most_tracks_offer_wins_wherever_it_is_offered(part: str)
                 wins = any(setting[lever.name] == value for setting in winning)
                 offered.setdefault((lever.name, value), []).append(wins)
     # Clipping costs nothing in part 3's model, and a strange batch comes on every device: it is no choice of theirs.
-    # The tiny device has no FP16 and no checkpointing there, so an option is common to most only in the other parts.
+    # Part 3 of the tiny device has neither FP16 nor checkpointing, so there only what all tracks offer is compared.
     offered.pop(("clip", True), None)
-    common = {option: wins for option, wins in offered.items() if len(wins) >= (4 if part == "wall" else 3)}
-    assert len(common) >= 2
-    assert not [option for option, wins in common.items() if all(wins)]
+    most = len(TRACKS) if part == "wall" else len(TRACKS) - 1
+    common = {option: wins for option, wins in offered.items() if len(wins) >= most}
+    assert len(common) >= 2, (
+        f"{part}: of the options only {list(common)} are offered by {most} tracks; share two levers"
+    )
+    everywhere = [f"{lever} = {value}" for (lever, value), wins in common.items() if all(wins)]
+    assert not everywhere, (
+        f"{part}: no option may win on every track, for then it is a rule and no choice, and these do: "
+        f"{', '.join(everywhere)}. Give a track a limit or a cost under which another option wins"
+    )
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -120,7 +146,10 @@ def test_winning_settings_differ_between_tracks(part: str) -> None:
                     {tuple((name, setting[name]) for name in sorted(common)) for setting in searched()[track][part][1]}
                     for track in (one, other)
                 )
-                assert left != right
+                assert left != right, (
+                    f"{part}: in {one} and {other} the same settings win, as far as both have the levers "
+                    f"{', '.join(sorted(common))}: {sorted(left, key=str)}. Their limits must ask for different ones"
+                )
 
 
 def test_the_table_has_a_line_for_each_part_and_the_time_that_a_script_needed(tmp_path: Path) -> None:

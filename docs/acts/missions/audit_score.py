@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.training import convergence
 
-from .facts import Audit, Setting
+from .facts import Account, Audit, Setting
 
 
 def progress(optimizer: str) -> float:
@@ -16,9 +16,18 @@ def progress(optimizer: str) -> float:
     return convergence("adam").steps / convergence("adam" if optimizer == "adam8" else optimizer).steps
 
 
+def obstacle(audit: Audit, setting: Setting) -> str:
+    """What is in the way: `memory`, or `refused` by the mission; empty when nothing is."""
+    return _obstacle(audit.account(setting))
+
+
+def _obstacle(account: Account) -> str:
+    return "memory" if not account.fits else "refused" if account.refused else ""
+
+
 def score(audit: Audit, setting: Setting) -> float | None:
     """Samples per second, in the worth of Adam's updates; None for what does not fit or the mission does not take."""
     account = audit.account(setting)
-    if not account.fits or account.refused:
+    if _obstacle(account):
         return None
     return account.rate * progress(str(setting["optimizer"]))

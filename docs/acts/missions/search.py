@@ -12,6 +12,10 @@ NEAR = 0.95
 """Share of the best score from which a setting belongs to the winning ones."""
 
 
+class UnsolvedError(ValueError):
+    """A part of a mission that no setting solves."""
+
+
 def scored(levers: Levers, score: Callable[[Setting], float | None]) -> Iterator[tuple[float, dict[str, live.Value]]]:
     """Every setting that the mission takes, with its score."""
     for setting in settings(levers):
@@ -24,11 +28,11 @@ def found(levers: Levers, score: Callable[[Setting], float | None]) -> tuple[Fou
     """The best setting, and all that come within 5 % of it.
 
     Raises:
-        ValueError: The mission takes no setting.
+        UnsolvedError: The mission takes no setting.
     """
     all_scored = list(scored(levers, score))
     if not all_scored:
-        raise ValueError("no setting solves the mission")
+        raise UnsolvedError
     best, setting = max(all_scored, key=lambda pair: pair[0])
     total = 1
     for lever in levers:
