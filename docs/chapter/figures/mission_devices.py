@@ -1,4 +1,4 @@
-"""The limits of the four missions' devices, each kind to one scale."""
+"""The limits of the missions' devices, each kind to one scale."""
 
 from matplotlib.figure import Figure
 
@@ -54,4 +54,4 @@ def draw() -> Drawing:
         axes.set_title(f"{name}, logarithmic", loc="left", fontsize=9)
         listed = (f"{title} {written(value, unit)}" for title, value in values.items())
         said.append(f"{name}: {', '.join(listed)}")
-    return Drawing(figure, f"Three logarithmic scales with the four devices on each. {'. '.join(said)}.")
+    return Drawing(figure, f"Three logarithmic scales with the missions' devices on each. {'. '.join(said)}.")
