@@ -8,6 +8,7 @@ from mkdocs.structure.pages import Page
 
 BOOSTS = {
     "chapter/glossary": 1.0,
+    "lab/act": 8.0,
     "lab/": 4.0,
     "chapter/": 4.0,
     "missions/": 1.5,
