@@ -311,6 +311,35 @@ describe("failure", () => {
     expect((await second.outcome).kind).toBe("ran");
   });
 
+  test("a Python whose own program breaks down while it starts is started once more, and who waits goes on waiting", async () => {
+    const said = vi.spyOn(console, "warn").mockImplementation(ignore);
+    const { client, workers, worker } = bench();
+    const asked = client.compute("tax", "act.py", state(1));
+    const broken = { kind: "failed", message: "Pyodide already fatally failed and can no longer be used." } as const;
+    worker().reply(broken);
+    expect(workers).toHaveLength(2);
+    expect(client.status).toMatchObject({ phase: "loading", label: "Python starts again" });
+    expect(said).toHaveBeenCalledOnce();
+    worker().ready();
+    worker().reply({ kind: "view", id: worker().last.kind === "compute" ? worker().last.id : -1, view: view("there") });
+    expect(await asked).toEqual(view("there"));
+  });
+
+  test("a Python that breaks down twice is told", () => {
+    vi.spyOn(console, "warn").mockImplementation(ignore);
+    const { client, workers, worker } = bench();
+    client.start();
+    const broken = { kind: "failed", message: "Pyodide already fatally failed and can no longer be used." } as const;
+    worker().reply(broken);
+    worker().reply(broken);
+    expect(workers).toHaveLength(2);
+    expect(client.status).toMatchObject({ phase: "error", label: "Python did not start: Pyodide already fatally failed and can no longer be used." });
+    // Retry gets its own second try.
+    client.start();
+    worker().reply(broken);
+    expect(workers).toHaveLength(4);
+  });
+
   test("a worker that cannot be loaded is a failure with a message", () => {
     const { client, worker } = bench();
     client.start();

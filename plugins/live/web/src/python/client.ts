@@ -63,6 +63,8 @@ const MARGIN_S = 10;
 /** Once every byte has arrived, Python is compiled and started in silence: a slow machine gets so many times the patience. */
 const STARTING = 6;
 const TICK_MS = 1000;
+/** What Pyodide says when its own program has broken down. It happens to a start now and then (seen in WebKit), and the next one succeeds. */
+const BROKEN_PROGRAM = /fatally failed/;
 
 export class PythonClient {
   /** Whether the reader agreed that packages may come from other hosts. */
@@ -75,6 +77,8 @@ export class PythonClient {
   #silent = 0;
   /** Has every byte of the start arrived? */
   #arrived = false;
+  /** Has a start been tried again of itself, with nobody's Retry since? */
+  #again = false;
   #clock: ReturnType<typeof setInterval> | undefined;
   readonly #listeners = new Set<(status: Status) => void>();
   #worker: WorkerLike | null = null;
@@ -288,12 +292,14 @@ export class PythonClient {
         return;
       }
       case "ready":
+        this.#again = false;
         this.#ready = true;
         this.#engine = reply.engine;
         this.#pump();
         return;
       case "failed":
-        this.#fail(reply.message);
+        if (!this.#ready && !this.#again && BROKEN_PROGRAM.test(reply.message)) this.#startAgain(reply.message);
+        else this.#fail(reply.message);
         return;
       case "output":
         if (this.#current?.id === reply.id) this.#current.output?.(reply.text);
@@ -326,7 +332,16 @@ export class PythonClient {
     this.#worker.postMessage({ ...task.body, id: task.id });
   }
 
+  /** Brings a start that broke down to a second try, once. Who waits for Python goes on waiting. */
+  #startAgain(why: string): void {
+    console.warn(`Python is started once more: ${why}`);
+    this.#again = true;
+    this.#discard();
+    this.#begin({ phase: "loading", label: "Python starts again", percent: null });
+  }
+
   #fail(why: string): void {
+    this.#again = false;
     const message = `Python ${this.#ready ? "broke down" : "did not start"}: ${why.replace(/\.$/, "")}.`;
     const lost = [this.#current, ...this.#queue].filter((task) => task !== null);
     this.#discard();
