@@ -161,12 +161,13 @@ export const wordsBefore = (browser, act) =>
     const range = document.createRange();
     range.setStartBefore(document.querySelector("article h1") ?? document.querySelector("article") ?? element);
     range.setEndBefore(first ?? element);
-    // What is seen: neither what only a screen reader hears, nor what stands there for a browser without scripts.
+    // What is seen: neither what only a screen reader hears, nor what stands there for a browser without scripts. How far
+    // Python's start has come is no text of the page, and is said in two words or three.
     const texts = document.createTreeWalker(document.querySelector("article") ?? element, NodeFilter.SHOW_TEXT);
     let seen = "";
     while (texts.nextNode()) {
       const parent = texts.currentNode.parentElement;
-      const shown = parent?.checkVisibility() && !parent.closest("noscript, .il-vh, svg, .headerlink");
+      const shown = parent?.checkVisibility() && !parent.closest('noscript, .il-vh, svg, .headerlink, [data-slot="state"]');
       if (shown && range.intersectsNode(texts.currentNode)) seen += ` ${texts.currentNode.textContent}`;
     }
     return (seen.match(/[\p{L}\p{N}]+(?:['’.,-][\p{L}\p{N}]+)*/gu) ?? []).length;
