@@ -47,18 +47,22 @@ def search() -> Results:
             try:
                 results[track.name][part] = found(levers, score)
             except UnsolvedError:
-                raise UnsolvedError(f"{track.name} {part}: {in_the_way(track, part)}") from None
+                raise UnsolvedError(f"{track.name} {part}: {in_the_way(levers, judge(track, part))}") from None
     return results
 
 
-def in_the_way(track: Track, part: str) -> str:
-    """How many settings of a part each obstacle stops."""
-    levers, stops = {
-        "audit": (track.audit.levers, partial(audit_score.obstacle, track.audit)),
-        "race": (track.race.levers, partial(race_score.obstacle, track.race)),
-        "wall": (track.wall.levers, partial(wall_score.obstacle, track.wall)),
+def judge(track: Track, part: str) -> Callable[[Setting], tuple[float, str]]:
+    """What tells of a setting of a part what it would be worth, and what is in the way."""
+    return {
+        "audit": partial(audit_score.judged, track.audit),
+        "race": partial(race_score.judged, track.race),
+        "wall": partial(wall_score.judged, track.wall),
     }[part]
-    counted = Counter(stops(setting) for setting in settings(levers))
+
+
+def in_the_way(levers: Levers, judged: Callable[[Setting], tuple[float, str]]) -> str:
+    """How many settings of a part each obstacle stops."""
+    counted = Counter(why for _, why in map(judged, settings(levers)))
     listed = ", ".join(f"{name} {count}" for name, count in counted.most_common())
     return f"none of {counted.total()} settings solves it: {listed}"
 

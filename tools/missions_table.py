@@ -11,20 +11,26 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 
-from docs.acts.missions import audit_score, wall_score
 from docs.acts.missions.audit import audit_act
-from docs.acts.missions.facts import Audit, Levers, Race, Setting, Track, Wall, position, settings, start_of
+from docs.acts.missions.facts import Levers, Setting, Track, position, settings, start_of
 from docs.acts.missions.race import race_act
 from docs.acts.missions.tracks import TRACKS
 from docs.acts.missions.wall import wall_act
 from plugins import live
-from tools.missions import Results, parts_of, search
+from tools.missions import Results, judge, parts_of, search
 
 ACTS = {"audit": audit_act, "race": race_act, "wall": wall_act}
-OBSTACLES = {"memory": "memory", "network": "the network", "exploded": "a loss that explodes", "loss": "the loss"}
+OBSTACLES = {
+    "memory": "memory",
+    "refused": "the mission's rules",
+    "rate": "speed",
+    "network": "the network",
+    "exploded": "a loss that explodes",
+    "loss": "the loss",
+}
+"""What is in the way, in words. Too low an MFU stands between no setting and a higher one."""
 COLUMNS = (
     "Mission",
     "What refuses the better settings",
@@ -35,28 +41,11 @@ COLUMNS = (
 )
 
 
-def judged_audit(audit: Audit, setting: Setting) -> tuple[float, str]:
-    """What a setting would be worth, and what refuses it."""
-    account = audit.account(setting)
-    worth = account.rate * audit_score.progress(str(setting["optimizer"]))
-    return worth, "memory" if not account.fits else "the mission's rules" if account.refused else ""
-
-
-def judged_race(race: Race, setting: Setting) -> tuple[float, str]:
-    """As for an audit."""
-    stages = race.stages(setting)
-    why = "the mission's rules" if stages.refused else "speed" if stages.rate < race.target else ""
-    return race.worth[1] * stages.rate / stages.cost, why
-
-
-def judged_wall(wall: Wall, setting: Setting) -> tuple[float, str]:
-    """As for an audit."""
-    return 100 * wall.plan(setting).mfu, OBSTACLES.get(wall_score.obstacle(wall, setting), "")
-
-
 def binding(levers: Levers, judged: Callable[[Setting], tuple[float, str]], best: float) -> str:
     """What refuses the settings that would be better, and how many of them each."""
-    refusals = Counter(why for worth, why in map(judged, settings(levers)) if why and worth > best)
+    refusals = Counter(
+        OBSTACLES[why] for worth, why in map(judged, settings(levers)) if why in OBSTACLES and worth > best
+    )
     if not refusals:
         return "nothing: no setting would be better"
     return f"{', '.join(f'{why} {count}' for why, count in refusals.most_common())}, of {refusals.total()}"
@@ -97,13 +86,6 @@ def seconds(file: Path | None) -> dict[str, str]:
     return {name: ", ".join(f"{by} {time:.1f}" for by, time in sorted(times.items())) for name, times in found.items()}
 
 
-def judge(track: Track, part: str, setting: Setting) -> tuple[float, str]:
-    """What a setting of a part would be worth, and what refuses it."""
-    if part == "audit":
-        return judged_audit(track.audit, setting)
-    return judged_race(track.race, setting) if part == "race" else judged_wall(track.wall, setting)
-
-
 def rows(results: Results, times: dict[str, str]) -> Iterator[tuple[str, ...]]:
     """A row for each track and part."""
     for track in TRACKS:
@@ -111,7 +93,7 @@ def rows(results: Results, times: dict[str, str]) -> Iterator[tuple[str, ...]]:
             best, winning = results[track.name][part]
             yield (
                 f"{track.title} {number}, {part}",
-                binding(levers, partial(judge, track, part), best.score),
+                binding(levers, judge(track, part), best.score),
                 naive(track, part),
                 f"{worth(track, part, best.score)} ({best.feasible} of {best.total} count, {len(winning)} win)",
                 changes(levers, winning),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.training import convergence
 
-from .facts import Account, Audit, Setting
+from .facts import Audit, Setting
 
 
 def progress(optimizer: str) -> float:
@@ -16,18 +16,17 @@ def progress(optimizer: str) -> float:
     return convergence("adam").steps / convergence("adam" if optimizer == "adam8" else optimizer).steps
 
 
-def obstacle(audit: Audit, setting: Setting) -> str:
-    """What is in the way: `memory`, or `refused` by the mission; empty when nothing is."""
-    return _obstacle(audit.account(setting))
+def judged(audit: Audit, setting: Setting) -> tuple[float, str]:
+    """Samples per second, in the worth of Adam's updates, were nothing in the way; and what is.
 
-
-def _obstacle(account: Account) -> str:
-    return "memory" if not account.fits else "refused" if account.refused else ""
+    In the way is the `memory`, or the mission that has it `refused`; empty when nothing is.
+    """
+    account = audit.account(setting)
+    why = "memory" if not account.fits else "refused" if account.refused else ""
+    return account.rate * progress(str(setting["optimizer"])), why
 
 
 def score(audit: Audit, setting: Setting) -> float | None:
-    """Samples per second, in the worth of Adam's updates; None for what does not fit or the mission does not take."""
-    account = audit.account(setting)
-    if _obstacle(account):
-        return None
-    return account.rate * progress(str(setting["optimizer"]))
+    """What a setting is worth; None for what does not fit or the mission does not take."""
+    worth, why = judged(audit, setting)
+    return None if why else worth

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from .facts import Race, Setting, Stages, start_of
+from .facts import Race, Setting, start_of
 
 MOVES = 5
 """How many moves a reader has."""
 
 
-def obstacle(race: Race, setting: Setting) -> str:
-    """What is in the way: `refused` by the mission, or the `rate`; empty when nothing is."""
-    return _obstacle(race, race.stages(setting))
+def judged(race: Race, setting: Setting) -> tuple[float, str]:
+    """Samples for what the setting uses up, were nothing in the way; and what is.
 
-
-def _obstacle(race: Race, stages: Stages) -> str:
-    return "refused" if stages.refused else "rate" if stages.rate < race.target else ""
+    In the way is the mission that has it `refused`, or the `rate`; empty when nothing is.
+    """
+    stages = race.stages(setting)
+    why = "refused" if stages.refused else "rate" if stages.rate < race.target else ""
+    return race.worth[1] * stages.rate / stages.cost, why
 
 
 def score(race: Race, setting: Setting) -> float | None:
-    """Samples for what the setting uses up; None where the pipeline is too slow or the mission refuses it."""
-    stages = race.stages(setting)
-    if _obstacle(race, stages):
-        return None
-    return race.worth[1] * stages.rate / stages.cost
+    """What a setting is worth; None where the pipeline is too slow or the mission refuses it."""
+    worth, why = judged(race, setting)
+    return None if why else worth
 
 
 def twice(race: Race) -> float:

@@ -41,15 +41,24 @@ def final_loss(run: Course) -> float:
 
 
 def obstacle(wall: Wall, setting: Setting) -> str:
-    """What is in the way, the first of `memory`, `network`, `exploded`, `loss`, `mfu`; empty when nothing is."""
+    """What is in the way, the first of `memory`, `network`, `mfu`, `exploded`, `loss`; empty when nothing is."""
+    return judged(wall, setting)[1]
+
+
+def judged(wall: Wall, setting: Setting) -> tuple[float, str]:
+    """The MFU in percent, were nothing in the way; and what is, as `obstacle` says it."""
     plan = wall.plan(setting)
+    return 100 * plan.mfu, _obstacle(wall, plan, str(setting["rate"]))
+
+
+def _obstacle(wall: Wall, plan: Plan, rule: str) -> str:
     if plan.need > plan.limit:
         return "memory"
     if plan.network > wall.ceiling:
         return "network"
     if plan.mfu < wall.target:
         return "mfu"
-    run = trained(wall, plan, str(setting["rate"]))
+    run = trained(wall, plan, rule)
     if run.exploded_at is not None:
         return "exploded"
     return "" if final_loss(run) <= wall.loss else "loss"
@@ -57,7 +66,8 @@ def obstacle(wall: Wall, setting: Setting) -> str:
 
 def score(wall: Wall, setting: Setting) -> float | None:
     """The MFU in percent, or None where something is in the way."""
-    return None if obstacle(wall, setting) else 100 * wall.plan(setting).mfu
+    worth, why = judged(wall, setting)
+    return None if why else worth
 
 
 def ratio(wall: Wall) -> float:
