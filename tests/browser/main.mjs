@@ -37,7 +37,7 @@ import { snippetTests } from "./suites/snippets.mjs";
 
 /** @typedef {import("./harness/world.mjs").World} World */
 
-/** What lives in a page, and the pages around it. */
+/** Suites of what runs inside a page (acts, snippets, figures), and suites of pages and site as a whole. */
 const widgets = [harnessTests, loadingTests, brokenNetworkTests, policyTests, actTests, labTests, missionTests, handsTests, figureTests, hostileLedgerTests, snippetTests];
 const around = [pageTests, offlineTests, releaseTests, memoryTests, claimTests, searchTests, deviceTests, accessTests];
 const all = [...widgets, ...around, everyPageTests];
@@ -46,8 +46,8 @@ const all = [...widgets, ...around, everyPageTests];
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 
 /**
- * Visits every page, and runs the tests of what hardly depends on the engine. The others visit a page of
- * each kind and run what does: the acts to their ends, Python, storage, rendering.
+ * The engine that visits every page and runs all tests. The others visit one page of each kind and run only the tests whose
+ * outcome depends on the engine: acts, Python, storage, rendering.
  */
 const THOROUGH = "chromium";
 
@@ -60,7 +60,7 @@ rmSync(EVIDENCE, { recursive: true, force: true });
 setupTests();
 
 /**
- * Each visit has a browser of its own, and begins when one before it has ended: the longest first.
+ * Each visit has its own browser. They start in this order, AT_A_TIME at once; the longest come first.
  * @type {{engine: import("./harness/launch.mjs").Engine, part: string, suites: ((facts: import("./harness/world.mjs").Facts) => void)[]}[]}
  */
 const visits = [
@@ -70,7 +70,7 @@ const visits = [
   { engine: "firefox", part: "all", suites: all },
   { engine: "chromium", part: "around", suites: around },
 ];
-/** A test waits, or keeps one core busy. */
+/** Browsers at once: a test keeps at most one core busy, and the tests must run well on two. */
 const AT_A_TIME = 2;
 describe("site", { concurrency: AT_A_TIME }, () => {
   for (const { engine, part, suites } of visits.filter(({ engine }) => engines.includes(engine))) visitSite(engine, part, suites);
@@ -83,7 +83,7 @@ describe("site", { concurrency: AT_A_TIME }, () => {
  * @param {((facts: import("./harness/world.mjs").Facts) => void)[]} suites
  */
 function visitSite(engine, part, suites) {
-  // What is left unsaid here is taken from above: its tests follow one another.
+  // Without `concurrency: false`, the value of the `describe` around it would hold: tests of one browser must not overlap.
   describe(`${engine}: ${part}`, { concurrency: false }, () => {
     const thorough = engine === THOROUGH;
     /** @type {World | undefined} */

@@ -108,7 +108,7 @@ async function takeReadme(world) {
   await browser.of('live-act [data-part="explore"]', (part) => part.scrollIntoView());
   await browser.screenshot(join(README, "act-1.png"));
   await browser.open(server.base);
-  // Below the header, which stays.
+  // The header stays at the top of the window; the figure begins below it.
   await browser.of(".il-proof figure", (figure) => scrollTo(0, figure.getBoundingClientRect().top + scrollY - 70));
   await browser.screenshot(join(README, "published-runs.png"));
   console.log(`  act-1.png and published-runs.png, into ${README}`);

@@ -12,10 +12,10 @@ const EVERY = {
 /** The only rules whose outcome depends on light or dark. @type {import("axe-core").RunOnly} */
 export const COLOR = { type: "rule", values: ["color-contrast", "link-in-text-block"] };
 
-/** @typedef {{unlike: string[]}} Unlike  one element with text for each look that is not among these */
+/** @typedef {{unlike: string[]}} Unlike  one element for each look (see `textsUnlike`) that is not in this list */
 
 /**
- * The violations axe-core finds in the page as it stands, as readable lines; empty when there are none.
+ * The violations axe-core finds in the present page, one readable line each.
  * @param {import("./browser.mjs").Browser} browser
  * @param {import("axe-core").RunOnly} [rules]  all when left out
  * @param {string} [within]  a selector: only what is in there, the whole page when left out
@@ -26,7 +26,7 @@ export async function violations(browser, rules = EVERY, within = "html") {
 }
 
 /**
- * What axe-core finds, and the looks of the elements that it was given.
+ * What axe-core finds, and the looks (see `textsUnlike`) of the elements it examined.
  * @param {import("./browser.mjs").Browser} browser
  * @param {import("axe-core").RunOnly} rules
  * @param {string | Unlike} within
@@ -42,7 +42,7 @@ async function report(browser, rules, within, except = {}) {
     const texts = typeof within === "string" ? null : unlike(within.unlike);
     const looks = texts ? [...texts.keys()] : [];
     if (texts && !looks.length) return { lines: [], looks };
-    // Half a fade has the contrast of neither end, and one may begin while axe looks: everything is at its end meanwhile.
+    // In the middle of a fade, text has too little contrast. So animations and transitions are off while axe-core runs.
     const still = new CSSStyleSheet();
     still.replaceSync("*, ::before, ::after { animation: none !important; transition: none !important; }");
     document.adoptedStyleSheets.push(still);
@@ -60,9 +60,9 @@ async function report(browser, rules, within, except = {}) {
 }
 
 /**
- * The violations in the page as it stands, in light by all rules, then in dark by those on color.
+ * The violations in the present page: in light by all rules, then in dark by those on color.
  * @param {import("./browser.mjs").Browser} browser
- * @param {string} state  what the page is, for the reader of the lines
+ * @param {string} state  names the state of the page in every line
  * @param {string} [within]  a selector: only what is in there, the whole page when left out
  */
 export async function violationsInLightAndDark(browser, state, within) {
@@ -73,14 +73,14 @@ export async function violationsInLightAndDark(browser, state, within) {
   return [...light.map((line) => `${state}, light: ${line}`), ...dark.map((line) => `${state}, dark: ${line}`)];
 }
 
-/** Leaves the rules on color to another look. @type {import("axe-core").RuleObject} */
+/** Switches the rules on color off. @type {import("axe-core").RuleObject} */
 const COLORLESS = Object.fromEntries(COLOR.values.map((rule) => [rule, { enabled: false }]));
 
 /**
- * The violations in a page: all rules in the scheme it opens in, those on color in both, and these only for text that
- * looks like none before. They take most of the time, and the pages share their styles.
+ * The violations in a page: all rules in the scheme it opens in, the rules on color in both schemes. The rules on color take
+ * most of the time, and pages share their styles: they examine only text whose look no earlier page had.
  * @param {import("./browser.mjs").Browser} browser
- * @param {Set<string>} seen  the looks of text on the pages before; gets those of this one
+ * @param {Set<string>} seen  looks of text on earlier pages; the new looks of this page are added
  */
 export async function violationsBesides(browser, seen) {
   const found = (await report(browser, EVERY, "html", COLORLESS)).lines;
@@ -95,8 +95,8 @@ export async function violationsBesides(browser, seen) {
 }
 
 /**
- * An element with text for each look that was not there before. A look is all that can decide on contrast: the colors from
- * the text to the page behind it, size and weight, what it is and what it stands in. Runs in the page.
+ * One element with text for each look that is not in `before`. A look is everything contrast depends on: size and weight of
+ * the font, the colors of the text, the backgrounds behind it, its element and the next two around it. Runs in the page.
  * @param {string[]} before
  * @returns {Map<string, Element>}
  */
@@ -122,5 +122,5 @@ function textsUnlike(before) {
   return found;
 }
 
-/** The library as a function expression: it looks for `window` and `module` as a script of the page would. */
+/** The library as a function expression. It finds no `module` and no `define`, so it makes itself known as `window.axe`. */
 const wrapped = () => `function () { const module = undefined, define = undefined; ${axe.source}\n}`;

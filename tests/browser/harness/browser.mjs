@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { clickTarget, describeLocator, findInPage } from "./locate.mjs";
 
 /** @typedef {import("./locate.mjs").Locator} Locator */
-/** @typedef {{nodes: number, listeners: number, bytes: number, workers: number}} Footprint  nodes also of what was taken out */
+/** @typedef {{nodes: number, listeners: number, bytes: number, workers: number}} Footprint  nodes: also those removed from the page but still in memory */
 /** @typedef {[number, number]} Place  pixels of the viewport */
 
 /**
@@ -19,7 +19,7 @@ import { clickTarget, describeLocator, findInPage } from "./locate.mjs";
  * @property {boolean} exactViewport   can the viewport be as narrow as a phone?
  * @property {(url: string) => Promise<void>} open           returns when the page has loaded
  * @property {() => Promise<void>} reload
- * @property {() => Promise<void>} renew                     goes on in a new page where the engine can; the storage stays
+ * @property {() => Promise<void>} renew                     continues in a new page if the engine can open one; the storage stays
  * @property {(expression: string) => Promise<unknown>} evaluate   an expression's value in the page, promises awaited
  * @property {(expression: string) => Promise<void>} click   a real pointer click on the element the expression gives
  * @property {(x: number, y: number) => Promise<void>} point  moves the pointer there without a click
@@ -28,8 +28,8 @@ import { clickTarget, describeLocator, findInPage } from "./locate.mjs";
  * @property {(text: string) => Promise<void>} type          types into the focused element
  * @property {(width: number, height: number) => Promise<void>} resize
  * @property {(file: string) => Promise<void>} screenshot    what the viewport shows, as PNG
- * @property {(times: number) => Promise<void>} slowDown   the page's own thread, so many times; Chromium only
- * @property {(wanted: boolean) => Promise<void>} reduceMotion   as who asks the system for less of it; Chromium only
+ * @property {(times: number) => Promise<void>} slowDown   makes the page's main thread this many times slower; Chromium only
+ * @property {(wanted: boolean) => Promise<void>} reduceMotion   emulates the system's setting for reduced motion; Chromium only
  * @property {() => Promise<Footprint>} footprint           what the page holds after a garbage collection; Chromium only
  * @property {() => string[]} pageErrors                     uncaught errors of pages since the last `clearErrors`
  * @property {() => void} clearErrors
@@ -40,7 +40,7 @@ import { clickTarget, describeLocator, findInPage } from "./locate.mjs";
 export class BrowserCrash extends Error {}
 
 const POLL_MS = 25;
-/** How often a click may miss what moves. */
+/** How many times a click is repeated when the element moves away under the pointer. */
 const MISSES = 5;
 export const DESKTOP = { width: 1280, height: 900 };
 
@@ -65,24 +65,24 @@ export class Browser {
     return this.driver.reload();
   }
 
-  /** Goes on in a new page, where the engine has such; what the site stored stays. */
+  /** Continues in a new page if the engine can open one; what the site stored stays. */
   renew() {
     return this.driver.renew();
   }
 
-  /** Clicks an element with the pointer, after waiting for it; again where it moved away under the pointer. @param {Locator} locator */
+  /** Clicks an element with the pointer, after waiting for it; clicks again if it moved away under the pointer. @param {Locator} locator */
   async click(locator) {
     await this.waitFor(locator);
     for (let left = MISSES; ; left -= 1) {
       await this.driver.click(`(${clickTarget})(${call(findInPage, locator)})`);
-      // A page that the click has left has nothing to say.
+      // If the click led to another page, the old one cannot answer; then the click did not miss.
       const missed = await this.eval(() => /** @type {any} */ (window).pointerMissed).catch(() => false);
       if (!missed) return;
       if (left === 0) throw new Error(`${this.engine}: ${describeLocator(locator)} moved away under the pointer, ${MISSES + 1} times`);
     }
   }
 
-  /** Takes an element with the pointer and moves it by so many pixels, in steps. @param {Locator} locator
+  /** Drags an element with the pointer by so many pixels, in steps. @param {Locator} locator
    * @param {number} right @param {number} down @param {number} [steps] */
   async drag(locator, right, down, steps = 8) {
     const [x, y] = await this.of(locator, (element) => {
@@ -174,7 +174,7 @@ export class Browser {
       try {
         found = typeof target === "function" ? await this.eval(target) : await this.has(target);
       } catch (error) {
-        // The page may be replaced under the call while a navigation is under way; any other reason lasts.
+        // A navigation may replace the page during the call. Any other error comes again until the deadline.
         if (Date.now() > deadline) throw error;
       }
       if (found) return found;

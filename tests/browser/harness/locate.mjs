@@ -82,8 +82,8 @@ export function findInPage(locator) {
 
 /**
  * Runs in the page. Scrolls until nothing covers the element's middle, as a reader would, and returns what a pointer hits
- * there: a radio or check box that is painted by its label alone is clicked by its label. The page may still scroll or grow
- * when the pointer comes down: `pointerMissed` says so then.
+ * there: a radio or check box that is painted by its label alone is clicked by its label. If the page scrolls or grows before
+ * the pointer goes down, `window.pointerMissed` becomes true.
  * @param {HTMLElement} element
  * @returns {HTMLElement}
  */

@@ -1,4 +1,4 @@
-// A proxy that refuses everything and writes down what was asked: the browsers' only way out, so nothing foreign hides.
+// A proxy that refuses every request and writes it down. It is the browsers' only way out, so it sees all foreign requests.
 // @ts-check
 import { createServer } from "node:http";
 

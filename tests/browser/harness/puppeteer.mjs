@@ -5,7 +5,7 @@ import { BrowserCrash, DESKTOP } from "./browser.mjs";
 
 /** @typedef {import("./browser.mjs").Driver} Driver */
 
-/** How long an element that is there may be without a place to click on. */
+/** How long a click waits for an element that exists but cannot be clicked yet. */
 const CLICKABLE_MS = 5000;
 const START_LIMIT_MS = 60_000;
 const CHROMIUM_FLAGS = [
@@ -19,7 +19,7 @@ const CHROMIUM_FLAGS = [
   "--force-color-profile=srgb",
   "--disable-features=AutofillServerCommunication",
   "--gaia-url=http://127.0.0.1:9",
-  // Each test starts Python anew and runs it for seconds: compiling it a second time, better, would take most of them.
+  // Only V8's fast compiler: each test runs a new Python for a few seconds, and the optimizing compiler would take most of them.
   "--js-flags=--liftoff-only",
 ];
 /** What Firefox would otherwise ask the network for on its own: noise in the log of foreign requests. */
@@ -37,9 +37,9 @@ const FIREFOX_QUIET = {
   "network.connectivity-service.enabled": false,
   "toolkit.telemetry.unified": false,
 };
-/** As in Chromium: Python is compiled once, quickly. */
+/** As in Chromium, no optimizing compiler for Python. */
 const FIREFOX_QUICK = { "javascript.options.wasm_optimizingjit": false };
-/** Key names that read otherwise in puppeteer. @type {Record<string, import("puppeteer-core").KeyInput>} */
+/** Key names that puppeteer spells differently. @type {Record<string, import("puppeteer-core").KeyInput>} */
 const KEYS = { Space: " " };
 
 /**
@@ -83,7 +83,7 @@ export async function startPuppeteer(engine, program, proxyPort) {
   const [first] = await browser.pages();
   /** @type {string[]} */
   const errors = [];
-  // The page Firefox starts with never has the keyboard's focus; one that is opened does.
+  // The page Firefox starts with never gets the keyboard's focus; a page that is opened later does.
   let { page, unlessCrashed } = await newPage(browser, errors);
   await first?.close();
 
@@ -111,7 +111,7 @@ export async function startPuppeteer(engine, program, proxyPort) {
         try {
           return await /** @type {import("puppeteer-core").ElementHandle<Element>} */ (element).click();
         } catch (error) {
-          // What has just come into a page that still moves may have no place for some frames.
+          // An element that was just added to a page that still scrolls or grows cannot be clicked for some frames.
           if (!String(error).includes("not clickable") || Date.now() > until) throw error;
           await new Promise((resolve) => setTimeout(resolve, 50));
         } finally {
@@ -154,11 +154,11 @@ export async function startPuppeteer(engine, program, proxyPort) {
   };
 }
 
-/** Firefox now and then says so, without an address, where a page is left or the network is lost while a load passes its service worker: no code of the page threw it. */
+/** Firefox sometimes reports this when the page is left, or the network lost, while its service worker handles a request. No code of the page throws it. */
 const ENDED_WITH_ITS_PAGE = /^Error: Failed to load ‘’\. A ServiceWorker intercepted the request/;
 
 /**
- * A page of its own, and what makes calls on it fail when it crashes: after a crash no call is ever answered.
+ * A new page, and `unlessCrashed`, which fails when the page crashes: puppeteer's own calls would then wait forever.
  * @param {import("puppeteer-core").Browser} browser
  * @param {string[]} errors  gets the uncaught errors of the page
  */
@@ -178,7 +178,7 @@ async function newPage(browser, errors) {
 }
 
 /**
- * Sets the viewport. With it puppeteer asks for a screen orientation, which Firefox ESR 140 cannot set; the size holds.
+ * Sets the viewport. Puppeteer also sets the screen's orientation, and Firefox ESR 140 cannot; it sets the size all the same.
  * @param {import("puppeteer-core").Page} page
  * @param {{width: number, height: number}} size
  */
@@ -187,7 +187,7 @@ async function setViewport(page, size) {
     await page.setViewport(size);
   } catch (error) {
     if (!String(error).includes("unknown command emulation.setScreenOrientationOverride")) throw error;
-    // Asked again and again from here: `waitForFunction` builds its function in the page, whose policy forbids that.
+    // Polled from here: `waitForFunction` builds its function in the page, which the page's security policy forbids.
     const until = Date.now() + 10_000;
     while ((await page.evaluate(() => innerWidth)) !== size.width) {
       if (Date.now() > until) throw new Error(`the page did not become ${size.width} px wide`, { cause: error });

@@ -1,4 +1,4 @@
-// A second release of the site, and its deploy: what the browser meets when a site moves on under an open page.
+// Makes a later release of the site and deploys it, to test what an open page does when the site changes on the server.
 // @ts-check
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -14,9 +14,9 @@ const TEXTS = new Set([".html", ".js", ".mjs", ".css", ".json"]);
 /** A hash in a path: esbuild's, or the build's. */
 const HASH = /(?<=[-/])([0-9A-Z]{8}|[0-9a-f]{12}|[0-9a-f]{16})(?=[./])/g;
 
-/** Whatever the release is asked to compute it calls otherwise, so that programs of two releases do not understand each other. @type {[string, string]} */
+/** The later release has another word for this request to Python, so that programs of two releases do not understand each other. @type {[string, string]} */
 const WORD = ['"compute"', '"kompute"'];
-/** What a reader sees of the later release. */
+/** Marks every page of the later release. */
 export const MARK = '<p id="later">later</p>';
 
 /**
@@ -34,8 +34,8 @@ let made;
 export const laterOf = (site) => (made ??= laterRelease(site));
 
 /**
- * Makes a later release of a built site: all that has a hash in its name has another one, every page is marked, and its
- * programs speak a dialect. Removed with the process.
+ * Makes a later release of a built site: every hash in a file's name is replaced, every page has MARK, and its programs
+ * have another WORD. The folder is removed when the process ends.
  * @param {string} site
  * @returns {Later}
  */

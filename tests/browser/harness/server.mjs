@@ -38,20 +38,20 @@ const COMPRESSED = new Set([".html", ".js", ".mjs", ".css", ".json", ".svg", ".w
 /**
  * @typedef {object} LoggedRequest
  * @property {string} path       the requested path, with the sub-path, without the query
- * @property {number} at         when it came, as Date.now() says it
+ * @property {number} at         when it came, by Date.now()
  * @property {number} status     the status answered
  * @property {number} bytes      bytes of the body sent (compressed where it was; 0 for a 304)
- * @property {boolean} [gone]    the reader's side has ended a slow download
+ * @property {boolean} [gone]    the browser ended a slow download before its end
  *
  * @typedef {object} Fault
  * @property {RegExp} path       which paths the fault concerns
  * @property {number} [status]   answer with this status instead of the file
  * @property {number} [delayMs]  wait before answering
  * @property {"cut" | "stall"} [half]  send half of the file, then drop the connection, or fall silent
- * @property {number} [rate]     send so many bytes in a second, to all who ask together, as a slow line does
- * @property {boolean} [kept]    what is sent slowly may be kept by the browser, as any file
- * @property {number} [bytes]    send only so many bytes and call that the file
- * @property {boolean} [portal]  answer as a network does that wants its visitors to sign in: 200, and a page of its own
+ * @property {number} [rate]     send so many bytes in a second, all requests together, as a slow line does
+ * @property {boolean} [kept]    with `rate`: let the browser cache the file, like any other
+ * @property {number} [bytes]    send only so many bytes, as if they were the whole file
+ * @property {boolean} [portal]  answer like a network whose visitors must sign in: status 200 and the sign-in page
  * @property {string} [type]     send the file under this type
  * @property {[string, string]} [replace]  another text in place of the first in a text file
  *
@@ -65,13 +65,13 @@ const COMPRESSED = new Set([".html", ".js", ".mjs", ".css", ".json", ".svg", ".w
  * @property {(fault: Fault) => void} fault        adds a fault
  * @property {() => void} heal                     removes all faults
  * @property {(folder: string) => void} deploy     serves another built site from here on
- * @property {(gone: boolean) => void} lose        drops every connection, as where there is no network, until it is back
+ * @property {(gone: boolean) => void} lose        true: drops every connection, as if there were no network; false: ends this
  * @property {(policy: string | null) => void} policy  sends this Content-Security-Policy with every page
  * @property {() => Promise<void>} close
  */
 
 /**
- * The sitemap of a site that was built for this address. Instant navigation follows only links that the sitemap lists.
+ * The sitemap with this server's addresses. Instant navigation follows only links that the sitemap lists.
  * @param {string} sitemap
  * @param {string} base
  */
@@ -83,13 +83,13 @@ function movedSitemap(sitemap, base) {
 
 /** Revalidate always: every use of a file shows in the log, while the browser still keeps its copy. */
 const EVERY_USE = "no-cache";
-/** What GitHub Pages says of every file. */
+/** The Cache-Control that GitHub Pages sends with every file. */
 export const AS_ON_PAGES = "max-age=600";
 const SLICES_A_SECOND = 20;
-/** When the slow line is free again, as Date.now() says it. */
+/** When the slow line is free again, by Date.now(). */
 let busyUntil = 0;
 
-/** Sends a body slowly, until it is sent or nobody wants it any more.
+/** Sends a body slowly, until all is sent or the browser closes the connection.
  * @param {Buffer} body @param {number} rate @param {LoggedRequest} entry @param {import("node:http").ServerResponse} response */
 async function trickle(body, rate, entry, response) {
   const slice = Math.ceil(rate / SLICES_A_SECOND);
@@ -104,7 +104,7 @@ async function trickle(body, rate, entry, response) {
 }
 
 /**
- * Sends a file as the fault wants it; says whether the fault concerns how it is sent.
+ * Sends a file the way the fault asks for; false if the fault asks for no other way.
  * @param {Fault} fault
  * @param {{response: import("node:http").ServerResponse, entry: LoggedRequest, headers: Record<string, string>, plain: Buffer, packed: Buffer | null,
  *   answer: (status: number, headers: Record<string, string>, body: Buffer | string) => void}} request

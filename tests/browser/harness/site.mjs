@@ -54,6 +54,6 @@ export function pagesOf(folder) {
  */
 export function oneOfEachKind(pages) {
   const kinds = ["", "chapter/", "lab/", "measured/", "notebooks/"];
-  // A section's own page is a list of the others.
+  // The page at a section's root only lists the others, so it is left out.
   return kinds.map((kind) => pages.find((page) => (kind ? page.startsWith(kind) && page !== kind : page === "")) ?? "");
 }

@@ -21,8 +21,8 @@ const TEST_LIMIT_MS = 180_000;
  * @property {import("./proxy.mjs").RefusingProxy} proxy
  * @property {string} site     folder of the built site
  * @property {string[]} pages  addresses of its pages, relative to its root
- * @property {boolean} [thorough]  is this the engine that looks at everything?
- * @property {string[]} sample  those of them that this engine visits where a test goes through the site
+ * @property {boolean} [thorough]  is this the engine that visits every page?
+ * @property {string[]} sample  the pages that this engine visits in tests that go through the site
  *
  * @typedef {object} Expectation
  * @property {boolean} [foreign]     the test itself asks for something foreign
@@ -37,8 +37,8 @@ const TEST_LIMIT_MS = 180_000;
  *
  * How a suite registers its tests.
  * @typedef {object} Facts
- * @property {Register} everywhere  in every engine: the act's life, Python, storage, rendering
- * @property {Register} once        in one engine: what the site's own code decides, whatever the engine
+ * @property {Register} everywhere  in every engine: what depends on the engine (acts, Python, storage, rendering)
+ * @property {Register} once        in one engine: what depends on the site's own code only
  */
 
 /** Like a reader who comes for the first time: nothing stored, nothing logged, desktop size. @param {World} world */
@@ -85,7 +85,7 @@ export function factsIn(world, thorough) {
       try {
         await attempt().catch((error) => {
           if (!(error instanceof BrowserCrash)) throw error;
-          // Chromium 150 does now and then, mostly while it is asked much through its debugging protocol.
+          // Chromium 150 crashes now and then, mostly under many calls of its debugging protocol.
           context.diagnostic(`${browser.engine} crashed (${error.message}); the test begins once more`);
           return attempt();
         });

@@ -280,7 +280,7 @@ export function actTests({ everywhere, once }) {
     assert.equal(await browser.eval(() => document.querySelectorAll("[data-waits]").length), 0, "it is played once");
   });
 
-  once("act: for who wants less motion the reveal is complete at once", async (all) => {
+  once("act: with reduced motion the reveal is complete at once", async (all) => {
     const { browser } = all;
     await browser.driver.reduceMotion(true);
     try {
@@ -381,7 +381,7 @@ async function tabTo(browser, locator) {
     if (await browser.of(locator, (element) => {
       const radio = element instanceof HTMLInputElement && element.type === "radio";
       const active = document.activeElement;
-      // A radio group is one stop: whichever of its radios the keyboard reaches.
+      // Tab stops only once in a group of radio buttons, at any of them.
       return active === element || (radio && active instanceof HTMLInputElement && active.name === element.name);
     })) return;
     await browser.press("Tab");

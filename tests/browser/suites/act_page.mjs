@@ -6,7 +6,7 @@
 /** @typedef {"Context" | "Optimizer" | "Precision" | "Batch size"} Control */
 
 export const ACT = "lab/act1/";
-/** A cold start on a busy two-core machine; the budget is the benchmark's business, not a test's. */
+/** Enough for a cold start on a busy two-core machine. Whether a start is fast is for the benchmark to say, not for a test. */
 export const START_LIMIT_MS = 45_000;
 const REDRAW_LIMIT_MS = 20_000;
 
@@ -22,7 +22,7 @@ const GROUPS = {
 
 /** The box with the number that the reader predicts. */
 export const answerBox = `${part("predict")} input[data-prediction]`;
-/** What is taken to drag it. */
+/** The handle in the chart that drags the predicted number. */
 export const ghostGrip = 'live-act .il-grip[data-sets="prediction"]:not([hidden])';
 export const lockButton = { role: "button", name: "Lock in", within: part("predict") };
 export const revealButton = { role: "button", name: "Reveal the answer", within: part("reveal") };
@@ -88,7 +88,7 @@ export async function redrawn(browser, action) {
   await chartLabelIs(browser, (label) => label !== before, "another chart");
 }
 
-/** Waits until the chart is said to show this. @param {Browser} browser @param {string} words @param {number} [limitMs] */
+/** Waits until the chart's label contains these words. @param {Browser} browser @param {string} words @param {number} [limitMs] */
 export function chartSays(browser, words, limitMs) {
   return chartLabelIs(browser, (label) => label.includes(words), words, limitMs);
 }
@@ -102,7 +102,7 @@ async function chartLabelIs(browser, wanted, what, limitMs = REDRAW_LIMIT_MS) {
   }
 }
 
-/** What the chart is said to show, which is written when it has been drawn. @param {Browser} browser */
+/** The chart's label for screen readers, which is written after the chart is drawn. @param {Browser} browser */
 const chartLabel = (browser) =>
   browser.eval(() => document.querySelector('live-act [data-slot="plot"]')?.getAttribute("aria-label") ?? "");
 
@@ -124,7 +124,7 @@ export async function fill(browser, label, option) {
   await browser.press(wanted < at ? "ArrowUp" : "ArrowDown", Math.abs(wanted - at));
 }
 
-/** What the instruments say now: headline, what the chart is said to show, failure and every table, as text. @param {Browser} browser */
+/** What the instruments show now, as text: headline, the chart's label, failure and every table. @param {Browser} browser */
 export function instruments(browser) {
   return browser.eval(() => {
     const text = (/** @type {Element | null} */ element) => (element?.textContent ?? "").replace(/\s+/g, " ").trim();
@@ -161,8 +161,8 @@ export const wordsBefore = (browser, act) =>
     const range = document.createRange();
     range.setStartBefore(document.querySelector("article h1") ?? document.querySelector("article") ?? element);
     range.setEndBefore(first ?? element);
-    // What is seen: neither what only a screen reader hears, nor what stands there for a browser without scripts. How far
-    // Python's start has come is no text of the page, and is said in two words or three.
+    // Only visible words count: not those for screen readers or for browsers without scripts, and not the progress of
+    // Python's start, whose number of words changes with time.
     const texts = document.createTreeWalker(document.querySelector("article") ?? element, NodeFilter.SHOW_TEXT);
     let seen = "";
     while (texts.nextNode()) {

@@ -1,4 +1,4 @@
-// What the network can do to a reader: a download that ends half-way or never, a sign-in page, a site that has moved on.
+// A bad network: a download that ends half-way or never, a sign-in page, files that a new release has removed.
 // @ts-check
 import assert from "node:assert/strict";
 import { ACT, actReady, answerBox, openAct, START_LIMIT_MS } from "./act_page.mjs";
@@ -12,9 +12,9 @@ const ENTRY = /\/live-\w+\.js$/;
 const WASM = /pyodide\.asm\.wasm$/;
 const ACT_CODE = /\/act-\w+\.js$/;
 const CHARTS = /\/vega-\w+\.js$/;
-/** The reader of a test waits one second where others wait twenty. @type {Fault} */
+/** The page gives up after one second without a byte, not after twenty. @type {Fault} */
 const IMPATIENT = { path: ENTRY, replace: ['"patience": 20', '"patience": 1'] };
-/** Long enough for a machine that is busy with something else. @type {Fault} */
+/** Five seconds, so that a busy machine does not look like a lost connection. @type {Fault} */
 const PATIENT = { path: ENTRY, replace: ['"patience": 20', '"patience": 5'] };
 
 /** @type {[Fault, RegExp][]} */
@@ -56,7 +56,7 @@ export function brokenNetworkTests({ everywhere, once }) {
     assert.doesNotMatch(await browser.text(`${snippet.host} [data-slot="state"]`), /loads/);
 
     server.heal();
-    // A server that does not know the type is no reason to fail.
+    // Python must also start when the server does not know the file's type.
     server.fault({ path: WASM, type: "application/octet-stream" });
     await browser.click(snippet.button("Run"));
     await snippet.ended();
@@ -72,9 +72,9 @@ export function brokenNetworkTests({ everywhere, once }) {
     assert.match(await snippet.output(), /^Python did not start: nothing more of [\w.]+ arrived for 1 seconds\.$/);
   }, { pageErrors: true });
 
-  once("network: on a slow line progress follows the bytes, nobody's patience ends, and Stop ends the download", async ({ browser, server }) => {
+  once("network: on a slow line progress follows the bytes, the page does not give up, and Stop ends the download", async ({ browser, server }) => {
     server.fault(PATIENT);
-    // Longer on its way than the reader of this test would wait in silence.
+    // The download takes longer than the page's patience, which must end only if no byte comes.
     server.fault({ path: WASM, rate: 450_000 });
     await browser.open(server.base + CHAPTER);
     const snippet = new Snippet(browser, await browser.of("live-snippet", (host) => host.dataset.name));

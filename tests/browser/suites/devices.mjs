@@ -8,7 +8,7 @@ import { REPOSITORY } from "../harness/site.mjs";
 
 /** @typedef {import("../harness/browser.mjs").Browser} Browser */
 
-/** Tables that the plugin really makes of records of two devices, with its script. The site itself may have but one. */
+/** A page with tables that the plugin makes from records of two devices. The site may have records of only one device. */
 function page() {
   const python = join(REPOSITORY, ".venv", "bin", "python");
   const content = execFileSync(python, ["-m", "tests.plugins.measured.two_devices"], { cwd: REPOSITORY, encoding: "utf8" });

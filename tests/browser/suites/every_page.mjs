@@ -8,7 +8,7 @@ import { OF_PYTHON } from "./loading.mjs";
 
 /** The pages are many, the longest have ten thousand elements, and the machine may be busy with something else. */
 const LIMIT_MS = 1_800_000;
-/** From docstrings, by one template: the longest pages. axe-core looks at the first of them. */
+/** The reference of the engine: the longest pages, all made by one template. axe-core examines only the first. */
 const GENERATED = /^reference\/engine\/./;
 const PHONE = { width: 360, height: 740 };
 const BOXES_LIMIT_MS = 5000;
@@ -28,19 +28,19 @@ export function everyPageTests({ everywhere }) {
       const firstGenerated = all.pages.find((page) => GENERATED.test(page));
       for (const page of all.sample) {
         const says = (/** @type {string} */ line) => found.push(`${page || "home"}: ${line}`);
-        // Chromium 150 crashes in a page in which axe-core has looked at a dozen pages in a chosen scheme.
+        // A new tab for each page: Chromium 150 crashes after axe-core has examined a dozen pages in one tab.
         await all.browser.renew();
         all.server.clear();
         await all.browser.open(all.server.base + page);
         const acts = await all.browser.eval(() => document.querySelectorAll("live-act").length);
         // A page with an act in view may start; every other page must stay quiet, down to its end.
         if (!acts) await all.browser.eval(() => scrollTo(0, document.body.scrollHeight));
-        // What is being computed anew is dimmed meanwhile.
+        // Results are dimmed while they are computed anew, and dimmed text has too little contrast.
         await all.browser.waitFor(() => !document.querySelector("live-act[data-stale]"), LIMIT_MS, "acts to have computed");
         // Only an act's own page has to begin with the act; on other pages acts stand in the text.
         const words = acts && /^(lab|missions)\//.test(page) ? await wordsBefore(all.browser, "live-act") : 0;
         if (words > MOST_WORDS) says(`${words} words before the first thing to do, and the limit is ${MOST_WORDS}`);
-        // axe-core computes names and contrast itself, alike in every engine.
+        // axe-core computes names and contrast in the same way in every engine, so one engine is enough.
         if (all.thorough && (!GENERATED.test(page) || page === firstGenerated)) (await violationsBesides(all.browser, looks)).forEach(says);
         if (all.browser.driver.exactViewport) (await cutOff(all.browser)).forEach(says);
         (await stickingOut(all, page)).forEach((line) => says(`sticks out at ${PHONE.width} px: ${line}`));
@@ -83,7 +83,7 @@ async function stickingOut({ browser, server }, page) {
     );
     await browser.open(frame);
   }
-  // The theme puts tables into boxes that scroll some time after the page has loaded.
+  // Only some time after the page has loaded does the theme put tables into boxes that scroll.
   await browser.waitFor(
     () => {
       const inner = document.querySelector('iframe[title="phone"]');

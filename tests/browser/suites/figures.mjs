@@ -1,4 +1,4 @@
-// Figures that move: every state was drawn at build; a slider, a button or a hand on the picture shows another.
+// Figures that move: every state was drawn at build; a slider, a button or a drag on the picture shows another.
 // @ts-check
 import assert from "node:assert/strict";
 
@@ -32,14 +32,14 @@ export function figureTests({ everywhere, once }) {
     assert.deepEqual(server.log().filter(({ path }) => /pyodide|vega/.test(path)), [], "neither Python nor a chart is loaded");
   });
 
-  once("figures: a hand on the picture moves its slider", async ({ browser, server }) => {
+  once("figures: a drag on the picture moves its slider", async ({ browser, server }) => {
     await browser.open(`${server.base}chapter/precision/`);
     const figure = "#fig-number-line live-figure";
     await browser.waitFor(`${figure}[data-ready]`);
     const bit = () => browser.of(`${figure} input[type=range]`, (input) => Number(/** @type {HTMLInputElement} */ (input).value));
     await browser.drag(`${figure} svg`, 120, 0);
     const dragged = await bit();
-    assert.ok(dragged > 11, `a hand right of the middle stands at bit ${dragged + 1}`);
+    assert.ok(dragged > 11, `a drag to the right of the middle leads to bit ${dragged + 1}`);
     await browser.drag(`${figure} svg`, -120, 0);
     assert.ok((await bit()) < 11);
   });

@@ -1,4 +1,4 @@
-// What of a chart can be taken in hand: dragged, reached with the keyboard, looked at alone. The roofline explorer has it all.
+// Charts that a reader works with: points dragged, the same by keyboard, one segment shown alone. The roofline explorer has all.
 // @ts-check
 import assert from "node:assert/strict";
 import { START_LIMIT_MS } from "./act_page.mjs";
@@ -30,7 +30,7 @@ export function handsTests({ everywhere, once }) {
     assert.equal(await headline(browser), before, "the same control, the same number");
     assert.equal(await browser.of(GRIP, (grip) => grip.getAttribute("aria-hidden")), "true", "one control for a screen reader");
 
-    // The hand moves away and, before it rests, the keyboard is back at the start: faster than Python answers.
+    // The slider moves away and, before Python has answered, the keyboard brings it back.
     await browser.of(slider, (input) => {
       input.value = input.min;
       input.dispatchEvent(new Event("input", { bubbles: true }));
@@ -41,15 +41,15 @@ export function handsTests({ everywhere, once }) {
       for (let press = 0; press < 3; press += 1) input.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
     });
     await changes(browser, away);
-    assert.equal(await headline(browser), before, "the number is that of where the hand rests");
+    assert.equal(await headline(browser), before, "the number belongs to where the slider is in the end");
   });
 
-  everywhere("hands: a segment is looked at alone by keyboard, and its name is read", async (all) => {
+  everywhere("hands: a segment is shown alone by keyboard, and its name is read", async (all) => {
     const { browser } = all;
     await openExplorer(all);
     const part = { role: "button", name: "GELU", within: ACT };
     await browser.focus(part);
-    assert.ok((await dimmed(browser)) > 3, "what belongs to others is dimmed");
+    assert.ok((await dimmed(browser)) > 3, "the marks of the other segments are dimmed");
     const before = await headline(browser);
     await browser.of(`${ACT} [data-slot="plot"]`, (plot) => plot.scrollIntoView({ block: "center", behavior: "instant" }));
     await browser.driver.point(...(await browser.of(`${ACT} [data-slot="plot"]`, middle)));
@@ -60,11 +60,11 @@ export function handsTests({ everywhere, once }) {
       for (const kind of ["input", "change"]) input.dispatchEvent(new Event(kind, { bubbles: true }));
     });
     await changes(browser, before);
-    assert.ok((await dimmed(browser)) > 3, "a mouse that rests on a picture that is drawn anew does not point");
+    assert.ok((await dimmed(browser)) > 3, "a mouse that does not move points at nothing, even when the picture is drawn anew under it");
     await browser.press("Enter");
     assert.equal(await browser.of(part, (button) => button.getAttribute("aria-pressed")), "true");
     await browser.focus(slider);
-    assert.ok((await dimmed(browser)) > 3, "what was chosen stays alone");
+    assert.ok((await dimmed(browser)) > 3, "only the chosen segment stays bright");
     await browser.focus(part);
     await browser.press("Escape");
     assert.equal(await dimmed(browser), 0);

@@ -46,7 +46,7 @@ export function harnessTests({ everywhere, once }) {
     assert.deepEqual([...new Set(found.map((line) => line.split(":")[0]))].sort(), ["color-contrast", "image-alt"]);
   });
 
-  once("harness: axe-core looks at what looks like nothing before, light and dark", async ({ browser, server }) => {
+  once("harness: axe-core examines text with a new look, light and dark", async ({ browser, server }) => {
     /** @type {Set<string>} */
     const seen = new Set();
     await browser.open(server.base);

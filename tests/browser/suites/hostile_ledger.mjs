@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { LEDGER, ledgerButton, ledgerDocument } from "./lab_page.mjs";
 
-/** @param {string} page  where the entry says that its act is at home */
+/** @param {string} page  the page that the entry names as that of its act */
 const entryAt = (page) => ({
   updated: 1000,
   stage: "predicted",

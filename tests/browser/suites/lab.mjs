@@ -74,7 +74,7 @@ export function labTests({ everywhere, once }) {
     await browser.press("Backspace", 3);
     await predict(browser, "80");
     assert.equal(await browser.text(problem), "");
-    // The answer comes with the lock, staged; here a key ends the play.
+    // Locking in plays the reveal step by step; Escape shows its end at once.
     await browser.press("Escape");
     await verdictShown(browser);
 
@@ -179,8 +179,8 @@ export function labTests({ everywhere, once }) {
   everywhere("lab: Act 2 played to the end, with every configuration on offer", async (all) => {
     const { browser } = all;
     await open(all, ACT_2);
-    // The box of queries, keys and values, tapped in the picture, and the one after GELU, switched in the form.
-    // A baked picture has no rows behind its marks: the live one takes taps.
+    // Two boxes are switched: that of queries, keys and values by a tap in the picture, that after GELU in the form.
+    // The baked picture takes no taps, because its marks have no data; so this waits for the live one.
     await browser.waitFor(() => "__data__" in (document.querySelector("live-act .boxes_marks > path") ?? {}), START_LIMIT_MS);
     await browser.click("live-act .boxes_marks > path:nth-child(3)");
     const switched = { role: "checkbox", name: "After GELU", within: 'live-act [data-slot="adding"]' };
@@ -248,7 +248,7 @@ export function labTests({ everywhere, once }) {
     await reveal(browser);
     await answerAll(browser, "floor", { "The smallest update": "0.00001", "The cure": "an FP32 copy" });
     const before = await shown();
-    // Longer on its way than the looks take.
+    // Python arrives only after the checks below.
     server.fault({ path: /pyodide\.asm\.wasm$/, delayMs: 4000 });
     await browser.reload();
     await actReady(browser);
@@ -289,7 +289,7 @@ export function labTests({ everywhere, once }) {
     assert.equal(await trail(browser, "The MFU Gap"), "(revealed)");
   });
 
-  once("lab: an explorer in the chapter is the one of the lab: no Python before it is seen, one state, one home", async (all) => {
+  once("lab: an explorer in the chapter is the one of the lab: Python starts when it is seen, state and address are the same", async (all) => {
     const { browser, server } = all;
     const here = 'live-act[data-name="scaling-explorer"]';
     const standing = () => browser.of(`${here} [data-slot="headline"]`, (element) => element.textContent);
@@ -418,7 +418,7 @@ export function labTests({ everywhere, once }) {
     assert.match(await browser.text("live-ledger"), /A part of what this browser had kept was damaged/);
     const kept = await ledgerDocument(browser);
     assert.deepEqual(Object.keys(kept.acts), ["mfu-gap"]);
-    // The act had another number then, and another address.
+    // An entry from a time when the act had another address.
     const moved = { ...kept.acts["mfu-gap"], updated: Date.now(), account: { ...kept.acts["mfu-gap"].account, page: ACT_2 } };
     await importFile(browser, "moved.json", JSON.stringify({ ...kept, acts: { "mfu-gap": moved } }));
     await ledgerSays(browser, /1 act taken/);
@@ -449,7 +449,7 @@ export function labTests({ everywhere, once }) {
     /** @type {string[]} */
     const found = [];
     const look = async (/** @type {string} */ state) => {
-      // The frame around is that of every page, which has a test of its own.
+      // Header and navigation are the same on every page, and are tested there.
       found.push(...(await violationsInLightAndDark(browser, state, "main article")));
       if (browser.driver.exactViewport) {
         await browser.resize(PHONE.width, PHONE.height);

@@ -56,7 +56,7 @@ export async function predict(browser, value) {
 /** @param {Browser} browser @param {import("../harness/locate.mjs").Locator} locator */
 export const move = (browser, locator) => redrawn(browser, () => browser.click(locator));
 
-/** Asks for the answer, where it does not come with the lock. @param {Browser} browser */
+/** Presses Reveal, in an act that does not reveal its answer when the prediction is locked in. @param {Browser} browser */
 export async function reveal(browser) {
   if (await browser.has(revealButton)) await browser.click(revealButton);
   await verdictShown(browser);
@@ -68,7 +68,7 @@ export async function answerAll(browser, reflection, answers) {
   for (const [label, option] of Object.entries(answers)) await fill(browser, label, option);
   await browser.click(check(reflection));
   await browser.waitFor(`[data-reflection="${reflection}"] [data-blank][data-correct]`);
-  // The judgement may still be that of the answer before.
+  // What is shown may still be the judgement on the previous answer.
   const wanted = JSON.stringify(Object.values(answers));
   for (let left = 80; left > 0 && !(await judges(browser, reflection, answers)); left -= 1) await pause(50);
   assert.ok(await judges(browser, reflection, answers), `${reflection} is not judged with ${wanted}`);
@@ -93,7 +93,7 @@ export const needed = (browser) => browser.text('live-act [data-slot="headline-v
 export const movesOf = (browser) =>
   browser.eval(() => [...document.querySelectorAll('live-act [data-slot="move-list"] li')].map((item) => item.textContent ?? ""));
 
-/** Waits, because the amounts follow the moves. @param {Browser} browser @param {string[]} wanted */
+/** Waits until the list of moves is this: the amounts appear after the moves. @param {Browser} browser @param {string[]} wanted */
 export async function movesSay(browser, wanted) {
   for (let left = 80; left > 0 && JSON.stringify(await movesOf(browser)) !== JSON.stringify(wanted); left -= 1) {
     await pause(50);
@@ -176,7 +176,7 @@ export const importFile = (browser, name, text) =>
     input.dispatchEvent(new Event("change", { bubbles: true }));
   }, name, text);
 
-/** Another document of the site beside this one, as a second tab is; locks a number in there.
+/** Opens another page of the site in a frame, which acts as a second tab, and locks a number in there.
  * @param {Browser} browser @param {string} url @param {string} value */
 export const secondTab = (browser, url, value) =>
   browser.eval(async (url, value) => {
@@ -216,7 +216,7 @@ export const damageShelf = () =>
     };
   });
 
-/** The address of a chapter page with an act in it, as the build would put it at its end: two of the site's own pages in one.
+/** The address of a page of the chapter with an act at its end, put together from two pages of the site.
  * @param {World} world @param {string} chapter @param {string} home the page that has the act @param {string} act */
 export function inChapter({ server, site }, chapter, home, act) {
   const read = (/** @type {string} */ page) => readFileSync(join(site, page, "index.html"), "utf8");

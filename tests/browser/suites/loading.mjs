@@ -9,7 +9,7 @@ export const OF_PYTHON = /\/(pyodide|library|wheels|acts)\/|\/worker-|\.whl$|\.w
 /** The part of Python's standard library that a start leaves out. */
 const REST = /\/python_rest\.zip$/;
 
-/** What the acts need is in the start: nothing more was fetched. @param {import("../harness/server.mjs").SiteServer} server */
+/** The act needed no more of Python's library than a start fetches. @param {import("../harness/server.mjs").SiteServer} server */
 export function startWasEnough(server) {
   assert.deepEqual(server.log().filter(({ path }) => REST.test(path)), [], "the start holds all that the act imports");
 }

@@ -1,4 +1,4 @@
-// What a page lets go of: an act that was taken away, and everything the theme keeps of pages that are gone.
+// Memory that is freed: that of an act that was removed, and what the theme keeps of pages that were left.
 // @ts-check
 import assert from "node:assert/strict";
 import { actReady, chartSays, openAct, predict, set } from "./act_page.mjs";
@@ -7,7 +7,7 @@ import { actReady, chartSays, openAct, predict, set } from "./act_page.mjs";
 
 const ROUNDS = 8;
 const LOOKS = 3;
-/** Visits after which the tests' document is old; a reader's lives longer. @type {import("../harness/server.mjs").Fault} */
+/** A page loads in full after 3 pages instead of 30, so that the test is short. @type {import("../harness/server.mjs").Fault} */
 const SHORT = { path: /\/live-\w+\.js$/, replace: ['"pages": 30', '"pages": 3'] };
 
 /** @param {import("../harness/world.mjs").Facts} facts */
@@ -17,7 +17,7 @@ export function memoryTests({ once }) {
     await openAct(all);
     await predict(browser, "3");
     await set(browser, "Optimizer", "Adam");
-    // What is made once, whatever comes, is made in the first rounds.
+    // The first rounds make what is made only once, such as caches.
     await replaced(browser, 2);
     const before = await least(browser);
     await replaced(browser, ROUNDS);
@@ -44,7 +44,7 @@ export function memoryTests({ once }) {
   });
 }
 
-/** The least of some looks, with a new act between them: what stays is in every look, what is only late to go is not.
+/** The smallest of several footprints, with a new act between them: a leak is in each of them, memory that is freed late is not.
  * @param {Browser} browser */
 async function least(browser) {
   const looks = [await browser.driver.footprint()];

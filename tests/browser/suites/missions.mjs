@@ -166,7 +166,7 @@ export function missionTests({ everywhere, once }) {
 const playback = 'live-act [data-chart="curve"] .il-playback';
 const playButton = `${playback} button`;
 const step = `${playback} input`;
-/** What is drawn of the loss: the length of its line, and what it says. @param {World["browser"]} browser */
+/** The drawn curve of the loss: the length of its line, and its text. @param {World["browser"]} browser */
 const curve = (browser) =>
   browser.of('live-act [data-chart="curve"] [data-slot="plot"]', (plot) => ({
     line: plot.querySelector("g.mark-line path")?.getAttribute("d")?.length ?? 0,
@@ -189,7 +189,7 @@ async function played(world, name, by) {
   if (by === "keyboard") await staysStill(world.browser);
 }
 
-/** For who wants less motion nothing plays, the curve stands whole, and can be stepped through. @param {World["browser"]} browser */
+/** With reduced motion nothing plays: the whole curve is shown at once, and can be stepped through. @param {World["browser"]} browser */
 async function staysStill(browser) {
   await browser.driver.reduceMotion(true);
   try {
@@ -206,7 +206,7 @@ async function staysStill(browser) {
 async function explode(browser, by) {
   await moveBy(browser, lever("Gradient clipping"), by);
   await browser.waitFor(() => /explodes$/.test(document.querySelector('live-act [data-chart="curve"] .il-playback input')?.getAttribute("aria-valuetext") ?? ""));
-  // On a slow machine it may have come to its end before it is paused: then it is played once more.
+  // On a slow machine the play may end before it is paused; then it is started again.
   for (let left = 5; left > 0 && (left === 5 || /explodes$/.test(await stepOf(browser))); left -= 1) {
     await moveBy(browser, { role: "button", name: "Play", within: playback }, by);
     await browser.waitFor(() => !document.querySelector('live-act [data-chart="curve"] .il-playback input[aria-valuetext^="Update 1 "]'));
@@ -234,7 +234,7 @@ async function stepThrough(browser) {
   assert.ok((await curve(browser)).line > early.line, "the line grows with the steps");
 }
 
-/** Predicts, and opens the bench. @param {World["browser"]} browser @param {string} says */
+/** Locks a prediction in, which opens the instruments. @param {World["browser"]} browser @param {string} says */
 async function begin(browser, says) {
   if (/^\d/.test(says)) return predict(browser, says);
   await browser.click({ role: "radio", name: says, within: 'live-act [data-part="predict"]' });
@@ -266,7 +266,7 @@ async function toTheEnd(world, play, by) {
 }
 
 /**
- * What was chosen is defended: the argument outlives the page, and a link with it opens for reading in place of one's own.
+ * A reader defends a choice: the written argument survives a reload, and its link shows it to others instead of their own.
  *
  * @param {World} world
  */

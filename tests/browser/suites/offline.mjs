@@ -6,7 +6,7 @@ import { ACT, actReady, chartSays, predict, set } from "./act_page.mjs";
 import { isWhole } from "./releases.mjs";
 import { Snippet } from "./snippet_page.mjs";
 
-/** The whole site passes through the browser's cache. */
+/** The browser copies the whole site into its cache. */
 const COPY_LIMIT_MS = 90_000;
 const KEPT = "This book is kept in this browser.";
 const CHAPTER = "chapter/memory/";

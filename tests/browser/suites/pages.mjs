@@ -7,7 +7,7 @@ import { Snippet } from "./snippet_page.mjs";
 
 const PHONE_PX = 360;
 const PHONE_HIGH_PX = 740;
-/** Stops of the keyboard from the first instrument to the reveal. */
+/** Presses of Tab from the first instrument to the reveal. */
 const INSTRUMENTS = 9;
 
 /** @param {import("../harness/world.mjs").Facts} facts */

@@ -1,10 +1,10 @@
-// The content security policy at work: the whole site under it, and what somebody's Python reaches.
+// The content security policy: the site works under it, and Python in a snippet reaches nothing that it should not.
 // @ts-check
 import assert from "node:assert/strict";
 import { ACT, openAct, predict, set } from "./act_page.mjs";
 import { Snippet } from "./snippet_page.mjs";
 
-/** What Python finds of the page's world by these names. */
+/** Prints which of the browser's interfaces Python can reach. */
 const PROBE = `
 import js
 names = ["indexedDB", "caches", "cookieStore", "BroadcastChannel", "Worker", "SharedWorker", "WebSocket", "localStorage"]
@@ -27,11 +27,11 @@ except Exception as error:
 
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function policyTests({ everywhere, once }) {
-  everywhere("policy: a snippet reaches no storage, no other worker, no foreign host, and makes no script of text", async ({ browser, server }) => {
+  everywhere("policy: a snippet reaches no storage, no other worker, no foreign host, and runs no text as a script", async ({ browser, server }) => {
     await browser.open(server.base + ACT);
     const snippet = new Snippet(browser, await browser.of("live-snippet", (host) => host.dataset.name));
     await snippet.ready();
-    // Typed by hand, the editor would indent it once more.
+    // Not typed, because the editor would indent it a second time.
     await browser.eval((code) => {
       const host = /** @type {HTMLElement} */ (document.querySelector("live-snippet"));
       host.dataset["source"] = code;

@@ -1,4 +1,4 @@
-// Two releases in turn: a page that is open while the site moves on works as it is or says so, and never mixes the two.
+// Two releases in turn: a page that is open during a deploy works on or says that it cannot, and never mixes the two.
 // @ts-check
 import assert from "node:assert/strict";
 import { keepBefore, laterOf } from "../harness/releases.mjs";
@@ -22,7 +22,7 @@ export function releaseTests({ once }) {
     server.deploy(await keepBefore(later, server.base));
     server.clearLog();
     await set(browser, "Optimizer", "Adam");
-    // Neither the editor nor a second Python was there when the site moved on.
+    // Editor and second Python are first needed after the deploy.
     const snippet = new Snippet(browser, await browser.of("live-snippet", (host) => host.dataset.name));
     await snippet.write("while True: pass");
     await browser.click(snippet.button("Run"));
@@ -48,7 +48,7 @@ export function releaseTests({ once }) {
     await isWhole(all, later);
   }, { pageErrors: true });
 
-  once("releases: the next page after a deploy comes whole, and a click into code that is gone offers that", async (all) => {
+  once("releases: the next page after a deploy comes whole, and a click into code that is gone offers a reload", async (all) => {
     const { browser, server, site } = all;
     const later = laterOf(site);
     await browser.open(server.base + CHAPTER);

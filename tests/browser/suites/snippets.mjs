@@ -88,7 +88,7 @@ export function snippetTests({ everywhere, once }) {
     assert.equal(await second.run(), "still here");
   });
 
-  // Not in WebKit, which lets a stopped loop run on until its page goes: on two cores the next start outlasts any patience.
+  // Not in WebKit, where a stopped loop runs until its page is closed: on two cores, Python then starts too slowly to test.
   once("snippets: an act that waits for an endless program says for which, and stops it", async (all) => {
     const { browser } = all;
     const { first } = await openTwo(all);
@@ -101,7 +101,7 @@ export function snippetTests({ everywhere, once }) {
     await browser.waitFor(`${trouble} p`);
     assert.match(await browser.text(trouble), /This act waits: the program “count” on this page is still running\./);
     await browser.click({ role: "button", name: "Stop the program", within: "live-act" });
-    // Whoever stops a program starts Python again.
+    // To stop a program means to start Python again.
     await chartSays(browser, "Adam m 6.23 GB", START_LIMIT_MS);
     assert.equal(await browser.text(trouble), "");
   });
