@@ -1,6 +1,6 @@
 """What holds for all tests: their order, and that none fails because a machine is slow.
 
-What takes longest begins, so that no process is left alone with it at the end.
+The longest tests start first, so that no process still runs one when the others are done.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def hidden_texts(act: LoadedAct) -> list[str]:
 
 
 def public_text(act: LoadedAct) -> str:
-    """Everything that is known before the commit."""
+    """Everything that a reader can know before locking a prediction in."""
     described: Any = act.describe()
     return json.dumps([described, act.compute(described["state"])], ensure_ascii=False)
 

@@ -1,4 +1,4 @@
-"""What the guides for authors list is what there is."""
+"""The lists in the guides for authors are complete and true."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def test_the_example_act_computes_judges_and_draws() -> None:
         for batch in (8, 16, 32, 64)
     ]
     assert [row["gb"] for row in view["data"]["bars"]] == needs
-    # Before the reveal the bench shows what fits for certain, and so no answer.
+    # Before the reveal only the smallest batch is shown: it fits in any case, so it gives no answer away.
     assert [row["gb"] for row in closed["data"]["bars"]] == needs[:1]
     fitting = [batch for batch, need in zip((8, 16, 32, 64), needs, strict=True) if need <= 24]
     for option in description["question"]["options"]:

@@ -19,8 +19,8 @@ CHAPTER = ROOT / "docs/chapter"
 PAGES = {path.name: path.read_text("utf-8") for path in sorted(CHAPTER.glob("*.md"))}
 FIGURES = sorted((CHAPTER / "figures").glob("*.py"))
 TEXT = "\n".join(without_fences(text) for text in PAGES.values())
-UNSPOKEN = {"eq-per-token", "tab-layer-products"}
-"""Things that stand directly under the sentence that announces them."""
+UNREFERENCED = {"eq-per-token", "tab-layer-products"}
+"""Numbered things that no text refers to, because each stands directly under the sentence that announces it."""
 
 
 def drawn(path: Path) -> dict[str, str]:
@@ -37,9 +37,9 @@ def test_every_figure_is_shown_once() -> None:
     assert sorted(name.replace("-", "_") for name in shown) == [path.stem for path in FIGURES]
 
 
-def test_every_numbered_thing_is_spoken_of() -> None:
+def test_the_text_refers_to_every_numbered_thing() -> None:
     named = set(re.findall(r"`\{ref\} ([\w-]+)`", TEXT))
-    assert set(Labels.of(PAGES.items()).targets) - named <= UNSPOKEN
+    assert set(Labels.of(PAGES.items()).targets) - named <= UNREFERENCED
 
 
 def test_every_work_of_the_bibliography_is_cited() -> None:

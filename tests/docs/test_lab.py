@@ -78,7 +78,7 @@ def test_the_least_memory_in_the_ledger_is_the_answer_of_the_challenge() -> None
 
 
 @given(settings_of("optimizer-memory-tax"), st.sampled_from(("node", "laptop")))
-def test_act_1_writes_what_stands_on_the_bench(controls: dict[str, Any], context: str) -> None:
+def test_act_1_writes_the_chosen_optimizer_and_precision(controls: dict[str, Any], context: str) -> None:
     tax = act("optimizer-memory-tax")
     shown: Any = tax.compute(state_of(tax, 12, **controls) | {"context": context})
     assert shown["ledger"] == {

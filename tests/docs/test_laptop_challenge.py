@@ -1,4 +1,4 @@
-"""The laptop challenge: the engine says what fits, the number format what trains, a search what the floors are."""
+"""The laptop challenge against the engine (what fits), number formats (what trains), a search (the least memory)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def state(
 def need(
     book: tuple[str, str, bool, bool, int], epilogue: tuple[bool, bool, str, int] = (False, False, "none", 1)
 ) -> int:
-    """The engine's memory, asked directly."""
+    """Bytes that a setting needs, from the engine itself and not from the act."""
     precision, optimizer, checkpointing, chunked, batch = book
     in_backward, eight_bit, offload, laptops = epilogue
     return training_memory(
@@ -98,7 +98,7 @@ def test_a_prediction_within_a_gigabyte_and_a_half_is_right(act: LoadedAct, pred
         assert f"{distance:.1f} GB {'more' if prediction < STABLE / GB else 'too much'}" in verdict["headline"]
 
 
-def test_nothing_tells_the_floors_before_the_commit(act: LoadedAct) -> None:
+def test_nothing_tells_the_least_memory_before_the_prediction_is_locked_in(act: LoadedAct) -> None:
     known = public_text(act)
     assert not [why for why in hidden_texts(act) if why in known]
     assert f"{STABLE / GB:.2f}" not in known
@@ -111,7 +111,7 @@ def test_nothing_tells_the_floors_before_the_commit(act: LoadedAct) -> None:
 
 
 @pytest.mark.parametrize("held", [None, 6, 100])
-def test_the_prediction_is_drawn_where_the_hand_holds_it_on_an_axis_that_stands_still(
+def test_a_dragged_prediction_is_drawn_where_it_is_held_and_the_axis_does_not_move(
     act: LoadedAct, held: float | None
 ) -> None:
     shown: Any = act.compute(state(act, BOOK[0], prediction=None) | {"held": held})

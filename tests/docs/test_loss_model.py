@@ -43,7 +43,7 @@ def measured_outliers() -> list[float]:
 
 
 def simulated(run: Any, *, noise: float, outlier: Outlier | None = None) -> Course:
-    """The model with a recorded run's settings: momentum is counted as the rate that it amounts to."""
+    """The model with a recorded run's settings. It has no momentum, so a higher rate stands for it."""
     how = run["settings"]
     guard = Guard(how["products"] == "fp16", how["scaling"], None if how["clip"] is None else NORM)
     strange = () if outlier is None or how["outlier_step"] is None else (outlier,)
@@ -80,8 +80,8 @@ def test_an_overflow_ends_a_run_clipped_or_not_and_a_dynamic_scale_leaves_it_out
         assert scales[at + 1] < 0.51 * scales[at], "the recorded scaler halved its scale there"
 
 
-def test_the_model_has_no_forward_pass_and_the_recorded_overflow_was_there() -> None:
-    """The page says so: with the recorded outlier's own factor, clipping saves the model and did not save the runs."""
+def test_the_model_lacks_the_forward_pass_in_which_the_recorded_run_overflowed() -> None:
+    """As the page says: for an outlier of the recorded size, clipping saves the model, but it did not save the runs."""
     factor = median(measured_outliers())
     clipped = arms("outlier")["runs"]["fp16-clipped"]
     assert failed(clipped)
@@ -114,7 +114,7 @@ def test_a_scaled_rate_that_training_bears_makes_up_for_it() -> None:
 
 
 def test_small_gradients_are_lost_in_fp16_and_a_loss_scale_saves_them() -> None:
-    """The recorded optimizer is Adam, the model's is none: so at a rate of the model's own."""
+    """The recorded runs used Adam, the model takes plain steps: so the model has a rate of its own."""
     recorded = arms("underflow")
     runs = recorded["runs"]
 

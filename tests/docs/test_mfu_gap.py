@@ -51,7 +51,7 @@ def view(act: LoadedAct, setting: tuple[bool, str, bool, int]) -> Any:
 
 
 def need(setting: tuple[bool, str, bool, int]) -> int:
-    """The engine's memory, asked directly."""
+    """Bytes that a setting needs, from the engine itself and not from the act."""
     _, precision, checkpointing, batch = setting
     return training_memory(
         "gpt2-xl",
@@ -111,7 +111,7 @@ def test_the_first_profile_is_the_engines_with_a_stated_disk_loader_and_processo
     assert number(table["rows"][-1]["d"]) == pytest.approx(1e3 * total, abs=0.5)
 
 
-def test_what_is_assumed_is_said_to_be_wherever_it_stands(act: LoadedAct) -> None:
+def test_every_text_with_the_assumed_time_marks_it_as_assumed(act: LoadedAct) -> None:
     told = [public_text(act), json.dumps(view(act, START), ensure_ascii=False), *paragraphs(act)]
     said = [text for text in told if "10 ms" in text]
     assert len(said) == 3
@@ -147,7 +147,7 @@ def test_nothing_tells_the_split_before_the_reveal(act: LoadedAct) -> None:
 
 
 @pytest.mark.parametrize(("held", "edge"), [(None, 0), (0, 100), (30, 70), (100, 0)])
-def test_before_the_lock_the_split_stands_where_the_hand_holds_it(act: LoadedAct, held: float, edge: float) -> None:
+def test_before_the_lock_the_dragged_split_is_drawn_where_it_is_held(act: LoadedAct, held: float, edge: float) -> None:
     open_: Any = act.compute(state(act, START, None) | {"held": held})
     (guess,) = open_["data"]["guess"]
     assert (guess["from"], guess["to"]) == (edge, 100)

@@ -119,7 +119,7 @@ def test_no_option_that_most_tracks_offer_wins_wherever_it_is_offered(part: str)
             for value in lever.values:
                 wins = any(setting[lever.name] == value for setting in winning)
                 offered.setdefault((lever.name, value), []).append(wins)
-    # Clipping costs nothing in part 3's model, and a strange batch comes on every device: it is no choice of theirs.
+    # Clipping is left out: it costs nothing in part 3's model and a strange batch comes on every device, so all clip.
     # Part 3 of the tiny device has neither FP16 nor checkpointing, so there only what all tracks offer is compared.
     offered.pop(("clip", True), None)
     most = len(TRACKS) if part == "wall" else len(TRACKS) - 1
@@ -208,7 +208,7 @@ def test_adam_in_fp32_keeps_four_times_the_weights_that_learn(name: str) -> None
     assert static == pytest.approx(4 * parts["weights"], rel=0.01)
 
 
-def test_what_binds_differs_between_the_audits() -> None:
+def test_the_audits_differ_in_what_takes_the_most_memory_and_in_why_their_start_fails() -> None:
     """The largest part at the best setting, and what the start is refused for."""
     kinds = set()
     for track in TRACKS:

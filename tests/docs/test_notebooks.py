@@ -16,7 +16,7 @@ NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.py"))
 
 
 def outputs(document: dict[str, list[dict[str, object]]]) -> list[object]:
-    """What a notebook file holds of a run."""
+    """Everything in a notebook's file that comes from a run: outputs and execution counts."""
     cells = [cell for cell in document["cells"] if cell["cell_type"] == "code"]
     return [found for cell in cells for found in (cell.get("outputs"), cell.get("execution_count")) if found]
 

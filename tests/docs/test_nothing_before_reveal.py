@@ -78,7 +78,7 @@ def test_no_page_with_the_act_tells_its_answer(site: Path, name: str) -> None:
     assert pages
     for page in pages:
         source = page.read_text(encoding="utf-8")
-        # As a reader sees it, and as it is written: labels, descriptions for links, states of controls.
+        # The visible text, and the source, which also has labels, descriptions for links, states of controls.
         for text in (text_of(source), unescape(source)):
             assert told(name, text) == [], page.relative_to(site)
 

@@ -41,17 +41,17 @@ def state(context: str, optimizer: str, precision: str, batch: int, **changes: A
 
 
 def ledger(optimizer: str, precision: str, batch: int) -> MemoryLedger:
-    """The engine's account, asked directly; the fused update makes no temporary tensors."""
+    """The engine's own account, not the act's; the fused update makes no temporary tensors."""
     return training_memory("gpt2-xl", optimizer=optimizer, precision=precision, batch=batch, update="fused")
 
 
 def total(optimizer: str, precision: str, batch: int) -> int:
-    """The engine's total, asked directly."""
+    """The total of the engine's own account."""
     return ledger(optimizer, precision, batch).total_bytes
 
 
 def peak(optimizer: str, precision: str, batch: int) -> int:
-    """What the engine says a device must have, asked directly."""
+    """What a device must have by the engine's own account."""
     return ledger(optimizer, precision, batch).device_total
 
 
@@ -339,7 +339,7 @@ def test_the_chart_draws_every_label_of_a_state_and_uses_the_pages_colors(act: L
     ("act", "chart", "line"), [("optimizer-memory-tax", "ledger", "limit"), ("laptop-challenge", "memory", "budget")]
 )
 def test_nothing_pale_beside_the_device_line_hides_where_a_bar_ends(act: str, chart: str, line: str) -> None:
-    """The line erased bars by half of a pale edge of five pixels: a bar that ended just above it looked as if below."""
+    """An earlier line had a pale edge of five pixels, which hid the end of a bar that was only just too long."""
     path = FOLDER.parent / act.replace("-", "_") / "charts.py"
     drawn = json.loads(_chart(_load(path.read_text(encoding="utf-8"), str(path)), chart).to_json())
     flat = drawn.get("vconcat", [drawn])[0]["layer"]

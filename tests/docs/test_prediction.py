@@ -1,4 +1,4 @@
-"""What the page on predicted steps says in words is so in its records."""
+"""The sentences of the page on predicted steps are true of its records."""
 
 from __future__ import annotations
 

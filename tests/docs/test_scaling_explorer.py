@@ -1,4 +1,4 @@
-"""The scaling explorer: efficiency falls as GPUs are added, and every setting keeps the books balanced."""
+"""The scaling explorer: efficiency falls as GPUs are added, and in every setting the parts sum to the step."""
 
 from __future__ import annotations
 

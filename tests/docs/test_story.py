@@ -1,4 +1,4 @@
-"""The run of the book: from out of memory to a weekend, and what the strips' words say of it."""
+"""The training run that the book follows, from out of memory to a weekend: its order, and what its strips say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine's front door and its rooms: every name is there, once, opening is cheap, and no room needs a later one."""
+"""The engine's public names and its packages, called rooms: what is public, and which room may import which."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ ROOMS = (
     "answers",
     "cli",
 )
-"""Each may import those before it."""
+"""The rooms in their order; each may import only rooms before it."""
 
 
 def imported(path: Path) -> Iterator[tuple[str, str]]:

@@ -35,7 +35,7 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def examined_once() -> Iterator[None]:
-    """Runs in this process examine the machine by a process of its own once, and not each again."""
+    """The machine is examined once for all tests of this process, and not again by every run."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(isolation, "probe", functools.cache(isolation.probe))
         yield
@@ -75,7 +75,7 @@ def _measure(folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 def record_file(measured: Path) -> Path:
-    """That record."""
+    """The file of the record in `measured`."""
     (file,) = (measured / "records").rglob("*.json")
     return file
 
@@ -89,6 +89,6 @@ def report(measured: Path) -> dict[str, Any]:
 
 @pytest.fixture
 def record(record_file: Path) -> dict[str, Any]:
-    """A fresh copy of that record."""
+    """A fresh copy of the record in `measured`."""
     document: dict[str, Any] = json.loads(record_file.read_text(encoding="utf-8"))
     return document

@@ -1,4 +1,4 @@
-"""What tests that kill need: to wait, and to find the workers that a process of theirs has started."""
+"""For tests that kill processes: waiting, and finding the workers that a process has started."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def within(seconds: float, holds: Callable[[], bool]) -> bool:
-    """Whether something becomes true in time."""
+    """Whether something becomes true within so many seconds."""
     end = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > end:

@@ -80,18 +80,18 @@ class Server:
 
 
 ALL = None
-"""In place of a set: whatever pages the site has."""
+"""Stands for the set of all pages of the site."""
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One server for all tests: each begins when nothing is left to build, and edits what no other has edited."""
+    """One server for all tests. Each test begins with a complete site and edits a file that no other test edits."""
     folder = tmp_path_factory.mktemp("served")
     (folder / "mkdocs.yml").write_text(CONFIG)
     (folder / "theme").mkdir()
     (folder / "theme/main.html").write_text("{{ page.title }} {{ page.content }}")
     yield Server(folder, {**PAGES, "acts/tiny_act/act.py": ACT, "chapter/figures/bar.py": FIGURE})
-    # The hooks outlive this site: the next build of this process is a whole one again.
+    # The hooks keep their state in this process; this makes the next build a complete one again.
     load_config(str(folder / "mkdocs.yml")).plugins.on_startup(command="build", dirty=False)
 
 

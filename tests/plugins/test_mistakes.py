@@ -110,7 +110,7 @@ def figure(changed: str, to: str, said: str, line: int | None) -> Mistake:
     """A mistake in a figure's file, which the page shows."""
     assert changed in FIGURE
     files = {"chapter/figures/FILE.py": FIGURE.replace(changed, to)}
-    # What the file says on none of its lines is told where the page shows it.
+    # A mistake that has no line in the figure's file is reported at the line of the page that shows the figure.
     at = "docs/chapter/figures/FILE.py" if line else ""
     return Mistake("# A page\n\n/// figure | NAME\nwords\n///\n", said, line or 3, files, at)
 
@@ -142,7 +142,7 @@ def claim(changed: str, to: str, said: str, line: int | None) -> Mistake:
 
 
 MISTAKES = {
-    # Blocks, fences, front matter, links: what Markdown passes over.
+    # Blocks, fences, front matter, links: mistakes that Markdown ignores.
     "an act left open": page("/// act | peak\npeek", "the block '/// act' is left open"),
     "a figure left open": page("/// figure | one\nwords", "the block '/// figure' is left open"),
     "a table left open": page("/// table | one\nwords\n\n| a |\n|---|", "the block '/// table' is left open"),

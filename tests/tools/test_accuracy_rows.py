@@ -1,4 +1,4 @@
-"""Published measurements: every row is sourced, well formed and known, and what is exact is exact."""
+"""Published measurements: every row has a source and the right form, and exact figures are met exactly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimates: one answer per configuration, whose sums close and whose times no hardware could beat."""
+"""Estimates: one answer per configuration, whose parts have the right sums and whose times no hardware could beat."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ configurations = st.fixed_dictionaries(
 
 
 def of(choices: dict[str, Any]) -> Estimate:
-    """The estimate of a configuration, if its choices go together."""
+    """The estimate of a configuration; the example is discarded if its choices exclude each other."""
     try:
         return estimate(setup(**choices))
     except EngineError:

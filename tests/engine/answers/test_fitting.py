@@ -33,7 +33,7 @@ def test_fit_finds_the_change_that_a_person_would(words: dict[str, Any], expecte
 
 
 def random_setups(count: int) -> Iterator[dict[str, Any]]:
-    """Setups of which many do not fit, and of those many can be made to."""
+    """Random setups: many do not fit, and many of these fit after some changes."""
     choose = random.Random(11)
     while count:
         words: dict[str, Any] = {
@@ -118,8 +118,8 @@ def test_the_search_has_an_end(words: dict[str, Any], monkeypatch: pytest.Monkey
     start = time.perf_counter()
     fit(**words)
     assert time.perf_counter() - start < 15
-    # Two searches, with and without changes that may harm training, with and without memory to spare; a set that is
-    # begun is finished, and those that exclude each other cost nothing.
+    # Each of up to four searches (with and without risky changes, with and without memory to spare) may try MOST_TRIED
+    # sets and finishes the set it has begun.
     assert count < 12 * MOST_TRIED
 
 

@@ -38,7 +38,7 @@ GOOD_AFTER_ALL = {("--network-gbit", "1.5")}
 
 
 def ask(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    """What a command prints when all is well."""
+    """What a command prints when it succeeds."""
     code = main(words)
     out, err = capsys.readouterr()
     assert (code, err) == (0, "")
@@ -46,7 +46,7 @@ def ask(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 
 def answer(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
-    """Its JSON."""
+    """The JSON that a command prints."""
     return json.loads(ask(capsys, *words, "--json"))
 
 
@@ -122,7 +122,7 @@ def test_every_option_is_accepted_and_reaches_the_engine(capsys: pytest.CaptureF
 
 @pytest.mark.parametrize("switch", SWITCHES, ids=lambda option: option.flag)
 def test_every_switch_is_accepted(capsys: pytest.CaptureFixture[str], switch: Option) -> None:
-    # With embedding and head as blocks the last of four stages has one of the eight blocks, else two.
+    # If embedding and head count as blocks, the last of four stages has one of the eight blocks; otherwise it has two.
     shape = ["--layers", "8", "--hidden", "512", "--heads", "8", "--dp", "2", "--tp", "2", "--pp", "4"]
     before, after = answer(capsys, "estimate", *shape), answer(capsys, "estimate", *shape, switch.flag)
     assert (after == before) == (switch.flag in ("--tied", "--bias"))
@@ -339,7 +339,7 @@ def suggested(plain: dict[str, Any]) -> list[list[str]]:
 
 
 def replaced(words: list[str], more: list[str]) -> list[str]:
-    """Words in which those of further options stand for the values that the same options had."""
+    """The words of a command with further options, which replace those of the same name."""
     options: dict[str, list[str]] = {}
     flag = ""
     for word in (*words, *more):

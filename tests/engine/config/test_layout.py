@@ -87,7 +87,7 @@ def test_key_value_heads_fewer_than_devices_are_repeated() -> None:
 
 
 def with_fitting_zero(layout: dict[str, Any]) -> dict[str, Any]:
-    """A single replica has nobody to divide anything with."""
+    """The layout without ZeRO if it has one replica, because ZeRO divides states among replicas."""
     return layout if layout["dp"] > 1 else layout | {"zero": 0}
 
 

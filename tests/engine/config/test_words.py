@@ -1,4 +1,4 @@
-"""The front door: every wrong word of a setup is one line that names it as written, its value and what is allowed."""
+"""Wrong words of a setup: each is refused in one line with the word as written, its value and what is allowed."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_switch_is_true_or_false_and_no_text_that_counts_as_true(word: str) ->
 
 
 @pytest.mark.parametrize("word", NAMES)
-def test_nothing_is_not_taken_for_the_default_name(word: str) -> None:
+def test_an_empty_value_is_not_taken_for_the_default_name(word: str) -> None:
     for value in NO_NAMES:
         refuse_word(word, value)
 

@@ -1,4 +1,4 @@
-"""Checkpoints of a run: the intervals that Daly published, and the overhead against a run that is played out."""
+"""Checkpoints of a run: the intervals that Daly published, and the overhead against a simulated run."""
 
 from __future__ import annotations
 

@@ -116,8 +116,9 @@ def computed(
     return int(ledger.saved_bytes)
 
 
-# What is kept is a polynomial in layers, batch, sequence and vocabulary; points apart in all of them fix its growth.
-# With fewer than three sequences it pays to keep the position's look-up in the first block instead of the sum.
+# The bytes kept are a polynomial in layers, batch, sequence and vocabulary. The shapes of each test differ in all four,
+# so a wrong growth shows. With fewer than three sequences Inductor keeps another tensor in the first block, the look-up
+# of positions, so all batches are larger.
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -127,7 +128,8 @@ def test_compiled_gpt2_keeps_exactly_what_pytorch_keeps(
 ) -> None:
     shape = gpt2_shape(layers=layers, vocab=vocab)
     measured = kept_bytes(gpt2(shape, "flash", 0.0), precision, run_gpt2, batch, sequence)
-    # The first block's input is a sum of look-ups, made again; with it goes the first norm's mean in fp32.
+    # Inductor keeps the fp32 mean of the first norm, which the engine's list does not have: the norm's input, a sum of
+    # look-ups, is computed again in the backward pass.
     mean = 0 if precision == "bf16" else 4 * batch * sequence
     assert computed(shape, precision, batch=batch, sequence=sequence) == measured - mean
 

@@ -88,14 +88,14 @@ def test_zero_1_in_fp16_stages_buckets_of_half_a_billion_and_the_share_in_fp32()
     assert share + 2 * parameters / 8 < staging <= share + 2 * 500_000_000 + 2 * parameters / 8
 
 
-def test_a_first_stage_talks_in_eight_groups() -> None:
+def test_a_device_of_the_first_stage_has_eight_communicators() -> None:
     tied = Transformer("t", layers=12, hidden=64, heads=4, vocab=512, max_seq=64)
     c = setup(tied, precision="mixed", dp=8, tp=4, pp=12, zero=1)
     assert sorted(communicators(tied, c.layout)) == [2, 2, 4, 4, 8, 12, 48, 384]
     assert overheads(c).communicators == 6 * GROUP_COMMUNICATOR + 2 * PAIR_COMMUNICATOR
 
 
-def test_a_single_device_talks_to_nobody() -> None:
+def test_a_single_device_has_no_communicator() -> None:
     assert communicators(SMALL, Layout()) == ()
     assert overheads(setup(SMALL, precision="mixed")).communicators == 0
 

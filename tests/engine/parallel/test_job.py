@@ -254,7 +254,7 @@ def test_tensor_collectives_cut_into_pieces_hide_all_but_one_piece_at_a_cost() -
         job_time(on_selene(megatron_gpt(24, 12288, 96), 4, overlap_tensor=overlap, **words)).tensor
         for overlap in (False, True)
     )
-    # An eighth is waited for; the rest takes 16 of 108 multiprocessors.
+    # The step waits for one of eight pieces; the others take 16 of 108 multiprocessors from the computation.
     assert hidden == pytest.approx(exposed * (1 / 8 + 7 / 8 * 16 / 108))
 
 

@@ -105,7 +105,7 @@ def test_a_ring_brings_more_of_the_buffer_into_a_node_than_the_node_needs() -> N
 
 
 def test_gathering_a_layer_takes_longer_on_more_nodes_though_the_bytes_hardly_grow() -> None:
-    # 200 MB, a layer's parameters: 4 to 64 nodes, for a ring's latency grows with all devices.
+    # 200 MB, a layer's parameters, over 4 to 64 nodes: a ring's latency grows with the number of devices.
     def seconds(nodes: int) -> float:
         return all_gather(200e6 / 8, nodes, *H100_NDR.collective(200e6, within_node=False, nodes=nodes))
 

@@ -13,7 +13,7 @@ RATE, STEPS = 0.05, 60
 
 
 def gradient(weights: tuple[float, ...]) -> list[float]:
-    """Of (a^4 + 25 b^2 + a b) / 2, which has no symmetry to hide a mistake."""
+    """The gradient of (a^4 + 25 b^2 + a b) / 2, a function without a symmetry that could hide a mistake."""
     a, b = weights
     return [2 * a**3 + b / 2, 25 * b + a / 2]
 

@@ -61,7 +61,7 @@ def _representatives() -> list[tuple[str, Case]]:
     missing = set().union(*(_traits(*one) for one in pool))
     found: list[tuple[str, Case]] = []
     while missing:
-        # The most new choices; compiling takes long, so last, and in the format that takes least.
+        # Cases with the most new choices first. Compiling takes long: such cases come last, and in FP32, the fastest.
         best = max(pool, key=lambda one: _worth(one, missing))
         found.append(best)
         missing -= _traits(*best)
@@ -71,11 +71,11 @@ def _representatives() -> list[tuple[str, Case]]:
 @pytest.mark.parametrize(("suite", "case"), [pytest.param(*one, id=one[1].name) for one in _representatives()])
 def test_tiny_cases_run_and_their_records_are_valid(suite: str, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(roofline.SQUARE, "cpu", 64)
-    # The way through a compiler, without the minute that a CPU's takes: what it makes is not ours to test.
+    # A backend that only traces: Inductor takes a minute on a CPU, and the code that it makes is not what is tested.
     monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="aot_eager"))
     if isinstance(case, FitCase):
         suite, case = "trial", replace(case, policies=(case.policies[0], case.policies[-1]), batches=(1, 8))
-    # The trials of a fit without a process for each, which `test_fit.py` has.
+    # Trials run in this process; `test_first_hour.py` runs each in its own.
     monkeypatch.setattr(fit, "work", lambda order, limit_s: worker.measure(dict(order)))
     part = importlib.import_module(KINDS[case.kind].module).run_repeat(case, CPU, 0)
     part.setdefault("finished", part["started"])

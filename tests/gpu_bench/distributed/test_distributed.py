@@ -51,7 +51,7 @@ CASES = {
 
 def _process(number: int, world: int, folder: str, names: list[str]) -> None:
     """One of `world` processes: runs the named cases and writes what it found."""
-    # The interface of the machine itself: nothing here may look for a network.
+    # The loopback interface, because the test must not need a network.
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     torch.set_num_threads(1)
     store = f"file://{folder}/store-{world}"

@@ -1,4 +1,4 @@
-"""The failure lab: each failure really happens, each repair really repairs, and a record says nothing else."""
+"""The failure lab: each failure really happens, each repair really repairs, and a falsified record is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The evaluation of predicted steps: its controls are fair, its rule decides, and its record says nothing else."""
+"""The evaluation of predicted steps: its controls are fair, its rule decides, and a falsified record is refused."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_tiny_evaluation_makes_a_valid_record(record: dict[str, Any]) -> Non
     assert inconsistencies(record) == []
     assert list(record["arms"]["runs"]) == list(ARMS)
     assert record["arms"]["verdict"]["judged"] == len(PREDICTING)
-    # As the site holds records: read only, which no JSON encoder takes.
+    # The site keeps records as read-only mappings, which JSON encoders refuse.
     for run in record["arms"]["runs"].values():
         run["summary"]["against"] = MappingProxyType(run["summary"]["against"])
     assert json.loads(to_json(flat_rows(record)))[0]["run"] == "plain"
@@ -118,7 +118,7 @@ def test_rare_tokens_share_the_last_number() -> None:
 
 
 def test_recorded_curves_begin_as_training_from_their_seeds_begins() -> None:
-    """What no check of a record can do without PyTorch: train its first steps again."""
+    """Train the first steps again, which the checks of records cannot do: they run without PyTorch."""
     for case in HYBRID_SUITE:
         if case.task != "digits":
             continue

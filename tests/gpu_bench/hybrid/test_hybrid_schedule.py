@@ -1,4 +1,4 @@
-"""The phases of hybrid training: what no confidence and no divergence can break."""
+"""The phases of hybrid training: rules that hold whatever the confidence and whenever a run diverges."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def test_a_line_is_continued(seed: int, ahead: int, history: int) -> None:
 
 @given(seeds, ahead)
 def test_decaying_modes_are_continued(seed: int, ahead: int) -> None:
-    """Two modes, one of which changes its sign each step: a line says nothing of them."""
+    """Two modes, one of which changes its sign each step, so that a straight line cannot predict them."""
     draw = torch.Generator().manual_seed(seed)
     one, other = torch.linalg.qr(torch.randn(17, 2, generator=draw, dtype=torch.float64)).Q.T
     at = [0.9**step * one + (-0.7) ** step * other for step in range(8 + ahead + 1)]
@@ -54,7 +54,7 @@ def test_decaying_modes_are_continued(seed: int, ahead: int) -> None:
 
 
 @given(seeds, ahead)
-def test_modes_that_grow_are_held(seed: int, ahead: int) -> None:
+def test_growing_modes_are_predicted_to_stay_as_they_are(seed: int, ahead: int) -> None:
     draw = torch.Generator().manual_seed(seed)
     one = torch.randn(17, generator=draw, dtype=torch.float64)
     assert_says(taught(DynamicModes(5, 1), [1.5**step * one for step in range(5)]), ahead, 1.5**4 * one)
@@ -70,7 +70,7 @@ def test_last_mean_and_nothing(seed: int, ahead: int) -> None:
 
 
 @pytest.mark.parametrize("predictor", [LastUpdate(), NoOp(), LinearFit(4), DynamicModes(4, 2), Recurrent(4)])
-def test_nothing_is_said_before_enough_is_known(predictor: Predictor) -> None:
+def test_nothing_is_predicted_before_enough_updates_are_known(predictor: Predictor) -> None:
     for _ in range(predictor.history - 1):
         predictor.observe(split(torch.ones(17)))
         assert predictor.predict(1) is None
@@ -78,7 +78,7 @@ def test_nothing_is_said_before_enough_is_known(predictor: Predictor) -> None:
     assert predictor.predict(1) is not None
 
 
-def test_the_recurrent_network_learns_what_the_last_update_cannot_say() -> None:
+def test_the_recurrent_network_learns_what_the_last_update_cannot_predict() -> None:
     """Updates that change their sign each step: the last one is exactly wrong."""
     draw = torch.Generator().manual_seed(1)
     direction = torch.randn(17, generator=draw)

@@ -245,7 +245,7 @@ def test_a_trainer_that_may_not_predict_is_plain_training_and_remembers_nothing(
 
 
 def test_confidence_is_the_cosine_of_updates_and_keeps_predictions_out_where_it_is_low() -> None:
-    """Gradients that are noise: no update says anything of the next."""
+    """With gradients that are noise, no update predicts the next."""
     rules = Schedule(warmup_steps=20, full_steps=3, confidence_threshold=0.9)
     model = nn.Linear(64, 64)
     plain = torch.optim.SGD(model.parameters(), lr=1e-3)

@@ -24,7 +24,7 @@ from tests.gpu_bench.tiny import tiny_case
 pytestmark = pytest.mark.filterwarnings("ignore:Module is None", "ignore:Expected a tensor", "ignore:.*lr_scheduler")
 CPU = torch.device("cpu")
 PEAK_TOLERANCE = 0.02
-"""The engine leaves out what lives for a moment inside an update and the numbers of steps."""
+"""The engine leaves out short-lived tensors inside an update, and the optimizer's counts of steps."""
 
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "fp32": {},
@@ -61,7 +61,7 @@ def _forget_fakes() -> None:
 
 def _counted(case: TrainingCase) -> tuple[memory.Held, memory.Tracked]:
     """What the second step of a case holds, and what is alive at its peak."""
-    # Earlier fakes, and tables made of fakes, must not meet these.
+    # Fake tensors of earlier calls, and cached tables of them, must not mix with those of this call.
     gc.collect()
     _forget_fakes()
     try:

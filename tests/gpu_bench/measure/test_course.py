@@ -1,4 +1,4 @@
-"""A long run: other text is never trained on, noting changes nothing, and its numbers follow from one another."""
+"""A long run: validation text is never trained on, recording changes nothing, and the numbers agree."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_text_is_divided_without_overlap() -> None:
     assert len(held_back.tokens) == int(0.05 * len(corpus.tokens))
 
 
-def test_a_course_notes_losses_on_other_text_and_gradients_and_changes_neither_training_nor_times() -> None:
+def test_a_course_records_validation_losses_and_gradients_and_changes_neither_training_nor_times() -> None:
     case = tiny_case(steps=4, dropout=0.1, validate_every=2, repeats=2)
     part, again = run_repeat(case, CPU, 1), run_repeat(case, CPU, 1)
     course, timing = part["course"], part["timing"]
@@ -36,7 +36,7 @@ def test_a_course_notes_losses_on_other_text_and_gradients_and_changes_neither_t
     assert len(course["gradient_norms"]) == 4
     assert min(course["gradient_norms"]) > 0
     assert course["divergences"] == 0
-    # Dropout draws anew in every training step; validation draws nothing, so training goes on as without it.
+    # Every training step draws random numbers for dropout. Validation draws none, so it does not change training.
     assert run_repeat(tiny_case(steps=4, dropout=0.1), CPU, 1)["course"] is None
 
 

@@ -42,7 +42,7 @@ def _losses(trainer: Trainer, steps: int = 6) -> list[float]:
 
 
 def _updated(make: Callable[[list[nn.Parameter]], torch.optim.Optimizer], clip: float | None = None) -> list[Tensor]:
-    """The weights of a model after three updates with gradients of chance."""
+    """The weights of a model after three updates with random gradients."""
     torch.manual_seed(0)
     parameters = list(GPT2(SIZES["pico"]).parameters())
     optimizer = make(parameters)
@@ -62,7 +62,7 @@ def _first_rung() -> list[float]:
 
 
 def _rung(case: TrainingCase) -> Trainer:
-    """The rung on a tiny model, with eight sequences a step however many passes it makes, and steps that move it."""
+    """The rung on a tiny model: eight sequences a step in any number of passes, and a rate at which it learns."""
     tiny = tiny_case_of(case)
     assert isinstance(tiny, TrainingCase)
     # Of the named kernels, a CPU has this one.
@@ -78,7 +78,7 @@ def test_every_rung_of_the_ladder_trains_as_the_first_one(case: TrainingCase) ->
     with torch.compiler.set_stance("force_eager"):
         losses = _losses(_rung(case))
     assert losses[-1] < losses[0] - 0.3, "it learns"
-    # FP32 in another order; 8 bits of BF16, 4 of E4M3, averaged over the products of three blocks.
+    # FP32 sums in another order; roundings to 8 bits (BF16) or 4 (E4M3), averaged over the products of three blocks.
     tolerance = {"fp32": 1e-6, "tf32": 1e-6}.get(case.precision, 2e-2 if case.precision.startswith("fp8") else 4e-3)
     assert losses == pytest.approx(_first_rung(), rel=tolerance)
 
@@ -272,7 +272,7 @@ def test_fp8_layers_of_torchao_train_as_ours_do() -> None:
 def test_the_8_bit_adam_of_torchao_trains_as_ours_does() -> None:
     pytest.importorskip("torchao")
     theirs = _trainer(optimizer="adamw-8bit", update="default", implementation="torchao", compile="default")
-    # To compile its update, as it does, takes half a minute.
+    # Without compiling its update, which takes half a minute.
     with torch.compiler.set_stance("force_eager"):
         losses = _losses(theirs)
     assert losses == pytest.approx(_losses(_trainer(optimizer="adamw-8bit", update="flat")), rel=2e-3)
@@ -296,7 +296,7 @@ def test_a_package_that_is_not_there_is_unsupported_in_one_line(implementation: 
 def test_vectors_of_one_parameter_each_are_updated_during_the_backward_pass(changes: dict[str, Any]) -> None:
     plain = _trainer(update="flat", clip_norm=None, **changes)
     early = _trainer(update="flat", clip_norm=None, optimizer_in_backward=True, **changes)
-    # The same updates in another order: exact, but for the dice of rounding.
+    # The same updates in another order: exactly equal, unless weights are rounded at random.
     tolerance = 3e-3 if changes else 0.0
     assert _losses(early) == pytest.approx(_losses(plain), rel=tolerance, abs=0)
     assert all(parameter.grad is None for parameter in early.model.parameters())

@@ -62,7 +62,7 @@ def test_the_context_is_taken_off_on_a_gpu_only() -> None:
 
 
 def test_trials_meet_the_limit_and_the_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Here without a process for each; `test_first_hour.py` has them."""
+    """Trials run in this process; `test_first_hour.py` runs each in its own."""
     monkeypatch.setattr(fit, "work", lambda order, limit_s: worker.measure(dict(order)))
     case = _fit(batches=(8, 64))
     part = fit.run_repeat(case, torch.device("cpu"), 0)

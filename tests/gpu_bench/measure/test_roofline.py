@@ -65,7 +65,7 @@ def test_products_of_the_step_have_the_flops_that_pytorch_counts() -> None:
     planned: dict[str, int] = {}
     for one in operations(OPERATIONS, "fp32", torch.float32, CPU):
         call = one.build()
-        # By its formula: the counter does not know the CPU's fused kernel.
+        # Attention as separate products, because the counter does not know the CPU's fused kernel.
         with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
             call()
         counted[one.label], planned[one.label] = counter.get_total_flops(), one.flops

@@ -70,7 +70,8 @@ def test_segments_are_as_long_as_the_policy_says(policy: str, layers: int, every
 
 @pytest.mark.parametrize("passes", [4])
 def test_accumulated_small_batches_train_as_one_large_batch(passes: int) -> None:
-    # Sums of the same numbers in another order, at 24 bits: SGD passes the difference on, Adam would divide it.
+    # Sums in another order, at 24 bits. SGD's weights differ as little as the gradients; Adam would enlarge the
+    # difference where a gradient is small, because it divides by the gradient's size.
     large = tiny_case(batch=4, optimizer="sgd", learning_rate=0.1)
     _same(large, replace(large, batch=4 // passes, accumulate=passes), 2e-5)
 

@@ -25,7 +25,7 @@ def _run(out: Path) -> subprocess.Popen[str]:
 
 
 def _kept(out: Path) -> list[dict[str, Any]]:
-    """The trials that a search has left for the next process; none where it takes them away at this moment."""
+    """The trials that a search has left for the next process; none if it removes the file at this very moment."""
     try:
         texts = [file.read_text(encoding="utf-8") for file in files_below(out, ".kept")]
     except FileNotFoundError:

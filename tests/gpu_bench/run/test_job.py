@@ -208,10 +208,10 @@ def test_worse_is_slower_larger_or_no_longer_working_and_never_better() -> None:
 
 @pytest.fixture(scope="module")
 def first(whole: tuple[Path, Path, Path, str], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The folders of a job in this process, which goes on from those records, and of the records that it applied."""
+    """The folder of a job in this process that goes on from the records of `whole`, and that of the applied records."""
     folder = tmp_path_factory.mktemp("job")
     shutil.copytree(whole[2] / "measured" / "records", folder / "out" / "records")
-    # The machine of tests may be busy.
+    # `unfit_too`, because the machine that runs the tests may be busy.
     asked = job.JobSettings("cpu", folder / "committed", folder / "out", unfit_too=True, apply=True)
     assert job.run(find_cases("smoke-tiny", CASES), asked) == 0
     return folder / "out", folder / "committed"

@@ -51,10 +51,10 @@ def _with_record(out: Path, record_file: Path) -> Path:
 
 @pytest.fixture
 def recorded(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory, report: dict[str, Any]) -> None:
-    """Workers are real processes, to be killed and stopped, that report what that measurement did."""
+    """Workers are real processes, which tests kill and stop, but they report `report` instead of measuring."""
     isolation.probe("cpu")
     file = tmp_path_factory.mktemp("report") / "report.json"
-    # The times of that day are no times of this repeat, for which the runner then sets its own.
+    # Without the times of that earlier measurement; the runner sets those of this repeat.
     kept = {name: value for name, value in report.items() if name not in ("started", "finished")}
     file.write_text(json.dumps(kept), encoding="utf-8")
     monkeypatch.setenv(recorded_worker.REPORT_VARIABLE, str(file))
@@ -63,13 +63,13 @@ def recorded(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathF
 
 @pytest.fixture
 def measured_once(monkeypatch: pytest.MonkeyPatch, report: dict[str, Any]) -> None:
-    """That report stands for all measurements: for tests of which repeats run, and in which order."""
-    # The machine is examined once in a session, by a real process: this test may be the first.
+    """Every measurement gives `report`: for tests of which repeats run, and in which order."""
+    # A real process examines the machine, once for all tests; it has to happen before workers are replaced.
     isolation.probe("cpu")
 
     def work(order: Mapping[str, Any], limit_s: float, on_start: Callable[[int], None] = lambda pid: None) -> Any:
         on_start(0)
-        # Its times are of another day; the runner then sets its own.
+        # Without the times of the earlier measurement; the runner sets those of this repeat.
         return {
             name: value for name, value in copy.deepcopy(dict(report)).items() if name not in ("started", "finished")
         }
@@ -338,7 +338,7 @@ def test_a_killed_runner_loses_no_finished_record_takes_its_worker_along_and_the
 def test_a_budget_that_ends_amid_a_repeat_blames_no_case_and_keeps_what_is_finished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Without the guess, a repeat whose length is not known would be refused for as long as a minute's budget lasts.
+    # The runner guesses that a first repeat takes 30 s, and would not begin one with a budget of 2 s.
     monkeypatch.setattr(runner, "_GUESS_S", 1.0)
     started: list[int] = []
     settings = Settings("cpu", tmp_path, budget_s=2.0, on_start=lambda case, pid: started.append(pid))

@@ -64,7 +64,7 @@ def test_a_file_is_made_once(tmp_path: Path) -> None:
 
 
 def test_right_json_that_was_not_written_counts_as_absent(tmp_path: Path) -> None:
-    """What reads an entry trusts its shape."""
+    """The code that reads an entry relies on its shape."""
     Cache(tmp_path).put("key", {"a": 1})
     (tmp_path / "key.json").write_text("[]")
     assert Cache(tmp_path).get("key") is None

@@ -1,4 +1,4 @@
-"""What Markdown passes over is found, at its line, with a way out; what is meant is left alone."""
+"""Mistakes that Markdown ignores are found at their lines, with a way out; correct text is left alone."""
 
 from __future__ import annotations
 
