@@ -9,8 +9,8 @@ Standard library only. These are the names that most programs need; everything e
     >>> estimate("gpt2-xl", "h200", batch=8, sequence=1024).fits
     True
 
-A room is imported when one of its names is first asked for: a program starts faster, and so does the browser. What
-type checkers know of the names stands in `__init__.pyi`.
+A room is imported when one of its names is first asked for: a program starts faster, and so does the browser. Type
+checkers find the names in `__init__.pyi`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What type checkers know of the engine's public names; a test holds them against the module."""
+"""The engine's public names for type checkers; a test compares them with the module's."""
 
 from engine.answers import estimate as estimate
 from engine.answers import explain as explain

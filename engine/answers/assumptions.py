@@ -1,4 +1,4 @@
-"""What an estimate rests on, said in sentences: with every number comes what it takes for granted."""
+"""The assumptions behind an estimate's numbers, one sentence each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.time.gemm import SIXTEEN_BIT, sustained
 from engine.time.update import HOST_MEMORY
 
 YEARS_OF_USE = 3
-"""Years over which a card that nobody rents out is paid for; an assumption."""
+"""Years over which the price of a card that nobody rents out is spread; an assumption."""
 HOURS_PER_YEAR = 8760
 
 
@@ -105,7 +105,7 @@ def _rate(c: Setup) -> str:
 
 
 def memory_sentence(chip: Accelerator) -> str:
-    """What of a device's memory is taken to be there for tensors."""
+    """How much of a device's memory counts as available for tensors, as a sentence."""
     total, reserve = chip.memory_bytes, chip.memory_bytes - chip.usable_bytes
     return (
         f"The driver reports {gigabytes(total)} of memory, sold as {chip.nominal_gb:g} GB, and is taken to keep "
@@ -114,7 +114,7 @@ def memory_sentence(chip: Accelerator) -> str:
 
 
 def money_sentence(chip: Accelerator) -> str:
-    """What an hour of a device is taken to cost, and who says so."""
+    """The assumed price of an hour of a device, and its source, as a sentence."""
     if chip.rent:
         return f"A device costs ${chip.rent.dollars:.2f} an hour ({chip.rent.source.url}, {chip.rent.source.date})."
     if chip.purchase:

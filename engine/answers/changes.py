@@ -17,15 +17,15 @@ from engine.hardware.cluster import cluster
 from engine.numerics.precision import precision
 
 CHUNKS = (8, 16, 32, 64, 128, 256)
-"""Pieces of a chunked loss. Few keep products large: eight make the logits small beside the rest, unless sequences are
-very long."""
+"""Numbers of pieces of a chunked loss that are tried. Fewer pieces mean larger and faster products, and eight are
+enough to make the logits small beside the rest, unless sequences are very long."""
 MOST_MICRO_BATCHES = 1_000_000
 """Micro-batches of a step that a command line takes."""
 FUSED_UPDATES = ("sgd", "momentum", "adam", "adamw")
 """Optimizers of PyTorch 2.13 that take `fused=True` on CUDA."""
 MOST_DEVICES = 64
 SCALES = ("loss", "batch")
-"""Knobs whose changes are grades of one: ever more pieces of the loss, ever smaller micro-batches."""
+"""Knobs whose changes are grades of the same change: more and more pieces of the loss, smaller and smaller batches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def changes(c: Setup) -> tuple[Change, ...]:
 
 
 def _with(part: str = "", **fields: Any) -> Callable[[Setup], Setup]:
-    """What replaces fields of a setup, or of one of its parts."""
+    """A function that replaces fields of a setup, or of one of its parts."""
     return lambda s: replace(s, **({part: replace(getattr(s, part), **fields)} if part else fields))
 
 
@@ -94,7 +94,7 @@ def _recomputing(c: Setup) -> Iterator[Change]:
 
 
 def _batches(c: Setup) -> Iterator[Change]:
-    """Smaller micro-batches, and so many more of them that a step trains on the same sequences."""
+    """Smaller micro-batches, and proportionally more of them, so that a step trains on as many sequences as before."""
     if c.update.in_backward:
         return
     more = "--accumulate" if c.layout.pipeline == 1 else "--micro-batches"

@@ -1,8 +1,9 @@
 """The search for the changes that make a configuration fit at the least cost.
 
-Sets of changes are tried in the order of what they should cost, were the changes independent: a set that fits early
-makes all dearer ones needless. What does not depend on the batch, and takes no plan of a step, is asked first. The
-number of configurations tried has a bound; where it ends the search, the leanest sets are tried before it gives up.
+Sets of changes are tried in the order of their estimated price, the price that they would have if changes were
+independent; once a set fits, much dearer ones need not be tried. Before the memory of a set is counted in full, a quick
+check of the part that does not depend on the batch rules many sets out. The number of configurations tried is limited;
+if the limit ends the search, the sets that need the least memory are tried before it gives up.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from engine.memory.static import static_tensors
 from engine.memory.tensors import MemoryLedger
 
 EFFORT: Ratio = 0.02
-"""What a further change is taken to cost, as a share of the step: somebody has to make it and live with it."""
+"""The assumed price of each further change, as a share of the step, because somebody has to make and maintain it."""
 SPARE: Ratio = 0.02
 """Share of the memory that a suggestion leaves free, for gaps between tensors that no other tensor fits into."""
 MOST_TRIED: Count = 200
 """Configurations whose memory is counted to find a set that fits, and again as many to find that there is none."""
 SLACK: Ratio = 0.05
-"""How much dearer than the best set yet another may seem, and still be tried: changes are not quite independent."""
+"""How much the estimated price of a set may exceed the best one's: the estimate takes changes to be independent."""
 STATE = ("precision", "optimizer", "optimizer-in-backward", "offload", "zero", "update")
 """Knobs on what a device holds whatever the batch."""
 KEPT = ("parameters", "master", "gradients", "optimizer")
@@ -38,7 +39,7 @@ Price = tuple[Ratio, Ratio]
 
 @dataclass
 class Search:
-    """What is known of a configuration and of changes to it; every set is looked at once.
+    """A configuration, with the memory and the time of all sets of changes computed so far: each is computed only once.
 
     Attributes:
         c: The configuration.
@@ -59,7 +60,7 @@ class Search:
         return self._cheapest(options, (1 - SPARE) * capacity) or self._cheapest(options, capacity)
 
     def price(self, taken: Taken) -> Price:
-        """What a set of changes costs, to be compared: time and effort, then time alone, which may be below 1."""
+        """The price of a set of changes: time and effort; then, among equals, time alone, which may be below 1."""
         slowdown = self._time(taken) / self._time(())
         return max(slowdown, 1.0) + EFFORT * (len(taken) - 1), slowdown
 
@@ -104,7 +105,7 @@ class Search:
         return best
 
     def _leanest(self, knobs: dict[str, list[Change]], states: Sequence[Taken], limit: float) -> Taken:
-        """Any set that fits, less whatever it can do without."""
+        """A set that fits, found among those that need the least memory, without the changes that it does not need."""
         self._left = MOST_TRIED
         free = [knobs[knob][0] for knob in ("attention", "sequence-parallel", "update") if knob in knobs]
         update = set(knobs.get("update", ()))
@@ -144,7 +145,7 @@ class Search:
             scale = grades[knob]
             low, high = 0, len(scale) - 1
             while low < high:
-                # Most often the first piece of a loss is enough, so it is asked first.
+                # Most often the fewest pieces of the loss are enough, so they are tried first.
                 middle = low if knob == "loss" and not low else (low + high) // 2
                 chosen[knob] = scale[middle]
                 low, high = (low, middle) if fits() else (middle + 1, high)
@@ -165,7 +166,8 @@ class Search:
         if not allowed(changed):
             return float("inf")
         self._left -= 1
-        # One plan serves all grades of a scale: two micro-batches need what more need, chunks differ in length.
+        # `memory_plans` keeps its results. Asked for at most two micro-batches and two chunks, it serves all grades of
+        # a scale: more micro-batches need as much memory as two, and the number of chunks is put in afterwards.
         chunks, layout = changed.loss.chunks, changed.layout
         if layout.pipeline == 1:
             layout = replace(layout, micro_batches=min(changed.micro_batches, 2))
@@ -204,7 +206,7 @@ def seconds_per_token(c: Setup) -> float:
 
 
 def _exclusive(taken: Taken) -> bool:
-    """Whether an update that consumes gradients as they appear meets gradients that wait in host memory."""
+    """Whether gradients are to be consumed as they appear and also to wait in host memory."""
     return {"--optimizer-in-backward", "--offload gradients"} <= {change.option for change in taken}
 
 
@@ -213,13 +215,16 @@ def _key(taken: Taken) -> tuple[str, ...]:
 
 
 def _sets(knobs: dict[str, list[Change]], of: Sequence[str]) -> Iterator[Taken]:
-    """Every choice of at most one change of each of some knobs."""
+    """Every set with at most one change of each of these knobs."""
     choices = [(None, *knobs[knob]) for knob in of if knob in knobs]
     return (tuple(change for change in chosen if change is not None) for chosen in product(*choices))
 
 
 def _lean(strongest: Sequence[Change], knobs: dict[str, list[Change]]) -> Iterator[Taken]:
-    """The sets that need the least besides the state: all strongest, blocks in segments, micro-batches unsplit."""
+    """The sets that may need the least memory besides the state.
+
+    The strongest change of each knob; the same with other kinds of checkpointing; the same with whole micro-batches.
+    """
     yield tuple(strongest)
     for one in reversed(knobs.get("checkpointing", [])[:-1]):
         yield tuple(one if change.knob == "checkpointing" else change for change in strongest)

@@ -1,8 +1,8 @@
 """The estimate: one configuration's parameters, memory, operations, time, energy and money in one answer.
 
 Memory is counted for the busiest device, in the engine's named tensors. Its components are what each of them takes at
-its largest; they are not all largest at the same moment, so their sum is not the peak. `peak_balance` closes the sum:
-what is alive at the peak besides, less what is not alive then.
+its largest; they are not all largest at the same moment, so their sum is not the peak. `peak_balance` is the
+difference: temporary tensors that are alive at the peak, less the parts of the components that are not alive then.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from engine.memory.tensors import COMPONENTS, MemoryPlan
 from engine.models.transformer import Transformer
 from engine.time.step import StepTime, micro_batch_flops, step_plan
 
-if TYPE_CHECKING:  # A single device does not need it, and starts sooner without.
+if TYPE_CHECKING:  # Imported only for several devices, so that a single one starts sooner.
     from engine.parallel.job import JobTime
 
 NOTHING_KEPT = dict.fromkeys(COMPONENTS, 0)
@@ -119,7 +119,7 @@ class Estimate:
         usd_per_1e9_tokens: Dollars per billion tokens, or None when no price of the chip is on record.
         fits: Whether `device_total` is within `capacity`.
         assumptions: What the numbers rest on, one sentence each.
-        about: What experience with published runs looks at; None where there is none (images).
+        about: The facts by which published runs are compared with this one; None where there are none (images).
     """
 
     parameters: Count
@@ -161,7 +161,7 @@ class EstimatePlan:
         power: Watts of all devices.
         price: Dollars for the seconds that a billion tokens take at one token per second, or None.
         assumptions: What the numbers rest on.
-        about: What experience with published runs looks at.
+        about: The facts by which published runs are compared with this one.
     """
 
     setup: Setup
@@ -234,7 +234,7 @@ class EstimatePlan:
 def prepare(c: Setup) -> EstimatePlan:
     """A configuration made ready for repeated evaluation, at other batches and sequences too.
 
-    What comes back is called with a batch and a sequence; on one device NumPy arrays do, a sweep in one call:
+    Call the result with a batch and a sequence; on one device they may be NumPy arrays, for a sweep in one call:
 
         >>> from engine import setup
         >>> plan = prepare(setup("gpt2", "h200"))
@@ -282,7 +282,7 @@ def step_function(c: Setup) -> Callable[[Count, Count], StepTime | JobTime]:
 
 
 def _meaningful(utilization: Ratio) -> Ratio | None:
-    """A utilization, or None above 1; in a sweep, not a number."""
+    """A utilization, or None if it is above 1; in a sweep, NaN instead of None."""
     if hasattr(utilization, "shape"):
         return numbers(utilization).where(utilization <= 1, utilization, float("nan"))
     return utilization if utilization <= 1 else None

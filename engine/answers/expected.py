@@ -29,7 +29,7 @@ class Expected:
 
 
 def features(c: Setup) -> Features:
-    """What the calibration looks at of a setup."""
+    """The facts about a setup that the calibration uses."""
     return Features(
         family=gpu_family(c.chip.name),
         devices=c.devices,
@@ -43,7 +43,7 @@ def expected(about: Features, step_s: float, tokens: float, allocated_peak: floa
     """Expected values and bands of an estimate.
 
     Args:
-        about: What the calibration looks at.
+        about: The facts about the run that the calibration uses.
         step_s: Seconds of a step by the physics.
         tokens: Tokens of a step.
         allocated_peak: Bytes of the allocator's peak by the count.
@@ -52,7 +52,7 @@ def expected(about: Features, step_s: float, tokens: float, allocated_peak: floa
     time, allocated = calibrate("time", step_s, about), calibrate("allocated", allocated_peak, about)
     device = calibrate("device memory", device_total, about)
     if not device.runs:
-        # Where nobody read the driver, it shows the allocator's peak and what lies outside the allocator.
+        # No such run was read from the driver: take the allocator's peak and what lies outside the allocator.
         outside = device_total - allocated_peak
         device = Calibrated(
             allocated.expected + outside,

@@ -15,7 +15,7 @@ NINETY = 1.6449
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """A physical prediction seen with the experience of published runs.
+    """A physical prediction corrected by what published runs took.
 
     Attributes:
         expected: The value that half of such runs exceed, in the unit of the prediction.

@@ -40,7 +40,7 @@ class Model:
     Attributes:
         terms: Name of each coefficient, e.g. `"level"`, `"doublings"` or `"family data-center"`.
         mean: Its expected value.
-        covariance: What is unknown about the coefficients, and how it hangs together.
+        covariance: Covariance matrix of the coefficients: how uncertain they are, alone and together.
         unseen: Variance that a category adds when no run with its value is known, by category.
         between: Variance between sources, as a normal with the same 90 % range.
         between_slope: Variance between sources per squared doubling of the nodes.

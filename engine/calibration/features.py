@@ -55,7 +55,7 @@ class Features:
 def gpu_family(name: str) -> str:
     """The family of the accelerator called `name`: `"data-center"`, `"geforce"`, or the name itself for all others.
 
-    GeForce cards have half the rate with FP32 accumulation, other power limits, and no NVLink: other experience.
+    GeForce cards are apart because they have half the rate with FP32 accumulation, other power limits, and no NVLink.
     """
     chip, _, rest = name.partition("-")
     if chip in ("rtx", "gtx") and rest[:1].isdigit():

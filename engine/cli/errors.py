@@ -15,9 +15,9 @@ OTHER_WORDS = {
     "sequence": "--seq", "sequence-length": "--seq", "seq-len": "--seq",
     "batch-size": "--batch", "micro-batch": "--batch"
 }  # fmt: skip
-"""Options by what others call them."""
+"""Options by the names that they have in other programs."""
 LONGEST = 60
-"""Characters of what somebody typed that are repeated."""
+"""Characters of a typed text that a message repeats."""
 
 _GROUPS = re.compile(r"\b(data|dp|pipeline|pp|tensor|tp)(?= (?:\d|of|above))")
 _ARGUMENTS = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
@@ -33,7 +33,7 @@ def quoted(text: str) -> str:
 
 
 def closest_flag(word: str, known: Iterable[str]) -> str:
-    """The same for an option, typed with or without dashes: these are not what makes two options similar."""
+    """`", did you mean --x?"` for the option most similar to `word`, whatever their dashes; or nothing."""
     bare = word.lstrip("-")
     flags = {flag.lstrip("-"): flag for flag in known}
     if (meant := OTHER_WORDS.get(bare)) in flags.values():

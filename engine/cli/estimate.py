@@ -80,7 +80,7 @@ def render(asked: Setup | ImageSetup, found: Estimate) -> Iterator[str]:
 
 
 def _experience(found: Estimate) -> Iterator[str]:
-    """Physics is a floor; what published runs took beyond it, and the band in which nine of ten lie."""
+    """What published runs took beyond the physics, which is a lower limit, and the bands in which nine of ten lie."""
     if (seen := found.calibrated) is None:
         return
     figures = (

@@ -58,7 +58,7 @@ def render(asked: Setup, answer: Fit) -> Iterator[str]:
 
 
 def _notes(answer: Fit) -> dict[str, str]:
-    """What changes give up, each with a letter that stands beside them."""
+    """What changes give up, each with the letter that marks it in the tables."""
     tried = (*answer.cheapest, *answer.risky, *([answer.devices] if answer.devices else []), *answer.single)
     texts = dict.fromkeys(one.gives_up for one in tried if one.gives_up)
     return {text: f"[{letter}]" for text, letter in zip(texts, ascii_lowercase, strict=False)}

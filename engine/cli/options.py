@@ -86,7 +86,7 @@ def _models() -> tuple[str, ...]:
 
 
 def _gpus() -> tuple[str, ...]:
-    # A text that begins several names proposes the first of them, so the default stands first.
+    # For the beginning of several names, the first of these is proposed; so the default comes first.
     return tuple(dict.fromkeys((DEFAULT_GPU, *list_accelerators())))
 
 
@@ -131,7 +131,7 @@ class Option:
             return self.kind.read(text)
         except ValueError:
             names, start = self.kind.names(), text.partition(":")[0]
-            # Nobody who writes every:0 needs to be told of every:8.
+            # Somebody who writes every:0 knows the form already, and needs no proposal of every:8.
             known = ":" in text and any(name.startswith(f"{start}:") for name in names)
             meant = "" if known else closest(text, names)
             raise UsageError(

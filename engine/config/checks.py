@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engine.config.setup import Setup
 
 LONGEST_SEQUENCE: Count = 2**20
-"""Tokens beyond which a sequence is taken for a slip where positions are not learned: nobody has trained on longer."""
+"""The longest sequence, in tokens, of models without learned positions: nobody has trained on longer ones."""
 
 
 def require_possible(c: Setup) -> None:
@@ -64,7 +64,7 @@ def require_possible(c: Setup) -> None:
 
 
 def require_dropout(dropout: object) -> None:
-    """Refuse a probability of dropout that is none, or one that drops everything."""
+    """Refuse a dropout that is no probability, or that drops everything."""
     require_number("dropout", dropout)
     if getattr(dropout, "shape", ()) or not 0 <= dropout < 1:  # type: ignore[operator]
         raise EngineError(f"dropout {show(dropout)} is not allowed; it must be at least 0 and below 1")

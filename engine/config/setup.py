@@ -27,7 +27,7 @@ from engine.models.transformer import model as model_by_name
 from engine.numerics.precision import Precision, list_precisions
 from engine.numerics.precision import precision as precision_by_name
 
-if TYPE_CHECKING:  # A single device needs neither, and starts sooner without.
+if TYPE_CHECKING:  # Imported only for several devices, so that a single one starts sooner.
     from engine.hardware.cluster import Cluster
     from engine.hardware.links import Link
 

@@ -1,4 +1,4 @@
-"""The words of a setup as their caller writes them: which there are, and messages that name them so."""
+"""The arguments of a setup, called words: which ones exist, and messages that name them as their caller wrote them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Words = ParamSpec("Words")
 Made = TypeVar("Made")
 
 _WRITTEN = {"data": "dp", "tensor": "tp", "pipeline": "pp", "accelerator": "gpu", "chunks": "loss"}
-"""What the parts of a setup call something, and what its caller does."""
+"""The name that a part of a setup has for something, and the name that the caller has for it."""
 
 LONGEST_NAME = 40
 """Characters beyond which no text is the name of anything here."""

@@ -15,7 +15,7 @@ from typing import Any
 from engine.core.errors import EngineError, require_positive, show, whole_number
 
 MOST = 10**300
-"""Whole numbers beyond are refused where a real one is asked for: they have no floating point form."""
+"""Larger whole numbers are refused where a real number is asked for, because a float cannot hold them."""
 
 
 def _namespace(*values: Any) -> Any:
@@ -80,7 +80,7 @@ def whole_numbers(what: str, value: Any) -> Any:
 
 
 def require_number(what: str, value: Any) -> None:
-    """Raise `EngineError` unless `value` is a plain number or an array of numbers: no text, no truth, no Decimal."""
+    """Raise `EngineError` unless `value` is a plain number or an array of numbers: no text, no boolean, no Decimal."""
     if type(value) is float:
         return
     kind = value.dtype.kind if hasattr(value, "dtype") else ""

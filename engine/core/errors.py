@@ -11,9 +11,9 @@ Entry = TypeVar("Entry")
 LONGEST_VALUE = 60
 """Characters of a value that a message shows."""
 LARGEST = 10**9
-"""The largest count that a setup takes: nothing that is trained has more of anything that is counted there."""
+"""The largest count that a setup takes; no training has more of anything that a setup counts."""
 LARGEST_ELEMENT = 2**40
-"""The largest count that any formula takes: products of a few such, in an array, would silently be wrong."""
+"""The largest count that any formula takes: in an array, products of a few larger ones could overflow silently."""
 
 
 class EngineError(ValueError):
@@ -106,7 +106,7 @@ def require_positive(what: str, value: Any) -> None:
 def settle_fields(
     record: object, counts: Mapping[str, int], names: Mapping[str, tuple[str, ...]], switches: Iterable[str]
 ) -> None:
-    """Make a new frozen dataclass's counts Python's own whole numbers, and hold other fields against what they may be.
+    """Make a new frozen dataclass's counts Python's own whole numbers, and check its other fields.
 
     Args:
         record: The dataclass.

@@ -39,8 +39,8 @@ FLOPS_PER_ELEMENT = {
 """Arithmetic of operations without matrix products, per element of the result.
 
 Norm: mean (1), variance (3), subtract, scale, weight, bias (4). Softmax: maximum, subtract, exponential, sum, divide.
-A conditional, an exponential or a root counts as one. These decide nothing on any accelerator here but the smallest:
-memory traffic is what such operations cost.
+A conditional, an exponential or a root counts as one. The counts matter only on the smallest accelerators here: on all
+others such operations take the time of their memory traffic.
 """
 
 KERNELS_BY_HAND = ("norm", "softmax", "loss", "reduce")
@@ -261,7 +261,7 @@ def _gradient_sums(section: Section) -> Iterator[Kernel]:
 
 @dataclass(frozen=True, slots=True)
 class _Chain:
-    """Neighbouring operations without products: what they read from and leave for the rest."""
+    """Neighbouring operations without products: what they read from other operations, and what others read of them."""
 
     name: str
     reads: tuple[Value, ...]

@@ -5,7 +5,7 @@ kept, and what pointwise operations can make again from something kept, or from 
 Inductor then runs operations without products as chains, whose inner values never exist in memory.
 
 Source: PyTorch 2.13, `torch/_functorch/partitioners.py`, `min_cut_rematerialization_partition`; tested against it.
-Three of its rules are more than the fewest bytes. Products, look-ups and results of reductions are never computed
+Three of its rules do more than minimize bytes. Products, look-ups and results of reductions are never computed
 again. An operand of a product has to be in memory in backward too, so it is kept rather than made again. A sum whose
 users are on both sides of a product is kept (`ban_if_used_far_apart`): that keeps the residual stream.
 """
@@ -44,10 +44,11 @@ def compiled(section: Section) -> Section:
 
 
 def _with_lookups(section: Section) -> Section:
-    """Both looked-up embeddings are in memory anyway, their sum is not: the first block keeps them instead of it.
+    """The embedding section, which also saves one looked-up embedding for the first block.
 
-    The first is counted as the block's input, so here it is the second. What dropout makes of the sum is kept as it is
-    where the first norm keeps it normalized.
+    The first block keeps the two looked-up embeddings, of tokens and of positions, instead of their sum: they are in
+    memory anyway, and the sum is not. The ledger counts one of them as the block's input, so the other is saved here.
+    Unless dropout follows the sum in fp32: then the dropped-out sum is kept, as the first norm's normalized input.
     """
     if section.name != "embedding" or (section.ops[-1].kind == "dropout" and section.output.dtype == FP32):
         return section

@@ -75,7 +75,7 @@ class AttentionCeiling:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a card costs, per hour when rented or once when bought, and who asked that and when."""
+    """What a card costs, per hour when rented or once when bought, and who asked for that price, and when."""
 
     dollars: Dollars
     source: Source

@@ -14,7 +14,7 @@ from engine.hardware.links import link as link_by_name
 from engine.hardware.protocols import ring_gather
 
 FASTEST = 10**6
-"""Gbit/s beyond which a network's rate is taken for a slip."""
+"""The fastest network, in Gbit/s, that is accepted; a higher rate is taken for a typing mistake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Cluster:
         Args:
             size: Bytes of the whole buffer.
             within_node: Whether the group lies in one node.
-            nodes: Nodes that the group spans; without it, what a device's own link does, whatever the group.
+            nodes: Nodes that the group spans; None for the rate of a device's own link, without regard to a group.
             inside: Devices of each node that take part, all of them when None.
         """
         inside = self.node_size if inside is None else inside

@@ -64,7 +64,7 @@ POSTING: Seconds = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What the protocol that a gather over a ring runs in makes of it.
+    """Latency and bandwidth of a gather over a ring, in the protocol that it runs in.
 
     Attributes:
         latency: Seconds of all steps.

@@ -195,7 +195,8 @@ class _Backward:
     def _through_chain(self, op: Op) -> Iterable[Size]:
         """As `_propagate` for a compiled chain, which makes nothing but its inputs' gradients.
 
-        It writes one over a gradient that ends here if both are alike, and adds to one that is there already.
+        It writes the gradient of an input over a result's gradient of the same size that is not needed afterwards. If
+        an input has a gradient already, it adds to it.
         """
         ending = [self._owner[value] for value in op.outputs if value in self._owner]
         for value in op.outputs:

@@ -51,7 +51,7 @@ class Precision:
 
     @property
     def products(self) -> DType:
-        """The format in which the blocks' linear layers multiply, and whose peak utilization is taken of."""
+        """The format in which the blocks' linear layers multiply; utilization is relative to its peak."""
         return self.rounded or self.compute
 
     @property

@@ -1,4 +1,4 @@
-"""Fused attention's time: the rate of its products, and the share of them that a causal kernel takes the time of."""
+"""Fused attention's time: the rate of its products, and the time of a causal kernel relative to all products."""
 
 from __future__ import annotations
 

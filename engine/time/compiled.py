@@ -24,7 +24,7 @@ from engine.time.token_products import DeepProduct, RowProduct, Rows, deep_produ
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A matrix product: its shape, the rate of its format, its traffic in seconds, and what its pipeline is worth."""
+    """A matrix product: shape, rate of its format, seconds of traffic, and the cost of its pipeline as a depth."""
 
     shape: RowProduct | DeepProduct | Matmul
     rate: FlopsPerSecond

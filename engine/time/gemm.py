@@ -58,14 +58,14 @@ heads of 108 take the time of 128.
 """
 
 PIPELINE_DEPTH: Count = PIPELINE_BYTES // 2
-"""Elements of 16 bits that `PIPELINE_BYTES` are."""
+"""`PIPELINE_BYTES` in elements of 16 bits."""
 
 PRODUCT_START: Seconds = 1.5e-6
 """Seconds that a product takes besides its tiles' work: the first loads from memory, and writing the last results.
 
-With the gap of 1.5 between two kernels, what 16 published curves of products by size ask for
+Chosen, with a gap of 1.5 between two kernels, to agree with 16 published curves of products by size
 (`tests/engine/time/test_product_curves.py`): a mean error of 7 %, against 13 % without start and gap and with the same
-depth for all formats. Only products that take some ten microseconds notice.
+depth for all formats. It matters only for products that take about ten microseconds.
 """
 
 SPLIT_DEPTH: Count = 1024

@@ -27,9 +27,10 @@ TILE_HEIGHTS = tuple(sorted({tile.m for tile in TILES}))
 
 
 class Rows(dict[Count, Flops]):
-    """Rows at hand: by columns of the result, the FLOPs in which waves of the best tile advance all sums by an element.
+    """For a number of rows: columns of the result -> FLOPs per element of the sum, in waves of the best tile.
 
-    Idle multiprocessors count as busy. Products with equally many columns share the entry, made when first asked for.
+    Idle multiprocessors count as busy, so these are more FLOPs than the result needs. An entry is computed when it is
+    first asked for; products with equally many columns share it.
     """
 
     def __init__(self, count: Count, multiprocessors: Count, math: Numbers) -> None:

@@ -1,6 +1,6 @@
 """Activation functions one number at a time: value, slope, arithmetic, and what the backward pass asks for.
 
-What they cost in a step is traffic (`engine.graph.kernels`). The arithmetic is listed to show that it decides nothing.
+What they cost in a step is traffic (`engine.graph.kernels`). The arithmetic is listed to show that it hardly matters.
 """
 
 from __future__ import annotations

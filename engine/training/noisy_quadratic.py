@@ -30,7 +30,7 @@ It is twice FP16's smallest number: most gradients of the detector in figure 3 o
 Precision Training", arXiv 1710.03740, lie below that.
 """
 LOST = 1e3
-"""A loss beyond this is an explosion: nobody waits for it to come back."""
+"""A loss beyond this counts as an explosion; the run ends there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ def attention(tape: Tape, x: Value, m: Transformer, kernel: str, dropout: Ratio)
 
 
 def mlp(tape: Tape, x: Value, m: Transformer, dropout: Ratio) -> Value:
-    """Two matrices; a gate's lies beside the first."""
+    """Two matrices; the first also holds the gate's columns, where the model has a gate."""
     gates = 2 if m.mlp == "swiglu" else 1
     y = tape.linear("mlp.fc1", tape.gather("mlp", x), m.hidden, gates * m.ffn, bias=m.bias, shard=x)
     y = tape.operation(f"mlp.{m.mlp}", "elementwise", (y,), TOKENS * m.ffn, y.dtype, saves=(y,))

@@ -34,7 +34,7 @@ def block(
     kernel: str,
     dropout: Ratio,
 ) -> Section:
-    """One pre-norm layer. Attention and MLP, each of them a family's own, are beside each other in some models."""
+    """One pre-norm layer with its family's attention and MLP, which some models run side by side."""
     x = tape.hidden("input", m.hidden)
     normed = norm(tape, "ln_1", x, m)
     x = tape.add("residual_1", x, attention(tape, normed, m, kernel, dropout))
