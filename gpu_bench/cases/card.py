@@ -1,6 +1,6 @@
-"""A card that is too small: policies, what fits by them, how fast they are there, and whether training bears them.
+"""Training on a card of 16 GB: policies that save memory, what fits with each, its speed, and its effect on the loss.
 
-The runs of a thousand steps are those that a plan for a card of 16 GB asks: each technique alone, and all together.
+The runs of a thousand steps are those that a plan for a card of 16 GB asks for: each technique alone, and all together.
 Their baseline is the plan's: FP32, Adam, 8 sequences of 512 tokens, dropout 0.1, attention's scores in memory.
 """
 
@@ -16,11 +16,11 @@ from gpu_bench.cases.sizes import MODELS, SIZE_NAMES, UNTIMED, on_gpu
 
 _FP32: dict[str, Any] = {"precision": "fp32", "optimizer": "adamw", "learning_rate": 1e-4}
 _AMP: dict[str, Any] = {
-    # Savings without a price: an update without copies, and expandable segments, which leave few gaps.
+    # Two savings that cost nothing: an update without copies, and expandable segments, which leave few gaps.
     **_FP32, "precision": "amp-bf16", "update": "fused", "allocator": "expandable"
 }  # fmt: skip
 _COMPILED: dict[str, Any] = {"compile": "default", "compile_region": "block"}
-"""Keeps less for the backward pass. Not where blocks and head are computed again: they run as they are."""
+"""Compiled code keeps less for the backward pass. Policies that compute blocks and head again run them uncompiled."""
 _SHORT_OF_EVERYTHING: dict[str, Any] = {"checkpointing": "full", "loss": "chunked:8"}
 
 POLICIES: Mapping[str, Mapping[str, Any]] = {
@@ -62,12 +62,12 @@ def trial(case: FitCase, policy: str, batch: int) -> TrainingCase:
 
 
 def emulates(case: FitCase, memory: int | None) -> bool:
-    """Whether a device with so many bytes stands in for the card, or is one; None, a CPU, stands in."""
+    """Whether a device with so many bytes emulates the card, rather than being one. A CPU (None) emulates it."""
     return memory is None or memory > _LIKE * case.memory_limit
 
 
 _LIKE = 1.1
-"""Cards sold as equal differ by less in what programs get."""
+"""A device with up to this multiple of the card's memory counts as such a card."""
 _CARD = "rtx-5080"
 _USABLE = 0.97
 """Share of a card's memory that programs get: the driver, and a screen where there is one, keep the rest."""

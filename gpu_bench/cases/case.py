@@ -65,7 +65,7 @@ class Case:
     Attributes:
         name: Unique name; the record's file name starts with it.
         kind: What is done with it, a name from `kinds.KINDS`.
-        value: 0 to 100: how much a reader learns from it. A run that is cut short has done the highest first.
+        value: 0 to 100: how much a reader learns from it. The highest run first, in case a run is cut short.
         reason: Why that value.
         against: The case that it is compared with, if any: the two are measured in the same turns.
         repeats: Fresh processes. The repeats of different cases are interleaved, so that a slow drift hits all alike.
@@ -73,7 +73,7 @@ class Case:
         devices: How many devices it occupies.
         minimum_memory: Memory in bytes of one device below which the case is not attempted.
         time_limit_s: Seconds that one repeat may take before it is ended.
-        seed: Where random numbers start.
+        seed: Seed of the random numbers.
     """
 
     name: str

@@ -27,7 +27,7 @@ _ONCE: dict[str, Any] = {
 
 
 _QUICK: dict[str, Any] = {"compile": "default", "accumulate": 1}
-"""No rung that tunes every product for minutes."""
+"""Compiled without tuning every product, which would take minutes."""
 
 
 def _speed(name: str, rung: str, value: int, reason: str, **fields: Any) -> TrainingCase:

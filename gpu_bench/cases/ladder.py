@@ -8,7 +8,7 @@ from gpu_bench.cases.case import SHORTEST_ENERGY_S, ModelName, TrainingCase
 from gpu_bench.cases.sizes import SIZE_NAMES, on_gpu
 
 _FIRST_BATCH: dict[ModelName, int] = {"gpt2": 16, "gpt2-xl": 4}
-"""What FP32 with its scores in memory leaves room for on 80 GB."""
+"""Batches that fit 80 GB in FP32 with attention's scores in memory."""
 _LARGE_BATCH: dict[ModelName, int] = {"gpt2": 64, "gpt2-xl": 24}
 """Where throughput stops growing on 141 GB."""
 _WAVES: dict[ModelName, int] = {"gpt2": 66, "gpt2-xl": 33}
@@ -43,7 +43,7 @@ RUNGS: tuple[tuple[str, dict[str, Any], str], ...] = (
 )
 """Name of a rung, what it adds to the one before, why. `batch` and `waves` also take their batch."""
 _ENDS = ("fp32", "waves", "weights", "fp8")
-"""Without them the rungs between say little: they come first, and energy is measured on them."""
+"""The rungs that the others need for comparison: they come first, and energy is measured on them."""
 _SMALL = ("weights", "fp8")
 """At 124M: the best in 16 bit and in 8."""
 
@@ -114,7 +114,7 @@ _BESIDE: tuple[TrainingCase, ...] = (
 
 
 _CONTROL: dict[ModelName, str] = {"gpt2": "ladder-124m-peer-plain-b64", "gpt2-xl": "ladder-1558m-peer-plain-b24"}
-"""Beside which peers are put."""
+"""The case that each peer is compared with."""
 
 
 def _peers(model: ModelName) -> tuple[TrainingCase, ...]:

@@ -1,4 +1,4 @@
-"""The shapes of GPT-2, the four published sizes and two for CPUs, and the case as everyone first trains it on a GPU."""
+"""The shapes of GPT-2, the four published sizes and two for CPUs, and the usual training case on a GPU."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def config_of(case: TrainingCase) -> GPT2Config:
 
 
 def product_shapes(case: TrainingCase, square: int) -> list[tuple[int, int, int]]:
-    """M, N, K of a block's forward products, and of a square: which is fastest on a device shows when measured."""
+    """M, N, K of a block's forward products, and of a square: only measuring shows which is fastest on a device."""
     tokens, c = case.batch * case.sequence, SIZES[case.model].hidden
     return [(tokens, 3 * c, c), (tokens, 4 * c, c), (tokens, c, 4 * c), (square, square, square)]
 
@@ -101,7 +101,7 @@ SIZE_NAMES: dict[ModelName, str] = {
     "gpt2": "124m", "gpt2-medium": "355m", "gpt2-large": "774m", "gpt2-xl": "1558m"
 }  # fmt: skip
 UNTIMED: dict[str, Any] = {"warm_s": 0.0, "timed_s": 0.0}
-"""Of a case that is about bytes or losses: as many steps as it says, and no more."""
+"""Fields of a case that is about bytes or losses: it takes exactly as many steps as it says."""
 _USUAL: dict[str, Any] = {
     "precision": "amp-bf16",
     "optimizer": "adamw",
@@ -117,5 +117,5 @@ _USUAL: dict[str, Any] = {
 
 
 def on_gpu(name: str, model: ModelName, value: int, reason: str, **fields: Any) -> TrainingCase:
-    """A training case as everyone first trains it on a GPU, autocast to BF16 and AdamW, but for what `fields` say."""
+    """The usual training case on a GPU, with autocast to BF16 and AdamW, changed by `fields`."""
     return TrainingCase(name=name, model=model, value=value, reason=reason, **{**_USUAL, **fields})

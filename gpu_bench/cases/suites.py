@@ -95,7 +95,7 @@ _FIXED = ("name", "kind", "value", "reason", "against")
 
 
 def _changed(case: Case, asked: Mapping[str, str]) -> Case:
-    """A case with all changes made at once: a field may allow another's value."""
+    """A case with all changes made at once, because one value may be allowed only together with another."""
     known, kinds = [one.name for one in fields(case) if one.name not in _FIXED], get_type_hints(type(case))
     values: dict[str, Any] = {}
     for name, text in asked.items():

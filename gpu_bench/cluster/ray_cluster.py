@@ -1,7 +1,7 @@
-"""Repeats on a Ray cluster, one per GPU (one per core where there is none). Reports come back here; here they are kept.
+"""Repeats on a Ray cluster, one per GPU (one per core where there is none). This machine collects the reports.
 
 Ray finds the machines, carries the code there and tells when one dies. Which case runs where is decided by the runner,
-because the repeats of a record must stay on one machine. On the machine, a repeat is the same fresh process as ever.
+because the repeats of a record must stay on one machine. There, each repeat is a fresh process, as without a cluster.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class RayExecutor:
     def collect(self) -> Sequence[tuple[int, dict[str, Any]]]:
         """Wait up to a second for reports. A machine that died, or has long been silent, yields `lost`.
 
-        Ray may call it alive for a while yet, so it is examined again before it gets anything else to do.
+        Ray may list such a machine as alive for a while, so it is examined again before it gets another repeat.
         """
         if not self._sent:
             return ()
@@ -145,7 +145,7 @@ class RayExecutor:
         return [(sent.ticket, report) for sent, report in finished]
 
     def _fetch(self, reference: Any) -> dict[str, Any]:
-        """The report behind a reference. What Ray says of a loss names addresses, so it is told in our words."""
+        """The report behind a reference. Ray's own message about a lost repeat names addresses; ours does not."""
         errors = self._ray.exceptions
         try:
             report: dict[str, Any] = self._ray.get(reference)

@@ -16,7 +16,7 @@ from gpu_bench.digits import FILE, fingerprint
 SOURCE = "handwritten digits of the UCI repository, 8 x 8 pixels, as in scikit-learn"
 SIDE, CLASSES = 8, 10
 TESTED = 5
-"""One digit in so many is tested with, and never trained on."""
+"""One digit in so many is kept for testing, and never trained on."""
 _WHITE = 16
 
 

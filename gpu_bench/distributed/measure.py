@@ -1,4 +1,4 @@
-"""One repeat of a scaling case: `torchrun` with one process, then with more, each time from nothing."""
+"""One repeat of a scaling case: `torchrun` with one process, then with more, always with new processes."""
 
 from __future__ import annotations
 

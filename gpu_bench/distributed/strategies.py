@@ -48,7 +48,7 @@ class Parallel(Protocol):
     """One way of spreading a training step over processes."""
 
     loss_weight: float
-    """What this process's loss counts for: the weighted sum over all processes is the loss of the whole batch."""
+    """The weight of this process's loss: the weighted sum over all processes is the loss of the whole batch."""
 
     def own(self, window: Tensor) -> Tensor:
         """The part of a batch, (B, T + 1) token numbers, that this process needs."""

@@ -9,7 +9,7 @@ Task = Literal["classify", "autoencode"]
 Format = Literal["fp32", "fp16", "bf16"]
 Scaling = Literal["none", "static", "dynamic"]
 Role = Literal["reference", "failure", "cure", "shown"]
-"""What a run is there for. `shown`: its outcome is reported, and nothing is promised of it."""
+"""What a run is there for. `shown`: its outcome is reported, whether it fails or not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +18,7 @@ class Recipe:
 
     Attributes:
         role: What the run is there for.
-        task: Tell the digit, or draw it again through a narrow middle.
+        task: Classify the digit, or reconstruct its image with an autoencoder.
         depth: Hidden layers.
         products: Format of matrix products; `fp32`, or that of autocast.
         weights: Format to which the weights are rounded after each step. All else is computed in FP32.
@@ -35,7 +35,7 @@ class Recipe:
         clip: Largest norm of all gradients together; None where they are not clipped.
         outlier_step: Step whose batch is faulty, counted from 0; None without.
         outlier: By what the pixels of that batch are multiplied.
-        weight: By what the loss is multiplied, as a term beside a larger one is.
+        weight: By what the loss is multiplied, like a small term of a larger loss.
     """
 
     role: Role

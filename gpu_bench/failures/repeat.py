@@ -15,7 +15,7 @@ from gpu_bench.machine import provenance
 
 
 def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
-    """Train each run of the failure. They always run on the CPU, whose rounding is that of every machine's.
+    """Train each run of the failure. They always run on the CPU, where all machines round alike.
 
     Args:
         case: The failure.

@@ -65,7 +65,7 @@ class Run:
     Args:
         recipe: How it trains.
         digits: On what.
-        seed: Where weights and the order of images start.
+        seed: Seed of the weights and of the order of images.
     """
 
     def __init__(self, recipe: Recipe, digits: Digits, seed: int) -> None:
@@ -131,7 +131,7 @@ class Run:
 
     @torch.no_grad()
     def test(self) -> dict[str, float]:
-        """Mean loss on the tested digits, and the share told right where digits are told."""
+        """Mean loss on the test digits and, when the task is to classify them, the share classified correctly."""
         digits, plain = self.digits, self.recipe
         loss = float(loss_of(self.model, plain, digits.test_images, digits.test_classes))
         if plain.task != "classify":
@@ -172,14 +172,14 @@ class Run:
 
     @torch.no_grad()
     def _continue(self, *, watched: bool) -> list[Tensor]:
-        """Put the master copy in place of the rounded weights, for the optimizer; returns what the weights are then."""
+        """Put the master copy in place of the rounded weights, for the optimizer; returns a copy if watched."""
         for weight, kept in zip(self._weights, self._master or self._weights, strict=True):
             weight.copy_(kept)
         return [p.detach().clone() for p in self._weights] if watched else []
 
     @torch.no_grad()
     def _round(self) -> None:
-        """Leave the weights as their format has them; only a master copy remembers more."""
+        """Round the weights to their format; only a master copy keeps them unrounded."""
         form = FORMATS[self.recipe.weights]
         for index, weight in enumerate(self._weights):
             if self._master is not None:
@@ -187,7 +187,7 @@ class Run:
             weight.copy_(weight.to(form))
 
     def _vanished(self, before: list[Tensor], wanted: list[Tensor]) -> float:
-        """The share of the weights that the optimizer moved, and that are kept where they were all the same."""
+        """Of the weights that the optimizer moved, the share that rounding put back to where they were."""
         lost = moved = 0
         for was, asked, kept in zip(before, wanted, self._master or self._weights, strict=True):
             moved += int((asked != was).sum())
@@ -196,12 +196,12 @@ class Run:
 
 
 def run(recipe: Recipe, digits: Digits, seed: int, histograms: tuple[int, ...] = ()) -> dict[str, Any]:
-    """Train once. Returns plain data: curves of at most `POINTS` points, what the test says, processor seconds.
+    """Train once. Returns plain data: curves of at most `POINTS` points, results of the test, processor seconds.
 
     Args:
         recipe: How.
         digits: On what.
-        seed: Where chance starts.
+        seed: Seed of the random numbers.
         histograms: Steps before which the sizes of gradients are counted.
     """
     began, training = time.process_time(), Run(recipe, digits, seed)

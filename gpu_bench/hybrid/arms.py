@@ -61,7 +61,7 @@ class Arm:
         return asdict(self)
 
     def schedule(self, steps: int) -> Schedule:
-        """The preset's rules. Warm-up takes at most a sixth of the steps; who predicts nothing is trusted to do so."""
+        """The preset's rules, with warm-up in at most a sixth of the steps. The no-op predictor needs no confidence."""
         rules = CONSERVATIVE if self.preset == "conservative" else AGGRESSIVE
         threshold = 0.0 if self.predictor == "no-op" else rules.confidence_threshold
         return replace(rules, warmup_steps=max(1, min(rules.warmup_steps, steps // 6)), confidence_threshold=threshold)
@@ -73,7 +73,7 @@ class Arm:
 
 
 def computed(rules: Schedule, steps: int) -> int:
-    """How many of so many steps are computed where every prediction is trusted."""
+    """How many of so many steps are computed if confidence allows every prediction."""
     at, found = Position(), 0
     for _ in range(steps):
         found += at.phase in COMPUTED

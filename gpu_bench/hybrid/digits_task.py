@@ -64,7 +64,7 @@ class DigitsTask:
 
     @torch.no_grad()
     def test(self, model: nn.Module) -> tuple[float, float]:
-        """Over all digits that are tested with."""
+        """Over all test digits."""
         parts = torch.split(self.data.test_images, TOGETHER)
         out = torch.cat([model(part.to(self.device)).cpu() for part in parts])
         right = (out.argmax(1) == self.data.test_classes).float().mean()

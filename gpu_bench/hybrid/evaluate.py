@@ -26,7 +26,7 @@ from gpu_bench.hybrid.verdict import point_steps, told
 from gpu_bench.machine import provenance
 
 LOADING = 50
-"""Steps before the first run."""
+"""Steps of the short training before the first run."""
 
 
 def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def task_of(case: HybridCase, device: torch.device) -> Task:
 
 
 def predictor_of(arm: Arm, seed: int) -> Predictor:
-    """A new predictor; plain training has one that is never asked."""
+    """A new predictor; plain training has one too, and never uses it."""
     match arm.predictor:
         case "last-update":
             return LastUpdate()
@@ -136,13 +136,13 @@ def _options(arm: Arm, case: HybridCase) -> Options:
 
 
 def _losses(task: Task, batch: Batch, parts: int) -> list[LossOf]:
-    """What computes the loss of each micro-batch."""
+    """Functions that compute the loss of each micro-batch."""
     inputs, targets = (torch.chunk(tensor, parts) for tensor in batch)
     return [partial(task.loss, batch=micro) for micro in zip(inputs, targets, strict=True)]
 
 
 def peaks_of(arm: Arm, case: HybridCase, task: Task, seed: int) -> dict[str, Any]:
-    """Peaks of a short training of its own, whose every phase is reached."""
+    """Peaks of memory in a separate short training that goes through every phase."""
     model = task.network(seed)
     options = _options(arm, case)
     trainer = HybridTrainer(model, _optimizer(arm, case, model), memory.SHORT, predictor_of(arm, seed), options)

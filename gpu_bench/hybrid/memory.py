@@ -1,4 +1,4 @@
-"""What a step needs of memory, computed or predicted, with each option of memory: PyTorch's own counters."""
+"""The memory that computed and predicted steps need with each option, by PyTorch's own counters."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from gpu_bench.hybrid.trainer import HybridTrainer, LossOf
 from gpu_bench.measure.memory import storage_bytes
 
 SHORT = Schedule(warmup_steps=3, full_steps=2, max_predict_steps=4, confidence_threshold=0, correction_interval=2)
-"""Every phase, and every way from one to the next, within `STEPS`."""
+"""A schedule with every phase, and every change from one phase to another, within `STEPS`."""
 STEPS, UNCOUNTED = 10, 2
 """The first steps make the optimizer's state and are not counted."""
 _STEP = "hybrid step "
 
 
 def peaks(trainer: HybridTrainer, following: Callable[[], Sequence[LossOf]]) -> dict[str, Any]:
-    """Train for `STEPS` and look at each.
+    """Train for `STEPS` and note the peak of each step.
 
     Args:
         trainer: A new one, with the schedule `SHORT`.
@@ -31,7 +31,7 @@ def peaks(trainer: HybridTrainer, following: Callable[[], Sequence[LossOf]]) -> 
 
     Returns:
         Bytes of the device: the largest peaks of `computed` steps and of `predicted` ones (None without any); and what
-        was `elsewhere`. A CPU has no other memory, so there it is counted out of the peaks.
+        was `elsewhere`, in host memory. On a CPU that is the same memory, so these bytes are subtracted from the peaks.
     """
     phases: list[Phase] = []
     away: list[int] = []
@@ -66,9 +66,10 @@ def _on_gpu(step: Callable[[], None], device: torch.device) -> list[int]:
 
 
 def _on_cpu(step: Callable[[], None], trainer: HybridTrainer) -> list[int]:
-    """The same from the profiler's record of every allocation, all steps in one: it misses what older blocks free.
+    """The same from the profiler's record of every allocation.
 
-    Before the first step there is the model alone, and it stays.
+    One record covers all steps, because it lacks the freeing of memory that was allocated before it began. Before the
+    first step only the model has memory, and keeps it.
     """
     alive = storage_bytes([*trainer.model.parameters(), *trainer.model.buffers()])
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:

@@ -1,6 +1,6 @@
 """What the next updates of the weights will be, guessed from the last ones.
 
-Every predictor but the learned one says each next update as a weighted sum of the updates it remembers, so it needs
+Every predictor but the learned one predicts each update as a weighted sum of the updates it remembers, so it needs
 their inner products at most, and never works on more than one vector of the size of the model at a time.
 """
 
@@ -31,7 +31,7 @@ class Predictor(Protocol):
         """Learn from the update that a computed step made: one tensor for each parameter, which it may keep."""
 
     def predict(self, ahead: int) -> Update | None:
-        """The update `ahead` steps after the last one observed, counted from 1; None as long as it knows too little."""
+        """The update `ahead` steps after the last one observed, counted from 1; None while too few are observed."""
 
     def state_dict(self) -> dict[str, Any]:
         """All it remembers."""
@@ -62,12 +62,12 @@ class History:
         return {"updates": [list(update) for update in self._updates]}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Remember what was remembered."""
+        """Restore the remembered updates."""
         self._updates = [[tensor.clone() for tensor in update] for update in state["updates"]]
 
 
 class Weighted(History, ABC):
-    """Says each next update as a weighted sum of those remembered; the subclasses weigh them."""
+    """Predicts each update as a weighted sum of those remembered; the subclasses choose the weights."""
 
     name: str
 
@@ -110,12 +110,12 @@ class NoOp(Weighted):
         super().__init__(1)
 
     def weights(self, ahead: int) -> Tensor:
-        """Nothing of anything."""
+        """Weight 0: the sum is zero."""
         return torch.zeros(1)
 
 
 class LastUpdate(Weighted):
-    """The last update once more."""
+    """Predicts that the last update is repeated."""
 
     name = "last-update"
 
@@ -123,7 +123,7 @@ class LastUpdate(Weighted):
         super().__init__(1)
 
     def weights(self, ahead: int) -> Tensor:
-        """All of the last."""
+        """Weight 1 for the last update."""
         return torch.ones(1)
 
 
@@ -133,7 +133,7 @@ class MeanUpdate(Weighted):
     name = "mean-update"
 
     def weights(self, ahead: int) -> Tensor:
-        """The same of each."""
+        """The same weight for each update."""
         return torch.full((self.history,), 1 / self.history, dtype=torch.float64)
 
 
@@ -174,14 +174,14 @@ class DynamicModes(Weighted):
         self.rank = rank
 
     def weights(self, ahead: int) -> Tensor:
-        """What the modes, moved on by so many steps, are in terms of the updates."""
+        """The modes after so many more steps, as weights of the remembered updates."""
         products = self.products()
         squares, vectors = torch.linalg.eigh(products[:-1, :-1])
         squares, vectors = squares[-self.rank :], vectors[:, -self.rank :]
         kept = squares > squares[-1] * 1e-10
         basis = vectors[:, kept] / squares[kept].clamp_min(torch.finfo(torch.float64).tiny).sqrt()
         step = basis.T @ products[:-1, 1:] @ basis
-        # A mode that grows is a fit to noise: continued over many steps it would leave every bound.
+        # A mode that grows is a fit to noise, and would grow without bound over many steps.
         step = _without_growth(step)
         last = basis.T @ products[:-1, -1]
         moved = torch.linalg.matrix_power(step, ahead) @ last
@@ -206,7 +206,7 @@ def _dot(one: Update, other: Update) -> Tensor:
 def likeness(predicted: Update, real: Update) -> tuple[float, float]:
     """How near a prediction is: the cosine of the angle to the real update, and the error relative to its length.
 
-    A prediction of nothing has cosine 0 and relative error 1.
+    A prediction of zero has cosine 0 and relative error 1.
     """
     across, own, length = (float(_dot(a, b)) for a, b in ((predicted, real), (predicted, predicted), (real, real)))
     if length == 0:

@@ -1,4 +1,4 @@
-"""A learned predictor: a small recurrent network that reads the last updates of a weight and writes the next."""
+"""A learned predictor: a small recurrent network that reads the last updates of a weight and predicts the next."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class Recurrent(History):
         self._ahead = 0
 
     def observe(self, update: Update) -> None:
-        """Remember an update, and learn to say it from those before it."""
+        """Remember an update, and learn to predict it from those before it."""
         super().observe(update)
         self._ahead = 0
         if len(self._updates) == self.history:
             self._learn()
 
     def predict(self, ahead: int) -> Update | None:
-        """The network's next word; steps further ahead are asked for in order."""
+        """The network's prediction; for steps further ahead it reads its own predictions, one after the other."""
         if len(self._updates) < self.history:
             return None
         with torch.no_grad():
@@ -63,7 +63,7 @@ class Recurrent(History):
         return [tensor.clone() for tensor in self._next]
 
     def state_dict(self) -> dict[str, Any]:
-        """The remembered updates, the network and where its draws stand."""
+        """The remembered updates, the network, and the state of its random numbers."""
         return super().state_dict() | {
             "cell": self._cell.state_dict(),
             "out": self._out.state_dict(),
@@ -91,7 +91,7 @@ class Recurrent(History):
             self._out.to(device)
 
     def _read(self, update: Update) -> None:
-        """Move the state of every weight on by one update, and say the next."""
+        """Move the state of every weight on by one update, and predict the next."""
         self._to(update[0].device)
         said = []
         for index, (tensor, last) in enumerate(zip(update, self._updates[-1], strict=True)):
@@ -102,7 +102,7 @@ class Recurrent(History):
         self._next = said
 
     def _learn(self) -> None:
-        """One step of learning on weights drawn at random: say the last update from those before it."""
+        """One step of learning on weights drawn at random: predict the last update from those before it."""
         self._to(self._updates[-1][0].device)
         sequence = self._sample()
         with torch.enable_grad():

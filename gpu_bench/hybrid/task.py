@@ -33,4 +33,4 @@ class Task(Protocol):
         """The mean loss of a batch."""
 
     def test(self, model: nn.Module) -> tuple[float, float]:
-        """Loss and share told right, on what is never trained on."""
+        """Loss and share of right answers on data that is never trained on."""

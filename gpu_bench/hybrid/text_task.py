@@ -1,4 +1,4 @@
-"""The task on text: a GPT-2 says the next token of the standard library's source code."""
+"""The task on text: a GPT-2 predicts the next token of the standard library's source code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpu_bench.measure.data import Corpus, draw_windows, read_corpus, window_str
 from gpu_bench.measure.gpt2 import GPT2
 
 TESTED = 20
-"""One token in so many is tested with: the last ones, which are other files."""
+"""One token in so many is kept for testing: the last ones of the text, which come from other files."""
 SMALL_TEXT, LARGE_TEXT = 2 * 2**20, 8 * 2**20
 """Bytes that are read for a small vocabulary, and for all of GPT-2's."""
 WINDOWS, TOGETHER = 256, 8
@@ -76,7 +76,7 @@ class TextTask:
         return sum(losses) / len(losses), sum(right) / len(right)
 
     def _halves(self, windows: Tensor) -> Batch:
-        """(B, T + 1) tokens as (B, T) to read and (B, T) to say."""
+        """(B, T + 1) tokens as (B, T) to read and (B, T) to predict."""
         here = windows.to(self.device, torch.int64)
         return here[:, :-1], here[:, 1:]
 

@@ -21,7 +21,7 @@ from gpu_bench.hybrid.snapshot import Snapshot, state_bytes
 LossOf = Callable[[nn.Module], Tensor]
 OptimizerState = Literal["keep", "offload", "drop"]
 REMEMBERED_LOSSES = 20
-"""Computed losses by which a predicted one is judged, and comparisons that make the confidence."""
+"""How many computed losses a step's loss is compared with, and of how many comparisons confidence is the mean."""
 FARTHEST = 6.0
 """Standard deviations above the mean of those losses at which a step counts as diverged."""
 
@@ -37,7 +37,7 @@ class Options:
         clip: Largest norm of the gradient, or None.
         optimizer_state: During predicted steps the optimizer's state stays where it is, moves to host memory together
             with the snapshot, or is given up, so that the optimizer starts anew.
-        predicts: Whether anything may be predicted. Without, every step is one of warm-up: plain training, which
+        predicts: Whether anything may be predicted. If not, every step is one of warm-up: plain training, which
             remembers and compares nothing.
     """
 
@@ -164,7 +164,7 @@ class HybridTrainer:
             losses: For each micro-batch, what computes its loss from the model.
 
         Raises:
-            ValueError: Without any.
+            ValueError: No losses are given.
         """
         if not losses:
             raise ValueError("step needs at least one function that computes a loss")
@@ -187,7 +187,7 @@ class HybridTrainer:
         return Step(phase, loss, diverged)
 
     def state_dict(self) -> dict[str, Any]:
-        """All that continues this training beside the states of model and optimizer."""
+        """Everything that is needed to continue this training, besides the states of model and optimizer."""
         return {
             "position": asdict(self._at),
             "ahead": self._ahead,
@@ -256,7 +256,7 @@ class HybridTrainer:
         return loss
 
     def _compare(self, update: Update) -> None:
-        """Hold what would have been predicted for this step against it."""
+        """Compare the update of a computed step with what would have been predicted for it."""
         predicted = self.predictor.predict(self._ahead + 1)
         if predicted is None:
             return
@@ -272,7 +272,7 @@ class HybridTrainer:
         return torch.autocast(self._parameters[0].device.type, self.options.autocast)
 
     def _has_diverged(self, loss: float) -> bool:
-        """Whether an excursion, which alone can be taken back, has left the range of the losses before it."""
+        """Whether an excursion has left the range of the losses before it. No other step can be taken back."""
         if self._snapshot is None:
             return False
         if not math.isfinite(loss):

@@ -100,14 +100,14 @@ def _summary(larger: int, measured: Sequence[Mapping[str, Any]], plain: Sequence
 
 
 def _most(measured: Sequence[Mapping[str, Any]], what: str) -> int:
-    """The largest of the seeds; 0 where none has any."""
+    """The largest value of all seeds; 0 where none has one."""
     return max(one["memory"][what] or 0 for one in measured)
 
 
 def _memory(
     name: str, settings: Mapping[str, Any], measured: Sequence[Mapping[str, Any]], base: int, worse: float | None
 ) -> dict[str, Any]:
-    """Bytes of a run with some options of memory, and what the plan has to say of them."""
+    """Bytes of a run with some options of memory, compared with the plan's expectation."""
     computed, predicted = _most(measured, "computed"), _most(measured, "predicted")
     peak = predicted if settings["optimizer_state"] != "keep" else max(computed, predicted)
     planned = PLANNED.get(name)

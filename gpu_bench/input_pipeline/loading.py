@@ -72,7 +72,7 @@ class Stream(IterableDataset[Tensor], ABC):
 
     @abstractmethod
     def pieces(self, begin: float) -> Iterator[Tensor]:
-        """Tokens in pieces of any length, from a share of the whole on, round and round."""
+        """Tokens in pieces of any length, without end, beginning at this share of the whole."""
 
 
 class TextStream(Stream):
@@ -142,7 +142,7 @@ def shares(events: Sequence[Mapping[str, Any]], device: str) -> dict[str, float]
     if device == "cuda":
         computing = [interval(event) for event in events if event.get("cat") in _KERNELS]
         moving = [interval(event) for event in events if event.get("cat") == "gpu_memcpy" and "HtoD" in event["name"]]
-        # A copy from memory that is not pinned goes through a buffer: the host is in it before the device is.
+        # A copy from memory that is not pinned goes through a buffer, so the host's time for it counts too.
         moving += marked(TRANSFER)
     else:
         computing, moving = marked(COMPUTE), marked(TRANSFER)
@@ -166,7 +166,7 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
 
 
 def _training(case: LoaderCase) -> TrainingCase:
-    """The step that is fed."""
+    """The training case whose step the loaders feed."""
     return TrainingCase(
         name=case.name,
         model=case.model,
@@ -191,7 +191,7 @@ def make_loader(loader: Loader, vocabulary: int, batch: int, sequence: int, devi
         batch_size=batch,
         num_workers=loader.workers,
         prefetch_factor=loader.prefetch if loader.workers else None,
-        # Only a GPU copies by itself.
+        # Pinned memory is of use only to a GPU, which copies from it by itself.
         pin_memory=loader.pinned and device.type == "cuda",
     )
 

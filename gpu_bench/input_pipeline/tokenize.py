@@ -64,7 +64,7 @@ def _point(case: TokenizeCase, count: int, order: str) -> dict[str, Any]:
     pieces = [text[index * case.chunk : (index + 1) * case.chunk] for index in range(count)]
     processes = EncoderProcesses(pieces)
     try:
-        # Starts up, and meets every word once.
+        # Starts the processes and encodes every word once.
         processes.all("warm")
         seconds: list[float] = []
         tokens = 0

@@ -124,7 +124,7 @@ class Gpu:
 class Monitor:
     """Samples a GPU once a second while a `with` block runs, at least once; without a GPU it does nothing.
 
-    Reading costs the driver microseconds, in a thread that waits: the work of the block does not notice.
+    A reading takes the driver microseconds, in a thread of its own, so that it does not slow the block's work down.
     """
 
     def __init__(self, gpu: Gpu | None, every_s: float = 1.0) -> None:
@@ -158,7 +158,7 @@ class Monitor:
 
 
 def summary(samples: Sequence[GpuSample]) -> dict[str, Any] | None:
-    """What a record keeps of samples: mean, least and largest of each reading, all throttle reasons; None of none."""
+    """What a record keeps of samples: mean, least and largest of each reading, all throttle reasons; or None."""
     if not samples:
         return None
     rows = [asdict(sample) for sample in samples]

@@ -16,7 +16,7 @@ from gpu_bench.record.assembly import divergences, perplexity
 HELD_BACK = 0.05
 """Share of the text, at its end, that is not trained on."""
 WINDOWS = 8
-"""Batches of it over which a loss is averaged: the same ones every time."""
+"""Batches of the held-back text over which a loss is averaged, always the same ones."""
 
 
 def split(corpus: Corpus) -> tuple[Corpus, Corpus]:
@@ -45,17 +45,17 @@ class Course:
         self._windows = draw_windows(self.held_back, WINDOWS, case.batch, case.sequence, case.seed)
 
     def due(self, step: int) -> bool:
-        """Whether the loss on other text is asked for after so many steps."""
+        """Whether the loss on held-back text is to be computed after so many steps."""
         return step % self.trainer.case.validate_every == 0
 
     def note(self) -> None:
-        """After each step."""
+        """Note the step's gradient norm; to be called after each step."""
         norm = self.trainer.gradient_norm
         self._norms.append(None if norm is None else norm.detach().clone())
 
     @torch.no_grad()
     def validate(self, step: int) -> None:
-        """After a number of steps: the mean loss on other text, without dropout, and memory as it is then."""
+        """Note the mean loss on held-back text, without dropout, and the memory in use, after so many steps."""
         trainer, device = self.trainer, self.trainer.device
         trainer.model.eval()
         losses = [trainer.loss(trainer.load(window)) for window in self._windows]

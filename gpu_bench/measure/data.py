@@ -26,7 +26,7 @@ BYTE_PAIRS = f"GPT-2 byte pairs, vocabulary {VOCABULARY:,}"
 CORPUS_BYTES = 8 * 2**20
 """How much text is read: more than any case trains on, read in a tenth of a second, encoded in some five."""
 CACHE = ROOT / ".cache" / "gpu_bench"
-"""Where encoded text waits for the next process."""
+"""Where encoded text is kept for later processes."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def window_stream(corpus: Corpus, batch: int, sequence: int, seed: int, pinned: 
         corpus: Where windows are cut out.
         batch: Windows of a batch.
         sequence: Tokens that the model reads of each.
-        seed: Where random numbers start.
+        seed: Seed of the random numbers.
         pinned: Whether batches lie in memory that a GPU copies from by itself.
     """
     for round_ in itertools.count():

@@ -1,9 +1,9 @@
 """The fit boundary: the largest batch that trains on a card, or on one that is emulated, for one policy after another.
 
-Every trial is a fresh process, because memory can only be limited before the first allocation and because running out
-of it leaves a process in pieces. On a larger GPU the allocator refuses what the card would not have; on a CPU, where
-nothing refuses, the step's peak is counted and compared with the limit. Only "it ran out of memory" says that a batch
-does not fit: a crash or a time limit ends the search of its policy, and is told as what it is.
+Every trial is a fresh process, because memory can only be limited before the first allocation and because a process
+that ran out of it is of no further use. On a larger GPU the allocator refuses what the card would not have; on a CPU,
+where nothing refuses, the step's peak is counted and compared with the limit. Only "it ran out of memory" says that a
+batch does not fit: a crash or a time limit ends the search of its policy, and is reported as such.
 
 Finished trials are kept in a file as they come, so that a search that was cut off goes on where it stopped.
 """
@@ -121,7 +121,7 @@ def search(batches: Sequence[int], start: int | None, attempt: Callable[[int], s
 
 def _trial(policy: str, batch: int, report: Mapping[str, Any]) -> Trial:
     """One step of the search from what its process reported."""
-    # Too few steps for a steady clock, which nobody asks for here; a loss that diverged still fitted.
+    # A trial has too few steps for steady times, which do not matter here; and a run that diverged did fit.
     measured = report["status"] in MEASURED
     return {
         "policy": policy,

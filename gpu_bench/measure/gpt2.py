@@ -21,9 +21,9 @@ from gpu_bench.cases.sizes import SIZES, GPT2Config
 __all__ = ["GPT2", "SIZES", "GPT2Config", "RunBlocks", "RunHead", "one_after_another", "whole_loss"]
 
 RunBlocks = Callable[[Sequence[nn.Module], Tensor], Tensor]
-"""How the residual stream (B, T, C) passes the blocks."""
+"""Blocks and residual stream (B, T, C) -> the residual stream (B, T, C) after the blocks."""
 RunHead = Callable[[nn.Module, nn.Linear, Tensor, Tensor], tuple[Tensor | None, Tensor]]
-"""How final norm, head, (B, T, C) and targets (B, T) become logits, unless they are never whole, and the loss."""
+"""Final norm, head, (B, T, C) and targets (B, T) -> logits, or None if they never exist as a whole; and the loss."""
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
     "gelu-tanh": partial(functional.gelu, approximate="tanh"),
     "gelu": functional.gelu,
@@ -39,7 +39,7 @@ KERNELS: dict[AttentionKernel, tuple[SDPBackend, ...]] = {
     "cudnn": (SDPBackend.CUDNN_ATTENTION,),
     "math": (SDPBackend.MATH,),
 }
-"""Fused attention kernels that may run; none named is PyTorch's choice. One that cannot run is an error."""
+"""Fused attention kernels that may run; with none named, PyTorch chooses. A named one that cannot run is an error."""
 
 
 class SelfAttention(nn.Module):

@@ -101,7 +101,7 @@ def held_memory(trainer: Trainer, window: Tensor) -> Held:
 
 @contextmanager
 def _most_gradients(parameters: list[nn.Parameter]) -> Iterator[list[int]]:
-    """Watches how many bytes of gradients are alive at once: all of them at the end, few when each is used at once."""
+    """Watches how many bytes of gradients are alive at once: all of them at the end, or few if each is used at once."""
     most = [0]
 
     def look(gradient: Tensor) -> None:
@@ -154,7 +154,7 @@ def track_step(trainer: Trainer, window: Tensor) -> Tracked:
         Components at the peak: parameters, buffers, gradients, optimizer_state, optimizer_temporaries, activations
         (tensors of the forward pass still alive), backward_temporaries, inputs, inside_compiled (zero here).
     """
-    # Its storage counts as input, and the tracker would otherwise not know it.
+    # The window's storage counts as input; the tracker has to be told of it.
     tracker = MemTracker()
     tracker.track_external(trainer.model, *trainer.optimizers, window)
     with tracker:

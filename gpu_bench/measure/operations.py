@@ -61,7 +61,7 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
             points += _points(case, setting, device)
     gc.enable()
     state = summary(monitor.samples)
-    # Its clock rises and falls with what runs: only a reason of the driver's counts here.
+    # The GPU's clock changes with what runs, so only a reason that the driver gives counts as slowing down.
     slowed = abnormal(state)
     return {
         "status": "throttled" if slowed else "ok",

@@ -1,9 +1,9 @@
 """The roofs of a device, measured: what matrix products and copies reach, and where the operations of a step lie.
 
-Williams, Waterman, Patterson 2009, CACM 52(4). A point is one operation, its arithmetic, the bytes it cannot avoid to
-move, and its time. Intensity, arithmetic over bytes, decides which roof it can reach. The ceilings of a training case
-are products in shapes of the model, measured in the same process as its steps, so in the same modes of accumulation;
-many products run between two looks at the clock, and the host waits for none of them.
+Williams, Waterman, Patterson 2009, CACM 52(4). A point is one operation, its arithmetic, the bytes that it must move
+at least, and its time. Intensity, arithmetic over bytes, decides which roof it can reach. The ceilings of a training
+case are products in shapes of the model, measured in the same process as its steps, so in the same modes of
+accumulation; many products run between two looks at the clock, and the host waits for none of them.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ _SHORTEST_S = {"cuda": 2e-3, "cpu": 1e-3}
 """A sample lasts at least this long: far above the resolution of CUDA events, 0.5 us, and of the launch of a kernel."""
 _MOST_CALLS = 10_000
 _WARMUP_S = {"cuda": 0.05, "cpu": 0.0}
-"""Clocks rise, libraries choose kernels, and caches fill before the first sample."""
+"""Seconds before the first sample, in which clocks rise, libraries choose kernels, and caches fill."""
 
 
 def timed_rounds(

@@ -47,9 +47,9 @@ FORMATS: dict[Precision, Formats] = {
     "bf16": Formats(weights=torch.bfloat16),
     # No loss scaling: PyTorch's scaler refuses FP16 gradients, because dividing them would underflow again.
     "fp16": Formats(weights=torch.float16),
-    # Everything that `techniques.fp8` leaves in 16 bit.
+    # Autocast is for the products that `techniques.fp8` leaves in 16 bits.
     "fp8": Formats(autocast=torch.bfloat16),
-    # The optimizer makes them from the FP32 weights that it is given.
+    # The optimizer makes the BF16 weights from the FP32 ones that it is given.
     "bf16-master": Formats(weights=torch.bfloat16),
     "bf16-rounded": Formats(weights=torch.bfloat16),
     "fp8-master": Formats(weights=torch.bfloat16),

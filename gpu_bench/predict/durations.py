@@ -25,12 +25,12 @@ CACHED_SHARE = 0.3
 AUTOTUNE = 4.0
 """How many times as long `max-autotune` takes: every product tries many kernels."""
 COUNTING_STEPS = 12
-"""Eager steps that counting memory under watch is worth, and naming the attention kernel."""
+"""Time of counting memory and of finding the attention kernel that ran, in eager steps."""
 CEILINGS_S = 6.0
 _BLOCK_AND_HEAD = 8
-"""What one block, compiled for all, and the head are worth in layers: fixed costs of the compiler are most of it."""
+"""Time to compile one block, for all blocks, and the head, in layers. Most of it are fixed costs of the compiler."""
 _TRIALS = 3
-"""Of a policy whose boundary is nearly where the engine puts it."""
+"""Trials of a policy whose boundary is near the engine's prediction."""
 _UNKNOWN_STEP_S = 1.0
 
 

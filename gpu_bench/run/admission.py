@@ -1,7 +1,7 @@
 """Taking in records that another machine has measured: nothing passes but regular files that are records of our cases.
 
 What comes from a GPU machine is a stranger's data until it is checked: a link, a configuration for git or pytest, a
-page or a large file beside the records would be committed with them. One thing out of place, and nothing is taken.
+page or a large file beside the records would be committed with them. If one thing is out of place, nothing is taken.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def run(cases: Sequence[tuple[str, Case]], job: JobSettings, say: Callable[[str]
         budget_s=job.budget_s,
         patience_s=job.patience_s,
         command=job.command,
-        # Programs, which nobody takes from here.
+        # Compiled programs stay out of the proposal: nobody should take programs from a runner.
         compiled=job.out / "compiled",
     )
     complete = runner.run(in_order(cases, job.committed), settings) == 0
@@ -166,8 +166,8 @@ def propose(
 def in_order(cases: Sequence[tuple[str, Case]], committed: Path) -> list[tuple[str, Case]]:
     """The cases in the order in which a short budget serves best: never measured first, then the oldest record.
 
-    Among those never measured the order stays: by value. Records of any device count, for which machine this is is
-    only known once it measures.
+    Among those never measured the order stays: by value. Records of any device count, because it is not known yet
+    which machine this is.
     """
 
     def last(pair: tuple[str, Case]) -> str:
@@ -191,7 +191,7 @@ class _Found:
 
     @classmethod
     def of(cls, file: Path, record: Mapping[str, Any], committed: Path) -> _Found:
-        """Beside the committed record of its name; one that is not valid any more says nothing."""
+        """The record beside the committed one of the same name, which is ignored if it is no longer valid."""
         target = committed / file.parent.name / file.name
         before = load.read(target, committed)[0] if target.is_file() else None
         changes = tuple(compare_records(f"{file.parent.name}/{file.stem}", before, record))

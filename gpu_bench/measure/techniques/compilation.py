@@ -69,13 +69,13 @@ def _known(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_compiled_block(block: nn.Module, x: Tensor, autocast: torch.dtype | None) -> None:
-    """Hold what a compiled block adds to (B, T, C), and its gradients, against the block as it is.
+    """Compare what a compiled block adds to (B, T, C), and its gradients, with the uncompiled block.
 
     Raises:
         RuntimeError: When one is not finite or they are further apart than `AGREEMENT`.
     """
     gradient = torch.randn_like(x)
-    # As large as calibration found it, so that delayed scales cover it.
+    # As large as the gradients that calibration found, so that the delayed scales suit it.
     last = block.get_submodule("mlp.c_proj")
     largest = last.g_scale * torch.finfo(E5M2).max if isinstance(last, DelayedLinear) else 1.0
     gradient *= largest / gradient.abs().amax()

@@ -126,7 +126,7 @@ class _Product(torch.autograd.Function):
 HISTORY = 16
 """Steps over which the largest magnitude counts."""
 _SMALLEST = 1e-12
-"""A scale below is that of a tensor of zeros."""
+"""The smallest scale, that of a tensor of zeros."""
 
 
 def convert_with_delay(model: GPT2, fast: bool) -> Scales:
@@ -135,7 +135,7 @@ def convert_with_delay(model: GPT2, fast: bool) -> Scales:
     Args:
         model: Its head stays in BF16: its result decides the loss.
         fast: Whether gradients' products accumulate fast as well: partial sums of 14 bits, as the forward products
-            have them. Whether the loss bears it is for a long run to show.
+            have them. Only a long run can show whether that harms the loss.
 
     Raises:
         UnsupportedError, ValueError: As `fp8.linear_layers`.
@@ -152,7 +152,7 @@ class DelayedLinear(nn.Module):
 
     Buffers, none of which is saved with the model: the weight in FP8 as it is (N, K) and transposed (K, N); the three
     scales; the largest magnitudes of input and gradient since they were set. `slot` is a number whose gradient is the
-    largest magnitude of the output's gradient: so it leaves a compiled backward pass.
+    largest magnitude of the output's gradient: in this way a compiled backward pass can return it.
     """
 
     w8: Tensor
@@ -228,7 +228,7 @@ class Scales:
             layer.slot.grad = None
 
     def forget(self) -> None:
-        """Drop what was noted since the last update: it was a trial."""
+        """Drop the magnitudes noted since the last update."""
         for layer in self._layers:
             layer.x_amax.zero_()
             layer.g_amax.zero_()
