@@ -14,7 +14,7 @@ WEB_SOURCES := $(shell find $(WEB)/src $(WEB)/styles -type f 2>/dev/null) $(WEB)
 BUNDLE := $(WEB)/dist/manifest.json
 LIBRARY := plugins/live/library/dist/python_start.zip
 
-# Small matrices: threads of NumPy that wait for each other on two cores take many times as long as one.
+# The matrices are small: with several threads, which wait for each other, NumPy takes many times as long as with one.
 export OPENBLAS_NUM_THREADS ?= 1
 # Programs that tests start by the hundred are compiled once, also where a machine's image says otherwise.
 unexport PYTHONDONTWRITEBYTECODE
@@ -98,7 +98,7 @@ test-browser: $(VENV)/.test $(BUNDLE) $(LIBRARY) browsers ## The site in Chromiu
 	@echo "==> Browser tests"
 	@npm run --silent test:browser
 
-# Two things at a time where one keeps one core busy: installations, then checks beside the site that the browsers visit.
+# Two jobs at once, since each keeps one core busy: first the installations, then checks beside the build of the site.
 test: ## Set everything up and run every test
 	@$(MAKE) --no-print-directory -j2 --output-sync=target $(VENV)/.test node_modules/.stamp
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint-python build lint-web test-web browsers

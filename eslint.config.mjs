@@ -1,4 +1,4 @@
-// The linter of TypeScript and of the scripts around it. Types are the compiler's business (`npm run typecheck`).
+// The linter of TypeScript and of the scripts around it. The compiler checks types (`npm run typecheck`).
 //
 // typescript-eslint does not read TypeScript 7, so Babel parses; rules that need types are left to the compiler's strictness.
 import babelParser from "@babel/eslint-parser";
@@ -17,13 +17,13 @@ export default [
       },
     },
     rules: {
-      // The compiler knows names and their uses.
+      // The compiler checks these.
       "no-undef": "off",
       "no-unused-vars": "off",
       "no-redeclare": "off",
       complexity: ["error", { max: 20 }],
       eqeqeq: "error",
-      // `max-params` stumbles over Babel's function types.
+      // Instead of `max-params`, which fails on Babel's function types.
       "no-restricted-syntax": ["error", { selector: ":function[params.length>5]", message: "More than five parameters: hand over an object." }],
       "no-constructor-return": "error",
       "no-implicit-coercion": "error",
@@ -46,7 +46,7 @@ export default [
     },
   },
   {
-    // One decision for each keyword of JSON Schema, and for each path of the test server.
+    // These have a branch for each keyword of JSON Schema, or for each path of the test server.
     files: ["plugins/live/web/src/ledger/schema.ts", "tests/browser/harness/server.mjs"],
     rules: { complexity: ["error", { max: 30 }] },
   },

@@ -22,7 +22,7 @@ from plugins.live.build.rooms import shared_files
 from plugins.shared.cache import digest, fingerprint
 
 DATA = (".bib", ".json", ".toml", ".yml")
-"""Files among the pages that any page may show something of."""
+"""Data files in the docs folder, from which any page may show something."""
 TEMPLATES = (".html", ".svg")
 """Files of the theme that are part of pages."""
 
@@ -53,7 +53,7 @@ def on_startup(*, command: str, dirty: bool) -> None:
     logging.getLogger("mkdocs.commands.build").addFilter(_is_true_here)
 
 
-# Last, when the plugins have said what they watch.
+# Last, because the plugins have registered the files that they watch by then.
 @event_priority(-200)
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Tell MkDocs which pages have changed."""
@@ -62,7 +62,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         sources = dict(_sources(pages, config))
         changed = [page for page in pages if _serving.built_from.get(page.src_uri) != sources[page.src_uri]]
         for page in pages:
-            # MkDocs asks twice, and an edit in between would have it write a page that it has not rendered.
+            # MkDocs asks twice. If an edit changed the answer meanwhile, it would write a page that it did not render.
             vars(page)["is_modified"] = partial(bool, page in changed)
         _forget(changed, config)
         _serving.building_from = sources
@@ -70,12 +70,12 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 
 def on_post_build(*, config: MkDocsConfig) -> None:
-    """Take the pages for built only now: after a build that failed, its pages have changed still."""
+    """Count the pages as built, which a failed build does not reach: the next build then makes its pages again."""
     _serving.built_from = _serving.building_from
 
 
 def _is_true_here(record: logging.LogRecord) -> bool:
-    """Not MkDocs's warning that a dirty build leads to wrong navigation and links: that is what these hooks are for."""
+    """Whether to show a log line: not MkDocs's warning of wrong navigation and links, which these hooks prevent."""
     return not record.getMessage().startswith("A 'dirty' build")
 
 
@@ -103,7 +103,7 @@ def _shared(texts: dict[str, str], docs: Path, config: MkDocsConfig) -> str:
     watched = [path for path in map(Path, config.watch) if path != docs]
     data = [path for path in sorted(docs.rglob("*")) if path.suffix in DATA]
     folders = [Path(folder) for folder in config.theme.dirs if Path(folder).is_relative_to(docs.parent)]
-    # A style, a font or a script of the theme is copied; pages name it, and show nothing of it.
+    # Only templates of the theme matter: styles, fonts and scripts are copied beside the pages and are no part of them.
     theme = [file for folder in folders for file in sorted(folder.rglob("*")) if file.suffix in TEMPLATES]
     structure = [f"{page}: {line}" for page, text in texts.items() for line in _STRUCTURE.findall(text)]
     terms = texts.get(config.plugins["book"].config.glossary, "")

@@ -1,4 +1,4 @@
-"""MkDocs hooks that leave no mistake unsaid: in a page's source, in its bytes, and, under `mkdocs serve`, in the page.
+"""MkDocs hooks that find mistakes in a page's source and encoding, and show all mistakes in the page when serving.
 
 A strict build fails with file, line and a way out. A server goes on, and an author looks at the page, not at the
 terminal: so the page says what is wrong with it.
@@ -53,7 +53,7 @@ _INCLUDED = re.compile(r"""^\s*-{1,}8<-{1,}\s+["'](?P<file>[^"':]+)(?::(?P<secti
 
 @event_priority(200)
 def on_pre_build(*, config: MkDocsConfig) -> None:
-    """Stop at a file beside the pages that is not UTF-8: who reads it first would name a page, or nothing at all."""
+    """Stop at a file beside the pages that is not UTF-8. Its reader would blame a page, or name no file."""
     for path in sorted(Path(config.docs_dir).rglob("*")):
         if path.suffix in _READ_AS_TEXT and path.is_file() and (defect := _undecodable(path, config)):
             raise PluginError(str(defect))
@@ -70,10 +70,10 @@ def _undecodable(path: Path, config: MkDocsConfig) -> Defect | None:
     return None
 
 
-# First: a page that cannot be decoded would end the build with a traceback in whatever reads it.
+# First, because a page that cannot be decoded would end the build with a traceback in any code that reads it.
 @event_priority(200)
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
-    """Name every page that is not UTF-8, and show where instead of the page."""
+    """Report every page that is not UTF-8, and show the report in place of the page."""
     for file in files.documentation_pages():
         if file.abs_src_path is None:
             continue
@@ -85,7 +85,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 @event_priority(200)
 def on_page_markdown(markdown: str, /, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Look at the source file as the author wrote it. What it includes in vain is left out: it would end the build."""
+    """Check the source file as its author wrote it. Includes that are not found are left out: they end a build."""
     _page.heard.clear()
     path = page.file.abs_src_path
     if path is not None and path.endswith(".md"):

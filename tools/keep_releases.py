@@ -42,7 +42,7 @@ def keep(site: Path, published: str) -> list[str]:
         The builds that are kept, newest first.
 
     Raises:
-        ReleaseError: the list of the published site cannot be had or is none.
+        ReleaseError: the list of the published site cannot be fetched, or is not such a list.
     """
     own: dict[str, Any] = json.loads((site / LIST).read_text(encoding="utf-8"))
     earlier = [one for one in _published(urljoin(published, LIST)) if one["build"] != own["build"]][:MOST]
@@ -52,7 +52,7 @@ def keep(site: Path, published: str) -> list[str]:
             if path.exists():
                 continue
             content = _fetch(urljoin(published, name))
-            # A file that is gone already is missed by nobody but the oldest pages.
+            # Only the oldest open pages need a file that is gone already.
             if content is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)

@@ -52,7 +52,7 @@ def search() -> Results:
 
 
 def judge(track: Track, part: str) -> Callable[[Setting], tuple[float, str]]:
-    """What tells of a setting of a part what it would be worth, and what is in the way."""
+    """A function that gives the score that a setting of a part would have, and the obstacle that refuses it."""
     return {
         "audit": partial(audit_score.judged, track.audit),
         "race": partial(race_score.judged, track.race),

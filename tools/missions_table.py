@@ -30,7 +30,7 @@ OBSTACLES = {
     "exploded": "a loss that explodes",
     "loss": "the loss",
 }
-"""What is in the way, in words. Too low an MFU stands between no setting and a higher one."""
+"""Obstacles in words. A low MFU is not one: it cannot keep a setting from a higher MFU."""
 COLUMNS = (
     "Mission",
     "What refuses the better settings",
@@ -52,7 +52,7 @@ def binding(levers: Levers, judged: Callable[[Setting], tuple[float, str]], best
 
 
 def naive(track: Track, part: str) -> str:
-    """How the setting fails with which the mission begins; in a race with its longest pole."""
+    """How the first setting of a mission fails; in a race also its longest pole."""
     act = ACTS[part](track)
     state = act.default_state()
     opened = live.State(state.context, state.controls, prediction=1.0, revealed=True)

@@ -19,15 +19,15 @@ import pytest
 
 MISSING = ("functorch", "numpy", "pint", "torch", "torchao", "transformers")
 EXAMPLES = 5
-"""Of each property: CPython tries many more, this run asks whether the other Python agrees."""
+"""Examples of each property. CPython tries many more; this run only checks that Pyodide agrees."""
 
 
 class StandIn(ModuleType):
-    """A module that is not there. A test that asks it for anything is skipped."""
+    """Stands for a missing module. A test that takes anything from it is skipped."""
 
     def __getattr__(self, name: str) -> Any:
         """Skip the test, or its whole file while that is read."""
-        # While tests are collected, Hypothesis looks whether values are NumPy's: nothing is.
+        # While tests are collected, Hypothesis checks whether values are NumPy arrays; none is.
         if name == "ndarray" and sys._getframe(1).f_code.co_filename.startswith("/packages/"):
             return type(name, (), {})
         if name.startswith("__"):
@@ -60,14 +60,14 @@ class Counter:
         self.skipped: collections.Counter[str] = collections.Counter()
 
     def pytest_collection_finish(self) -> None:
-        """Try few examples. Each conftest.py has been read by now, and has had its say."""
+        """Try few examples. Every conftest.py has set its own number by now."""
         from hypothesis import settings
 
         settings.register_profile("pyodide", deadline=None, max_examples=EXAMPLES, database=None)
         settings.load_profile("pyodide")
 
     def pytest_runtest_setup(self) -> None:
-        """Hide the stand-ins: Hypothesis and the engine ask `sys.modules` whether NumPy is there. Tests have theirs."""
+        """Hide the stand-ins from `sys.modules`, where Hypothesis and the engine look for NumPy; tests hold theirs."""
         for name in [name for name in sys.modules if _is_missing(name)]:
             del sys.modules[name]
 

@@ -2,7 +2,7 @@
 # The whole job of measuring again, in three stages that can run on three machines, or one after the other:
 #
 #   remeasure.sh measure FOLDER [options of `python -m gpu_bench job`]   no network, no credentials
-#   remeasure.sh check FOLDER                                            no rights: what was measured is a stranger's data
+#   remeasure.sh check FOLDER                                            no rights, because measured data is not trusted
 #   remeasure.sh propose FOLDER REMOTE                                   may push; runs git only
 #   remeasure.sh all FOLDER REMOTE [options]
 #
@@ -40,7 +40,7 @@ propose() {
     cp -R --no-dereference "$folder/checked/proposal/." "$work/tree/gpu_bench/results/"
     cd "$work/tree"
     git add --all
-    # Once more by git's own eyes: regular files that cannot be run, with the names of records, and nothing removed.
+    # Check again what git would commit: regular files, not executable, with names of records, and nothing removed.
     if git diff --cached --raw --no-renames | grep -vE $'^:[0-7]+ 100644 [0-9a-f]+ [0-9a-f]+ [AM]\tgpu_bench/results/[a-z0-9-]+/[a-z0-9-]+--[a-z0-9-]+\\.json$'; then
         echo "propose: the lines above are no records, so nothing is pushed" >&2
         exit 1

@@ -22,7 +22,7 @@ WIDTH = 4.6
 
 @dataclass(frozen=True)
 class Drawing:
-    """A finished figure: the picture, what stands for it where it cannot be seen, the numbers above one that moves."""
+    """A finished figure: the picture, its alternative text, and the numbers above a figure that moves."""
 
     figure: Figure | Sketch
     alternative: str

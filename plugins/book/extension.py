@@ -39,12 +39,12 @@ CONSTRUCTS = Constructs(
 )
 
 _CODE_SPAN = r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)"
-"""Any code span. Those that are not ours are passed over whole, so an example in a longer span stays an example."""
+"""Any code span. One that does not begin with our syntax is skipped whole, so an example in it stays an example."""
 _OURS = re.compile(rf"\{{({'|'.join(CONSTRUCTS.roles)})\}}(.*)", re.DOTALL)
 _FIGURE, _CITED, _STRIP = "data-il-figure", "data-il-cite", "data-il-strip"
 
 Report = Callable[[int | None, str, str], None]
-"""Tell of a mistake of the author: line, what is wrong, what to do."""
+"""Report a mistake of the author: line, what is wrong, what to do."""
 
 
 def _unheard(line: int | None, what: str, fix: str) -> None:
@@ -68,7 +68,7 @@ class Book:
         page: The page, relative to the docs folder.
         report: A mistake on the page.
         complain: A mistake in another file.
-        told: What was said once for all pages.
+        told: Messages that are reported once for all pages.
         publish: Takes a figure's name and all its states, and gives their address, relative to the page.
     """
 
@@ -319,7 +319,7 @@ class _Filler(Treeprocessor):
             if error.line is None:
                 self._book.report(line, f"the strip '{name}' has no numbers: {error}", f"mend {file}")
             elif str(error) not in self._book.told:
-                # Every page with a strip waits for the same file.
+                # Every page with a strip needs the same file, so its mistake is reported only once.
                 self._book.told.add(str(error))
                 self._book.complain(Defect(file, error.line, str(error), "no strip has numbers before it is mended"))
             return

@@ -15,7 +15,7 @@ from plugins.book.figures import Drawn
 from plugins.shared.svg import embedded
 
 WIDTH = "100%"
-"""Of a picture: the whole column."""
+"""Width of a picture: the whole column."""
 
 
 def states_file(drawn: Drawn) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 MOST_STATES = 600
-"""Of one figure; each is a drawing that readers download."""
+"""The most states of one figure; each is a drawing that readers download."""
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,7 @@ def curve(
         steps = [index * one["every"] * unit for index in range(len(values))]
         shown = [value if value is not None else float("nan") for value in values]
         if seed not in (None, number):
-            # Not drawn, yet the axes stay where they are for all seeds together.
+            # This seed is not drawn, but counts for the axes, which are the same for each seed.
             axes.update_datalim([pair for pair in zip(steps, shown, strict=True) if isfinite(pair[1])])
             continue
         label = None if number and seed is None else run

@@ -16,7 +16,7 @@ from plugins.shared.svg import INK
 WIDTH = 440
 """Units, as wide as the column of text."""
 SIZE = 13
-"""Of letters, unless said otherwise."""
+"""Size of letters by default."""
 
 Point = tuple[float, float]
 

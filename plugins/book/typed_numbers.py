@@ -19,7 +19,7 @@ _HIDDEN = re.compile(
     r"|(?<!`)(?P<ticks>`+)(?!`)(?P<code>.*?)(?<!`)(?P=ticks)(?!`)|\]\([^)\s]*\)|<[^>\n]+>|\{[.#][^}\n]*\}",
     re.DOTALL,
 )
-"""Matches what is not prose: comments, definitions, formulas, code spans, addresses, tags."""
+"""Matches everything that is not prose: comments, definitions, formulas, code spans, addresses, tags."""
 _WHOLE = re.compile(r"(?:100|0)\s?%")
 _SIZE, _NAME = re.compile(r"\d[\d.]*[BM]"), re.compile(r"\b[A-Z][\w.-]*(?:\s\d[\d.]*)?\s$")
 """The size in the name of a model, `Llama 2 70B`, and what stands before it."""
@@ -28,7 +28,7 @@ _CITED, _OTHER = "\ufffc", "\ufffd"
 _SENTENCE = re.compile(
     rf"(?:[^.!?\n]|[.!?](?!{_CITED}?(?:\s|$))|\n(?!\s*\n|[-*#|/+]|\d+\.))+[.!?]?{_CITED}?", re.MULTILINE
 )
-"""A sentence. The mark of a check stands behind its full stop and belongs to it."""
+"""A sentence. The mark of a checked claim stands after its full stop and belongs to it."""
 
 
 def typed_numbers(markdown: str) -> Iterator[tuple[int, str]]:

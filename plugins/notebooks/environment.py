@@ -74,7 +74,7 @@ def active(root: Path, folder: Path) -> Iterator[None]:
 
 
 def _client(scratch: Path) -> dict[str, Any]:
-    """Settings of the one who talks to the kernel."""
+    """Settings of the client that talks to the kernel."""
     limit = {"NotebookClient": {"timeout": TIME_LIMIT_S}}
     if os.name != "posix":
         return limit

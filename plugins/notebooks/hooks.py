@@ -48,7 +48,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     libraries = [version(name) for name in ("ipykernel", "matplotlib", "mkdocs-jupyter", "nbclient")]
     inputs = fingerprint([*(root / name for name in INPUTS), HERE / "templates", HERE / "environment.py"])
     executed = folder / "executed" / digest(inputs, *libraries)
-    # mkdocs-jupyter would show what stands in its cache, or end in a traceback.
+    # mkdocs-jupyter would show a broken file of its cache as it is, or end in a traceback.
     drop_broken(executed, "*.json")
     _jupyter(config).config["cache_dir"] = str(executed)
     config.extra_css.append(STYLESHEET)
@@ -65,12 +65,13 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         content = wheel(_root(config), _folder(config) / "wheels")
         files.append(File.generated(config, posixpath.join(folder, FILE), content=content))
     for file in notebooks:
-        # Its content is known when its page is made; static files are written later. A server may not make it again.
+        # Its content is known once its page is made, before static files are written. A server that does not make the
+        # page again uses the last content.
         files.append(File.generated(config, _ipynb(file), content=_downloads.get(file.src_uri, b"")))
     return files
 
 
-# Before mkdocs-jupyter, which drops executed notebooks that this build did not need. A server may not build every page.
+# Before mkdocs-jupyter, which deletes executed notebooks that this build did not use: a server may not build all pages.
 @event_priority(100)
 def on_post_build(*, config: MkDocsConfig) -> None:
     """Keep what was executed from the same sources."""
@@ -80,7 +81,7 @@ def on_post_build(*, config: MkDocsConfig) -> None:
     sealed(executed, "*.json")
 
 
-# Before every other plugin: what they see is Markdown.
+# Before every other plugin, so that they see Markdown.
 @event_priority(200)
 def on_page_markdown(text: str, /, *, page: Page, config: MkDocsConfig, files: Files) -> str | None:
     """Execute a notebook, publish it as a download, and return its page."""

@@ -32,7 +32,7 @@ class ChildError(Exception):
     """The child gave no answer. The message is one line.
 
     Attributes:
-        frames: File and line of each call that the child was in, the innermost first; empty where nobody knows.
+        frames: File and line of each call that the child was in, the innermost first; empty if unknown.
     """
 
     def __init__(self, message: str, frames: Sequence[tuple[str, int]] = ()) -> None:
@@ -144,7 +144,7 @@ class Child:
         return {**fixed, "PYTHONPYCACHEPREFIX": str(self._bytecode.resolve())}
 
     def _frames(self, process: subprocess.Popen[str]) -> list[tuple[str, int]]:
-        """Where the process is now: `serving` has it write that down when it is asked."""
+        """Files and lines that the process is in now. On the signal WHERE it writes them to its error output."""
         assert self._errors is not None
         if WHERE is None or process.poll() is not None:
             return []

@@ -2,8 +2,8 @@
 
 Markdown has no line numbers once blocks are nested in tabs, lists or quotes. So before anything else happens, a
 preprocessor writes the line into the construct itself, as characters from Unicode's private area that survive every
-later step. Whoever renders the construct takes them out again with `unstamp`. What nobody took is removed from the
-page at the end; outside a code sample it means that a construct was not understood, which is a defect.
+later step. The code that renders a construct takes them out again with `unstamp`. Characters that are left are removed
+from the page at the end; outside a code sample they mean that nothing rendered the construct, which is a defect.
 
 A plugin calls `install` with its constructs once in `on_config`, and `enter` for every page in `on_page_markdown`.
 """

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 WHERE = getattr(signal, "SIGUSR1", None)
-"""The signal at which a serving process writes down where it is; None where there are no such signals."""
+"""The signal at which a serving process writes down the line it is at; None on systems without such signals."""
 
 
 def serve(respond: Callable[[dict[str, Any]], dict[str, Any]]) -> None:

@@ -1,7 +1,7 @@
-"""Mistakes in a page's text that Markdown passes over.
+"""Mistakes in a page's text that Markdown silently ignores.
 
 A block or a fence left open, front matter that is not read, a role that does not exist, a picture without words.
-All of it looks at text only, so it costs next to nothing and finds the place where the author made the mistake.
+All checks look at the text only, so they are fast and find the line where the author made the mistake.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PICTURE = re.compile(r"!\[\s*\](?:\(|\[)|<img\b(?![^>]*\balt\s*=)[^>]*>", re.IG
 
 
 def mistakes(text: str, known: Constructs) -> list[Found]:
-    """Everything of the kind in one source file, in the order of its lines. `known` is what the plugins registered."""
+    """All such mistakes in one source file, in the order of its lines. `known` is what the plugins registered."""
     first, found = _front_matter(text)
     lines = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text).splitlines()
     prose, opened = _without_fences(lines, first, known.fences)
@@ -91,7 +91,7 @@ def _without_fences(lines: list[str], first: int, known: Sequence[str]) -> tuple
 
 
 def _unread(info: str, known: Sequence[str]) -> str | None:
-    """The language of ours that a fence names, but not first and as it is written."""
+    """The language of a plugin that a fence names in the wrong place or spelling, so that Markdown does not see it."""
     before_options = info.split("=")[0].split()
     # What stands right before the sign `=` is the first option's name.
     words = before_options[:-1] if "=" in info else before_options
@@ -101,7 +101,7 @@ def _unread(info: str, known: Sequence[str]) -> str | None:
 
 
 def _blocks(prose: list[str], first: int, known: Sequence[str]) -> Iterator[Found]:
-    """Blocks that are left open, and such as nobody knows."""
+    """Blocks that are left open, and unknown blocks."""
     opened: list[tuple[int, str, str]] = []
     for number, line in enumerate(prose, first + 1):
         match = _BLOCK.match(line)
@@ -131,7 +131,7 @@ def _open(number: int, slashes: str, name: str) -> Found:
 
 
 def _spans(prose: list[str], first: int, roles: Sequence[str]) -> Iterator[Found]:
-    """Roles that do not exist but nearly, and pictures without words."""
+    """Misspelled roles, and pictures without words."""
     for number, line in enumerate(prose, first + 1):
         for span in _SPAN.finditer(line):
             role = _ROLE.match(span[2]) if span[1] == "`" else None

@@ -18,7 +18,7 @@ from plugins.shared.errors import nearest
 
 
 class _Ink(dict[str, str]):
-    """Colors by name. A name that is none of them is answered with those that are."""
+    """Colors by name. The error for an unknown name lists the known ones."""
 
     def __missing__(self, name: str) -> str:
         raise ValueError(f"there is no color {name!r}; {nearest(name, self)}")
@@ -93,7 +93,7 @@ def embedded(text: str, title: str, *, width: str = "40rem") -> Element:
             node.set(name, value)
         if node.text and node.text.strip():
             node.text = AtomicString(node.text)
-    # What matplotlib's style sheet said for everything.
+    # The rules that matplotlib's style sheet has for all elements.
     root.set("style", f"stroke-linejoin:round;stroke-linecap:butt;width:100%;height:auto;max-width:{width}")
     for name in ("width", "height", "version"):
         root.attrib.pop(name, None)
@@ -102,7 +102,7 @@ def embedded(text: str, title: str, *, width: str = "40rem") -> Element:
 
 
 def _write_out_uses(root: Element) -> None:
-    """Replace each `use` by a copy of what it uses: the theme's instant navigation trips over its address."""
+    """Replace each `use` by a copy of what it uses: the theme's instant navigation fails at its address."""
     parts = {f"#{node.get('id')}": node for node in root.iter() if node.get("id")}
     for use in list(root.iter(f"{_SVG}use")):
         copied = deepcopy(parts[use.attrib.pop(_LINK)])

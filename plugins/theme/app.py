@@ -19,7 +19,7 @@ MANIFEST = "manifest.webmanifest"
 SIZES = (192, 512)
 """Pixels of the icons: what browsers ask for before they offer to install."""
 _SAFE = 0.55
-"""Systems cut icons to a circle or another shape: the mark stays this share of the width."""
+"""Share of the icon's width that the mark takes, because systems cut icons to a circle or another shape."""
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:

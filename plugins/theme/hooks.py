@@ -1,4 +1,4 @@
-"""MkDocs hooks of the theme: formulas learn which page they stand on, and every page gets its policy."""
+"""MkDocs hooks of the theme: formulas know their page, for messages, and pages get their content security policy."""
 
 from __future__ import annotations
 

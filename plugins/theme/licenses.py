@@ -128,7 +128,7 @@ def _of_wheels(site: Path, names: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 @cache
 def _of_distribution(name: str, path: str | None) -> tuple[tuple[str, str], ...]:
-    """The licenses of an installed distribution, or the one at a path in it: looked for once a server."""
+    """The licenses of an installed distribution, or the one at a path in it. A server looks for them only once."""
     found = [
         file
         for file in importlib.metadata.files(name) or []

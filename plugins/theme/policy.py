@@ -26,7 +26,7 @@ def with_policy(html: str, hosts: Sequence[str] = ()) -> str:
     hashes = [_hash(found["text"]) for found in _SCRIPT.finditer(html) if _EXECUTED.match(found["attributes"])]
     directives = {
         "default-src": ["'self'"],
-        # WebAssembly is compiled, text is not.
+        # WebAssembly may be compiled; text may not be run as a script.
         "script-src": ["'self'", "'wasm-unsafe-eval'", *dict.fromkeys(hashes)],
         # Charts, figures and the editor set styles on their elements.
         "style-src": ["'self'", "'unsafe-inline'"],

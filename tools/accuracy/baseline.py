@@ -1,4 +1,4 @@
-"""The rival: one utilization per GPU, which many people use instead of a model of time.
+"""A baseline for comparison: one utilization per GPU, which many people use instead of a model of time.
 
 A step's time is then its model FLOPs (6 N + 12 L h T per token) over utilization x dense peak x devices. The
 utilization is chosen in two ways. *Carried over*: what the other sources reached on that GPU, else on its family;

@@ -1,6 +1,6 @@
 """`python -m tools.accuracy.calibrate`: fit the calibration to the rows, write `engine/calibration/coefficients.toml`.
 
-Run it after every change of the physics or of the rows. The physics is asked first and knows nothing of this.
+Run it after every change of the physics or of the rows. The physics does not depend on the calibration.
 """
 
 from __future__ import annotations

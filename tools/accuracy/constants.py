@@ -1,4 +1,4 @@
-"""The engine's constants that are no law of nature: their values from the engine, their origin from a data file."""
+"""The engine's constants that are not laws of nature: their values from the engine, their origin from a data file."""
 
 from __future__ import annotations
 

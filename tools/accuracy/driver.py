@@ -1,4 +1,4 @@
-"""What the driver shows, built up mechanism by mechanism, so that the weight of each is in the open."""
+"""The memory that the driver shows, predicted with one mechanism more at a time, to show what each contributes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tools.accuracy.setups import row_setup
 GROUP = "device memory"
 
 READ_AFTERWARDS = "memory only"
-"""Words in the place of a table whose rows were first predicted when the engine's terms were fixed."""
+"""Words in a source's `where` if its rows were read, and first predicted, after the engine's terms were fixed."""
 
 RUNS: tuple[tuple[str, Callable[[Row], bool]], ...] = (
     ("FP16", lambda row: not _late(row) and row.get("precision") == "mixed"),
@@ -37,7 +37,7 @@ class Step:
 def _one_format(row: Row) -> float:
     settings = dict(row.settings)
     if settings["precision"] == "deepspeed":
-        # Sums in place of gradients are Megatron's way, which DeepSpeed's optimizers do not have.
+        # Megatron's precision keeps sums in place of gradients. It does not go with DeepSpeed's runtime, hence none.
         settings |= {"precision": "megatron", "runtime": "none"}
     return _both_formats(replace(row, settings=settings))
 

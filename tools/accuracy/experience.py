@@ -1,4 +1,4 @@
-"""Physics alone, with experience, and constant utilization side by side: by source, in total, against the goals.
+"""Errors of the physics alone, of the physics with calibration, and of a constant utilization, compared with the goals.
 
 Whatever is said of the calibration here is out of sample: each source is predicted by a fit to the other sources.
 """
@@ -23,7 +23,7 @@ ENOUGH = 5
 """A source with at least so many rows has to beat the utilization chosen in hindsight, in half of the cases."""
 
 COVERAGE = (0.85, 0.95)
-"""What a 90 % band may cover: less is too sure, more says too little."""
+"""The share of runs that a 90 % band may cover: with less it is too narrow, with more too wide."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The parts of the page that show what experience adds to the physics, and how honest its band is."""
+"""The parts of the page that show what the calibration adds to the physics, and how many runs its band covers."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def observations(comparisons: Iterable[Comparison]) -> tuple[Observation, ...]:
 
 
 def never_fitted(row: Row) -> bool:
-    """Whether the row is kept out of every fit for ever, because a prediction of it is to be a prediction."""
+    """Whether the row is kept out of every fit, so that its prediction stays independent of its result."""
     return row.never_fitted
 
 

@@ -138,7 +138,7 @@ def memory_plot() -> Element:
 
 
 def proof() -> Element:
-    """For readers who come in: every published step time against the engine's, and what they say together."""
+    """For the home page: every published step time against the engine's, and their median error in a sentence."""
     times = report().of("time")
     sources = len({c.row.source.title for c in times})
     middle = statistics.median(abs(c.error) for c in times)
@@ -158,7 +158,7 @@ def rows() -> Element:
     for group, name in GROUPS.items():
         compared = report().of(group)
         units = {c.unit for c in compared}
-        # One unit for all stands in the caption, unless it is the caption.
+        # If all rows have one unit, it stands in the caption.
         unit = units.pop() if len(units) == 1 else None
         listed: list[list[Cell]] = [
             [

@@ -120,7 +120,7 @@ class Row:
 
     @property
     def never_fitted(self) -> bool:
-        """Whether no constant, factor or spread may ever be fitted to this row, in the physics or beside it."""
+        """Whether no constant, factor or spread may ever be fitted to this row, in physics or calibration."""
         return bool(self.get("never_fitted", False))
 
     def get(self, key: str, default: Any = None) -> Any:

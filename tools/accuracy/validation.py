@@ -14,7 +14,7 @@ from tools.accuracy.observations import Observation
 
 @dataclass(frozen=True)
 class Judged:
-    """A row with what a calibration that has never seen its source says of it: relative errors, and the band."""
+    """A row judged by a calibration that has never seen its source: relative errors, and the band."""
 
     observation: Observation
     physics: float

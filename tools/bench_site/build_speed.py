@@ -3,7 +3,7 @@
     python tools/bench_site/build_speed.py --site-dir FOLDER
 
 The build happens in a workspace of its own, whose `docs/` is a copy, so that caches are cold and no file of the
-repository is edited. The built site stays in FOLDER for whoever measures it next.
+repository is edited. The built site stays in FOLDER for further measurements.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _edit(page: Path, address: str) -> float:
         page.write_text(f"{text}\n\n{mark}\n", encoding="utf-8")
         _wait_for(address, mark)
         times.append(time.perf_counter() - start)
-        # The watcher gathers edits that follow one another; the next one is an edit of its own.
+        # The watcher joins edits that quickly follow one another, so the next edit waits.
         time.sleep(1.0)
     return statistics.median(times)
 

@@ -1,7 +1,7 @@
 // Drags a mark of a chart to and fro, and times each move until the chart has followed.
 // @ts-check
 
-/** Longer than any move takes: one that changes no value redraws nothing. */
+/** How long to wait for a redraw before a move counts as one that changed no value. */
 const STILL_MS = 1000;
 
 /**

@@ -59,8 +59,8 @@ export function quietPage(engine, programs, site) {
 
 /**
  * @typedef {object} Hardship
- * @property {number} [slowDown]  the page's own thread, so many times slower; Chromium only
- * @property {number} [rate]      what the line carries, in bytes a second
+ * @property {number} [slowDown]  how many times slower the page's main thread runs; Chromium only
+ * @property {number} [rate]      bytes a second of the network
  *
  * @typedef {object} Starts
  * @property {number} cold     seconds of the first visit
@@ -97,7 +97,7 @@ export function starts(engine, programs, site, visit, { slowDown, rate } = {}) {
 /** Opens the act and waits for the chart that Python draws; gives the seconds since intent. @param {World} world */
 async function start({ browser, server }) {
   await browser.open(server.base + LEDGER);
-  // What the act showed last in this tab would be there before Python.
+  // Otherwise the act would show its last state of this tab before Python has started.
   await browser.eval(() => sessionStorage.clear());
   server.clearLog();
   await browser.open(server.base + ACT);
@@ -175,7 +175,7 @@ export function controlToChart(engine, programs, site) {
         const start = performance.now();
         next?.click();
         times.push(Number(await redrawn) - start);
-        // A reader's hand rests between two changes; the page gets to paint.
+        // A pause as between a reader's changes, in which the page can paint.
         await new Promise((done) => setTimeout(done, 40));
       }
       return times;

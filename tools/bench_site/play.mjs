@@ -1,5 +1,5 @@
 // Plays every act from its page's top to its last answer, and says what that takes: seconds, clicks, words before the first
-// thing to do, and the time from a move of the hand to the redrawn mark.
+// thing to do, and the time from a move of the pointer to the redrawn mark.
 // @ts-check
 //
 //   node tools/bench_site/play.mjs                 builds the site first
@@ -47,7 +47,7 @@ async function play(browser, act, { predict }) {
     await browser.press("ArrowRight");
     return 1;
   }
-  // What was dragged before makes way for what is typed.
+  // Empty the box, which may hold the number that was dragged before.
   const box = `${act} input[data-prediction]`;
   await browser.of(box, (input) => {
     input.value = "";
@@ -80,7 +80,7 @@ async function play(browser, act, { predict }) {
   return clicks;
 }
 
-/** Milliseconds from a move of the hand to the redrawn mark, Python included; none where nothing can be dragged.
+/** Milliseconds from a move of the pointer to the redrawn mark, Python included; none where nothing can be dragged.
  * @param {Browser} browser @param {string} act @returns {Promise<number[]>} */
 async function drag(browser, act) {
   const takes = await browser.of(act, (element) => (element.dataset.hands ?? "").includes('"handle"'));

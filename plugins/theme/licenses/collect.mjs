@@ -34,13 +34,13 @@ try {
   rmSync(folder, { recursive: true });
 }
 
-/** The packages that a program of one line brings with it, and theirs, which they may hold. @param {string} contents */
+/** The packages that a program of one line imports, and all their dependencies, whose code they may contain. @param {string} contents */
 async function bundled(contents) {
   const options = /** @type {const} */ ({ bundle: true, write: false, metafile: true, format: "esm", logLevel: "error" });
   const { metafile } = await build({ ...options, stdin: { contents, resolveDir: folder }, absWorkingDir: folder });
   const names = Object.keys(metafile.inputs).map((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]);
   const found = new Set(names.filter((name) => name !== undefined));
-  // A set that grows while it is walked is walked to its end.
+  // Iterating over a set also visits what is added meanwhile.
   for (const name of found) {
     const { dependencies = {} } = JSON.parse(readFileSync(join(folder, "node_modules", name, "package.json"), "utf8"));
     for (const other of Object.keys(dependencies)) if (!other.startsWith("@types/")) found.add(other);

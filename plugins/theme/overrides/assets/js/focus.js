@@ -1,4 +1,4 @@
-// What scrolls sideways can be reached by keyboard, and only that; the copy buttons are no landmarks.
+// Makes those boxes that scroll sideways reachable by keyboard, and no others; the copy buttons are no landmarks.
 const SCROLLING = "pre > code:not(live-snippet *), .md-typeset__scrollwrap, div.arithmatex";
 
 const sizes = new ResizeObserver((entries) => {
