@@ -7,9 +7,9 @@ from typing import Any
 import altair as alt
 
 SIZE = 13
-"""Of all text, so that it is still readable when a phone shows the chart at four fifths."""
+"""Font size of all text, which stays readable when a phone shows the chart at four fifths."""
 WIDTH = 352
-"""Of the plot: what a bench shows without scaling."""
+"""Width of the plot, which the bench shows without scaling."""
 PARTS = {
     "data": "var(--il-data)",
     "transfer": "var(--il-memory)",
@@ -21,7 +21,7 @@ PARTS = {
 """Parts of an iteration. Recompute has the color of compute under a hatching."""
 INK, MUTED, LIMIT, SURFACE = "var(--il-fg)", "var(--il-muted)", "var(--il-limit)", "var(--il-surface)"
 HATCH = "url(#il-hatch)"
-"""The page's pattern: the reader's own prediction, and whatever repeats."""
+"""The page's hatching, for the reader's own prediction and for what is computed again."""
 
 
 def rows(name: str) -> alt.Chart:
@@ -46,7 +46,7 @@ def stage(field: str, channel: type[alt.X] | type[alt.Y], top: float = 100, *, r
 
 
 def config() -> alt.Config:
-    """Quiet axes, the page's font."""
+    """Light axes, the page's font."""
     axis = alt.AxisConfig(
         labelFontSize=SIZE,
         titleFontSize=SIZE,

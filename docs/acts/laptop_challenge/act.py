@@ -1,4 +1,4 @@
-"""The Laptop Challenge: the scene. What it computes is in the modules beside this one, what it draws in charts.py."""
+"""The Laptop Challenge: texts, controls and questions. The other modules here compute, charts.py draws."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What does not fit, and what fits and does not train.
 
-Nothing here says that a setting fits, or that none does: every such sentence comes from asking the engine about every
-setting on offer. Whether a setting trains is asked of the number format in which its weights are updated.
+No sentence about what fits is written beforehand: each comes from asking the engine about every setting on offer.
+Whether a setting trains follows from the number format in which its weights are updated.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def failure(setting: Setting) -> live.Failure | None:
 
 
 def out_of_memory(setting: Setting) -> live.Failure:
-    """Too large. At the floor of what trains the search over all offers says that this is the end."""
+    """The failure of a setting that is too large. If none that trains needs less, the result of the search says so."""
     account = ledger(setting)
     excess = f"The laptop can give {gb(BUDGET)} GB: {gb(need(setting) - BUDGET)} GB too much."
     what = f"The step needs {gb(need(setting))} GB at its fullest, which is in “{account.peak.name}”."
@@ -91,7 +91,7 @@ def does_not_train(setting: Setting) -> live.Failure:
 
 
 def neighbors(setting: Setting) -> Iterator[tuple[str, Setting]]:
-    """Every setting one lever away, by the words for that move; levers of the epilogue once one of them is in use."""
+    """The words for each move of one lever, and its setting; epilogue levers only once one of them is in use."""
     for name, words in PRECISIONS.items():
         yield words, replace(setting, precision=name)
     for name, words in OPTIMIZERS.items():

@@ -39,7 +39,7 @@ def wins(setting: Setting) -> bool:
 
 @cache
 def recipes() -> tuple[WinningRecipe, ...]:
-    """Of each position of the other levers, on one laptop, the largest batch that wins: none is faster."""
+    """For each position of the other levers, on one laptop, the largest batch that wins, which is the fastest."""
     return tuple(WinningRecipe(one) for one in largest())
 
 
@@ -49,7 +49,7 @@ def largest() -> Iterator[Setting]:
     for precision, optimizer, again, chunked, early, eight, offload in product(
         PRECISIONS, OPTIMIZERS, switch, switch, switch, switch, OFFLOADS
     ):
-        # What counts for Adam only, and what has nothing left to move, is no recipe of its own.
+        # Skip what equals another setting: 8-bit states without Adam, and offloading gradients that backward has freed.
         if (eight and optimizer != "adam") or (early and offload == "gradients"):
             continue
         one = Setting(precision, optimizer, again, chunked, BATCHES[-1], early, eight, offload)

@@ -25,7 +25,7 @@ CHUNKS = 16
 WEIGHT, RATE, MOMENTUM = 0.02, 0.01, 0.9
 """A weight of GPT-2 as it is initialized, a learning rate and a momentum of SGD."""
 GRADIENT = GPT2_XL.parameters**-0.5
-"""An everyday gradient of one weight: all of them clipped to a norm of 1, spread evenly."""
+"""A typical gradient of one weight: the norm of all is clipped to 1, and all weights have equal shares."""
 UPDATES = 1000
 ADAM_EPSILON = 1e-8
 """What Adam adds to the root of v, so as not to divide by zero: the default of PyTorch and of the paper."""
@@ -129,7 +129,7 @@ def floors() -> dict[str, Setting]:
         "trains": tuple(one for one in SETTINGS if one.trains),
         "adam": tuple(one for one in SETTINGS if one.trains and one.optimizer == "adam"),
     }
-    # At equal memory the one that gives up less: it comes first.
+    # Of settings that need equally much, `min` takes the first, which gives up the least.
     return {name: min(members, key=need) for name, members in classes.items()}
 
 

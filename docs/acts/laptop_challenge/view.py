@@ -15,7 +15,7 @@ from .tables import FLOORS, floors_table, levers_table, memory_table, weight_tab
 from .updates import weight_rows
 
 AXIS_TOPS = (20, 50, 110, 240)
-"""Where the axis may end, in GB: a few fixed places, so that bars move and not the scene."""
+"""Where the axis may end, in GB: a few fixed places, so that bars move and the axis seldom does."""
 
 
 def compute(state: live.State) -> live.View:

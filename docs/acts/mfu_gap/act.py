@@ -1,4 +1,4 @@
-"""Act 3, The MFU Gap: the scene. What it computes is in the modules beside this one, what it draws in charts.py."""
+"""Act 3, The MFU Gap: texts, controls and questions. The other modules here compute, charts.py draws."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .view import compute
 
 
 def decisions(state: live.State) -> dict[str, live.Value]:
-    """What the reader's ledger keeps of this act. The optimizer is Adam here whatever the reader does: no choice."""
+    """What the reader's ledger keeps of this act. The optimizer is left out, because it is always Adam here."""
     setting = setting_of(state)
     return {
         "precision_chosen": setting.precision,

@@ -46,7 +46,7 @@ class Setting:
     batch: int = BASE_BATCH
 
     def training(self, sequence: int = SEQUENCE) -> Setup:
-        """The same for the engine. Prefetching is none of its business: it costs neither memory nor arithmetic."""
+        """The same for the engine, without prefetching, which takes neither device memory nor arithmetic."""
         return setup(
             GPT2_XL,
             A100,

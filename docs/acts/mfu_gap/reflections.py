@@ -11,9 +11,9 @@ from .pipeline import RECOMPUTE, SEGMENTS, SEQUENCE, Setting, fits, ledger, sett
 
 
 def best_fix(state: live.State) -> dict[str, live.Value]:
-    """The change after which most tokens pass per second, from the reader's own setting.
+    """The change that brings the most tokens per second, from the reader's own setting.
 
-    A step that does not fit passes none. There a change helps only if it makes the step fit.
+    A step that does not fit has none, so there a change helps only if it makes the step fit.
     """
     setting = setting_of(state)
     small, early = replace(setting, batch=setting.batch // 2), replace(setting, prefetch=True)
@@ -31,7 +31,7 @@ def best_fix(state: live.State) -> dict[str, live.Value]:
 
 
 def with_sgd(setting: Setting) -> float:
-    """Tokens per second with SGD in Adam's place: its update passes less memory. 0 where even that does not fit."""
+    """Tokens per second with SGD in place of Adam, whose update moves more bytes. 0 if even that does not fit."""
     training = replace(setting.training(), optimizer=engine.optimizer("sgd"))
     saved = step(setting).total - engine.step_time(training).total
     times = stages(setting)

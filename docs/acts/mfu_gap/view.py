@@ -109,7 +109,7 @@ def memory(setting: Setting) -> Iterator[live.Row]:
 
 
 def covered(held: live.Value | None) -> live.View:
-    """The bench before the reveal: its charts with nothing in them that would give the answer away."""
+    """The bench before the reveal: its charts, without anything that would give the answer away."""
     charts = ("iteration", "memory", "gauges", "batch", "overlap")
     hidden = live.Table(
         "Opens when you lock in your prediction.", (live.Column("a", "Closed until then"),), [{"a": "?"}]

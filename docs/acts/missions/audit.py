@@ -188,7 +188,7 @@ def _spare(track: Track, account: Account) -> str:
 
 
 def _remedy(track: Track, setting: Setting) -> str:
-    """The single changes that help, found by asking about each; or that none does."""
+    """A sentence with the single changes that help, found by trying each; or that none does."""
     offers = []
     for lever in track.audit.levers:
         for value in lever.values:

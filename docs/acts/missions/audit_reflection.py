@@ -34,7 +34,7 @@ WHY = {
 
 
 def reflections(audit: Audit) -> tuple[live.Reflection, ...]:
-    """One sentence with two blanks, judged for the bench as it stands."""
+    """One sentence with two blanks, judged for the reader's present setting."""
 
     def correct(state: live.State) -> dict[str, live.Value]:
         account = audit.account(state.controls)

@@ -8,7 +8,7 @@ from .facts import Audit, Setting
 
 
 def progress(optimizer: str) -> float:
-    """What an update with this optimizer is worth beside one with Adam.
+    """How much an update with this optimizer brings, relative to one with Adam.
 
     By the course material's steps to convergence, which shows no experiment. 8 bits for Adam's states change nothing
     there.
@@ -17,9 +17,10 @@ def progress(optimizer: str) -> float:
 
 
 def judged(audit: Audit, setting: Setting) -> tuple[float, str]:
-    """Samples per second, in the worth of Adam's updates, were nothing in the way; and what is.
+    """The score of a setting whether or not it is accepted, and why it is not.
 
-    In the way is the `memory`, or the mission that has it `refused`; empty when nothing is.
+    The score is samples per second times the optimizer's `progress`. The reason is `memory`, `refused` where the
+    mission does not take the setting, or empty if the setting is accepted.
     """
     account = audit.account(setting)
     why = "memory" if not account.fits else "refused" if account.refused else ""

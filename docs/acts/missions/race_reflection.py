@@ -17,7 +17,7 @@ WHY = {
 
 
 def reflections(race: Race) -> tuple[live.Reflection, ...]:
-    """One sentence with two blanks, judged for the bench as it stands."""
+    """One sentence with two blanks, judged for the reader's present setting."""
 
     def correct(state: live.State) -> dict[str, live.Value]:
         now = race.stages(state.controls)

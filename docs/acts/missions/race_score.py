@@ -9,9 +9,10 @@ MOVES = 5
 
 
 def judged(race: Race, setting: Setting) -> tuple[float, str]:
-    """Samples for what the setting uses up, were nothing in the way; and what is.
+    """The score of a setting whether or not it is accepted, and why it is not.
 
-    In the way is the mission that has it `refused`, or the `rate`; empty when nothing is.
+    The score is samples per unit of what the setting uses. The reason is `refused` where the mission does not take the
+    setting, `rate` if it is too slow, or empty if the setting is accepted.
     """
     stages = race.stages(setting)
     why = "refused" if stages.refused else "rate" if stages.rate < race.target else ""

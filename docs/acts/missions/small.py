@@ -1,6 +1,7 @@
 """Training on a small device: bytes and seconds of a network of which perhaps only a part learns.
 
-Counted, not listed: so many bytes for each number. The engine's list of named tensors covers transformers on GPUs.
+Bytes are numbers of elements times the size of each, because the engine's list of named tensors covers only
+transformers on GPUs.
 """
 
 from __future__ import annotations

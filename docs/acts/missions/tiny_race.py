@@ -1,4 +1,4 @@
-"""Tiny Pioneer, part 2: what a wake-up costs whether there is much to do or little. The facts."""
+"""Tiny Pioneer, part 2: every wake-up has a fixed cost, whether there is much to do or little. The facts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ AUGMENT = {"none": 0.0, "noise": 3e6, "reverb": 20e6}
 WINDOW_SECONDS = FRAMES / 100
 WINDOW_BYTES = FRAMES * 42 * 4
 SRAM_LEFT = 136 * KIB
-"""What part 1's best setting leaves."""
+"""Bytes of SRAM that the best setting of part 1 leaves."""
 SLEEP_WATTS = 10e-6
 BUDGET = 1e-3
 ALONE = "With nothing but its own recordings the layer learns the silence of one room: the mission asks for noise."

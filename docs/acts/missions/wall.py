@@ -110,7 +110,7 @@ def _closed(wall: Wall) -> live.View:
 
 
 def _drawn(run: Course) -> Iterator[tuple[int, float]]:
-    """Updates up to the explosion with the loss after each, at no more than so many places."""
+    """Updates up to the explosion with the loss after each, about `POINTS` of them."""
     count = len(run.losses)
     for index in range(0, count, max(1, count // POINTS)):
         if math.isinf(run.losses[index]):
@@ -119,7 +119,7 @@ def _drawn(run: Course) -> Iterator[tuple[int, float]]:
 
 
 def _curve(run: Course) -> Iterator[live.Row]:
-    """The loss between the ends of the axis."""
+    """The loss as it is drawn, kept between the ends of the axis."""
     for update, loss in _drawn(run):
         yield {"seen": 100 * update / len(run.losses), "loss": min(TOP, max(BOTTOM, loss))}
 

@@ -27,5 +27,5 @@ NORM = 3.0
 
 
 def guard(setting: Setting, *, half: bool) -> Guard:
-    """From the levers `scaling` and `clip`; 16-bit floats of range 8 (BF16) need no scaling."""
+    """The guard by the levers `scaling` and `clip`. `half` is for FP16 only: BF16 has FP32's range."""
     return Guard(half, str(setting.get("scaling", "none")), NORM if setting["clip"] else None)

@@ -8,7 +8,7 @@ from .facts import Wall
 from .wall_score import obstacle
 
 SHARES = {"10": (0.0, 0.1), "25": (0.1, 0.25), "50": (0.25, 0.5), "more": (0.5, float("inf"))}
-"""Of the step in which the network is busy: from, to."""
+"""Shares of the step in which the network is busy: from, to."""
 LABELS = {
     "10": "less than a tenth",
     "25": "a tenth to a quarter",
@@ -34,7 +34,7 @@ WHY = {
 
 
 def reflections(wall: Wall) -> tuple[live.Reflection, ...]:
-    """One sentence with two blanks, judged for the bench as it stands."""
+    """One sentence with two blanks, judged for the reader's present setting."""
 
     def correct(state: live.State) -> dict[str, live.Value]:
         busy = wall.plan(state.controls).network

@@ -8,7 +8,7 @@ from .facts import Plan, Setting, Wall, start_of
 
 SEED = 3
 MOST = 1000
-"""Updates that are simulated at most: what needs more of them is slow anyway."""
+"""The most updates that are simulated. A setting that needs more is slow anyway."""
 LAST = 0.1
 """Share of the updates over which the final loss is the mean."""
 
@@ -41,12 +41,12 @@ def final_loss(run: Course) -> float:
 
 
 def obstacle(wall: Wall, setting: Setting) -> str:
-    """What is in the way, the first of `memory`, `network`, `mfu`, `exploded`, `loss`; empty when nothing is."""
+    """Why a setting is not accepted: the first true one of `memory`, `network`, `mfu`, `exploded`, `loss`; or empty."""
     return judged(wall, setting)[1]
 
 
 def judged(wall: Wall, setting: Setting) -> tuple[float, str]:
-    """The MFU in percent, were nothing in the way; and what is, as `obstacle` says it."""
+    """The MFU in percent whether or not the setting is accepted, and why it is not, as in `obstacle`."""
     plan = wall.plan(setting)
     return 100 * plan.mfu, _obstacle(wall, plan, str(setting["rate"]))
 
@@ -65,13 +65,13 @@ def _obstacle(wall: Wall, plan: Plan, rule: str) -> str:
 
 
 def score(wall: Wall, setting: Setting) -> float | None:
-    """The MFU in percent, or None where something is in the way."""
+    """The MFU in percent, or None for a setting that is not accepted."""
     worth, why = judged(wall, setting)
     return None if why else worth
 
 
 def ratio(wall: Wall) -> float:
-    """Communication over computation with twice the lever of the question, over what it is at the start."""
+    """The factor by which communication over computation grows when the lever of the question is doubled."""
     start = start_of(wall.levers)
     name = wall.double[0]
     before, after = (_communication(wall.plan(at)) for at in (start, {**start, name: 2 * int(start[name])}))

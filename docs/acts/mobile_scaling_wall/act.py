@@ -1,4 +1,4 @@
-"""Part 3 of this track. What it is made of is in the room `missions`."""
+"""Part 3 of this track; the modules of `missions` make it."""
 
 from __future__ import annotations
 

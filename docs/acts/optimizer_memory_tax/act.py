@@ -1,7 +1,4 @@
-"""Act 1, The Optimizer Memory Tax: the scene. What it computes is in the modules beside this one.
-
-What it draws is in charts.py.
-"""
+"""Act 1, The Optimizer Memory Tax: texts, controls and questions. The other modules here compute, charts.py draws."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from .view import compute
 
 
 def as_sold(context: str) -> str:
-    """The device by its full name, why the line in the chart does not stand at the number in that name, its power."""
+    """The device by its full name, why the chart's line is not at the number in that name, and its power."""
     device = DEVICES[context]
     room = f"sold as {device.nominal_gb:g} GB, of which your programs get {gb(device.usable_bytes)} GB"
     return f"{device.title}, {room}; it may draw {device.tdp:g} W"

@@ -23,7 +23,7 @@ COLORS = {
     "state_2": "var(--il-optimizer-2)",
 }
 SIZE = 13
-"""Of all text, so that it is still readable when a phone shows the chart at four fifths."""
+"""Font size of all text, which stays readable when a phone shows the chart at four fifths."""
 
 
 def ledger() -> alt.TopLevelMixin:

@@ -31,7 +31,7 @@ def right(predicted: float) -> bool:
 
 
 def belief(predicted: float) -> str:
-    """What one believes who says so: the sentence of the nearest of four well-known answers."""
+    """The sentence about the belief behind a prediction: that of the nearest of four well-known answers."""
     beliefs = {
         0.0: "Plain SGD is only a rule and stores nothing of the model's size. Adam is a rule with a memory: it "
         "remembers past gradients of every parameter.",

@@ -25,7 +25,7 @@ from .settings import (
 )
 
 AXIS_TOPS = (40, 100, 200, 400, 500)
-"""Where the axis may end, in GB: a few fixed heights, so that the scene stays put while the controls move."""
+"""Where the axis may end, in GB: a few fixed heights, so that the axis seldom changes when a control is moved."""
 CALM_TOP = {"node": 100, "laptop": 40}
 LABEL_GAP = 0.066
 """The share of the axis that one line of text needs."""
@@ -92,7 +92,7 @@ def labels(shown: Sequence[Part], lines: dict[str, tuple[str, float]], over: boo
     for _, _, middle in wanted:
         places.append(max(middle, floor))
         floor = places[-1] + LABEL_GAP * top
-    # Those that were pushed out at the top move down again, one after the other.
+    # Labels that were pushed beyond the top move down again, one after the other.
     ceiling = top
     for index in reversed(range(len(places))):
         places[index] = min(places[index], ceiling)
@@ -105,7 +105,7 @@ def labels(shown: Sequence[Part], lines: dict[str, tuple[str, float]], over: boo
 def prediction_outline(state: live.State, shown: Sequence[Part]) -> tuple[live.Row, ...]:
     """The prediction, standing on everything shown except the optimizer state, which is what it predicts.
 
-    Before the lock it is what the reader holds; a ghost without height waits to be taken.
+    Before the lock it shows the number that the reader drags; at first it has no height.
     """
     base = sum(part.size for part in shown if part.component != "optimizer_state") / GB
     said = state.held if state.prediction is None else state.prediction

@@ -94,7 +94,7 @@ def setting_of(state: live.State) -> Setting:
 
 @dataclass(frozen=True)
 class Launch:
-    """A kernel whose arithmetic and traffic grow evenly with the batch: what one sequence takes, and each more."""
+    """A kernel whose arithmetic and traffic are linear in the batch: what the first sequence takes, and each other."""
 
     name: str
     flops: tuple[float, float]
@@ -110,8 +110,8 @@ class Launch:
 def launches(setting: Setting) -> tuple[Launch, ...]:
     """The layer's kernels, from the engine's account of the smallest and the largest batch.
 
-    Every one is even in the batch: weights are read once, and all else is as long as the batch. So a hand that drags
-    the batch need not wait for the engine; a test compares the batches between.
+    Every kernel is linear in the batch: weights are read once, and everything else is proportional to it. So the engine
+    is asked about two batches only, and dragging is fast; a test compares the batches between.
     """
     one, most = (
         [point for point in step_points(at.training) if point.phase == "forward" and point.count == GPT2_XL.layers]

@@ -1,4 +1,4 @@
-"""The peak of a step: memory from moment to moment, without a question. It computes in the modules beside this one."""
+"""The peak of a step: memory from moment to moment, without a question. The other modules here compute."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def timeline(batch: int) -> tuple[Point, ...]:
     """The step from its beginning to its end, block by block.
 
     The engine gives what is allocated at each moment that may be the peak, and says that memory changes evenly from
-    block to block between them. What is alive then and is none of the kept tensors is passing.
+    block to block between them. Tensors that are alive then and are not among the kept ones are the part `passing`.
     """
     account, layers = ledger(batch), GPT2.layers
     at = {moment.name: moment.bytes for moment in account.moments}

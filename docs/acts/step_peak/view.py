@@ -48,7 +48,7 @@ def areas(batch: int) -> list[live.Row]:
 
 
 def out_of_memory(batch: int) -> live.Failure:
-    """One moment is enough."""
+    """The failure of a batch with a moment, even a single one, that needs more than the card can give."""
     peak = timeline(batch)[peak_index(batch)]
     over = [one.title for one in timeline(batch) if one.total > ROOM]
     return live.Failure(

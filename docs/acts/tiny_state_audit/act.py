@@ -1,4 +1,4 @@
-"""Part 1 of this track. What it is made of is in the room `missions`."""
+"""Part 1 of this track; the modules of `missions` make it."""
 
 from __future__ import annotations
 

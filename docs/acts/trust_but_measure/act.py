@@ -1,6 +1,6 @@
 """Act 2, Trust, but Measure: the textbook's count of activations, the engine's, and what a machine really held.
 
-The scene. What it computes is in the modules beside this one, what it draws in charts.py.
+Texts, controls and questions. The other modules here compute, charts.py draws.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Box:
 
 
 SCORES = ("softmax", "future", "dropout", "dropout.mask", "output.cast")
-"""What attention that is written out keeps of a number for each pair of tokens."""
+"""Names of the tensors with a number for each pair of tokens that attention keeps when it is not fused."""
 BOXES = (
     Box("stream_1", "attention", "Residual stream", ("input",)),
     Box("norm_1", "attention", "Norm's output", ("ln_1", "attn.c_attn.cast")),
@@ -50,7 +50,7 @@ BOXES = (
     Box("gelu", "mlp", "After GELU", ("mlp.gelu",), 4),
     Box("down", "mlp", "Second product", ()),
 )
-"""In the order in which a block makes them."""
+"""The boxes in the order in which a block makes them."""
 
 
 @cache

@@ -26,7 +26,7 @@ HEIGHT = HEAD + ROW * ROWS + 3 * LANE + 6
 
 
 def block() -> Any:
-    """The boxes of a block, which are tapped, and under them what they come to: the reader's bar and PyTorch's.
+    """The boxes of a block, which can be tapped, and under them their sums: the reader's bar and PyTorch's.
 
     At a box's left edge stands what the reader says, hatched, and beside it what PyTorch keeps.
     """
@@ -75,7 +75,7 @@ def block() -> Any:
         .encode(x=place(53, alt.X), y=stage("y", alt.Y, HEIGHT), text="text:N")
         .properties(name="marks"),
         words("judged", "right", "text:N", align="right", dx=-6).properties(name="judged"),
-        # On top and clear, so that a tap anywhere on the box meets it.
+        # On top and transparent, so that a tap anywhere on the box reaches it.
         box("boxes", "left", "right", fill="transparent", stroke=INK, strokeWidth=1, cursor="pointer").properties(
             name="boxes"
         ),

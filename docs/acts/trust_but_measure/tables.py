@@ -34,7 +34,7 @@ def block_table(configuration: Configuration, state: live.State, *, told: bool) 
 
 
 def closed_table() -> live.Table:
-    """In place of what gives the answer away."""
+    """Shown in place of tables that would give the answer away."""
     return live.Table("Opens with the reveal.", (live.Column("a", "Closed until then"),), [{"a": "?"}])
 
 

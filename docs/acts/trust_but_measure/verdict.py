@@ -40,7 +40,7 @@ def reveal(prediction: live.Value, state: live.State) -> live.Verdict:
 
 
 def hunted(state: live.State) -> tuple[str, ...]:
-    """How the hunt went, box by box; nothing for a reader who only typed a number."""
+    """How well the reader chose the boxes, one by one; nothing for a reader who only typed a number."""
     tapped = {box.name for box in BOXES if state.controls[box.name]}
     if not tapped:
         return ()
@@ -55,7 +55,7 @@ def hunted(state: live.State) -> tuple[str, ...]:
 
 
 def evidence() -> str:
-    """What machines held, against the engine's list."""
+    """What was measured on machines, compared with the engine's list."""
     checked = [
         float(one.values["memory.held.activations"] or 0) / engine_count(configuration_of(one))
         for records in measured().values()
