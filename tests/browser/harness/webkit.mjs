@@ -76,7 +76,7 @@ export async function startWebKit(programs, proxyPort) {
       NO_AT_BRIDGE: "1",
       GDK_BACKEND: "x11",
       LIBGL_ALWAYS_SOFTWARE: "1",
-      // Python is compiled quickly and not once more, better, as in the other browsers.
+      // As in the other browsers, no optimizing compiler for Python.
       JSC_useOMGJIT: "0",
     },
   });
@@ -133,7 +133,7 @@ export async function startWebKit(programs, proxyPort) {
     async reload() {
       await page.navigate().refresh();
     },
-    // Its automation has one window, which is opened again when the browser has crashed.
+    // WebKit's automation has a single window, so a new one is opened only after a crash.
     async renew() {
       if (!gone) return;
       page = await begin();
@@ -191,7 +191,7 @@ export async function startWebKit(programs, proxyPort) {
     },
   });
 
-  /** The driver, whose calls say when the browser is gone. @param {Driver} driver @returns {Driver} */
+  /** The driver with calls that throw BrowserCrash when the browser is gone. @param {Driver} driver @returns {Driver} */
   function telling(driver) {
     return new Proxy(driver, {
       get(target, name) {
@@ -202,7 +202,7 @@ export async function startWebKit(programs, proxyPort) {
           try {
             return await value(...given);
           } catch (error) {
-            // The call during which the browser ends fails without a word; only the next says that the session is gone.
+            // The error of the call during which the browser ends does not say so; the error of the next call does.
             gone ||= await page.getWindowHandle().then(() => false, (next) => next instanceof problems.NoSuchSessionError);
             if (!gone) throw error;
             throw new BrowserCrash("its session ended");
