@@ -1,10 +1,10 @@
 // An act's account, its entry in words: read from the page the reader saw and from Python's answers.
 import { find } from "../dom";
 import type { Account, Memory } from "../ledger/entry";
-import { contextWords, controlWords, displayOnly, sentence, waiting, words } from "./form";
+import { contextWords, controlWords, displayOnly, waiting, words } from "./controls";
 import { moveText } from "./moves";
 import type { Question } from "./question";
-import { formsOf, nameOf } from "./reflections";
+import { formsOf, nameOf, sentence } from "./reflections";
 import type { Results } from "./results";
 
 /** `page` is the act's home page, relative to the site's root. */

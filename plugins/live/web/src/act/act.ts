@@ -12,12 +12,11 @@ import { accountOf } from "./account";
 import { Answers } from "./answers";
 import { Bench } from "./bench";
 import { bringIntoView, keepAtHand, keepFocusVisible } from "./focus";
-import { readBlanks } from "./form";
+import { Controls, sliders } from "./controls";
 import { changes, undo, withMove } from "./moves";
 import { Paint } from "./paint";
-import { answered, nameOf } from "./reflections";
+import { answered, nameOf, readBlanks } from "./reflections";
 import type { Results } from "./results";
-import { sliders } from "./slider";
 
 export const mount = (host: HTMLElement): Part => new ActPart(host);
 
@@ -26,6 +25,7 @@ class ActPart implements Part {
   readonly #name: string;
   readonly #ledger = documentLedger();
   readonly #gone = new AbortController();
+  readonly #controls: Controls;
   readonly #bench: Bench;
   readonly #charts: Chart[];
   readonly #paint: Paint;
@@ -41,12 +41,13 @@ class ActPart implements Part {
     this.#host = host;
     this.#name = host.dataset.name ?? "";
     const { signal } = this.#gone;
+    this.#controls = new Controls(find(host, ".il-bench__hand"), host.dataset.onlyContext ?? "");
     this.#bench = new Bench(host, () => this.#undo(), signal);
     this.#charts = all(host, "[data-chart]").map((figure) => new Chart(figure));
-    this.#paint = new Paint(host, this.#charts, () => this.#answers.retry());
+    this.#paint = new Paint(host, () => this.#answers.retry());
     this.#bench.grips = takeInHand({
       host,
-      controls: this.#bench.root,
+      controls: this.#controls.root,
       question: this.#bench.question,
       charts: this.#charts,
       hand: {
@@ -56,7 +57,7 @@ class ActPart implements Part {
       },
       signal,
     });
-    this.#memory = this.#fresh(this.#bench.reset());
+    this.#memory = this.#fresh(this.#controls.reset());
     const asking = {
       host,
       name: this.#name,
@@ -124,7 +125,7 @@ class ActPart implements Part {
     this.#held = null;
     // In an act that reveals first, locking in shows the answer.
     const revealed = this.#host.dataset.revealFirst !== undefined;
-    this.#answers.toPlay = revealed && this.#answers.staged;
+    this.#answers.judge.asked(revealed);
     this.#remember({ prediction, revealed });
     this.#paint.announce("Locked in. The instruments are open.");
     const opened = find(this.#host, '[data-part="explore"]');
@@ -146,9 +147,9 @@ class ActPart implements Part {
       this.#showHeld();
     } else {
       this.#moving = { ...this.#moving, [sets]: value };
-      this.#bench.write({ context: this.#memory.context, controls: { ...this.#memory.controls, ...this.#moving } });
+      this.#controls.write({ context: this.#memory.context, controls: { ...this.#memory.controls, ...this.#moving } });
     }
-    this.#answers.follow();
+    void this.#answers.follow();
   }
 
   #drop(sets: string, value: Value): void {
@@ -159,9 +160,9 @@ class ActPart implements Part {
 
   /** A switch that adds to the prediction was moved: the prediction is the sum of those that are on. */
   #addedUp(): void {
-    this.#memory = { ...this.#memory, ...this.#bench.read() };
-    const { question, root } = this.#bench;
-    question?.hold(question.sumOf(all<HTMLInputElement>(root, "input[data-adds]:checked")));
+    this.#memory = { ...this.#memory, ...this.#controls.read() };
+    const { question } = this.#bench;
+    question?.hold(question.sumOf(all<HTMLInputElement>(this.#controls.root, "input[data-adds]:checked")));
     this.#typed();
   }
 
@@ -179,13 +180,13 @@ class ActPart implements Part {
 
   #slid({ target }: Event): void {
     if (target instanceof HTMLInputElement && target.dataset.slider) {
-      this.#moving = this.#bench.read().controls;
-      this.#answers.follow();
+      this.#moving = this.#controls.read().controls;
+      void this.#answers.follow();
     }
   }
 
   #instrumentsMoved(): void {
-    const instruments = this.#bench.read();
+    const instruments = this.#controls.read();
     this.#moving = {};
     const slide = new Set(sliders(this.#bench.controls).map(({ name }) => name));
     const made = this.#bench.history ? changes(this.#memory.controls, instruments.controls) : [];
@@ -202,7 +203,7 @@ class ActPart implements Part {
 
   #reveal(): void {
     if (this.#memory.prediction === null) return this.#bench.question?.insist();
-    this.#answers.toPlay = this.#answers.staged;
+    this.#answers.judge.asked(true);
     const controls = { ...this.#memory.controls, ...(stagingOf(this.#host)?.setting ?? {}) };
     this.#remember({ revealed: true, controls });
     const late = this.#bench.lateNames();
@@ -230,7 +231,7 @@ class ActPart implements Part {
   #startAgain(): void {
     this.#held = null;
     this.#moving = {};
-    this.#memory = this.#fresh(this.#bench.reset());
+    this.#memory = this.#fresh(this.#controls.reset());
     this.#bench.question?.clear();
     this.#apply();
     this.#answers.refreshIfNeeded();
@@ -239,7 +240,7 @@ class ActPart implements Part {
   // What the act remembers
 
   /** The memory before the lock: nothing is predicted or answered, and the instruments are where they are. */
-  #fresh({ context, controls } = this.#bench.read()): Memory {
+  #fresh({ context, controls } = this.#controls.read()): Memory {
     return { prediction: null, context, controls, explored: false, revealed: false, answers: {}, checked: [], moves: [] };
   }
 
@@ -288,7 +289,7 @@ class ActPart implements Part {
   }
 
   #apply(): void {
-    this.#memory = this.#bench.show(this.#memory, this.#held);
+    this.#memory = this.#bench.show({ ...this.#memory, ...this.#controls.write(this.#memory) }, this.#held);
   }
 
   #state(): State {

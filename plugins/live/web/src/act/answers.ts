@@ -1,19 +1,15 @@
-// What Python says of an act's state: asked for while the page is behind, shown as it comes, kept for the next reload.
+// What Python says of an act's state: asked for while the page is behind, drawn as it comes, kept for the next reload.
 import type { Chart } from "../chart/chart";
-import { handsOf, stagingOf } from "../chart/specs";
-import { Staging } from "../chart/staging";
-import { find } from "../dom";
+import { handsOf } from "../chart/specs";
 import { withMark, type Account, type Memory } from "../ledger/entry";
 import { ActProblem, type Status } from "../python/client";
 import { documentPython } from "../python/interpreter";
 import type { State, View } from "../python/protocol";
 import { perhapsTooOld } from "../release";
-import { bringIntoView } from "./focus";
-import { Follower } from "./follow";
-import { readBlanks } from "./form";
-import { missing, withAmount, type Amount } from "./moves";
+import { Amounts } from "./amounts";
+import { Judge } from "./judge";
 import type { Paint } from "./paint";
-import { formsOf, nameOf } from "./reflections";
+import { formsOf } from "./reflections";
 import { lastShown, NO_RESULTS, rememberShown, type Results } from "./results";
 
 /** The act of which Python is asked. */
@@ -40,17 +36,16 @@ export interface Asking {
 export class Answers {
   /** Whether the reader can see the act: nobody computes for an act that is out of sight. */
   visible = false;
-  /** Whether the next view is that of a reveal, which is played. */
-  toPlay = false;
+  readonly judge: Judge;
   readonly #act: Asking;
+  readonly #charts: readonly Chart[];
   readonly #paint: Paint;
   readonly #gone: AbortSignal;
   readonly #python = documentPython();
-  readonly #follower: Follower;
-  /** How the reveal is played; null where it only appears. */
-  readonly #staging: Staging | null;
-  /** State -> the number that matters there, as far as it was computed on this page. */
-  readonly #amounts = new Map<string, Amount>();
+  readonly #amounts: Amounts;
+  /** Is a moving hand followed, and does it rest by now? */
+  #following = false;
+  #rests = false;
   /** What Python said of the state on the page. */
   #results: Results = NO_RESULTS;
   /** What is on the page now, as `#wanted` puts it; at first the baked default. */
@@ -62,16 +57,11 @@ export class Answers {
   /** To be made while the act stands in its default state. */
   constructor(act: Asking, charts: readonly Chart[], paint: Paint, gone: AbortSignal) {
     this.#act = act;
+    this.#charts = charts;
     this.#paint = paint;
     this.#gone = gone;
-    this.#follower = new Follower(
-      () => act.state(),
-      async (state) => this.#living(await this.#python.frame(act.name, act.url, state)),
-      (view) => this.#showFrame(view),
-    );
-    const staging = stagingOf(act.host);
-    const staged = charts.find(({ name }) => name === staging?.chart);
-    this.#staging = staging && staged ? new Staging(staging, staged, gone) : null;
+    this.judge = new Judge(act, charts, paint, gone);
+    this.#amounts = new Amounts(act, async (state) => this.#living(await this.#python.compute(act.name, act.url, state)));
     // Instant navigation may bring back an element that does not show the baked state any more. And an act with grips
     // needs a live picture from the start, because a baked one has no scales.
     this.#shown = act.host.dataset.live === "true" || handsOf(act.host).length ? "" : this.#wanted();
@@ -84,11 +74,6 @@ export class Answers {
 
   get ready(): boolean {
     return this.#python.status.phase === "ready";
-  }
-
-  /** Whether a reveal is played, and does not only appear. */
-  get staged(): boolean {
-    return this.#staging !== null;
   }
 
   /** What Python said of the reader's state; nothing while it has not answered. */
@@ -106,9 +91,31 @@ export class Answers {
       .then(() => this.refreshIfNeeded());
   }
 
-  /** A hand moves. */
-  follow(): void {
-    void this.#follower.follow();
+  /**
+   * Follows a moving hand: one computation at a time, each of the state as it is then, each shown before the next begins.
+   * So frames are dropped while Python computes, and those that are shown come in order.
+   */
+  async follow(): Promise<void> {
+    this.#rests = false;
+    if (this.#following) return;
+    this.#following = true;
+    try {
+      let drawn = "";
+      for (let state = this.#act.state(); !this.#rests && JSON.stringify(state) !== drawn; state = this.#act.state()) {
+        const view = this.#living(await this.#python.frame(this.#act.name, this.#act.url, state));
+        if (!view) return;
+        drawn = JSON.stringify(state);
+        // A frame leaves out tables and ledger, so after it the page shows no state completely.
+        this.#shown = this.#painted = "";
+        this.#paint.frame(view);
+        await this.#draw(view);
+      }
+    } catch (error) {
+      // A lasting failure is reported by the computation that follows when the hand lets go.
+      if (!(error instanceof Error)) throw error;
+    } finally {
+      this.#following = false;
+    }
   }
 
   refreshIfNeeded(): void {
@@ -156,7 +163,8 @@ export class Answers {
   }
 
   async #refresh(): Promise<void> {
-    this.#follower.rest();
+    // A late frame must not take the place of the whole view that is asked for now.
+    this.#rests = true;
     const wanted = this.#wanted();
     const state = this.#act.state();
     this.#computing += 1;
@@ -166,21 +174,21 @@ export class Answers {
       if (!view || wanted !== this.#wanted()) return;
       const results: Results = { view, verdict: null, feedback: new Map(), engine: this.#python.engine };
       await this.#showView(view, wanted);
-      this.#amounts.set(JSON.stringify(state), amountOf(view));
+      this.#amounts.note(state, view);
       this.#markReached(view);
-      if (this.#act.memory().revealed) await this.#showVerdict(state, results);
-      for (const form of formsOf(this.#act.host)) if (this.#stands(wanted)) await this.#showFeedback(form, state, results);
+      if (this.#act.memory().revealed) await this.judge.verdict(state, results);
+      for (const form of formsOf(this.#act.host)) if (this.#stands(wanted)) await this.judge.feedback(form, state, results);
       if (!this.#stands(wanted)) return;
       this.#shown = wanted;
       this.#results = results;
       rememberShown(this.#act.name, this.#dependsOn(wanted), results);
       this.#paint.current();
       this.#paint.trouble(null);
-      await this.#completeMoves();
+      await this.#amounts.complete();
       this.#act.told();
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      this.#unveil();
+      this.judge.unveil();
       void perhapsTooOld();
       this.#paint.trouble(error instanceof ActProblem ? error.message : `The page could not show the result: ${error.message.replace(/\.$/, "")}.`);
     } finally {
@@ -200,88 +208,18 @@ export class Answers {
     return wanted === this.#wanted() && wanted === this.#painted;
   }
 
-  /** A frame leaves out tables and ledger, so after it the page shows no state completely. */
-  async #showFrame(view: View): Promise<void> {
-    this.#shown = this.#painted = "";
-    await this.#paint.frame(view);
-  }
-
   /** Shows a view. The state counts as shown only when the verdict and the feedback have followed. */
   async #showView(view: View, wanted: string): Promise<void> {
     this.#shown = "";
     this.#painted = wanted;
-    const toPlay = this.toPlay && this.#act.memory().revealed;
-    await this.#paint.view(view);
-    if (!toPlay) return;
-    this.#act.host.dataset.playing = "true";
-    this.#staging?.prepare();
+    const { plays } = this.judge;
+    this.#paint.view(view);
+    await this.#draw(view);
+    if (plays) this.judge.veil();
   }
 
-  #unveil(): void {
-    delete this.#act.host.dataset.playing;
-    this.#staging?.show();
-  }
-
-  async #showVerdict(state: State, results: Results): Promise<void> {
-    const asked = JSON.stringify(state);
-    const verdict = await this.#python.reveal(this.#act.name, this.#act.url, state);
-    if (!verdict || asked !== JSON.stringify(this.#act.state())) return;
-    results.verdict = verdict;
-    const played = this.toPlay;
-    if (played) {
-      this.toPlay = false;
-      this.#paint.current();
-      await this.#staging?.play();
-      this.#unveil();
-      // A reader who moved something while it played sees the verdict on the new state.
-      if (asked !== JSON.stringify(this.#act.state())) return;
-    }
-    this.#paint.verdict(results);
-    // The sentence above the picture may have appeared out of sight.
-    if (played && this.#act.host.dataset.revealFirst !== undefined) bringIntoView(find(this.#act.host, '[data-part="reveal"]'));
-  }
-
-  async #showFeedback(form: HTMLFormElement, state: State, results: Results): Promise<void> {
-    const name = nameOf(form);
-    const checked = (): boolean => this.#act.memory().checked.includes(name);
-    if (!checked()) return;
-    const answers = readBlanks(form);
-    const feedback = await this.#python.check(this.#act.name, this.#act.url, name, answers, state);
-    if (!feedback || !checked()) return;
-    // Other answers have been chosen meanwhile: this judgement is not theirs.
-    if (JSON.stringify(readBlanks(form)) !== JSON.stringify(answers)) return;
-    results.feedback.set(name, feedback);
-    // Answers that were once right count as right, wherever the instruments stand now.
-    const { right } = this.#act.memory();
-    if (Object.values(feedback).every((blank) => blank.correct) && !Object.hasOwn(right ?? {}, name)) {
-      this.#act.learn({ right: { ...right, [name]: Date.now() } });
-      this.#act.apply();
-    }
-    this.#paint.feedback(form, results);
-  }
-
-  /** Computes what the states between moves came to, for a reader who moved faster than Python. */
-  async #completeMoves(): Promise<void> {
-    for (let next = this.#missing(); next; next = this.#missing()) {
-      const { index, side, controls } = next;
-      const state: State = { ...this.#act.state(), controls, moves: side === "after" ? index + 1 : index };
-      let amount = this.#amounts.get(JSON.stringify(state));
-      if (!amount) {
-        const view = this.#living(await this.#python.compute(this.#act.name, this.#act.url, state));
-        // Newer moves are completed after their own view.
-        if (!view) return;
-        amount = amountOf(view);
-        this.#amounts.set(JSON.stringify(state), amount);
-        if (JSON.stringify(this.#missing()) !== JSON.stringify(next)) continue;
-      }
-      this.#act.learn({ moves: withAmount(this.#act.memory().moves, index, side, amount) });
-    }
-    this.#act.moved();
-  }
-
-  #missing(): ReturnType<typeof missing> {
-    const { controls, moves } = this.#act.memory();
-    return missing(controls, moves);
+  async #draw(view: View): Promise<void> {
+    await Promise.all(this.#charts.map((chart) => chart.update(view.data, view.summary)));
   }
 
   #markStale(): void {
@@ -302,8 +240,4 @@ export class Answers {
   #tellWhoRuns(): void {
     this.#paint.whoRuns(this.#python.status, () => this.#python.stopRunning());
   }
-}
-
-function amountOf({ headline: { value, unit } }: View): Amount {
-  return { value, unit };
 }

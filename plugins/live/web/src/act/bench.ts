@@ -1,9 +1,9 @@
-// The act's page in agreement with what the act remembers: controls, question, moves and reflections, and which of them are open.
+// The act's page in agreement with what the act remembers: question, moves and reflections, and which controls are open.
 import type { Grip } from "../chart/grip";
 import { all, find, setText, slot } from "../dom";
 import type { Memory } from "../ledger/entry";
 import type { Value } from "../python/protocol";
-import { readInstruments, waiting, words, writeInstruments, type Instruments } from "./form";
+import { waiting, words } from "./controls";
 import { MoveHistory } from "./history";
 import { Question } from "./question";
 import { Reflections } from "./reflections";
@@ -11,8 +11,7 @@ import { showSteps, stepsOf } from "./steps";
 
 export class Bench {
   readonly #host: HTMLElement;
-  /** All controls, and of them the two sets that open at different times. */
-  readonly root: HTMLElement;
+  /** The two sets of controls, which open at different times. */
   readonly controls: HTMLFieldSetElement;
   /** What adds up to the prediction; null where nothing does. */
   readonly adding: HTMLFieldSetElement | null;
@@ -22,11 +21,9 @@ export class Bench {
   /** Null for an act that does not list its moves. */
   readonly history: MoveHistory | null;
   grips: readonly Grip[] = [];
-  readonly #onlyContext: string;
 
   constructor(host: HTMLElement, undo: () => void, signal: AbortSignal) {
     this.#host = host;
-    this.root = find(host, ".il-bench__hand");
     this.controls = slot(host, "controls") as HTMLFieldSetElement;
     this.adding = host.querySelector<HTMLFieldSetElement>('[data-slot="adding"]');
     const form = host.querySelector<HTMLFormElement>('[data-part="predict"]');
@@ -34,27 +31,11 @@ export class Bench {
     const moves = host.querySelector<HTMLElement>('[data-slot="moves"]');
     this.history = moves && new MoveHistory(host, moves, undo, signal);
     this.reflections = new Reflections(host);
-    this.#onlyContext = host.dataset.onlyContext ?? "";
-  }
-
-  /** Where the reader's hands have put the instruments. */
-  read(): Instruments {
-    return readInstruments(this.root, this.#onlyContext);
-  }
-
-  /** Puts the instruments there. Returns where they stand: what is not offered (any more) has become the default. */
-  write(instruments: Instruments): Instruments {
-    return writeInstruments(this.root, instruments, this.#onlyContext);
-  }
-
-  /** The instruments as they were baked. */
-  reset(): Instruments {
-    return this.write({ context: "", controls: {} });
   }
 
   /** Whether a hand may move this control now. */
   open(control: string): boolean {
-    return !this.controls.disabled && !waiting(this.root).has(control);
+    return !this.controls.disabled && !waiting(this.#host).has(control);
   }
 
   /** How those controls are called that come with the reveal. */
@@ -64,7 +45,7 @@ export class Bench {
 
   /** Shows what the act remembers. Returns what of it the page still offers: the memory follows the page. */
   show(remembered: Memory, held: number | null): Memory {
-    const memory = { ...remembered, ...this.write(remembered) };
+    const memory = { ...remembered };
     const { prediction, revealed } = memory;
     const locked = this.question !== null && prediction === null;
     // A list with a move that the act does not offer any more could not be undone, so it is dropped.

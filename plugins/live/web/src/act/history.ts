@@ -1,6 +1,6 @@
 // The list of moves under an act's instruments, and the button that takes the last one back.
 import { find, h, slot } from "../dom";
-import { controlWords } from "./form";
+import { controlWords } from "./controls";
 import { moveText, type Move } from "./moves";
 
 export class MoveHistory {

@@ -1,10 +1,9 @@
-// What an act's page shows of Python's answers: number, charts, tables, verdict, feedback, and how Python is.
+// What an act's page shows of Python's answers beside its charts: number, tables, verdict, feedback, and how Python is.
 import type { Results } from "./results";
-import type { Chart } from "../chart/chart";
 import type { Status } from "../python/client";
 import { all, find, putChildren, setText, slot } from "../dom";
-import { blanks } from "./form";
 import { showBelow } from "./focus";
+import { blanks } from "./reflections";
 import type { View } from "../python/protocol";
 import { renderFailure, renderFeedback, renderSuccess, renderTable, renderVerdict } from "./render";
 import { showChip, showTrouble } from "../python/status";
@@ -16,7 +15,6 @@ const SUMMARY_MS = 500;
 
 export class Paint {
   readonly #host: HTMLElement;
-  readonly #charts: readonly Chart[];
   readonly #retry: () => void;
   #failing: boolean;
   /** Null before the first view: a goal that was reached on an earlier visit is not announced again. */
@@ -25,9 +23,8 @@ export class Paint {
   #summaryTimer = 0;
 
   /** `retry` is what a reader asks for when something went wrong. */
-  constructor(host: HTMLElement, charts: readonly Chart[], retry: () => void) {
+  constructor(host: HTMLElement, retry: () => void) {
     this.#host = host;
-    this.#charts = charts;
     this.#retry = retry;
     this.#failing = slot(host, "headline").dataset.failed === "true";
   }
@@ -43,21 +40,32 @@ export class Paint {
   }
 
   /** A frame of a moving hand: what the eye follows. Tables and the spoken summary wait until it rests. */
-  async frame(view: View): Promise<void> {
-    this.#headline(view);
-    await this.#draw(view);
+  frame(view: View): void {
+    this.#host.dataset.live = "true";
+    const { label, value, unit } = view.headline;
+    setText(slot(this.#host, "headline-label"), label);
+    setText(slot(this.#host, "headline-value"), value);
+    setText(slot(this.#host, "headline-unit"), unit);
+    setText(slot(this.#host, "headline-flag"), view.failure?.title ?? view.success?.title ?? "");
+    slot(this.#host, "headline").dataset.failed = String(view.failure !== null);
+    slot(this.#host, "headline").dataset.reached = String(view.success !== null);
+    const judged = view.failure ? [renderFailure(view.failure, !this.#failing)] : view.success ? [renderSuccess(view.success, !this.#winning)] : [];
+    putChildren(slot(this.#host, "failure"), judged);
+    // When a goal is reached, the message scrolls into view.
+    if (view.success && this.#winning === false) showBelow(slot(this.#host, "failure"), slot(this.#host, "stage"));
+    this.#failing = view.failure !== null;
+    this.#winning = view.success !== null;
   }
 
-  /** A whole view. Resolves when its charts are drawn. */
-  async view(view: View): Promise<void> {
-    this.#headline(view);
+  /** A whole view. */
+  view(view: View): void {
+    this.frame(view);
     for (const place of all(this.#host, "[data-table]")) {
       const table = view.tables[place.dataset.table ?? ""];
       putChildren(place, table ? [renderTable(table)] : []);
     }
     clearTimeout(this.#summaryTimer);
     this.#summaryTimer = window.setTimeout(() => setText(slot(this.#host, "summary"), view.summary), SUMMARY_MS);
-    await this.#draw(view);
   }
 
   verdict({ verdict }: Results): void {
@@ -105,26 +113,5 @@ export class Paint {
   /** Says what went wrong, with a button to try again; null takes it back. */
   trouble(message: string | null): void {
     showTrouble(slot(this.#host, "trouble"), message, this.#retry);
-  }
-
-  #headline(view: View): void {
-    this.#host.dataset.live = "true";
-    const { label, value, unit } = view.headline;
-    setText(slot(this.#host, "headline-label"), label);
-    setText(slot(this.#host, "headline-value"), value);
-    setText(slot(this.#host, "headline-unit"), unit);
-    setText(slot(this.#host, "headline-flag"), view.failure?.title ?? view.success?.title ?? "");
-    slot(this.#host, "headline").dataset.failed = String(view.failure !== null);
-    slot(this.#host, "headline").dataset.reached = String(view.success !== null);
-    const judged = view.failure ? [renderFailure(view.failure, !this.#failing)] : view.success ? [renderSuccess(view.success, !this.#winning)] : [];
-    putChildren(slot(this.#host, "failure"), judged);
-    // When a goal is reached, the message scrolls into view.
-    if (view.success && this.#winning === false) showBelow(slot(this.#host, "failure"), slot(this.#host, "stage"));
-    this.#failing = view.failure !== null;
-    this.#winning = view.success !== null;
-  }
-
-  async #draw(view: View): Promise<void> {
-    await Promise.all(this.#charts.map((chart) => chart.update(view.data, view.summary)));
   }
 }

@@ -1,8 +1,7 @@
 // The locked prediction: one choice or one number, no Python needed.
 import { find, setText, slot } from "../dom";
-import { radios, valueOf, words } from "./form";
 import type { Value } from "../python/protocol";
-import { NumberRange } from "./slider";
+import { NumberRange, radios, valueOf, words } from "./controls";
 
 export class Question {
   readonly #form: HTMLFormElement;

@@ -1,8 +1,8 @@
 // The sentences with gaps at the end of an act: what stands in them, and which can be checked.
 import { all, h, slot } from "../dom";
-import { blanks, readBlanks, writeBlanks } from "./form";
 import type { Memory } from "../ledger/entry";
 import type { Value } from "../python/protocol";
+import { tidy, valueOf } from "./controls";
 
 export class Reflections {
   readonly #forms: readonly HTMLFormElement[];
@@ -65,4 +65,34 @@ export function answered(form: HTMLFormElement, memory: Memory): Pick<Memory, "a
 
 function isComplete(form: HTMLFormElement): boolean {
   return blanks(form).every((select) => select.value !== "");
+}
+
+/** The sentence of a reflection with the chosen answers in it. */
+export function sentence(form: ParentNode): string {
+  const parts = [...(form.querySelector(".il-reflection__text")?.childNodes ?? [])].map((node) =>
+    node instanceof HTMLSelectElement ? `“${node.value ? (node.selectedOptions[0]?.text ?? "") : "…"}”` : (node.textContent ?? ""),
+  );
+  return tidy(parts.join(""));
+}
+
+/** The chosen answers of a reflection's blanks; blanks without an answer are left out. */
+export function readBlanks(form: ParentNode): Record<string, Value> {
+  const answers: Record<string, Value> = {};
+  for (const select of blanks(form)) {
+    const option = select.selectedOptions[0];
+    if (option?.value) answers[select.dataset.blank ?? ""] = valueOf(option);
+  }
+  return answers;
+}
+
+export function writeBlanks(form: ParentNode, answers: Record<string, Value>): void {
+  for (const select of blanks(form)) {
+    const wanted = answers[select.dataset.blank ?? ""];
+    const option = [...select.options].find((one) => one.value && wanted !== undefined && valueOf(one) === wanted);
+    select.value = option?.value ?? "";
+  }
+}
+
+export function blanks(form: ParentNode): HTMLSelectElement[] {
+  return all<HTMLSelectElement>(form, "select[data-blank]");
 }

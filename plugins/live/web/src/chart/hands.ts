@@ -1,14 +1,13 @@
 // Joins an act's charts to its controls: grips that drag them, taps that switch them, segments looked at alone, charts that are played.
 import type { Chart } from "./chart";
 import { all } from "../dom";
-import { radios, valueOf } from "../act/form";
+import { radios, sliders, valueOf } from "../act/controls";
 import { Grip, type Target } from "./grip";
 import { handsOf, PREDICTION, type HandleSpec } from "./specs";
 import type { Value } from "../python/protocol";
 import type { Question } from "../act/question";
 import { Playback } from "./playback";
 import { Segments } from "./segments";
-import { sliders } from "../act/slider";
 
 /** What the act does with a moving hand. `sets` is a control's name, or PREDICTION. */
 export interface Hand {

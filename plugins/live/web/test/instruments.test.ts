@@ -1,6 +1,7 @@
 // Instruments and blanks as data, with the types their values have in Python.
 import { beforeEach, describe, expect, test } from "vitest";
-import { displayOnly, readBlanks, readInstruments, writeBlanks, writeInstruments } from "../src/act/form";
+import { Controls, displayOnly } from "../src/act/controls";
+import { readBlanks, writeBlanks } from "../src/act/reflections";
 
 beforeEach(() => {
   document.body.innerHTML = `
@@ -15,23 +16,24 @@ beforeEach(() => {
       <option value="0" data-value="1.3">1.3</option><option value="1" data-value="2">2</option></select></form>`;
 });
 
+const controls = (onlyContext = ""): Controls => new Controls(document.body, onlyContext);
 const form = (): HTMLFormElement => document.querySelector("form") as HTMLFormElement;
 
 describe("instruments", () => {
   test("read with the types of their values", () => {
-    expect(readInstruments(document, "")).toEqual({ context: "node", controls: { batch: 1, activations: true } });
+    expect(controls().read()).toEqual({ context: "node", controls: { batch: 1, activations: true } });
   });
 
   test("what is written is read back", () => {
     const wanted = { context: "laptop", controls: { batch: 64, activations: false } };
-    expect(writeInstruments(document, wanted, "")).toEqual(wanted);
-    expect(readInstruments(document, "")).toEqual(wanted);
+    expect(controls().write(wanted)).toEqual(wanted);
+    expect(controls().read()).toEqual(wanted);
   });
 
   test("a remembered value that is offered no more becomes the default", () => {
     const defaults = { context: "node", controls: { batch: 1, activations: true } };
-    expect(writeInstruments(document, { context: "cluster", controls: { batch: 7, activations: "yes" } }, "")).toEqual(defaults);
-    expect(readInstruments(document, "")).toEqual(defaults);
+    expect(controls().write({ context: "cluster", controls: { batch: 7, activations: "yes" } })).toEqual(defaults);
+    expect(controls().read()).toEqual(defaults);
   });
 
   test("what only changes the display is told apart", () => {
@@ -42,8 +44,8 @@ describe("instruments", () => {
 
   test("an act with one context has no switch for it", () => {
     document.querySelector("[data-context]")?.remove();
-    expect(readInstruments(document, "node").context).toBe("node");
-    expect(writeInstruments(document, { context: "laptop", controls: {} }, "node").context).toBe("node");
+    expect(controls("node").read().context).toBe("node");
+    expect(controls("node").write({ context: "laptop", controls: {} }).context).toBe("node");
   });
 });
 

@@ -1,5 +1,6 @@
-// A control that takes any number between two ends: a native range input whose places are spread by the author's scale.
+// The controls of an act as data: sliders, segmented radio groups and check boxes, read and set, and how each is called.
 import { all, setText } from "../dom";
+import type { Value } from "../python/protocol";
 
 export interface RangeSpec {
   minimum: number;
@@ -84,6 +85,7 @@ export function numberWords(value: number, unit: string): string {
   return `${value.toLocaleString("en-US", { maximumSignificantDigits: 6 })} ${unit}`.trim();
 }
 
+/** A control that takes any number between two ends: a native range input whose places are spread by the author's scale. */
 export class Slider {
   readonly input: HTMLInputElement;
   readonly range: NumberRange;
@@ -159,4 +161,122 @@ export function sliders(root: ParentNode): Slider[] {
     known.set(input, slider);
     return slider;
   });
+}
+
+/** Where the controls stand. */
+export interface Instruments {
+  context: string;
+  controls: Record<string, Value>;
+}
+
+/** All controls of an act: radio groups (`data-choice`, `data-context`), check boxes (`data-toggle`), sliders. */
+export class Controls {
+  readonly root: HTMLElement;
+  /** The context of an act without a switch for it. */
+  readonly #onlyContext: string;
+
+  constructor(root: HTMLElement, onlyContext: string) {
+    this.root = root;
+    this.#onlyContext = onlyContext;
+  }
+
+  /** Where the reader's hands have put them. */
+  read(): Instruments {
+    const controls: Record<string, Value> = {};
+    for (const group of all(this.root, "[data-choice]")) {
+      const chosen = radios(group).find((radio) => radio.checked);
+      if (chosen) controls[group.dataset.choice ?? ""] = valueOf(chosen);
+    }
+    for (const box of toggles(this.root)) controls[box.dataset.toggle ?? ""] = box.checked;
+    for (const slider of sliders(this.root)) controls[slider.name] = slider.value;
+    const chosen = contextRadios(this.root).find((radio) => radio.checked);
+    return { context: chosen ? String(valueOf(chosen)) : this.#onlyContext, controls };
+  }
+
+  /** Puts them there. Returns where they stand then: a value that is not offered (any more) leaves its control at the baked default. */
+  write({ context, controls }: Instruments): Instruments {
+    const stand: Record<string, Value> = {};
+    for (const group of all(this.root, "[data-choice]")) {
+      const name = group.dataset.choice ?? "";
+      const chosen = choose(radios(group), controls[name]);
+      if (chosen) stand[name] = valueOf(chosen);
+    }
+    for (const box of toggles(this.root)) {
+      const name = box.dataset.toggle ?? "";
+      const value = controls[name];
+      stand[name] = box.checked = typeof value === "boolean" ? value : box.defaultChecked;
+    }
+    for (const slider of sliders(this.root)) {
+      slider.set(controls[slider.name]);
+      stand[slider.name] = slider.value;
+    }
+    const chosen = choose(contextRadios(this.root), context);
+    return { context: chosen ? String(valueOf(chosen)) : this.#onlyContext, controls: stand };
+  }
+
+  /** Puts them where they were baked. */
+  reset(): Instruments {
+    return this.write({ context: "", controls: {} });
+  }
+}
+
+/** How a control and one of its positions are called on the page; null for what it does not offer. */
+export function controlWords(root: ParentNode, control: string, value: Value): { label: string; value: string } | null {
+  for (const group of all(root, "[data-choice]")) {
+    if (group.dataset.choice !== control) continue;
+    const radio = radios(group).find((one) => valueOf(one) === value);
+    return radio ? { label: words(group.querySelector("legend")), value: words(radio.labels?.[0]) } : null;
+  }
+  const slider = sliders(root).find((one) => one.name === control);
+  if (slider) return typeof value === "number" ? { label: words(slider.input.labels?.[0]), value: slider.words(value) } : null;
+  const box = toggles(root).find((one) => one.dataset.toggle === control);
+  if (!box || typeof value !== "boolean") return null;
+  return { label: words(box.labels?.[0]), value: value ? "on" : "off" };
+}
+
+/** The controls that change what is shown and nothing else. */
+export function displayOnly(root: ParentNode): Set<string> {
+  return new Set(all(root, "input[data-display-only]").map((box) => box.dataset.toggle ?? ""));
+}
+
+/** The controls that still wait for the reveal. */
+export function waiting(root: ParentNode): Set<string> {
+  const late = all(root, "[data-after-reveal][hidden]");
+  const boxes = late.flatMap((place) => toggles(place).map((box) => box.dataset.toggle ?? ""));
+  const ranges = late.flatMap((place) => sliders(place).map((slider) => slider.name));
+  return new Set([...late.map((place) => place.dataset.choice ?? ""), ...boxes, ...ranges]);
+}
+
+/** How the chosen context is called; "" for an act with one context. */
+export function contextWords(root: ParentNode): string {
+  return words(contextRadios(root).find((radio) => radio.checked)?.labels?.[0]);
+}
+
+export function valueOf(element: HTMLElement): Value {
+  return JSON.parse(element.dataset.value ?? "null") as Value;
+}
+
+export function radios(root: ParentNode): HTMLInputElement[] {
+  return all<HTMLInputElement>(root, 'input[type="radio"]');
+}
+
+export function words(element: Element | null | undefined): string {
+  return tidy(element?.textContent ?? "");
+}
+
+export const tidy = (text: string): string => text.replace(/\s+/g, " ").trim();
+
+function contextRadios(root: ParentNode): HTMLInputElement[] {
+  return all<HTMLInputElement>(root, '[data-context] input[type="radio"]');
+}
+
+function toggles(root: ParentNode): HTMLInputElement[] {
+  return all<HTMLInputElement>(root, "input[data-toggle]");
+}
+
+/** Checks the radio of a value, or the baked one. Returns it. */
+function choose(group: HTMLInputElement[], value: Value | undefined): HTMLInputElement | undefined {
+  const wanted = group.find((radio) => value !== undefined && valueOf(radio) === value) ?? group.find((radio) => radio.defaultChecked);
+  for (const radio of group) radio.checked = radio === wanted;
+  return wanted;
 }

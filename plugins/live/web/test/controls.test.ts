@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { NumberRange, numberWords, type RangeSpec } from "../src/act/slider";
+import { NumberRange, numberWords, type RangeSpec } from "../src/act/controls";
 
 const range = (change: Partial<RangeSpec>): NumberRange =>
   new NumberRange({ minimum: 1, maximum: 64, scale: "linear", step: 0, integer: false, ...change });
