@@ -219,7 +219,7 @@ describe("stop", () => {
     workers[0]?.ready();
     const endless = client.run(snippet("endless"), [], ignore);
     endless.stop();
-    workers[0]?.reply({ kind: "failed", message: "too late" });
+    workers[0]?.reply({ kind: "failed", message: "too late", broken: false });
     await settle();
     expect(client.status.phase).toBe("stopped");
   });
@@ -296,7 +296,7 @@ describe("failure", () => {
   test("a start that fails is told to the waiting snippet, and the next intent tries again", async () => {
     const { client, workers, worker } = bench();
     const first = client.run(snippet("count"), [], ignore);
-    worker().reply({ kind: "failed", message: "pyodide.asm.wasm could not be downloaded (HTTP 503)" });
+    worker().reply({ kind: "failed", message: "pyodide.asm.wasm could not be downloaded (HTTP 503)", broken: false });
     expect(await first.outcome).toEqual({
       kind: "problem",
       message: "Python did not start: pyodide.asm.wasm could not be downloaded (HTTP 503).",
@@ -315,7 +315,7 @@ describe("failure", () => {
     const said = vi.spyOn(console, "warn").mockImplementation(ignore);
     const { client, workers, worker } = bench();
     const asked = client.compute("tax", "act.py", state(1));
-    const broken = { kind: "failed", message: "Pyodide already fatally failed and can no longer be used." } as const;
+    const broken = { kind: "failed", message: "null function", broken: true } as const;
     worker().reply(broken);
     expect(workers).toHaveLength(2);
     expect(client.status).toMatchObject({ phase: "loading", label: "Python starts again" });
@@ -329,11 +329,11 @@ describe("failure", () => {
     vi.spyOn(console, "warn").mockImplementation(ignore);
     const { client, workers, worker } = bench();
     client.start();
-    const broken = { kind: "failed", message: "Pyodide already fatally failed and can no longer be used." } as const;
+    const broken = { kind: "failed", message: "null function", broken: true } as const;
     worker().reply(broken);
     worker().reply(broken);
     expect(workers).toHaveLength(2);
-    expect(client.status).toMatchObject({ phase: "error", label: "Python did not start: Pyodide already fatally failed and can no longer be used." });
+    expect(client.status).toMatchObject({ phase: "error", label: "Python did not start: null function." });
     // Retry gets its own second try.
     client.start();
     worker().reply(broken);
@@ -350,7 +350,7 @@ describe("failure", () => {
   test("an act that was waiting gets nothing and can ask again", async () => {
     const { client, worker } = bench();
     const lost = client.compute("tax", "act.py", state(1));
-    worker().reply({ kind: "failed", message: "offline" });
+    worker().reply({ kind: "failed", message: "offline", broken: false });
     expect(await lost).toBeNull();
     void client.compute("tax", "act.py", state(1));
     worker().ready();
@@ -361,7 +361,7 @@ describe("failure", () => {
     const { client, worker } = bench();
     client.start();
     worker().ready();
-    worker().reply({ kind: "failed", message: "out of memory" });
+    worker().reply({ kind: "failed", message: "out of memory", broken: false });
     expect(client.status.label).toBe("Python broke down: out of memory.");
   });
 });

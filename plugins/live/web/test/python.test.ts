@@ -1,22 +1,22 @@
-// The worker's side: requests to the bridge and back, with Pyodide replaced by a script.
+// The worker's side: requests to Python and back, with Pyodide replaced by a script.
 import { describe, expect, test } from "vitest";
-import { Python, type Bridge, type Pyodide } from "../src/python/python";
-import type { Elsewhere, Response as Reply } from "../src/python/protocol";
-import { state, view } from "./fake-worker";
+import { listen, Python, type Acts } from "../src/python/python";
+import type { Elsewhere, Request, Response as Reply } from "../src/python/protocol";
+import { Snippets, type Pyodide, type SnippetModule } from "../src/python/snippets";
+import { release, settle, state, view } from "./fake-worker";
 
 interface Setup {
-  bridge?: Partial<Bridge>;
+  modules?: Partial<Acts & SnippetModule>;
   /** Messages of Pyodide's package loader. */
   loader?: string[];
   readText?: (url: string) => Promise<string>;
   elsewhere?: Elsewhere;
 }
 
-function setup({ bridge = {}, loader = [], readText = () => Promise.resolve("ACT = ..."), elsewhere = {} }: Setup) {
+function setup({ modules = {}, loader = [], readText = () => Promise.resolve("ACT = ..."), elsewhere = {} }: Setup) {
   const replies: Reply[] = [];
   const loaded: string[] = [];
   const pyodide: Pyodide = {
-    version: "314.0.7",
     // As Pyodide's own function does for code as simple as here.
     pyimport: () => ({ find_imports: (code: string) => ({ toJs: () => [...code.matchAll(/import (\w+)/g)].map(([, name]) => name) }) }),
     loadPackagesFromImports(_, { messageCallback }) {
@@ -24,16 +24,17 @@ function setup({ bridge = {}, loader = [], readText = () => Promise.resolve("ACT
       return Promise.resolve();
     },
   };
-  const whole: Bridge = {
+  const whole: Acts & SnippetModule = {
     run_snippet_awaiting: () => '{"result": null, "error": null}',
-    load_act: (name) => (loaded.push(name), "{}"),
+    load_act: (name) => void loaded.push(name),
     compute: (_, json) => JSON.stringify(view(json)),
     frame: (_, json) => JSON.stringify({ ...view(json), tables: {} }),
     reveal: () => "{}",
     check: () => "{}",
-    ...bridge,
+    ...modules,
   };
-  return { python: new Python(pyodide, whole, (reply) => replies.push(reply), readText, elsewhere), replies, loaded };
+  const send = (reply: Reply): void => void replies.push(reply);
+  return { python: new Python(whole, new Snippets(pyodide, whole, send, elsewhere), send, readText), replies, loaded };
 }
 
 const run = (source: string, foreign = false) => ({ kind: "run", id: 1, page: "p", name: "n", source, foreign }) as const;
@@ -46,7 +47,7 @@ class PythonError extends Error {
 describe("snippets", () => {
   test("everything printed is sent before the outcome", async () => {
     const { python, replies } = setup({
-      bridge: {
+      modules: {
         run_snippet_awaiting(_page, _name, _source, write) {
           write("one\n");
           write("two\n");
@@ -62,7 +63,7 @@ describe("snippets", () => {
 
   test("a printing loop is sent in a few messages, not one per line", async () => {
     const { python, replies } = setup({
-      bridge: {
+      modules: {
         run_snippet_awaiting(_page, _name, _source, write) {
           for (let line = 0; line < 1000; line += 1) write("x\n");
           return '{"result": null, "error": null}';
@@ -78,7 +79,7 @@ describe("snippets", () => {
     const elsewhere = { numpy: { packages: ["numpy"], hosts: [host] }, pandas: { packages: ["numpy", "pandas"], hosts: [host] } };
     let ran = 0;
     const run_snippet_awaiting = (): string => ((ran += 1), '{"result": null, "error": null, "figures": []}');
-    const { python, replies } = setup({ bridge: { run_snippet_awaiting }, elsewhere });
+    const { python, replies } = setup({ modules: { run_snippet_awaiting }, elsewhere });
     await python.answer(run("import json"));
     await python.answer(run("import numpy\nimport pandas\nimport constructor"));
     expect([ran, replies.at(-1)]).toEqual([1, { kind: "asks", id: 1, packages: ["NumPy", "pandas"], hosts: [host] }]);
@@ -89,7 +90,7 @@ describe("snippets", () => {
   test("a package that cannot be downloaded is a plain sentence, and the code does not run", async () => {
     const { python, replies } = setup({
       loader: ["Loading numpy", "Failed to load numpy"],
-      bridge: {
+      modules: {
         run_snippet_awaiting: () => {
           throw new Error("must not run");
         },
@@ -123,7 +124,7 @@ describe("acts", () => {
 
   test("of a Python error the reader sees the last line, without module paths", async () => {
     const { python, replies } = setup({
-      bridge: {
+      modules: {
         compute: () => {
           throw new PythonError("Traceback (most recent call last):\n  …\nplugins.live.runtime.acts.ActError: batch is 3\n");
         },
@@ -147,12 +148,43 @@ describe("acts", () => {
 
   test("an interpreter that breaks is not passed off as the act's problem", async () => {
     const { python } = setup({
-      bridge: {
+      modules: {
         compute: () => {
           throw new WebAssembly.RuntimeError("unreachable");
         },
       },
     });
     await expect(python.answer(compute("act.py"))).rejects.toThrow("unreachable");
+  });
+});
+
+describe("the worker", () => {
+  function worker(start: () => Promise<Python>) {
+    const replies: Reply[] = [];
+    const scope: Parameters<typeof listen>[0] = { onmessage: null, postMessage: (reply) => void replies.push(reply) };
+    listen(scope, start);
+    const say = (data: Request): unknown => scope.onmessage?.({ data } as MessageEvent<Request>);
+    say({ kind: "start", release, base: "https://example.org/" });
+    return { say, replies };
+  }
+
+  test("answers in the order in which it was asked, from when Python has started", async () => {
+    const { python, replies } = setup({});
+    const { say } = worker(() => settle().then(() => python));
+    say(run("1"));
+    say(compute("act.py"));
+    await settle();
+    expect(replies).toEqual([]);
+    await settle();
+    expect(replies.map(({ kind }) => kind)).toEqual(["ran", "view"]);
+  });
+
+  test("a start that fails is told, and whether it was Pyodide's own program", async () => {
+    const fatal = Object.assign(new Error("null function"), { pyodide_fatal_error: true });
+    const { replies } = worker(() => Promise.reject(fatal));
+    const { replies: offline } = worker(() => Promise.reject(new Error("offline")));
+    await settle();
+    expect(replies).toEqual([{ kind: "failed", message: "null function", broken: true }]);
+    expect(offline).toEqual([{ kind: "failed", message: "offline", broken: false }]);
   });
 });

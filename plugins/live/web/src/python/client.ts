@@ -63,8 +63,6 @@ const MARGIN_S = 10;
 /** Once every byte has arrived, Python is compiled and started in silence: a slow machine gets so many times the patience. */
 const STARTING = 6;
 const TICK_MS = 1000;
-/** What Pyodide says when its own program has broken down. It happens to a start now and then (seen in WebKit), and the next one succeeds. */
-const BROKEN_PROGRAM = /fatally failed/;
 
 export class PythonClient {
   /** Whether the reader agreed that packages may come from other hosts. */
@@ -298,7 +296,8 @@ export class PythonClient {
         this.#pump();
         return;
       case "failed":
-        if (!this.#ready && !this.#again && BROKEN_PROGRAM.test(reply.message)) this.#startAgain(reply.message);
+        // It happens to a start now and then (seen in WebKit), and the next one succeeds.
+        if (reply.broken && !this.#ready && !this.#again) this.#startAgain(reply.message);
         else this.#fail(reply.message);
         return;
       case "output":

@@ -95,7 +95,7 @@ export type Response =
   | { kind: "alive" }
   | { kind: "progress"; label: string; loaded: number; total: number }
   | { kind: "ready"; python: string; engine: string }
-  | { kind: "failed"; message: string }
+  | { kind: "failed"; message: string; /** Did Pyodide's own program break down? */ broken: boolean }
   | { kind: "output"; id: number; text: string }
   | { kind: "ran"; id: number; result: string | null; error: SnippetError | null; figures: Drawing[] }
   | { kind: "asks"; id: number; packages: string[]; hosts: string[] }

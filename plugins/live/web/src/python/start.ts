@@ -1,7 +1,8 @@
 // Starts Python inside the worker: Pyodide from the site's own files, with every download watched.
 import { ByteProgress, checkedBytes, DownloadError, fileName, guardedFetch, wholeBytes } from "./downloads";
 import type { Release } from "./protocol";
-import { Python, tell, type Bridge, type Pyodide, type Send } from "./python";
+import { Python, type Acts } from "./python";
+import { Snippets, tell, type Pyodide, type Send, type SnippetModule } from "./snippets";
 
 /** The Python module `plugins.live.runtime.library`. */
 interface Library {
@@ -10,6 +11,7 @@ interface Library {
 
 /** What of Pyodide is used while it starts. */
 interface StartedPyodide extends Pyodide {
+  version: string;
   FS: { writeFile(path: string, data: Uint8Array): void };
 }
 
@@ -19,8 +21,12 @@ interface PyodideModule {
     lockFileURL: string;
     stdLibURL: string;
     packages: string[];
+    createPyodideModule: CreateModule;
   }): Promise<StartedPyodide>;
 }
+
+/** What makes Pyodide's module, from `pyodide.asm.mjs`. Of its settings, what tells that its program breaks down. */
+export type CreateModule = (settings: { API: { on_fatal?: (error: unknown) => void } }) => Promise<unknown>;
 
 /** Milliseconds between two words about a download. */
 const TELL_MS = 100;
@@ -83,23 +89,32 @@ export async function startPython({ runtime, patience }: Release, base: string, 
     return loaded;
   };
   const load = async (): Promise<StartedPyodide> => {
-    // The big module is imported again by Pyodide itself; asking early only makes the downloads overlap.
-    const [{ loadPyodide }] = (await Promise.all([module("pyodide.mjs"), module("pyodide.asm.mjs")])) as [PyodideModule, unknown];
+    const modules = Promise.all([module("pyodide.mjs"), module("pyodide.asm.mjs")]);
+    const [{ loadPyodide }, { default: create }] = (await modules) as [PyodideModule, { default: CreateModule }];
     return loadPyodide({
       indexURL: at(runtime.indexURL),
       lockFileURL: at(runtime.lockFileURL),
       stdLibURL: at(runtime.library.start),
       packages: runtime.packages,
+      createPyodideModule: tellingFatal(create, fail),
     });
   };
 
   const pyodide = await Promise.race([load(), failed]);
   started = true;
-  const bridge = pyodide.pyimport("plugins.live.runtime.bridge") as Bridge;
+  const bridge = pyodide.pyimport("plugins.live.runtime.bridge") as Acts & SnippetModule;
   const library = pyodide.pyimport("plugins.live.runtime.library") as Library;
   library.fetch_on_demand(() => fetchRest(pyodide, at(runtime.library.rest), send));
   send({ kind: "ready", python: pyodide.version, engine: runtime.engineVersion });
-  return new Python(pyodide, bridge, send, readText, runtime.elsewhere);
+  return new Python(bridge, new Snippets(pyodide, bridge, send, runtime.elsewhere), send, readText);
+}
+
+/** Reports the error with which Pyodide's own program breaks down: where a callback meets it, only errors that follow from it are thrown. */
+export function tellingFatal(create: CreateModule, fail: (error: unknown) => void): CreateModule {
+  return (settings) => {
+    settings.API.on_fatal = fail;
+    return create(settings);
+  };
 }
 
 /** Reports what Pyodide only warns of: that the program it has fetched cannot be started. */
