@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from plugins.live.build.bake import _chart, _load, draw
+from plugins.live.build.description import describe
 from plugins.live.build.rooms import act_modules
 from plugins.live.runtime.acts import LoadedAct, load
 from plugins.live.runtime.measured import MeasuredRecord
@@ -27,7 +28,7 @@ def state_of(
     act: LoadedAct, prediction: float | None = None, *, revealed: bool = False, **controls: Any
 ) -> dict[str, Any]:
     """The default state with some controls moved."""
-    described: Any = act.describe()
+    described: Any = describe(act)
     unknown = set(controls) - set(described["state"]["controls"])
     assert not unknown, unknown
     return {
@@ -67,7 +68,7 @@ def hidden_texts(act: LoadedAct) -> list[str]:
 
 def public_text(act: LoadedAct) -> str:
     """Everything that a reader can know before locking a prediction in."""
-    described: Any = act.describe()
+    described: Any = describe(act)
     return json.dumps([described, act.compute(described["state"])], ensure_ascii=False)
 
 

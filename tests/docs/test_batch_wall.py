@@ -7,6 +7,7 @@ from typing import Any
 
 from engine import GB, training_memory
 from plugins.live.build.bake import _chart, _load, draw
+from plugins.live.build.description import describe
 from plugins.live.runtime.acts import load
 from plugins.live.runtime.program import Program
 
@@ -15,7 +16,7 @@ FOLDER = Path(__file__).parent / "batch_wall"
 
 def test_the_example_act_computes_judges_and_draws() -> None:
     act = load("batch-wall", Program({"act.py": (FOLDER / "act.py").read_text(encoding="utf-8")}))
-    description: Any = act.describe()
+    description: Any = describe(act)
     closed: Any = act.compute(description["state"])
     view: Any = act.compute({**description["state"], "prediction": 8, "revealed": True})
     needs = [

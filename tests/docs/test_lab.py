@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from plugins.live.build.description import describe
 from plugins.live.runtime.acts import LoadedAct
 from plugins.live.runtime.validation import MOST_WORDS
 from tests.docs.acts import loaded, number, state_of
@@ -28,7 +29,7 @@ def act(name: str) -> LoadedAct:
 
 def settings_of(name: str) -> st.SearchStrategy[dict[str, Any]]:
     """Every setting of an act's controls."""
-    described: Any = act(name).describe()
+    described: Any = describe(act(name))
     values = {
         control["name"]: st.sampled_from([one["value"] for one in control["options"]])
         if control["kind"] == "choice"

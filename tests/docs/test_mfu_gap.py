@@ -13,6 +13,7 @@ from engine import GB, accelerator, fits, link, step_time, training_memory
 from engine.hardware import storage
 from engine.training import Samples, stage_times
 from plugins.live import Value
+from plugins.live.build.description import describe
 from plugins.live.runtime.acts import LoadedAct
 from plugins.live.runtime.measured import MeasuredRecord
 from tests.docs.acts import (
@@ -408,7 +409,7 @@ def test_what_checkpointing_saves_is_judged_at_the_readers_batch(
 
 @pytest.mark.parametrize("chart", CHARTS)
 def test_charts_use_the_pages_colors_and_keep_their_size(act: LoadedAct, chart: str) -> None:
-    described: Any = act.describe()
+    described: Any = describe(act)
     closed: Any = act.compute(described["state"])
     drawings = [drawn(NAME, chart, closed["data"])]
     for setting in (SETTINGS[0], SETTINGS[-1], (False, "fp32", False, 256), (True, "mixed", True, 64)):

@@ -19,6 +19,7 @@ from docs.acts.missions.facts import settings, start_of
 from docs.acts.missions.found import FOUND
 from docs.acts.missions.tracks import TRACKS
 from engine import accelerator
+from plugins.live.build.description import describe
 from plugins.live.runtime.acts import LoadedAct
 from tests.docs.acts import drawn, fixed_colors, hidden_texts, loaded, public_text, state_of, view_box
 from tools import missions, missions_table
@@ -227,7 +228,7 @@ def test_an_audit_tells_nothing_before_the_lock_and_draws_in_the_page_colors(nam
     act = audit_act(name)
     public = public_text(act)
     assert not [text for text in hidden_texts(act) if text and text in public]
-    described: Any = act.describe()
+    described: Any = describe(act)
     closed: Any = act.compute(described["state"])
     assert closed["data"]["bars"] == []
     assert closed["headline"]["value"] == "?"
@@ -299,7 +300,7 @@ def test_a_race_tells_nothing_before_the_lock_and_draws_in_the_page_colors(name:
     act = race_act(name)
     public = public_text(act)
     assert not [text for text in hidden_texts(act) if text and text in public]
-    described: Any = act.describe()
+    described: Any = describe(act)
     closed: Any = act.compute(described["state"])
     assert closed["headline"]["value"] == "?"
     assert {row["level"] for row in closed["data"]["boxes"]} == {0}
@@ -384,7 +385,7 @@ def test_a_wall_tells_nothing_before_the_lock_and_draws_in_the_page_colors(name:
     act = wall_act(name)
     public = public_text(act)
     assert not [text for text in hidden_texts(act) if text and text in public]
-    described: Any = act.describe()
+    described: Any = describe(act)
     closed: Any = act.compute(described["state"])
     assert closed["headline"]["value"] == "?"
     assert closed["data"]["points"] == []

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from plugins.live.build.description import describe
 from plugins.live.build.measured import Evidence
 from plugins.live.build.rooms import act_modules
 from plugins.live.runtime.acts import LoadedAct
@@ -44,7 +45,7 @@ def secrets(name: str) -> Iterator[str]:
     """Patterns of what is to be found out: the answer with its unit, and every sentence that explains it."""
     question = act(name).act.question
     assert question is not None
-    described: Any = act(name).describe()
+    described: Any = describe(act(name))
     if isinstance(question, NumberQuestion):
         predictions: list[Any] = [question.minimum, question.maximum]
         for digits in (0, 1, 2):

@@ -14,6 +14,7 @@ import pytest
 from engine import GB, accelerator, fits, training_memory
 from engine.memory import MemoryLedger
 from plugins.live.build.bake import _chart, _load, draw
+from plugins.live.build.description import describe
 from plugins.live.runtime.acts import LoadedAct
 from tests.docs.acts import loaded
 
@@ -95,7 +96,7 @@ def test_every_well_known_mistake_is_met_with_its_own_sentence(act: LoadedAct) -
 
 
 def test_nothing_tells_the_answer_before_the_commit(act: LoadedAct) -> None:
-    description: Any = act.describe()
+    description: Any = describe(act)
     view: Any = act.compute(description["state"])
     known = json.dumps([description, view])
     for option in (option for one in act.act.reflections for blank in one.blanks for option in blank.options):

@@ -9,6 +9,7 @@ import pytest
 from docs.acts.step_peak.timeline import BATCHES, PARTS, peak_index, timeline
 from engine import GB, accelerator, fits, training_memory
 from plugins import live
+from plugins.live.build.description import describe
 from plugins.live.runtime.acts import LoadedAct
 from tests.docs.acts import drawn, fixed_colors, loaded, public_text, state_of, view_box
 
@@ -64,7 +65,7 @@ def test_memory_runs_out_where_the_engines_one_function_says_so(act: LoadedAct, 
 
 @pytest.mark.parametrize("batch", BATCHES)
 def test_every_moment_says_its_total_and_the_columns_add_up_to_it(act: LoadedAct, batch: int) -> None:
-    described: Any = act.describe()
+    described: Any = describe(act)
     slider = described["controls"][0]
     moments = range(slider["minimum"], slider["maximum"] + 1)
     assert len(moments) == len(timeline(batch))

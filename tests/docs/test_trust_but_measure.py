@@ -15,6 +15,7 @@ from engine.memory import chapter_activation_bytes
 from engine.numerics.dtypes import FP16, FP32
 from gpu_bench.cases.suites import SUITES
 from plugins.live import Value
+from plugins.live.build.description import describe
 from plugins.live.runtime.acts import LoadedAct
 from plugins.live.runtime.measured import MeasuredRecord
 from tests.docs.acts import drawn, fixed_colors, hidden_texts, loaded, number, public_text, state_of, view_box
@@ -102,7 +103,7 @@ def measured() -> LoadedAct:
 
 
 def controls(act: LoadedAct) -> list[dict[str, Any]]:
-    described: Any = act.describe()
+    described: Any = describe(act)
     return list(described["controls"])
 
 
@@ -116,7 +117,7 @@ def adds(act: LoadedAct) -> dict[str, float]:
 
 
 def base(act: LoadedAct) -> float:
-    described: Any = act.describe()
+    described: Any = describe(act)
     return float(described["question"]["base"])
 
 
@@ -145,7 +146,7 @@ def test_one_box_too_many_or_too_few_is_not_right(small: LoadedAct) -> None:
 
 
 def test_the_case_of_the_question_is_one_that_was_measured(small: LoadedAct, measured: LoadedAct) -> None:
-    described: Any = small.describe()
+    described: Any = describe(small)
     assert described["state"]["controls"]["configuration"] == NANO_FP32
     assert small.act.question
     assert small.act.question.answer() == pytest.approx(NANO_HELD / 1e6, rel=0.001)

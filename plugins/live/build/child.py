@@ -19,7 +19,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from plugins.live.runtime import bridge
+from plugins.live.build.description import describe
+from plugins.live.build.rehearsal import rehearse
+from plugins.live.runtime import acts, snippets
 from plugins.live.runtime.acts import ActError
 from plugins.live.runtime.figures import open_no_windows
 from plugins.shared.serving import serve
@@ -46,21 +48,27 @@ def _memory_of_a_page() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, before)
 
 
+def _load_act(name: str, program_json: str) -> str:
+    """Load an act. Returns its description."""
+    acts.load_act(name, program_json)
+    return json.dumps(describe(acts.loaded(name)), allow_nan=False)
+
+
 def respond(request: dict[str, Any]) -> dict[str, Any]:
     """Answer one request."""
     call, arguments = request["call"], request["arguments"]
     if call == "run_snippet":
         output: list[str] = []
         with _memory_of_a_page():
-            ran = json.loads(bridge.run_snippet(**arguments, write=output.append))
+            ran = json.loads(snippets.run_snippet(**arguments, write=output.append))
         return {"ok": {"output": "".join(output), **ran}}
     calls: dict[str, Callable[..., str | None]] = {
-        "load_act": bridge.load_act,
-        "compute": bridge.compute,
-        "reveal": bridge.reveal,
-        "check": bridge.check,
-        "rehearse": bridge.rehearse,
-        "reset_page": bridge.reset_page,
+        "load_act": _load_act,
+        "compute": acts.compute,
+        "reveal": acts.reveal,
+        "check": acts.check,
+        "rehearse": lambda name: rehearse(acts.loaded(name)),
+        "reset_page": snippets.reset_page,
     }
     try:
         answer = calls[call](**arguments)

@@ -23,6 +23,8 @@ PROGRAM = (
     LIVE / "__init__.py",
     LIVE / "runtime",
     LIVE / "build/child.py",
+    LIVE / "build/description.py",
+    LIVE / "build/rehearsal.py",
     ROOT / "docs/lab/ledger.schema.json",
 )
 """The sources that every result depends on."""

@@ -27,7 +27,7 @@ const [start, rest] = pyodide
 import importlib, os, pkgutil, sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, "/repository")
-import engine, nothing, plugins.live.runtime.bridge, plugins.live.runtime.library
+import engine, nothing, plugins.live.runtime.acts, plugins.live.runtime.library, plugins.live.runtime.snippets
 for module in pkgutil.iter_modules(engine.__path__, "engine."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)

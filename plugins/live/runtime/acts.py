@@ -1,31 +1,39 @@
-"""Loads an act from the text of its `act.py`, and calls its functions with plain data in and out."""
+"""Loads an act from the text of its `act.py`, and calls its functions: for the page and the build, JSON in and out.
+
+An act is loaded once: this module is where the loaded acts live, one of each per interpreter. What fails is an
+`ActError`, whose message is one line for the reader.
+"""
 
 from __future__ import annotations
 
 import ast
+import gc
+import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import PurePosixPath
 from types import ModuleType
 from typing import Any, TypeVar
 
-from plugins.live.runtime.contract import Act, Choice, ChoiceQuestion, Slider, State, Toggle, Value, Verdict
-from plugins.live.runtime.hands import drawn_by, fields_of, rehearsed
-from plugins.live.runtime.measured import answering
-from plugins.live.runtime.plain import Plain, plain
-from plugins.live.runtime.program import Program, importable
-from plugins.live.runtime.tracebacks import place, remember, trim
-from plugins.live.runtime.unknown_words import unknown_word
-from plugins.live.runtime.validation import (
-    check_definition,
-    check_state,
-    check_table,
+from plugins.live.runtime.contract import Act, State, Value
+from plugins.live.runtime.exchange import (
+    Plain,
+    check_verdict,
     check_view,
     chosen,
     correct_blanks,
     ledger_fields,
+    mapping,
+    plain,
     same,
+    state_of,
 )
+from plugins.live.runtime.measured import answering
+from plugins.live.runtime.program import Program, importable
+from plugins.live.runtime.tracebacks import place, remember, trim
+from plugins.live.runtime.unknown_words import unknown_word
+from plugins.live.runtime.validation import check_definition
 
 T = TypeVar("T")
 
@@ -45,41 +53,6 @@ class LoadedAct:
         """`filename` is how errors name `act.py`, and `others` the modules beside it."""
         self.act = act
         self._filenames = (filename, *others)
-        self._fields: set[str] | None = None
-        """While rehearsing: the fields of all rows so far."""
-
-    def describe(self) -> Plain:
-        """Everything the page may know before the reader commits: no answer, no explanation of an option."""
-        act = self.act
-        return {
-            "name": act.name,
-            "title": act.title,
-            "minutes": act.minutes,
-            "situation": act.situation,
-            "contexts": plain(act.contexts, "contexts"),
-            "question": _describe_question(act),
-            "controls": [_describe_control(control) for control in act.controls],
-            "charts": dict(act.charts),
-            "reflections": [
-                {
-                    "name": reflection.name,
-                    "text": reflection.text,
-                    "blanks": [
-                        {"name": blank.name, "label": blank.label, "options": _labels(blank.options)}
-                        for blank in reflection.blanks
-                    ],
-                }
-                for reflection in act.reflections
-            ],
-            "can_fail": act.can_fail,
-            "moves": act.moves,
-            "reveal_first": act.reveal_first,
-            "beside": list(act.beside),
-            "hands": [{"kind": type(hand).__name__.lower(), **_mapping(plain(hand, "hands"))} for hand in act.hands],
-            "staging": plain(act.staging, "staging"),
-            "drawn": plain(drawn_by(act), "drawn"),
-            "state": plain(act.default_state(), "state"),
-        }
 
     def compute(self, state: Mapping[str, Any]) -> Plain:
         """The view of a state, under `ledger` what the act writes into the reader's ledger there, and its `score`.
@@ -89,15 +62,12 @@ class LoadedAct:
         """
         current = self._state(state)
         view = self._guard("compute", lambda: plain(check_view(self.act, self.act.compute(current)), "View"))
-        if self._fields is not None:
-            for rows in _mapping(_mapping(view)["data"]).values():
-                self._fields.update(*(_mapping(row) for row in rows))  # type: ignore[union-attr]
         fields = self._guard("ledger", lambda: plain(ledger_fields(self.act, current), "ledger"))
         rate, told = self.act.score, current.revealed and current.prediction is not None
         score = self._guard("score", lambda: plain(rate(current) if rate and told else None, "score"))
         best = self.act.best
         share = None if best is None or not isinstance(score, (int, float)) else max(0.0, score / best)
-        return {**_mapping(view), "ledger": fields, "score": score, "share": share}
+        return {**mapping(view), "ledger": fields, "score": score, "share": share}
 
     def frame(self, state: Mapping[str, Any]) -> Plain:
         """What of a view the eye follows while a hand moves: a view without tables, and nothing for the ledger.
@@ -108,7 +78,7 @@ class LoadedAct:
         view = self._guard("compute", lambda: self.act.compute(current))
         seen = {name: getattr(view, name) for name in ("data", "headline", "summary", "failure", "success")}
         shown = self._guard("compute", lambda: plain(seen, "View"))
-        return {**_mapping(shown), "tables": {}, "ledger": {}, "score": None, "share": None}
+        return {**mapping(shown), "tables": {}, "ledger": {}, "score": None, "share": None}
 
     def reveal(self, state: Mapping[str, Any]) -> Plain:
         """The verdict on the state's prediction, and under `gap` its distance from the answer in numbers.
@@ -119,8 +89,8 @@ class LoadedAct:
         prediction, reveal, question = current.prediction, self.act.reveal, self.act.question
         if prediction is None or reveal is None or question is None:
             raise ActError("there is nothing to reveal: no prediction was made")
-        verdict = self._guard("reveal", lambda: plain(_check_verdict(reveal(prediction, current)), "Verdict"))
-        return {**_mapping(verdict), "gap": _gap(float(prediction), float(question.answer()))}
+        verdict = self._guard("reveal", lambda: plain(check_verdict(reveal(prediction, current)), "Verdict"))
+        return {**mapping(verdict), "gap": _gap(float(prediction), float(question.answer()))}
 
     def check(self, reflection: str, answers: Mapping[str, Value], state: Mapping[str, Any]) -> Plain:
         """For each answered blank: whether the answer is right in this state, and why it is right or wrong."""
@@ -142,96 +112,14 @@ class LoadedAct:
             feedback[name] = {"correct": same(option.value, correct[name]), "why": option.why}
         return feedback
 
-    def rehearse(self) -> None:
-        """Lock in and reveal every answer a reader could give in the default state, to find what a reader would.
-
-        Raises:
-            ActError: `compute`, `ledger` or `reveal` fails for an answer, `reveal` calls an option right that is not
-                the nearest to the engine's, or a toggle that is for display only changes more than that.
-        """
-        self._fields = set[str]()
-        self._rehearse_answers(_mapping(plain(self.act.default_state(), "state")))
-        for name, who in fields_of(self.act).items():
-            if name not in self._fields:
-                raise ActError(f"{who}: it names the field {name!r}, which no row has in any state that was tried")
-
-    def _rehearse_answers(self, state: dict[str, Plain]) -> None:
-        question = self.act.question
-        self._rehearse_display(state)
-        for name, value in rehearsed(self.act):
-            self.compute({**state, "controls": {**_mapping(state["controls"]), name: value}})
-        if question is None:
-            return
-        if not isinstance(question, ChoiceQuestion):
-            for number in (question.minimum, question.maximum):
-                self.compute({**state, "held": number})
-                self._rehearse_reveal({**state, "prediction": number})
-            return
-        for option in question.options:
-            correct = self._rehearse_reveal({**state, "prediction": option.value})
-            if correct != same(option.value, question.correct.value):
-                said = "right" if correct else "wrong"
-                nearest = f"the option nearest to the answer is {question.correct.value!r}"
-                raise ActError(f"reveal calls {option.value!r} {said}; {nearest}", self._line_of("reveal"))
-
-    def _rehearse_reveal(self, state: dict[str, Plain]) -> Plain:
-        """Compute a state before and after its reveal. Returns whether `reveal` calls its prediction right."""
-        self.compute(state)
-        revealed: dict[str, Plain] = {**state, "revealed": True}
-        self.compute(revealed)
-        return _mapping(self.reveal(revealed))["correct"]
-
-    def _rehearse_display(self, state: dict[str, Plain]) -> None:
-        """Move every toggle that is for display only. Raises `ActError` where that changes a result."""
-        self._rehearse_options(state)
-        for toggle in self.act.controls:
-            if isinstance(toggle, Toggle) and toggle.display_only:
-                moved = {**_mapping(state["controls"]), toggle.name: not toggle.default}
-                if _result(self.compute({**state, "controls": moved})) != _result(self.compute(state)):
-                    raise ActError(f"toggle {toggle.name!r} is for display only, but moving it changes the result")
-
-    def _rehearse_options(self, state: dict[str, Plain]) -> None:
-        """Compute every context and every option of every control once, as after the reveal, when all are open.
-
-        Raises:
-            ActError: `compute` fails there; the message names the option.
-        """
-        question = self.act.question
-        if question is not None:
-            first = question.options[0].value if isinstance(question, ChoiceQuestion) else question.minimum
-            state = {**state, "prediction": first, "revealed": True}
-        moves: list[tuple[str, dict[str, Plain]]] = [
-            (f"context {context.name!r}", {"context": context.name}) for context in self.act.contexts
-        ]
-        for control in self.act.controls:
-            # Of a slider the ends and the middle are rehearsed (`hands.rehearsed`).
-            options: tuple[Value, ...] = ()
-            if isinstance(control, Toggle):
-                options = (not control.default,)
-            elif isinstance(control, Choice):
-                options = tuple(option.value for option in control.options)
-            for value in options:
-                moved = {**_mapping(state["controls"]), control.name: value}
-                moves.append((f"{control.name} = {value!r}", {"controls": moved}))
-        for name, change in moves:
-            try:
-                self.compute({**state, **change})
-            except ActError as error:
-                raise ActError(f"with {name}: {error}", error.line) from None
+    def line_of(self, function: str) -> int | None:
+        """Where act.py begins one of the act's functions."""
+        code = getattr(getattr(self.act, function, None), "__code__", None)
+        return code.co_firstlineno if code is not None and code.co_filename == self._filenames[0] else None
 
     def _state(self, state: Mapping[str, Any]) -> State:
-        if not isinstance(state, Mapping) or not isinstance(state.get("controls"), Mapping):
-            raise ActError("a state needs a context and controls")
         try:
-            given = State(
-                state.get("context", ""),
-                state["controls"],
-                state.get("prediction"),
-                state.get("revealed", False),
-                state.get("held"),
-                state.get("moves", 0),
-            )
-            return check_state(self.act, given)
+            return state_of(self.act, state)
         except ValueError as error:
             raise ActError(str(error)) from None
 
@@ -239,12 +127,58 @@ class LoadedAct:
         try:
             return _guarded(what, self._filenames, call)
         except ActError as error:
-            raise ActError(str(error), error.line or self._line_of(what)) from error
+            raise ActError(str(error), error.line or self.line_of(what)) from error
 
-    def _line_of(self, function: str) -> int | None:
-        """Where act.py begins one of the act's functions."""
-        code = getattr(getattr(self.act, function, None), "__code__", None)
-        return code.co_firstlineno if code is not None and code.co_filename == self._filenames[0] else None
+
+_acts: dict[str, LoadedAct] = {}
+
+
+def load_act(name: str, program_json: str) -> None:
+    """Load an act, or load it anew, from the document that the site publishes."""
+    with _kept_for_good():
+        _acts[name] = load(name, Program.from_json(program_json))
+
+
+def compute(name: str, state_json: str) -> str:
+    """The view of a loaded act in a state: `View` in protocol.ts."""
+    return _json(loaded(name).compute(json.loads(state_json)))
+
+
+def frame(name: str, state_json: str) -> str:
+    """The same for a frame while a hand moves: tables, ledger and score, which nobody reads then, are empty."""
+    return _json(loaded(name).frame(json.loads(state_json)))
+
+
+def reveal(name: str, state_json: str) -> str:
+    """The verdict of a loaded act on the prediction in a state: `Verdict` in protocol.ts."""
+    return _json(loaded(name).reveal(json.loads(state_json)))
+
+
+def check(name: str, reflection: str, answers_json: str, state_json: str) -> str:
+    """The feedback on the answers to a reflection: `Feedback` in protocol.ts."""
+    return _json(loaded(name).check(reflection, json.loads(answers_json), json.loads(state_json)))
+
+
+def loaded(name: str) -> LoadedAct:
+    """A loaded act. Raises `ActError` for any other."""
+    if name not in _acts:
+        raise ActError(f"act {name!r} is not loaded")
+    return _acts[name]
+
+
+def _json(value: Plain) -> str:
+    return json.dumps(value, allow_nan=False)
+
+
+@contextmanager
+def _kept_for_good() -> Iterator[None]:
+    """Exempt what is created meanwhile from garbage collection: it lives as long as the page; scanning it is slow."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def load(name: str, program: Program) -> LoadedAct:
@@ -294,29 +228,6 @@ def _line_of_act(source: str) -> int:
     return 1
 
 
-def _describe_question(act: Act) -> Plain:
-    question = act.question
-    if question is None:
-        return None
-    if isinstance(question, ChoiceQuestion):
-        options = _labels(question.options)
-        return {"kind": "choice", "prompt": question.prompt, "unit": question.unit, "options": options}
-    return {
-        "kind": "number",
-        "prompt": question.prompt,
-        "unit": question.unit,
-        "minimum": question.minimum,
-        "maximum": question.maximum,
-        "step": question.step,
-        "base": question.base,
-    }
-
-
-def _describe_control(control: Any) -> Plain:
-    kind = "toggle" if isinstance(control, Toggle) else "slider" if isinstance(control, Slider) else "choice"
-    return {"kind": kind, **_mapping(plain(control, f"control {control.name!r}"))}
-
-
 def _gap(predicted: float, answer: float) -> Plain:
     """How far a prediction is off: the answer, the signed distance to it in the unit, and the factor between the two.
 
@@ -325,28 +236,3 @@ def _gap(predicted: float, answer: float) -> Plain:
     positive = predicted > 0 and answer > 0
     factor = max(predicted / answer, answer / predicted) if positive else None
     return {"answer": answer, "difference": answer - predicted, "factor": factor}
-
-
-def _mapping(value: Plain) -> dict[str, Plain]:
-    """The plain form of a dataclass, which is always a mapping."""
-    assert isinstance(value, dict)
-    return value
-
-
-def _result(view: Plain) -> list[Plain]:
-    """What of a view is a result, rather than the way to show it."""
-    shown = _mapping(view)
-    headline = _mapping(shown["headline"])
-    return [headline["value"], headline["unit"], shown["failure"], shown["ledger"]]
-
-
-def _labels(options: Any) -> Plain:
-    return [{"value": option.value, "label": option.label} for option in options]
-
-
-def _check_verdict(verdict: object) -> Verdict:
-    if not isinstance(verdict, Verdict):
-        raise ValueError(f"it returned a {type(verdict).__name__}, not a Verdict")
-    for name, table in verdict.tables.items():
-        check_table(name, table)
-    return verdict

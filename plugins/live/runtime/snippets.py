@@ -1,4 +1,7 @@
-"""Runs one snippet in a page's namespace: what it prints, its last value, its figures, its trimmed error."""
+"""Runs a page's snippets in one namespace: what each prints, its last value, its figures, its trimmed error.
+
+The namespaces of all pages live here, for the page's Python and for the build.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,19 @@ import builtins
 import contextlib
 import inspect
 import io
+import json
+import sys
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from types import CodeType
 from typing import Any
 
-from plugins.live.runtime.figures import Figure, close_figures, of_value, open_figures
+from plugins.live.runtime.figures import Figure, close_figures, of_value, open_figures, open_no_windows
 from plugins.live.runtime.limits import plainly, sentence
 from plugins.live.runtime.tracebacks import Trimmed, remember, trim
+
+if sys.platform == "emscripten":
+    open_no_windows()
 
 OUTPUT_LIMIT = 100_000
 """Characters that one snippet may print: enough for any lesson, and a runaway `print` cannot freeze the page."""
@@ -38,6 +46,51 @@ class Ran:
 def new_namespace() -> Namespace:
     """A fresh namespace, as a script sees it."""
     return {"__name__": "__main__", "__builtins__": builtins}
+
+
+@dataclass
+class _Page:
+    """What the snippets of one page share: their namespace, and the names that their tracebacks may show."""
+
+    namespace: Namespace = field(default_factory=new_namespace)
+    filenames: set[str] = field(default_factory=set)
+
+
+_pages: dict[str, _Page] = {}
+
+
+def run_snippet(page: str, name: str, source: str, write: Callable[[str], object]) -> str:
+    """Run a snippet in its page's namespace.
+
+    Returns:
+        `{"result": text or null, "error": {"text": …, "line": number or null} or null, "figures": [{"svg": …,
+        "name": …}]}`. What the snippet prints goes to `write` while it runs.
+    """
+    shared, filename = _page(page, name)
+    return _told(run(source, filename, shared.namespace, write, visible=shared.filenames))
+
+
+async def run_snippet_awaiting(page: str, name: str, source: str, write: Callable[[str], object]) -> str:
+    """The same in the page, where an event loop runs and the snippet may await."""
+    shared, filename = _page(page, name)
+    return _told(await run_awaiting(source, filename, shared.namespace, write, visible=shared.filenames))
+
+
+def _page(page: str, name: str) -> tuple[_Page, str]:
+    shared, filename = _pages.setdefault(page, _Page()), f"<{name}>"
+    shared.filenames.add(filename)
+    return shared, filename
+
+
+def _told(ran: Ran) -> str:
+    error = None if ran.error is None else {"text": ran.error.text, "line": ran.error.line}
+    figures = [asdict(figure) for figure in ran.figures]
+    return json.dumps({"result": ran.result, "error": error, "figures": figures})
+
+
+def reset_page(page: str) -> None:
+    """Forget everything the page's snippets have defined."""
+    _pages.pop(page, None)
 
 
 async def run_awaiting(

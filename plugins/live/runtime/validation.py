@@ -1,34 +1,35 @@
-"""Finds the mistakes in an act's definition, and in a state, before they can reach a reader. Errors are one line."""
+"""Finds the mistakes in an act's definition before they can reach a reader. Errors are one line.
+
+Whether the marks of its charts exist is checked where they are drawn (`plugins.live.build.bake`): the browser has no
+charts.py.
+"""
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
-from pathlib import Path
+from collections.abc import Sequence
 from string import Formatter
-from typing import Any, get_args
+from typing import get_args
 
 from plugins.live.runtime.contract import (
+    PREDICTION,
     Act,
+    Choice,
     ChoiceQuestion,
     Context,
     Control,
     ControlOption,
+    Handle,
     NumberQuestion,
     Option,
-    Playback,
     Reflection,
     Slider,
     State,
-    Table,
     Toggle,
     Value,
-    View,
 )
-from plugins.live.runtime.hands import check_hands, check_slider, slider_value
+from plugins.live.runtime.exchange import check_unique, control_value, correct_blanks, listed, slider_value
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
@@ -56,9 +57,9 @@ def check_definition(act: object, name: str) -> Act:
         _check_members(field, getattr(act, field), kinds)
     if not act.contexts:
         raise ValueError("an act needs at least one context")
-    _unique("context", (context.name for context in act.contexts))
-    _unique("control", (control.name for control in act.controls))
-    _unique("reflection", (reflection.name for reflection in act.reflections))
+    check_unique("context", (context.name for context in act.contexts))
+    check_unique("control", (control.name for control in act.controls))
+    check_unique("reflection", (reflection.name for reflection in act.reflections))
     for chart in act.charts:
         if not chart.isidentifier():
             raise ValueError(f"chart {chart!r} cannot be the name of a function in charts.py")
@@ -82,153 +83,13 @@ def check_definition(act: object, name: str) -> Act:
         raise ValueError("an act that records moves has one context: a move is a change of a control")
     if act.best is not None and (act.score is None or not act.best > 0):
         raise ValueError(f"best cannot be {act.best!r}: it is the best score, above 0, of an act that keeps a score")
-    check_hands(act)
+    _check_hands(act)
     for reflection in act.reflections:
         _check_reflection(reflection, act.default_state())
     if act.staging is not None:
         for name, value in act.staging.setting.items():
-            _control_value(next(control for control in act.controls if control.name == name), value)
+            control_value(next(control for control in act.controls if control.name == name), value)
     return act
-
-
-def check_state(act: Act, state: State) -> State:
-    """Return `state` with every value as the definition writes it (e.g. `1.0` where JavaScript sent `1`).
-
-    Raises:
-        ValueError: an unknown context, an unknown or missing control, or a value that is not among the options.
-    """
-    contexts = [context.name for context in act.contexts]
-    if state.context not in contexts:
-        raise ValueError(f"unknown context {state.context!r}; allowed: {_listed(contexts)}")
-    controls = {control.name: control for control in act.controls}
-    for name in state.controls:
-        if name not in controls:
-            raise ValueError(f"unknown control {name!r}; allowed: {_listed(controls)}")
-    values: dict[str, Value] = {}
-    for name, control in controls.items():
-        if name not in state.controls:
-            raise ValueError(f"control {name!r} has no value")
-        values[name] = _control_value(control, state.controls[name])
-    prediction = None if state.prediction is None else check_prediction(act.question, state.prediction)
-    if not isinstance(state.revealed, bool):
-        raise ValueError(f"revealed cannot be {state.revealed!r}; allowed: true, false")
-    held = None if state.held is None or act.question is None else check_prediction(act.question, state.held)
-    if isinstance(state.moves, bool) or not isinstance(state.moves, int) or state.moves < 0:
-        raise ValueError(f"moves cannot be {state.moves!r}; allowed: a whole number of at least 0")
-    told = state.revealed and prediction is not None
-    return State(state.context, values, prediction, told, held, state.moves if act.moves else 0)
-
-
-def check_prediction(question: ChoiceQuestion | NumberQuestion | None, prediction: Value) -> Value:
-    """Return the prediction if it answers the question. Raises `ValueError` otherwise."""
-    if question is None:
-        raise ValueError(f"prediction {prediction!r} answers nothing: this instrument asks no question")
-    if isinstance(question, ChoiceQuestion):
-        return chosen("prediction", question.options, prediction).value
-    if isinstance(prediction, bool) or not isinstance(prediction, int | float) or not math.isfinite(prediction):
-        raise ValueError(f"prediction {prediction!r} is not a number")
-    if not question.minimum <= prediction <= question.maximum:
-        allowed = f"{question.minimum} to {question.maximum} {question.unit}".rstrip()
-        raise ValueError(f"prediction {prediction} is out of range; allowed: {allowed}")
-    return prediction
-
-
-def chosen(what: str, options: Sequence[Option], value: Value) -> Option:
-    """Return the option with this value. Raises `ValueError` if there is none."""
-    for option in options:
-        if same(option.value, value):
-            return option
-    raise ValueError(f"{what} {value!r} is not an option; allowed: {_listed(option.value for option in options)}")
-
-
-def same(left: Value, right: Value) -> bool:
-    """Whether two values are the same for a reader. Python's `1 == True` is not, its `1 == 1.0` is."""
-    return isinstance(left, bool) == isinstance(right, bool) and left == right
-
-
-def check_view(act: Act, view: object) -> View:
-    """Return `view` if it is one, with well-formed tables. Raises `ValueError` otherwise."""
-    if not isinstance(view, View):
-        raise ValueError(f"compute returned a {type(view).__name__}, not a View")
-    for name, table in view.tables.items():
-        check_table(name, table)
-    for chart in act.charts:
-        if chart not in view.tables:
-            raise ValueError(f"chart {chart!r} has no data table; View.tables needs one under that name")
-    for hand in act.hands:
-        if isinstance(hand, Playback) and hand.data not in view.data:
-            known = ", ".join(view.data) or "none"
-            raise ValueError(
-                f"Playback of chart {hand.chart!r}: compute returns no data set {hand.data!r}; it returns: {known}"
-            )
-    if view.failure is not None and view.success is not None:
-        raise ValueError("the view has a failure and a success; a state is one or the other")
-    if view.failure is not None and not act.can_fail:
-        raise ValueError(
-            "the view has a failure, but the act does not say can_fail=True: the page keeps no place for it"
-        )
-    return view
-
-
-def ledger_fields(act: Act, state: State) -> Mapping[str, Value]:
-    """What the act writes into the ledger in this state; nothing while a question is open.
-
-    Raises:
-        ValueError: a field that ledgers do not have, or a value of another kind than the field's.
-    """
-    if act.ledger is None or (act.question is not None and state.prediction is None):
-        return {}
-    fields = act.ledger(state)
-    for name, value in fields.items():
-        if name not in _decisions():
-            raise ValueError(f"ledger has no field {name!r}; allowed: {_listed(_decisions())}")
-        rule = _decisions()[name]
-        if "enum" in rule:
-            texts = [one for one in rule["enum"] if one is not None]
-            if value not in texts:
-                raise ValueError(f"ledger field {name!r} cannot be {value!r}; allowed: {_listed(texts)}")
-        elif "boolean" in rule["type"] and not isinstance(value, bool):
-            raise ValueError(f"ledger field {name!r} cannot be {value!r}; allowed: True, False")
-        elif "number" in rule["type"] and (isinstance(value, bool) or not isinstance(value, int | float)):
-            raise ValueError(f"ledger field {name!r} cannot be {value!r}; allowed: a number")
-    return fields
-
-
-@cache
-def _decisions() -> dict[str, dict[str, Any]]:
-    """What acts may write into the reader's design ledger: name -> rule, from the schema of the ledger's file.
-
-    The schema stands where it is published, in the checkout as in the wheel of the page.
-    """
-    schema = Path(__file__).parents[3] / "docs/lab/ledger.schema.json"
-    definitions: dict[str, Any] = json.loads(schema.read_text(encoding="utf-8"))["$defs"]
-    rules: dict[str, dict[str, Any]] = definitions["decisions"]["properties"]
-    return rules
-
-
-def check_table(name: str, table: Table) -> None:
-    """Raise `ValueError` unless every row of the table has a text for every column and nothing else."""
-    keys = [column.key for column in table.columns]
-    _unique(f"table {name!r}: column", keys)
-    for index, row in enumerate(table.rows):
-        if set(row) != set(keys):
-            raise ValueError(f"table {name!r}, row {index}: its cells are {_listed(row)}; its columns {_listed(keys)}")
-        for key, cell in row.items():
-            if not isinstance(cell, str):
-                raise ValueError(f"table {name!r}, row {index}: {key!r} is {cell!r}; a cell is formatted text")
-
-
-def correct_blanks(reflection: Reflection, state: State) -> Mapping[str, Value]:
-    """The right value of every blank in this state. Raises `ValueError` if the reader could not choose it."""
-    correct = reflection.correct(state)
-    names = [blank.name for blank in reflection.blanks]
-    if set(correct) != set(names):
-        raise ValueError(f"reflection {reflection.name!r} answers {_listed(correct)}; its blanks are {_listed(names)}")
-    for blank in reflection.blanks:
-        chosen(
-            f"reflection {reflection.name!r}: the right answer for {blank.name!r},", blank.options, correct[blank.name]
-        )
-    return correct
 
 
 def _check_control(control: Control) -> None:
@@ -237,12 +98,12 @@ def _check_control(control: Control) -> None:
             raise ValueError(f"toggle {control.name!r}: the default {control.default!r} is not True or False")
         return
     if isinstance(control, Slider):
-        check_slider(control)
+        _check_slider(control)
         return
     if len(control.options) < 2:
         raise ValueError(f"control {control.name!r} needs at least two options")
     _distinct(f"control {control.name!r}", control.options)
-    _control_value(control, control.default)
+    control_value(control, control.default)
 
 
 def _check_members(field: str, members: object, kinds: tuple[type, ...]) -> None:
@@ -296,20 +157,6 @@ def _check_adding(act: Act) -> None:
         )
 
 
-def _control_value(control: Control, value: Value) -> Value:
-    if isinstance(control, Toggle):
-        if not isinstance(value, bool):
-            raise ValueError(f"control {control.name!r} cannot be {value!r}; allowed: True, False")
-        return value
-    if isinstance(control, Slider):
-        return slider_value(control, value)
-    for option in control.options:
-        if same(option.value, value):
-            return option.value
-    allowed = _listed(option.value for option in control.options)
-    raise ValueError(f"control {control.name!r} cannot be {value!r}; allowed: {allowed}")
-
-
 def _check_question(question: ChoiceQuestion | NumberQuestion) -> None:
     if not callable(question.answer):
         raise ValueError(f"question: answer is {question.answer!r}, not a function: write answer=lambda: …")
@@ -337,10 +184,10 @@ def _check_question(question: ChoiceQuestion | NumberQuestion) -> None:
 def _check_reflection(reflection: Reflection, state: State) -> None:
     where = f"reflection {reflection.name!r}"
     names = [blank.name for blank in reflection.blanks]
-    _unique(f"{where}: blank", names)
+    check_unique(f"{where}: blank", names)
     gaps = [gap for _, gap, _, _ in Formatter().parse(reflection.text) if gap is not None]
     if sorted(gaps) != sorted(names):
-        raise ValueError(f"{where}: its text has the gaps {_listed(gaps)}; its blanks are {_listed(names)}")
+        raise ValueError(f"{where}: its text has the gaps {listed(gaps)}; its blanks are {listed(names)}")
     for blank in reflection.blanks:
         _distinct(f"{where}, blank {blank.name!r}", blank.options)
     correct_blanks(reflection, state)
@@ -350,17 +197,75 @@ def _distinct(where: str, options: Sequence[Option] | Sequence[ControlOption]) -
     for option in options:
         if isinstance(option.value, float) and not math.isfinite(option.value):
             raise ValueError(f"{where}: option {option.value} is not a finite number")
-    _unique(f"{where}: option", (option.value for option in options))
-    _unique(f"{where}: label", (option.label for option in options))
+    check_unique(f"{where}: option", (option.value for option in options))
+    check_unique(f"{where}: label", (option.label for option in options))
 
 
-def _unique(what: str, values: Iterable[Value]) -> None:
-    seen: list[Value] = []
-    for value in values:
-        if any(same(value, other) for other in seen):
-            raise ValueError(f"{what} {value!r} appears twice")
-        seen.append(value)
+def _check_slider(slider: Slider) -> None:
+    """Raise `ValueError` unless the ends, the step and the default of a slider agree."""
+    where = f"slider {slider.name!r}"
+    numbers = (slider.minimum, slider.maximum, slider.default, slider.step)
+    if any(isinstance(one, bool) or not isinstance(one, int | float) or not math.isfinite(one) for one in numbers):
+        raise ValueError(f"{where}: its ends, its default and its step are finite numbers; they are {numbers}")
+    if not slider.minimum < slider.maximum:
+        raise ValueError(f"{where}: the minimum {slider.minimum:g} is not below the maximum {slider.maximum:g}")
+    if slider.scale not in ("linear", "log"):
+        raise ValueError(f"{where}: scale {slider.scale!r} is unknown; allowed: linear, log")
+    if slider.scale == "log" and slider.minimum <= 0:
+        raise ValueError(f"{where}: a logarithmic scale needs a positive minimum, not {slider.minimum:g}")
+    if slider.step < 0 or (slider.step and slider.scale == "log"):
+        raise ValueError(f"{where}: a step is positive, and on a logarithmic scale there is none")
+    slider_value(slider, slider.default)
 
 
-def _listed(values: Iterable[object]) -> str:
-    return ", ".join(str(value) for value in values) or "none"
+def _check_hands(act: Act) -> None:
+    """Raise `ValueError` for a handle, a tap, segments or a staging that names what the act does not have."""
+    controls = {control.name: control for control in act.controls}
+    for hand in act.hands:
+        where = f"{type(hand).__name__} of chart {hand.chart!r}"
+        if hand.chart not in act.charts:
+            raise ValueError(f"{where}: the act has no such chart; charts: {', '.join(act.charts) or 'none'}")
+        if isinstance(hand, Handle):
+            _check_handle(act, hand, where)
+    sets = [hand.sets for hand in act.hands if isinstance(hand, Handle)]
+    if len(set(sets)) < len(sets):
+        raise ValueError(f"two handles set {next(one for one in sets if sets.count(one) > 1)!r}")
+    if act.reveal_first and act.question is None:
+        raise ValueError("an instrument reveals nothing, so nothing is revealed first")
+    staging = act.staging
+    if staging is None:
+        return
+    if act.question is None:
+        raise ValueError("an instrument reveals nothing, so it has nothing to stage")
+    if staging.chart not in act.charts:
+        raise ValueError(f"staging: the act has no chart {staging.chart!r}; charts: {', '.join(act.charts) or 'none'}")
+    if not staging.beats or not all(beat.marks for beat in staging.beats):
+        raise ValueError("staging: it needs at least one beat, and every beat a mark")
+    for name in staging.setting:
+        if name not in controls:
+            raise ValueError(f"staging: it sets {name!r}, which is no control; controls: {', '.join(controls)}")
+
+
+def _check_handle(act: Act, handle: Handle, where: str) -> None:
+    if bool(handle.along) != bool(handle.value) or not (handle.along or handle.field):
+        raise ValueError(f"{where}: it needs the field it moves, or the layer it goes along and the value of its rows")
+    if not handle.factor or not math.isfinite(handle.factor):
+        raise ValueError(f"{where}: the factor {handle.factor!r} is not a number other than zero")
+    if handle.axis not in ("x", "y"):
+        raise ValueError(f"{where}: axis {handle.axis!r} is unknown; allowed: x, y")
+    if handle.sets == PREDICTION:
+        if not isinstance(act.question, NumberQuestion):
+            raise ValueError(f"{where}: it sets the prediction, and the question does not ask for a number")
+        return
+    control = next((one for one in act.controls if one.name == handle.sets), None)
+    if control is None:
+        names = ", ".join(one.name for one in act.controls) or "none"
+        raise ValueError(f"{where}: it sets {handle.sets!r}, which is no control; controls: {names}")
+    if isinstance(control, Toggle):
+        raise ValueError(f"{where}: it sets the toggle {handle.sets!r}; a handle sets numbers, Tap is for toggles")
+    if isinstance(control, Choice) and not all(_number(option.value) for option in control.options):
+        raise ValueError(f"{where}: it sets {handle.sets!r}, whose options are not all numbers")
+
+
+def _number(value: Value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

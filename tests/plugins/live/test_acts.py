@@ -15,11 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plugins import live
-from plugins.live.runtime import bridge
+from plugins.live.build.description import describe
+from plugins.live.build.rehearsal import rehearse
+from plugins.live.runtime import acts
 from plugins.live.runtime.acts import ActError, LoadedAct, load
-from plugins.live.runtime.plain import plain
+from plugins.live.runtime.exchange import plain, state_of
 from plugins.live.runtime.program import Program
-from plugins.live.runtime.validation import check_definition, check_state
+from plugins.live.runtime.validation import check_definition
 
 
 def compute(state: live.State) -> live.View:
@@ -76,7 +78,7 @@ ACT = Act("tiny-act", "Tiny", 3, "s", (Context("c", "C", "d"),),
 
 
 def test_the_default_state_is_the_first_context_and_the_defaults() -> None:
-    described = LOADED.describe()
+    described = describe(LOADED)
     assert isinstance(described, dict)
     controls = {"layers": 1.0, "double": False}
     nothing = {"prediction": None, "revealed": False, "held": None, "moves": 0}
@@ -84,7 +86,7 @@ def test_the_default_state_is_the_first_context_and_the_defaults() -> None:
 
 
 def test_the_description_gives_no_answer_away() -> None:
-    text = json.dumps(LOADED.describe())
+    text = json.dumps(describe(LOADED))
     for secret in ("too little", "right", "12.46", "one is it", "because a"):
         assert secret not in text
     assert "answer" not in text
@@ -105,8 +107,8 @@ def test_a_toggle_for_display_only_must_not_change_the_result() -> None:
         ACT, controls=(ACT.controls[0], live.Toggle("double", "Double", False, display_only=True))
     )
     with pytest.raises(ActError, match="toggle 'double' is for display only, but moving it changes the result"):
-        LoadedAct(quiet, "act.py").rehearse()
-    LOADED.rehearse()
+        rehearse(LoadedAct(quiet, "act.py"))
+    rehearse(LOADED)
 
 
 @given(st.sampled_from(["node", "laptop"]), st.sampled_from([1, 2]), st.booleans())
@@ -137,7 +139,7 @@ def test_a_state_that_does_not_exist_is_refused_in_one_line(change: dict[str, An
 
 
 def test_values_come_back_as_the_definition_writes_them() -> None:
-    state = check_state(ACT, live.State("node", {"layers": 1, "double": False}))
+    state = state_of(ACT, {"context": "node", "controls": {"layers": 1, "double": False}})
     assert type(state.controls["layers"]) is float
 
 
@@ -238,7 +240,7 @@ def test_a_mistake_in_a_definition_is_named(act: object, message: str) -> None:
 
 def test_a_sound_definition_passes() -> None:
     assert check_definition(ACT, "tiny-act") is ACT
-    LOADED.rehearse()
+    rehearse(LOADED)
 
 
 def test_a_compute_that_fails_for_another_option_than_the_default_is_found() -> None:
@@ -249,13 +251,13 @@ def test_a_compute_that_fails_for_another_option_than_the_default_is_found() -> 
 
     broken = dataclasses.replace(ACT, compute=fails)
     with pytest.raises(ActError, match=r"with layers = \S+: .*KeyError: 'no such row'"):
-        LoadedAct(broken, "act.py").rehearse()
+        rehearse(LoadedAct(broken, "act.py"))
 
 
 def test_a_reveal_that_contradicts_the_engine_is_found() -> None:
     wrong = dataclasses.replace(ACT, reveal=lambda prediction, state: live.Verdict(prediction == 3, "h", ()))
     with pytest.raises(ActError, match="reveal calls 3 right; the option nearest to the answer is 12"):
-        LoadedAct(wrong, "act.py").rehearse()
+        rehearse(LoadedAct(wrong, "act.py"))
 
 
 def computing(change: Callable[[live.View], Any]) -> LoadedAct:
@@ -297,28 +299,30 @@ def test_plain_data_passes_unchanged(value: object) -> None:
 
 def test_what_an_act_is_made_of_is_no_work_for_the_garbage_collector() -> None:
     before = gc.get_freeze_count()
-    bridge.load_act("tiny-act", Program({"act.py": SOURCE}).to_json())
+    acts.load_act("tiny-act", Program({"act.py": SOURCE}).to_json())
     assert gc.isenabled()
     assert gc.get_freeze_count() > before
     with pytest.raises(ActError):
-        bridge.load_act("broken", Program({"act.py": "act = None"}).to_json())
+        acts.load_act("broken", Program({"act.py": "act = None"}).to_json())
     assert gc.isenabled()
 
 
 def test_a_frame_of_a_moving_hand_is_the_view_without_what_nobody_reads_meanwhile() -> None:
-    described = json.loads(bridge.load_act("tiny-act", Program({"act.py": SOURCE}).to_json()))
+    acts.load_act("tiny-act", Program({"act.py": SOURCE}).to_json())
+    described: Any = describe(acts.loaded("tiny-act"))
     state = json.dumps(described["state"])
-    view, frame = json.loads(bridge.compute("tiny-act", state)), json.loads(bridge.frame("tiny-act", state))
+    view, frame = json.loads(acts.compute("tiny-act", state)), json.loads(acts.frame("tiny-act", state))
     assert frame == {**view, "tables": {}, "ledger": {}, "score": None, "share": None}
     with pytest.raises(ActError, match="unknown context"):
-        bridge.frame("tiny-act", json.dumps({**described["state"], "context": "moon"}))
+        acts.frame("tiny-act", json.dumps({**described["state"], "context": "moon"}))
 
 
 def test_an_act_is_loaded_from_its_source() -> None:
-    described = json.loads(bridge.load_act("tiny-act", Program({"act.py": SOURCE}).to_json()))
+    acts.load_act("tiny-act", Program({"act.py": SOURCE}).to_json())
+    described: Any = describe(acts.loaded("tiny-act"))
     numbers = {"minimum": 0, "maximum": 100, "step": 0.0, "base": 0.0}
     assert described["question"] == {"kind": "number", "prompt": "How much?", "unit": "%", **numbers}
-    assert json.loads(bridge.compute("tiny-act", json.dumps(described["state"])))["summary"] == "s"
+    assert json.loads(acts.compute("tiny-act", json.dumps(described["state"])))["summary"] == "s"
 
 
 @pytest.mark.parametrize(
@@ -347,7 +351,7 @@ def test_a_failing_compute_has_its_line() -> None:
 
 def test_an_act_that_was_not_loaded_is_named() -> None:
     with pytest.raises(ActError, match="act 'nowhere' is not loaded"):
-        bridge.compute("nowhere", "{}")
+        acts.compute("nowhere", "{}")
 
 
 STAGES = "from plugins.live import View, Figure\n\ndef bar(size):\n    return [{'gb': 1 / size}]\n"

@@ -8,6 +8,7 @@ import json
 import shutil
 import subprocess
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 
 from plugins.live.build.assets import PYODIDE
 from plugins.live.build.bundle import Wheel, build_wheels, lock
-from plugins.live.runtime import bridge
+from plugins.live.runtime import acts, snippets
 from plugins.live.runtime.program import Program
 from plugins.shared.child import ROOT
 
@@ -50,7 +51,7 @@ def test_the_engine_brings_its_data() -> None:
 
 def test_the_runtime_brings_nothing_of_the_build() -> None:
     code = {name for name in names(WHEELS[1]) if name.startswith("plugins/")}
-    assert {"plugins/__init__.py", "plugins/live/__init__.py", "plugins/live/runtime/bridge.py"} <= code
+    assert {"plugins/__init__.py", "plugins/live/__init__.py", "plugins/live/runtime/acts.py"} <= code
     assert {name for name in code if "/runtime/" not in name} == {"plugins/__init__.py", "plugins/live/__init__.py"}
 
 
@@ -92,9 +93,10 @@ const [pyodide, base, lockFile, calls] = process.argv.slice(2);
 const { loadPyodide } = await import(pyodide + "/pyodide.mjs");
 const options = { indexURL: pyodide, lockFileURL: lockFile, packageBaseUrl: base, stdout: () => {} };
 const python = await loadPyodide({ ...options, packages: ["iron-law-engine", "iron-law-live"] });
-const bridge = python.pyimport("plugins.live.runtime.bridge");
-const extra = (name) => (name === "run_snippet" ? [() => {}] : []);
-const answers = JSON.parse(calls).map(([name, ...given]) => bridge[name](...given, ...extra(name)));
+const [acts, snippets] = ["acts", "snippets"].map((name) => python.pyimport(`plugins.live.runtime.${name}`));
+const answers = JSON.parse(calls).map(([name, ...given]) =>
+  name === "run_snippet" ? snippets[name](...given, () => {}) : (acts[name](...given) ?? null),
+);
 console.log(JSON.stringify(answers));
 """
 
@@ -116,7 +118,6 @@ def test_pyodide_and_cpython_give_the_same_answers(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     in_pyodide = json.loads(done.stdout.splitlines()[-1])
-    here = [
-        getattr(bridge, name)(*rest, *([lambda text: None] if name == "run_snippet" else [])) for name, *rest in calls
-    ]
+    ours: dict[str, Any] = {**vars(acts), "run_snippet": partial(snippets.run_snippet, write=lambda text: None)}
+    here = [ours[name](*rest) for name, *rest in calls]
     assert in_pyodide == here

@@ -10,6 +10,8 @@ import pytest
 
 from plugins import live
 from plugins.live.build.bake import ChartError, checked, draw
+from plugins.live.build.description import describe
+from plugins.live.build.rehearsal import rehearse
 from plugins.live.runtime.acts import ActError, LoadedAct
 from plugins.live.runtime.validation import check_definition
 
@@ -60,7 +62,7 @@ def state(**changes: Any) -> dict[str, Any]:
 
 
 def test_what_can_be_taken_in_hand_is_described_for_the_page_and_for_the_charts() -> None:
-    described: Any = LoadedAct(changed(), "act.py").describe()
+    described: Any = describe(LoadedAct(changed(), "act.py"))
     assert [hand["kind"] for hand in described["hands"]] == ["handle", "handle", "segments"]
     assert described["drawn"] == {"chart": {"marks": ["bars", "said"], "axes": ["x"]}}
     assert described["controls"][0]["kind"] == "slider"
@@ -170,21 +172,21 @@ def test_a_staging_that_cannot_be_played_is_refused(staging: live.Staging, messa
 def test_a_field_that_no_row_has_is_found_before_a_reader_finds_it() -> None:
     hands = (live.Segments("chart", "bars", "prat", "text"),)
     with pytest.raises(ActError, match="Segments of chart 'chart': it names the field 'prat', which no row has"):
-        LoadedAct(changed(hands=hands), "act.py").rehearse()
-    LoadedAct(changed(), "act.py").rehearse()
+        rehearse(LoadedAct(changed(hands=hands), "act.py"))
+    rehearse(LoadedAct(changed(), "act.py"))
 
 
 def test_a_playback_needs_its_steps_and_their_words() -> None:
     def act(*names: str) -> LoadedAct:
         return LoadedAct(changed(hands=(live.Playback("chart", *names),)), "act.py")
 
-    act("bars", "to", "text").rehearse()
+    rehearse(act("bars", "to", "text"))
     with pytest.raises(
         ActError, match="Playback of chart 'chart': compute returns no data set 'steps'; it returns: bars"
     ):
-        act("steps", "to", "text").rehearse()
+        rehearse(act("steps", "to", "text"))
     with pytest.raises(ActError, match="Playback of chart 'chart': it names the field 'words', which no row has"):
-        act("bars", "to", "words").rehearse()
+        rehearse(act("bars", "to", "words"))
 
 
 def test_the_ends_of_a_slider_are_rehearsed() -> None:
@@ -194,7 +196,7 @@ def test_the_ends_of_a_slider_are_rehearsed() -> None:
         return compute(given)
 
     with pytest.raises(ActError, match="ZeroDivisionError: at the end"):
-        LoadedAct(changed(compute=breaks), "act.py").rehearse()
+        rehearse(LoadedAct(changed(compute=breaks), "act.py"))
 
 
 def chart(name: str) -> Any:

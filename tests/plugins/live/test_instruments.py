@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from plugins import live
+from plugins.live.build.description import describe
 from plugins.live.build.measured import Evidence, EvidenceError
+from plugins.live.build.rehearsal import rehearse
 from plugins.live.runtime.acts import ActError, LoadedAct, load
 from plugins.live.runtime.measured import MeasuredRecord
 from plugins.live.runtime.program import Program
@@ -53,9 +55,9 @@ def answer(prediction: live.Value, state: live.State) -> live.Verdict:
 
 def test_an_act_without_a_question_computes_at_once_and_has_nothing_to_reveal() -> None:
     act = LoadedAct(check_definition(INSTRUMENT, "tiny-tool"), "act.py")
-    described: Any = act.describe()
+    described: Any = describe(act)
     assert described["question"] is None
-    act.rehearse()
+    rehearse(act)
     assert act.compute(STATE)["headline"]["value"] == "1"  # type: ignore[index,call-overload]
     with pytest.raises(ActError, match="nothing to reveal"):
         act.reveal(STATE)
@@ -82,7 +84,7 @@ def test_an_instrument_has_neither_reflections_nor_controls_that_wait() -> None:
 def test_the_page_knows_which_controls_wait_for_the_reveal() -> None:
     controls = (live.Toggle("double", "Double", False), live.Toggle("late", "Late", False, after_reveal=True))
     act = dataclasses.replace(INSTRUMENT, controls=controls, question=QUESTION, reveal=answer)
-    described: Any = LoadedAct(check_definition(act, "tiny-tool"), "act.py").describe()
+    described: Any = describe(LoadedAct(check_definition(act, "tiny-tool"), "act.py"))
     assert [control["after_reveal"] for control in described["controls"]] == [False, True]
 
 

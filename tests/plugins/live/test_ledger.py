@@ -11,6 +11,8 @@ import pytest
 
 from plugins import live
 from plugins.live.build.bundle import Wheel
+from plugins.live.build.description import describe
+from plugins.live.build.rehearsal import rehearse
 from plugins.live.runtime.acts import ActError, LoadedAct
 from plugins.live.runtime.validation import check_definition
 
@@ -87,7 +89,7 @@ def test_what_a_ledger_cannot_hold_is_refused_in_one_line(fields: dict[str, Any]
 
 def test_the_build_finds_a_ledger_that_fails_only_after_the_commitment() -> None:
     with pytest.raises(ActError, match="ledger: KeyError"):
-        loaded(ledger=lambda state: {"final_mfu_pct": state.controls["a"]}).rehearse()
+        rehearse(loaded(ledger=lambda state: {"final_mfu_pct": state.controls["a"]}))
 
 
 # ---- the gap ----
@@ -107,7 +109,7 @@ def test_where_a_ratio_says_nothing_there_is_no_factor(prediction: float, answer
 
 
 def test_the_page_knows_whether_moves_are_listed() -> None:
-    described: Any = loaded(moves=True).describe()
+    described: Any = describe(loaded(moves=True))
     assert described["moves"] is True
 
 

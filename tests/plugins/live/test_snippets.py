@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plugins.live.runtime import bridge
 from plugins.live.runtime.figures import Figure
-from plugins.live.runtime.snippets import OUTPUT_LIMIT, Ran, new_namespace, run
+from plugins.live.runtime.snippets import OUTPUT_LIMIT, Ran, new_namespace, reset_page, run, run_snippet
 
 
 def outcome(source: str, namespace: dict[str, object] | None = None) -> tuple[str, Ran]:
@@ -187,7 +186,7 @@ def test_endless_recursion_is_an_error_like_any_other() -> None:
 
 def test_a_page_shares_one_namespace_and_pages_do_not() -> None:
     def on(page: str, source: str) -> object:
-        return json.loads(bridge.run_snippet(page, "s", source, lambda text: None))
+        return json.loads(run_snippet(page, "s", source, lambda text: None))
 
     on("one", "x = 41")
     assert on("one", "x + 1") == {"result": "42", "error": None, "figures": []}
@@ -197,17 +196,17 @@ def test_a_page_shares_one_namespace_and_pages_do_not() -> None:
 
 
 def test_a_traceback_shows_other_snippets_of_the_page_and_marks_the_line_in_this_one() -> None:
-    bridge.run_snippet("page", "first", "def f():\n    raise ValueError('no')", print)
-    ran = json.loads(bridge.run_snippet("page", "second", "x = 1\n\nf()", print))
+    run_snippet("page", "first", "def f():\n    raise ValueError('no')", print)
+    ran = json.loads(run_snippet("page", "second", "x = 1\n\nf()", print))
     assert 'File "<first>", line 2' in ran["error"]["text"]
     assert "raise ValueError('no')" in ran["error"]["text"]
     assert ran["error"]["line"] == 3
 
 
 def test_a_reset_page_has_forgotten() -> None:
-    bridge.run_snippet("reset", "a", "x = 1", print)
-    bridge.reset_page("reset")
-    assert "NameError" in bridge.run_snippet("reset", "b", "x", print)
+    run_snippet("reset", "a", "x = 1", print)
+    reset_page("reset")
+    assert "NameError" in run_snippet("reset", "b", "x", print)
 
 
 def test_a_dataclass_with_postponed_annotations_works() -> None:

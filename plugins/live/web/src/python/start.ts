@@ -102,11 +102,12 @@ export async function startPython({ runtime, patience }: Release, base: string, 
 
   const pyodide = await Promise.race([load(), failed]);
   started = true;
-  const bridge = pyodide.pyimport("plugins.live.runtime.bridge") as Acts & SnippetModule;
+  const acts = pyodide.pyimport("plugins.live.runtime.acts") as Acts;
+  const snippets = pyodide.pyimport("plugins.live.runtime.snippets") as SnippetModule;
   const library = pyodide.pyimport("plugins.live.runtime.library") as Library;
   library.fetch_on_demand(() => fetchRest(pyodide, at(runtime.library.rest), send));
   send({ kind: "ready", python: pyodide.version, engine: runtime.engineVersion });
-  return new Python(bridge, new Snippets(pyodide, bridge, send, runtime.elsewhere), send, readText);
+  return new Python(acts, new Snippets(pyodide, snippets, send, runtime.elsewhere), send, readText);
 }
 
 /** Reports the error with which Pyodide's own program breaks down: where a callback meets it, only errors that follow from it are thrown. */

@@ -1,0 +1,90 @@
+"""What the page may know of an act before the reader commits, as plain data for the templates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from plugins.live.runtime.acts import LoadedAct
+from plugins.live.runtime.contract import Act, ChoiceQuestion, Handle, Playback, Slider, Toggle
+from plugins.live.runtime.exchange import Plain, mapping, plain
+
+
+def describe(loaded: LoadedAct) -> Plain:
+    """Everything the page may know before the reader commits: no answer, no explanation of an option."""
+    act = loaded.act
+    return {
+        "name": act.name,
+        "title": act.title,
+        "minutes": act.minutes,
+        "situation": act.situation,
+        "contexts": plain(act.contexts, "contexts"),
+        "question": _describe_question(act),
+        "controls": [_describe_control(control) for control in act.controls],
+        "charts": dict(act.charts),
+        "reflections": [
+            {
+                "name": reflection.name,
+                "text": reflection.text,
+                "blanks": [
+                    {"name": blank.name, "label": blank.label, "options": _labels(blank.options)}
+                    for blank in reflection.blanks
+                ],
+            }
+            for reflection in act.reflections
+        ],
+        "can_fail": act.can_fail,
+        "moves": act.moves,
+        "reveal_first": act.reveal_first,
+        "beside": list(act.beside),
+        "hands": [{"kind": type(hand).__name__.lower(), **mapping(plain(hand, "hands"))} for hand in act.hands],
+        "staging": plain(act.staging, "staging"),
+        "drawn": plain(_drawn_by(act), "drawn"),
+        "state": plain(act.default_state(), "state"),
+    }
+
+
+def _describe_question(act: Act) -> Plain:
+    question = act.question
+    if question is None:
+        return None
+    if isinstance(question, ChoiceQuestion):
+        options = _labels(question.options)
+        return {"kind": "choice", "prompt": question.prompt, "unit": question.unit, "options": options}
+    return {
+        "kind": "number",
+        "prompt": question.prompt,
+        "unit": question.unit,
+        "minimum": question.minimum,
+        "maximum": question.maximum,
+        "step": question.step,
+        "base": question.base,
+    }
+
+
+def _describe_control(control: Any) -> Plain:
+    kind = "toggle" if isinstance(control, Toggle) else "slider" if isinstance(control, Slider) else "choice"
+    return {"kind": kind, **mapping(plain(control, f"control {control.name!r}"))}
+
+
+def _labels(options: Any) -> Plain:
+    return [{"value": option.value, "label": option.label} for option in options]
+
+
+def _drawn_by(act: Act) -> dict[str, dict[str, list[str]]]:
+    """By chart, the layers and the axes that an act's hands and its staging name: charts.py has to draw them."""
+    named: dict[str, dict[str, set[str]]] = {}
+
+    def chart(name: str) -> dict[str, set[str]]:
+        return named.setdefault(name, {"marks": set(), "axes": set()})
+
+    for hand in act.hands:
+        if isinstance(hand, Playback):
+            continue
+        chart(hand.chart)["marks"].add(hand.mark)
+        if isinstance(hand, Handle) and hand.along:
+            chart(hand.chart)["marks"].add(hand.along)
+        elif isinstance(hand, Handle):
+            chart(hand.chart)["axes"].add(hand.axis)
+    if act.staging is not None:
+        chart(act.staging.chart)["marks"].update(mark for beat in act.staging.beats for mark in beat.marks)
+    return {name: {kind: sorted(found) for kind, found in each.items()} for name, each in named.items()}
