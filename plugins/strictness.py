@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import logging
+import os
 import re
 from pathlib import Path
 
@@ -43,20 +44,32 @@ _page = _Page()
 def on_startup(*, command: str, dirty: bool) -> None:
     """Listen to all plugins."""
     _page.serving = command == "serve"
+    _decoded.clear()
     logging.getLogger("mkdocs").removeHandler(_page)
     logging.getLogger("mkdocs").addHandler(_page)
 
 
 _READ_AS_TEXT = (".py", ".toml", ".bib", ".json")
+_decoded: dict[Path, tuple[int, int]] = {}
+"""Files that were UTF-8 when they were last looked at, with the time of their last change and their size."""
 _INCLUDED = re.compile(r"""^\s*-{1,}8<-{1,}\s+["'](?P<file>[^"':]+)(?::(?P<section>[\w-]+))?["']\s*$""")
 
 
 @event_priority(200)
 def on_pre_build(*, config: MkDocsConfig) -> None:
-    """Stop at a file beside the pages that is not UTF-8. Its reader would blame a page, or name no file."""
-    for path in sorted(Path(config.docs_dir).rglob("*")):
-        if path.suffix in _READ_AS_TEXT and path.is_file() and (defect := _undecodable(path, config)):
+    """Stop at a file beside the pages that is not UTF-8. Its reader would blame a page, or name no file.
+
+    A build looks at all files, a server that rebuilds only at those that have changed.
+    """
+    files = (Path(folder, name) for folder, _, names in os.walk(config.docs_dir) for name in names)
+    for path in sorted(file for file in files if file.suffix in _READ_AS_TEXT and file.is_file()):
+        found = path.stat()
+        changed = (found.st_mtime_ns, found.st_size)
+        if _page.serving and _decoded.get(path) == changed:
+            continue
+        if defect := _undecodable(path, config):
             raise PluginError(str(defect))
+        _decoded[path] = changed
 
 
 def _undecodable(path: Path, config: MkDocsConfig) -> Defect | None:

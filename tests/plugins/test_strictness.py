@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 from pathlib import Path
 
 import pytest
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
-from mkdocs.exceptions import Abort
+from mkdocs.exceptions import Abort, PluginError
 
 from tests.plugins.strict_build import build_strictly
 
@@ -44,6 +45,28 @@ def test_a_file_beside_the_pages_in_another_encoding_is_one_line_too(
         build_strictly(site, [])
     said = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
     assert said == ["docs/acts/act.py:2: the byte 0xe9 is not UTF-8. save the file in the encoding UTF-8."]
+
+
+def test_a_server_looks_again_only_at_files_that_have_changed_and_a_build_at_all(site: Path) -> None:
+    file, other = site / "docs/one.py", site / "docs/other.toml"
+    for path in (file, other):
+        path.write_text("a = 'café'\n", "utf-8")
+    config = load_config(str(site / "mkdocs.yml"))
+    config.plugins.on_startup(command="serve", dirty=False)
+    config.plugins.on_pre_build(config=config)
+    # As long as before and of the same time: only who reads it can see that it is another encoding.
+    before = file.stat()
+    file.write_bytes("a = 'cafés'\n".encode("latin-1"))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    config.plugins.on_pre_build(config=config)
+    other.write_bytes("b = 'cafés!'\n".encode("latin-1"))
+    for _ in range(2):
+        with pytest.raises(PluginError, match=r"other\.toml:1: the byte 0xe9"):
+            config.plugins.on_pre_build(config=config)
+    config.plugins.on_startup(command="build", dirty=False)
+    with pytest.raises(PluginError, match=r"one\.py:1: the byte 0xe9"):
+        config.plugins.on_pre_build(config=config)
+    logging.getLogger("mkdocs").handlers.clear()
 
 
 def test_a_block_left_open_stops_the_strict_build(site: Path) -> None:
