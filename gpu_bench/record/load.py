@@ -135,10 +135,17 @@ def upgraded(document: dict[str, Any]) -> dict[str, Any]:
 
 
 @cache
+def schema() -> Mapping[str, Any]:
+    """The JSON Schema of a record, which also states the unit of each value."""
+    found: dict[str, Any] = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+    return found
+
+
+@cache
 def _validator() -> Any:
     from jsonschema import Draft202012Validator, FormatChecker
 
-    return Draft202012Validator(json.loads(SCHEMA_FILE.read_text(encoding="utf-8")), format_checker=FormatChecker())
+    return Draft202012Validator(schema(), format_checker=FormatChecker())
 
 
 def schema_unchecked() -> str | None:
@@ -176,16 +183,34 @@ def read(path: Path, folder: Path | None = None, *, placed: bool = True) -> tupl
     Returns:
         The record and no faults, or None and the faults, a line each, which do not name the file.
     """
+    here = path.relative_to(folder).as_posix() if folder is not None else "/".join(path.parts[-2:])
+    try:
+        return checked(content(path), here if placed else None)
+    except RecordError as error:
+        return None, [str(error)]
+
+
+def content(path: Path) -> bytes:
+    """What a file holds, which may be a record. Raises `RecordError` for one that cannot be read or is too large."""
     try:
         size = path.stat().st_size
         if size > LARGEST:
-            return None, [f"{size:,} B are too many for a record; allowed: {LARGEST:,} B"]
-        record = parse(path.read_bytes())
+            raise RecordError(f"{size:,} B are too many for a record; allowed: {LARGEST:,} B")
+        return path.read_bytes()
     except OSError as error:
-        return None, [f"cannot be read: {error.strerror or type(error).__name__}"]
+        raise RecordError(f"cannot be read: {error.strerror or type(error).__name__}") from None
+
+
+def checked(text: bytes, place: str | None) -> tuple[dict[str, Any] | None, list[str]]:
+    """The record in a file with this content, or its faults. `place` is the file in its folder, where that counts."""
+    try:
+        record = parse(text)
     except RecordError as error:
         return None, [str(error)]
-    found = faults(record) or (_misplaced(record, path, folder) if placed else [])
+    found = faults(record)
+    if not found and place is not None:
+        proper = f"{record['suite']}/{record['name']}--{record['device']['slug']}.json"
+        found = [] if place == proper else [f"the file should be called {proper}"]
     return (None, found) if found else (record, [])
 
 
@@ -209,12 +234,6 @@ def answers(path: Path, case: Case) -> bool:
 def file_faults(path: Path) -> list[str]:
     """Everything that is wrong with one record file, as far as `schema_unchecked` leaves it to be found."""
     return read(path)[1]
-
-
-def _misplaced(record: Mapping[str, Any], path: Path, folder: Path | None) -> list[str]:
-    place = f"{record['suite']}/{record['name']}--{record['device']['slug']}.json"
-    here = path.relative_to(folder).as_posix() if folder is not None else "/".join(path.parts[-2:])
-    return [] if here == place else [f"the file should be called {place}"]
 
 
 def record_files(paths: Iterable[Path]) -> list[Path]:

@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options, name = LiveConfig(), folder.name.replace("_", "-")
     options.load_dict({})
     options.validate()
-    evidence = Evidence(ROOT / options.records, ROOT / options.schema, ROOT)
+    evidence = Evidence(ROOT / options.records, ROOT)
     shown = os.path.relpath(folder.parent)
     with tempfile.TemporaryDirectory() as made:
         runner = Runner(Cache(None), Path(made) / "bytecode", options.time_limit_s, folder.parent, shown, evidence)

@@ -34,7 +34,7 @@ class LiveConfig(Config):  # type: ignore[no-untyped-call]
     packages: what snippets may import beside the standard library, by its name in Pyodide's distribution. The build
         fetches the wheels, and those of what they depend on, and the site serves them.
     packages_lock, packages_url: the lock file that names the wheels, and where they lie; empty: Pyodide's.
-    records, schema: the folder of the records that acts may show, and the JSON Schema of a record.
+    records: the folder of the records that acts may show.
     """
 
     enabled = option.Type(bool, default=True)
@@ -47,4 +47,3 @@ class LiveConfig(Config):  # type: ignore[no-untyped-call]
     packages_lock = option.Type(str, default="")
     packages_url = option.Type(str, default="")
     records = option.Type(str, default="gpu_bench/results")
-    schema = option.Type(str, default="gpu_bench/record/schema.json")

@@ -64,7 +64,7 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
             self.config.time_limit_s,
             acts,
             locate.source_path(str(acts), config),
-            Evidence(records, self._root / self.config.schema, self._root),
+            Evidence(records, self._root),
         )
         self._located = locate.install(config, CONSTRUCTS)
         self._published: dict[str, Asset] = {}

@@ -12,7 +12,6 @@ class MeasuredConfig(Config):  # type: ignore[no-untyped-call]
     enabled: without it, pages keep the syntax as it is written.
     engine: the folder of the engine's package.
     records: the folder of the records, `<suite>/<case>--<device>.json`.
-    schema: the JSON Schema of a record.
     reference: the folder of the engine's reference, relative to the docs folder; empty for numbers without links. A
             module is documented on the page that says `::: module`.
     published: the folder of the site in which copies of the records are published.
@@ -26,7 +25,6 @@ class MeasuredConfig(Config):  # type: ignore[no-untyped-call]
     enabled = c.Type(bool, default=True)
     engine = c.Type(str, default="engine")
     records = c.Type(str, default="gpu_bench/results")
-    schema = c.Type(str, default="gpu_bench/record/schema.json")
     reference = c.Type(str, default="reference/engine")
     published = c.Type(str, default="measured/records")
     claims = c.Type(str, default="docs/claims")

@@ -8,7 +8,7 @@ made. Being elements of the parsed page, placeholders never appear inside code.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement
@@ -16,7 +16,6 @@ from xml.etree.ElementTree import Element, SubElement
 from markdown import Markdown
 from markdown.inlinepatterns import InlineProcessor
 from markdown.treeprocessors import Treeprocessor
-from markdown.util import STX
 from pymdownx.blocks import BlocksExtension, BlocksProcessor  # type: ignore[import-untyped]
 from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
 
@@ -31,9 +30,8 @@ from plugins.measured.reported import table as reported
 from plugins.measured.reported.data import ReportedRows
 from plugins.measured.tables.options import OptionError, parse_options
 from plugins.measured.tables.table import build
-from plugins.measured.values.computed import Computed
-from plugins.measured.values.expressions import Outcome
-from plugins.measured.values.inline import Number, computed_number, measured_number, split_format
+from plugins.measured.values.computed import Computed, Outcomes
+from plugins.measured.values.inline import computed_number, measured_number
 from plugins.measured.values.recorded import Records
 from plugins.shared.locate import Constructs, unstamp
 
@@ -51,14 +49,12 @@ _OURS = re.compile(rf"\{{({'|'.join(CONSTRUCTS.roles)})\}}(.*)", re.DOTALL)
 class Sources:
     """What numbers come from, the same for all pages of a build.
 
-    plan: suite -> its cases, as the benchmark defines them.
     claims: what the source documents say.
     reported: what others measured and published.
     """
 
     computed: Computed
     records: Records
-    plan: Mapping[str, Sequence[str]]
     claims: Claims
     reported: ReportedRows
 
@@ -199,54 +195,26 @@ def _expressions(places: Iterator[Element], published: ReportedRows) -> Iterator
 
 
 def _made(
-    place: Element,
-    sources: Sources,
-    outcomes: Mapping[str, Outcome | MeasuredError],
-    page: PageContext,
-    inside_link: bool,
-    cards: set[str],
+    place: Element, sources: Sources, outcomes: Outcomes, page: PageContext, bare: bool, cards: set[str]
 ) -> Element:
-    """What a placeholder stands for. `cards` are the ids of the checks that the page shows so far."""
-    kind, text = place.attrib[_KIND], place.attrib[_TEXT]
+    """What a placeholder stands for. `bare` ones stand in a link; `cards` are the ids of the checks shown so far."""
+    kind, text, content, links = place.attrib[_KIND], place.attrib[_TEXT], place.text or "", page.links
+    if kind == "engine":
+        return computed_number(text, outcomes, links, bare=bare)
+    if kind == "record":
+        return measured_number(text, sources.records, links, bare=bare)
     if kind == "table":
-        return _table(place, sources, page.links)
+        if not text:
+            raise OptionError("the block names no suite", "write '/// measured | smoke'")
+        return build(parse_options(content), text, sources.records, links)
     if kind == "reported":
-        content = _options(place)
-        return reported.build(text, reported.parse(content), sources.reported, outcomes, page.links)
+        return reported.build(text, reported.parse(content), sources.reported, outcomes, links)
     if kind == "fit":
-        documents = [record.document for record in sources.records.records]
-        return block.build(block.parse(text, place.text or ""), documents)
+        return block.build(block.parse(text, content), [record.document for record in sources.records.records])
     if kind == "claims list":
-        return claims_page.block(text, sources.claims, page.mentions, page.links)
+        return claims_page.block(text, sources.claims, page.mentions, links)
     if kind == "claim":
-        return claims_page.badge(text, sources.claims, page.links, inside_link=inside_link)
+        return claims_page.badge(text, sources.claims, links, bare=bare)
     if kind == "checked":
-        return marks(text, sources.claims, page.links, cards)
-    if kind == "claims":
-        return claims_page.count(text, sources.claims, page.links, inside_link=inside_link)
-    return _number(place, sources, outcomes, page.links).element(inside_link=inside_link)
-
-
-def _number(place: Element, sources: Sources, outcomes: Mapping[str, Outcome | MeasuredError], links: Links) -> Number:
-    text = place.attrib[_TEXT]
-    if place.attrib[_KIND] == "record":
-        return measured_number(text, sources.records, links)
-    outcome = outcomes[split_format(text)[0]]
-    if isinstance(outcome, MeasuredError):
-        raise outcome
-    return computed_number(text, outcome, links)
-
-
-def _options(place: Element) -> str:
-    """The YAML of a block."""
-    content = place.text or ""
-    if STX in content:
-        raise OptionError("HTML is not allowed in the options of a table", "write plain text")
-    return content
-
-
-def _table(place: Element, sources: Sources, links: Links) -> Element:
-    content = _options(place)
-    if not place.attrib[_TEXT]:
-        raise OptionError("the block names no suite", "write '/// measured | smoke'")
-    return build(parse_options(content), place.attrib[_TEXT], sources.records, sources.plan, links)
+        return marks(text, sources.claims, links, cards)
+    return claims_page.count(text, sources.claims, links, bare=bare)

@@ -27,6 +27,16 @@ def element(tag: str, *children: Element | str, **attributes: str) -> Element:
     return made
 
 
+def linked(text: str, href: str, **attributes: str) -> Element:
+    """A text that leads somewhere; a plain one where there is no address."""
+    return element("a", text, href=href, **attributes) if href else element("span", text, **attributes)
+
+
+def scrolled(table: Element, name: str) -> Element:
+    """A table that a narrow screen scrolls sideways, also by keyboard: so it takes the focus and has a name."""
+    return element("div", table, class_="il-measured-table__scroll", role="region", tabindex="0", aria_label=name)
+
+
 def replace_content(target: Element, source: Element) -> None:
     """Turn `target` into `source` in place; the text behind it stays."""
     tail = target.tail

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from gpu_bench.cases.suites import SUITES
 from gpu_bench.record import report, tables
+from gpu_bench.record.store import SCHEMA_FILE
 from plugins.measured.claims import data as claims_data
 from plugins.measured.claims.judged import Claims
 from plugins.measured.claims.listing import Mention
@@ -25,8 +26,7 @@ from plugins.measured.extension import CONSTRUCTS, MeasuredExtension, PageContex
 from plugins.measured.markup import Links
 from plugins.measured.reported import data as reported_data
 from plugins.measured.values.computed import Computed
-from plugins.measured.values.recorded import Records, load
-from plugins.measured.values.reference import documented_modules
+from plugins.measured.values.recorded import load
 from plugins.shared import locate
 from plugins.shared.cache import Cache
 
@@ -39,13 +39,16 @@ DEVICES = _HERE / "tables/devices.js"
 ASSETS = "assets/measured"
 
 
+_DOCUMENTED = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
+"""The line by which mkdocstrings documents a module."""
+
+
 class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-call]
     """Inline numbers, measured tables and claims for MkDocs."""
 
     def __init__(self) -> None:
         self._extension: MeasuredExtension | None = None
         self._locate = locate.LocateExtension()
-        self._schema = Path()
         self._reference: dict[str, str] = {}
         self._claims_page = ""
         self._mentions: dict[str, list[Mention]] = {}
@@ -58,35 +61,27 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
             return None
         root = Path(config.config_file_path).parent if config.config_file_path else Path.cwd()
         engine, folder = root / self.config.engine, root / self.config.records
-        self._schema = root / self.config.schema
         if not (engine / "__init__.py").is_file():
             raise PluginError(f"measured: option 'engine' is '{self.config.engine}', which is not a Python package")
-        loaded = load(folder, self._schema, root)
-        for defect in loaded.defects:
+        loaded, claim_files = load(folder, root), claims_data.load(root / self.config.claims, root)
+        published = reported_data.load(root / self.config.reported, root)
+        for defect in (*loaded.defects, *claim_files.defects, *published.defects):
             log.warning("%s", defect)
         cache = root / self.config.cache_dir
         computed = Computed(engine, Cache(cache / "values" if self.config.cache else None), cache / "bytecode")
         self._locate = locate.install(config, CONSTRUCTS)
         self._reference = {}
         self._claims_page = self.config.claims_page
-        claim_files = claims_data.load(root / self.config.claims, root)
-        for defect in claim_files.defects:
-            log.warning("%s", defect)
-        published = reported_data.load(root / self.config.reported, root)
-        for defect in published.defects:
-            log.warning("%s", defect)
-        plan = {suite: tuple(case.name for case in cases) for suite, cases in SUITES.items()}
-        claims = Claims(claim_files, computed, loaded, plan)
-        sources = Sources(computed, loaded, plan, claims, published)
+        sources = Sources(computed, loaded, Claims(claim_files, computed, loaded), published)
         self._extension = MeasuredExtension(sources, self._context("index.md"))
         extensions: list[Any] = config.markdown_extensions
         extensions.append(self._extension)
         config.extra_css += [posixpath.join(ASSETS, file.name) for file in STYLESHEETS]
-        for file in [SCRIPT] * bool(claim_files.claims) + [DEVICES] * self._several(loaded):
+        for file in [SCRIPT] * bool(claim_files.claims) + [DEVICES] * (len(loaded.devices) > 1):
             script = ExtraScriptValue(posixpath.join(ASSETS, file.name))
             script.defer = True
             config.extra_javascript.append(script)
-        watched = (engine, folder, self._schema, root / self.config.claims, root / self.config.reported)
+        watched = (engine, folder, root / self.config.claims, root / self.config.reported)
         config.watch += [str(path) for path in watched if path.exists()]
         return config
 
@@ -99,13 +94,12 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
         sources = self._extension.sources
         loaded = sources.records
         published = [(posixpath.join(ASSETS, file.name), file) for file in STYLESHEETS]
-        if self._several(loaded):
+        if len(loaded.devices) > 1:
             published.append((posixpath.join(ASSETS, DEVICES.name), DEVICES))
         if sources.claims.files.claims:
             published.append((posixpath.join(ASSETS, SCRIPT.name), SCRIPT))
             published.append((posixpath.join(posixpath.dirname(self._claims_page), "schema.json"), claims_data.SCHEMA))
-        if self._schema.is_file():
-            published.append((posixpath.join(self.config.published, "schema.json"), self._schema))
+        published.append((posixpath.join(self.config.published, "schema.json"), SCHEMA_FILE))
         flat: dict[str, list[dict[str, Any]]] = {}
         for record in loaded.records:
             flat.setdefault(record.suite, []).extend(report.flat_rows(record.document))
@@ -117,7 +111,7 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
                 uri = posixpath.join(self.config.published, f"{suite}.{form}")
                 files.append(File.generated(config, uri, content=write(rows)))
         if self.config.reference:
-            self._reference = documented_modules(files, self.config.reference)
+            self._reference = _documented_modules(files, self.config.reference)
             if not self._reference:
                 log.warning("option 'reference': no page in '%s' documents a module", self.config.reference)
         if files.get_file_from_path(self._claims_page) is None:
@@ -142,11 +136,6 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
         """End the child process."""
         self._close()
 
-    @staticmethod
-    def _several(loaded: Records) -> bool:
-        """Whether there is more than one device to choose from."""
-        return len({record.device for record in loaded.records}) > 1
-
     def _context(self, src_uri: str) -> PageContext:
         links = Links(src_uri, self._reference, self.config.published, self._claims_page)
         return PageContext(links, self._report, self._mentions)
@@ -158,3 +147,13 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
     def _close(self) -> None:
         if self._extension is not None:
             self._extension.sources.computed.close()
+
+
+def _documented_modules(files: Files, folder: str) -> dict[str, str]:
+    """Module of the engine -> source path of its page, for the pages in a folder of the docs."""
+    return {
+        module: file.src_uri
+        for file in files.documentation_pages()
+        if file.src_uri.startswith(f"{folder.rstrip('/')}/")
+        for module in _DOCUMENTED.findall(file.content_string)
+    }

@@ -15,7 +15,6 @@ import pytest
 from engine import vocabulary
 from engine.memory.tensors import MemoryLedger
 from engine.models.transformer import Transformer
-from gpu_bench.cases.suites import SUITES
 from plugins.measured.claims import data as claims_data
 from plugins.measured.claims.judged import Claims, NoteNumber
 from plugins.measured.claims.verdict import Stated, judge
@@ -32,10 +31,8 @@ SENTENCE = re.compile(r"[.!?](?=\s|$)")
 
 def made(computed: Any) -> Claims:
     """The claims of the repository, evaluated by `computed`."""
-    schema = ROOT / "gpu_bench/record/schema.json"
-    loaded = recorded.load(ROOT / "gpu_bench/results", schema, ROOT)
-    plan = {suite: tuple(case.name for case in cases) for suite, cases in SUITES.items()}
-    return Claims(claims_data.load(ROOT / "docs/claims", ROOT), computed, loaded, plan)
+    loaded = recorded.load(ROOT / "gpu_bench/results", ROOT)
+    return Claims(claims_data.load(ROOT / "docs/claims", ROOT), computed, loaded)
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ ASKING = [
     for folder in sorted(ACTS.iterdir())
     if (folder / "act.py").exists() and "question=None" not in (folder / "act.py").read_text(encoding="utf-8")
 ]
-EVIDENCE = Evidence(ROOT / "gpu_bench/results", ROOT / "gpu_bench/record/schema.json", ROOT)
+EVIDENCE = Evidence(ROOT / "gpu_bench/results", ROOT)
 LEAST = 25
 """Characters of a sentence that no other text has by chance."""
 NO_TEXT = re.compile(r"(?s)<(script|style)\b.*?</\1>")

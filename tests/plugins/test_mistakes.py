@@ -15,7 +15,7 @@ import pytest
 from mkdocs.exceptions import Abort
 
 from plugins.live import plugin
-from tests.plugins.measured.made import SCHEMA, SOURCES, TOLERANCES, document
+from tests.plugins.measured.made import SOURCES, TOLERANCES, document
 from tests.plugins.strict_build import browser_code, build_strictly
 
 ROOT = Path(__file__).parents[2]
@@ -377,8 +377,8 @@ hooks: [{ROOT}/plugins/strictness.py, {ROOT}/plugins/theme/hooks.py]
 markdown_extensions: [attr_list, md_in_html, tables, pymdownx.superfences, {{pymdownx.arithmatex: {{generic: true}}}},
   plugins.theme.mathml]
 plugins:
-  - live: {{cache: false, time_limit_s: 15, records: results, schema: {SCHEMA}}}
-  - measured: {{engine: {ROOT}/engine, records: results, schema: {SCHEMA}, reference: ""}}
+  - live: {{cache: false, time_limit_s: 15, records: results}}
+  - measured: {{engine: {ROOT}/engine, records: results, reference: ""}}
   - book: {{engine: {ROOT}/engine}}
 """
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from gpu_bench.cases.suites import SUITES
+from gpu_bench.record.store import SCHEMA_FILE
 from plugins.live.runtime.measured import MeasuredRecord
 from plugins.measured.errors import MeasuredError
-from plugins.measured.values import evidence
-from plugins.measured.values.recorded import Record, Records
+from plugins.measured.values.recorded import PLAN, Record, Records, described
 from plugins.measured.values.recorded import load as load_records
 from plugins.shared.errors import Defect
 
@@ -41,13 +39,12 @@ class Evidence:
 
     Args:
         folder: Where the records are.
-        schema: The JSON Schema of a record.
         root: The folder of the project.
         planned: Names of the suites that can be measured.
     """
 
-    def __init__(self, folder: Path, schema: Path, root: Path, planned: Collection[str] = tuple(SUITES)) -> None:
-        self._folder, self._schema, self._root, self._planned = folder, schema, root, planned
+    def __init__(self, folder: Path, root: Path, planned: Collection[str] = tuple(PLAN)) -> None:
+        self._folder, self._root, self._planned = folder, root, planned
         self._records: Records | None = None
 
     def asked_by(self, files: Mapping[str, str]) -> tuple[MeasuredRecord, ...]:
@@ -61,7 +58,7 @@ class Evidence:
             return ()
         if self._records is None:
             # The plugin `measured` reports what is wrong with a record; here a bad one is only left out.
-            self._records = load_records(self._folder, self._schema, self._root)
+            self._records = load_records(self._folder, self._root)
         for request in asked:
             self._check(request, self._records)
         return tuple(self._reduced(record, asked) for record in self._records.records if _wanted(record, asked))
@@ -76,8 +73,8 @@ class Evidence:
                 f"Suites: {', '.join(sorted(suites))}",
             )
         for path in request.paths:
-            if not _describes(known, path, self._schema):
-                raise EvidenceError(request.file, request.line, f"records have no {path!r}", f"See {self._schema.name}")
+            if not described(path):
+                raise EvidenceError(request.file, request.line, f"records have no {path!r}", f"See {SCHEMA_FILE.name}")
 
     def _reduced(self, record: Record, asked: tuple[Request, ...]) -> MeasuredRecord:
         paths = [path for request in asked if fnmatchcase(record.suite, request.suite) for path in request.paths]
@@ -85,8 +82,8 @@ class Evidence:
             suite=record.suite,
             case=record.case,
             device=record.device,
-            title=evidence.device_name(record),
-            day=evidence.day(record),
+            title=record.device_name,
+            day=record.day,
             status=record.status,
             values={path: _value(record, path) for path in dict.fromkeys(paths)},
         )
@@ -125,17 +122,10 @@ def _wanted(record: Record, asked: tuple[Request, ...]) -> bool:
     return any(fnmatchcase(record.suite, request.suite) for request in asked)
 
 
-def _describes(known: Records, path: str, schema: Path) -> bool:
-    """Whether the schema has this path, also while there is no record yet."""
-    if known.records:
-        return known.records[0].describes(path)
-    return Record(PurePosixPath("any/any--any.json"), {}, json.loads(schema.read_text("utf-8"))).describes(path)
-
-
 def _value(record: Record, path: str) -> str | float | int | bool | None:
     """What stands at a path; None where the run ended before it was measured."""
     try:
-        value = record.at(path).value
+        value = record.at(path)
     except MeasuredError:
         return None
     if value is None or isinstance(value, str | int | float | bool):

@@ -7,18 +7,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
-
-import pint
 
 from plugins.measured.claims.accounting import ACCOUNTINGS
 from plugins.measured.claims.data import Check, Claim, ClaimFiles
 from plugins.measured.claims.verdict import VERDICTS, Verdict, holds, judge
 from plugins.measured.errors import HeldBackError, MeasuredError
-from plugins.measured.values.computed import Computed
+from plugins.measured.values.computed import Computed, Outcomes, outcome
 from plugins.measured.values.expressions import Outcome
-from plugins.measured.values.quantities import Format, convert, format_number, quantity, unit_text
-from plugins.measured.values.recorded import Records
+from plugins.measured.values.quantities import Format, convert, format_number, glue, parse_format, unit_text
+from plugins.measured.values.recorded import PLAN, Record, Records, command
 from plugins.shared.errors import Defect, nearest
 
 NUMBER = re.compile(r"`\{(engine|other|check|also)\}([^`]*)`")
@@ -76,16 +73,12 @@ class Claims:
         files: The claims as they were read.
         computed: Evaluates expressions.
         records: What is measured.
-        plan: Suite -> its cases, as the benchmark defines them.
     """
 
-    def __init__(
-        self, files: ClaimFiles, computed: Computed, records: Records, plan: Mapping[str, Sequence[str]]
-    ) -> None:
+    def __init__(self, files: ClaimFiles, computed: Computed, records: Records) -> None:
         self.files = files
         self._computed = computed
         self._records = records
-        self._plan = plan
 
     @cached_property
     def _results(self) -> tuple[tuple[Judged, ...], tuple[Defect, ...], frozenset[str]]:
@@ -135,12 +128,7 @@ class Claims:
         found = Counter(item.verdict for item in self.judged)
         return {verdict: found[verdict] for verdict in VERDICTS}
 
-    def _judge(
-        self,
-        claim: Claim,
-        outcomes: Mapping[str, Outcome | MeasuredError],
-        arithmetic: Mapping[str, Outcome | MeasuredError],
-    ) -> Judged:
+    def _judge(self, claim: Claim, outcomes: Outcomes, arithmetic: Outcomes) -> Judged:
         check = claim.check
         checks = [check, claim.also.check] if claim.also else [check]
         own = {one.text: arithmetic[one.text] for one in checks if one.evidence == "arithmetic"}
@@ -156,7 +144,7 @@ class Claims:
         elif check.evidence == "cited":
             answer = Answer(float(check.text), f"{check.work[0]}, {check.work[2]}")
         else:
-            answer = _answer(check.text, _outcome(check.text, outcomes), claim.format)
+            answer = _answer(check.text, outcomes, claim.format)
             if check.accounting and answer.origin not in ACCOUNTINGS[check.accounting].origins:
                 allowed = ", ".join(ACCOUNTINGS[check.accounting].origins)
                 raise MeasuredError(
@@ -182,42 +170,34 @@ class Claims:
             )
         return Judged(claim, verdict, answer, also, note=note)
 
-    def _also(self, claim: Claim, outcomes: Mapping[str, Outcome | MeasuredError]) -> Answer | str | None:
+    def _also(self, claim: Claim, outcomes: Outcomes) -> Answer | str | None:
         """What the qualification gives, or why it gives nothing yet; None without one."""
         if claim.also is None:
             return None
         check = claim.also.check
         if check.evidence == "record":
             return self._measured(check, claim.format)
-        return _answer(check.text, _outcome(check.text, outcomes), claim.format)
+        return _answer(check.text, outcomes, claim.format)
 
     def _measured(self, check: Check, form: Format) -> Answer | str:
         """The value in the records, or why there is none yet."""
-        value: pint.Quantity[Any] | None = None
+        found: list[Record] = []
         for name in filter(None, (check.text, check.over)):
-            suite, _, case = name.partition("/")
-            if case.partition("--")[0] in self._plan.get(suite, ()) and not self._has(suite, case):
-                command = f"python -m gpu_bench run --suite {suite} --case {case.partition('--')[0]}"
-                return f"Not measured yet. This command measures it: {command}"
-            found = self._records.one(name).number(check.path).quantity()
-            value = found if value is None else value / found
-        assert value is not None
-        exact = f"{check.path} of {check.text}" + (f" over {check.over}" if check.over else "")
-        return Answer(convert(value, form.unit), exact, record=self._records.one(check.text).file.as_posix())
-
-    def _has(self, suite: str, case: str) -> bool:
-        return any(case in (record.case, record.file.stem) for record in self._records.select(suite))
+            suite, _, stem = name.partition("/")
+            case, here = stem.partition("--")[0], self._records.select(suite)
+            if case in PLAN.get(suite, ()) and not any(stem in (one.case, one.file.stem) for one in here):
+                return f"Not measured yet. This command measures it: {command(suite, case)}"
+            found.append(self._records.one(name))
+        value, *over = (record.number(check.path).quantity() for record in found)
+        exact = f"{check.path} of {check.text}" + (f" over {check.over}" if over else "")
+        return Answer(convert(value / over[0] if over else value, form.unit), exact, record=found[0].file.as_posix())
 
 
 def shown(value: float, form: Format) -> str:
     """A computed value with its unit, in the format of the claim; very large and small ones with an exponent."""
     plain = ",d" if form.unit == "count" else ""
     spec = form.spec or plain or (".4g" if value and not 1e-3 <= abs(value) < 1e7 else "")
-    unit = unit_text(form.unit)
-    text = format_number(value, spec)
-    if not re.search("[1-9]", text):
-        text = text.lstrip("\N{MINUS SIGN}-")  # what rounds to zero has no sign
-    return text + (unit if unit in ("", "×") else f"\u00a0{unit}")
+    return glue(format_number(value, spec), unit_text(form.unit))
 
 
 def _expressions(claims: Sequence[Claim]) -> Iterator[str]:
@@ -231,30 +211,21 @@ def _expressions(claims: Sequence[Claim]) -> Iterator[str]:
                 yield text.rpartition("|")[0].strip()
 
 
-def _outcome(text: str, outcomes: Mapping[str, Outcome | MeasuredError]) -> Outcome:
-    found = outcomes[text]
-    if isinstance(found, MeasuredError):
-        raise found
-    return found
+def _answer(text: str, outcomes: Outcomes, form: Format) -> Answer:
+    found = outcome(text, outcomes)
+    return Answer(convert(found.quantity, form.unit), f"{text} = {found.exact}", found.origin)
 
 
-def _answer(text: str, outcome: Outcome, form: Format) -> Answer:
-    unit = "" if outcome.unit == "1" else f" {outcome.unit}"
-    exact = f"{outcome.value:,}" if isinstance(outcome.value, int) else f"{outcome.value:,.10g}"
-    value = convert(quantity(outcome.value, outcome.unit), form.unit)
-    return Answer(value, f"{text} = {exact}{unit}", outcome.origin)
-
-
-def _refuse_counter_cases(claim: Claim, outcomes: Mapping[str, Outcome | MeasuredError]) -> None:
+def _refuse_counter_cases(claim: Claim, outcomes: Outcomes) -> None:
     """A note must not hold what would refine a confirmed claim. Raises `MeasuredError` where it has such a number."""
     assert claim.tolerance is not None
     for kind, text in NUMBER.findall(claim.note):
         if kind != "engine":
             continue
         expression = text.rpartition("|")[0].strip()
-        outcome = _outcome(expression, outcomes)
+        found = outcome(expression, outcomes)
         try:
-            value = convert(quantity(outcome.value, outcome.unit), claim.format.unit)
+            value = convert(found.quantity, claim.format.unit)
         except MeasuredError:
             continue  # a number of another dimension answers another question
         if not holds(claim.stated, claim.tolerance, value):
@@ -264,9 +235,7 @@ def _refuse_counter_cases(claim: Claim, outcomes: Mapping[str, Outcome | Measure
             )
 
 
-def _note(
-    claim: Claim, outcomes: Mapping[str, Outcome | MeasuredError], record: str = ""
-) -> tuple[str | NoteNumber, ...]:
+def _note(claim: Claim, outcomes: Outcomes, record: str = "") -> tuple[str | NoteNumber, ...]:
     """The note with its numbers; `record` is what answers the check. Raises `MeasuredError` for code that is none."""
     parts: list[str | NoteNumber] = []
     position = 0
@@ -283,9 +252,7 @@ def _note(
     return tuple(part for part in parts if part)
 
 
-def _note_number(
-    claim: Claim, kind: str, text: str, outcomes: Mapping[str, Outcome | MeasuredError], record: str
-) -> NoteNumber:
+def _note_number(claim: Claim, kind: str, text: str, outcomes: Outcomes, record: str) -> NoteNumber:
     if kind in ("engine", "other"):
         expression, _, form = text.rpartition("|")
     else:
@@ -296,8 +263,6 @@ def _note_number(
         raise MeasuredError(f"'{{check}}{text}' in the note is nothing computed", "the value is cited; leave it out")
     if expression not in outcomes:
         raise MeasuredError(f"'{{{kind}}}{text}' in the note is nothing computed", f"the claim has no '{kind}'")
-    outcome = _outcome(expression, outcomes)
-    unit, _, spec = form.strip().partition(" ")
-    parsed = Format(unit, spec.strip())
-    value = convert(quantity(outcome.value, outcome.unit), parsed.unit)
-    return NoteNumber(shown(value, parsed), expression, outcome, record if kind == "check" else "")
+    found, parsed = outcome(expression, outcomes), parse_format(form)
+    text = shown(convert(found.quantity, parsed.unit), parsed)
+    return NoteNumber(text, expression, found, record if kind == "check" else "")

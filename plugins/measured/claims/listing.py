@@ -12,8 +12,8 @@ from plugins.measured.claims.accounting import ACCOUNTINGS
 from plugins.measured.claims.data import EVIDENCE, Claim, Evidence, Source, sections
 from plugins.measured.claims.judged import Claims, Judged, NoteNumber, shown
 from plugins.measured.claims.verdict import VERDICTS, Tolerance
-from plugins.measured.markup import Links, element
-from plugins.measured.values.quantities import unit_text
+from plugins.measured.markup import Links, element, linked
+from plugins.measured.values.quantities import glue, unit_text
 
 COLUMNS = ("Claim", "Source says", "Check gives", "Verdict")
 
@@ -49,8 +49,7 @@ def listed(claims: Claims, mentions: Mentions, links: Links) -> Element:
 
 def said(item: Judged) -> str:
     """What the source says, with its unit."""
-    unit = unit_text(item.claim.format.unit)
-    return item.claim.stated.text + (unit if unit in ("", "×") else f"\u00a0{unit}")
+    return glue(item.claim.stated.text, unit_text(item.claim.format.unit))
 
 
 def within(tolerance: Tolerance) -> str:
@@ -154,34 +153,21 @@ def _row(item: Judged, mentions: Sequence[Mention], links: Links) -> Element:
     return element("tr", first, says, gives, verdict, id=claim.id, role="row", **data)
 
 
-def _given(item: Judged, links: Links) -> Element | str:
+def _given(item: Judged, links: Links) -> Element:
     answer = item.answer
     if answer is None:
         return element("span", "—", aria_label="nothing yet")
-    text = shown(answer.value, item.claim.format)
-    if answer.record:
-        return _recorded(text, answer.record, links)
-    return _number(text, answer.origin, links)
+    return _number(shown(answer.value, item.claim.format), answer.origin, answer.record, links)
 
 
 def _part(part: str | NoteNumber, links: Links) -> Element | str:
-    if isinstance(part, str):
-        return part
-    if part.record:
-        return _recorded(part.text, part.record, links)
-    return _number(part.text, part.outcome.origin, links)
+    return part if isinstance(part, str) else _number(part.text, part.outcome.origin, part.record, links)
 
 
-def _recorded(text: str, record: str, links: Links) -> Element:
-    return element("a", text, class_="il-number il-measured", href=links.to_record(record))
-
-
-def _number(text: str, origin: str, links: Links) -> Element:
-    """A computed number. Its expression stands in the fold below: hundreds of tooltips would make the page slow."""
-    href = links.to_reference(origin) if origin else ""
-    if href:
-        return element("a", text, class_="il-number il-computed", href=href)
-    return element("span", text, class_="il-number il-computed")
+def _number(text: str, origin: str, record: str, links: Links) -> Element:
+    """A number with its origin. Its expression stands in the fold below: hundreds of tooltips made the page slow."""
+    href = links.to_record(record) if record else links.to_reference(origin)
+    return linked(text, href, class_=f"il-number il-{'measured' if record else 'computed'}")
 
 
 def _how(item: Judged) -> Element:

@@ -11,7 +11,7 @@ from plugins.measured.claims.judged import Claims, shown
 from plugins.measured.claims.listing import Mentions, listed, said, within
 from plugins.measured.claims.verdict import VERDICTS, Verdict
 from plugins.measured.errors import MeasuredError
-from plugins.measured.markup import Links, element
+from plugins.measured.markup import Links, element, linked, scrolled
 from plugins.shared.errors import nearest
 
 _PART = "il-claims"
@@ -30,30 +30,25 @@ def block(name: str, claims: Claims, mentions: Mentions, links: Links) -> Elemen
     return parts[name]()
 
 
-def badge(name: str, claims: Claims, links: Links, *, inside_link: bool) -> Element:
+def badge(name: str, claims: Claims, links: Links, *, bare: bool) -> Element:
     """What `{claim} name` becomes: the verdict as a link to the claim."""
     item = claims.one(name.strip())
     title = f"{item.claim.gist} The source says {said(item)}."
     if item.answer:
         title += f" The check gives {shown(item.answer.value, item.claim.format)}."
     mark = f"il-verdict il-verdict--{item.verdict}"
-    href = links.to_claim(item.claim.id)
-    if inside_link or not href:
-        return element("span", VERDICTS[item.verdict], class_=mark, title=title)
-    return element("a", VERDICTS[item.verdict], class_=mark, href=href, title=title)
+    return linked(VERDICTS[item.verdict], "" if bare else links.to_claim(item.claim.id), class_=mark, title=title)
 
 
-def count(name: str, claims: Claims, links: Links, *, inside_link: bool) -> Element:
+def count(name: str, claims: Claims, links: Links, *, bare: bool) -> Element:
     """What `{claims} confirmed` becomes: how many claims have a verdict, or `total` for all."""
     name = name.strip()
     counts = {"total": len(claims.judged)} | {str(verdict): number for verdict, number in claims.counts().items()}
     if name not in counts:
         raise MeasuredError(f"there is no verdict '{name}'", nearest(name, counts))
     text, title = f"{counts[name]:,}", f"Counted while the site was built: claims {name}"
-    href = links.to_claims("" if name == "total" else name)
-    if inside_link or not href:
-        return element("span", text, class_="il-number", title=title)
-    return element("a", text, class_="il-number", href=href, title=title)
+    href = "" if bare else links.to_claims("" if name == "total" else name)
+    return linked(text, href, class_="il-number", title=title)
 
 
 def _summary(claims: Claims) -> Element:
@@ -72,8 +67,7 @@ def _summary(claims: Claims) -> Element:
     body.append(total)
     caption = element("caption", "Claims by document and verdict, counted while the site was built")
     table = element("table", caption, element("thead", head), body, class_="il-table")
-    attributes = {"role": "region", "tabindex": "0", "aria_label": "Claims by document and verdict"}
-    return element("div", element("div", table, class_="il-measured-table__scroll", **attributes), class_=_PART)
+    return element("div", scrolled(table, "Claims by document and verdict"), class_=_PART)
 
 
 def _counts(title: str, found: Mapping[Verdict, int], query: str) -> Element:

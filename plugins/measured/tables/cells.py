@@ -9,9 +9,8 @@ from typing import Any
 from gpu_bench.record.assembly import MEASURED
 from plugins.measured.errors import MeasuredError, NullError
 from plugins.measured.tables.options import Column
-from plugins.measured.values.evidence import STATUS
-from plugins.measured.values.quantities import Format, convert, show, unit_text
-from plugins.measured.values.recorded import Record
+from plugins.measured.values.quantities import Format, show, unit_text
+from plugins.measured.values.recorded import Record, described
 
 ABSENT = "—"
 """What stands where a record has no value."""
@@ -36,7 +35,7 @@ class Line:
         """How the part ended, or the record."""
         if not self.prefix or self.record.status not in MEASURED:
             return self.record.status
-        part = self.record.at(self.prefix[:-1]).value
+        part = self.record.at(self.prefix[:-1])
         return str(part["status"]) if "status" in part else self.record.status
 
 
@@ -58,14 +57,14 @@ def cell(line: Line, column: Column, first: Line) -> Cell:
     Raises `MeasuredError` when the path leads nowhere or the unit does not fit. What a record leaves null is shown as
     absent, and so is what a run that failed has not.
     """
-    record, path = line.record, line.path(column.path)
+    path = line.path(column.path)
     try:
         if column.derived:
             return _derived(line, column, first)
-        leaf = record.number(path)
+        leaf = line.record.number(path)
     except MeasuredError as error:
         measured = line.status in MEASURED and not isinstance(error, NullError)
-        if measured or not record.describes(path):
+        if measured or not described(path):
             raise
         return Cell(ABSENT)
     if leaf.value is None:
@@ -94,7 +93,8 @@ def _derived(line: Line, column: Column, first: Line) -> Cell:
 
 
 def _number(value: Any, form: Format) -> Cell:
-    return Cell(show(value, form).text, numeric=True, unit=form.unit, value=convert(value, form.unit))
+    shown = show(value, form)
+    return Cell(shown.text, numeric=True, unit=form.unit, value=shown.value)
 
 
 def _divided(line: Line, column: Column) -> Any:
@@ -106,7 +106,7 @@ def _value(line: Line, path: str) -> Any:
     try:
         leaf = line.record.number(line.path(path))
     except NullError:
-        if not line.record.describes(line.path(path)):
+        if not described(line.path(path)):
             raise
         return None
     return None if leaf.value is None else leaf.quantity()
@@ -158,11 +158,6 @@ def _paddings(cells: Sequence[Cell]) -> tuple[str, ...]:
         "." * (max(points) - own_points) + "0" * (max(digits) - own_digits) if item.numeric else ""
         for item, own_digits, own_points in zip(cells, digits, points, strict=True)
     )
-
-
-def status_text(line: Line) -> str:
-    """The status of a run, or of a part of it, that is not simply `ok`, in words; empty when it is."""
-    return "" if line.status == "ok" else STATUS.get(line.status, line.status)
 
 
 def _tail(text: str) -> str:

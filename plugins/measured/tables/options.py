@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import yaml
+from markdown.util import STX
 
 from plugins.measured.errors import MeasuredError
 from plugins.measured.values.quantities import Format, parse_format
@@ -89,13 +90,20 @@ class OptionError(MeasuredError):
         self.offset = offset
 
 
-def parse_options(text: str) -> TableOptions:
-    """Read the options of a table. Raises `OptionError`."""
+def read_yaml(text: str) -> Any:
+    """The YAML below the first line of a block. Raises `OptionError`."""
+    if STX in text:
+        raise OptionError("HTML is not allowed in the options of a table", "write plain text")
     try:
-        data = yaml.safe_load(text)
+        return yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         raise OptionError(f"not valid YAML: {error.problem}", "", 1 + mark.line if mark else 0) from error
+
+
+def parse_options(text: str) -> TableOptions:
+    """Read the options of a table. Raises `OptionError`."""
+    data = read_yaml(text)
     if not isinstance(data, dict):
         raise OptionError("the block has no options", "write 'caption:' and 'columns:' as YAML below its first line")
     _check_keys(data, {"caption", "columns", "cases", "device", "rows", "plot"}, "the block")

@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from xml.etree.ElementTree import Element
 
 from gpu_bench.record.assembly import MEASURED
-from plugins.measured.markup import Links, element
-from plugins.measured.tables.cells import Filled, Line, fill, position, status_text
+from plugins.measured.markup import Links, element, scrolled
+from plugins.measured.tables.cells import Filled, Line, fill, position
 from plugins.measured.tables.options import MOST_COLUMNS, Column, OptionError, TableOptions
 from plugins.measured.tables.plot import Series, draw
-from plugins.measured.values.evidence import device_name, source_line
-from plugins.measured.values.recorded import Record, Records
+from plugins.measured.values.recorded import PLAN, Record, Records, command, ended
 from plugins.shared.errors import nearest
 
 _DEVICE = Column("Device", "/device.name", None, spread=False)
@@ -29,22 +28,21 @@ class Row:
     line: Line | None
 
 
-def rows(options: TableOptions, suite: str, records: Records, plan: Mapping[str, Sequence[str]]) -> list[Row]:
+def rows(options: TableOptions, suite: str, records: Records) -> list[Row]:
     """The rows of a table: the cases asked for, or all of the suite, each with every record that fits.
 
     Args:
         options: What the author wrote.
         suite: The suite's name.
         records: What is measured.
-        plan: Suite -> its cases, as the benchmark defines them.
 
     Raises:
         OptionError: When the suite or a case does not exist.
     """
-    if suite not in {*plan, *records.suites}:
-        raise OptionError(f"there is no suite '{suite}'", nearest(suite, {*plan, *records.suites}))
+    if suite not in {*PLAN, *records.suites}:
+        raise OptionError(f"there is no suite '{suite}'", nearest(suite, {*PLAN, *records.suites}))
     measured = [record.case for record in records.select(suite)]
-    known = list(dict.fromkeys([*plan.get(suite, ()), *measured]))
+    known = list(dict.fromkeys([*PLAN.get(suite, ()), *measured]))
     found: list[Row] = []
     asked = _expanded(options.cases or {name: name for name in known}, known)
     for case, label in asked.items():
@@ -79,17 +77,15 @@ def _of(record: Record, label: str, options: TableOptions) -> list[Row]:
         if record.status in MEASURED:
             raise OptionError(f"case '{record.case}' has no {options.rows}", "leave out 'rows'")
         return [Row(record.case, label, Line(record, f"{place}.0."))]
-    parts = record.at(place).value
+    parts = record.at(place)
     if isinstance(parts, Mapping):
         return [Row(record.case, key, Line(record, f"{place}.{key}.")) for key in parts]
     return [Row(record.case, str(part[name]), Line(record, f"{place}.{i}.")) for i, part in enumerate(parts)]
 
 
-def build(
-    options: TableOptions, suite: str, records: Records, plan: Mapping[str, Sequence[str]], links: Links
-) -> Element:
+def build(options: TableOptions, suite: str, records: Records, links: Links) -> Element:
     """The HTML of a measured table. Raises `MeasuredError` for anything that a record cannot answer."""
-    lines = rows(options, suite, records, plan)
+    lines = rows(options, suite, records)
     shown = [row.line for row in lines if row.line is not None]
     present = [line.record for line in shown]
     if not present:
@@ -108,23 +104,21 @@ def build(
             made.extend([element("th", row.label, scope="row"), _missing(options, suite, row.case)])
         else:
             n = next((column.cells[at].n for column in columns if column.cells[at].n is not None), None)
-            device = device_name(row.line.record) if beside else ""
+            record = row.line.record
+            device = record.device_name if beside else ""
             made.append(_row_header(row.label, row.line, links, n if len(samples) > 1 else None, device))
             made.extend(_data(column, at) for column in columns)
-            made.attrib |= {"data-device": row.line.record.device, "data-device-name": device_name(row.line.record)}
+            made.attrib |= {"data-device": record.device, "data-device-name": record.device_name}
             at += 1
         body.append(made)
     first = {"cases": "Case", "points": "Point", "policies": "Policy", "runs": "Run"}[options.rows]
     head = element("thead", element("tr", element("th", first, scope="col"), *map(_header, columns)))
     table = element("table", element("caption", options.caption), head, body, class_="il-table")
-    # A keyboard must be able to scroll the region, so it takes the focus and has a name.
-    attributes = {"role": "region", "tabindex": "0", "aria_label": options.caption}
-    region = element("div", table, class_="il-measured-table__scroll", **attributes)
     plot = [_figure(options, lines, columns)] if options.plot else []
     again, note = _repeat(lines, suite), _note(present, samples, _downloads(suite, links))
     # The script fills this element. Without the script it stays empty and every row is shown.
     choice = [element("il-devices", class_="il-measured-table__devices")] if several else []
-    return element("div", *choice, region, *plot, note, again, class_="il-measured-table")
+    return element("div", *choice, scrolled(table, options.caption), *plot, note, again, class_="il-measured-table")
 
 
 def _figure(options: TableOptions, lines: Sequence[Row], columns: Sequence[Filled]) -> Element:
@@ -136,7 +130,7 @@ def _figure(options: TableOptions, lines: Sequence[Row], columns: Sequence[Fille
     found: dict[str, list[tuple[str, float | None, float | None]]] = {}
     for (label, line), value in zip(named, drawn.cells, strict=True):
         x = position(line, wanted.x) if wanted.x else None
-        found.setdefault(device_name(line.record), []).append((label, x, value.value))
+        found.setdefault(line.record.device_name, []).append((label, x, value.value))
     series = [
         Series(name, [label for label, _, _ in row], [x for _, x, _ in row] if wanted.x else [], [y for _, _, y in row])
         for name, row in found.items()
@@ -159,9 +153,9 @@ def _row_header(label: str, line: Line, links: Links, n: int | None, device: str
     """The row's name with a link to its raw record; device, how it ended and `n` are added where they must be said."""
     record = line.record
     href = links.to_record(record.file.as_posix())
-    title = f"Measured: {record.case}, {source_line(record)}"
+    title = f"Measured: {record.case}, {record.source}"
     link = element("a", label, href=href, title=title, aria_label=f"{label}, raw record")
-    remarks = [device, status_text(line), f"n = {n}" if n is not None else ""]
+    remarks = [device, ended(line.status), f"n = {n}" if n is not None else ""]
     remark = ", ".join(filter(None, remarks))
     return element(
         "th",
@@ -183,8 +177,8 @@ def _kind(column: Filled) -> str:
 def _missing(options: TableOptions, suite: str, case: str) -> Element:
     """The cell of a row that is not measured, across all columns."""
     text = f"not measured yet{_on(options)}; measure it with "
-    command = element("code", _command(suite, case))
-    return element("td", text, command, class_="il-measured-table__missing", colspan=str(len(options.columns)))
+    how = element("code", command(suite, case))
+    return element("td", text, how, class_="il-measured-table__missing", colspan=str(len(options.columns)))
 
 
 def _not_measured(options: TableOptions, suite: str) -> Element:
@@ -192,21 +186,15 @@ def _not_measured(options: TableOptions, suite: str) -> Element:
     one = next(iter(options.cases)) if len(options.cases) == 1 else ""
     # The shell has no use for a name that stands for several.
     only = "" if "*" in one else one
-    command = element("code", _command(suite, only))
-    how = element("details", element("summary", "how"), command)
+    how = element("details", element("summary", "how"), element("code", command(suite, only)))
     return element(
         "div", element("p", f"{options.caption}: not measured here yet{_on(options)}."), how, class_="il-not-measured"
     )
 
 
-def _command(suite: str, case: str = "") -> str:
-    """The command that measures a suite, or one of its cases."""
-    return f"python -m gpu_bench run --suite {suite}" + (f" --case {case}" if case else "")
-
-
 def _repeat(lines: Sequence[Row], suite: str) -> Element:
     """How to measure every row of a table again."""
-    commands = dict.fromkeys(f"{_command(suite, row.case)} --again" for row in lines if row.line is not None)
+    commands = dict.fromkeys(f"{command(suite, row.case)} --again" for row in lines if row.line is not None)
     return element(
         "details",
         element("summary", "Measure it again"),
@@ -227,7 +215,7 @@ def _on(options: TableOptions) -> str:
 
 def _note(records: Sequence[Record], samples: set[int], downloads: Sequence[Element]) -> Element:
     """The line under a table: where and when it was measured, what the spread means, where the raw data is."""
-    sources = "; ".join(dict.fromkeys(source_line(record) for record in records))
+    sources = "; ".join(dict.fromkeys(record.source for record in records))
     sentences = [f" Measured on {sources}."]
     if samples:
         count = f", n = {min(samples)}" if len(samples) == 1 else ""

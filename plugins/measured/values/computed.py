@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,19 @@ from plugins.shared.child import ROOT, Child, ChildError
 TIME_LIMIT_S = 60.0
 """The most seconds that the expressions of one page may take."""
 
+Outcomes = Mapping[str, Outcome | MeasuredError]
+"""Expression -> its value, or what is wrong with it."""
+
 _HERE = Path(__file__).parent
 _EVALUATED_BY = tuple(_HERE / name for name in ("child.py", "expressions.py", "quantities.py", "units.txt"))
+
+
+def outcome(expression: str, outcomes: Outcomes) -> Outcome:
+    """The value of an expression. Raises the `MeasuredError` that stands in its place."""
+    found = outcomes[expression]
+    if isinstance(found, MeasuredError):
+        raise found
+    return found
 
 
 class Computed:

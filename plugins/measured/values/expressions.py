@@ -85,6 +85,17 @@ class Outcome:
     unit: str
     origin: str
 
+    @property
+    def quantity(self) -> pint.Quantity[Any]:
+        """Value and unit."""
+        return quantity(self.value, self.unit)
+
+    @property
+    def exact(self) -> str:
+        """The number with all its digits and the engine's unit."""
+        text = f"{self.value:,}" if isinstance(self.value, int) else f"{self.value:,.10g}"
+        return text if self.unit == "1" else f"{text} {self.unit}"
+
 
 class Evaluator:
     """Evaluates expressions over the vocabulary of one package: the public attributes of a module that are no modules.

@@ -82,17 +82,21 @@ class Format:
 
 @dataclass(frozen=True)
 class Shown:
-    """A number ready to print: its text, then that of its unit (`""` for a pure number)."""
+    """A number ready to print: value in the unit asked for, its text, and that of the unit (`""` for a pure one)."""
 
+    value: float
     text: str
     unit: str
 
     @property
     def glued(self) -> str:
-        """Number and unit with a space that does not break between them; `×` needs no space."""
-        if not self.unit or self.unit == "×":
-            return self.text + self.unit
-        return f"{self.text}\u00a0{self.unit}"
+        """Number and unit."""
+        return glue(self.text, self.unit)
+
+
+def glue(text: str, unit: str) -> str:
+    """A number and its printed unit with a space that does not break between them; `×` needs no space."""
+    return text + unit if unit in ("", "×") else f"{text}\u00a0{unit}"
 
 
 def parse_format(text: str) -> Format:
@@ -110,7 +114,8 @@ def parse_format(text: str) -> Format:
 def show(value: pint.Quantity[Any], form: Format) -> Shown:
     """`value` in the unit and number format of `form`. Raises `MeasuredError` when the dimensions differ."""
     spec = form.spec or (",d" if form.unit == "count" else "")
-    return Shown(format_number(convert(value, form.unit), spec), unit_text(form.unit))
+    number = convert(value, form.unit)
+    return Shown(number, format_number(number, spec), unit_text(form.unit))
 
 
 def unit_text(unit: str) -> str:
@@ -135,6 +140,8 @@ def format_number(value: float, spec: str) -> str:
         text = format(value, f"{sign}{comma}.{digits or 0}f")
     else:
         text = _significant(value, int(digits or 4), sign, comma, exponent_allowed=bool(spec))
+    if not re.search("[1-9]", text):
+        text = text.lstrip("+-")  # what rounds to zero has no sign
     return text.replace("-", "−")
 
 

@@ -1,22 +1,36 @@
-"""The committed records: loaded by the loader of `gpu_bench`, indexed, and read by dotted path with units."""
+"""The committed records: loaded by the loader of `gpu_bench`, indexed, read by dotted path with units, put in words."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
-from gpu_bench.record.load import read
+from gpu_bench.cases.suites import SUITES
+from gpu_bench.record.load import RecordError, checked, content, schema
 from plugins.measured.errors import MeasuredError, NullError
 from plugins.measured.values.quantities import Format, format_number, quantity, show
-from plugins.shared.cache import digest
 from plugins.shared.errors import Defect, nearest
 
+PLAN: Mapping[str, Sequence[str]] = {suite: tuple(case.name for case in cases) for suite, cases in SUITES.items()}
+"""Suite -> its cases, as the benchmark defines them: what can be measured."""
+STATUS = {
+    "ok": "measured",
+    "oom": "out of memory",
+    "error": "ended with an error",
+    "unsupported": "not possible on this device",
+    "timeout": "ended by the time limit",
+    "throttled": "throttled while measuring",
+    "unsettled": "measured, not steady",
+    "recompiled": "measured, compiled meanwhile",
+    "diverged": "the loss diverged",
+    "impossible": "refused: it contradicts itself",
+}
+"""How a record's status is said to a reader."""
 _INDEX = re.compile(r"\[(\d+)\]")
 
 
@@ -58,7 +72,6 @@ class Record:
 
     file: PurePosixPath
     document: Mapping[str, Any]
-    schema: Mapping[str, Any] = field(repr=False)
 
     @property
     def suite(self) -> str:
@@ -76,50 +89,62 @@ class Record:
         return self.file.stem.rpartition("--")[2]
 
     @property
+    def device_name(self) -> str:
+        """The device as its driver calls it, or its slug."""
+        return str(self.document["device"]["name"] or self.device)
+
+    @property
     def status(self) -> str:
         """How it ended, one of the schema's states; `MEASURED` of `gpu_bench` names those that hold measurements."""
         return str(self.document["status"])
 
-    def at(self, path: str) -> Leaf:
-        """The value at a dotted path such as `summary.step_s.median` or `samples.step_s.0`, with its unit.
+    @property
+    def day(self) -> str:
+        """The day of the measurement, `2025-11-20`."""
+        return str(self.document["provenance"]["finished"])[:10]
+
+    @property
+    def source(self) -> str:
+        """Device, day and code version: `NVIDIA H200, 2025-11-20, commit 1a2b3c4`."""
+        provenance = self.document["provenance"]
+        commit = provenance["git_commit"]
+        version = f", commit {commit[:7]}{' with local changes' if provenance['dirty'] else ''}" if commit else ""
+        return f"{self.device_name}, {self.day}{version}"
+
+    def at(self, path: str) -> Any:
+        """What stands at a dotted path such as `summary.step_s.median` or `samples.step_s.0`.
 
         Raises `MeasuredError` that names the part that is not there and what is.
         """
-        value, schemas = self._walk(path)
-        return Leaf(value, _unit(schemas, self.schema))
-
-    def number(self, path: str) -> Leaf:
-        """The number at `path`; of what was sampled, the median. Raises `MeasuredError` where there is none."""
-        parent, _, last = path.rpartition(".")
-        value, schemas = self._walk(parent if last == "median" and parent else path)
-        if isinstance(value, Mapping) and {"median", "iqr", "n"} <= value.keys():
-            unit = _unit(_descend(schemas, "median", self.schema), self.schema)
-            return Leaf(value["median"], unit, float(value["iqr"]), int(value["n"]))
-        found = self.at(path)
-        if isinstance(found.value, Mapping):
-            raise MeasuredError(f"'{path}' is a group of values", f"name one of: {', '.join(found.value)}")
-        return found
-
-    def _walk(self, path: str) -> tuple[Any, Sequence[Mapping[str, Any]]]:
-        """What stands at a path, and the schemas that describe it."""
-        if _parts(path)[0] == "withheld":
+        parts = _parts(path)
+        if parts[0] == "withheld":
             raise MeasuredError(f"'{path}' was measured and refused: no page shows it", "measure the case again")
         value: Any = self.document
-        schemas: Sequence[Mapping[str, Any]] = [self.schema]
-        done: list[str] = []
-        for part in _parts(path):
-            where = ".".join(done) or "the record"
-            value = _step(value, part, where, self.status)
-            schemas = _descend(schemas, part, self.schema)
-            done.append(part)
-        return value, schemas
+        for position, part in enumerate(parts):
+            value = _step(value, part, ".".join(parts[:position]) or "the record", self.status)
+        return value
 
-    def describes(self, path: str) -> bool:
-        """Whether the schema knows `path`, whatever this record holds there."""
-        schemas: Sequence[Mapping[str, Any]] = [self.schema]
-        for part in _parts(path):
-            schemas = _descend(schemas, part, self.schema)
-        return bool(schemas)
+    def number(self, path: str) -> Leaf:
+        """The value at `path` with its unit; of what was sampled, the median. Raises `MeasuredError` for a group."""
+        group = path.strip().removesuffix(".median")
+        value = self.at(group)
+        if isinstance(value, Mapping) and {"median", "iqr", "n"} <= value.keys():
+            return Leaf(value["median"], _unit(f"{group}.median"), float(value["iqr"]), int(value["n"]))
+        if group != path.strip():
+            value = self.at(path)
+        if isinstance(value, Mapping):
+            raise MeasuredError(f"'{path}' is a group of values", f"name one of: {', '.join(value)}")
+        return Leaf(value, _unit(path))
+
+
+def ended(status: str) -> str:
+    """How a run ended, in words; empty where it simply was measured."""
+    return "" if status == "ok" else STATUS.get(status, status)
+
+
+def command(suite: str, case: str = "") -> str:
+    """The command that measures a suite, or one of its cases."""
+    return f"python -m gpu_bench run --suite {suite}" + (f" --case {case}" if case else "")
 
 
 @dataclass(frozen=True)
@@ -134,6 +159,11 @@ class Records:
     def suites(self) -> tuple[str, ...]:
         """The names of the suites that have a record."""
         return tuple(sorted({record.suite for record in self.records}))
+
+    @property
+    def devices(self) -> frozenset[str]:
+        """The slugs of the devices that have a record."""
+        return frozenset(record.device for record in self.records)
 
     def select(self, suite: str, *, case: str | None = None, device: str | None = None) -> tuple[Record, ...]:
         """The records of a suite, optionally of one case or one device only, ordered by file name."""
@@ -151,67 +181,43 @@ class Records:
         suite, slash, rest = name.strip().strip("/").partition("/")
         if not slash:
             raise MeasuredError(f"'{name}' is not a record", "write suite/case, e.g. 'smoke/gpt2-nano-fp32-cpu'")
-        if suite not in self.suites:
-            fix = (
-                nearest(suite, self.suites)
-                if self.suites
-                else f"measure it with 'python -m gpu_bench run --suite {suite}'"
-            )
+        known = self.select(suite)
+        if not known:
+            fix = nearest(suite, self.suites) if self.suites else f"measure it with '{command(suite)}'"
             raise MeasuredError(f"no record in suite '{suite}'", fix)
-        matches = [record for record in self.select(suite) if rest in (record.case, record.file.stem)]
+        matches = [record for record in known if rest in (record.case, record.file.stem)]
         if len(matches) == 1:
             return matches[0]
         if matches:
             names = ", ".join(f"{suite}/{record.file.stem}" for record in matches)
             raise MeasuredError(f"'{name}' was measured on several devices", f"name one: {names}")
-        known = {record.case for record in self.select(suite)} | {record.file.stem for record in self.select(suite)}
-        raise MeasuredError(f"no record '{rest}' in suite '{suite}'", nearest(rest, known))
+        names_known = {record.case for record in known} | {record.file.stem for record in known}
+        raise MeasuredError(f"no record '{rest}' in suite '{suite}'", nearest(rest, names_known))
 
 
-def load(folder: Path, schema_file: Path, root: Path) -> Records:
+def load(folder: Path, root: Path) -> Records:
     """Read every `<suite>/<case>--<device>.json` below `folder`, by the loader of `gpu_bench`, which checks it.
 
     A file that is not valid is left out and becomes defects, which name files relative to `root`.
-
-    Args:
-        folder: Where the records are.
-        schema_file: The JSON Schema that says what each value is and in which unit.
-        root: The folder of the project.
     """
-    if not schema_file.is_file():
-        return Records(folder, (), (Defect(_name(schema_file, root), None, "the schema of the records is missing"),))
-    frozen_schema = _freeze(json.loads(schema_file.read_text("utf-8")))
     records: list[Record] = []
     defects: list[Defect] = []
     for file in sorted(folder.rglob("*.json")):
-        document, faults = _checked(file, folder, _content(file))
-        defects.extend(Defect(_name(file, root), None, fault, _REMEDY) for fault in faults)
-        if document is not None:
-            path = PurePosixPath(file.relative_to(folder).as_posix())
-            records.append(Record(path, _freeze(document), frozen_schema))
+        try:
+            record, faults = _record(content(file), file.relative_to(folder).as_posix())
+        except RecordError as error:
+            record, faults = None, (str(error),)
+        name = file.relative_to(root).as_posix() if file.is_relative_to(root) else str(file)
+        defects += [Defect(name, None, fault, "measure it again; a record is never edited by hand") for fault in faults]
+        records += [] if record is None else [record]
     return Records(folder, tuple(records), tuple(defects))
 
 
-def _content(file: Path) -> str:
-    """A hash of what the file holds; why it cannot be read is said by who reads it next."""
-    try:
-        return digest(file.read_bytes())
-    except OSError:
-        return ""
-
-
 @cache
-def _checked(file: Path, folder: Path, _content: str) -> tuple[dict[str, Any] | None, list[str]]:
-    """What the loader of `gpu_bench` says of a file with this content: a server asks before every rebuild."""
-    return read(file, folder)
-
-
-_REMEDY = "measure it again; a record is never edited by hand"
-
-
-def _name(file: Path, root: Path) -> str:
-    """How a message names a file."""
-    return file.relative_to(root).as_posix() if file.is_relative_to(root) else str(file)
+def _record(text: bytes, place: str) -> tuple[Record | None, tuple[str, ...]]:
+    """The record in a file with this content, or its faults: a server asks before every rebuild."""
+    document, faults = checked(text, place)
+    return None if document is None else Record(PurePosixPath(place), _freeze(document)), tuple(faults)
 
 
 def _freeze(value: Any) -> Any:
@@ -243,29 +249,42 @@ def _step(value: Any, part: str, where: str, status: str) -> Any:
     raise MeasuredError(f"no '{part}' in {where}", f"{where} is a single value")
 
 
-def _alternatives(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """`schema` and everything it refers to or combines, references resolved within the document."""
-    yield schema
-    if "$ref" in schema:
-        target: Any = root
-        for part in str(schema["$ref"]).removeprefix("#").strip("/").split("/"):
-            target = target[part] if part else target
-        yield from _alternatives(target, root)
+def described(path: str) -> bool:
+    """Whether the schema knows `path`, whatever a record holds there."""
+    return bool(_schemas(path))
+
+
+@cache
+def _schemas(path: str) -> tuple[Mapping[str, Any], ...]:
+    """The schemas that describe what stands at a path, one for each alternative that has it."""
+    found: list[Mapping[str, Any]] = [schema()]
+    for part in _parts(path):
+        options = (option for one in found for option in _alternatives(one))
+        found = [member for option in options if (member := _member(option, part)) is not None]
+    return tuple(found)
+
+
+def _member(part: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    """What a part of the schema says of its member `name`, an item of a list included."""
+    said = (part.get("properties", {}).get(name), part.get("additionalProperties"), part.get("items"))
+    return next((one for one in said if isinstance(one, Mapping)), None)
+
+
+def _alternatives(part: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """A part of the schema and everything it refers to or combines, references resolved."""
+    yield part
+    if "$ref" in part:
+        target: Any = schema()
+        for name in str(part["$ref"]).removeprefix("#").strip("/").split("/"):
+            target = target[name] if name else target
+        yield from _alternatives(target)
     for keyword in ("allOf", "anyOf", "oneOf"):
-        for option in schema.get(keyword, ()):
-            yield from _alternatives(option, root)
+        for option in part.get(keyword, ()):
+            yield from _alternatives(option)
 
 
-def _descend(schemas: Sequence[Mapping[str, Any]], part: str, root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The schemas of the member `part`, one for each alternative that has it; none where nothing describes it."""
-    found: list[Mapping[str, Any]] = []
-    for option in (one for schema in schemas for one in _alternatives(schema, root)):
-        members = [option.get("properties", {}).get(part), option.get("additionalProperties"), option.get("items")]
-        found += [member for member in members if isinstance(member, Mapping)][:1]
-    return found
-
-
-def _unit(schemas: Sequence[Mapping[str, Any]], root: Mapping[str, Any]) -> str | None:
-    """The unit that the schemas state."""
-    options = (option for schema in schemas for option in _alternatives(schema, root))
+@cache
+def _unit(path: str) -> str | None:
+    """The unit that the schema states for what stands at a path."""
+    options = (option for one in _schemas(path) for option in _alternatives(one))
     return next((str(option["unit"]) for option in options if "unit" in option), None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from tests.plugins.live.conftest import Site
 from tests.plugins.measured.made import document
 
 ROOT = Path(__file__).parents[3]
-SCHEMA = ROOT / "gpu_bench/record/schema.json"
 PATH = "memory.held.activations"
 
 
@@ -122,7 +120,7 @@ def results(tmp_path: Path) -> Path:
 
 
 def evidence(folder: Path) -> Evidence:
-    return Evidence(folder, SCHEMA, folder, ("smoke",))
+    return Evidence(folder, folder, ("smoke",))
 
 
 def shown(*found: MeasuredRecord, source: str = ACT) -> str:
@@ -182,8 +180,7 @@ def test_records_come_back_as_they_were_put_into_the_program() -> None:
 
 
 def test_a_site_publishes_the_act_with_its_records_and_follows_a_new_one(site: Site, results: Path) -> None:
-    shutil.copy(SCHEMA, site.root / "record.json")
-    site.configure(records=results.relative_to(site.root), schema="record.json", cache=False)
+    site.configure(records=results.relative_to(site.root), cache=False)
     site.write("acts/tiny_tool/act.py", ACT)
     site.write("index.md", "# T\n\n/// act | tiny-tool\n\n///\n")
     record = next(results.rglob("*.json"))

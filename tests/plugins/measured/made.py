@@ -202,7 +202,7 @@ class Site:
         (self.folder / "mkdocs.yml").write_text(
             "site_name: Test\ntheme: {name: null, custom_dir: theme}\n"
             f"markdown_extensions: {json.dumps([*extensions])}\n"
-            f"plugins:\n  - measured:\n      engine: {engine}\n      records: results\n      schema: {SCHEMA}\n"
+            f"plugins:\n  - measured:\n      engine: {engine}\n      records: results\n"
             f"      {self.options}\n",
             "utf-8",
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -13,10 +12,9 @@ from gpu_bench.cases.suites import SUITES
 from plugins.measured.tables.cells import Line
 from plugins.measured.tables.options import TableOptions, parse_options
 from plugins.measured.tables.table import rows
-from plugins.measured.values.recorded import Record, Records
-from tests.plugins.measured.made import ROOT, SCHEMA
+from plugins.measured.values.recorded import PLAN, Record, Records, described
+from tests.plugins.measured.made import ROOT
 
-PLAN = {suite: tuple(case.name for case in cases) for suite, cases in SUITES.items()}
 PREFIX = {"cases": "", "points": "points.0.", "policies": "fit.policies.0.", "runs": "arms.runs.plain."}
 PAGES = sorted((ROOT / "docs/measured").glob("*.md"))
 CHAPTER = [page for page in (ROOT / "docs/chapter").rglob("*.md") if "\n/// measured | " in page.read_text("utf-8")]
@@ -45,12 +43,11 @@ def test_every_column_is_described_by_the_schema_and_every_case_exists(page: Pat
     found = list(_tables(page))
     assert found, "a page of measurements shows some"
     for suite, options in found:
-        schema = json.loads(SCHEMA.read_text("utf-8"))
-        line = Line(Record(PurePosixPath(f"{suite}/any--device.json"), {}, schema), PREFIX[options.rows])
-        unknown = [path for path in _paths(options) if path != "first" and not line.record.describes(line.path(path))]
+        line = Line(Record(PurePosixPath(f"{suite}/any--device.json"), {}), PREFIX[options.rows])
+        unknown = [path for path in _paths(options) if path != "first" and not described(line.path(path))]
         assert unknown == [], options.caption
         # Raises for a case that the benchmark does not have.
-        assert rows(options, suite, Records(Path(), ()), PLAN)
+        assert rows(options, suite, Records(Path(), ()))
 
 
 def test_every_suite_of_the_benchmark_has_its_table() -> None:
@@ -63,7 +60,7 @@ def test_every_case_stands_in_a_table_of_the_pages() -> None:
         (suite, row.case)
         for page in PAGES
         for suite, options in _tables(page)
-        for row in rows(options, suite, Records(Path(), ()), PLAN)
+        for row in rows(options, suite, Records(Path(), ()))
     }
     missing = [
         (suite, case)
@@ -78,7 +75,7 @@ def test_every_case_that_is_a_curve_is_asked_for_in_the_chapter() -> None:
     files = sorted((ROOT / "docs/chapter").rglob("*.[mp][dy]"))
     text = "".join(page.read_text("utf-8") for page in files)
     tables = [table for page in files for table in _tables(page)]
-    shown = {(suite, row.case) for suite, options in tables for row in rows(options, suite, Records(Path(), ()), PLAN)}
+    shown = {(suite, row.case) for suite, options in tables for row in rows(options, suite, Records(Path(), ()))}
     assert CURVES
     asked = [(suite, case) for suite in sorted(CURVES) for case in PLAN[suite]]
     assert [

@@ -86,6 +86,7 @@ def test_adam_state_of_gpt2_xl_reads_12_46_gb_and_11_6_gib() -> None:
         (12_457.3, "token/s", "token/s ,.0f", "12,457\u00a0tokens/s"),
         (-3.25, "s", "s .2f", "−3.25\u00a0s"),
         (0, "B", "GB .3g", "0\u00a0GB"),
+        (-0.004, "s", "s +.1f", "0.0\u00a0s"),
     ],
 )
 def test_a_number_is_shown_in_its_format(value: float, unit: str, form: str, text: str) -> None:
