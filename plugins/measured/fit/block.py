@@ -7,20 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 from xml.etree.ElementTree import Element
 
-import yaml
-
 import engine
 from gpu_bench.cases.card import POLICIES
 from gpu_bench.predict.outlook import Curve, curve, fit_cases, measured_memory, measured_speed
 from plugins.measured.fit.curves import Line, Panel, draw
-from plugins.measured.markup import element
-from plugins.measured.tables.options import OptionError
+from plugins.measured.markup import element, scrolled
+from plugins.measured.tables.options import OptionError, read_yaml
+from plugins.measured.values.recorded import command
 from plugins.shared.errors import nearest
 
 SHOWS = ("batches", "speeds", "memory", "tokens")
 SETTINGS = {"plain": "amp", "conservative": "checkpointing", "aggressive": "16-bit-weights"}
 """The three that are drawn: everything usual; all that changes no result; all that saves memory."""
-COMMAND = "python -m gpu_bench run --suite fit"
 _GIB = 2**30
 
 
@@ -40,10 +38,7 @@ class Options:
 
 def parse(argument: str, text: str) -> Options:
     """Read the block. Raises `OptionError`."""
-    try:
-        data = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise OptionError("not valid YAML", str(error).splitlines()[0]) from error
+    data = read_yaml(text)
     if not argument.isdigit():
         raise OptionError("the block names no card", "write '/// fit | 16', with the card's gigabytes")
     if not isinstance(data, dict) or set(data) != {"show", "caption"}:
@@ -120,7 +115,7 @@ def _note(dots: int, in_memory: bool) -> list[Element | str]:
     if dots:
         return [f"{lines} Marks are measured: {dots}."]
     if in_memory:
-        return [f"{lines} No point is measured yet; ", element("code", COMMAND), " measures them."]
+        return [f"{lines} No point is measured yet; ", element("code", command("fit")), " measures them."]
     return [f"{lines} No point is measured yet, for no such card has run them."]
 
 
@@ -137,9 +132,8 @@ def _table(options: Options, rows: Sequence[Sequence[Curve]]) -> Element:
         element("tbody", *body),
         class_="il-table",
     )
-    attributes = {"role": "region", "tabindex": "0", "aria_label": options.caption}
-    region = element("div", table, class_="il-measured-table__scroll", **attributes)
     note = f"Predicted by the engine, version {engine.__version__}; not measured. “none”: not even one sequence fits."
+    region = scrolled(table, options.caption)
     return element("div", region, element("p", note, class_="il-measured-table__note"), class_="il-measured-table")
 
 

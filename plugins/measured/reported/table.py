@@ -5,19 +5,16 @@ Reported numbers have a mark of their own and never share a row with a record of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from xml.etree.ElementTree import Element
 
-import yaml
-
 from plugins.measured.errors import MeasuredError
-from plugins.measured.markup import Links, element
+from plugins.measured.markup import Links, element, linked, scrolled
 from plugins.measured.reported.data import Reported, ReportedRows
-from plugins.measured.tables.options import OptionError
-from plugins.measured.values.expressions import Outcome
-from plugins.measured.values.quantities import convert, quantity, show
+from plugins.measured.tables.options import OptionError, read_yaml
+from plugins.measured.values.computed import Outcomes, outcome
+from plugins.measured.values.quantities import format_number, quantity, show
 from plugins.shared.errors import nearest
 
 KEYS = ("caption", "rows", "engine")
@@ -35,11 +32,7 @@ class Options:
 
 def parse(text: str) -> Options:
     """The YAML of the block. Raises `OptionError`."""
-    try:
-        data = yaml.safe_load(text)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        raise OptionError(f"not valid YAML: {error.problem}", "", 1 + mark.line if mark else 0) from error
+    data = read_yaml(text)
     if not isinstance(data, dict) or not isinstance(data.get("caption"), str):
         raise OptionError("the block has no caption", "write 'caption: …' below its first line")
     for key in data:
@@ -59,33 +52,25 @@ def expressions(group: str, text: str, reported: ReportedRows) -> list[str]:
         return []
 
 
-def build(
-    group: str,
-    options: Options,
-    reported: ReportedRows,
-    outcomes: Mapping[str, Outcome | MeasuredError],
-    links: Links,
-) -> Element:
+def build(group: str, options: Options, reported: ReportedRows, outcomes: Outcomes, links: Links) -> Element:
     """The table. Raises `MeasuredError` for a group or a row that is not there, or an expression that has no answer."""
     rows = reported.select(group, options.rows)
     predicted = any(row.engine for row in rows)
     body, several = element("tbody"), len({row.settings for row in rows}) > 1
     for row in rows:
         try:
-            computed, off = (_cells(row, outcomes, links), [_off(row, outcomes)]) if predicted else ([], [])
+            computed = _predicted(row, outcomes, links) if predicted else ()
         except MeasuredError as error:
             raise MeasuredError(
                 f"reported number '{row.id}' ({row.file}:{row.line}): {error.what}", error.fix
             ) from None
-        body.append(element("tr", _head(row, several=several), *computed, _reported(row), *off))
+        body.append(element("tr", _head(row, several=several), *computed[:1], _reported(row), *computed[1:]))
     number = "il-measured-table__number"
     asked = [element("th", options.engine, scope="col", class_=number)] if predicted else []
     gap = [element("th", "Off by", scope="col", class_=number)] if predicted else []
     head = element("thead", element("tr", element("th", "What", scope="col"), *asked, _column(), *gap))
     table = element("table", element("caption", options.caption), head, body, class_="il-table")
-    attributes = {"role": "region", "tabindex": "0", "aria_label": options.caption}
-    region = element("div", table, class_="il-measured-table__scroll", **attributes)
-    return element("div", region, _note(rows), class_="il-measured-table il-reported-table")
+    return element("div", scrolled(table, options.caption), _note(rows), class_="il-measured-table il-reported-table")
 
 
 def _column() -> Element:
@@ -100,24 +85,18 @@ def _head(row: Reported, *, several: bool) -> Element:
     return element("th", row.what, settings, scope="row")
 
 
-def _outcome(row: Reported, outcomes: Mapping[str, Outcome | MeasuredError]) -> Outcome | None:
+def _predicted(row: Reported, outcomes: Outcomes, links: Links) -> tuple[Element, Element]:
+    """What the engine says, and by which share that is off."""
+    number = "il-measured-table__number"
     if not row.engine:
-        return None
-    outcome = outcomes[row.engine]
-    if isinstance(outcome, MeasuredError):
-        raise outcome
-    return outcome
-
-
-def _cells(row: Reported, outcomes: Mapping[str, Outcome | MeasuredError], links: Links) -> list[Element]:
-    outcome = _outcome(row, outcomes)
-    if outcome is None:
-        return [element("td", "–", class_="il-measured-table__number", title="The engine has no answer to this.")]
-    text = show(quantity(outcome.value, outcome.unit), row.format).glued
-    origin, href = f"Computed by the engine: {row.engine}", links.to_reference(outcome.origin)
-    kind = {"class_": "il-number il-computed", "title": origin}
-    made = element("a", text, href=href, **kind) if href else element("span", text, **kind)
-    return [element("td", made, class_="il-measured-table__number")]
+        nothing = element("td", "–", class_=number, title="The engine has no answer to this.")
+        return nothing, element("td", "–", class_=number)
+    found = outcome(row.engine, outcomes)
+    shown, origin = show(found.quantity, row.format), f"Computed by the engine: {row.engine}"
+    href = links.to_reference(found.origin)
+    made = linked(shown.glued, href, class_="il-number il-computed", title=origin)
+    off = format_number(100 * (shown.value / row.value - 1), "+.0f")
+    return element("td", made, class_=number), element("td", f"{off} %", class_=number)
 
 
 def _reported(row: Reported) -> Element:
@@ -126,15 +105,6 @@ def _reported(row: Reported) -> Element:
     name = f"{text}, reported by {row.source.title}"
     link = element("a", text, href=row.source.url, class_="il-number il-reported", title=origin, aria_label=name)
     return element("td", link, class_="il-measured-table__number")
-
-
-def _off(row: Reported, outcomes: Mapping[str, Outcome | MeasuredError]) -> Element:
-    outcome = _outcome(row, outcomes)
-    if outcome is None:
-        return element("td", "–", class_="il-measured-table__number")
-    share = convert(quantity(outcome.value, outcome.unit), row.format.unit) / row.value - 1
-    rounded = f"{100 * share:+.0f}".replace("-", "−")
-    return element("td", f"{0 if rounded[1:] == '0' else rounded} %", class_="il-measured-table__number")
 
 
 def _note(rows: list[Reported]) -> Element:
