@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from markdown.util import AtomicString
 
-from plugins.book.source import without_fences
+from plugins.shared.fences import without_fences
 
 WORDS_PER_MINUTE = 200
 _TITLE = re.compile(r"^# +(.+?)\s*$", re.MULTILINE)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from plugins.book.source import without_fences
+from plugins.shared.fences import without_fences
 
 Kind = Literal["figure", "table", "equation"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -20,10 +20,10 @@ from plugins.book.contents import chapters
 from plugins.book.extension import CONSTRUCTS, Book, BookExtension
 from plugins.book.figures import Figures
 from plugins.book.labels import Labels
-from plugins.book.typed_numbers import typed_numbers
 from plugins.shared import locate
 from plugins.shared.cache import Cache, digest
 from plugins.shared.errors import Defect
+from plugins.shared.typed_numbers import typed_numbers
 
 log = get_plugin_logger("book")
 

@@ -11,7 +11,7 @@ from plugins.book.bibliography import load
 from plugins.book.child import respond
 from plugins.book.glossary import definitions
 from plugins.book.labels import Labels
-from plugins.book.source import without_fences
+from plugins.shared.fences import without_fences
 from plugins.shared.svg import INK
 
 ROOT = Path(__file__).parents[2]

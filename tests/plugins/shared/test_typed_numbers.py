@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from plugins.book.typed_numbers import typed_numbers
+from plugins.shared.typed_numbers import typed_numbers
 
 
 def found(text: str) -> list[str]:

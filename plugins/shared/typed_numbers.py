@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from plugins.book.source import without_fences
+from plugins.shared.fences import without_fences
 
 _UNITS = (
     r"(?:[kMGTPEZ]i?)?(?:B|bytes?)(?:/s|/FLOP)?|[kMGTPEZ]?FLOPs?(?:/s|/B|/byte|/token)?|[num]s|µs"
