@@ -16,7 +16,8 @@ from engine import vocabulary
 from engine.memory.tensors import MemoryLedger
 from engine.models.transformer import Transformer
 from plugins.measured.claims import data as claims_data
-from plugins.measured.claims.judged import Claims, NoteNumber
+from plugins.measured.claims.judged import Claims
+from plugins.measured.claims.notes import NoteNumber
 from plugins.measured.claims.verdict import Stated, judge
 from plugins.measured.errors import MeasuredError
 from plugins.measured.values import recorded

@@ -359,6 +359,12 @@ MISTAKES = {
         "its note gives a case in which it does not hold: model('gpt2-medium').parameters. make that case the claim's",
         3,
     ),
+    "a typed number in a note": claim(
+        'unit = "count"',
+        'unit = "count"\nnote = "That is half a gigabyte, 0.5 GB."',
+        "'0.5 GB' in the note is a typed number",
+        3,
+    ),
     "a check of typed numbers": claim('model("gpt2").parameters', "124439808", "takes nothing from the engine", 3),
     "arithmetic with the engine": claim("engine =", "arithmetic =", "takes something from the engine", 3),
     "a proof of something else": claim(

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from plugins.measured.claims import notes
 from plugins.measured.claims.accounting import ACCOUNTINGS
 from plugins.measured.claims.data import Check, Claim, ClaimFiles
-from plugins.measured.claims.verdict import VERDICTS, Verdict, holds, judge
+from plugins.measured.claims.notes import NoteNumber
+from plugins.measured.claims.verdict import VERDICTS, Verdict, judge
 from plugins.measured.errors import HeldBackError, MeasuredError
 from plugins.measured.values.computed import Computed, Outcomes, outcome
 from plugins.measured.values.expressions import Outcome
-from plugins.measured.values.quantities import Format, convert, format_number, glue, parse_format, unit_text
+from plugins.measured.values.quantities import Format, convert
 from plugins.measured.values.recorded import PLAN, Record, Records, command
 from plugins.shared.errors import Defect, nearest
-
-NUMBER = re.compile(r"`\{(engine|other|check|also)\}([^`]*)`")
-"""A number in a note: `{engine} expression | unit format`, or `{check} unit format` for the claim's own check.
-
-`{other}` is an `{engine}` number that answers another question than the claim, though it has the claim's unit.
-"""
 
 
 @dataclass(frozen=True)
@@ -56,16 +51,6 @@ class Judged:
     note: tuple[str | NoteNumber, ...] = ()
 
 
-@dataclass(frozen=True)
-class NoteNumber:
-    """A number in a note: computed, or that of the claim's own check where a record answers it."""
-
-    text: str
-    expression: str
-    outcome: Outcome
-    record: str = ""
-
-
 class Claims:
     """All claims of the site. They are evaluated when a verdict is first asked for.
 
@@ -84,17 +69,15 @@ class Claims:
     def _results(self) -> tuple[tuple[Judged, ...], tuple[Defect, ...], frozenset[str]]:
         """What was judged, the defects of the rest, and the rest's ids."""
         claims = self.files.claims
-        outcomes = self._computed.values(_expressions(claims))
+        outcomes = self._computed.values(_expressions(claims, from_engine=True))
         # Apart from the engine's: the same text may be a value of the one and a mistake in the other.
-        arithmetic = self._computed.values(
-            [claim.check.text for claim in claims if claim.check.evidence == "arithmetic"]
-            + [claim.also.check.text for claim in claims if claim.also and claim.also.check.evidence == "arithmetic"],
-            from_engine=False,
-        )
+        arithmetic = self._computed.values(_expressions(claims, from_engine=False), from_engine=False)
+        said = notes.quoted(claims)
         judged: list[Judged] = []
         defects: list[Defect] = []
         for claim in claims:
             try:
+                notes.refuse_typed(claim, said[claim.source])
                 judged.append(self._judge(claim, outcomes, arithmetic))
             except MeasuredError as error:
                 defects.append(claim.defect(error.what, error.fix))
@@ -130,15 +113,13 @@ class Claims:
 
     def _judge(self, claim: Claim, outcomes: Outcomes, arithmetic: Outcomes) -> Judged:
         check = claim.check
-        checks = [check, claim.also.check] if claim.also else [check]
-        own = {one.text: arithmetic[one.text] for one in checks if one.evidence == "arithmetic"}
-        outcomes = {**outcomes, **own}
+        outcomes = {**outcomes, **{text: arithmetic[text] for text in _expressions([claim], from_engine=False)}}
         if check.evidence == "none":
-            return Judged(claim, "open", reason=check.text, note=_note(claim, outcomes))
+            return Judged(claim, "open", reason=check.text, note=notes.computed(claim, outcomes))
         if check.evidence == "record":
             answer = self._measured(check, claim.format)
             if isinstance(answer, str):
-                told = () if "{check}" in claim.note else _note(claim, outcomes)
+                told = () if "{check}" in claim.note else notes.computed(claim, outcomes)
                 return Judged(claim, "open", reason=answer, note=told)
             outcomes = {**outcomes, check.asked: Outcome(answer.value, claim.format.unit, "")}
         elif check.evidence == "cited":
@@ -159,10 +140,10 @@ class Claims:
         assert claim.tolerance is not None
         verdict = judge(claim.stated, claim.tolerance, answer.value, also.value if also else None)
         if verdict == "confirmed":
-            _refuse_counter_cases(claim, outcomes)
+            notes.refuse_counter_cases(claim, outcomes)
             if check.evidence == "arithmetic":
                 verdict = "agrees"  # a source that agrees with itself is not yet right
-        note = _note(claim, outcomes, answer.record)
+        note = notes.computed(claim, outcomes, answer.record)
         if verdict == "contradicted" and not any(isinstance(part, NoteNumber) for part in note):
             raise MeasuredError(
                 "the source is contradicted without an explanation",
@@ -193,76 +174,15 @@ class Claims:
         return Answer(convert(value / over[0] if over else value, form.unit), exact, record=found[0].file.as_posix())
 
 
-def shown(value: float, form: Format) -> str:
-    """A computed value with its unit, in the format of the claim; very large and small ones with an exponent."""
-    plain = ",d" if form.unit == "count" else ""
-    spec = form.spec or plain or (".4g" if value and not 1e-3 <= abs(value) < 1e7 else "")
-    return glue(format_number(value, spec), unit_text(form.unit))
-
-
-def _expressions(claims: Sequence[Claim]) -> Iterator[str]:
+def _expressions(claims: Sequence[Claim], *, from_engine: bool) -> Iterator[str]:
+    """What checks and notes ask: of the engine, or of a source's own figures."""
     for claim in claims:
-        if claim.check.evidence in ("engine", "pytorch"):
-            yield claim.check.text
-        if claim.also and claim.also.check.evidence == "engine":
-            yield claim.also.check.text
-        for kind, text in NUMBER.findall(claim.note):
-            if kind in ("engine", "other"):
-                yield text.rpartition("|")[0].strip()
+        for check in [claim.check, *([claim.also.check] if claim.also else [])]:
+            if check.evidence in (("engine", "pytorch") if from_engine else ("arithmetic",)):
+                yield check.text
+        yield from notes.expressions(claim, from_engine=from_engine)
 
 
 def _answer(text: str, outcomes: Outcomes, form: Format) -> Answer:
     found = outcome(text, outcomes)
     return Answer(convert(found.quantity, form.unit), f"{text} = {found.exact}", found.origin)
-
-
-def _refuse_counter_cases(claim: Claim, outcomes: Outcomes) -> None:
-    """A note must not hold what would refine a confirmed claim. Raises `MeasuredError` where it has such a number."""
-    assert claim.tolerance is not None
-    for kind, text in NUMBER.findall(claim.note):
-        if kind != "engine":
-            continue
-        expression = text.rpartition("|")[0].strip()
-        found = outcome(expression, outcomes)
-        try:
-            value = convert(found.quantity, claim.format.unit)
-        except MeasuredError:
-            continue  # a number of another dimension answers another question
-        if not holds(claim.stated, claim.tolerance, value):
-            raise MeasuredError(
-                f"it is confirmed, and its note gives a case in which it does not hold: {expression}",
-                "make that case the claim's 'also', or write {other} for a number that answers another question",
-            )
-
-
-def _note(claim: Claim, outcomes: Outcomes, record: str = "") -> tuple[str | NoteNumber, ...]:
-    """The note with its numbers; `record` is what answers the check. Raises `MeasuredError` for code that is none."""
-    parts: list[str | NoteNumber] = []
-    position = 0
-    for match in NUMBER.finditer(claim.note):
-        parts += [claim.note[position : match.start()], _note_number(claim, match[1], match[2], outcomes, record)]
-        position = match.end()
-    parts.append(claim.note[position:])
-    for part in parts:
-        if isinstance(part, str) and "`" in part:
-            raise MeasuredError(
-                f"'{part.strip()}' has code that is not a number",
-                "allowed in a note: `{engine} expression | unit format`, `{check} unit format`, `{also} unit format`",
-            )
-    return tuple(part for part in parts if part)
-
-
-def _note_number(claim: Claim, kind: str, text: str, outcomes: Outcomes, record: str) -> NoteNumber:
-    if kind in ("engine", "other"):
-        expression, _, form = text.rpartition("|")
-    else:
-        check = claim.check if kind == "check" else claim.also and claim.also.check
-        expression, form = check.asked if check else "", text
-    expression = expression.strip()
-    if kind == "check" and claim.check.evidence == "cited":
-        raise MeasuredError(f"'{{check}}{text}' in the note is nothing computed", "the value is cited; leave it out")
-    if expression not in outcomes:
-        raise MeasuredError(f"'{{{kind}}}{text}' in the note is nothing computed", f"the claim has no '{kind}'")
-    found, parsed = outcome(expression, outcomes), parse_format(form)
-    text = shown(convert(found.quantity, parsed.unit), parsed)
-    return NoteNumber(text, expression, found, record if kind == "check" else "")

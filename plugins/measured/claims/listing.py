@@ -10,8 +10,9 @@ from xml.etree.ElementTree import Element
 
 from plugins.measured.claims.accounting import ACCOUNTINGS
 from plugins.measured.claims.data import EVIDENCE, Claim, Evidence, Source, sections
-from plugins.measured.claims.judged import Claims, Judged, NoteNumber, shown
-from plugins.measured.claims.verdict import VERDICTS, Tolerance
+from plugins.measured.claims.judged import Claims, Judged
+from plugins.measured.claims.notes import NoteNumber
+from plugins.measured.claims.verdict import VERDICTS, Tolerance, shown
 from plugins.measured.markup import Links, element, linked
 from plugins.measured.values.quantities import glue, unit_text
 

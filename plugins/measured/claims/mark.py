@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from xml.etree.ElementTree import Element
 
-from plugins.measured.claims.judged import Claims, Judged, shown
+from plugins.measured.claims.judged import Claims, Judged
 from plugins.measured.claims.listing import said
-from plugins.measured.claims.verdict import VERDICTS
+from plugins.measured.claims.verdict import VERDICTS, shown
 from plugins.measured.markup import Links, element
 
 

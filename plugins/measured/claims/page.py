@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from xml.etree.ElementTree import Element
 
 from plugins.measured.claims.accounting import ACCOUNTINGS
-from plugins.measured.claims.judged import Claims, shown
+from plugins.measured.claims.judged import Claims
 from plugins.measured.claims.listing import Mentions, listed, said, within
-from plugins.measured.claims.verdict import VERDICTS, Verdict
+from plugins.measured.claims.verdict import VERDICTS, Verdict, shown
 from plugins.measured.errors import MeasuredError
 from plugins.measured.markup import Links, element, linked, scrolled
 from plugins.shared.errors import nearest

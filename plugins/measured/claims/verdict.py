@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
+from plugins.measured.values.quantities import Format, format_number, glue, unit_text
+
 Verdict = Literal["confirmed", "agrees", "refined", "contradicted", "open"]
 VERDICTS: dict[Verdict, str] = {
     "confirmed": "confirmed",
@@ -81,6 +83,13 @@ def printed(value: Decimal) -> str:
         power = str(value.adjusted()).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
         return f"{digits} × 10{power}"
     return f"{value:,}".replace("-", "−")
+
+
+def shown(value: float, form: Format) -> str:
+    """A computed value with its unit, in the format of the claim; very large and small ones with an exponent."""
+    plain = ",d" if form.unit == "count" else ""
+    spec = form.spec or plain or (".4g" if value and not 1e-3 <= abs(value) < 1e7 else "")
+    return glue(format_number(value, spec), unit_text(form.unit))
 
 
 def holds(stated: Stated, tolerance: Tolerance, value: float) -> bool:
