@@ -61,7 +61,7 @@ export function actTests({ everywhere, once }) {
 
     await browser.click(revealButton);
     await verdictShown(browser);
-    assert.doesNotMatch(await browser.text(verdict), /50,000/, "the rest folds behind why");
+    assert.doesNotMatch(await browser.text(verdict), /50,000/, "the rest is folded away under Why");
     await browser.of(`${verdict} details`, (why) => (why.open = true));
     const said = await browser.text(verdict);
     assert.match(said, /You said 3 GB\. Adam adds 12\.46 GB: 4\.2 times/);
@@ -266,7 +266,7 @@ export function actTests({ everywhere, once }) {
     const beside = { role: "button", name: "Lock in", within: 'live-act [data-slot="held"]' };
     await browser.click(beside);
     await instrumentsOpen(browser);
-    assert.equal(await browser.has(ghostGrip), false, "what is locked is not dragged");
+    assert.equal(await browser.has(ghostGrip), false, "a locked prediction cannot be dragged");
 
     await browser.click(revealButton);
     await browser.waitFor(() => document.querySelector(".stack_marks > [data-enters]") !== null, 20_000, "the first vector to enter");
@@ -275,7 +275,7 @@ export function actTests({ everywhere, once }) {
     assert.equal(await browser.eval(() => document.querySelectorAll("[data-waits]").length), 0, "skipped to the end");
     assert.match(await browser.of("live-act .gap_text_marks", (mark) => mark.textContent), /(short|over|right)$/);
     assert.match(await browser.text(verdict), new RegExp(`^. You said ${dragged} GB`));
-    assert.equal(await browser.of(`${verdict} details`, (why) => why.open), false, "one sentence, the rest folds behind why");
+    assert.equal(await browser.of(`${verdict} details`, (why) => why.open), false, "one sentence is shown, the rest is folded away under Why");
     await set(browser, "Batch size", "8");
     assert.equal(await browser.eval(() => document.querySelectorAll("[data-waits]").length), 0, "it is played once");
   });

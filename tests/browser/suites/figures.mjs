@@ -15,7 +15,7 @@ export function figureTests({ everywhere, once }) {
     await browser.focus(`${HOME} input[type=range]`);
     await browser.press("ArrowRight");
     await changed(browser, before);
-    assert.notEqual(await words(), said, "what the picture says is what it shows");
+    assert.notEqual(await words(), said, "the picture's text changes with the picture");
     assert.equal(await browser.of(`${HOME} input[type=range]`, (input) => input.getAttribute("aria-valuetext")), "16");
     const faster = await readings();
     await browser.click({ role: "radio", name: "B200", within: HOME });

@@ -99,8 +99,8 @@ export function handsTests({ everywhere, once }) {
     });
     const batches = seen.table.map(Number);
     assert.ok(batches.length >= 1, "the chart followed");
-    assert.deepEqual(batches, [...batches].sort((one, other) => one - other), "in the order of the hand");
-    assert.equal(String(batches.at(-1)), seen.last, "the last frame is where the hand rests");
+    assert.deepEqual(batches, [...batches].sort((one, other) => one - other), "in the order of the finger's moves");
+    assert.equal(String(batches.at(-1)), seen.last, "the last frame is that of where the finger stopped");
   });
 }
 

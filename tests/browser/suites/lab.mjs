@@ -101,7 +101,7 @@ export function labTests({ everywhere, once }) {
     await move(browser, lever("Prefetching"));
     await browser.waitFor('[data-reflection="bottleneck"] [data-correct="true"]');
     await answerAll(browser, "checkpointing", { "By how much": "12", Compute: "33 %", Why: "recompute" });
-    assert.equal(await stepsDone(browser), "Predict Reveal Explore", "to have asked is not to have found out");
+    assert.equal(await stepsDone(browser), "Predict Reveal Explore", "a wrong answer does not complete the step");
     await answerAll(browser, "checkpointing", { "By how much": "3", Compute: "33 %", Why: "recompute" });
     await browser.waitFor('[data-step="reflect"][data-done="true"]');
     assert.equal(await trail(browser, "The MFU Gap"), "(done)");
@@ -111,7 +111,7 @@ export function labTests({ everywhere, once }) {
   everywhere("lab: the challenge: moves are listed and undone, the limit is found, the epilogue opens and wins", async (all) => {
     const { browser } = all;
     await open(all, LAPTOP);
-    assert.equal(await browser.has(lever("Update during backward")), false, "the epilogue waits");
+    assert.equal(await browser.has(lever("Update during backward")), false, "the levers of the epilogue are not there yet");
     await predict(browser, "6");
     assert.equal(await browser.has(undoButton), false, "there is nothing to undo");
     const first = await needed(browser);
@@ -349,7 +349,7 @@ export function labTests({ everywhere, once }) {
       await browser.waitFor(ledgerButton(answer));
       assert.match(await browser.text('live-ledger [role="alert"]'), /You are reading a ledger .*The MFU Gap.*Yours is untouched/);
       assert.match(await browser.text("live-ledger"), /Prediction 80 %/, "it can be read");
-      assert.equal(await browser.has(ledgerButton("Reset")), false, "one's own is put aside");
+      assert.equal(await browser.has(ledgerButton("Reset")), false, "the reader's own ledger is not shown, so it cannot be reset");
       await browser.click(ledgerButton(answer));
       if (answer === "Back to mine") assert.deepEqual((await ledgerDocument(browser)).acts, {}, "nothing is merged unasked");
       assert.equal(await browser.eval(() => location.hash), "", "the address is clean again");

@@ -48,7 +48,7 @@ export function loadingTests({ everywhere, once }) {
     server.heal();
     assert.equal(await snippet.run(), "2", "a failed download is tried again");
     await snippet.write("import decimal, encodings.cp1252\nprint(decimal.Decimal('0.1') * 3, 'é'.encode('latin-1'))");
-    assert.equal(await snippet.run(), "0.3 b'\\xe9'", "a package of the start has its other half");
+    assert.equal(await snippet.run(), "0.3 b'\\xe9'", "a package that the start holds in part is completed");
     assert.equal(rest().length, 2, "what was fetched is not fetched again");
     await snippet.write("import tkinter");
     assert.match(await snippet.run(), /^tkinter needs an operating system/);

@@ -250,7 +250,7 @@ async function toTheEnd(world, play, by) {
   await browser.press("Escape");
   await verdictShown(browser);
   assert.match(await browser.text(verdict), play.told);
-  assert.doesNotMatch(await browser.text(headline), /of the best found/, "the mission begins with what fails");
+  assert.doesNotMatch(await browser.text(headline), /of the best found/, "the first setting of the mission fails");
   for (const [index, target] of play.moves.entries()) {
     await moveBy(browser, target, by);
     await browser.waitFor(`${moveList} li:nth-child(${index + 1})`);

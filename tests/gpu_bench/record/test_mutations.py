@@ -1,4 +1,4 @@
-"""Falsified records: what follows from anything else, or cannot be, is refused."""
+"""Falsified records: a changed value is refused if it follows from other values, or if it is impossible."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _committed(part: str) -> Path:
 TIMED = _committed("summary")
 """A record of timed steps, of an earlier version."""
 COMPARED = _committed("arms")
-"""A record of compared runs. What its curves hold is told by them alone; what they come to follows from them."""
+"""A record of compared runs. Nothing else in it determines its curves; its results follow from them."""
 RAW: dict[str, tuple[str, ...]] = {
     "times and memory that a machine told, as long as they are possible there: only measuring again could tell": (
         "samples.step_s.*.*", "samples.warmup_s.*.*", "samples.warmup_s.*", "samples.warmup_settled.*",
@@ -55,12 +55,12 @@ RAW: dict[str, tuple[str, ...]] = {
     ),
     "the folder, which the file's place is held against": ("suite",),
 }  # fmt: skip
-"""Why a change is possible, and where: everything else that stands in a record is refused once it is changed."""
+"""Why a change can go unnoticed -> where. A change of any other value in a record is refused."""
 NEVER = {
     "not a number", "infinite", "negative", "nested", "control character", "half a character", "renamed", "year 2099",
     "no such day",
 }  # fmt: skip
-"""What no place of a record takes."""
+"""Changes that are refused at every place of a record."""
 
 
 def _raw(where: str) -> bool:
@@ -84,7 +84,7 @@ def test_only_facts_that_nothing_else_says_can_be_changed_unseen(
     """A record of this checkout and one of an earlier version, falsified at any one place in any of many ways."""
     whole = record if fresh else json.loads(TIMED.read_text(encoding="utf-8"))
     for repeat in whole["provenance"]["repeats"]:
-        # Of version 2, and read by nobody any more.
+        # A field of version 2 that nothing reads any more.
         repeat.pop("gpu_samples", None)
     place = data.draw(st.sampled_from(sorted(places(whole), key=str)), label="place")
     ways = [way for way in falsified_at(whole, place) if json.loads(way[2]) != whole]

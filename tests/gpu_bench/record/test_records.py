@@ -72,7 +72,7 @@ _LATER = (
 
 def test_a_record_without_one_of_its_parts_is_refused(record: dict[str, Any]) -> None:
     # The optimizer's vectors depend on the optimizer, so the sum refuses a missing one, save an empty one.
-    # Packages and environment name what there is; a thing less is another machine.
+    # A record without one of its packages or environment variables is valid: it describes another machine.
     free = ("packages", "environment")
     named = [p for p in places(record) if isinstance(p[-1], str) and not {*p[:-1]} & {*free}]
     accepted = []

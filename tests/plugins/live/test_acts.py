@@ -297,7 +297,7 @@ def test_plain_data_passes_unchanged(value: object) -> None:
     assert plain(value, "value") == value
 
 
-def test_what_an_act_is_made_of_is_no_work_for_the_garbage_collector() -> None:
+def test_the_garbage_collector_does_not_scan_the_objects_of_an_act() -> None:
     before = gc.get_freeze_count()
     acts.load_act("tiny-act", Program({"act.py": SOURCE}).to_json())
     assert gc.isenabled()
@@ -307,7 +307,7 @@ def test_what_an_act_is_made_of_is_no_work_for_the_garbage_collector() -> None:
     assert gc.isenabled()
 
 
-def test_a_frame_of_a_moving_hand_is_the_view_without_what_nobody_reads_meanwhile() -> None:
+def test_a_frame_during_a_drag_is_the_view_without_tables_ledger_and_score() -> None:
     acts.load_act("tiny-act", Program({"act.py": SOURCE}).to_json())
     described: Any = describe(acts.loaded("tiny-act"))
     state = json.dumps(described["state"])

@@ -1,4 +1,4 @@
-"""What of a chart can be taken in hand: an author's mistakes are one line each, and good hands are described."""
+"""Hands of a chart, such as handles and taps: an author's mistakes are one line each, correct hands are described."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_a_slider_that_cannot_be_set_is_refused(change: dict[str, Any], message:
         (live.Handle("chart", "bars", "batch", along="bars"), "needs the field it moves"),
     ],
 )
-def test_a_hand_that_reaches_for_nothing_is_refused(hand: Any, message: str) -> None:
+def test_a_hand_on_something_that_does_not_exist_is_refused(hand: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         changed(hands=(hand,))
 

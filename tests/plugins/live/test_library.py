@@ -25,7 +25,7 @@ def _import_system_restored() -> Iterator[None]:
 
 @pytest.fixture
 def rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """An archive with two modules that pass for the library's: one of its own, one in a package that has started."""
+    """An archive with two modules that count as the library's: one at the top, one in a package already imported."""
     monkeypatch.setattr(sys, "stdlib_module_names", sys.stdlib_module_names | {"far_module", "near_package"})
     archive = tmp_path / "rest.zip"
     with zipfile.ZipFile(archive, "w") as packed:
@@ -57,7 +57,7 @@ def test_an_import_fetches_once_and_finds_the_module(rest: str) -> None:
     assert fetched == [rest]
 
 
-def test_a_package_that_has_started_gets_its_other_half(rest: str, tmp_path: Path) -> None:
+def test_a_package_that_is_imported_already_gets_its_other_modules(rest: str, tmp_path: Path) -> None:
     start = str(tmp_path / "start.zip")
     package = _started("near_package", start)
     sys.meta_path.append(RestOfLibrary(lambda: rest, start))
@@ -85,7 +85,7 @@ def test_a_failed_download_says_so_and_is_tried_again(rest: str) -> None:
     assert far_module.ANSWER == 42
 
 
-def test_it_is_asked_after_everything_that_is_there(rest: str) -> None:
+def test_the_finder_comes_after_pythons_own(rest: str) -> None:
     fetch_on_demand(lambda: rest)
     finders = [type(finder) for finder in sys.meta_path]
     assert finders.index(RestOfLibrary) == sys.meta_path.index(importlib.machinery.PathFinder) + 1

@@ -158,7 +158,7 @@ def test_a_crash_is_named(site: Site) -> None:
 
 
 PROCESS = "import os\nos.getpid()"
-"""Another result in each build, whose child process is another."""
+"""A program with another result in each build, because each has a new child process."""
 
 
 def test_a_second_build_takes_results_from_the_cache(site: Site) -> None:
@@ -275,7 +275,7 @@ def test_a_changed_program_has_a_new_address_and_makes_a_new_release(
     listed = json.loads((live / "release.json").read_text())
     assert listed["build"] == before["build"]
     files = {path.relative_to(site.root / "site").as_posix() for path in live.rglob("*") if path.is_file()}
-    # These two are asked for afresh: they say what the site has now.
+    # The browser always fetches these two anew, because they say what the site has now.
     assert set(listed["files"]) == files - {"assets/live/release.json", "assets/live/questions.json"} | {moving}
 
     site.write("index.md", "# Home\n\nOther words.\n\n/// act | tiny-act\n///\n")

@@ -23,7 +23,7 @@ from plugins.live.build.packages import collect, elsewhere
 
 
 def wheel(module: str) -> bytes:
-    """The least that is a wheel."""
+    """The smallest valid wheel."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr(f"{module}.py", "")
@@ -123,7 +123,7 @@ def test_without_a_network_a_wheel_that_was_changed_on_disk_is_not_used(host: Ho
     host.close()
     [kept] = (tmp_path / "kept").glob("*.whl")
     kept.write_bytes(wheel("elsewhere"))
-    # The first package finds that the host says nothing; the second asks only the disk.
+    # For the first package the host does not answer; for the second it is not asked again.
     packages = collect(["upper", "lower"], host.lock, host.url, tmp_path / "kept")
     assert [one.wheel for one in packages] == [None, None]
 
@@ -159,7 +159,7 @@ console.log(python.runPython("import iniconfig; iniconfig.__file__ + ' ' + inico
 
 
 def test_a_wheel_of_pypi_is_imported_from_the_sites_own_files(host: Host, tmp_path: Path) -> None:
-    """By a lock file of this test: PyPI is what every machine of this project can reach."""
+    """By a lock file of this test, for PyPI, which every machine of this project can reach."""
     wheels = tmp_path / "wheels"
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
     subprocess.run([*pip, "--dest", str(wheels), "iniconfig==2.3.1"], check=True, timeout=180)

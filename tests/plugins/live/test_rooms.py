@@ -65,6 +65,6 @@ def test_a_mistake_in_a_room_names_its_file(acts: Path) -> None:
         load("an-act", program(act_modules(acts / "an_act")))
 
 
-def test_what_acts_share_is_what_no_act_owns(acts: Path) -> None:
+def test_shared_files_are_those_outside_the_folders_of_acts(acts: Path) -> None:
     names = [path.relative_to(acts).as_posix() for path in shared_files(acts)]
     assert names == ["drawing.py", "room/scene.py", "room/unused.py", "room/words.py"]

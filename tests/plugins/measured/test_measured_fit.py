@@ -1,4 +1,4 @@
-"""The guide to a small card: tables and curves are the engine's, marks are records', and neither is the other."""
+"""The guide to a small card: tables and curves come from the engine, marks from records; the two are never mixed."""
 
 from __future__ import annotations
 
