@@ -48,7 +48,7 @@ class MemoryBytes:
         casts: 16-bit copies of fp32 weights that autocast keeps until backward.
         buckets: Copies of gradients on their way to other devices.
         gathered: Parameters of two blocks that ZeRO-3 has collected.
-        peak_balance: Temporary tensors at the peak, less what of the above is not alive at that moment.
+        peak_balance: Temporary tensors at the peak, less the parts of the above that are not alive at that moment.
         allocated_peak: The most that is allocated at once: `torch.cuda.max_memory_allocated`.
         runtime: What DeepSpeed's buffers and communicators take besides.
         context: What the driver takes outside the framework's allocator.
@@ -94,7 +94,7 @@ class JobStep:
         mfu: Model FLOPs by the rule `6 N + 12 L h T` over what all devices could do at their dense peak. None where
             that passes 1: the rule counts all T² scores, of which causal kernels skip up to half, and means nothing
             for a step that is mostly attention.
-        hfu: The same with what is computed again; None likewise.
+        hfu: The same, with FLOPs that are computed again counted too; None where `mfu` would be.
         bound_by: What most of the step goes to: `"compute"`, `"memory"`, `"launch"`, `"communication"`, `"bubble"` or
             `"offload"`.
     """

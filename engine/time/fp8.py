@@ -77,14 +77,14 @@ def _lower(c: Setup, kernel: Kernel, linear: dict[str, Op]) -> list[Kernel]:
 
 
 def _cast(c: Setup, kernel: Kernel, name: str, elements: Size) -> Kernel:
-    """A tensor written in 8 bits, as it is and transposed; fused code has it at hand, eager code reads it first."""
+    """A tensor written in 8 bits, as it is and transposed; fused code holds it already, eager code reads it first."""
     read = 0 if c.framework.compiled else c.precision.compute.bits // 8
     maximum = 0 if c.framework.by_hand else c.precision.compute.bits // 8
     return _memory(kernel, name, elements * (read + maximum + COPIES))
 
 
 def _weight_cast(c: Setup, kernel: Kernel, name: str, elements: Size) -> Kernel:
-    """A weight written in 8 bits, read once for its maximum and once for its values, which no kernel has at hand."""
+    """A weight written in 8 bits, read once for its maximum and once for its values, as no kernel holds it."""
     return _memory(kernel, name, elements * (2 * (c.precision.weights.bits // 8) + COPIES))
 
 

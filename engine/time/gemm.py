@@ -48,7 +48,7 @@ STAGES: Count = 4
 """Stages of a tile's pipeline, each of which loads a step of the sum. An assumption."""
 
 PIPELINE_BYTES = STAGES * 64
-"""Bytes along the sum that filling and draining a tile's pipeline is worth.
+"""Cost of filling and draining a tile's pipeline, in bytes of an operand along the sum.
 
 Stages of 64 bytes, 32 elements of 16 bits, stand in the names of cuBLAS's and CUTLASS's kernels (`64x64_32x6`: tiles of
 64 x 64, steps of 32, six stages; github.com/pytorch/pytorch, issue 181718). A sum is worked off in such steps, so that
@@ -144,7 +144,7 @@ def sustained(chip: Accelerator, dtype: str) -> FlopsPerSecond:
 
 @cache
 def pipeline_depth(dtype: str) -> Count:
-    """Elements of the sum that filling and draining a tile's pipeline is worth, for operands of `dtype`."""
+    """Cost of filling and draining a tile's pipeline, in elements of the sum, for operands of `dtype`."""
     return PIPELINE_BYTES * 8 // element(dtype).bits
 
 
@@ -172,7 +172,7 @@ def gemm_seconds(
         multiprocessors: Units that share the tiles; 0 for a chip without such units: nothing is quantized.
         count: Independent products in one launch.
         tiles: Tiles to choose from.
-        depth: Elements of the sum that a tile's pipeline is worth (`pipeline_depth`).
+        depth: Cost of filling and draining a tile's pipeline, in elements of the sum (`pipeline_depth`).
         start: Seconds besides the tiles' work, where tiles are shared.
     """
     if multiprocessors == 0:
@@ -195,7 +195,7 @@ def _depth(grid: float, k: Count, multiprocessors: Count, pipeline: Count) -> fl
 
 
 def whole_steps(k: Count, pipeline: Count) -> float:
-    """The depth of a sum in whole steps of a tile's pipeline that is worth `pipeline` elements."""
+    """The depth of a sum in whole steps of a tile's pipeline, whose cost is `pipeline` elements."""
     step = pipeline // STAGES
     return ceil(k / step) * step
 

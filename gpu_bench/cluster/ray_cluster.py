@@ -97,7 +97,7 @@ class RayExecutor:
         return found
 
     def _examine(self, wait_s: float) -> None:
-        """Take in what machines said of themselves."""
+        """Collect the descriptions of themselves that machines have sent."""
         if not self._probes:
             return
         ready, _ = self._ray.wait(list(self._probes), num_returns=len(self._probes), timeout=wait_s)

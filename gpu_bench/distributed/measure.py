@@ -43,7 +43,7 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
 
 
 def _point(case: ScalingCase, device: str, processes: int) -> dict[str, Any]:
-    """Measure the case on so many processes; a failure is told and does not end the others."""
+    """Measure the case on so many processes; a failure is reported and does not end the others."""
     batch = case.batch_of(processes)
     point: dict[str, Any] = {
         "label": f"{processes} process{'' if processes == 1 else 'es'}",

@@ -54,8 +54,9 @@ def told(error: BaseException) -> str:
 def kind_of(error: BaseException) -> Literal["oom", "unsupported"] | None:
     """Which result an exception is, or None for a fault.
 
-    PyTorch's CUDA allocator raises a type of its own when memory runs out; all else only its text tells. Where several
-    errors led to this one, memory counts first: a compiler that finds no kernel because none had room ran out of it.
+    PyTorch's CUDA allocator raises a type of its own when memory runs out; other errors are known by their text. Where
+    several errors led to this one, memory counts first: a compiler that finds no kernel because none had room ran out
+    of it.
     """
     chain = _chain(error)
     texts = [str(one) for one in chain]

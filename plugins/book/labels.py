@@ -56,7 +56,7 @@ class Labels:
 
     @classmethod
     def of(cls, pages: Iterable[tuple[str, str]]) -> Labels:
-        """Number what stands on the pages.
+        """Number the figures, tables and equations of the pages.
 
         Args:
             pages: Name and Markdown of each page, in reading order.

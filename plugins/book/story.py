@@ -42,7 +42,7 @@ class Number:
 
 
 def numbers(stops: Sequence[Stop], place: int) -> list[Number]:
-    """What the strip of a stop says, beside what the strip before it said."""
+    """The numbers of a stop's strip, each with its text in the strip before."""
     now, before = stops[place], stops[place - 1] if place else None
     found = []
     for name, text, old in zip(NAMES, _texts(now), _texts(before) if before else [""] * len(NAMES), strict=True):

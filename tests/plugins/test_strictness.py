@@ -54,7 +54,7 @@ def test_a_server_looks_again_only_at_files_that_have_changed_and_a_build_at_all
     config = load_config(str(site / "mkdocs.yml"))
     config.plugins.on_startup(command="serve", dirty=False)
     config.plugins.on_pre_build(config=config)
-    # As long as before and of the same time: only who reads it can see that it is another encoding.
+    # The size and the time are the same as before, so that only reading the file shows its other encoding.
     before = file.stat()
     file.write_bytes("a = 'cafés'\n".encode("latin-1"))
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))

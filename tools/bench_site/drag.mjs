@@ -1,4 +1,4 @@
-// Drags a mark of a chart to and fro, and times each move until the chart has followed.
+// Drags a mark of a chart back and forth, and times each move until the chart has followed.
 // @ts-check
 
 /** How long to wait for a redraw before a move counts as one that changed no value. */
@@ -34,7 +34,7 @@ export function dragTimes(browser, what, moves) {
           watch.observe(plot, { attributes: true, subtree: true, childList: true });
           setTimeout(() => end(null), stillMs);
         });
-        // To and fro, by another way each time, and never the same place twice.
+        // Back and forth, by another distance each time, never to the same place twice.
         const far = (move % 2 ? 20 : 70) + (move % 20);
         const start = performance.now();
         grip.dispatchEvent(new PointerEvent("pointermove", { ...at, clientX: at.clientX + far, clientY: at.clientY - far }));

@@ -1,7 +1,7 @@
 """One training iteration: how long its stages take, and what the levers change.
 
-Everything is the engine's: the step's kernels, the disk's reads, the loader, the bus. One figure is assumed, and said
-to be at every place that shows it: `TOKENIZING`, what a processor core needs for one text.
+Everything is the engine's: the step's kernels, the disk's reads, the loader, the bus. One figure is assumed, and
+marked as assumed wherever it is shown: `TOKENIZING`, what a processor core needs for one text.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ START = Setting()
 
 @cache
 def step(setting: Setting) -> StepTime:
-    """The engine's step on the device, its data at hand."""
+    """The engine's step on the device, without waiting for data."""
     return step_time(replace(setting, prefetch=False).training())
 
 
@@ -155,7 +155,7 @@ DEVICE = f"{A100.usable_bytes / GB:.2f} GB"
 TARGET = 50
 """The MFU to reach on the bench, in percent."""
 ASSUMED = f"{1e3 * TOKENIZING:.0f} ms to tokenize one (assumed)"
-"""The one figure that is not the engine's, wherever it is said."""
+"""The words for the one figure that is not the engine's."""
 LOADING = f"{DISK.title}, {1e3 * DISK.latency:.0f} ms to reach a text; a processor core, {ASSUMED}"
 """What loading takes."""
 

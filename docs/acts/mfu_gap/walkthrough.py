@@ -17,7 +17,7 @@ STEPS = (
 )
 """The source's levers, one after the other, each on top of those before it."""
 SOURCE_FIRST, SOURCE_LAST = ("40", "45", "–"), ("5", "85", "1,200")
-"""What the source says of its first and its last: loading and utilization in percent, tokens per second."""
+"""The source's figures for its first and last profile: loading and utilization in percent, tokens per second."""
 RECORDS = live.records(
     "*",
     "case.model",

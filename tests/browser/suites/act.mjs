@@ -355,7 +355,7 @@ export function actTests({ everywhere, once }) {
     assert.equal(await browser.has({ role: "alert", name: "Python did not start", within: "live-act" }), false);
   });
 
-  everywhere("act: without JavaScript the first state stands there complete", async ({ browser, server }) => {
+  everywhere("act: without JavaScript the first state is shown complete", async ({ browser, server }) => {
     // The sandbox switches scripting off for the page as a reader's setting would, in every engine alike.
     server.policy("sandbox allow-same-origin");
     await browser.open(server.base + ACT);

@@ -397,7 +397,7 @@ export function labTests({ everywhere, once }) {
     assert.equal(acts["mfu-gap"].memory.controls.prefetch, true);
   });
 
-  once("lab: what an older version of the site kept is there, and what is damaged is left out and said", async (all) => {
+  once("lab: entries of an older version of the site are kept, damaged ones are left out and reported", async (all) => {
     const { browser, server } = all;
     await open(all, ACT_3);
     await browser.eval(() => {

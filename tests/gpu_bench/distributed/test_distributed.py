@@ -1,4 +1,4 @@
-"""Suite 13: every way of spreading a step is the same step; communication is told from computation."""
+"""Suite 13: every way of spreading a step is the same step; communication is distinguished from computation."""
 
 from __future__ import annotations
 

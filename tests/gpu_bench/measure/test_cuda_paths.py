@@ -123,7 +123,7 @@ def test_only_a_gpu_gets_pinned_batches() -> None:
 
 
 class _Driver:
-    """The driver's library, as far as it is asked: it writes its answers where the arguments point."""
+    """Stands for the driver's library, with the calls in use: it writes its answers where the arguments point."""
 
     def __init__(self, uuids: tuple[str, ...] = (), processes: tuple[tuple[int, int], ...] = ()) -> None:
         self._uuids, self._processes = uuids, processes

@@ -26,7 +26,7 @@ def _timed(record: dict[str, Any], rows: list[list[float]]) -> dict[str, Any]:
 
 
 def _whole(record: dict[str, Any], rows: list[list[float]]) -> dict[str, Any]:
-    """A valid record of other times: all that follows from them is made anew."""
+    """A valid record with other times, and with everything that follows from them computed again."""
     made, repeats = _timed(record, rows), range(len(rows))
     made["case"] |= {"repeats": len(rows), "steps": len(rows[0])}
     case, warm = tiny_case(repeats=len(rows), steps=len(rows[0])), made["samples"]["warmup_s"][0]
