@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+import operator
+from collections.abc import Iterable, Mapping
 
 from gpu_bench.hybrid.schedule import COMPUTED, Phase
 
@@ -23,7 +25,15 @@ def speedup(steps: Mapping[Phase, int], seconds: Mapping[Phase, float], extra: f
         seconds: By phase.
         extra: Of the seconds of computed steps, those that serve prediction alone.
     """
-    computed, taken = sum(steps[phase] for phase in COMPUTED), sum(seconds.values())
+    computed, taken = sum(steps[phase] for phase in COMPUTED), _added(seconds.values())
     if not computed or not taken:
         return 1.0
-    return (sum(seconds[phase] for phase in COMPUTED) - extra) / computed * sum(steps.values()) / taken
+    return (_added(seconds[phase] for phase in COMPUTED) - extra) / computed * sum(steps.values()) / taken
+
+
+def _added(seconds: Iterable[float]) -> float:
+    """Their sum, rounded after every addition: `sum` does that until Python 3.11, and rounds less from 3.12 on.
+
+    A record holds the quotient, and every Python that checks it must come to the same bits.
+    """
+    return functools.reduce(operator.add, seconds, 0.0)
