@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from mkdocs.config import config_options as option
+from mkdocs.config.base import Config
 from mkdocs.config.config_options import ExtraScriptValue
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
@@ -20,7 +22,6 @@ from plugins.measured.claims import data as claims_data
 from plugins.measured.claims.judged import Claims
 from plugins.measured.claims.listing import Mention
 from plugins.measured.claims.mentions import mentions
-from plugins.measured.config import MeasuredConfig
 from plugins.measured.errors import MeasuredError
 from plugins.measured.extension import CONSTRUCTS, MeasuredExtension, PageContext, Sources
 from plugins.measured.markup import Links
@@ -37,13 +38,31 @@ STYLESHEETS = (_HERE / "measured.css", _HERE / "claims/claims.css")
 SCRIPT = _HERE / "claims/claims.js"
 DEVICES = _HERE / "tables/devices.js"
 ASSETS = "assets/measured"
-
+PUBLISHED = "measured/records"
+"""The folder of the site in which copies of the records are published."""
+CLAIMS, REPORTED = "docs/claims", "docs/measured/reported"
+CLAIMS_PAGE = "claims/index.md"
+CACHE = ".cache/measured"
 
 _DOCUMENTED = re.compile(r"^::: ([\w.]+)$", re.MULTILINE)
 """The line by which mkdocstrings documents a module."""
 
 
-class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-call]
+class Options(Config):  # type: ignore[no-untyped-call]
+    """Options of the plugin.
+
+    engine: the folder of the engine's package, relative to `mkdocs.yml`.
+    records: the folder of the records, `<suite>/<case>--<device>.json`, relative to `mkdocs.yml`.
+    reference: the folder of the engine's reference, relative to the docs folder; empty for numbers without links. A
+            module is documented on the page that says `::: module`.
+    """
+
+    engine = option.Type(str, default="engine")
+    records = option.Type(str, default="gpu_bench/results")
+    reference = option.Type(str, default="reference/engine")
+
+
+class MeasuredPlugin(BasePlugin[Options]):  # type: ignore[no-untyped-call]
     """Inline numbers, measured tables and claims for MkDocs."""
 
     def __init__(self) -> None:
@@ -53,25 +72,21 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
         self._claims_page = ""
         self._mentions: dict[str, list[Mention]] = {}
 
-    def on_config(self, config: MkDocsConfig) -> MkDocsConfig | None:
+    def on_config(self, config: MkDocsConfig) -> MkDocsConfig:
         """Read the records, prepare the engine, and add the Markdown extension. Runs again before every rebuild."""
         self._close()
-        self._extension = None
-        if not self.config.enabled:
-            return None
         root = Path(config.config_file_path).parent if config.config_file_path else Path.cwd()
         engine, folder = root / self.config.engine, root / self.config.records
         if not (engine / "__init__.py").is_file():
             raise PluginError(f"measured: option 'engine' is '{self.config.engine}', which is not a Python package")
-        loaded, claim_files = load(folder, root), claims_data.load(root / self.config.claims, root)
-        published = reported_data.load(root / self.config.reported, root)
+        loaded, claim_files = load(folder, root), claims_data.load(root / CLAIMS, root)
+        published = reported_data.load(root / REPORTED, root)
         for defect in (*loaded.defects, *claim_files.defects, *published.defects):
             log.warning("%s", defect)
-        cache = root / self.config.cache_dir
-        computed = Computed(engine, Cache(cache / "values" if self.config.cache else None), cache / "bytecode")
+        computed = Computed(engine, Cache(root / CACHE / "values"), root / CACHE / "bytecode")
         self._locate = locate.install(config, CONSTRUCTS)
         self._reference = {}
-        self._claims_page = self.config.claims_page
+        self._claims_page = CLAIMS_PAGE
         sources = Sources(computed, loaded, Claims(claim_files, computed, loaded), published)
         self._extension = MeasuredExtension(sources, self._context("index.md"))
         extensions: list[Any] = config.markdown_extensions
@@ -81,7 +96,7 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
             script = ExtraScriptValue(posixpath.join(ASSETS, file.name))
             script.defer = True
             config.extra_javascript.append(script)
-        watched = (engine, folder, root / self.config.claims, root / self.config.reported)
+        watched = (engine, folder, root / CLAIMS, root / REPORTED)
         config.watch += [str(path) for path in watched if path.exists()]
         return config
 
@@ -89,8 +104,7 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
     @event_priority(-50)
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
         """Publish the assets, the raw records and the schemas; find the pages that speak of claims."""
-        if self._extension is None:
-            return files
+        assert self._extension is not None
         sources = self._extension.sources
         loaded = sources.records
         published = [(posixpath.join(ASSETS, file.name), file) for file in STYLESHEETS]
@@ -98,17 +112,17 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
             published.append((posixpath.join(ASSETS, DEVICES.name), DEVICES))
         if sources.claims.files.claims:
             published.append((posixpath.join(ASSETS, SCRIPT.name), SCRIPT))
-            published.append((posixpath.join(posixpath.dirname(self._claims_page), "schema.json"), claims_data.SCHEMA))
-        published.append((posixpath.join(self.config.published, "schema.json"), SCHEMA_FILE))
+            published.append((posixpath.join(posixpath.dirname(CLAIMS_PAGE), "schema.json"), claims_data.SCHEMA))
+        published.append((posixpath.join(PUBLISHED, "schema.json"), SCHEMA_FILE))
         flat: dict[str, list[dict[str, Any]]] = {}
         for record in loaded.records:
             flat.setdefault(record.suite, []).extend(report.flat_rows(record.document))
-            published.append((posixpath.join(self.config.published, str(record.file)), loaded.folder / record.file))
+            published.append((posixpath.join(PUBLISHED, str(record.file)), loaded.folder / record.file))
         for uri, path in published:
             files.append(File.generated(config, uri, abs_src_path=str(path)))
         for suite, rows in flat.items():
             for form, write in (("csv", tables.to_csv), ("json", tables.to_json)):
-                uri = posixpath.join(self.config.published, f"{suite}.{form}")
+                uri = posixpath.join(PUBLISHED, f"{suite}.{form}")
                 files.append(File.generated(config, uri, content=write(rows)))
         if self.config.reference:
             self._reference = _documented_modules(files, self.config.reference)
@@ -124,9 +138,9 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
 
     def on_page_markdown(self, markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> None:
         """Tell the extension which page comes next."""
-        if self._extension is not None:
-            self._locate.enter(page, markdown, config)
-            self._extension.page = self._context(page.file.src_uri)
+        assert self._extension is not None
+        self._locate.enter(page, markdown, config)
+        self._extension.page = self._context(page.file.src_uri)
 
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """End the child process."""
@@ -137,7 +151,7 @@ class MeasuredPlugin(BasePlugin[MeasuredConfig]):  # type: ignore[no-untyped-cal
         self._close()
 
     def _context(self, src_uri: str) -> PageContext:
-        links = Links(src_uri, self._reference, self.config.published, self._claims_page)
+        links = Links(src_uri, self._reference, PUBLISHED, self._claims_page)
         return PageContext(links, self._report, self._mentions)
 
     def _report(self, line: int | None, error: MeasuredError) -> None:

@@ -5,12 +5,7 @@ from __future__ import annotations
 import json
 import re
 from html import unescape
-from pathlib import Path
 
-import jsonschema
-import yaml
-
-from plugins.measured.config import MeasuredConfig
 from tests.plugins.measured.made import ROOT, Site, document
 
 ADAM, SGD, MOMENTUM = "gpt2-nano-fp32-adam", "gpt2-nano-fp32-sgd", "gpt2-nano-fp32-momentum"
@@ -291,31 +286,3 @@ def test_more_than_seven_columns_are_refused(site: Site) -> None:
     site.page(f"/// measured | smoke\ncaption: Wide\ncolumns:\n{columns}///\n")
     (warning,) = site.defects()
     assert "too many for a phone" in warning
-
-
-def test_a_disabled_plugin_leaves_pages_alone(site: Site) -> None:
-    site.options = "enabled: false"
-    site.page(f"{ENGINE}\n")
-    assert "<code>{engine}" in site.build()
-
-
-def test_the_schema_of_the_options_names_them_all_with_their_defaults() -> None:
-    schema = json.loads((ROOT / "plugins/measured/schema.json").read_text("utf-8"))
-    jsonschema.Draft202012Validator.check_schema(schema)
-    config = MeasuredConfig()
-    config.validate()
-    assert {name: option["default"] for name, option in schema["properties"].items()} == dict(config)
-
-
-def test_the_sites_own_options_are_valid() -> None:
-    class Loader(yaml.SafeLoader):
-        """Reads `!ENV` and Python names as nothing."""
-
-    Loader.add_multi_constructor("!", lambda loader, suffix, node: None)
-    Loader.add_multi_constructor("tag:yaml.org,2002:python/", lambda loader, suffix, node: None)
-    plugins = yaml.load(Path(ROOT / "mkdocs.yml").read_text("utf-8"), Loader)["plugins"]
-    own = [entry["measured"] for entry in plugins if isinstance(entry, dict) and "measured" in entry]
-    schema = json.loads((ROOT / "plugins/measured/schema.json").read_text("utf-8"))
-    for options in own:
-        jsonschema.validate(options, schema)
-    assert own or "measured" in plugins
