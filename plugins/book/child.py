@@ -12,7 +12,6 @@ answered by `{"error": …, "line": …}`, with the line of its own file.
 from __future__ import annotations
 
 import importlib.util
-import io
 import re
 import sys
 import traceback
@@ -26,7 +25,7 @@ from plugins.book.drawing import Drawing
 from plugins.book.moving import Control, Drag, first, states
 from plugins.book.sketch import Sketch
 from plugins.shared.serving import serve
-from plugins.shared.svg import INK, settings
+from plugins.shared.svg import INK, drawn, settings
 
 _COLOR = re.compile(r"#[0-9a-f]{6}\b")
 
@@ -81,12 +80,7 @@ def _frame(drawing: Drawing) -> dict[str, Any]:
         raise TypeError(f"draw() must return a Drawing, not a {type(drawing).__name__}")
     if not drawing.alternative.strip():
         raise ValueError("the alternative text is empty; say what the picture shows")
-    if isinstance(drawing.figure, Sketch):
-        svg = drawing.figure.svg()
-    else:
-        out = io.BytesIO()
-        drawing.figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-        svg = out.getvalue().decode("utf-8")
+    svg = drawing.figure.svg() if isinstance(drawing.figure, Sketch) else drawn(drawing.figure)
     if others := sorted(set(_COLOR.findall(svg)) - set(INK.values())):
         raise ValueError(f"the color {others[0]} is the same in light and dark; take one of INK: {', '.join(INK)}")
     words = " ".join(drawing.alternative.split())

@@ -7,14 +7,18 @@ picture serves light, dark and paper.
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Mapping
 from copy import deepcopy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element, fromstring
 
 from markdown.util import AtomicString
 
 from plugins.shared.errors import nearest
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class _Ink(dict[str, str]):
@@ -63,6 +67,13 @@ def settings(salt: str) -> dict[Any, Any]:
         "xtick.color": INK["fg"],
         "ytick.color": INK["fg"],
     }
+
+
+def drawn(figure: Figure) -> str:
+    """The SVG file of a figure, with nothing in it that another day would change."""
+    out = io.BytesIO()
+    figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return out.getvalue().decode("utf-8")
 
 
 def embedded(text: str, title: str, *, width: str = "40rem") -> Element:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element
 
-from plugins.shared.svg import INK, embedded, settings
+from plugins.shared.svg import INK, drawn, embedded, settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,9 +68,7 @@ def draw(panels: Sequence[Panel], title: str, *, limit: float | None, limit_text
         figure.supylabel(title, fontsize=9.5)
         handles, labels = grid.flat[0].get_legend_handles_labels()
         figure.legend(handles, labels, frameon=False, loc="outside upper left", ncols=3, columnspacing=1.2)
-        out = io.BytesIO()
-        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return embedded(out.getvalue().decode("utf-8"), alternative, width="34rem")
+        return embedded(drawn(figure), alternative, width="34rem")
 
 
 def _panel(axes: Axes, panel: Panel) -> None:

@@ -5,13 +5,12 @@ The table above it holds the same numbers, so the plot needs no other text for t
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element
 
-from plugins.shared.svg import INK, embedded, settings
+from plugins.shared.svg import INK, drawn, embedded, settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,9 +66,7 @@ def draw(title: str, x_title: str, y_title: str, series: Sequence[Series], *, lo
         axes.spines[["top", "right"]].set_visible(False)
         if len(series) > 1:
             figure.legend(frameon=False, loc="outside upper left", ncols=3)
-        out = io.BytesIO()
-        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return embedded(out.getvalue().decode("utf-8"), title)
+        return embedded(drawn(figure), title)
 
 
 def _lines(axes: Axes, series: Sequence[Series]) -> None:
