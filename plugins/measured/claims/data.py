@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
-import jsonschema
-
 from plugins.measured.claims.accounting import ACCOUNTINGS
 from plugins.measured.claims.verdict import Stated, Tolerance
+from plugins.measured.entries import Entries, EntryFile
 from plugins.measured.errors import MeasuredError
 from plugins.measured.values.quantities import Format, parse_format
 from plugins.shared.errors import Defect, nearest
@@ -144,18 +140,8 @@ def load(folder: Path, root: Path) -> ClaimFiles:
     """
     if not folder.is_dir():
         return ClaimFiles()
-    defects: list[Defect] = []
-    schema = json.loads(SCHEMA.read_text("utf-8"))
-
-    def read(name: str, kind: str) -> EntryFile:
-        path = folder / name
-        shown = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
-        chosen = schema if kind == "claim" else {**schema["$defs"][f"{kind}s"], "$defs": schema["$defs"]}
-        file = read_entries(path, shown, kind, jsonschema.Draft202012Validator(chosen))
-        defects.extend(file.defects)
-        return file
-
-    of_sources, of_tolerances = read("sources.toml", "source"), read("tolerances.toml", "tolerance")
+    files = Entries(folder, root, SCHEMA)
+    of_sources, of_tolerances = files.read("sources.toml", "source"), files.read("tolerances.toml", "tolerance")
     sources = {entry["id"]: _source(entry) for entry, _ in of_sources.entries}
     tolerances = {entry["id"]: _tolerance(entry) for entry, _ in of_tolerances.entries}
     claims: dict[str, Claim] = {}
@@ -163,7 +149,7 @@ def load(folder: Path, root: Path) -> ClaimFiles:
     for path in sorted(folder.glob("*.toml")):
         if path.name in ("sources.toml", "tolerances.toml"):
             continue
-        file = read(path.name, "claim")
+        file = files.read(path.name, "claim")
         broken |= file.broken
         for entry, row in file.entries:
             if file.source in of_sources.broken or entry.get("tolerance") in of_tolerances.broken:
@@ -178,106 +164,9 @@ def load(folder: Path, root: Path) -> ClaimFiles:
                 claims[claim.id] = claim
             except MeasuredError as error:
                 broken.add(entry["id"])
-                defects.append(Defect(file.name, row, f"claim '{entry['id']}': {error.what}", error.fix))
+                files.defects.append(Defect(file.name, row, f"claim '{entry['id']}': {error.what}", error.fix))
     found = tuple(sources.values()), tuple(tolerances.values()), tuple(claims.values())
-    return ClaimFiles(*found, tuple(defects), frozenset(broken - claims.keys()))
-
-
-@dataclass(frozen=True)
-class EntryFile:
-    """A TOML file: its valid entries with their lines, their document, what is wrong, and with which ids."""
-
-    name: str
-    source: str
-    entries: tuple[tuple[dict[str, Any], int], ...]
-    defects: tuple[Defect, ...]
-    broken: frozenset[str] = frozenset()
-
-
-def read_entries(path: Path, name: str, kind: str, validator: jsonschema.Draft202012Validator) -> EntryFile:
-    """The `[[kind]]` entries of a TOML file that are valid, with their lines; `name` is the file's name in messages."""
-    try:
-        text = path.read_text("utf-8")
-        # Decimals keep the digits that the source prints: 6.0 is not 6.
-        document = tomllib.loads(text, parse_float=Decimal)
-    except FileNotFoundError:
-        return EntryFile(name, "", (), (Defect(name, None, "the file is missing", f"list every {kind} there"),))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        found = re.search(r"\(at line (\d+)", str(error))
-        line = int(found[1]) if found else None
-        read = re.findall(r'^id\s*=\s*"([^"]+)"', path.read_text("utf-8", "replace"), re.MULTILINE)
-        return EntryFile(name, "", (), (Defect(name, line, f"not valid TOML: {error}"),), frozenset(read))
-    rows = [number for number, line in enumerate(text.splitlines(), 1) if line.strip() == f"[[{kind}]]"]
-    defects: list[Defect] = []
-    broken: set[int | None] = set()
-    for fault in sorted(validator.iter_errors(document), key=lambda fault: list(map(str, fault.absolute_path))):
-        parts = list(fault.absolute_path)
-        entry = parts[1] if len(parts) > 1 and isinstance(parts[1], int) else None
-        broken.add(entry)
-        defects.append(Defect(name, _row(text, rows, entry, _key(fault, parts)), *_words(fault)))
-    entries = document.get(kind, []) if None not in broken else []
-    valid = tuple((item, rows[i]) for i, item in enumerate(entries) if i not in broken)
-    wrong = (item for i, item in enumerate(document.get(kind, [])) if None in broken or i in broken)
-    ids = frozenset(str(item["id"]) for item in wrong if isinstance(item, dict) and "id" in item)
-    # The schema has one fault for each missing key, and their words name all of them.
-    return EntryFile(name, str(document.get("source", "")), valid, tuple(dict.fromkeys(defects)), ids)
-
-
-def _key(error: jsonschema.ValidationError, parts: Sequence[str | int]) -> str:
-    """The key of an entry that an error is about; empty for the whole entry."""
-    if error.validator == "additionalProperties" and isinstance(error.instance, dict):
-        return next((key for key in error.instance if key not in _allowed(error)), "")
-    return str(parts[2]) if len(parts) > 2 else ""
-
-
-def _allowed(error: jsonschema.ValidationError) -> Mapping[str, Any]:
-    """The keys that the schema knows where an error is."""
-    allowed: Mapping[str, Any] = error.schema["properties"] if isinstance(error.schema, dict) else {}
-    return allowed
-
-
-def _row(text: str, rows: Sequence[int], entry: int | None, key: str) -> int | None:
-    """The line of an entry's key, or of the entry, or None for the whole file."""
-    lines = text.splitlines()
-    start = 0 if entry is None else rows[entry]
-    end = len(lines) if entry is None or entry + 1 == len(rows) else rows[entry + 1]
-    pattern = re.compile(rf'\s*(?:{re.escape(key)}|"{re.escape(key)}")\s*=')
-    found = next((n for n, line in enumerate(lines[start:end], start + 1) if key and pattern.match(line)), None)
-    return found or (rows[entry] if entry is not None else None)
-
-
-def _words(error: jsonschema.ValidationError) -> tuple[str, str]:
-    """What is wrong and what is allowed, without the schema's jargon."""
-    if error.validator == "oneOf" and list(error.absolute_path)[-1:] != ["value"] and len(error.absolute_path) == 2:
-        return "a claim has exactly one check", "allowed: engine, arithmetic, cited, record, none"
-    if error.validator == "additionalProperties" and isinstance(error.instance, dict):
-        allowed = _allowed(error)
-        key = next((key for key in error.instance if key not in allowed), "")
-        if key == "verdict":
-            return "a claim cannot state its verdict", "remove 'verdict'; the build computes it"
-        return f"there is no key '{key}'", nearest(key, allowed)
-    if error.validator == "oneOf" and list(error.absolute_path)[-1:] == ["value"]:
-        return (
-            f"the value {error.instance!r} is not allowed",
-            "allowed: a number, [low, high], {at_least=…}, {at_most=…}",
-        )
-    rule: Any = error.validator_value
-    if error.validator == "required" and isinstance(error.instance, dict):
-        missing = [key for key in rule if key not in error.instance]
-        words = ", ".join(f"'{key}'" for key in missing)
-        return (
-            f"{words} {'are' if len(missing) > 1 else 'is'} missing",
-            f"write {', '.join(f'{key} = …' for key in missing)}",
-        )
-    if error.validator == "dependentRequired" and isinstance(error.instance, dict):
-        asks, missing = next(
-            (asks, key)
-            for asks, needs in rule.items()
-            for key in needs
-            if asks in error.instance and key not in error.instance
-        )
-        return f"'{asks}' needs '{missing}'", f"write {missing} = …"
-    return error.message, ""
+    return ClaimFiles(*found, tuple(files.defects), frozenset(broken - claims.keys()))
 
 
 def _source(entry: Mapping[str, Any]) -> Source:

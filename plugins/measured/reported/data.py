@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jsonschema
-
-from plugins.measured.claims.data import EntryFile, read_entries
+from plugins.measured.entries import Entries
 from plugins.measured.errors import MeasuredError
 from plugins.measured.values.quantities import Format, parse_format
 from plugins.shared.errors import Defect, nearest
@@ -83,21 +80,11 @@ def load(folder: Path, root: Path) -> ReportedRows:
     """Read `sources.toml` and `rows.toml` of a folder; what is not valid is left out and becomes defects."""
     if not folder.is_dir():
         return ReportedRows()
-    schema = json.loads(SCHEMA.read_text("utf-8"))
-    defects: list[Defect] = []
-
-    def read(name: str, kind: str, chosen: Mapping[str, Any]) -> EntryFile:
-        path = folder / name
-        shown = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
-        file = read_entries(path, shown, kind, jsonschema.Draft202012Validator(chosen))
-        defects.extend(file.defects)
-        return file
-
-    of_sources = {**schema["$defs"]["sources"], "$defs": schema["$defs"]}
-    published = read(SOURCES, "source", of_sources)
+    files = Entries(folder, root, SCHEMA)
+    published = files.read(SOURCES, "source")
     sources = {entry["id"]: Source(**entry) for entry, _ in published.entries}
     rows: dict[str, Reported] = {}
-    file = read(ROWS, "reported", schema)
+    file, defects = files.read(ROWS, "reported"), files.defects
     for entry, line in file.entries:
         if entry["source"] in published.broken:
             continue  # what is wrong there is said there
