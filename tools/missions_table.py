@@ -2,7 +2,7 @@
 
 For each track and part: what refuses the settings that would be better than the best found, how the start
 fails, the best found, the fewest changes that lead from the start into the winning set, and the seconds a script
-needs to the end. Those come from FILE, which the browser tests write with `MISSIONS=all MISSIONS_TIMES=FILE`.
+needs to the end. Those come from FILE, which the browser tests write with `FULL=1 MISSIONS_TIMES=FILE`.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def main() -> None:
     parser.add_argument("times", nargs="?", type=Path, help="what the browser tests wrote with MISSIONS_TIMES")
     times = parser.parse_args().times
     if times is not None and not times.is_file():
-        parser.error(f"times: there is no file {str(times)!r}; MISSIONS=all MISSIONS_TIMES={times} writes one")
+        parser.error(f"times: there is no file {str(times)!r}; FULL=1 MISSIONS_TIMES={times} writes one")
     print("| " + " | ".join(COLUMNS) + " |\n|" + "---|" * len(COLUMNS))
     for row in rows(search(), seconds(times)):
         print("| " + " | ".join(row) + " |")

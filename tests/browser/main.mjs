@@ -5,6 +5,7 @@
 //
 // ENGINES=chromium,firefox,webkit  which engines; all when empty
 // SITE_DIR=site                    a built site to test instead of building one
+// FULL=1                           the full run: also what other tests prove in part, in every engine where it can differ
 // --test-name-pattern=stop         before the file's name: only facts that match
 import { rmSync } from "node:fs";
 import { after, before, describe } from "node:test";
@@ -23,7 +24,9 @@ import { figureTests } from "./suites/figures.mjs";
 import { handsTests } from "./suites/hands.mjs";
 import { harnessTests } from "./suites/harness.mjs";
 import { hostileLedgerTests } from "./suites/hostile_ledger.mjs";
+import { journeyTests } from "./suites/journey.mjs";
 import { labTests } from "./suites/lab.mjs";
+import { ledgerTests } from "./suites/ledger.mjs";
 import { loadingTests } from "./suites/loading.mjs";
 import { memoryTests } from "./suites/memory.mjs";
 import { missionTests } from "./suites/missions.mjs";
@@ -38,7 +41,7 @@ import { snippetTests } from "./suites/snippets.mjs";
 /** @typedef {import("./harness/world.mjs").World} World */
 
 /** Suites of what runs inside a page (acts, snippets, figures), and suites of pages and site as a whole. */
-const widgets = [harnessTests, loadingTests, brokenNetworkTests, policyTests, actTests, labTests, missionTests, handsTests, figureTests, hostileLedgerTests, snippetTests];
+const widgets = [harnessTests, loadingTests, brokenNetworkTests, policyTests, journeyTests, actTests, labTests, ledgerTests, missionTests, handsTests, figureTests, hostileLedgerTests, snippetTests];
 const around = [pageTests, offlineTests, releaseTests, memoryTests, claimTests, searchTests, deviceTests, accessTests];
 const all = [...widgets, ...around, everyPageTests];
 

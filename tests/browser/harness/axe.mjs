@@ -59,20 +59,6 @@ async function report(browser, rules, within, except = {}) {
   }, rules, within, except);
 }
 
-/**
- * The violations in the present page: in light by all rules, then in dark by those on color.
- * @param {import("./browser.mjs").Browser} browser
- * @param {string} state  names the state of the page in every line
- * @param {string} [within]  a selector: only what is in there, the whole page when left out
- */
-export async function violationsInLightAndDark(browser, state, within) {
-  await chooseScheme(browser, "light");
-  const light = await violations(browser, EVERY, within);
-  await chooseScheme(browser, "dark");
-  const dark = await violations(browser, COLOR, within);
-  return [...light.map((line) => `${state}, light: ${line}`), ...dark.map((line) => `${state}, dark: ${line}`)];
-}
-
 /** Switches the rules on color off. @type {import("axe-core").RuleObject} */
 const COLORLESS = Object.fromEntries(COLOR.values.map((rule) => [rule, { enabled: false }]));
 
@@ -81,9 +67,10 @@ const COLORLESS = Object.fromEntries(COLOR.values.map((rule) => [rule, { enabled
  * most of the time, and pages share their styles: they examine only text whose look no earlier page had.
  * @param {import("./browser.mjs").Browser} browser
  * @param {Set<string>} seen  looks of text on earlier pages; the new looks of this page are added
+ * @param {string} [within]  a selector: rules that do not concern color look only in there
  */
-export async function violationsBesides(browser, seen) {
-  const found = (await report(browser, EVERY, "html", COLORLESS)).lines;
+export async function violationsBesides(browser, seen, within = "html") {
+  const found = (await report(browser, EVERY, within, COLORLESS)).lines;
   const first = await schemeOf(browser);
   for (const scheme of /** @type {const} */ ([first, first === "light" ? "dark" : "light"])) {
     await chooseScheme(browser, scheme);

@@ -57,3 +57,17 @@ export function oneOfEachKind(pages) {
   // The page at a section's root only lists the others, so it is left out.
   return kinds.map((kind) => pages.find((page) => (kind ? page.startsWith(kind) && page !== kind : page === "")) ?? "");
 }
+
+/**
+ * Home and the first two pages of each folder of the site: the pages of a folder are made in one way.
+ * @param {string[]} pages
+ */
+export function firstOfEachFolder(pages) {
+  /** @type {Map<string, string[]>} */
+  const folders = new Map();
+  for (const page of pages) {
+    const folder = page.slice(0, page.indexOf("/") + 1);
+    folders.set(folder, [...(folders.get(folder) ?? []), page]);
+  }
+  return [...folders.values()].flatMap((folder) => folder.slice(0, 2));
+}

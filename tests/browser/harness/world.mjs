@@ -39,7 +39,12 @@ const TEST_LIMIT_MS = 180_000;
  * @typedef {object} Facts
  * @property {Register} everywhere  in every engine: what depends on the engine (acts, Python, storage, rendering)
  * @property {Register} once        in one engine: what depends on the site's own code only
+ * @property {Register} widely      in one engine, and in a full run in every engine
+ * @property {Register} full        only in a full run, in one engine: what other tests prove in part
  */
+
+/** Is this a full run (FULL=1)? Checks of a pull request have one beside the short run. */
+export const FULL = Boolean(process.env["FULL"]);
 
 /** Like a reader who comes for the first time: nothing stored, nothing logged, desktop size. @param {World} world */
 export async function newReader({ browser, server, proxy }) {
@@ -67,7 +72,7 @@ export async function newReader({ browser, server, proxy }) {
  * Registers tests that start as a new reader. A test fails also when the site asked a foreign host for something, or when
  * a page had an uncaught error; a failure leaves a picture and the page's text in test-results/browser/.
  * @param {() => World} world
- * @param {boolean} thorough  is this the engine that runs the tests of `once`?
+ * @param {boolean} thorough  is this the engine that runs the tests of `once`, `widely` and `full`?
  * @returns {Facts}
  */
 export function factsIn(world, thorough) {
@@ -95,7 +100,9 @@ export function factsIn(world, thorough) {
       }
     });
   };
-  return { everywhere, once: thorough ? everywhere : () => {} };
+  /** @param {boolean} wanted @returns {Register} */
+  const only = (wanted) => (wanted ? everywhere : () => {});
+  return { everywhere, once: only(thorough), widely: only(thorough || FULL), full: only(thorough && FULL) };
 }
 
 /** @param {import("./browser.mjs").Browser} browser @param {string} fact */

@@ -1,9 +1,13 @@
-// Accessibility by axe-core: the act before and after the reveal, and what a pointer brings up, in light and dark.
+// Accessibility by axe-core: acts and ledger in every state, and what a pointer brings up, in light and dark.
 // @ts-check
 import assert from "node:assert/strict";
-import { COLOR, violations, violationsInLightAndDark } from "../harness/axe.mjs";
+import { COLOR, violations, violationsBesides } from "../harness/axe.mjs";
+import { DESKTOP } from "../harness/browser.mjs";
 import { chooseScheme } from "../harness/scheme.mjs";
-import { openAct, predict, revealButton, set, verdictShown } from "./act_page.mjs";
+import { follow, lockButton, openAct, predict as predictAct1, revealButton, set, START_LIMIT_MS, verdictShown } from "./act_page.mjs";
+import { ACT_2, ACT_3, answerAll, choice, EXPLORERS, LAPTOP, LEDGER, ledgerButton, lever, move, onwards, predict, reveal } from "./lab_page.mjs";
+
+const PHONE = { width: 360, height: 740 };
 
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function accessTests({ once }) {
@@ -37,22 +41,64 @@ export function accessTests({ once }) {
     assert.equal(weight, "400");
   });
 
-  once("access: axe-core finds no violation in the act unlocked, out of memory and revealed, light and dark", async (all) => {
-    const { browser } = all;
+  once("access: axe-core finds no violation in any state of acts and ledger, light and dark, and 360 px are wide enough", async (all) => {
+    const { browser, server } = all;
     /** @type {string[]} */
     const found = [];
+    /** @type {Set<string>} */
+    const looks = new Set();
     const look = async (/** @type {string} */ state) => {
-      found.push(...(await violationsInLightAndDark(browser, state, "main article")));
+      // Header and navigation are the same on every page, and are tested there.
+      found.push(...(await violationsBesides(browser, looks, "main article")).map((line) => `${state}, ${line}`));
+      await browser.resize(PHONE.width, PHONE.height);
+      const width = await browser.eval(() => document.documentElement.scrollWidth);
+      if (width > PHONE.width) found.push(`${state}: ${width} px wide on a phone of ${PHONE.width}`);
+      await browser.resize(DESKTOP.width, DESKTOP.height);
     };
     await openAct(all);
-    await predict(browser, "3");
+    await predictAct1(browser, "3");
     await set(browser, "Optimizer", "Adam");
-    await look("unlocked");
+    await look("Act 1 unlocked");
     await set(browser, "Batch size", "64");
-    await look("out of memory");
+    await look("Act 1 out of memory");
     await browser.click(revealButton);
     await verdictShown(browser);
-    await look("revealed");
+    await look("Act 1 revealed");
+
+    await onwards(all, ACT_3);
+    await browser.click(lockButton);
+    await look("Act 3 refuses");
+    await predict(browser, "80");
+    await move(browser, choice("batch", "256"));
+    await look("Act 3 out of memory");
+    await reveal(browser);
+    await answerAll(browser, "checkpointing", { "By how much": "4", Compute: "33 %", Why: "recompute" });
+    await look("Act 3 revealed");
+
+    await onwards(all, LAPTOP);
+    await predict(browser, "6");
+    await move(browser, choice("optimizer", "SGD"));
+    await reveal(browser);
+    await browser.waitFor(lever("Update during backward"));
+    await look("the challenge's epilogue");
+    await onwards(all, ACT_2);
+    await predict(browser, "2");
+    await reveal(browser);
+    await look("Act 2 revealed");
+    await onwards(all, EXPLORERS);
+    await browser.waitFor('live-act [data-slot="state"][data-phase="ready"]', START_LIMIT_MS, "Python to be ready");
+    await move(browser, choice("sequence", "1,024"));
+    await look("explorers");
+    await follow(browser, server.base + LEDGER);
+    await browser.waitFor("live-ledger h2");
+    await browser.click(ledgerButton("Copy link"));
+    await browser.waitFor('live-ledger input[type="text"]');
+    const link = await browser.of('live-ledger input[type="text"]', (input) => input.value);
+    await look("ledger");
+    await browser.open(server.base);
+    await browser.open(link);
+    await browser.waitFor(ledgerButton("Merge into mine"));
+    await look("a ledger offered");
     assert.deepEqual(found, []);
   });
 }

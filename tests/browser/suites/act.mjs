@@ -1,12 +1,10 @@
 // Act 1, The Optimizer Memory Tax: the whole scene by mouse and by keyboard, what it keeps, what it must not give away.
 // @ts-check
 import assert from "node:assert/strict";
-import { describeLocator } from "../harness/locate.mjs";
 import {
   ACT,
   actReady,
   answerBox,
-  blank,
   chartSays,
   checkButton,
   confirmReset,
@@ -20,13 +18,10 @@ import {
   lockNote,
   openAct,
   position,
-  positions,
   predict,
-  redrawn,
   resetButton,
   revealButton,
   set,
-  shown,
   verdict,
   verdictShown,
 } from "./act_page.mjs";
@@ -40,8 +35,8 @@ const REASON = "Why";
 const PHONE = { width: 360, height: 740 };
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function actTests({ everywhere, once }) {
-  everywhere("act: played to the end with the mouse, the reader's gap is named", async (all) => {
+export function actTests({ everywhere, once, widely }) {
+  widely("act: played to the end with the mouse, the reader's gap is named", async (all) => {
     const { browser } = all;
     await openAct(all);
     await browser.click(lockButton);
@@ -76,74 +71,7 @@ export function actTests({ everywhere, once }) {
     startWasEnough(all.server);
   });
 
-  everywhere("act: played to the end with the keyboard alone", async (all) => {
-    const { browser } = all;
-    await openAct(all);
-    await tabTo(browser, { role: "link", name: "Skip to content" });
-    await browser.press("Enter");
-    await tabTo(browser, answerBox);
-    await browser.type("12");
-    await tabTo(browser, lockButton);
-    await browser.press("Enter");
-    await instrumentsOpen(browser);
-
-    await tabTo(browser, position("Optimizer", "SGD"));
-    await redrawn(browser, () => browser.press("ArrowRight"));
-    await redrawn(browser, () => browser.press("ArrowRight"));
-    await chartSays(browser, "Adam v 6.23 GB");
-    await tabTo(browser, shown("Activations"));
-    await browser.press("Space");
-    await browser.waitFor(() => document.querySelector('[data-table="ledger"]')?.textContent?.includes("hidden"));
-
-    await tabTo(browser, revealButton);
-    await browser.press("Enter");
-    await verdictShown(browser);
-    assert.match(await browser.text(verdict), /You said 12 GB, and that is right: Adam adds 12\.46 GB\./);
-    await tabTo(browser, blank(SAVING));
-    await fill(browser, SAVING, "half or more");
-    await tabTo(browser, blank(REASON));
-    await fill(browser, REASON, "every tensor");
-    await tabTo(browser, checkButton);
-    await browser.press("Enter");
-    await browser.waitFor(`${feedback} li + li`);
-    assert.match(await browser.text(feedback), /half or more.*Not so\..*every tensor.*Not so\./);
-    await tabTo(browser, resetButton);
-  });
-
-  everywhere("act: a reload keeps the prediction, the controls, the reveal and the answers; reset clears them", async (all) => {
-    const { browser } = all;
-    await openAct(all);
-    const atFirst = await positions(browser);
-    await predict(browser, "24");
-    await set(browser, "Context", "Laptop");
-    await set(browser, "Precision", "Mixed");
-    await browser.click(revealButton);
-    await verdictShown(browser);
-    await fill(browser, SAVING, "20 to 40 %");
-    const kept = { positions: await positions(browser), verdict: await browser.text(verdict) };
-
-    await browser.reload();
-    await actReady(browser);
-    // Where the browser scrolls to after a reload differs; an act computes once it is in view.
-    await browser.of("live-act", (element) => element.scrollIntoView());
-    await instrumentsOpen(browser);
-    await verdictShown(browser);
-    assert.equal(await browser.of(answerBox, (box) => box.value), "24");
-    assert.deepEqual({ positions: await positions(browser), verdict: await browser.text(verdict) }, kept);
-    assert.equal(await browser.of(blank(SAVING), (select) => select.selectedOptions[0].label), "20 to 40 %");
-
-    await browser.click(resetButton);
-    await browser.click(confirmReset);
-    await browser.waitFor('live-act [data-slot="controls"][disabled]', 5000, "the instruments to lock again");
-    assert.equal(await browser.text(verdict), "");
-    assert.deepEqual(await positions(browser), atFirst);
-    await browser.reload();
-    await actReady(browser);
-    assert.equal(await browser.of(answerBox, (box) => box.value), "");
-    assert.equal(await browser.text(verdict), "");
-  });
-
-  everywhere("act: locking in leads to the opened instruments, on a phone and on a desktop", async (all) => {
+  widely("act: locking in leads to the opened instruments, on a phone and on a desktop", async (all) => {
     const { browser } = all;
     for (const size of browser.driver.exactViewport ? [PHONE, DESKTOP] : [DESKTOP]) {
       await browser.resize(size.width, size.height);
@@ -372,19 +300,4 @@ export function actTests({ everywhere, once }) {
     assert.match(await browser.text("noscript"), /JavaScript/);
     assert.ok(await browser.has({ role: "link", name: "Measured" }), "the site's navigation is there");
   });
-}
-
-/** Presses Tab until the element has the focus. @param {import("../harness/browser.mjs").Browser} browser
- * @param {import("../harness/locate.mjs").Locator} locator */
-async function tabTo(browser, locator) {
-  for (let press = 0; press < 150; press += 1) {
-    if (await browser.of(locator, (element) => {
-      const radio = element instanceof HTMLInputElement && element.type === "radio";
-      const active = document.activeElement;
-      // Tab stops only once in a group of radio buttons, at any of them.
-      return active === element || (radio && active instanceof HTMLInputElement && active.name === element.name);
-    })) return;
-    await browser.press("Tab");
-  }
-  throw new Error(`${browser.engine}: 150 presses of Tab do not reach ${describeLocator(locator)}`);
 }

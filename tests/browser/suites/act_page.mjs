@@ -53,6 +53,18 @@ export async function openAct({ browser, server }) {
   await actReady(browser);
 }
 
+/** Follows a link to a page, without a reload: the page's Python lives on. @param {Browser} browser @param {string} address */
+export async function follow(browser, address) {
+  await browser.eval((href) => {
+    const article = document.querySelector("main article");
+    article?.setAttribute("data-left", href);
+    const link = Object.assign(document.createElement("a"), { href });
+    article?.append(link);
+    link.click();
+  }, address);
+  await browser.waitFor(() => !document.querySelector("[data-left]"), 10_000, `instant navigation to ${address}`);
+}
+
 /** @param {Browser} browser */
 export async function actReady(browser) {
   await browser.waitFor('live-act[data-ready="true"]', 10_000, "the act's code");

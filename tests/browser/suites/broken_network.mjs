@@ -28,8 +28,8 @@ const BROKEN = [
 ];
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function brokenNetworkTests({ everywhere, once }) {
-  everywhere("network: a start that cannot succeed ends with one sentence, Stop stops, and Retry works when the network does", async (all) => {
+export function brokenNetworkTests({ once, widely, full }) {
+  widely("network: a start that cannot succeed ends with one sentence, Stop stops, and Retry works when the network does", async (all) => {
     const { browser, server } = all;
     // The act in view starts Python at once; it meets the first fault too.
     server.fault(BROKEN[0]?.[0] ?? IMPATIENT);
@@ -72,7 +72,7 @@ export function brokenNetworkTests({ everywhere, once }) {
     assert.match(await snippet.output(), /^Python did not start: nothing more of [\w.]+ arrived for 1 seconds\.$/);
   }, { pageErrors: true });
 
-  once("network: on a slow line progress follows the bytes, the page does not give up, and Stop ends the download", async ({ browser, server }) => {
+  full("network: on a slow line progress follows the bytes, the page does not give up, and Stop ends the download", async ({ browser, server }) => {
     server.fault(PATIENT);
     // The download takes longer than the page's patience, which must end only if no byte comes.
     server.fault({ path: WASM, rate: 450_000 });
@@ -111,7 +111,7 @@ export function brokenNetworkTests({ everywhere, once }) {
     assert.ok((slow()?.bytes ?? 0) < 2_000_000);
   });
 
-  everywhere("network: programs of the page that do not arrive are said to be missing, and Retry brings them", async (all) => {
+  widely("network: programs of the page that do not arrive are said to be missing, and Retry brings them", async (all) => {
     const { browser, server } = all;
     const trouble = "live-act > [data-il-late]";
     server.fault({ path: ACT_CODE, half: "cut" });

@@ -29,18 +29,6 @@ async function ready(browser) {
 
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function claimTests({ once }) {
-  once("claims: the list starts as an overview, and one button opens all of it", async ({ browser, server }) => {
-    await browser.open(server.base + CLAIMS);
-    await ready(browser);
-    assert.equal((await shown(browser)).length, 0);
-    const all = Number((await said(browser)).split(" ")[0]);
-    assert.ok(all > 500);
-    await browser.click({ role: "button", name: "Open all sections", exact: true });
-    assert.equal((await shown(browser)).length, all);
-    await browser.click({ role: "button", name: "Open all sections", exact: true });
-    assert.equal((await shown(browser)).length, 0);
-  });
-
   once("claims: a mark in the margin opens its check by keyboard, and Escape closes it", async ({ browser, server }) => {
     await browser.open(server.base + "chapter/roofline/");
     await browser.focus(".il-check");
@@ -56,9 +44,30 @@ export function claimTests({ once }) {
     await browser.waitFor(() => document.querySelectorAll(".il-card:popover-open").length === 0);
   });
 
-  once("claims: the filter works by keyboard, counts, stays in the address, and is cleared", async ({ browser, server }) => {
+  once("claims: the list opens and closes as a whole; words and a verdict narrow it, by keyboard, and stay in the address", async ({ browser, server }) => {
     await browser.open(server.base + CLAIMS);
     await ready(browser);
+    assert.equal((await shown(browser)).length, 0);
+    const all = Number((await said(browser)).split(" ")[0]);
+    assert.ok(all > 500);
+    await browser.click({ role: "button", name: "Open all sections", exact: true });
+    assert.equal((await shown(browser)).length, all);
+    await browser.click({ role: "button", name: "Open all sections", exact: true });
+    assert.equal((await shown(browser)).length, 0);
+
+    await browser.focus('il-claims input[name="words"]');
+    await browser.type("Loss SCALE");
+    const texts = await browser.eval(() =>
+      [...document.querySelectorAll("il-claims tr[data-verdict]")].filter((row) => row.checkVisibility()).map((row) => row.textContent ?? ""),
+    );
+    assert.ok(texts.length > 0 && texts.length < 100, `${texts.length} claims are shown`);
+    for (const text of texts) assert.match(text, /(?=.*loss)(?=.*scale)/is);
+    assert.match(await said(browser), new RegExp(`^${texts.length} of \\d+ claims$`));
+    await browser.press("Enter");
+    await browser.waitFor(() => new URLSearchParams(location.search).get("words") === "Loss SCALE");
+    await browser.click({ role: "button", name: "Show all", exact: true });
+    await browser.waitFor(() => location.search === "");
+
     await browser.focus('il-claims select[name="verdict"]');
     await browser.press("ArrowDown", 4);
     await browser.waitFor(() => location.search === "?verdict=contradicted");
@@ -73,48 +82,7 @@ export function claimTests({ once }) {
     assert.equal((await shown(browser)).length, 0);
   });
 
-  once("claims: words narrow the list while they are typed, and stay in the address", async ({ browser, server }) => {
-    await browser.open(server.base + CLAIMS);
-    await ready(browser);
-    await browser.focus('il-claims input[name="words"]');
-    await browser.type("Loss SCALE");
-    const texts = await browser.eval(() =>
-      [...document.querySelectorAll("il-claims tr[data-verdict]")].filter((row) => row.checkVisibility()).map((row) => row.textContent ?? ""),
-    );
-    assert.ok(texts.length > 0 && texts.length < 100, `${texts.length} claims are shown`);
-    for (const text of texts) assert.match(text, /(?=.*loss)(?=.*scale)/is);
-    assert.match(await said(browser), new RegExp(`^${texts.length} of \\d+ claims$`));
-    await browser.press("Enter");
-    await browser.waitFor(() => new URLSearchParams(location.search).get("words") === "Loss SCALE");
-  });
-
-  once("claims: a number in the page's text shows the claims that it counts", async ({ browser, server }) => {
-    await browser.open(server.base + CLAIMS);
-    await ready(browser);
-    const [wanted, address] = await browser.of('article p > a.il-number[href*="verdict=contradicted"]', (link) => [
-      Number(link.textContent),
-      String(Reflect.get(link, "href")),
-    ]);
-    await browser.open(String(address));
-    await ready(browser);
-    const rows = await shown(browser);
-    assert.equal(rows.length, wanted);
-    assert.deepEqual([...new Set(rows)], ["contradicted"]);
-  });
-
-  once("claims: a number of the summary filters by document and verdict", async ({ browser, server }) => {
-    await browser.open(server.base + CLAIMS);
-    await ready(browser);
-    const [wanted, address] = await browser.of('a[href*="section=chapter"][href*="contradicted"]', (link) => [
-      Number(link.textContent),
-      String(Reflect.get(link, "href")),
-    ]);
-    await browser.open(String(address));
-    await ready(browser);
-    assert.equal((await shown(browser)).length, wanted);
-  });
-
-  once("claims: a link reaches its claim through folds and filters", async ({ browser, server }) => {
+  once("claims: a link reaches its claim through folds and filters; a number in text or summary shows the claims that it counts", async ({ browser, server }) => {
     for (const query of ["", "?verdict=open"]) {
       await browser.open(`${server.base}${CLAIMS}${query}#${CLAIM}`);
       await ready(browser);
@@ -124,6 +92,14 @@ export function claimTests({ once }) {
       }));
       assert.ok(visible);
       assert.ok(top >= 0 && top < 400, `the claim is ${top} px below the top`);
+    }
+    for (const link of ['article p > a.il-number[href*="verdict=contradicted"]', 'a[href*="section=chapter"][href*="contradicted"]']) {
+      const [wanted, address] = await browser.of(link, (one) => [Number(one.textContent), String(Reflect.get(one, "href"))]);
+      await browser.open(String(address));
+      await ready(browser);
+      const rows = await shown(browser);
+      assert.equal(rows.length, wanted);
+      assert.deepEqual([...new Set(rows)], ["contradicted"]);
     }
   });
 }

@@ -10,8 +10,8 @@ const GRIP = `${ACT} .il-grip:not([hidden])`;
 const slider = `${ACT} input[data-slider="batch"]`;
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function handsTests({ everywhere, once }) {
-  everywhere("hands: a point is dragged along its curve, the control follows, and so does the same control by keyboard", async (all) => {
+export function handsTests({ once, widely }) {
+  widely("hands: a point is dragged along its curve, the control follows, and so does the same control by keyboard", async (all) => {
     const { browser } = all;
     await openExplorer(all);
     assert.equal(await valueText(browser), "4");
@@ -44,7 +44,7 @@ export function handsTests({ everywhere, once }) {
     assert.equal(await headline(browser), before, "the number belongs to where the slider is in the end");
   });
 
-  everywhere("hands: a segment is shown alone by keyboard, and its name is read", async (all) => {
+  widely("hands: a segment is shown alone by keyboard, and its name is read", async (all) => {
     const { browser } = all;
     await openExplorer(all);
     const part = { role: "button", name: "GELU", within: ACT };

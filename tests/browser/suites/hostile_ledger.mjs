@@ -59,8 +59,10 @@ export function hostileLedgerTests({ once }) {
     await browser.open(server.base + LEDGER);
     await browser.waitFor("live-ledger a[download]");
     await browser.open(server.base + LEDGER + (await browser.eval(linkOf, 1000, entryAt("lab/act1/"))));
-    await browser.waitFor("live-ledger p.il-trouble:not(:empty)");
-    assert.match(await browser.text("live-ledger p.il-trouble"), /was not opened.* acts: it must have at most 100 members/);
+    // The theme may show the page anew, which then says the same once more.
+    await browser.waitFor(() =>
+      /was not opened.* acts: it must have at most 100 members/.test(document.querySelector("live-ledger p.il-trouble")?.textContent ?? ""),
+    );
 
     await browser.open(server.base + LEDGER + (await browser.eval(linkOf, 80, entryAt("lab/act1/"))));
     await browser.waitFor(`live-ledger [data-action="merge"]`);

@@ -1,12 +1,10 @@
-// The lab: Act 3, the laptop challenge and Act 2 to their ends, and the ledger that keeps them through everything.
+// The lab: Act 3, the laptop challenge and Act 2 to their ends, by pointer and keyboard, and what a reload keeps.
 // @ts-check
 import assert from "node:assert/strict";
-import { violationsInLightAndDark } from "../harness/axe.mjs";
 import { OF_PYTHON, startWasEnough } from "./loading.mjs";
 import {
   actReady,
   chartSays,
-  confirmReset,
   failure,
   instruments,
   instrumentsOpen,
@@ -18,22 +16,17 @@ import {
   verdictShown,
 } from "./act_page.mjs";
 import {
-  ACT_3,
   ACT_2,
+  ACT_3,
   answerAll,
   check,
   choice,
-  damageShelf,
-  emptyLedger,
   EXPLORERS,
   headline,
-  importFile,
   inChapter,
   LAPTOP,
   LEDGER,
-  ledgerButton,
   ledgerDocument,
-  ledgerSays,
   lever,
   move,
   moveList,
@@ -42,18 +35,14 @@ import {
   needed,
   number,
   open,
-  playedLedger,
   predict,
   problem,
-  refusingStorage,
   reveal,
   said,
-  secondTab,
   stepsDone,
   tabTo,
   trail,
   undoButton,
-  unsaved,
 } from "./lab_page.mjs";
 
 /** @typedef {import("../harness/world.mjs").World} World */
@@ -62,8 +51,8 @@ const skipLink = /** @type {const} */ ({ role: "link", name: "Skip to content" }
 const PHONE = { width: 360, height: 740 };
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function labTests({ everywhere, once }) {
-  everywhere("lab: Act 3 played to the end; the gap is a factor and points, and both agree with the answer", async (all) => {
+export function labTests({ once, widely, full }) {
+  widely("lab: Act 3 played to the end; the gap is a factor and points, and both agree with the answer", async (all) => {
     const { browser } = all;
     await open(all, ACT_3);
     await browser.click(lockButton);
@@ -108,7 +97,7 @@ export function labTests({ everywhere, once }) {
     startWasEnough(all.server);
   });
 
-  everywhere("lab: the challenge: moves are listed and undone, the limit is found, the epilogue opens and wins", async (all) => {
+  widely("lab: the challenge: moves are listed and undone, the limit is found, the epilogue opens and wins", async (all) => {
     const { browser } = all;
     await open(all, LAPTOP);
     assert.equal(await browser.has(lever("Update during backward")), false, "the levers of the epilogue are not there yet");
@@ -149,7 +138,7 @@ export function labTests({ everywhere, once }) {
     startWasEnough(all.server);
   });
 
-  once("lab: on a phone the win comes into view below the chart, and a reload does not scroll to it", async (all) => {
+  full("lab: on a phone the win comes into view below the chart, and a reload does not scroll to it", async (all) => {
     const { browser } = all;
     await browser.resize(PHONE.width, PHONE.height);
     await open(all, LAPTOP);
@@ -176,7 +165,7 @@ export function labTests({ everywhere, once }) {
     assert.equal(await browser.eval(() => scrollY), from);
   });
 
-  everywhere("lab: Act 2 played to the end, with every configuration on offer", async (all) => {
+  widely("lab: Act 2 played to the end, with every configuration on offer", async (all) => {
     const { browser } = all;
     await open(all, ACT_2);
     // Two boxes are switched: that of queries, keys and values by a tap in the picture, that after GELU in the form.
@@ -210,7 +199,7 @@ export function labTests({ everywhere, once }) {
     startWasEnough(all.server);
   });
 
-  once("lab: Act 3 and the challenge can be played with the keyboard alone", async (all) => {
+  full("lab: Act 3 and the challenge can be played with the keyboard alone", async (all) => {
     const { browser } = all;
     await open(all, ACT_3);
     await tabTo(browser, skipLink);
@@ -239,7 +228,7 @@ export function labTests({ everywhere, once }) {
     await movesSay(browser, []);
   });
 
-  once("lab: a reload shows the last state at once, while Python still starts, and keeps it; a reset of the act clears it", async (all) => {
+  once("lab: a reload shows the last state at once, while Python still starts, and keeps it", async (all) => {
     const { browser, server } = all;
     const shown = async () => [await instruments(browser), await movesOf(browser), await browser.text(verdict), await said(browser, "floor")];
     await open(all, LAPTOP);
@@ -262,31 +251,6 @@ export function labTests({ everywhere, once }) {
     await instrumentsOpen(browser);
     assert.deepEqual(await shown(), before);
     assert.equal(await browser.of(number, (input) => input.value), "12.5");
-
-    await browser.click(resetButton);
-    await browser.click(confirmReset);
-    await browser.waitFor('live-act [data-slot="controls"][disabled]', 5000, "the instruments to lock again");
-    await browser.reload();
-    await actReady(browser);
-    assert.equal(await browser.of(number, (input) => input.value), "");
-    assert.deepEqual(await movesOf(browser), []);
-  });
-
-  once("lab: by the navigation to the ledger and back, without a reload: everything lives on", async (all) => {
-    const { browser } = all;
-    await open(all, ACT_3);
-    await predict(browser, "42");
-    await browser.eval(() => void Object.assign(window, { stayed: true }));
-    await browser.click({ role: "link", name: "Design ledger" });
-    await browser.waitFor("live-ledger h2");
-    assert.match(await browser.text("live-ledger"), /Prediction 42 %/);
-    assert.equal(await trail(browser, "The MFU Gap"), "(revealed)");
-    await browser.click({ role: "link", name: "The MFU Gap", within: "live-ledger" });
-    await actReady(browser);
-    await verdictShown(browser);
-    assert.match(await browser.text(verdict), /You said 42 %/);
-    assert.equal(await browser.eval(() => "stayed" in window), true, "the page was not loaded again");
-    assert.equal(await trail(browser, "The MFU Gap"), "(revealed)");
   });
 
   once("lab: an explorer in the chapter is the one of the lab: Python starts when it is seen, state and address are the same", async (all) => {
@@ -315,184 +279,5 @@ export function labTests({ everywhere, once }) {
     const { acts } = await ledgerDocument(browser);
     assert.deepEqual(Object.keys(acts), ["scaling-explorer"]);
     assert.equal(acts["scaling-explorer"].account.page, EXPLORERS);
-  });
-
-  once("lab: the ledger: its JSON says what was done, and comes back by file and by link", async (all) => {
-    const { browser, server } = all;
-    const document = await playedLedger(all);
-    assert.equal(document.chapter, 8);
-    assert.equal(document.baseline_mfu_estimate_pct, 80);
-    assert.equal(document.precision_chosen, "mixed");
-    assert.ok(document.final_mfu_pct > 0 && document.final_mfu_pct < 100, `MFU ${document.final_mfu_pct}`);
-    assert.equal(document.gaps["mfu-gap"].difference, document.gaps["mfu-gap"].answer - 80);
-    assert.equal(document.moves["laptop-challenge"].length, 1);
-    assert.match(document.engine_version, /^[\d.]+\+[0-9a-f]{8}$/);
-    assert.equal(document.predictions["laptop-challenge"], 6);
-    assert.equal(document.gaps["laptop-challenge"], undefined, "no gap before the reveal");
-    assert.equal(document.laptop_fit_achieved, null, "nothing is given away before the reveal");
-
-    await browser.click(ledgerButton("Copy link"));
-    await browser.waitFor('live-ledger input[type="text"]');
-    const link = await browser.of('live-ledger input[type="text"]', (input) => input.value);
-    await emptyLedger(browser);
-    await importFile(browser, "mine.json", JSON.stringify(document));
-    await ledgerSays(browser, /^mine\.json: 2 acts taken/);
-    assert.deepEqual(await ledgerDocument(browser), { ...document, acts: (await ledgerDocument(browser)).acts });
-    await importFile(browser, "mine.json", JSON.stringify(document));
-    await ledgerSays(browser, /2 acts stayed as here/);
-
-    await emptyLedger(browser);
-    server.clear();
-    for (const answer of ["Back to mine", "Merge into mine"]) {
-      await browser.open(server.base);
-      await browser.open(link);
-      await browser.waitFor(ledgerButton(answer));
-      assert.match(await browser.text('live-ledger [role="alert"]'), /You are reading a ledger .*The MFU Gap.*Yours is untouched/);
-      assert.match(await browser.text("live-ledger"), /Prediction 80 %/, "it can be read");
-      assert.equal(await browser.has(ledgerButton("Reset")), false, "the reader's own ledger is not shown, so it cannot be reset");
-      await browser.click(ledgerButton(answer));
-      if (answer === "Back to mine") assert.deepEqual((await ledgerDocument(browser)).acts, {}, "nothing is merged unasked");
-      assert.equal(await browser.eval(() => location.hash), "", "the address is clean again");
-    }
-    await ledgerSays(browser, /2 acts taken/);
-    assert.deepEqual((await ledgerDocument(browser)).predictions, document.predictions);
-    assert.ok(server.log().every((request) => !request.path.includes("ledger=")), "the server never sees the ledger");
-  });
-
-  once("lab: files that are no ledger are refused in one line and change nothing", async (all) => {
-    const { browser, server } = all;
-    await open(all, ACT_3);
-    await predict(browser, "80");
-    await browser.open(server.base + LEDGER);
-    await browser.waitFor("live-ledger h2");
-    const document = await ledgerDocument(browser);
-    for (const [text, why] of /** @type {[string, RegExp][]} */ ([
-      ["<html>", /not JSON/],
-      ["{}", /no "schema_version"/],
-      [JSON.stringify({ ...document, schema_version: 99 }), /schema_version is 99; this site reads/],
-      [JSON.stringify({ ...document, acts: { "mfu-gap": 5 } }), /damaged at acts › mfu-gap/],
-    ])) {
-      await importFile(browser, "odd.json", text);
-      await browser.waitFor({ role: "alert", name: "odd.json was not imported", within: "live-ledger" });
-      assert.match(await browser.text("live-ledger .il-trouble"), why);
-      assert.deepEqual(await ledgerDocument(browser), document);
-      await browser.reload();
-      await browser.waitFor("live-ledger a[download]");
-    }
-  });
-
-  once("lab: two tabs share one ledger: each sees the other, and neither loses what it did", async (all) => {
-    const { browser, server } = all;
-    await open(all, ACT_3);
-    await secondTab(browser, server.base + ACT_3, "60");
-    await browser.waitFor(() => /Locked in: 60 %/.test(document.querySelector('[data-slot="lock-note"]')?.textContent ?? ""));
-    await browser.eval(() => document.querySelector("iframe")?.remove());
-    await secondTab(browser, server.base + ACT_2, "7");
-    await instrumentsOpen(browser);
-    await move(browser, lever("Prefetching"));
-    await browser.open(server.base + LEDGER);
-    await browser.waitFor("live-ledger h2");
-    const { predictions, acts } = await ledgerDocument(browser);
-    assert.deepEqual(predictions, { "mfu-gap": 60, "trust-but-measure": 7 });
-    assert.equal(acts["mfu-gap"].memory.controls.prefetch, true);
-  });
-
-  once("lab: entries of an older version of the site are kept, damaged ones are left out and reported", async (all) => {
-    const { browser, server } = all;
-    await open(all, ACT_3);
-    await browser.eval(() => {
-      const stands = { prediction: 70, context: "a100", controls: { prefetch: true } };
-      const memory = { ...stands, explored: true, revealed: true, answers: {}, checked: [], moves: [] };
-      const old = { act: "mfu-gap", updated: Date.now(), stage: "revealed", memory, account: null };
-      localStorage.setItem("iron-law/ledger/mfu-gap/tab", JSON.stringify(old));
-      localStorage.setItem("iron-law/ledger/laptop-challenge/tab", "{not json");
-      localStorage.setItem("iron-law/ledger/trust-but-measure/tab", '{"act":"trust-but-measure","updated":"never"}');
-    });
-    await browser.eval(damageShelf);
-    await open(all, ACT_3);
-    await browser.of("live-act", (element) => element.scrollIntoView());
-    await verdictShown(browser);
-    assert.match(await browser.text(verdict), /You said 70 %/);
-    await browser.open(server.base + LEDGER);
-    await browser.waitFor("live-ledger h2");
-    assert.match(await browser.text("live-ledger"), /A part of what this browser had kept was damaged/);
-    const kept = await ledgerDocument(browser);
-    assert.deepEqual(Object.keys(kept.acts), ["mfu-gap"]);
-    // An entry from a time when the act had another address.
-    const moved = { ...kept.acts["mfu-gap"], updated: Date.now(), account: { ...kept.acts["mfu-gap"].account, page: ACT_2 } };
-    await importFile(browser, "moved.json", JSON.stringify({ ...kept, acts: { "mfu-gap": moved } }));
-    await ledgerSays(browser, /1 act taken/);
-    const address = await browser.of("live-ledger h2 a", (link) => link.getAttribute("href") ?? "");
-    assert.ok(address.endsWith(ACT_3), `${address} is where the act is now`);
-    await open(all, LAPTOP);
-    await predict(browser, "6");
-    await browser.reload();
-    await actReady(browser);
-    assert.equal(await browser.of(number, (input) => input.value), "6");
-  });
-
-  once("lab: where the browser keeps nothing, the act plays and both pages say so", async (all) => {
-    const { browser } = all;
-    await browser.open(refusingStorage(all, ACT_3));
-    await actReady(browser);
-    assert.match(await browser.text(unsaved), /does not let the page keep your answers/);
-    await predict(browser, "52");
-    await reveal(browser);
-    assert.match(await browser.text(verdict), /and that is right/);
-    await browser.open(refusingStorage(all, LEDGER));
-    await browser.waitFor("live-ledger a[download]");
-    assert.match(await browser.text("live-ledger"), /does not let the site keep anything.*Download it, or copy the link/);
-  }, { pageErrors: true });
-
-  once("lab: axe-core finds no violation in any state, light and dark, and 360 px are wide enough", async (all) => {
-    const { browser, server } = all;
-    /** @type {string[]} */
-    const found = [];
-    const look = async (/** @type {string} */ state) => {
-      // Header and navigation are the same on every page, and are tested there.
-      found.push(...(await violationsInLightAndDark(browser, state, "main article")));
-      if (browser.driver.exactViewport) {
-        await browser.resize(PHONE.width, PHONE.height);
-        const width = await browser.eval(() => document.documentElement.scrollWidth);
-        if (width > PHONE.width) found.push(`${state}: ${width} px wide on a phone of ${PHONE.width}`);
-        await browser.resize(1280, 900);
-      }
-    };
-    await open(all, ACT_3);
-    await browser.click(lockButton);
-    await look("Act 3 refuses");
-    await predict(browser, "80");
-    await move(browser, choice("batch", "256"));
-    await look("Act 3 out of memory");
-    await reveal(browser);
-    await answerAll(browser, "checkpointing", { "By how much": "4", Compute: "33 %", Why: "recompute" });
-    await look("Act 3 revealed");
-
-    await open(all, LAPTOP);
-    await predict(browser, "6");
-    await move(browser, choice("optimizer", "SGD"));
-    await reveal(browser);
-    await browser.waitFor(lever("Update during backward"));
-    await look("the challenge's epilogue");
-    await open(all, ACT_2);
-    await predict(browser, "2");
-    await reveal(browser);
-    await look("Act 2 revealed");
-    await browser.open(server.base + EXPLORERS);
-    await actReady(browser);
-    await browser.waitFor('live-act [data-slot="state"][data-phase="ready"]', 45_000, "Python to be ready");
-    await move(browser, choice("sequence", "1,024"));
-    await look("explorers");
-    await browser.open(server.base + LEDGER);
-    await browser.waitFor("live-ledger h2");
-    await browser.click(ledgerButton("Copy link"));
-    await browser.waitFor('live-ledger input[type="text"]');
-    const link = await browser.of('live-ledger input[type="text"]', (input) => input.value);
-    await look("ledger");
-    await browser.open(server.base);
-    await browser.open(link);
-    await browser.waitFor(ledgerButton("Merge into mine"));
-    await look("a ledger offered");
-    assert.deepEqual(found, []);
   });
 }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { actReady, fill, instrumentsOpen, lockButton, redrawn, revealButton, verdictShown } from "./act_page.mjs";
+import { actReady, fill, follow, instrumentsOpen, lockButton, redrawn, revealButton, verdictShown } from "./act_page.mjs";
 
 /** @typedef {import("../harness/browser.mjs").Browser} Browser */
 /** @typedef {import("../harness/world.mjs").World} World */
@@ -42,6 +42,12 @@ export const ledgerButton = (name) => ({ role: "button", name, exact: true, with
 /** @param {World} world @param {string} page */
 export async function open({ browser, server }, page) {
   await browser.open(server.base + page);
+  await actReady(browser);
+}
+
+/** As `open`, by a link within the site. @param {World} world @param {string} page */
+export async function onwards({ browser, server }, page) {
+  await follow(browser, server.base + page);
   await actReady(browser);
 }
 
@@ -136,11 +142,11 @@ export async function playedLedger(world) {
   await predict(browser, "80");
   await move(browser, choice("precision", "Mixed"));
   await reveal(browser);
-  await open(world, LAPTOP);
+  await onwards(world, LAPTOP);
   await predict(browser, "6");
   await move(browser, choice("optimizer", "SGD"));
   await browser.waitFor(`${moveList} li`);
-  await browser.open(server.base + LEDGER);
+  await follow(browser, server.base + LEDGER);
   await browser.waitFor("live-ledger h2");
   return ledgerDocument(browser);
 }

@@ -1,9 +1,8 @@
-// The pages around the acts: instant navigation, light and dark, a phone's width.
+// The pages around the acts: light and dark, a phone's width.
 // @ts-check
 import assert from "node:assert/strict";
 import { chooseScheme } from "../harness/scheme.mjs";
-import { actReady, chartSays, instrumentsOpen, openAct, position, predict, set } from "./act_page.mjs";
-import { Snippet } from "./snippet_page.mjs";
+import { openAct, position, predict, set } from "./act_page.mjs";
 
 const PHONE_PX = 360;
 const PHONE_HIGH_PX = 740;
@@ -11,34 +10,7 @@ const PHONE_HIGH_PX = 740;
 const INSTRUMENTS = 9;
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function pageTests({ everywhere, once }) {
-  everywhere("pages: widgets work after instant navigation to them, away from them, and back", async ({ browser, server }) => {
-    await browser.open(server.base);
-    await browser.eval(() => void Object.assign(window, { sameDocument: true }));
-    await browser.click({ role: "link", name: "Play the first act" });
-    await actReady(browser);
-    await predict(browser, "3");
-    await set(browser, "Optimizer", "Adam");
-
-    // The tabs cannot be clicked while the page is scrolled down, nor for a moment after it was scrolled up.
-    await browser.eval(() => scrollTo(0, 0));
-    await browser.click({ role: "link", name: "Measured", within: ".md-tabs:not([hidden])" });
-    await browser.waitFor(() => !document.querySelector("live-act") && location.pathname.endsWith("/measured/"));
-    await browser.eval(() => history.back());
-    await actReady(browser);
-    await instrumentsOpen(browser);
-    // The controls are where they were, and so is the chart.
-    await chartSays(browser, "Adam m 6.23 GB");
-    await set(browser, "Optimizer", "Momentum");
-    const name = await browser.of("live-snippet", (host) => host.dataset.name);
-    const snippet = new Snippet(browser, name);
-    const baked = await snippet.output();
-    assert.equal(await snippet.run(), baked);
-    assert.equal(await browser.eval(() => "sameDocument" in window), true, "the navigation was instant all along");
-    const starts = server.log().filter(({ path }) => /\/worker-[^/]*\.js$/.test(path));
-    assert.equal(starts.length, 1, "one worker served both visits");
-  });
-
+export function pageTests({ once }) {
   once("pages: the chart follows the switch between light and dark without being drawn again", async (all) => {
     const { browser } = all;
     await openAct(all);

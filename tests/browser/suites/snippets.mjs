@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { askedByTheSite } from "../harness/foreign.mjs";
-import { ACT, chartSays, position, predict, START_LIMIT_MS } from "./act_page.mjs";
+import { ACT, chartSays, follow, position, predict, START_LIMIT_MS } from "./act_page.mjs";
 import { Snippet } from "./snippet_page.mjs";
 
 /** @typedef {import("../harness/world.mjs").World} World */
@@ -13,8 +13,8 @@ const SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><scr
 const FIGURE = `type("Figure", (), {"_repr_svg_": lambda self: '${SVG}'})()`;
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function snippetTests({ everywhere, once }) {
-  everywhere("snippets: what the build printed is what the browser prints, on the pages that have snippets", async (all) => {
+export function snippetTests({ everywhere, once, widely, full }) {
+  widely("snippets: what the build printed is what the browser prints, on the pages that have snippets", async (all) => {
     const { browser, server } = all;
     const withSnippets = pagesWith(all, "<live-snippet").filter((page) => all.sample.includes(page));
     assert.ok(withSnippets.length > 0, "the site has snippets");
@@ -89,7 +89,7 @@ export function snippetTests({ everywhere, once }) {
   });
 
   // Not in WebKit, where a stopped loop runs until its page is closed: on two cores, Python then starts too slowly to test.
-  once("snippets: an act that waits for an endless program says for which, and stops it", async (all) => {
+  full("snippets: an act that waits for an endless program says for which, and stops it", async (all) => {
     const { browser } = all;
     const { first } = await openTwo(all);
     await predict(browser, "3");
@@ -125,7 +125,7 @@ export function snippetTests({ everywhere, once }) {
     assert.equal(await first.run().then(() => browser.eval(() => document.activeElement?.tagName !== "INPUT")), true);
   });
 
-  everywhere("snippets: await works; input(), a second loop and a missing module are a plain sentence each; a figure is a picture in which nothing runs", async (all) => {
+  widely("snippets: await works; input(), a second loop and a missing module are a plain sentence each; a figure is a picture in which nothing runs", async (all) => {
     const { browser } = all;
     const { first } = await openTwo(all);
     await first.write("import asyncio\nprint(await asyncio.sleep(0.01, 'slept'))\nawait asyncio.sleep(0, 42)");
@@ -249,18 +249,6 @@ async function openTwo({ browser, server }) {
   await first.ready();
   await second.ready();
   return { first, second };
-}
-
-/** Follows a link to a page, without a reload. @param {import("../harness/browser.mjs").Browser} browser @param {string} address */
-async function follow(browser, address) {
-  await browser.eval((href) => {
-    const article = document.querySelector("main article");
-    article?.setAttribute("data-left", href);
-    const link = Object.assign(document.createElement("a"), { href });
-    article?.append(link);
-    link.click();
-  }, address);
-  await browser.waitFor(() => !document.querySelector("[data-left]"), 10_000, `instant navigation to ${address}`);
 }
 
 /** Opens the content tab that holds an element, if one does. @param {import("../harness/browser.mjs").Browser} browser @param {string} selector */

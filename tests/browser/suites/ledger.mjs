@@ -1,0 +1,143 @@
+// The design ledger: what it says and keeps of the acts, as a file, as a link, in two tabs, and where nothing can be kept.
+// @ts-check
+import assert from "node:assert/strict";
+import { actReady, instrumentsOpen, verdict, verdictShown } from "./act_page.mjs";
+import { ACT_2, ACT_3, damageShelf, emptyLedger, importFile, LAPTOP, LEDGER, ledgerButton, ledgerDocument, ledgerSays, lever, move, number, open, playedLedger, predict, refusingStorage, reveal, secondTab, trail, unsaved } from "./lab_page.mjs";
+/** @param {import("../harness/world.mjs").Facts} facts */
+export function ledgerTests({ once }) {
+  once("ledger: by the navigation to the ledger and back, without a reload: everything lives on", async (all) => {
+    const { browser } = all;
+    await open(all, ACT_3);
+    await predict(browser, "42");
+    await browser.eval(() => void Object.assign(window, { stayed: true }));
+    await browser.click({ role: "link", name: "Design ledger" });
+    await browser.waitFor("live-ledger h2");
+    assert.match(await browser.text("live-ledger"), /Prediction 42 %/);
+    assert.equal(await trail(browser, "The MFU Gap"), "(revealed)");
+    await browser.click({ role: "link", name: "The MFU Gap", within: "live-ledger" });
+    await actReady(browser);
+    await verdictShown(browser);
+    assert.match(await browser.text(verdict), /You said 42 %/);
+    assert.equal(await browser.eval(() => "stayed" in window), true, "the page was not loaded again");
+    assert.equal(await trail(browser, "The MFU Gap"), "(revealed)");
+  });
+
+  once("ledger: its JSON says what was done, comes back by file and by link; a file that is no ledger is refused in one line", async (all) => {
+    const { browser, server } = all;
+    const document = await playedLedger(all);
+    assert.equal(document.chapter, 8);
+    assert.equal(document.baseline_mfu_estimate_pct, 80);
+    assert.equal(document.precision_chosen, "mixed");
+    assert.ok(document.final_mfu_pct > 0 && document.final_mfu_pct < 100, `MFU ${document.final_mfu_pct}`);
+    assert.equal(document.gaps["mfu-gap"].difference, document.gaps["mfu-gap"].answer - 80);
+    assert.equal(document.moves["laptop-challenge"].length, 1);
+    assert.match(document.engine_version, /^[\d.]+\+[0-9a-f]{8}$/);
+    assert.equal(document.predictions["laptop-challenge"], 6);
+    assert.equal(document.gaps["laptop-challenge"], undefined, "no gap before the reveal");
+    assert.equal(document.laptop_fit_achieved, null, "nothing is given away before the reveal");
+
+    for (const [text, why] of /** @type {[string, RegExp][]} */ ([
+      ["<html>", /not JSON/],
+      ["{}", /no "schema_version"/],
+      [JSON.stringify({ ...document, schema_version: 99 }), /schema_version is 99; this site reads/],
+      [JSON.stringify({ ...document, acts: { "mfu-gap": 5 } }), /damaged at acts › mfu-gap/],
+    ])) {
+      await importFile(browser, "odd.json", text);
+      await browser.waitFor({ role: "alert", name: "odd.json was not imported", within: "live-ledger" });
+      assert.match(await browser.text("live-ledger .il-trouble"), why);
+      assert.deepEqual(await ledgerDocument(browser), document);
+      await browser.reload();
+      await browser.waitFor("live-ledger a[download]");
+    }
+
+    await browser.click(ledgerButton("Copy link"));
+    await browser.waitFor('live-ledger input[type="text"]');
+    const link = await browser.of('live-ledger input[type="text"]', (input) => input.value);
+    await emptyLedger(browser);
+    await importFile(browser, "mine.json", JSON.stringify(document));
+    await ledgerSays(browser, /^mine\.json: 2 acts taken/);
+    assert.deepEqual(await ledgerDocument(browser), { ...document, acts: (await ledgerDocument(browser)).acts });
+    await importFile(browser, "mine.json", JSON.stringify(document));
+    await ledgerSays(browser, /2 acts stayed as here/);
+
+    await emptyLedger(browser);
+    server.clear();
+    for (const answer of ["Back to mine", "Merge into mine"]) {
+      await browser.open(server.base);
+      await browser.open(link);
+      await browser.waitFor(ledgerButton(answer));
+      assert.match(await browser.text('live-ledger [role="alert"]'), /You are reading a ledger .*The MFU Gap.*Yours is untouched/);
+      assert.match(await browser.text("live-ledger"), /Prediction 80 %/, "it can be read");
+      assert.equal(await browser.has(ledgerButton("Reset")), false, "the reader's own ledger is not shown, so it cannot be reset");
+      await browser.click(ledgerButton(answer));
+      if (answer === "Back to mine") assert.deepEqual((await ledgerDocument(browser)).acts, {}, "nothing is merged unasked");
+      assert.equal(await browser.eval(() => location.hash), "", "the address is clean again");
+    }
+    await ledgerSays(browser, /2 acts taken/);
+    assert.deepEqual((await ledgerDocument(browser)).predictions, document.predictions);
+    assert.ok(server.log().every((request) => !request.path.includes("ledger=")), "the server never sees the ledger");
+  });
+
+  once("ledger: two tabs share one ledger: each sees the other, and neither loses what it did", async (all) => {
+    const { browser, server } = all;
+    await open(all, ACT_3);
+    await secondTab(browser, server.base + ACT_3, "60");
+    await browser.waitFor(() => /Locked in: 60 %/.test(document.querySelector('[data-slot="lock-note"]')?.textContent ?? ""));
+    await browser.eval(() => document.querySelector("iframe")?.remove());
+    await secondTab(browser, server.base + ACT_2, "7");
+    await instrumentsOpen(browser);
+    await move(browser, lever("Prefetching"));
+    await browser.open(server.base + LEDGER);
+    await browser.waitFor("live-ledger h2");
+    const { predictions, acts } = await ledgerDocument(browser);
+    assert.deepEqual(predictions, { "mfu-gap": 60, "trust-but-measure": 7 });
+    assert.equal(acts["mfu-gap"].memory.controls.prefetch, true);
+  });
+
+  once("ledger: entries of an older version of the site are kept, damaged ones are left out and reported", async (all) => {
+    const { browser, server } = all;
+    await open(all, ACT_3);
+    await browser.eval(() => {
+      const stands = { prediction: 70, context: "a100", controls: { prefetch: true } };
+      const memory = { ...stands, explored: true, revealed: true, answers: {}, checked: [], moves: [] };
+      const old = { act: "mfu-gap", updated: Date.now(), stage: "revealed", memory, account: null };
+      localStorage.setItem("iron-law/ledger/mfu-gap/tab", JSON.stringify(old));
+      localStorage.setItem("iron-law/ledger/laptop-challenge/tab", "{not json");
+      localStorage.setItem("iron-law/ledger/trust-but-measure/tab", '{"act":"trust-but-measure","updated":"never"}');
+    });
+    await browser.eval(damageShelf);
+    await open(all, ACT_3);
+    await browser.of("live-act", (element) => element.scrollIntoView());
+    await verdictShown(browser);
+    assert.match(await browser.text(verdict), /You said 70 %/);
+    await browser.open(server.base + LEDGER);
+    await browser.waitFor("live-ledger h2");
+    assert.match(await browser.text("live-ledger"), /A part of what this browser had kept was damaged/);
+    const kept = await ledgerDocument(browser);
+    assert.deepEqual(Object.keys(kept.acts), ["mfu-gap"]);
+    // An entry from a time when the act had another address.
+    const moved = { ...kept.acts["mfu-gap"], updated: Date.now(), account: { ...kept.acts["mfu-gap"].account, page: ACT_2 } };
+    await importFile(browser, "moved.json", JSON.stringify({ ...kept, acts: { "mfu-gap": moved } }));
+    await ledgerSays(browser, /1 act taken/);
+    const address = await browser.of("live-ledger h2 a", (link) => link.getAttribute("href") ?? "");
+    assert.ok(address.endsWith(ACT_3), `${address} is where the act is now`);
+    await open(all, LAPTOP);
+    await predict(browser, "6");
+    await browser.reload();
+    await actReady(browser);
+    assert.equal(await browser.of(number, (input) => input.value), "6");
+  });
+
+  once("ledger: where the browser keeps nothing, the act plays and both pages say so", async (all) => {
+    const { browser } = all;
+    await browser.open(refusingStorage(all, ACT_3));
+    await actReady(browser);
+    assert.match(await browser.text(unsaved), /does not let the page keep your answers/);
+    await predict(browser, "52");
+    await reveal(browser);
+    assert.match(await browser.text(verdict), /and that is right/);
+    await browser.open(refusingStorage(all, LEDGER));
+    await browser.waitFor("live-ledger a[download]");
+    assert.match(await browser.text("live-ledger"), /does not let the site keep anything.*Download it, or copy the link/);
+  }, { pageErrors: true });
+}
