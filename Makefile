@@ -19,7 +19,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Programs that tests start by the hundred are compiled once, also where a machine's image says otherwise.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup serve build test lint lint-python lint-web lock test-web test-python test-pyodide test-browser browsers bench-site bench-play bench-engine screenshots accuracy clean
+.PHONY: help setup serve build test test-full lint lint-python lint-web lock test-web test-python test-pyodide test-browser browsers bench-site bench-play bench-engine screenshots accuracy clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -88,7 +88,7 @@ test-web: $(BUNDLE) ## TypeScript unit tests
 
 test-python: $(VENV)/.test $(BUNDLE) $(LIBRARY) ## Engine, measurements, plugins
 	@echo "==> Python tests"
-	@$(PY) -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(PYTHON_TESTS)
+	@$(PY) -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(PYTHON_TESTS)
 
 test-pyodide: $(VENV)/.test node_modules/.stamp ## The engine's tests inside Pyodide; not part of `make test`
 	@echo "==> The engine's tests in Pyodide, under Node.js"
@@ -104,6 +104,9 @@ test: ## Set everything up and run every test
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint-python build lint-web test-web browsers
 	@SITE_DIR=site $(MAKE) --no-print-directory test-python
 	@SITE_DIR=site $(MAKE) --no-print-directory test-browser
+
+test-full: ## The same with what other tests prove in part: every size, every engine, every mission
+	@FULL=1 $(MAKE) --no-print-directory test
 
 bench-site: setup browsers ## Print the site's budgets and what was measured
 	@node tools/bench_site/report.mjs $(if $(RECORD),--record)

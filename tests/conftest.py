@@ -1,11 +1,17 @@
-"""What holds for all tests: their order, and that none fails because a machine is slow.
+"""What holds for all tests: which of them a run has, their order, and that none fails because a machine is slow.
 
 The longest tests start first, so that no process still runs one when the others are done.
+
+A full run (`FULL=1`) also has what the run of every change leaves out, because other tests prove it in part:
+
+    @pytest.mark.full         this test runs only in a full run, or where its name is given
+    @pytest.mark.sampled(n)   of this test's cases every n-th runs, and all of them in a full run
 """
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 
 import pytest
 from hypothesis import settings
@@ -15,14 +21,30 @@ from hypothesis import settings
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Time is measured by the benchmark scripts; here it would only make tests fail on a busy machine.
-settings.register_profile("any clock", deadline=None, max_examples=60)
+FULL = bool(os.environ.get("FULL"))
+settings.register_profile("any clock", deadline=None, max_examples=200 if FULL else 40)
 settings.load_profile("any clock")
 
 LONGEST = ("tests/gpu_bench/", "tests/plugins/")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Real training runs and process starts first, then small sites, then the engine. The order within stays."""
+    if not FULL and not any("::" in argument for argument in config.args):
+        cases: Counter[str] = Counter()
+        left = [item for item in items if _left_out(item, cases)]
+        config.hook.pytest_deselected(items=left)
+        out = set(left)
+        items[:] = [item for item in items if item not in out]
     items.sort(
         key=lambda item: next((at for at, path in enumerate(LONGEST) if item.nodeid.startswith(path)), len(LONGEST))
     )
+
+
+def _left_out(item: pytest.Item, cases: Counter[str]) -> bool:
+    """Whether only a full run has this item. `cases` counts what was seen of each test."""
+    test = item.nodeid.partition("[")[0]
+    number = cases[test]
+    cases[test] += 1
+    sampled = item.get_closest_marker("sampled")
+    return item.get_closest_marker("full") is not None or (sampled is not None and number % sampled.args[0] != 0)

@@ -32,9 +32,9 @@ def test_fit_finds_the_change_that_a_person_would(words: dict[str, Any], expecte
     assert [one.option for one in fit(**words).cheapest] == expected
 
 
-def random_setups(count: int) -> Iterator[dict[str, Any]]:
+def random_setups(seed: int, count: int) -> Iterator[dict[str, Any]]:
     """Random setups: many do not fit, and many of these fit after some changes."""
-    choose = random.Random(11)
+    choose = random.Random(seed)
     while count:
         words: dict[str, Any] = {
             "model": choose.choice([name for name in list_models() if "175b" not in name]),
@@ -84,14 +84,16 @@ def plain_search(words: dict[str, Any]) -> dict[str, Any] | None:
     return None
 
 
-def test_where_fit_finds_nothing_a_plain_search_finds_nothing() -> None:
+@pytest.mark.parametrize("seed", [11, 12, 13])
+@pytest.mark.sampled(3)
+def test_where_fit_finds_nothing_a_plain_search_finds_nothing(seed: int) -> None:
     seen = 0
-    for words in random_setups(60):
+    for words in random_setups(seed, 60):
         answer = fit(**words)
         if not (answer.fits or answer.cheapest):
             seen += 1
             assert plain_search(words) is None
-        if seen == 6:
+        if seen == 2:
             return
     raise AssertionError("too few setups that nothing makes fit")
 

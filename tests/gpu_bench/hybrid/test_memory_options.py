@@ -33,6 +33,7 @@ def record() -> dict[str, Any]:
     return again
 
 
+@pytest.mark.full
 def test_all_options_alone_and_combined_make_a_valid_record_that_judges_no_prediction(record: dict[str, Any]) -> None:
     assert schema_faults(record) == []
     assert inconsistencies(record) == []
@@ -42,6 +43,7 @@ def test_all_options_alone_and_combined_make_a_valid_record_that_judges_no_predi
     assert set(PLANNED) <= set(MEMORY_ARMS)
 
 
+@pytest.mark.full
 def test_the_bytes_of_each_option_are_those_of_its_tensors(record: dict[str, Any]) -> None:
     """Counted by hand in copies of the weights: Adam has two, a snapshot all three, the last update is one."""
     assert isinstance(CASE, MemoryCase)

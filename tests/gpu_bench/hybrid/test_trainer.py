@@ -132,6 +132,7 @@ def saved(trained: HybridTrainer) -> io.BytesIO:
 @pytest.mark.parametrize("state", ["keep", "offload", "drop"])
 @pytest.mark.parametrize("parts", [1, 3], ids=["whole", "accumulated"])
 @pytest.mark.parametrize("autocast", [None, torch.bfloat16], ids=["fp32", "bf16"])
+@pytest.mark.sampled(7)
 def test_a_checkpoint_continues_to_the_bit_wherever_it_was_taken(
     make: Callable[[], Predictor], state: OptimizerState, parts: int, autocast: torch.dtype | None
 ) -> None:

@@ -74,6 +74,7 @@ def _rung(case: TrainingCase) -> Trainer:
 @pytest.mark.parametrize(
     "case", [case for case in LADDER if re.match(r"ladder-1558m-\d", case.name)], ids=lambda c: c.name
 )
+@pytest.mark.sampled(2)
 def test_every_rung_of_the_ladder_trains_as_the_first_one(case: TrainingCase) -> None:
     with torch.compiler.set_stance("force_eager"):
         losses = _losses(_rung(case))

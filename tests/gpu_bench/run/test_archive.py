@@ -51,6 +51,7 @@ print(counters["inductor"]["fxgraph_cache_miss"], counters["inductor"]["fxgraph_
 """
 
 
+@pytest.mark.full
 def test_what_was_compiled_on_one_machine_is_found_on_the_next(record_file: Path, tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     shutil.copytree(record_file.parents[1], first)
