@@ -5,8 +5,14 @@ set -euo pipefail
 python=${1:?usage: install.sh PYTHON site|test}
 what=${2:?usage: install.sh PYTHON site|test}
 cd "$(dirname "$0")/.."
-install() { "$python" -m pip install --quiet --disable-pip-version-check --no-deps "$@"; }
 
+# uv reads none of pip's settings. Where distributions come from on this machine, pip's variables say.
+export UV_FIND_LINKS=${UV_FIND_LINKS:-${PIP_FIND_LINKS:-}} UV_DEFAULT_INDEX=${UV_DEFAULT_INDEX:-${PIP_INDEX_URL:-}}
+with_pip() { "$python" -m pip install --quiet --disable-pip-version-check --no-deps "$@"; }
+# pip reads settings from files too, so it tries what uv does not find.
+install() { "$python" -m uv pip install --quiet --no-deps --python "$python" "$@" || with_pip "$@"; }
+
+with_pip --require-hashes --requirement requirements/uv.txt
 install --require-hashes --requirement "requirements/$what.txt"
 if [ "$what" = test ]; then
     # A machine may have PyTorch's build without CUDA at hand. If not: PyPI's, which on Linux needs CUDA's libraries even
