@@ -121,14 +121,16 @@ def test_code_samples_are_not_run(built: Site) -> None:
 
 
 def test_a_failing_snippet_fails_the_strict_build_with_file_and_line(site: Site) -> None:
+    # A name like no other: from Python 3.12 on, a message may suggest a similar one.
     site.write(
         "sub/page.md",
-        "---\ntitle: x\n---\n\n# T\n\n!!! note\n\n    " + snippet("bad", "ok = 1\n\nboom").replace("\n", "\n    "),
+        "---\ntitle: x\n---\n\n# T\n\n!!! note\n\n    "
+        + snippet("bad", "ok = 1\n\nunheard_of").replace("\n", "\n    "),
     )
     site.write("index.md", "# Home")
     assert not site.build()
     assert site.messages == [
-        "live: docs/sub/page.md:12: snippet 'bad' fails: NameError: name 'boom' is not defined. "
+        "live: docs/sub/page.md:12: snippet 'bad' fails: NameError: name 'unheard_of' is not defined. "
         'Correct it, or write error="expected".'
     ]
     assert site.build(strict=False)
