@@ -24,8 +24,9 @@ class Defect:
 
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}:{self.line}"
-        sentences = ". ".join(part.rstrip(".") for part in (self.what, self.fix) if part)
-        return f"{place}: {sentences}."
+        parts = (part.rstrip(".") for part in (self.what, self.fix) if part)
+        # Python's own messages may end in a question: "Did you mean: 'bool'?"
+        return f"{place}: {' '.join(part if part.endswith('?') else f'{part}.' for part in parts)}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
