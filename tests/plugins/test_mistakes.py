@@ -241,6 +241,9 @@ MISTAKES = {
     "a table of an unknown case": table(
         "caption: x\ncases: [nobody]\ncolumns:\n  - {label: A, path: status}", "has no case 'nobody'", 3
     ),
+    "a fit whose options are no YAML": page(
+        "/// fit | 16\nshow: memory\ncaption: a: b\n///", "not valid YAML: mapping values are not allowed here", 5
+    ),
     "a fit of something else": page("/// fit | 16\nshow: nothing\ncaption: x\n///", "'show' is 'nothing'"),
     # Snippets.
     "a snippet without a name": snippet("1", "a live fence needs a name", 3, ""),

@@ -127,6 +127,7 @@ def test_tables_hold_every_setting_and_size_and_say_that_nothing_of_them_is_meas
         ("16", "show: money\ncaption: A", "'show' is 'money'"),
         ("16", "caption: A", "needs 'show' and 'caption'"),
         ("16", "show: [", "not valid YAML"),
+        ("16", "show: memory\ncaption: <b>\2</b>", "HTML is not allowed"),
     ],
 )
 def test_mistakes_of_the_author_are_named(argument: str, text: str, told: str) -> None:

@@ -53,6 +53,18 @@ def test_a_sampled_quantity_stands_for_its_median(site: Site) -> None:
     assert record.number("memory.peak").n is None
 
 
+def test_a_file_with_the_same_content_is_judged_once_and_another_content_again(site: Site) -> None:
+    file = site.record(document(ADAM))
+    (first,) = load(site).records
+    (again,) = load(site).records
+    assert again is first
+    file.write_text(file.read_text("utf-8").replace('"dirty": false', '"dirty": true'), "utf-8")
+    (changed,) = load(site).records
+    assert changed.source == f"{first.source} with local changes"
+    file.write_text("{", "utf-8")
+    assert load(site).records == ()
+
+
 def test_a_record_cannot_be_changed(site: Site) -> None:
     site.record(document(ADAM))
     record: Any = load(site).one(f"smoke/{ADAM}")
