@@ -148,7 +148,6 @@ def _python(pyodide: Path, library: Path, packages: Sequence[Package]) -> tuple[
     sizes |= {wheel.filename: len(wheel.data) for wheel in wheels}
     manifest = {
         "engineVersion": wheels[0].version,
-        "pyodideVersion": pyodide_version(pyodide),
         "indexURL": f"{core}/",
         "lockFileURL": lock_uri,
         "library": {"start": archive_uris[START], "rest": archive_uris[REST]},

@@ -1,6 +1,7 @@
 // The conversation with Python: intent, progress, latest wins, stop and replay, failure and retry.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { ActProblem, type Status } from "../src/python/client";
+import { ActProblem } from "../src/python/client";
+import type { Status } from "../src/python/status";
 import { bench, ignore, release, settle, state, view } from "./fake-worker";
 
 const snippet = (name: string, source = name) => ({ page: "lab/act1.md", name, source });

@@ -21,7 +21,7 @@ export class FakeWorker implements WorkerLike {
   }
 
   ready(): void {
-    this.reply({ kind: "ready", python: "3.14", engine: "engine" });
+    this.reply({ kind: "ready" });
   }
 
   /** The request in the worker's hands. */
@@ -50,7 +50,6 @@ export const release: Release = {
   vega: "vega.js",
   runtime: {
     engineVersion: "engine",
-    pyodideVersion: "314.0.7",
     indexURL: "pyodide/",
     lockFileURL: "lock.json",
     library: { start: "start.zip", rest: "rest.zip" },

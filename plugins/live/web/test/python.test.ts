@@ -38,7 +38,7 @@ function setup({ modules = {}, loader = [], readText = () => Promise.resolve("AC
 }
 
 const run = (source: string, foreign = false) => ({ kind: "run", id: 1, page: "p", name: "n", source, foreign }) as const;
-const compute = (actUrl: string) => ({ kind: "compute", id: 2, act: "tax", actUrl, state: state(8) }) as const;
+const compute = (actUrl: string) => ({ kind: "compute", id: 2, act: "tax", actUrl, state: state(8), frame: false }) as const;
 
 class PythonError extends Error {
   override name = "PythonError";

@@ -1,25 +1,16 @@
 // What the states between a reader's moves came to: computed afterwards, for a reader who moved faster than Python.
-import type { Memory } from "../ledger/entry";
 import type { State, View } from "../python/protocol";
+import type { Asking } from "./answers";
 import { missing, withAmount, type Amount } from "./moves";
 
-/** The act whose moves are completed. */
-interface Moved {
-  state(): State;
-  memory(): Memory;
-  learn(change: Partial<Memory>): void;
-  /** Shows the moves that the act remembers. */
-  moved(): void;
-}
-
 export class Amounts {
-  readonly #act: Moved;
+  readonly #act: Asking;
   /** The view of a state; null when nobody waits for it any more. */
   readonly #compute: (state: State) => Promise<View | null>;
   /** State -> the number that matters there, as far as it was computed on this page. */
   readonly #known = new Map<string, Amount>();
 
-  constructor(act: Moved, compute: (state: State) => Promise<View | null>) {
+  constructor(act: Asking, compute: (state: State) => Promise<View | null>) {
     this.#act = act;
     this.#compute = compute;
   }

@@ -2,9 +2,10 @@
 import type { Chart } from "../chart/chart";
 import { handsOf } from "../chart/specs";
 import { withMark, type Account, type Memory } from "../ledger/entry";
-import { ActProblem, type Status } from "../python/client";
+import { ActProblem } from "../python/client";
 import { documentPython } from "../python/interpreter";
 import type { State, View } from "../python/protocol";
+import type { Status } from "../python/status";
 import { perhapsTooOld } from "../release";
 import { Amounts } from "./amounts";
 import { Judge } from "./judge";
@@ -102,7 +103,7 @@ export class Answers {
     try {
       let drawn = "";
       for (let state = this.#act.state(); !this.#rests && JSON.stringify(state) !== drawn; state = this.#act.state()) {
-        const view = this.#living(await this.#python.frame(this.#act.name, this.#act.url, state));
+        const view = this.#living(await this.#python.compute(this.#act.name, this.#act.url, state, true));
         if (!view) return;
         drawn = JSON.stringify(state);
         // A frame leaves out tables and ledger, so after it the page shows no state completely.

@@ -1,12 +1,11 @@
 // What an act's page shows of Python's answers beside its charts: number, tables, verdict, feedback, and how Python is.
 import type { Results } from "./results";
-import type { Status } from "../python/client";
 import { all, find, putChildren, setText, slot } from "../dom";
 import { showBelow } from "./focus";
 import { blanks } from "./reflections";
 import type { View } from "../python/protocol";
 import { renderFailure, renderFeedback, renderSuccess, renderTable, renderVerdict } from "./render";
-import { showChip, showTrouble } from "../python/status";
+import { showChip, showTrouble, type Status } from "../python/status";
 
 /** A computation that takes longer than this dims what it will replace. */
 const STALE_MS = 250;

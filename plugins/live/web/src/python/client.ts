@@ -2,17 +2,7 @@
 //
 // Every state ends: a start or an answer on which nothing is heard for too long is given up, and Retry begins anew.
 import type { Drawing, Feedback, Release, Request, Response as Reply, SnippetError, State, Value, Verdict, View } from "./protocol";
-
-export type Phase = "static" | "loading" | "ready" | "running" | "error" | "stopped";
-
-/** What a reader may know of Python at this moment. `percent` is null while it is unknown. */
-export interface Status {
-  readonly phase: Phase;
-  readonly label: string;
-  readonly percent: number | null;
-  /** The name of the snippet that runs; "" when none does. */
-  readonly snippet: string;
-}
+import type { Status } from "./status";
 
 export interface Snippet {
   readonly page: string;
@@ -148,15 +138,12 @@ export class PythonClient {
     if (this.#current?.body.kind === "run") this.#stop(this.#current.owner);
   }
 
-  /** The view of a state, or null when a newer state was asked for meanwhile. Rejects with `ActProblem`. */
-  async compute(act: string, actUrl: string, state: State): Promise<View | null> {
-    const settled = await this.#enqueue({ kind: "compute", act, actUrl, state }, `compute:${act}`);
-    return settled.kind === "view" ? settled.view : nothing(settled);
-  }
-
-  /** A view while a hand moves, without tables and ledger: quicker. */
-  async frame(act: string, actUrl: string, state: State): Promise<View | null> {
-    const settled = await this.#enqueue({ kind: "compute", act, actUrl, state, frame: true }, `compute:${act}`);
+  /**
+   * The view of a state, or null when a newer state was asked for meanwhile. Rejects with `ActProblem`. A frame, while a hand
+   * moves, is a view without tables and ledger: quicker.
+   */
+  async compute(act: string, actUrl: string, state: State, frame = false): Promise<View | null> {
+    const settled = await this.#enqueue({ kind: "compute", act, actUrl, state, frame }, `compute:${act}`);
     return settled.kind === "view" ? settled.view : nothing(settled);
   }
 
@@ -165,13 +152,7 @@ export class PythonClient {
     return settled.kind === "verdict" ? settled.verdict : nothing(settled);
   }
 
-  async check(
-    act: string,
-    actUrl: string,
-    reflection: string,
-    answers: Record<string, Value>,
-    state: State,
-  ): Promise<Feedback | null> {
+  async check(act: string, actUrl: string, reflection: string, answers: Record<string, Value>, state: State): Promise<Feedback | null> {
     const body = { kind: "check", act, actUrl, reflection, answers, state } as const;
     const settled = await this.#enqueue(body, `check:${act}:${reflection}`);
     return settled.kind === "feedback" ? settled.feedback : nothing(settled);
@@ -258,6 +239,7 @@ export class PythonClient {
       };
       const release = this.#release();
       this.#patience = release.patience;
+      this.#engine = release.runtime.engineVersion;
       worker.postMessage({ kind: "start", release, base: this.#base });
       this.#silent = 0;
       this.#arrived = false;
@@ -292,7 +274,6 @@ export class PythonClient {
       case "ready":
         this.#again = false;
         this.#ready = true;
-        this.#engine = reply.engine;
         this.#pump();
         return;
       case "failed":

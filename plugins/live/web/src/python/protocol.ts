@@ -86,7 +86,7 @@ export type Elsewhere = Record<string, { packages: string[]; hosts: string[] }>;
 export type Request =
   | { kind: "start"; release: Release; base: string }
   | { kind: "run"; id: number; page: string; name: string; source: string; /** May other hosts be asked for packages? */ foreign: boolean }
-  | { kind: "compute"; id: number; act: string; actUrl: string; state: State; /** Only what the eye follows of a moving hand? */ frame?: true }
+  | { kind: "compute"; id: number; act: string; actUrl: string; state: State; /** Only what the eye follows of a moving hand? */ frame: boolean }
   | { kind: "reveal"; id: number; act: string; actUrl: string; state: State }
   | { kind: "check"; id: number; act: string; actUrl: string; reflection: string; answers: Record<string, Value>; state: State };
 
@@ -94,7 +94,7 @@ export type Request =
 export type Response =
   | { kind: "alive" }
   | { kind: "progress"; label: string; loaded: number; total: number }
-  | { kind: "ready"; python: string; engine: string }
+  | { kind: "ready" }
   | { kind: "failed"; message: string; /** Did Pyodide's own program break down? */ broken: boolean }
   | { kind: "output"; id: number; text: string }
   | { kind: "ran"; id: number; result: string | null; error: SnippetError | null; figures: Drawing[] }
@@ -122,7 +122,6 @@ export interface Release {
 export interface RuntimeManifest {
   /** The engine's version with a fingerprint of its content. */
   engineVersion: string;
-  pyodideVersion: string;
   /** Folder of the Pyodide core. */
   indexURL: string;
   /** The trimmed lock file that carries our wheels. */

@@ -11,7 +11,6 @@ interface Library {
 
 /** What of Pyodide is used while it starts. */
 interface StartedPyodide extends Pyodide {
-  version: string;
   FS: { writeFile(path: string, data: Uint8Array): void };
 }
 
@@ -106,7 +105,7 @@ export async function startPython({ runtime, patience }: Release, base: string, 
   const snippets = pyodide.pyimport("plugins.live.runtime.snippets") as SnippetModule;
   const library = pyodide.pyimport("plugins.live.runtime.library") as Library;
   library.fetch_on_demand(() => fetchRest(pyodide, at(runtime.library.rest), send));
-  send({ kind: "ready", python: pyodide.version, engine: runtime.engineVersion });
+  send({ kind: "ready" });
   return new Python(acts, new Snippets(pyodide, snippets, send, runtime.elsewhere), send, readText);
 }
 

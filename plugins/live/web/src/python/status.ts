@@ -1,6 +1,16 @@
 // Python's state in a word and a dot, the same on every widget.
-import type { Status } from "./client";
 import { h, setText } from "../dom";
+
+export type Phase = "static" | "loading" | "ready" | "running" | "error" | "stopped";
+
+/** What a reader may know of Python at this moment. `percent` is null while it is unknown. */
+export interface Status {
+  readonly phase: Phase;
+  readonly label: string;
+  readonly percent: number | null;
+  /** The name of the snippet that runs; "" when none does. */
+  readonly snippet: string;
+}
 
 /** Empty until the reader wants Python: others should not have to read of it. */
 export function describe(status: Status): string {

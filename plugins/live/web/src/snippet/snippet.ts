@@ -1,12 +1,12 @@
 // <live-snippet>: the baked code becomes an editor on the first touch, and Run, Stop and Reset work on it.
-import type { Outcome, Phase, Run, Snippet, Status } from "../python/client";
+import type { Outcome, Run, Snippet } from "../python/client";
 import { all, containKeys, find, h, setText, slot } from "../dom";
 import type { CodeMetrics, Editor } from "./editor";
 import type { Part } from "../element";
 import type { Drawing } from "../python/protocol";
 import { perhapsTooOld } from "../release";
 import { documentPython } from "../python/interpreter";
-import { describe, showChip } from "../python/status";
+import { describe, showChip, type Phase, type Status } from "../python/status";
 import { fingerprint, openStorage } from "../storage";
 
 const HINT =
