@@ -13,29 +13,20 @@ def describe(loaded: LoadedAct) -> Plain:
     """Everything the page may know before the reader commits: no answer, no explanation of an option."""
     act = loaded.act
     return {
-        "name": act.name,
-        "title": act.title,
-        "minutes": act.minutes,
-        "situation": act.situation,
-        "contexts": plain(act.contexts, "contexts"),
+        **_named(act, "name", "title", "minutes", "situation", "contexts"),
         "question": _describe_question(act),
         "controls": [_describe_control(control) for control in act.controls],
-        "charts": dict(act.charts),
+        "charts": plain(act.charts, "charts"),
         "reflections": [
             {
-                "name": reflection.name,
-                "text": reflection.text,
+                **_named(reflection, "name", "text"),
                 "blanks": [
-                    {"name": blank.name, "label": blank.label, "options": _labels(blank.options)}
-                    for blank in reflection.blanks
+                    {**_named(blank, "name", "label"), "options": _labels(blank.options)} for blank in reflection.blanks
                 ],
             }
             for reflection in act.reflections
         ],
-        "can_fail": act.can_fail,
-        "moves": act.moves,
-        "reveal_first": act.reveal_first,
-        "beside": list(act.beside),
+        **_named(act, "can_fail", "moves", "reveal_first", "beside"),
         "hands": [{"kind": type(hand).__name__.lower(), **mapping(plain(hand, "hands"))} for hand in act.hands],
         "staging": plain(act.staging, "staging"),
         "drawn": plain(_drawn_by(act), "drawn"),
@@ -43,22 +34,17 @@ def describe(loaded: LoadedAct) -> Plain:
     }
 
 
+def _named(of: object, *names: str) -> dict[str, Plain]:
+    return {name: plain(getattr(of, name), name) for name in names}
+
+
 def _describe_question(act: Act) -> Plain:
     question = act.question
     if question is None:
         return None
     if isinstance(question, ChoiceQuestion):
-        options = _labels(question.options)
-        return {"kind": "choice", "prompt": question.prompt, "unit": question.unit, "options": options}
-    return {
-        "kind": "number",
-        "prompt": question.prompt,
-        "unit": question.unit,
-        "minimum": question.minimum,
-        "maximum": question.maximum,
-        "step": question.step,
-        "base": question.base,
-    }
+        return {"kind": "choice", **_named(question, "prompt", "unit"), "options": _labels(question.options)}
+    return {"kind": "number", **_named(question, "prompt", "unit", "minimum", "maximum", "step", "base")}
 
 
 def _describe_control(control: Any) -> Plain:
@@ -67,7 +53,7 @@ def _describe_control(control: Any) -> Plain:
 
 
 def _labels(options: Any) -> Plain:
-    return [{"value": option.value, "label": option.label} for option in options]
+    return [_named(option, "value", "label") for option in options]
 
 
 def _drawn_by(act: Act) -> dict[str, dict[str, list[str]]]:

@@ -67,25 +67,19 @@ def run_snippet(page: str, name: str, source: str, write: Callable[[str], object
         "name": …}]}`. What the snippet prints goes to `write` while it runs.
     """
     shared, filename = _page(page, name)
-    return _told(run(source, filename, shared.namespace, write, visible=shared.filenames))
+    return json.dumps(asdict(run(source, filename, shared.namespace, write, visible=shared.filenames)))
 
 
 async def run_snippet_awaiting(page: str, name: str, source: str, write: Callable[[str], object]) -> str:
     """The same in the page, where an event loop runs and the snippet may await."""
     shared, filename = _page(page, name)
-    return _told(await run_awaiting(source, filename, shared.namespace, write, visible=shared.filenames))
+    return json.dumps(asdict(await run_awaiting(source, filename, shared.namespace, write, visible=shared.filenames)))
 
 
 def _page(page: str, name: str) -> tuple[_Page, str]:
     shared, filename = _pages.setdefault(page, _Page()), f"<{name}>"
     shared.filenames.add(filename)
     return shared, filename
-
-
-def _told(ran: Ran) -> str:
-    error = None if ran.error is None else {"text": ran.error.text, "line": ran.error.line}
-    figures = [asdict(figure) for figure in ran.figures]
-    return json.dumps({"result": ran.result, "error": error, "figures": figures})
 
 
 def reset_page(page: str) -> None:

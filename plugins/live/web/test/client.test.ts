@@ -65,11 +65,11 @@ describe("latest wins", () => {
     worker().ready();
     const views = [1, 8, 64].map((batch) => client.compute("tax", "act.py", state(batch)));
     const first = worker().last;
-    worker().reply({ kind: "view", id: first.id, view: view("first") });
+    worker().reply({ kind: "answer", id: first.id, answer: view("first") });
     const newest = worker().last;
     if (newest.kind !== "compute") throw new Error("not a computation");
     expect(newest.state.controls.batch).toBe(64);
-    worker().reply({ kind: "view", id: newest.id, view: view("newest") });
+    worker().reply({ kind: "answer", id: newest.id, answer: view("newest") });
     expect(await Promise.all(views)).toEqual([null, null, view("newest")]);
     expect(worker().requests).toHaveLength(3);
   });
@@ -83,7 +83,7 @@ describe("latest wins", () => {
     for (let answered = 0; answered < 2; answered += 1) {
       const request = worker().last;
       if (request.kind !== "compute") throw new Error("not a computation");
-      worker().reply({ kind: "view", id: request.id, view: view(request.act) });
+      worker().reply({ kind: "answer", id: request.id, answer: view(request.act) });
     }
     expect([(await one)?.summary, (await other)?.summary]).toEqual(["tax", "gap"]);
   });
@@ -94,7 +94,7 @@ describe("latest wins", () => {
     worker().ready();
     let shown: unknown = "nothing yet";
     void client.compute("tax", "act.py", state(1)).then((got) => (shown = got));
-    worker().reply({ kind: "view", id: worker().last.id + 1, view: view("stray") });
+    worker().reply({ kind: "answer", id: worker().last.id + 1, answer: view("stray") });
     await settle();
     expect(shown).toBe("nothing yet");
   });
@@ -186,7 +186,7 @@ describe("stop", () => {
     worker().ready();
     const request = worker().last;
     if (request.kind !== "compute") throw new Error("not a computation");
-    worker().reply({ kind: "view", id: request.id, view: view("after") });
+    worker().reply({ kind: "answer", id: request.id, answer: view("after") });
     expect((await waiting)?.summary).toBe("after");
   });
 
@@ -322,7 +322,7 @@ describe("failure", () => {
     expect(client.status).toMatchObject({ phase: "loading", label: "Python starts again" });
     expect(said).toHaveBeenCalledOnce();
     worker().ready();
-    worker().reply({ kind: "view", id: worker().last.kind === "compute" ? worker().last.id : -1, view: view("there") });
+    worker().reply({ kind: "answer", id: worker().last.kind === "compute" ? worker().last.id : -1, answer: view("there") });
     expect(await asked).toEqual(view("there"));
   });
 

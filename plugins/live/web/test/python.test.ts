@@ -119,7 +119,19 @@ describe("acts", () => {
   test("a view carries the id of its request", async () => {
     const { python, replies } = setup({});
     await python.answer(compute("act.py"));
-    expect(replies).toEqual([{ kind: "view", id: 2, view: view(JSON.stringify(state(8))) }]);
+    expect(replies).toEqual([{ kind: "answer", id: 2, answer: view(JSON.stringify(state(8))) }]);
+  });
+
+  test("each question goes to its function", async () => {
+    const says = (what: string) => (): string => JSON.stringify(what);
+    const modules = { compute: says("view"), frame: says("frame"), reveal: says("verdict"), check: says("feedback") };
+    const { python, replies } = setup({ modules });
+    const asked = compute("act.py");
+    await python.answer(asked);
+    await python.answer({ ...asked, frame: true });
+    await python.answer({ ...asked, kind: "reveal" });
+    await python.answer({ ...asked, kind: "check", reflection: "why", answers: {} });
+    expect(replies.map((reply) => reply.kind === "answer" && reply.answer)).toEqual(["view", "frame", "verdict", "feedback"]);
   });
 
   test("of a Python error the reader sees the last line, without module paths", async () => {
@@ -143,7 +155,7 @@ describe("acts", () => {
     expect(replies.at(-1)).toMatchObject({ kind: "problem", message: expect.stringContaining("HTTP 404") as string });
     online = true;
     await python.answer(compute("act.py"));
-    expect(replies.at(-1)?.kind).toBe("view");
+    expect(replies.at(-1)?.kind).toBe("answer");
   });
 
   test("an interpreter that breaks is not passed off as the act's problem", async () => {
@@ -176,7 +188,7 @@ describe("the worker", () => {
     await settle();
     expect(replies).toEqual([]);
     await settle();
-    expect(replies.map(({ kind }) => kind)).toEqual(["ran", "view"]);
+    expect(replies.map(({ kind }) => kind)).toEqual(["ran", "answer"]);
   });
 
   test("a start that fails is told, and whether it was Pyodide's own program", async () => {

@@ -142,20 +142,22 @@ export class PythonClient {
    * The view of a state, or null when a newer state was asked for meanwhile. Rejects with `ActProblem`. A frame, while a hand
    * moves, is a view without tables and ledger: quicker.
    */
-  async compute(act: string, actUrl: string, state: State, frame = false): Promise<View | null> {
-    const settled = await this.#enqueue({ kind: "compute", act, actUrl, state, frame }, `compute:${act}`);
-    return settled.kind === "view" ? settled.view : nothing(settled);
+  compute(act: string, actUrl: string, state: State, frame = false): Promise<View | null> {
+    return this.#ask<View>({ kind: "compute", act, actUrl, state, frame }, `compute:${act}`);
   }
 
-  async reveal(act: string, actUrl: string, state: State): Promise<Verdict | null> {
-    const settled = await this.#enqueue({ kind: "reveal", act, actUrl, state }, `reveal:${act}`);
-    return settled.kind === "verdict" ? settled.verdict : nothing(settled);
+  reveal(act: string, actUrl: string, state: State): Promise<Verdict | null> {
+    return this.#ask<Verdict>({ kind: "reveal", act, actUrl, state }, `reveal:${act}`);
   }
 
-  async check(act: string, actUrl: string, reflection: string, answers: Record<string, Value>, state: State): Promise<Feedback | null> {
-    const body = { kind: "check", act, actUrl, reflection, answers, state } as const;
-    const settled = await this.#enqueue(body, `check:${act}:${reflection}`);
-    return settled.kind === "feedback" ? settled.feedback : nothing(settled);
+  check(act: string, actUrl: string, reflection: string, answers: Record<string, Value>, state: State): Promise<Feedback | null> {
+    return this.#ask<Feedback>({ kind: "check", act, actUrl, reflection, answers, state }, `check:${act}:${reflection}`);
+  }
+
+  async #ask<T extends View | Verdict | Feedback>(body: RequestBody, key: string): Promise<T | null> {
+    const settled = await this.#enqueue(body, key);
+    if (settled.kind === "problem") throw new ActProblem(settled.message);
+    return settled.kind === "answer" ? (settled.answer as T) : null;
   }
 
   #enqueue(body: RequestBody, key: string, owner = 0, output: Task["output"] = null): Promise<Settled> {
@@ -351,10 +353,4 @@ export class PythonClient {
 
 function snippetKey({ page, name }: Snippet): string {
   return `${page}#${name}`;
-}
-
-/** For an act's task without an answer: null when it is of no interest any more, an error when the act failed. */
-function nothing(settled: Settled): null {
-  if (settled.kind === "problem") throw new ActProblem(settled.message);
-  return null;
 }

@@ -99,9 +99,7 @@ export type Response =
   | { kind: "output"; id: number; text: string }
   | { kind: "ran"; id: number; result: string | null; error: SnippetError | null; figures: Drawing[] }
   | { kind: "asks"; id: number; packages: string[]; hosts: string[] }
-  | { kind: "view"; id: number; view: View }
-  | { kind: "verdict"; id: number; verdict: Verdict }
-  | { kind: "feedback"; id: number; feedback: Feedback }
+  | { kind: "answer"; id: number; /** Of the kind that was asked for. */ answer: View | Verdict | Feedback }
   | { kind: "problem"; id: number; message: string };
 
 /** What the build writes into the entry, so that a document never meets the files of another release. */

@@ -40,22 +40,14 @@ export class Python {
   }
 
   async #act(request: Exclude<Answered, { kind: "run" }>): Promise<Reply> {
-    await this.#loadAct(request.act, request.actUrl);
-    const { id, act } = request;
+    const { id, act, actUrl } = request;
+    await this.#loadAct(act, actUrl);
     const state = JSON.stringify(request.state satisfies State);
-    switch (request.kind) {
-      case "compute": {
-        const view = JSON.parse(request.frame ? this.#acts.frame(act, state) : this.#acts.compute(act, state)) as View;
-        return { kind: "view", id, view };
-      }
-      case "reveal":
-        return { kind: "verdict", id, verdict: JSON.parse(this.#acts.reveal(act, state)) as Verdict };
-      case "check": {
-        const answers = JSON.stringify(request.answers);
-        const feedback = JSON.parse(this.#acts.check(act, request.reflection, answers, state)) as Feedback;
-        return { kind: "feedback", id, feedback };
-      }
-    }
+    let answer: string;
+    if (request.kind === "reveal") answer = this.#acts.reveal(act, state);
+    else if (request.kind === "check") answer = this.#acts.check(act, request.reflection, JSON.stringify(request.answers), state);
+    else answer = request.frame ? this.#acts.frame(act, state) : this.#acts.compute(act, state);
+    return { kind: "answer", id, answer: JSON.parse(answer) as View | Verdict | Feedback };
   }
 
   async #loadAct(name: string, url: string): Promise<void> {
