@@ -52,7 +52,7 @@ export function pageTests({ once }) {
         };
         // Browser and page both scroll to the focus, WebKit some frames later, and a busy machine later still.
         await new Promise((done) => setTimeout(done, 150));
-        for (let left = 40; left > 0 && covers(); left -= 1) await new Promise((done) => setTimeout(done, 50));
+        for (let left = 400; left > 0 && covers(); left -= 1) await new Promise((done) => setTimeout(done, 50));
         return covers() ? (seen.textContent ?? "") : "";
       });
       if (name) covered.push(name);
