@@ -25,6 +25,8 @@ from plugins.shared.serving import WHERE
 
 ROOT = Path(__file__).resolve().parents[2]
 """The folder that holds `engine` and `plugins`."""
+_START_LIMIT_S = 120.0
+"""The most seconds that a process may take to start. They do not count as time of its first request."""
 _FRAME = re.compile(r'^  File "(.*)", line (\d+) in ', re.MULTILINE)
 
 
@@ -53,7 +55,7 @@ class Child:
 
     Args:
         module: the module to run with `python -m`. It reads a JSON document per line and answers each with one.
-        time_limit_s: the most seconds a request may take.
+        time_limit_s: the most seconds a request may take, once the process is ready.
         bytecode: a folder for the byte code of what it imports, or None to write none. Beside the sources it would be
             a change in a folder that `mkdocs serve` watches.
         arguments: what the module gets on its command line.
@@ -67,6 +69,7 @@ class Child:
         self._bytecode = bytecode
         self._process: subprocess.Popen[str] | None = None
         self._answers: queue.Queue[str | None] = queue.Queue()
+        self._ready = False
         self._errors: IO[str] | None = None
         self.losses = 0
         """How often the process has ended: a change means that what it had in memory is gone."""
@@ -87,11 +90,12 @@ class Child:
         try:
             process.stdin.write(json.dumps(message) + "\n")
             process.stdin.flush()
-            answer = self._answers.get(timeout=self._time_limit_s)
+            answer = self._answers.get(timeout=self._time_limit_s) if self._started() else None
         except queue.Empty:
+            took = self._time_limit_s if self._ready else _START_LIMIT_S
             frames = self._frames(process)
             self.close()
-            raise TimeLimitError(f"stopped after {self._time_limit_s:g} s", frames) from None
+            raise TimeLimitError(f"stopped after {took:g} s", frames) from None
         except BrokenPipeError:
             answer = None
         if answer is None:
@@ -121,6 +125,7 @@ class Child:
     def _running(self) -> subprocess.Popen[str]:
         if self._process is None:
             self._answers = queue.Queue()
+            self._ready = False
             self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
             self._process = subprocess.Popen(
                 self._command,
@@ -135,6 +140,12 @@ class Child:
             put = self._answers.put
             threading.Thread(target=_forward, args=(self._process.stdout, put), daemon=True).start()
         return self._process
+
+    def _started(self) -> bool:
+        """Wait until the process is ready; False if it ended before."""
+        if not self._ready:
+            self._ready = self._answers.get(timeout=_START_LIMIT_S) is not None
+        return self._ready
 
     def _environment(self) -> dict[str, str]:
         # A fixed hash seed gives sets one order, so that a page does not change from build to build.

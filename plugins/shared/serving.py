@@ -1,4 +1,7 @@
-"""The conversation of a child process: a JSON document per line on standard input, a JSON answer per line on output."""
+"""The conversation of a child process: a JSON document per line on standard input, a JSON answer per line on output.
+
+The first line of output answers nothing: it says that the process has imported what it needs.
+"""
 
 from __future__ import annotations
 
@@ -25,5 +28,6 @@ def serve(respond: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     sys.stdin, sys.stdout = open(0, encoding="utf-8"), open(1, "w", encoding="utf-8")  # noqa: SIM115
     if WHERE is not None:
         faulthandler.register(WHERE, file=2, all_threads=False)
+    print("ready", file=responses)
     for line in requests:
         print(json.dumps(respond(json.loads(line))), file=responses)
