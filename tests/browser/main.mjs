@@ -41,9 +41,10 @@ import { snippetTests } from "./suites/snippets.mjs";
 /** @typedef {import("./harness/world.mjs").World} World */
 
 /** Suites of what runs inside a page (acts, snippets, figures), and suites of pages and site as a whole. */
-const widgets = [harnessTests, loadingTests, brokenNetworkTests, policyTests, journeyTests, actTests, labTests, ledgerTests, missionTests, handsTests, figureTests, hostileLedgerTests, snippetTests];
+const acts = [harnessTests, loadingTests, brokenNetworkTests, policyTests, journeyTests, actTests, labTests];
+const widgets = [ledgerTests, missionTests, handsTests, figureTests, hostileLedgerTests, snippetTests];
 const around = [pageTests, offlineTests, releaseTests, memoryTests, claimTests, searchTests, deviceTests, accessTests];
-const all = [...widgets, ...around, everyPageTests];
+const all = [...acts, ...widgets, ...around, everyPageTests];
 
 // The browsers end with this process, however it ends.
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
@@ -67,11 +68,12 @@ setupTests();
  * @type {{engine: import("./harness/launch.mjs").Engine, part: string, suites: ((facts: import("./harness/world.mjs").Facts) => void)[]}[]}
  */
 const visits = [
+  { engine: "chromium", part: "acts", suites: acts },
+  { engine: "chromium", part: "every page", suites: [everyPageTests] },
   { engine: "chromium", part: "widgets", suites: widgets },
   { engine: "webkit", part: "all", suites: all },
-  { engine: "chromium", part: "every page", suites: [everyPageTests] },
-  { engine: "firefox", part: "all", suites: all },
   { engine: "chromium", part: "around", suites: around },
+  { engine: "firefox", part: "all", suites: all },
 ];
 /** Browsers at once: a test keeps at most one core busy, and the tests must run well on two. */
 const AT_A_TIME = 2;

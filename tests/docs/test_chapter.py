@@ -54,6 +54,7 @@ def test_every_term_of_the_glossary_is_defined_in_a_sentence() -> None:
 
 
 @pytest.mark.parametrize("path", FIGURES, ids=lambda path: path.stem)
+@pytest.mark.sampled(4)
 def test_a_figure_says_in_words_what_it_shows_in_the_colors_of_the_site_and_is_drawn_the_same_twice(path: Path) -> None:
     first = drawn(path)
     assert len(first["alternative"].split()) >= 15

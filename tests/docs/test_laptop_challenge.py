@@ -207,6 +207,7 @@ def test_the_textbooks_count_is_89_gb_at_first_and_32_gb_optimized(act: LoadedAc
 @pytest.mark.parametrize("epilogue", EPILOGUE)
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.sampled(5)
 def test_every_lever_of_the_epilogue_is_judged_by_the_engine(
     act: LoadedAct, precision: str, optimizer: str, epilogue: tuple[bool, bool, str, int]
 ) -> None:

@@ -35,6 +35,7 @@ def efficiency(shown: Any) -> list[float]:
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.sampled(5)
 def test_efficiency_starts_at_one_and_never_rises(act: LoadedAct, setting: tuple[str, str, str, int, int]) -> None:
     curve = efficiency(view(act, setting))
     assert curve[0] == pytest.approx(100)
@@ -43,6 +44,7 @@ def test_efficiency_starts_at_one_and_never_rises(act: LoadedAct, setting: tuple
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.sampled(5)
 def test_the_step_is_the_sum_of_its_parts_and_the_headline_follows(
     act: LoadedAct, setting: tuple[str, str, str, int, int]
 ) -> None:

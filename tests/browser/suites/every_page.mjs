@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { violationsBesides } from "../harness/axe.mjs";
 import { DESKTOP } from "../harness/browser.mjs";
+import { BLANK_PATH } from "../harness/server.mjs";
 import { firstOfEachFolder } from "../harness/site.mjs";
 import { FULL } from "../harness/world.mjs";
 import { wordsBefore } from "./act_page.mjs";
@@ -31,12 +32,14 @@ export function everyPageTests({ everywhere }) {
       const visited = all.sample.filter((page) => FULL || !GENERATED.test(page) || page === firstGenerated);
       // axe-core computes names and contrast in the same way in every engine, so one engine is enough.
       const examined = all.thorough ? (FULL ? visited : firstOfEachFolder(visited)) : [];
-      let examinedLast = false;
+      let renew = false;
       for (const page of visited) {
         const says = (/** @type {string} */ line) => found.push(`${page || "home"}: ${line}`);
         // A new tab after each page that axe-core has examined: Chromium 150 crashes after a dozen of them in one tab.
-        if (examinedLast) await all.browser.renew();
-        examinedLast = examined.includes(page);
+        if (renew) await all.browser.renew();
+        // What an act of the page before still asks for is not this page's.
+        await all.browser.open(all.server.origin + BLANK_PATH);
+        renew = examined.includes(page);
         all.server.clear();
         // Acts show what the build computed: the worker that an act in view starts is empty, so no Python comes.
         all.server.fault({ path: /\/worker-[^/]*\.js$/, bytes: 0 });
@@ -47,7 +50,7 @@ export function everyPageTests({ everywhere }) {
         // Only an act's own page has to begin with the act; on other pages acts stand in the text.
         const words = acts && /^(lab|missions)\//.test(page) ? await wordsBefore(all.browser, "live-act") : 0;
         if (words > MOST_WORDS) says(`${words} words before the first thing to do, and the limit is ${MOST_WORDS}`);
-        if (examinedLast) (await violationsBesides(all.browser, looks)).forEach(says);
+        if (renew) (await violationsBesides(all.browser, looks)).forEach(says);
         if (all.browser.driver.exactViewport) (await cutOff(all.browser)).forEach(says);
         (await stickingOut(all, page)).forEach((line) => says(`sticks out at ${PHONE.width} px: ${line}`));
         for (const { path, status } of all.server.log()) {

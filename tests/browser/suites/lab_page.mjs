@@ -177,8 +177,8 @@ export const importFile = (browser, name, text) =>
     const files = new DataTransfer();
     files.items.add(new File([text], name, { type: "application/json" }));
     input.files = files.files;
-    const status = document.querySelector("live-ledger .il-ledger__status");
-    if (status) status.textContent = "";
+    // What the import before said is gone, so that nobody reads it again.
+    for (const said of document.querySelectorAll("live-ledger .il-ledger__status, live-ledger p.il-trouble")) said.replaceChildren();
     input.dispatchEvent(new Event("change", { bubbles: true }));
   }, name, text);
 

@@ -46,9 +46,10 @@ export function ledgerTests({ once }) {
       await browser.waitFor({ role: "alert", name: "odd.json was not imported", within: "live-ledger" });
       assert.match(await browser.text("live-ledger .il-trouble"), why);
       assert.deepEqual(await ledgerDocument(browser), document);
-      await browser.reload();
-      await browser.waitFor("live-ledger a[download]");
     }
+    await browser.reload();
+    await browser.waitFor("live-ledger a[download]");
+    assert.deepEqual(await ledgerDocument(browser), document);
 
     await browser.click(ledgerButton("Copy link"));
     await browser.waitFor('live-ledger input[type="text"]');

@@ -15,8 +15,8 @@ const CHAPTER = "chapter/memory/";
 const button = (name) => ({ role: "button", name, exact: true, within: "live-keep" });
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function offlineTests({ everywhere, once }) {
-  everywhere("offline: a kept book has its chapter, its acts and its Python without a network", async ({ browser, server }) => {
+export function offlineTests({ once, widely }) {
+  widely("offline: a kept book has its chapter, its acts and its Python without a network", async ({ browser, server }) => {
     await browser.open(server.base + CHAPTER);
     const here = new Snippet(browser, await browser.of("live-snippet", (host) => host.dataset.name));
     await here.ready();

@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { askedByTheSite } from "../harness/foreign.mjs";
+import { firstOfEachFolder } from "../harness/site.mjs";
+import { FULL } from "../harness/world.mjs";
 import { ACT, chartSays, follow, position, predict, START_LIMIT_MS } from "./act_page.mjs";
 import { Snippet } from "./snippet_page.mjs";
 
@@ -16,7 +18,8 @@ const FIGURE = `type("Figure", (), {"_repr_svg_": lambda self: '${SVG}'})()`;
 export function snippetTests({ everywhere, once, widely, full }) {
   widely("snippets: what the build printed is what the browser prints, on the pages that have snippets", async (all) => {
     const { browser, server } = all;
-    const withSnippets = pagesWith(all, "<live-snippet").filter((page) => all.sample.includes(page));
+    const wanted = FULL ? all.sample : firstOfEachFolder(pagesWith(all, "<live-snippet"));
+    const withSnippets = pagesWith(all, "<live-snippet").filter((page) => wanted.includes(page));
     assert.ok(withSnippets.length > 0, "the site has snippets");
     await browser.open(server.base);
     for (const page of withSnippets) {

@@ -107,6 +107,7 @@ def test_where_fit_finds_nothing_a_plain_search_finds_nothing(seed: int) -> None
     ],
     ids=lambda words: words["model"],
 )
+@pytest.mark.sampled(3)
 def test_the_search_has_an_end(words: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     tried = made = 0
     total, init = Search._total, Setup.__init__

@@ -88,6 +88,7 @@ def _local(tensor: Any) -> torch.Tensor:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("checkpointing", ["none", "full"])
 @pytest.mark.parametrize("where", SHAPES)
+@pytest.mark.sampled(3)
 def test_the_peak_under_fsdp2_is_pytorchs(mesh: DeviceMesh, where: str, checkpointing: str) -> None:
     shape, batch, sequence = SHAPES[where]
     ledger = training_memory(

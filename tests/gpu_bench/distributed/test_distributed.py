@@ -234,6 +234,7 @@ def test_a_machine_with_too_few_devices_is_told_so() -> None:
     assert plan.why_unfit(replace(CASE, devices=4), place) == "needs 4 devices, the machine has 2"
 
 
+@pytest.mark.full
 def test_torchrun_measures_two_processes_into_a_valid_record(
     found: dict[int, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
