@@ -59,15 +59,16 @@ export function oneOfEachKind(pages) {
 }
 
 /**
- * Home and the first two pages of each folder of the site: the pages of a folder are made in one way.
+ * The first page of each folder of the site, beside the one that lists the others: the pages of a folder are made in one way.
  * @param {string[]} pages
  */
 export function firstOfEachFolder(pages) {
-  /** @type {Map<string, string[]>} */
-  const folders = new Map();
+  /** @type {Map<string, string>} */
+  const found = new Map();
   for (const page of pages) {
     const folder = page.slice(0, page.indexOf("/") + 1);
-    folders.set(folder, [...(folders.get(folder) ?? []), page]);
+    const first = found.get(folder);
+    if (first === undefined || first === folder) found.set(folder, page);
   }
-  return [...folders.values()].flatMap((folder) => folder.slice(0, 2));
+  return [...found.values()];
 }
