@@ -17,8 +17,9 @@ import pytest
 from hypothesis import settings
 
 # The matrices are small, and two threads that wait for each other on a busy core take twenty times as long as one.
-# NumPy reads this when it is first imported, which is later.
+# NumPy and PyTorch read these when they are first imported, which is later.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Time is measured by the benchmark scripts; here it would only make tests fail on a busy machine.
 FULL = bool(os.environ.get("FULL"))

@@ -8,6 +8,7 @@ import { firstOfEachFolder } from "../harness/site.mjs";
 import { FULL } from "../harness/world.mjs";
 import { wordsBefore } from "./act_page.mjs";
 import { OF_PYTHON } from "./loading.mjs";
+import { SEARCH_INDEX } from "./search.mjs";
 
 /** The pages are many, the longest have ten thousand elements, and the machine may be busy with something else. */
 const LIMIT_MS = 1_800_000;
@@ -22,7 +23,7 @@ const MOST_WORDS = 60;
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function everyPageTests({ everywhere }) {
   everywhere(
-    "every page: no Python before intent, nothing missing, no axe violation in light and dark, no wider than a phone",
+    "every page: no Python and no search index before intent, nothing missing, no axe violation in light and dark, no wider than a phone",
     async (all) => {
       /** @type {string[]} */
       const found = [];
@@ -54,7 +55,7 @@ export function everyPageTests({ everywhere }) {
         if (all.browser.driver.exactViewport) (await cutOff(all.browser)).forEach(says);
         (await stickingOut(all, page)).forEach((line) => says(`sticks out at ${PHONE.width} px: ${line}`));
         for (const { path, status } of all.server.log()) {
-          if (!acts && OF_PYTHON.test(path)) says(`fetches ${path}`);
+          if ((!acts && OF_PYTHON.test(path)) || SEARCH_INDEX.test(path)) says(`fetches ${path}`);
           if (status >= 400) says(`asks for ${path}, which is not there`);
         }
       }

@@ -6,6 +6,8 @@ import { join } from "node:path";
 
 /** Query -> page. @type {Record<string, string>} */
 const WANTED = JSON.parse(readFileSync(new URL("searches.json", import.meta.url), "utf8"));
+/** The largest file of a visit: fetched when the search is opened. */
+export const SEARCH_INDEX = /\/search_index\.json$/;
 /** Pages that state the acts' answers. */
 const SPOILERS = ["lab/instructor/", "lab/act1-notes/"];
 
@@ -23,6 +25,12 @@ export function searchTests({ once }) {
       for (const spoiler of SPOILERS) assert.ok(!first.includes(spoiler), `${query} finds ${spoiler}`);
     }
     assert.deepEqual(missed, []);
+  });
+
+  once("search: the page that a result leads to marks the words", async ({ browser, server }) => {
+    await browser.open(`${server.base}chapter/precision/?h=loss+scale`);
+    await browser.waitFor(() => document.querySelectorAll("article mark").length > 1, 30_000, "marked words");
+    assert.match(await browser.of("article mark", (mark) => mark.textContent), /loss|scale/i);
   });
 
   once("search: the index holds no word of the pages that give answers away", async ({ site }) => {
