@@ -58,5 +58,20 @@ export function pageTests({ once }) {
       if (name) covered.push(name);
     }
     assert.deepEqual(covered, []);
+
+    const room = await browser.eval(async () => {
+      const focused = /** @type {HTMLInputElement} */ (document.activeElement);
+      const [seen, stage] = [focused.labels?.[0] ?? focused, /** @type {HTMLElement} */ (document.querySelector('live-act [data-slot="stage"]'))];
+      const between = () => seen.getBoundingClientRect().top - stage.getBoundingClientRect().bottom;
+      focused.blur();
+      focused.focus({ preventScroll: true });
+      scrollBy({ top: between() - 4, behavior: "instant" });
+      // On a busy machine the chart gets its height after the focus has come.
+      await new Promise((done) => setTimeout(done, 400));
+      stage.style.paddingBottom = "80px";
+      for (let left = 60; left > 0 && between() < 0; left -= 1) await new Promise((done) => setTimeout(done, 50));
+      return between();
+    });
+    assert.ok(room >= 0, `a chart that grows covers ${-room} px of what has the focus`);
   });
 }

@@ -4,12 +4,16 @@ import { find } from "../dom";
 const GAP_PX = 8;
 /** After so long every browser has done its own scrolling to the focus; WebKit takes some frames. */
 const SCROLLED_MS = 100;
+/** So long after the focus came, a busy machine may still scroll to it, or draw a chart of another height. */
+const SETTLED_MS = 5000;
 /** The share of the window, or of a part that is smaller, that has to be in view already. */
 const ENOUGH = 0.7;
 
 /** The chart that stays in view on a narrow screen must not cover the focus: scrolls just enough when `stage`, stuck to the
  * top of the window, covers what gets the focus inside `scene`. */
 export function keepFocusVisible(scene: HTMLElement, stage: HTMLElement, signal: AbortSignal): void {
+  let watch = new AbortController();
+  signal.addEventListener("abort", () => watch.abort());
   scene.addEventListener(
     "focusin",
     ({ target }) => {
@@ -19,9 +23,27 @@ export function keepFocusVisible(scene: HTMLElement, stage: HTMLElement, signal:
       };
       requestAnimationFrame(uncover);
       setTimeout(uncover, SCROLLED_MS);
+      watch.abort();
+      watch = untilHandsMove(uncover, stage);
     },
     { signal },
   );
+}
+
+/** Calls `look` when the page has scrolled or `stage` has another size: for a while, and until the reader does something. */
+function untilHandsMove(look: () => void, stage: HTMLElement): AbortController {
+  const watch = new AbortController();
+  const { signal } = watch;
+  const sizes = new ResizeObserver(look);
+  sizes.observe(stage);
+  const end = setTimeout(() => watch.abort(), SETTLED_MS);
+  signal.addEventListener("abort", () => {
+    sizes.disconnect();
+    clearTimeout(end);
+  });
+  window.addEventListener("scroll", look, { signal, passive: true });
+  for (const kind of ["wheel", "touchstart", "pointerdown", "keydown"]) window.addEventListener(kind, () => watch.abort(), { signal, passive: true, capture: true });
+  return watch;
 }
 
 /** Scrolls to the start of what has just opened or changed, unless most of what the window could show of it is shown. */
