@@ -30,6 +30,7 @@ import { clickTarget, describeLocator, findInPage } from "./locate.mjs";
  * @property {(file: string) => Promise<void>} screenshot    what the viewport shows, as PNG
  * @property {(times: number) => Promise<void>} slowDown   makes the page's main thread this many times slower; Chromium only
  * @property {(wanted: boolean) => Promise<void>} reduceMotion   emulates the system's setting for reduced motion; Chromium only
+ * @property {() => Promise<void>} kill                     ends the browser's process, as a crash does; not WebKit
  * @property {() => Promise<Footprint>} footprint           what the page holds after a garbage collection; Chromium only
  * @property {() => string[]} pageErrors                     uncaught errors of pages since the last `clearErrors`
  * @property {() => void} clearErrors
@@ -38,6 +39,35 @@ import { clickTarget, describeLocator, findInPage } from "./locate.mjs";
 
 /** The browser's process for the page is gone: a defect of the browser, whatever the page did. */
 export class BrowserCrash extends Error {}
+
+/** Calls that no crash concerns, or that come after one. @type {ReadonlySet<keyof Driver>} */
+const AFTER_A_CRASH = new Set(["renew", "pageErrors", "clearErrors", "close"]);
+
+/**
+ * The driver with calls that fail with BrowserCrash when the browser is gone.
+ * @param {Driver} driver
+ * @param {(error: unknown) => Promise<string>} end  after a call has failed: how the browser ended, "" when it has not
+ * @param {() => Promise<never>} [crashed]  fails when the page crashes, where calls would otherwise wait forever
+ * @returns {Driver}
+ */
+export function tellingCrashes(driver, end, crashed) {
+  return new Proxy(driver, {
+    get(target, name) {
+      const value = Reflect.get(target, name);
+      if (typeof value !== "function" || AFTER_A_CRASH.has(/** @type {keyof Driver} */ (name))) return value;
+      /** @param {unknown[]} given */
+      return async (...given) => {
+        try {
+          const answer = value(...given);
+          return await (crashed ? Promise.race([answer, crashed()]) : answer);
+        } catch (error) {
+          const how = error instanceof BrowserCrash ? "" : await end(error);
+          throw how ? new BrowserCrash(how, { cause: error }) : error;
+        }
+      };
+    },
+  });
+}
 
 const POLL_MS = 25;
 /** How many times a click is repeated when the element moves away under the pointer. */

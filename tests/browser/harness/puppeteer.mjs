@@ -1,13 +1,14 @@
 // Chromium (over CDP) and Firefox (over WebDriver BiDi), both through puppeteer-core and the system's browser.
 // @ts-check
 import puppeteer from "puppeteer-core";
-import { BrowserCrash, DESKTOP } from "./browser.mjs";
+import { BrowserCrash, DESKTOP, tellingCrashes } from "./browser.mjs";
 
 /** @typedef {import("./browser.mjs").Driver} Driver */
 
 /** How long a click waits for an element that exists but cannot be clicked yet. */
 const CLICKABLE_MS = 5000;
 const START_LIMIT_MS = 60_000;
+const END_HEARD_MS = 500;
 const CHROMIUM_FLAGS = [
   "--disable-gpu",
   "--disable-quic",
@@ -50,7 +51,8 @@ const KEYS = { Space: " " };
  */
 export async function startPuppeteer(engine, program, proxyPort) {
   const asRoot = process.getuid?.() === 0;
-  const browser = await puppeteer.launch(
+  /** @type {import("puppeteer-core").LaunchOptions} */
+  const options =
     engine === "chromium"
       ? {
           browser: "chrome",
@@ -78,30 +80,36 @@ export async function startPuppeteer(engine, program, proxyPort) {
             "network.proxy.ssl": "127.0.0.1",
             "network.proxy.ssl_port": proxyPort,
           },
-        },
-  );
-  const [first] = await browser.pages();
+        };
   /** @type {string[]} */
   const errors = [];
-  // The page Firefox starts with never gets the keyboard's focus; a page that is opened later does.
-  let { page, unlessCrashed } = await newPage(browser, errors);
-  await first?.close();
+  const begin = async () => {
+    const started = await puppeteer.launch(options);
+    const [first] = await started.pages();
+    const opened = await newPage(started, errors);
+    // The page Firefox starts with never gets the keyboard's focus; a page that is opened later does.
+    await first?.close();
+    return { browser: started, ...opened };
+  };
+  let { browser, page, crash } = await begin();
 
-  return {
+  /** @type {Driver} */
+  const driver = {
     version: await browser.version(),
     exactViewport: true,
     async open(url) {
-      await unlessCrashed(page.goto(url, { waitUntil: "load" }));
+      await page.goto(url, { waitUntil: "load" });
     },
     async reload() {
-      await unlessCrashed(page.reload({ waitUntil: "load" }));
+      await page.reload({ waitUntil: "load" });
     },
     async renew() {
+      if (!browser.connected) return void ({ browser, page, crash } = await begin());
       const old = page;
-      ({ page, unlessCrashed } = await newPage(browser, errors));
+      ({ page, crash } = await newPage(browser, errors));
       await old.close();
     },
-    evaluate: (expression) => unlessCrashed(page.evaluate(expression)),
+    evaluate: (expression) => page.evaluate(expression),
     async click(expression) {
       const until = Date.now() + CLICKABLE_MS;
       for (;;) {
@@ -134,10 +142,13 @@ export async function startPuppeteer(engine, program, proxyPort) {
     type: (text) => page.keyboard.type(text),
     resize: (width, height) => setViewport(page, { width, height }),
     async screenshot(file) {
-      await unlessCrashed(page.screenshot({ path: /** @type {`${string}.png`} */ (file) }));
+      await page.screenshot({ path: /** @type {`${string}.png`} */ (file) });
     },
     slowDown: (times) => page.emulateCPUThrottling(times),
     reduceMotion: (wanted) => page.emulateMediaFeatures(wanted ? [{ name: "prefers-reduced-motion", value: "reduce" }] : []),
+    async kill() {
+      browser.process()?.kill("SIGKILL");
+    },
     async footprint() {
       const session = await page.createCDPSession();
       await session.send("HeapProfiler.collectGarbage");
@@ -152,13 +163,19 @@ export async function startPuppeteer(engine, program, proxyPort) {
     },
     close: () => browser.close(),
   };
+  const end = async (/** @type {unknown} */ error) => {
+    // Of a browser that ends, the page's end may be heard of before the browser's own.
+    if (/detached|closed/i.test(String(error))) await new Promise((resolve) => setTimeout(resolve, END_HEARD_MS));
+    return browser.connected ? "" : "its process ended";
+  };
+  return tellingCrashes(driver, end, () => crash);
 }
 
 /** Firefox sometimes reports this when the page is left, or the network lost, while its service worker handles a request. No code of the page throws it. */
 const ENDED_WITH_ITS_PAGE = /^Error: Failed to load ‘’\. A ServiceWorker intercepted the request/;
 
 /**
- * A new page, and `unlessCrashed`, which fails when the page crashes: puppeteer's own calls would then wait forever.
+ * A new page, and what fails when the page crashes: puppeteer's own calls would then wait forever.
  * @param {import("puppeteer-core").Browser} browser
  * @param {string[]} errors  gets the uncaught errors of the page
  */
@@ -170,11 +187,10 @@ async function newPage(browser, errors) {
     if (!ENDED_WITH_ITS_PAGE.test(text)) errors.push(text);
   });
   page.on("dialog", (dialog) => void dialog.accept());
+  /** @type {Promise<never>} */
   const crash = new Promise((_, fail) => page.on("error", ({ message }) => fail(new BrowserCrash(message))));
   crash.catch(() => {});
-  /** @template R @param {Promise<R>} answer @returns {Promise<R>} */
-  const unlessCrashed = (answer) => Promise.race([answer, /** @type {Promise<never>} */ (crash)]);
-  return { page, unlessCrashed };
+  return { page, crash };
 }
 
 /**

@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Builder, Capabilities, error as problems, Key } from "selenium-webdriver";
-import { BrowserCrash, DESKTOP } from "./browser.mjs";
+import { DESKTOP, tellingCrashes } from "./browser.mjs";
 
 /** @typedef {import("./browser.mjs").Driver} Driver */
 
@@ -124,7 +124,8 @@ export async function startWebKit(programs, proxyPort) {
   };
   await resize(DESKTOP.width, DESKTOP.height);
 
-  return telling({
+  /** @type {Driver} */
+  const driver = {
     version: `WebKitGTK ${version}`,
     exactViewport: false,
     async open(url) {
@@ -181,6 +182,7 @@ export async function startWebKit(programs, proxyPort) {
     },
     slowDown: () => Promise.reject(new Error("WebKit's driver cannot")),
     reduceMotion: () => Promise.reject(new Error("WebKit's driver cannot")),
+    kill: () => Promise.reject(new Error("WebKit's driver cannot")),
     footprint: () => Promise.reject(new Error("WebKit's driver does not tell")),
     pageErrors: () => [],
     clearErrors() {},
@@ -189,26 +191,10 @@ export async function startWebKit(programs, proxyPort) {
       process.removeListener("exit", stop);
       stop();
     },
+  };
+  return tellingCrashes(driver, async () => {
+    // The error of the call during which the browser ends does not say so; the error of the next call does.
+    gone ||= await page.getWindowHandle().then(() => false, (next) => next instanceof problems.NoSuchSessionError);
+    return gone ? "its session ended" : "";
   });
-
-  /** The driver with calls that throw BrowserCrash when the browser is gone. @param {Driver} driver @returns {Driver} */
-  function telling(driver) {
-    return new Proxy(driver, {
-      get(target, name) {
-        const value = Reflect.get(target, name);
-        if (typeof value !== "function" || name === "pageErrors" || name === "clearErrors") return value;
-        /** @param {unknown[]} given */
-        return async (...given) => {
-          try {
-            return await value(...given);
-          } catch (error) {
-            // The error of the call during which the browser ends does not say so; the error of the next call does.
-            gone ||= await page.getWindowHandle().then(() => false, (next) => next instanceof problems.NoSuchSessionError);
-            if (!gone) throw error;
-            throw new BrowserCrash("its session ended");
-          }
-        };
-      },
-    });
-  }
 }

@@ -15,6 +15,14 @@ export function harnessTests({ everywhere, once }) {
     assert.equal(attempts, 2);
   });
 
+  let starts = 0;
+  once("harness: a test in which the whole browser ends begins once more, in another browser", async ({ browser, server }) => {
+    starts += 1;
+    if (starts === 1) await browser.driver.kill();
+    await browser.open(server.base);
+    assert.equal(starts, 2);
+  });
+
   everywhere(
     "harness: a foreign request is noticed, from a page, a style sheet and a module worker",
     async ({ browser, server, proxy }) => {
