@@ -1,7 +1,7 @@
 // The site under test: the folder in SITE_DIR, or a strict build into a temporary folder.
 // @ts-check
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -47,6 +47,12 @@ export function pagesOf(folder) {
     .map((file) => relative(folder, join(folder, file)).split(sep).slice(0, -1).map((part) => `${part}/`).join(""))
     .sort();
 }
+
+/** The HTML of a built page. @param {{site: string}} world @param {string} page its address, relative to the root */
+export const htmlOf = ({ site }, page) => readFileSync(join(site, page, "index.html"), "utf8");
+
+/** The pages whose HTML holds a text. @param {{site: string, pages: string[]}} world @param {string} text */
+export const pagesWith = (world, text) => world.pages.filter((page) => htmlOf(world, page).includes(text));
 
 /**
  * A page of each kind: home, and the first with figures and snippets, of the lab, with measured tables, a notebook.

@@ -1,11 +1,9 @@
 // One visit to each page for all that is asked of every page: quiet until intent, complete, accessible, phone-wide.
 // @ts-check
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { violationsBesides } from "../harness/axe.mjs";
 import { DESKTOP } from "../harness/browser.mjs";
-import { firstOfEachFolder } from "../harness/site.mjs";
+import { firstOfEachFolder, pagesWith } from "../harness/site.mjs";
 import { FULL } from "../harness/world.mjs";
 import { wordsBefore } from "./act_page.mjs";
 import { OF_PYTHON } from "./loading.mjs";
@@ -33,8 +31,8 @@ export function everyPageTests({ everywhere }) {
       const firstGenerated = all.pages.find((page) => GENERATED.test(page));
       const wanted = all.sample.filter((page) => FULL || !GENERATED.test(page) || page === firstGenerated);
       // What a page with acts still asks for when it is left would count against a quiet page, so the quiet ones come first.
-      const quiet = wanted.filter((page) => !hasAct(all.site, page));
-      const visited = [...quiet, ...wanted.filter((page) => !quiet.includes(page))];
+      const withActs = new Set(pagesWith(all, "<live-act"));
+      const visited = [...wanted.filter((page) => !withActs.has(page)), ...wanted.filter((page) => withActs.has(page))];
       // axe-core computes names and contrast in the same way in every engine, so one engine is enough.
       const examined = all.thorough ? (FULL ? wanted : firstOfEachFolder(wanted)) : [];
       let renew = false;
@@ -48,7 +46,7 @@ export function everyPageTests({ everywhere }) {
         all.server.fault({ path: /\/worker-[^/]*\.js$/, bytes: 0 });
         await all.browser.open(all.server.base + page);
         // A page with an act in view may start; every other page must stay quiet, down to its end.
-        const acts = !quiet.includes(page);
+        const acts = withActs.has(page);
         if (!acts) await all.browser.eval(() => scrollTo(0, document.body.scrollHeight));
         // Only an act's own page has to begin with the act; on other pages acts stand in the text.
         const words = acts && /^(lab|missions)\//.test(page) ? await wordsBefore(all.browser, "live-act") : 0;
@@ -65,11 +63,6 @@ export function everyPageTests({ everywhere }) {
     },
     { limitMs: LIMIT_MS },
   );
-}
-
-/** Does the built page hold an act? @param {string} site @param {string} page */
-function hasAct(site, page) {
-  return readFileSync(join(site, page, "index.html"), "utf8").includes("<live-act");
 }
 
 /** Measured tables that a laptop's window cuts off. @param {import("../harness/browser.mjs").Browser} browser */

@@ -1,8 +1,7 @@
 // The lab's pages as a reader handles them: acts with a number to predict, their moves, and the ledger.
 // @ts-check
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { htmlOf } from "../harness/site.mjs";
 import { actReady, fill, follow, instrumentsOpen, lockButton, redrawn, revealButton, verdictShown } from "./act_page.mjs";
 
 /** @typedef {import("../harness/browser.mjs").Browser} Browser */
@@ -224,19 +223,18 @@ export const damageShelf = () =>
 
 /** The address of a page of the chapter with an act at its end, put together from two pages of the site.
  * @param {World} world @param {string} chapter @param {string} home the page that has the act @param {string} act */
-export function inChapter({ server, site }, chapter, home, act) {
-  const read = (/** @type {string} */ page) => readFileSync(join(site, page, "index.html"), "utf8");
-  const block = new RegExp(`<live-act [^>]*data-name="${act}"[\\s\\S]*?</live-act>`).exec(read(home))?.[0];
+export function inChapter(world, chapter, home, act) {
+  const block = new RegExp(`<live-act [^>]*data-name="${act}"[\\s\\S]*?</live-act>`).exec(htmlOf(world, home))?.[0];
   assert.ok(block, `${home} has no act ${act}`);
-  const html = read(chapter).replace(/<\/article>/, () => `${block}</article>`);
-  return server.add(`${chapter}with-act.html`, "text/html; charset=utf-8", html);
+  const html = htmlOf(world, chapter).replace(/<\/article>/, () => `${block}</article>`);
+  return world.server.add(`${chapter}with-act.html`, "text/html; charset=utf-8", html);
 }
 
 /** The address of a copy of the page whose storage is refused, as in a browser that blocks all site data.
  * @param {World} world @param {string} page */
-export function refusingStorage({ server, site }, page) {
+export function refusingStorage(world, page) {
   const refuse = `<script>for (const name of ["localStorage", "indexedDB"]) Object.defineProperty(window, name, {
     get() { throw new DOMException("refused by the test", "SecurityError"); } });</script>`;
-  const html = readFileSync(join(site, page, "index.html"), "utf8").replace("<head>", `<head>${refuse}`);
-  return server.add(`${page}refused.html`, "text/html; charset=utf-8", html);
+  const html = htmlOf(world, page).replace("<head>", `<head>${refuse}`);
+  return world.server.add(`${page}refused.html`, "text/html; charset=utf-8", html);
 }

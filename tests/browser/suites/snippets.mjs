@@ -1,10 +1,9 @@
 // Executable snippets: run, edit, stop, keep, fail plainly, and agree with what the build printed.
 // @ts-check
 import assert from "node:assert/strict";
-import { readFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync } from "node:fs";
 import { askedByTheSite } from "../harness/foreign.mjs";
-import { firstOfEachFolder } from "../harness/site.mjs";
+import { firstOfEachFolder, htmlOf, pagesWith } from "../harness/site.mjs";
 import { FULL } from "../harness/world.mjs";
 import { ACT, chartSays, follow, position, predict, START_LIMIT_MS } from "./act_page.mjs";
 import { Snippet } from "./snippet_page.mjs";
@@ -226,7 +225,7 @@ export function snippetTests({ everywhere, once, widely, full }) {
 
   once("snippets: one inside content tabs runs after its tab is opened", async (all) => {
     const { browser, server } = all;
-    const page = pagesWith(all, "tabbed-block").find((one) => /tabbed-block[\s\S]*<live-snippet/.test(html(all, one)));
+    const page = pagesWith(all, "tabbed-block").find((one) => /tabbed-block[\s\S]*<live-snippet/.test(htmlOf(all, one)));
     assert.ok(page !== undefined, "a page of the site has a snippet inside content tabs");
     await browser.open(server.base + page);
     const name = await browser.eval(() => {
@@ -265,8 +264,3 @@ async function openTabAround(browser, selector) {
   }, selector);
   if (label) await browser.click(`label[for="${label}"]`);
 }
-
-/** @param {World} world @param {string} text */
-const pagesWith = (world, text) => world.pages.filter((page) => html(world, page).includes(text));
-/** @param {World} world @param {string} page */
-const html = (world, page) => readFileSync(join(world.site, page, "index.html"), "utf8");
