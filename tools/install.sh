@@ -6,10 +6,10 @@ python=${1:?usage: install.sh PYTHON site|test}
 what=${2:?usage: install.sh PYTHON site|test}
 cd "$(dirname "$0")/.."
 
-# uv reads none of pip's settings. Where distributions come from on this machine, pip's variables say.
+# uv reads none of pip's settings, so it is told here where pip's variables say that distributions come from.
 export UV_FIND_LINKS=${UV_FIND_LINKS:-${PIP_FIND_LINKS:-}} UV_DEFAULT_INDEX=${UV_DEFAULT_INDEX:-${PIP_INDEX_URL:-}}
 with_pip() { "$python" -m pip install --quiet --disable-pip-version-check --no-deps "$@"; }
-# pip reads settings from files too, so it tries what uv does not find.
+# pip also reads settings from files, so it tries again where uv fails.
 install() { "$python" -m uv pip install --quiet --no-deps --python "$python" "$@" || with_pip "$@"; }
 
 with_pip --require-hashes --requirement requirements/uv.txt

@@ -30,7 +30,7 @@ OBSTACLES = {
     "exploded": "a loss that explodes",
     "loss": "the loss",
 }
-"""Obstacles in words. A low MFU is not one: it cannot keep a setting from a higher MFU."""
+"""Obstacles in words. `mfu` is left out: a setting with more MFU than the best found is not refused for too little."""
 COLUMNS = (
     "Mission",
     "What refuses the better settings",
@@ -52,7 +52,7 @@ def binding(levers: Levers, judged: Callable[[Setting], tuple[float, str]], best
 
 
 def naive(track: Track, part: str) -> str:
-    """How the first setting of a mission fails; in a race also its longest pole."""
+    """How the setting with which a mission begins fails; in a race also the longest pole, the stage that works most."""
     act = ACTS[part](track)
     state = act.default_state()
     opened = live.State(state.context, state.controls, prediction=1.0, revealed=True)

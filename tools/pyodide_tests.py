@@ -67,7 +67,7 @@ class Counter:
         settings.load_profile("pyodide")
 
     def pytest_runtest_setup(self) -> None:
-        """Hide the stand-ins from `sys.modules`, where Hypothesis and the engine look for NumPy; tests hold theirs."""
+        """Take stand-ins out of `sys.modules`, where Hypothesis and the engine look for NumPy; tests keep theirs."""
         for name in [name for name in sys.modules if _is_missing(name)]:
             del sys.modules[name]
 

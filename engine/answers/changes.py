@@ -25,7 +25,7 @@ FUSED_UPDATES = ("sgd", "momentum", "adam", "adamw")
 """Optimizers of PyTorch 2.13 that take `fused=True` on CUDA."""
 MOST_DEVICES = 64
 SCALES = ("loss", "batch")
-"""Knobs whose changes are grades of the same change: more and more pieces of the loss, smaller and smaller batches."""
+"""Knobs whose changes are grades of one change: more pieces of the loss, or more and smaller micro-batches."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ SPARE: Ratio = 0.02
 MOST_TRIED: Count = 200
 """Configurations whose memory is counted to find a set that fits, and again as many to find that there is none."""
 SLACK: Ratio = 0.05
-"""How much the estimated price of a set may exceed the best one's: the estimate takes changes to be independent."""
+"""How far a set's estimated price may exceed the best found and still be tried: changes are not quite independent."""
 STATE = ("precision", "optimizer", "optimizer-in-backward", "offload", "zero", "update")
 """Knobs on what a device holds whatever the batch."""
 KEPT = ("parameters", "master", "gradients", "optimizer")
@@ -166,8 +166,8 @@ class Search:
         if not allowed(changed):
             return float("inf")
         self._left -= 1
-        # `memory_plans` keeps its results. Asked for at most two micro-batches and two chunks, it serves all grades of
-        # a scale: more micro-batches need as much memory as two, and the number of chunks is put in afterwards.
+        # `memory_plans` caches its results. One plan, for at most two micro-batches and two chunks, serves all grades
+        # of a scale: more micro-batches need as much memory as two, and the number of chunks is set below.
         chunks, layout = changed.loss.chunks, changed.layout
         if layout.pipeline == 1:
             layout = replace(layout, micro_batches=min(changed.micro_batches, 2))
@@ -223,7 +223,7 @@ def _sets(knobs: dict[str, list[Change]], of: Sequence[str]) -> Iterator[Taken]:
 def _lean(strongest: Sequence[Change], knobs: dict[str, list[Change]]) -> Iterator[Taken]:
     """The sets that may need the least memory besides the state.
 
-    The strongest change of each knob; the same with other kinds of checkpointing; the same with whole micro-batches.
+    All strongest changes; then these with each other kind of checkpointing; last these with unsplit micro-batches.
     """
     yield tuple(strongest)
     for one in reversed(knobs.get("checkpointing", [])[:-1]):

@@ -94,7 +94,7 @@ class JobStep:
         mfu: Model FLOPs by the rule `6 N + 12 L h T` over what all devices could do at their dense peak. None where
             that passes 1: the rule counts all T² scores, of which causal kernels skip up to half, and means nothing
             for a step that is mostly attention.
-        hfu: The same, with FLOPs that are computed again counted too; None where `mfu` would be.
+        hfu: The same, with FLOPs that are computed again counted too; None where this passes 1.
         bound_by: What most of the step goes to: `"compute"`, `"memory"`, `"launch"`, `"communication"`, `"bubble"` or
             `"offload"`.
     """

@@ -52,7 +52,7 @@ def expected(about: Features, step_s: float, tokens: float, allocated_peak: floa
     time, allocated = calibrate("time", step_s, about), calibrate("allocated", allocated_peak, about)
     device = calibrate("device memory", device_total, about)
     if not device.runs:
-        # No such run was read from the driver: take the allocator's peak and what lies outside the allocator.
+        # No published run like this one reports the driver's view: add to the allocator's peak what lies outside it.
         outside = device_total - allocated_peak
         device = Calibrated(
             allocated.expected + outside,

@@ -33,7 +33,7 @@ def quoted(text: str) -> str:
 
 
 def closest_flag(word: str, known: Iterable[str]) -> str:
-    """`", did you mean --x?"` for the option most similar to `word`, whatever their dashes; or nothing."""
+    """`", did you mean --x?"` for the option most similar to `word`, dashes ignored; or nothing."""
     bare = word.lstrip("-")
     flags = {flag.lstrip("-"): flag for flag in known}
     if (meant := OTHER_WORDS.get(bare)) in flags.values():

@@ -86,7 +86,7 @@ def _models() -> tuple[str, ...]:
 
 
 def _gpus() -> tuple[str, ...]:
-    # For the beginning of several names, the first of these is proposed; so the default comes first.
+    # Of several names that begin with the typed text, the first is proposed; so the default comes first.
     return tuple(dict.fromkeys((DEFAULT_GPU, *list_accelerators())))
 
 

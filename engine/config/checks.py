@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from engine.config.setup import Setup
 
 LONGEST_SEQUENCE: Count = 2**20
-"""The longest sequence, in tokens, of models without learned positions: nobody has trained on longer ones."""
+"""The longest sequence, in tokens, that is accepted for a model without learned positions and with no higher limit.
+
+Nobody has trained on longer ones, so they are taken for a mistake.
+"""
 
 
 def require_possible(c: Setup) -> None:

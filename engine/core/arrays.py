@@ -15,7 +15,7 @@ from typing import Any
 from engine.core.errors import EngineError, require_positive, show, whole_number
 
 MOST = 10**300
-"""Larger whole numbers are refused where a real number is asked for, because a float cannot hold them."""
+"""Larger whole numbers are refused where a real number is asked for: a float cannot hold much larger ones."""
 
 
 def _namespace(*values: Any) -> Any:

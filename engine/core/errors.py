@@ -13,7 +13,7 @@ LONGEST_VALUE = 60
 LARGEST = 10**9
 """The largest count that a setup takes; no training has more of anything that a setup counts."""
 LARGEST_ELEMENT = 2**40
-"""The largest count that any formula takes: in an array, products of a few larger ones could overflow silently."""
+"""The largest count that any formula takes: in arrays, formulas with larger ones could overflow silently."""
 
 
 class EngineError(ValueError):

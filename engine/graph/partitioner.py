@@ -44,11 +44,12 @@ def compiled(section: Section) -> Section:
 
 
 def _with_lookups(section: Section) -> Section:
-    """The embedding section, which also saves one looked-up embedding for the first block.
+    """The embedding section, which also saves one looked-up embedding for the first block; other sections unchanged.
 
     The first block keeps the two looked-up embeddings, of tokens and of positions, instead of their sum: they are in
     memory anyway, and the sum is not. The ledger counts one of them as the block's input, so the other is saved here.
-    Unless dropout follows the sum in fp32: then the dropped-out sum is kept, as the first norm's normalized input.
+    The section is also unchanged where dropout follows the sum in fp32: there the first norm keeps the result of the
+    dropout, normalized.
     """
     if section.name != "embedding" or (section.ops[-1].kind == "dropout" and section.output.dtype == FP32):
         return section

@@ -46,7 +46,7 @@ def training_memory(asked: Setup | str | Transformer | None = None, *words: Any,
 
 
 def busiest(plans: tuple[MemoryPlan, ...], batch: Count, sequence: Count) -> MemoryLedger:
-    """The ledger of the stage that needs the most memory; in a sweep, the most at any of its points."""
+    """The ledger of the stage that needs the most memory; in a sweep, stages are compared at their largest point."""
     ledgers = [MemoryLedger(plan, batch, sequence) for plan in plans]
     return max(ledgers, key=lambda ledger: _scalar(ledger.device_total)) if len(ledgers) > 1 else ledgers[0]
 

@@ -196,7 +196,7 @@ class _Backward:
         """As `_propagate` for a compiled chain, which makes nothing but its inputs' gradients.
 
         It writes the gradient of an input over a result's gradient of the same size that is not needed afterwards. If
-        an input has a gradient already, it adds to it.
+        an input has a gradient already, the chain adds to that one.
         """
         ending = [self._owner[value] for value in op.outputs if value in self._owner]
         for value in op.outputs:

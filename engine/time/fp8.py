@@ -84,7 +84,7 @@ def _cast(c: Setup, kernel: Kernel, name: str, elements: Size) -> Kernel:
 
 
 def _weight_cast(c: Setup, kernel: Kernel, name: str, elements: Size) -> Kernel:
-    """A weight written in 8 bits, read once for its maximum and once for its values, as no kernel holds it."""
+    """A weight written in 8 bits, read once for its maximum and once for its values: no kernel holds it already."""
     return _memory(kernel, name, elements * (2 * (c.precision.weights.bits // 8) + COPIES))
 
 

@@ -63,9 +63,9 @@ PIPELINE_DEPTH: Count = PIPELINE_BYTES // 2
 PRODUCT_START: Seconds = 1.5e-6
 """Seconds that a product takes besides its tiles' work: the first loads from memory, and writing the last results.
 
-Chosen, with a gap of 1.5 between two kernels, to agree with 16 published curves of products by size
+Chosen, with a gap of 1.5 us between two kernels, to agree with 16 published curves of products by size
 (`tests/engine/time/test_product_curves.py`): a mean error of 7 %, against 13 % without start and gap and with the same
-depth for all formats. It matters only for products that take about ten microseconds.
+depth for all formats. It matters only for products that take about ten microseconds or less.
 """
 
 SPLIT_DEPTH: Count = 1024

@@ -20,7 +20,7 @@ _AMP: dict[str, Any] = {
     **_FP32, "precision": "amp-bf16", "update": "fused", "allocator": "expandable"
 }  # fmt: skip
 _COMPILED: dict[str, Any] = {"compile": "default", "compile_region": "block"}
-"""Compiled code keeps less for the backward pass. Policies that compute blocks and head again run them uncompiled."""
+"""Compiled code keeps less for the backward pass. Policies that compute blocks or head again run uncompiled."""
 _SHORT_OF_EVERYTHING: dict[str, Any] = {"checkpointing": "full", "loss": "chunked:8"}
 
 POLICIES: Mapping[str, Mapping[str, Any]] = {
@@ -67,7 +67,7 @@ def emulates(case: FitCase, memory: int | None) -> bool:
 
 
 _LIKE = 1.1
-"""A device with up to this multiple of the card's memory counts as such a card."""
+"""A device with up to this multiple of the card's memory counts as such a card: those sold as equal differ by less."""
 _CARD = "rtx-5080"
 _USABLE = 0.97
 """Share of a card's memory that programs get: the driver, and a screen where there is one, keep the rest."""

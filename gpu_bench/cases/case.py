@@ -65,7 +65,7 @@ class Case:
     Attributes:
         name: Unique name; the record's file name starts with it.
         kind: What is done with it, a name from `kinds.KINDS`.
-        value: 0 to 100: how much a reader learns from it. The highest run first, in case a run is cut short.
+        value: 0 to 100: how much a reader learns from it. Cases of the highest value come first, in case time runs out.
         reason: Why that value.
         against: The case that it is compared with, if any: the two are measured in the same turns.
         repeats: Fresh processes. The repeats of different cases are interleaved, so that a slow drift hits all alike.

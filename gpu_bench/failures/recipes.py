@@ -9,7 +9,7 @@ Task = Literal["classify", "autoencode"]
 Format = Literal["fp32", "fp16", "bf16"]
 Scaling = Literal["none", "static", "dynamic"]
 Role = Literal["reference", "failure", "cure", "shown"]
-"""What a run is there for. `shown`: its outcome is reported, whether it fails or not."""
+"""What a run is there for. `shown`: its outcome is reported; neither success nor failure is expected."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class Recipe:
         clip: Largest norm of all gradients together; None where they are not clipped.
         outlier_step: Step whose batch is faulty, counted from 0; None without.
         outlier: By what the pixels of that batch are multiplied.
-        weight: By what the loss is multiplied, like a small term of a larger loss.
+        weight: By what the loss is multiplied; below 1 it stands for one small term of a larger loss.
     """
 
     role: Role

@@ -172,7 +172,7 @@ class Run:
 
     @torch.no_grad()
     def _continue(self, *, watched: bool) -> list[Tensor]:
-        """Put the master copy in place of the rounded weights, for the optimizer; returns a copy if watched."""
+        """Put the master copy, if any, in place of the rounded weights; returns a copy of the weights if watched."""
         for weight, kept in zip(self._weights, self._master or self._weights, strict=True):
             weight.copy_(kept)
         return [p.detach().clone() for p in self._weights] if watched else []

@@ -32,7 +32,7 @@ def speedup(steps: Mapping[Phase, int], seconds: Mapping[Phase, float], extra: f
 
 
 def _added(seconds: Iterable[float]) -> float:
-    """Their sum, rounded after every addition: `sum` does that until Python 3.11, and rounds less from 3.12 on.
+    """The sum of seconds, rounded after every addition, as `sum` does until Python 3.11; from 3.12 on it rounds less.
 
     A record holds the quotient, and every Python that checks it must come to the same bits.
     """

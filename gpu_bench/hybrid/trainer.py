@@ -21,7 +21,7 @@ from gpu_bench.hybrid.snapshot import Snapshot, state_bytes
 LossOf = Callable[[nn.Module], Tensor]
 OptimizerState = Literal["keep", "offload", "drop"]
 REMEMBERED_LOSSES = 20
-"""How many computed losses a step's loss is compared with, and of how many comparisons confidence is the mean."""
+"""Number of computed losses that a loss is compared with, and of comparisons over which confidence is averaged."""
 FARTHEST = 6.0
 """Standard deviations above the mean of those losses at which a step counts as diverged."""
 
@@ -272,7 +272,10 @@ class HybridTrainer:
         return torch.autocast(self._parameters[0].device.type, self.options.autocast)
 
     def _has_diverged(self, loss: float) -> bool:
-        """Whether an excursion has left the range of the losses before it. No other step can be taken back."""
+        """Whether an excursion has left the range of the losses before it.
+
+        Other steps are not checked, because they cannot be taken back.
+        """
         if self._snapshot is None:
             return False
         if not math.isfinite(loss):

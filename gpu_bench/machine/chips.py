@@ -23,7 +23,7 @@ ENGINE_NAMES = {
     "Tesla V100-SXM2-16GB": "v100-16",
     "Tesla V100-SXM2-32GB": "v100-32",
 }
-"""Name that the driver gives -> name in the engine. Names must match exactly: variants of a card have other peaks."""
+"""Name that the driver gives -> name in the engine. Names must match exactly: similar names have other peaks."""
 _COMPUTE_FORMAT: dict[Precision, str] = {
     "fp32": "fp32",
     "tf32": "tf32",

@@ -158,7 +158,7 @@ class Monitor:
 
 
 def summary(samples: Sequence[GpuSample]) -> dict[str, Any] | None:
-    """What a record keeps of samples: mean, least and largest of each reading, all throttle reasons; or None."""
+    """What a record keeps of samples: mean, least and largest of each reading, all throttle reasons; None if empty."""
     if not samples:
         return None
     rows = [asdict(sample) for sample in samples]

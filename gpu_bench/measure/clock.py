@@ -105,7 +105,7 @@ def time_steps(
         losses: Each step's loss is added here, still on the device.
         gpu: The GPU; None where there is none.
         usual_s: Seconds of a step, as warm-up found.
-        course: Notes losses and validates between two steps, which is not timed.
+        course: Notes gradient norms and validates between two steps; validation is not timed.
     """
     case, before = trainer.case, _graphs()
     if trainer.device.type == "cuda":

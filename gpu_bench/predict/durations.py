@@ -28,7 +28,7 @@ COUNTING_STEPS = 12
 """Time of counting memory and of finding the attention kernel that ran, in eager steps."""
 CEILINGS_S = 6.0
 _BLOCK_AND_HEAD = 8
-"""Time to compile one block, for all blocks, and the head, in layers. Most of it are fixed costs of the compiler."""
+"""Time to compile one block, for all blocks, and the head, in layers. Most of it is fixed cost of the compiler."""
 _TRIALS = 3
 """Trials of a policy whose boundary is near the engine's prediction."""
 _UNKNOWN_STEP_S = 1.0

@@ -191,7 +191,7 @@ def read(path: Path, folder: Path | None = None, *, placed: bool = True) -> tupl
 
 
 def content(path: Path) -> bytes:
-    """What a file holds, which may be a record. Raises `RecordError` for one that cannot be read or is too large."""
+    """The bytes of a file that may be a record. Raises `RecordError` if it cannot be read or is too large."""
     try:
         size = path.stat().st_size
         if size > LARGEST:
@@ -202,7 +202,10 @@ def content(path: Path) -> bytes:
 
 
 def checked(text: bytes, place: str | None) -> tuple[dict[str, Any] | None, list[str]]:
-    """The record in a file with this content, or its faults. `place` is the file in its folder, where that counts."""
+    """The record in a file's content, or its faults.
+
+    `place` is the path of the file in the folder of records, which is checked too; None leaves it unchecked.
+    """
     try:
         record = parse(text)
     except RecordError as error:

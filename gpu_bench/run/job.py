@@ -87,7 +87,7 @@ def run(cases: Sequence[tuple[str, Case]], job: JobSettings, say: Callable[[str]
         budget_s=job.budget_s,
         patience_s=job.patience_s,
         command=job.command,
-        # Compiled programs stay out of the proposal: nobody should take programs from a runner.
+        # Compiled programs stay outside the proposal: nobody should run programs that another machine made.
         compiled=job.out / "compiled",
     )
     complete = runner.run(in_order(cases, job.committed), settings) == 0
@@ -166,8 +166,8 @@ def propose(
 def in_order(cases: Sequence[tuple[str, Case]], committed: Path) -> list[tuple[str, Case]]:
     """The cases in the order in which a short budget serves best: never measured first, then the oldest record.
 
-    Among those never measured the order stays: by value. Records of any device count, because it is not known yet
-    which machine this is.
+    Among those never measured the order stays: by value. Records of all devices are considered, because it is not
+    known yet which machine this is.
     """
 
     def last(pair: tuple[str, Case]) -> str:

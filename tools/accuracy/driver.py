@@ -1,4 +1,4 @@
-"""The memory that the driver shows, predicted with one mechanism more at a time, to show what each contributes."""
+"""The memory that the driver shows, predicted by adding one mechanism at a time, to show what each contributes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Step:
 def _one_format(row: Row) -> float:
     settings = dict(row.settings)
     if settings["precision"] == "deepspeed":
-        # Megatron's precision keeps sums in place of gradients. It does not go with DeepSpeed's runtime, hence none.
+        # Megatron's precision keeps sums in place of gradients. DeepSpeed's runtime does not take it.
         settings |= {"precision": "megatron", "runtime": "none"}
     return _both_formats(replace(row, settings=settings))
 

@@ -158,7 +158,7 @@ def rows() -> Element:
     for group, name in GROUPS.items():
         compared = report().of(group)
         units = {c.unit for c in compared}
-        # If all rows have one unit, it stands in the caption.
+        # If all rows have one unit, it stands in the caption, unless the caption is the unit's name.
         unit = units.pop() if len(units) == 1 else None
         listed: list[list[Cell]] = [
             [

@@ -34,7 +34,7 @@ export function dragTimes(browser, what, moves) {
           watch.observe(plot, { attributes: true, subtree: true, childList: true });
           setTimeout(() => end(null), stillMs);
         });
-        // Back and forth, by another distance each time, never to the same place twice.
+        // Back and forth between twenty places, so that no move goes to the place where the pointer is.
         const far = (move % 2 ? 20 : 70) + (move % 20);
         const start = performance.now();
         grip.dispatchEvent(new PointerEvent("pointermove", { ...at, clientX: at.clientX + far, clientY: at.clientY - far }));

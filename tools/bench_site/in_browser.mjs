@@ -175,7 +175,7 @@ export function controlToChart(engine, programs, site) {
         const start = performance.now();
         next?.click();
         times.push(Number(await redrawn) - start);
-        // A pause as between a reader's changes, in which the page can paint.
+        // A pause, as a reader makes one between two changes, in which the page can paint.
         await new Promise((done) => setTimeout(done, 40));
       }
       return times;

@@ -126,7 +126,7 @@ class _Product(torch.autograd.Function):
 HISTORY = 16
 """Steps over which the largest magnitude counts."""
 _SMALLEST = 1e-12
-"""The smallest scale, that of a tensor of zeros."""
+"""The least that a largest magnitude counts as: a tensor of zeros would have the scale 0."""
 
 
 def convert_with_delay(model: GPT2, fast: bool) -> Scales:
