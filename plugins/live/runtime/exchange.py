@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 from plugins.live.runtime.contract import (
     Act,
@@ -74,7 +74,7 @@ def check_prediction(question: ChoiceQuestion | NumberQuestion | None, predictio
         raise ValueError(f"prediction {prediction!r} answers nothing: this instrument asks no question")
     if isinstance(question, ChoiceQuestion):
         return chosen("prediction", question.options, prediction).value
-    if isinstance(prediction, bool) or not isinstance(prediction, int | float) or not math.isfinite(prediction):
+    if not is_number(prediction):
         raise ValueError(f"prediction {prediction!r} is not a number")
     if not question.minimum <= prediction <= question.maximum:
         allowed = f"{question.minimum} to {question.maximum} {question.unit}".rstrip()
@@ -99,8 +99,7 @@ def control_value(control: Control, value: Value) -> Value:
 
 def slider_value(slider: Slider, value: Value) -> Value:
     """Return the value if the slider can take it. Raises `ValueError` otherwise."""
-    number = not isinstance(value, bool) and isinstance(value, int | float) and math.isfinite(value)
-    if not number or not slider.minimum <= float(value) <= slider.maximum:
+    if not is_number(value) or not slider.minimum <= value <= slider.maximum:
         raise ValueError(
             f"control {slider.name!r} cannot be {value!r}; allowed: {slider.minimum:g} to {slider.maximum:g}"
         )
@@ -117,6 +116,11 @@ def chosen(what: str, options: Sequence[Option], value: Value) -> Option:
         if same(option.value, value):
             return option
     raise ValueError(f"{what} {value!r} is not an option; allowed: {listed(option.value for option in options)}")
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether a value is a finite number. Python counts True and False among the numbers; a reader does not."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def same(left: Value, right: Value) -> bool:

@@ -27,9 +27,8 @@ from plugins.live.runtime.contract import (
     Slider,
     State,
     Toggle,
-    Value,
 )
-from plugins.live.runtime.exchange import check_unique, control_value, correct_blanks, listed, slider_value
+from plugins.live.runtime.exchange import check_unique, control_value, correct_blanks, is_number, listed, slider_value
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
@@ -161,7 +160,7 @@ def _check_question(question: ChoiceQuestion | NumberQuestion) -> None:
     if not callable(question.answer):
         raise ValueError(f"question: answer is {question.answer!r}, not a function: write answer=lambda: …")
     answer = question.answer()
-    if isinstance(answer, bool) or not isinstance(answer, int | float) or not math.isfinite(answer):
+    if not is_number(answer):
         raise ValueError(f"question: the answer is {answer!r}, not a finite number")
     if isinstance(question, NumberQuestion):
         if not question.minimum <= answer <= question.maximum:
@@ -173,7 +172,7 @@ def _check_question(question: ChoiceQuestion | NumberQuestion) -> None:
         raise ValueError("question: it needs at least two options")
     _distinct("question", question.options)
     for option in question.options:
-        if isinstance(option.value, bool) or not isinstance(option.value, int | float):
+        if not is_number(option.value):
             raise ValueError(f"question: option {option.value!r} is not a number")
     try:
         _ = question.correct
@@ -205,7 +204,7 @@ def _check_slider(slider: Slider) -> None:
     """Raise `ValueError` unless the ends, the step and the default of a slider agree."""
     where = f"slider {slider.name!r}"
     numbers = (slider.minimum, slider.maximum, slider.default, slider.step)
-    if any(isinstance(one, bool) or not isinstance(one, int | float) or not math.isfinite(one) for one in numbers):
+    if not all(map(is_number, numbers)):
         raise ValueError(f"{where}: its ends, its default and its step are finite numbers; they are {numbers}")
     if not slider.minimum < slider.maximum:
         raise ValueError(f"{where}: the minimum {slider.minimum:g} is not below the maximum {slider.maximum:g}")
@@ -263,9 +262,5 @@ def _check_handle(act: Act, handle: Handle, where: str) -> None:
         raise ValueError(f"{where}: it sets {handle.sets!r}, which is no control; controls: {names}")
     if isinstance(control, Toggle):
         raise ValueError(f"{where}: it sets the toggle {handle.sets!r}; a handle sets numbers, Tap is for toggles")
-    if isinstance(control, Choice) and not all(_number(option.value) for option in control.options):
+    if isinstance(control, Choice) and not all(is_number(option.value) for option in control.options):
         raise ValueError(f"{where}: it sets {handle.sets!r}, whose options are not all numbers")
-
-
-def _number(value: Value) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
