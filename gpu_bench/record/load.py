@@ -183,9 +183,11 @@ def read(path: Path, folder: Path | None = None, *, placed: bool = True) -> tupl
     Returns:
         The record and no faults, or None and the faults, a line each, which do not name the file.
     """
-    here = path.relative_to(folder).as_posix() if folder is not None else "/".join(path.parts[-2:])
+    place = None
+    if placed:
+        place = path.relative_to(folder).as_posix() if folder is not None else "/".join(path.parts[-2:])
     try:
-        return checked(content(path), here if placed else None)
+        return checked(content(path), place)
     except RecordError as error:
         return None, [str(error)]
 
