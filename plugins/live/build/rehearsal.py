@@ -107,9 +107,9 @@ def _ends_and_middles(act: Act) -> Iterator[tuple[str, Value]]:
     """A control and a value for every state that is worth trying besides the default: ends and middles of sliders."""
     for control in act.controls:
         if isinstance(control, Slider):
-            middle = math.sqrt(control.minimum * control.maximum) if control.scale == "log" else None
-            middle = (control.minimum + control.maximum) / 2 if middle is None else middle
-            for value in (control.minimum, middle, control.maximum):
+            low, high = control.minimum, control.maximum
+            middle = math.sqrt(low * high) if control.scale == "log" else (low + high) / 2
+            for value in (low, middle, high):
                 yield control.name, round(value) if control.integer else value
 
 

@@ -55,7 +55,8 @@ def computed(claim: Claim, outcomes: Outcomes, record: str = "") -> tuple[str | 
         if isinstance(part, str) and "`" in part:
             raise MeasuredError(
                 f"'{part.strip()}' has code that is not a number",
-                "allowed in a note: `{engine} expression | unit format`, `{check} unit format`, `{also} unit format`",
+                "allowed in a note: `{engine} expression | unit format`, the same with {other} or {arithmetic}, "
+                "`{check} unit format`, `{also} unit format`",
             )
     return tuple(part for part in parts if part)
 
