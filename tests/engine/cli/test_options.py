@@ -1,0 +1,83 @@
+"""Every option reaches the engine, and the JSON is the library's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.answers.estimate import estimate
+from engine.cli.options import GROUPS, OPTIONS, Option
+from tests.engine.cli.asking import answer
+
+VALUED = [option for option in OPTIONS.values() if option.kind is not None]
+SWITCHES = [option for option in OPTIONS.values() if option.kind is None]
+GOOD = {
+    "--model": "gpt2", "--gpu": "h200", "--checkpointing": "every:3", "--loss": "chunked:4", "--dropout": "0.1",
+    "--link": "pcie-5-x16", "--network": "ethernet-100", "--zero": "2", "--mlp": "swiglu", "--norm": "rmsnorm",
+    "--position": "rope", "--precision": "bf16", "--optimizer": "lion", "--attention": "standard",
+    "--offload": "optimizer", "--update": "fused", "--framework": "megatron", "--attention-generation": "1",
+    "--execution": "compiled", "--runtime": "deepspeed", "--schedule": "gpipe", "--network-gbit": "12.5",
+    "--accumulation": "separate", "--rms-norm": "fused",
+}  # fmt: skip
+
+
+def test_the_json_is_the_librarys_estimate(capsys: pytest.CaptureFixture[str]) -> None:
+    words = (
+        "estimate --model gpt2-xl --batch 8 --seq 1024 --precision amp-bf16 --optimizer adamw --attention flash "
+        "--checkpointing none --loss full --dropout 0 --gpu h200"
+    )
+    plain = answer(capsys, *words.split())
+    assert plain == estimate("gpt2-xl", "h200", batch=8, sequence=1024, precision="amp-bf16").as_dict()
+    assert list(plain) == [
+        "parameters", "memory_bytes", "flops", "time", "energy_j_per_token", "usd_per_1e9_tokens", "fits",
+        "assumptions", "calibrated",
+    ]  # fmt: skip
+    assert all(type(size) is int for size in (plain["parameters"], *plain["memory_bytes"].values()))
+
+
+def test_a_model_by_shape_is_the_model_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    gpt2 = "--layers 12 --hidden 768 --heads 12 --vocab 50257 --max-seq 1024 --tied --bias --mlp gelu --norm layernorm"
+    llama = (
+        "--layers 32 --hidden 4096 --heads 32 --kv-heads 8 --ffn 14336 --vocab 128256 --max-seq 8192 --untied "
+        "--no-bias --mlp swiglu --norm rmsnorm --position rope"
+    )
+    for name, shape in (("gpt2", gpt2), ("llama3-8b", llama)):
+        by_name = answer(capsys, "estimate", "--model", name)
+        by_shape = answer(capsys, "estimate", *shape.split())
+        assert by_shape == by_name
+
+
+@pytest.mark.parametrize("option", VALUED, ids=lambda option: option.flag)
+def test_every_option_is_accepted_and_reaches_the_engine(capsys: pytest.CaptureFixture[str], option: Option) -> None:
+    base = {"--model": "gpt2", "--gpu": "h200", "--batch": "8", "--dp": "2"}
+    if option in GROUPS["model"] and option.flag != "--model":
+        base = {"--layers": "4", "--hidden": "512", "--heads": "8", "--seq": "64", "--dp": "2"}
+    if option.flag == "--pp":
+        base["--micro-batches"] = "4"
+    if option.flag == "--runtime":
+        base["--precision"] = "mixed"
+    if option.flag == "--schedule":
+        base |= {"--pp": "2", "--micro-batches": "4"}
+    if option.flag == "--network-gbit":
+        base["--dp"] = "16"
+    if option.flag == "--accumulation":
+        base |= {"--framework": "megatron", "--accumulate": "2"}
+    if option.flag == "--rms-norm":
+        base["--model"] = "llama3-8b"
+    if option.flag == "--interleave":
+        base |= {"--pp": "2", "--micro-batches": "4"}
+    value = GOOD.get(option.flag, {"--max-seq": "2048", "--hidden": "2048"}.get(option.flag, "2"))
+    before = base | ({"--model": "gpt2-medium"} if option.flag == "--model" else {})
+    before.pop(option.flag, None) if option.flag != "--model" else None
+    if option.flag in ("--layers", "--hidden", "--heads"):
+        before[option.flag] = "16" if option.flag == "--heads" else "1024"
+    flat = [word for pair in before.items() for word in pair]
+    changed = [word for pair in (before | {option.flag: value}).items() for word in pair]
+    assert answer(capsys, "estimate", *changed) != answer(capsys, "estimate", *flat)
+
+
+@pytest.mark.parametrize("switch", SWITCHES, ids=lambda option: option.flag)
+def test_every_switch_is_accepted(capsys: pytest.CaptureFixture[str], switch: Option) -> None:
+    # If embedding and head count as blocks, the last of four stages has one of the eight blocks; otherwise it has two.
+    shape = ["--layers", "8", "--hidden", "512", "--heads", "8", "--dp", "2", "--tp", "2", "--pp", "4"]
+    before, after = answer(capsys, "estimate", *shape), answer(capsys, "estimate", *shape, switch.flag)
+    assert (after == before) == (switch.flag in ("--tied", "--bias"))

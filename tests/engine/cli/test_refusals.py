@@ -1,0 +1,189 @@
+"""One line for every mistake: what, which value, what is allowed; and exit code 2."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine.cli import main
+from engine.cli.errors import quoted
+from engine.cli.options import OPTIONS, Option
+from tests.engine.cli.asking import complaint
+
+VALUED = [option for option in OPTIONS.values() if option.kind is not None]
+SWITCHES = [option for option in OPTIONS.values() if option.kind is None]
+BAD = ["", " ", "-1", "nan", "inf", "-inf", "1e9", "1.5", "none?", "９", "9" * 400, "\x00", "every:-1", "chunked:x"]
+GOOD_AFTER_ALL = {("--network-gbit", "1.5")}
+
+
+@pytest.mark.parametrize(
+    ("option", "bad"),
+    [(option, bad) for option in VALUED for bad in BAD if (option.flag, bad) not in GOOD_AFTER_ALL],
+    ids=lambda one: one.flag if isinstance(one, Option) else repr(one),
+)
+def test_a_bad_value_is_one_line_with_the_option_the_value_and_what_is_allowed(
+    capsys: pytest.CaptureFixture[str], option: Option, bad: str
+) -> None:
+    line = complaint(capsys, "estimate", f"{option.flag}={bad}")
+    assert line.startswith(f"error: {option.flag} {quoted(bad)} is not allowed")
+    assert option.kind is not None
+    assert line.endswith(f"allowed: {option.kind.allowed}")
+
+
+@pytest.mark.parametrize("option", VALUED, ids=lambda option: option.flag)
+def test_a_missing_value_is_one_line(capsys: pytest.CaptureFixture[str], option: Option) -> None:
+    for words in ((option.flag,), (option.flag, "--json")):
+        assert complaint(capsys, "estimate", *words).startswith(f"error: {option.flag} has no value; allowed: ")
+
+
+@pytest.mark.parametrize("switch", [*(option.flag for option in SWITCHES), "--json"])
+def test_a_switch_takes_no_value(capsys: pytest.CaptureFixture[str], switch: str) -> None:
+    assert complaint(capsys, "estimate", f"{switch}=3") == f"error: {switch} '3' is not allowed; it takes no value"
+
+
+@pytest.mark.parametrize("flag", OPTIONS)
+def test_a_misspelled_option_is_put_right(capsys: pytest.CaptureFixture[str], flag: str) -> None:
+    wrong = flag + "q"
+    line = complaint(capsys, "estimate", wrong, "1")
+    assert line.startswith(f"error: option {wrong!r} is unknown")
+    assert "did you mean --" in line
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("", None),
+        ("estmate", "command 'estmate' is unknown, did you mean estimate?; allowed: estimate, fit, compare,"),
+        ("--jsn", "option '--jsn' is unknown"),
+        ("estimate", "--layers is missing; allowed: --model with a name, or --layers, --hidden and --heads"),
+        ("estimate gpt2", "'gpt2' is not an option"),
+        ("estimate --model gtp2", "--model 'gtp2' is not allowed, did you mean gpt2?"),
+        ("estimate --model gpt2 --gpu h100", "--gpu 'h100' is not allowed, did you mean h100-sxm?"),
+        ("estimate --model gpt2 --layers 3", "--layers is not allowed with --model gpt2; give a name or a shape"),
+        ("estimate --layers 2 --hidden 10 --heads 3", "--heads 3 is not allowed; it must divide hidden 10"),
+        ("estimate --layers 2 --hidden 64 --heads 8 --kv-heads 3", "--kv-heads 3 is not allowed; it must divide heads"),
+        ("estimate --model gpt2 --seq 1025", "--seq 1025 is too long; gpt2 allows at most 1024"),
+        ("estimate --model gpt2 --tp 5", "--tp 5 is not allowed; it must divide heads 12 of gpt2"),
+        ("estimate --model gpt2 --tp 8", "--tp 8 is not allowed; it must divide heads 12 of gpt2"),
+        ("estimate --model gpt2 --tp 12", "--node-size 8 is not allowed with --tp 12; one must divide the other"),
+        ("estimate --model gpt2 --zero 1", "--zero 1 is not allowed with --dp 1; allowed: 0, or --dp of at least 2"),
+        ("estimate --model gpt2 --batch 2 --batch 3", "--batch is given twice; give it once"),
+        ("estimate --layers 2 --tied --untied", "--untied is not allowed with --tied"),
+        ("estimate --model gpt2 --loss chunked:2000", "--loss 'chunked:2000' is not allowed; a sequence of 1024 has"),
+        (
+            "estimate --model gpt2 --pp 4 --interleave 2 --micro-batches 4",
+            "--interleave 2 is not allowed; --pp 4 x interleave must divide the 12 blocks of gpt2",
+        ),
+        (
+            "estimate --model gpt2 --pp 2 --interleave 2 --micro-batches 3",
+            "--interleave 2 is not allowed; --pp 2 must divide the 3 micro-batches of a step",
+        ),
+        (
+            "estimate --model gpt2 --dp 2 --network nvlink-4",
+            "--network 'nvlink-4' is not allowed: it joins devices inside a node; allowed: ",
+        ),
+        (
+            "estimate --model gpt2 --framework megatron --precision amp-bf16",
+            "--precision 'amp-bf16' is not allowed with",
+        ),
+        ("estimate --model llama3-8b --seq 1048577", "--seq 1048577 is too long; llama3-8b allows at most 1048576"),
+        ("estimate --model gpt2 --runtime deepspeed", "--precision 'amp-bf16' is not allowed with"),
+        ("estimate --model gpt2 --pp 13", "--pp 13 is not allowed; gpt2 has 12 blocks"),
+        ("estimate --model gpt2 --interleave 2", "--interleave 2 is not allowed; it needs --pp above 1"),
+        (
+            "estimate --model gpt2 --sequence-parallel",
+            "--sequence-parallel is not allowed with --tp 1; allowed: --tp of",
+        ),
+        ("estimate --model gpt2 --gpu tpu-v4", "--gpu 'tpu-v4' cannot be timed"),
+        ("estimate --model gpt2 --gpu orin --dp 2", "orin has no link to other devices; allowed: a link given by name"),
+        ("estimate --model gpt2 --gpu orin --offload optimizer", "--offload 'optimizer' is not allowed on orin"),
+        ("estimate --model gpt2 --gpu v100-16 --precision bf16", "--precision 'bf16' is not allowed on v100-16"),
+        (
+            "estimate --model gpt2 --accumulate 2 --optimizer-in-backward",
+            "--accumulate 2 is not allowed with --optimizer-in-backward, which keeps no gradients",
+        ),
+        ("sweep --model gpt2", "--vary is missing; allowed: --vary NAME=A,B"),
+        ("sweep --model gpt2 --vary", "--vary has no value"),
+        ("sweep --model gpt2 --vary btch=1", "--vary 'btch=1' is not allowed: no option 'btch', did you mean batch?"),
+        ("sweep --model gpt2 --vary batch=1,,2", "--vary 'batch=1,,2' is not allowed: a value is missing"),
+        ("sweep --model gpt2 --vary batch", "--vary 'batch' is not allowed: a value is missing"),
+        ("sweep --model gpt2 --vary batch=1,x", "--batch 'x' is not allowed; allowed: a whole number from 1"),
+        ("sweep --model gpt2 --vary seq=512,4096", "--seq 4096 is too long"),
+        ("sweep --model gpt2 --vary batch=1 --vary batch=2", "--vary batch is given twice"),
+        ("sweep --model gpt2 --vary batch=1 --csv --json", "--csv is not allowed with --json"),
+        ("sweep --model gpt2 --vary tied=maybe", "--tied 'maybe' is not allowed with --vary; allowed: on, off"),
+        ("compare --model gpt2 --vary batch=1,2,3,4,5,6,7", "--vary makes 7 configurations; allowed: at most 6"),
+        ("list", "what to list is missing; allowed: models, gpus, optimizers, precisions, links"),
+        ("list gpu", "list 'gpu' is unknown, did you mean gpus?"),
+        ("list gpus --batch 3", "option '--batch' is unknown"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_in_one_line(
+    capsys: pytest.CaptureFixture[str], words: str, line: str | None
+) -> None:
+    if line is None:
+        assert main([]) == 2
+        assert "usage: python -m engine COMMAND" in capsys.readouterr().err
+    else:
+        assert complaint(capsys, *words.split()).startswith(f"error: {line}")
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["compare", "--tp", "4", "--vary", "tp=1,2"], "--tp is not allowed with --vary tp; give all its values there"),
+        (["sweep", "--batch", "7", "--vary", "batch=1,2"], "--batch is not allowed with --vary batch; give all its"),
+        (["sweep", "--vary", "batch=1,1"], "--vary 'batch=1,1' is not allowed: '1' is given twice; give it once"),
+        (["sweep", "--vary", "batch=3..1"], "--vary 'batch=3..1' is not allowed: 3..1 has 0 values; allowed: 1 to 10,"),
+        (["sweep", "--vary", "batch=1..999999"], "--vary 'batch=1..999999' is not allowed: 1..999999 has 999,999"),
+        (["compare", "--vary", "batch=1..7"], "--vary makes 7 configurations; allowed: at most 6"),
+        (["estimate", "--dropout", "٠.٥"], "--dropout '٠.٥' is not allowed; allowed: a number of at least 0"),
+        (["estimate", "--network-gbit", "1_0"], "--network-gbit '1_0' is not allowed; allowed: a number from 0.001 to"),
+        (["estimate", "--network-gbit", "1e-300"], "--network-gbit '1e-300' is not allowed; allowed: a number from"),
+        (["estimate", "--network-gbit", "0.0001"], "--network-gbit '0.0001' is not allowed; allowed: a number from"),
+        (["estimate", ""], "'' is not an option\n"),
+        (["estimate", "optimizer"], "'optimizer' is not an option, did you mean --optimizer?"),
+        (["estimate", "--sequence", "8"], "option '--sequence' is unknown, did you mean --seq?; --help lists all"),
+        (["estimate", "--vary", "batch=1,2"], "--vary is not allowed here; it belongs to compare and sweep"),
+        (["compare", "--csv"], "--csv is not allowed here; it belongs to sweep"),
+        (["estimate", "--checkpointing", "every:0"], "--checkpointing 'every:0' is not allowed; allowed: none,"),
+        (["estimate", "--model", "x" * 5000], f"--model '{'x' * 60}...' is not allowed; allowed: a name that"),
+        (["estimate", "-" * 5000], f"option '{'-' * 60}...' is unknown; --help lists all"),
+        (
+            ["estimate", "--dp", "8", "--runtime", "deepspeed", "--zero", "3", "--precision", "mixed"],
+            "--zero 3 is not allowed with runtime deepspeed; allowed: 0, 1; without --runtime it is PyTorch's FSDP",
+        ),
+    ],
+)
+def test_what_a_newcomer_types_is_refused_with_the_way_out(
+    capsys: pytest.CaptureFixture[str], words: list[str], line: str
+) -> None:
+    model = [] if "--model" in words else ["--model", "gpt2"]
+    assert (complaint(capsys, words[0], *model, *words[1:]) + "\n").startswith(f"error: {line}")
+
+
+def test_an_option_of_another_command_brings_no_odd_proposal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "did you mean" not in complaint(capsys, "list", "--gpu")
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.sampled_from([*OPTIONS, "8", "0", "-3", "gpt2", "x", "--nope", "=", "--batch=2", "--json"]), max_size=6)
+)
+def test_whatever_is_typed_there_is_an_answer_or_one_line(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    code = main(["estimate", "--model", "gpt2", *words])
+    out, err = capsys.readouterr()
+    assert (code, err.count("\n"), bool(out)) in ((0, 0, True), (2, 1, False))
+
+
+@pytest.mark.parametrize("words", ["estimate --model gpt2", "list models", "sweep --help"])
+@pytest.mark.parametrize("output", ["> /dev/full", ">&-"])
+def test_output_that_cannot_be_written_is_one_line(words: str, output: str) -> None:
+    done = subprocess.run(f"{sys.executable} -m engine {words} {output}", shell=True, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: the output cannot be written: ")
+    assert done.stderr.count("\n") == 1
