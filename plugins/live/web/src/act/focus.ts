@@ -2,9 +2,7 @@
 import { find } from "../dom";
 
 const GAP_PX = 8;
-/** After so long every browser has done its own scrolling to the focus; WebKit takes some frames. */
-const SCROLLED_MS = 100;
-/** So long after the focus came, a busy machine may still scroll to it, or draw a chart of another height. */
+/** So long after the focus came, the browser may still scroll to it, or the act draw a chart of another height. */
 const SETTLED_MS = 5000;
 /** The share of the window, or of a part that is smaller, that has to be in view already. */
 const ENOUGH = 0.7;
@@ -22,7 +20,6 @@ export function keepFocusVisible(scene: HTMLElement, stage: HTMLElement, signal:
         if (document.activeElement === target && getComputedStyle(stage).position === "sticky") scrollClear(target, stage);
       };
       requestAnimationFrame(uncover);
-      setTimeout(uncover, SCROLLED_MS);
       watch.abort();
       watch = untilHandsMove(uncover, stage);
     },
