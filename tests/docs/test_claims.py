@@ -91,7 +91,7 @@ def test_every_check_can_fail(claims: Claims) -> None:
 
 
 def times(stated: Stated, factor: str) -> Stated:
-    """The stated value times a factor. "At most 0" stays 0 times any factor, so a larger one becomes "at least 1"."""
+    """The stated value times a factor. No factor changes "at most 0", so a factor above 1 makes it "at least 1"."""
     if stated.low is None and stated.high == 0 and Decimal(factor) > 1:
         return Stated(Decimal(1), None)
     low, high = (None if limit is None else limit * Decimal(factor) for limit in (stated.low, stated.high))

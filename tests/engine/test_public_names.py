@@ -1,4 +1,4 @@
-"""The engine's public names and its packages, called rooms: what is public, and which room may import which."""
+"""The engine's public names and packages ("rooms"): what is public, what a room may import, what an import loads."""
 
 from __future__ import annotations
 

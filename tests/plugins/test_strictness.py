@@ -47,7 +47,7 @@ def test_a_file_beside_the_pages_in_another_encoding_is_one_line_too(
     assert said == ["docs/acts/act.py:2: the byte 0xe9 is not UTF-8. save the file in the encoding UTF-8."]
 
 
-def test_a_server_looks_again_only_at_files_that_have_changed_and_a_build_at_all(site: Path) -> None:
+def test_a_server_looks_again_only_at_changed_files_and_a_build_at_all_files(site: Path) -> None:
     file, other = site / "docs/one.py", site / "docs/other.toml"
     for path in (file, other):
         path.write_text("a = 'café'\n", "utf-8")

@@ -42,7 +42,7 @@ def failure(setting: Setting) -> live.Failure | None:
 
 
 def out_of_memory(setting: Setting) -> live.Failure:
-    """The failure of a setting that is too large. If none that trains needs less, the result of the search says so."""
+    """The failure of a setting that is too large. One that trains and needs the least gets the search's result."""
     account = ledger(setting)
     excess = f"The laptop can give {gb(BUDGET)} GB: {gb(need(setting) - BUDGET)} GB too much."
     what = f"The step needs {gb(need(setting))} GB at its fullest, which is in “{account.peak.name}”."
@@ -91,7 +91,7 @@ def does_not_train(setting: Setting) -> live.Failure:
 
 
 def neighbors(setting: Setting) -> Iterator[tuple[str, Setting]]:
-    """The words for each move of one lever, and its setting; epilogue levers only once one of them is in use."""
+    """Each move of one lever, as words and the setting after it; epilogue levers only once one of them is in use."""
     for name, words in PRECISIONS.items():
         yield words, replace(setting, precision=name)
     for name, words in OPTIMIZERS.items():

@@ -17,7 +17,7 @@ def progress(optimizer: str) -> float:
 
 
 def judged(audit: Audit, setting: Setting) -> tuple[float, str]:
-    """The score of a setting whether or not it is accepted, and why it is not.
+    """The score that a setting has, accepted or not, and the reason why it is not accepted.
 
     The score is samples per second times the optimizer's `progress`. The reason is `memory`, `refused` where the
     mission does not take the setting, or empty if the setting is accepted.
@@ -28,6 +28,6 @@ def judged(audit: Audit, setting: Setting) -> tuple[float, str]:
 
 
 def score(audit: Audit, setting: Setting) -> float | None:
-    """What a setting is worth; None for what does not fit or the mission does not take."""
+    """The score of a setting; None for what does not fit or the mission does not take."""
     worth, why = judged(audit, setting)
     return None if why else worth

@@ -8,7 +8,7 @@ from .mobile import GLASSES, LEARNER
 SCOPE = LEARNER.scopes["last"]
 CORES = 4
 PER_CORE = GLASSES.peak("fp32") / 2
-"""FLOPs per second of a GPU core: the peak on record, for one watt, is taken for that of two of the four cores."""
+"""FLOPs per second of a GPU core: the peak on record is for one watt, taken as what two of the four cores draw."""
 PASSES = 8
 DISPLAY = 60 * 2 * 1920 * 1080 * 4.0 * PASSES
 """Bytes a second of camera and display: two eyes at 60 frames a second, read or written eight times between camera and

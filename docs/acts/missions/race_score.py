@@ -9,7 +9,7 @@ MOVES = 5
 
 
 def judged(race: Race, setting: Setting) -> tuple[float, str]:
-    """The score of a setting whether or not it is accepted, and why it is not.
+    """The score that a setting has, accepted or not, and the reason why it is not accepted.
 
     The score is samples per unit of what the setting uses. The reason is `refused` where the mission does not take the
     setting, `rate` if it is too slow, or empty if the setting is accepted.
@@ -20,7 +20,7 @@ def judged(race: Race, setting: Setting) -> tuple[float, str]:
 
 
 def score(race: Race, setting: Setting) -> float | None:
-    """What a setting is worth; None where the pipeline is too slow or the mission refuses it."""
+    """The score of a setting; None where the pipeline is too slow or the mission refuses it."""
     worth, why = judged(race, setting)
     return None if why else worth
 

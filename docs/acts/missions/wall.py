@@ -110,7 +110,7 @@ def _closed(wall: Wall) -> live.View:
 
 
 def _drawn(run: Course) -> Iterator[tuple[int, float]]:
-    """Updates up to the explosion with the loss after each, about `POINTS` of them."""
+    """Updates up to the explosion with the loss after each, evenly spaced and fewer than twice `POINTS`."""
     count = len(run.losses)
     for index in range(0, count, max(1, count // POINTS)):
         if math.isinf(run.losses[index]):

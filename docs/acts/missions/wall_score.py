@@ -46,7 +46,7 @@ def obstacle(wall: Wall, setting: Setting) -> str:
 
 
 def judged(wall: Wall, setting: Setting) -> tuple[float, str]:
-    """The MFU in percent whether or not the setting is accepted, and why it is not, as in `obstacle`."""
+    """The MFU in percent that a setting has, accepted or not, and its `obstacle`."""
     plan = wall.plan(setting)
     return 100 * plan.mfu, _obstacle(wall, plan, str(setting["rate"]))
 

@@ -94,7 +94,7 @@ def setting_of(state: live.State) -> Setting:
 
 @dataclass(frozen=True)
 class Launch:
-    """A kernel whose arithmetic and traffic are linear in the batch: what the first sequence takes, and each other."""
+    """A kernel that is linear in the batch: FLOPs and bytes for the first sequence, and for each further one."""
 
     name: str
     flops: tuple[float, float]

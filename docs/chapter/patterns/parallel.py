@@ -20,5 +20,5 @@ both = [torch.zeros_like(mean) for _ in range(dist.get_world_size())]
 dist.all_gather(both, mean)
 if rank == 0:
     print(os.environ["WORLD_SIZE"], "processes, one gradient:", bool(both[0] == both[1]))
-dist.barrier()  # nobody leaves while another still works
+dist.barrier()  # no process leaves while another still works
 dist.destroy_process_group()

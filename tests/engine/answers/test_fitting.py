@@ -128,7 +128,7 @@ def test_the_search_has_an_end(words: dict[str, Any], monkeypatch: pytest.Monkey
     # Two searches, with and without changes that may harm training, with and without memory to spare; a set that is
     # begun is finished, and those that exclude each other cost nothing.
     assert tried < 12 * MOST_TRIED
-    # Whatever is looked at is a setup of its own, and making them is what a long search takes its time for.
+    # Each configuration that the search looks at is a new `Setup`; making them takes most of the time of a long search.
     assert made < 30 * MOST_TRIED
 
 

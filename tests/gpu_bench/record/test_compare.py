@@ -63,7 +63,7 @@ def _compared(old: dict[str, Any], new: dict[str, Any]) -> list[Change]:
     ("factor", "spread", "verdict"),
     [
         (1.00, 0.02, "same"),
-        (1.005, 0.0005, "same"),  # Far beyond the spread, but below what the room's temperature changes within a day.
+        (1.005, 0.0005, "same"),  # Far beyond the spread, but below 1 %, where clocks and temperatures decide.
         (1.03, 0.05, "same"),  # The bands overlap.
         (1.03, 0.005, "moved"),
         (0.90, 0.02, "moved"),

@@ -55,7 +55,7 @@ RAW: dict[str, tuple[str, ...]] = {
     ),
     "the folder, which the file's place is held against": ("suite",),
 }  # fmt: skip
-"""Why a change can go unnoticed -> where. A change of any other value in a record is refused."""
+"""Why a change can go unnoticed -> the values where it can. A change of any other value in a record is refused."""
 NEVER = {
     "not a number", "infinite", "negative", "nested", "control character", "half a character", "renamed", "year 2099",
     "no such day",

@@ -219,7 +219,7 @@ def test_repeats_of_two_rented_machines_belong_together_unless_what_decides_a_nu
     gpu = changed(here, "device", type="cuda")
     another = changed(changed(gpu, "machine", host="another", cpu="another", memory=1), "software", threads=99)
     assert conditions(case, another) == conditions(case, gpu)
-    assert conditions(case, changed(here, "software", threads=99)) != conditions(case, here), "on a CPU threads count"
+    assert conditions(case, changed(here, "software", threads=99)) != conditions(case, here), "on a CPU threads matter"
     for block, name in (
         ("software", "driver"),
         ("software", "torch"),

@@ -159,7 +159,7 @@ console.log(python.runPython("import iniconfig; iniconfig.__file__ + ' ' + inico
 
 
 def test_a_wheel_of_pypi_is_imported_from_the_sites_own_files(host: Host, tmp_path: Path) -> None:
-    """By a lock file of this test, for PyPI, which every machine of this project can reach."""
+    """The lock file is the test's own and names a wheel of PyPI, which every machine of this project can reach."""
     wheels = tmp_path / "wheels"
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
     subprocess.run([*pip, "--dest", str(wheels), "iniconfig==2.3.1"], check=True, timeout=180)

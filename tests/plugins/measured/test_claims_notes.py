@@ -69,6 +69,6 @@ def test_another_number_with_a_unit_is_refused(tmp_path: Path, note: str, typed:
         refuse(tmp_path, note)
 
 
-def test_the_digits_of_a_name_are_no_condition(tmp_path: Path) -> None:
+def test_the_digits_of_a_name_in_an_expression_allow_no_typed_number(tmp_path: Path) -> None:
     with pytest.raises(MeasuredError, match="'32 GB'"):
         refuse(tmp_path, "`{engine} dtype('fp32').bytes(1) | B` of 32 GB.")

@@ -36,7 +36,7 @@ def test_an_endless_loop_is_killed_at_the_limit(tmp_path: Path) -> None:
         assert time.monotonic() - started < 30
 
 
-def test_the_start_of_the_process_is_no_time_of_its_first_request(tmp_path: Path) -> None:
+def test_the_start_of_the_process_does_not_count_as_time_of_its_first_request(tmp_path: Path) -> None:
     (tmp_path / "slow_start.py").write_text(
         "import time; time.sleep(2)\n"
         "from plugins.shared.serving import serve\n"

@@ -1,4 +1,4 @@
-"""The search index waits for the first search, in the very script of Material that is installed."""
+"""Material's script, as installed, can be changed so that the search index is fetched at the first search."""
 
 from __future__ import annotations
 
