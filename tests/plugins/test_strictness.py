@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,13 @@ def site(tmp_path: Path) -> Path:
     (tmp_path / "mkdocs.yml").write_text(f"site_name: Tiny\ntheme: mkdocs\nplugins: []\n{hooks}{extensions}")
     (tmp_path / "docs").mkdir()
     return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def no_hook_listens_on() -> Iterator[None]:
+    """Take away the handlers that the hooks have added, as MkDocs ends with its process."""
+    yield
+    logging.getLogger("mkdocs").handlers.clear()
 
 
 def test_a_page_in_another_encoding_is_one_line_and_no_traceback(site: Path) -> None:
@@ -66,7 +74,6 @@ def test_a_server_looks_again_only_at_changed_files_and_a_build_at_all_files(sit
     config.plugins.on_startup(command="build", dirty=False)
     with pytest.raises(PluginError, match=r"one\.py:1: the byte 0xe9"):
         config.plugins.on_pre_build(config=config)
-    logging.getLogger("mkdocs").handlers.clear()
 
 
 def test_a_block_left_open_stops_the_strict_build(site: Path) -> None:
@@ -98,4 +105,3 @@ def test_a_server_says_in_the_page_what_any_plugin_warned_of(site: Path, command
     home, other = ((site / "site" / name).read_text("utf-8") for name in ("index.html", "other/index.html"))
     assert ("<li>docs/index.md:3: &lt;b&gt; is wrong</li>" in home) == shown
     assert "does not pass the strict build" not in other
-    logging.getLogger("mkdocs").handlers.clear()

@@ -38,13 +38,13 @@ def test_an_endless_loop_is_killed_at_the_limit(tmp_path: Path) -> None:
 
 def test_the_start_of_the_process_does_not_count_as_time_of_its_first_request(tmp_path: Path) -> None:
     (tmp_path / "slow_start.py").write_text(
-        "import time; time.sleep(2)\n"
+        "import time; time.sleep(4)\n"
         "from plugins.shared.serving import serve\n"
         "serve(lambda request: {'ok': request['number'] + 1})\n"
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(tmp_path))
-        with Child("slow_start", 1.0) as child:
+        with Child("slow_start", 3.0) as child:
             assert child.request({"number": 1}) == {"ok": 2}
 
 
