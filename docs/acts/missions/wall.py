@@ -74,9 +74,9 @@ def _compute(track: Track, state: live.State) -> live.View:
     wall, setting = track.wall, state.controls
     if state.prediction is None or not state.revealed:
         return _closed(wall)
-    plan = wall.plan(setting)
-    run = trained(wall, plan, str(setting["rate"]))
-    hindrance = "exploded" if run.exploded_at is not None and plan.need <= plan.limit else obstacle(wall, setting)
+    plan, rule = wall.plan(setting), str(setting["rate"])
+    run = trained(wall, plan, rule)
+    hindrance = "exploded" if run.exploded_at is not None and plan.need <= plan.limit else obstacle(wall, plan, rule)
     reached = share(track.name, "wall", None if hindrance else 100 * plan.mfu)
     judged = "" if reached is None else f" ({100 * reached:.0f} % of the best found)"
     return live.View(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from plugins import live
 
 from .facts import Wall
-from .wall_score import obstacle
+from .wall_score import judged
 
 SHARES = {"10": (0.0, 0.1), "25": (0.1, 0.25), "50": (0.25, 0.5), "more": (0.5, float("inf"))}
 """Shares of the step in which the network is busy: from, to."""
@@ -39,7 +39,7 @@ def reflections(wall: Wall) -> tuple[live.Reflection, ...]:
     def correct(state: live.State) -> dict[str, live.Value]:
         busy = wall.plan(state.controls).network
         share = next(name for name, (low, high) in SHARES.items() if low <= busy < high)
-        return {"network": share, "state": obstacle(wall, state.controls) or "none"}
+        return {"network": share, "state": judged(wall, state.controls)[1] or "none"}
 
     states = tuple(live.Option(name or "none", label, WHY[name]) for name, label in STATES.items())
     shares = tuple(live.Option(name, label, "Exchanges over the whole step.") for name, label in LABELS.items())

@@ -40,18 +40,14 @@ def final_loss(run: Course) -> float:
     return sum(last) / len(last)
 
 
-def obstacle(wall: Wall, setting: Setting) -> str:
-    """Why a setting is not accepted: the first true one of `memory`, `network`, `mfu`, `exploded`, `loss`; or empty."""
-    return judged(wall, setting)[1]
+def obstacle(wall: Wall, plan: Plan, rule: str) -> str:
+    """Why a setting is not accepted: the first true one of `memory`, `network`, `mfu`, `exploded`, `loss`; or empty.
 
-
-def judged(wall: Wall, setting: Setting) -> tuple[float, str]:
-    """The MFU in percent that a setting has, accepted or not, and its `obstacle`."""
-    plan = wall.plan(setting)
-    return 100 * plan.mfu, _obstacle(wall, plan, str(setting["rate"]))
-
-
-def _obstacle(wall: Wall, plan: Plan, rule: str) -> str:
+    Args:
+        wall: The part of the track.
+        plan: The plan of the setting.
+        rule: The setting's rule for the learning rate, as in `learning_rate`.
+    """
     if plan.need > plan.limit:
         return "memory"
     if plan.network > wall.ceiling:
@@ -62,6 +58,12 @@ def _obstacle(wall: Wall, plan: Plan, rule: str) -> str:
     if run.exploded_at is not None:
         return "exploded"
     return "" if final_loss(run) <= wall.loss else "loss"
+
+
+def judged(wall: Wall, setting: Setting) -> tuple[float, str]:
+    """The MFU in percent that a setting has, accepted or not, and its `obstacle`."""
+    plan = wall.plan(setting)
+    return 100 * plan.mfu, obstacle(wall, plan, str(setting["rate"]))
 
 
 def score(wall: Wall, setting: Setting) -> float | None:
