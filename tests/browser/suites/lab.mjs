@@ -138,7 +138,7 @@ export function labTests({ once, widely, full }) {
     startWasEnough(all.server);
   });
 
-  full("lab: on a phone the win comes into view below the chart, and a reload does not scroll to it", async (all) => {
+  once("lab: on a phone the win comes into view below the chart, and a reload does not scroll to it", async (all) => {
     const { browser } = all;
     await browser.resize(PHONE.width, PHONE.height);
     await open(all, LAPTOP);

@@ -7,10 +7,12 @@ const SETTLED_MS = 5000;
 /** The share of the window, or of a part that is smaller, that has to be in view already. */
 const ENOUGH = 0.7;
 
+/** Ends the look after the focus (`keepFocusVisible`). A document has one focus, and so one look. */
+let watch = new AbortController();
+
 /** The chart that stays in view on a narrow screen must not cover the focus: scrolls just enough when `stage`, stuck to the
  * top of the window, covers what gets the focus inside `scene`. */
 export function keepFocusVisible(scene: HTMLElement, stage: HTMLElement, signal: AbortSignal): void {
-  let watch = new AbortController();
   signal.addEventListener("abort", () => watch.abort());
   scene.addEventListener(
     "focusin",
@@ -48,6 +50,7 @@ export function bringIntoView(part: HTMLElement): void {
   const { top, bottom } = part.getBoundingClientRect();
   const shown = Math.min(bottom, window.innerHeight) - Math.max(top, 0);
   if (shown >= ENOUGH * Math.min(bottom - top, window.innerHeight)) return;
+  watch.abort();
   part.scrollIntoView({ block: "start", behavior: "instant" });
 }
 
@@ -58,6 +61,7 @@ export function showBelow(part: HTMLElement, stage: HTMLElement): void {
   if (top >= cover && bottom <= window.innerHeight) return;
   const away = top < cover || height > window.innerHeight - cover ? top - cover - GAP_PX : bottom - window.innerHeight + GAP_PX;
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  watch.abort();
   window.scrollBy({ top: away, behavior: still ? "instant" : "smooth" });
 }
 
