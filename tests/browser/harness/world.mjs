@@ -12,7 +12,7 @@ import { RESULTS } from "./site.mjs";
 /** Where a failed test leaves its picture. */
 export const EVIDENCE = join(RESULTS, "browser");
 /** Generous: a machine that is busy with something else must not look like a defect. */
-const TEST_LIMIT_MS = 180_000;
+const TEST_LIMIT_MS = 600_000;
 
 /**
  * @typedef {object} World

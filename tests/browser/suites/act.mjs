@@ -22,6 +22,7 @@ import {
   resetButton,
   revealButton,
   set,
+  START_LIMIT_MS,
   verdict,
   verdictShown,
 } from "./act_page.mjs";
@@ -187,7 +188,7 @@ export function actTests({ everywhere, once, widely, full }) {
     const { browser } = all;
     await openAct(all);
     await browser.of("live-act", (act) => act.scrollIntoView());
-    await browser.waitFor(ghostGrip, 45_000, "the ghost's grip");
+    await browser.waitFor(ghostGrip, START_LIMIT_MS, "the ghost's grip");
     await browser.drag(ghostGrip, 0, -40);
     const dragged = Number(await browser.of(answerBox, (box) => box.value));
     assert.ok(dragged >= 8 && dragged <= 24, `40 pixels up are some GB: ${dragged}`);
@@ -235,11 +236,11 @@ export function actTests({ everywhere, once, widely, full }) {
     const baked = await instruments(browser);
     assert.ok(baked.tables.length > 0 && baked.tables.every((table) => table.rows.length > 3), "tables are baked");
     await browser.eval(() => document.querySelector("live-act")?.scrollIntoView());
-    await browser.waitFor('live-act [data-slot="state"][data-phase="ready"]', 45_000, "Python to be ready");
+    await browser.waitFor('live-act [data-slot="state"][data-phase="ready"]', START_LIMIT_MS, "Python to be ready");
     const text = await browser.eval(() => document.querySelector("live-act")?.outerHTML ?? "");
     assert.ok(!text.includes(TAX), "the act's markup holds the answer");
     assert.ok(!/data-correct|"correct"/.test(text), "the act's markup marks an option as correct");
-    await browser.waitFor(ghostGrip, 45_000, "the live chart");
+    await browser.waitFor(ghostGrip, START_LIMIT_MS, "the live chart");
     const before = server.log().length;
     await browser.focus(answerBox);
     await browser.type("12");
@@ -275,7 +276,7 @@ export function actTests({ everywhere, once, widely, full }) {
     await browser.focus(answerBox);
     await browser.type("3");
     await browser.click(lockButton);
-    await browser.waitFor({ role: "alert", name: "Python did not start", within: "live-act" }, 45_000);
+    await browser.waitFor({ role: "alert", name: "Python did not start", within: "live-act" }, START_LIMIT_MS);
     server.heal();
     await browser.click({ role: "button", name: "Retry", within: "live-act" });
     await instrumentsOpen(browser);

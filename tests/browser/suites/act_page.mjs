@@ -7,7 +7,7 @@
 
 export const ACT = "lab/act1/";
 /** Enough for a cold start on a busy two-core machine. Whether a start is fast is for the benchmark to say, not for a test. */
-export const START_LIMIT_MS = 45_000;
+export const START_LIMIT_MS = 120_000;
 const REDRAW_LIMIT_MS = 20_000;
 
 /** @param {string} name */

@@ -263,14 +263,14 @@ export function labTests({ once, widely, full }) {
     assert.deepEqual(server.log().filter(({ path }) => OF_PYTHON.test(path)), [], "nothing of Python before the act is seen");
     const first = await standing();
     await browser.of(here, (element) => element.scrollIntoView());
-    await browser.waitFor(`${here} [data-slot="state"][data-phase="ready"]`, 45_000, "Python to be ready");
+    await browser.waitFor(`${here} [data-slot="state"][data-phase="ready"]`, START_LIMIT_MS, "Python to be ready");
     await move(browser, choice("network", "10 GbE"));
     const moved = await standing();
     assert.notEqual(moved, first);
 
     await open(all, EXPLORERS);
     await browser.of(here, (element) => element.scrollIntoView());
-    for (const deadline = Date.now() + 45_000; (await standing()) !== moved; ) {
+    for (const deadline = Date.now() + START_LIMIT_MS; (await standing()) !== moved; ) {
       assert.ok(Date.now() < deadline, `the lab's page says ${await standing()}, the chapter's said ${moved}`);
       await new Promise((done) => setTimeout(done, 100));
     }

@@ -1,6 +1,7 @@
 // What is downloaded, and when: nothing foreign, nothing of Python before the reader shows intent.
 // @ts-check
 import assert from "node:assert/strict";
+import { START_LIMIT_MS } from "./act_page.mjs";
 import { Snippet } from "./snippet_page.mjs";
 
 /** Pyodide, its standard library, the worker that holds it, its wheels, and the acts' programs. */
@@ -29,7 +30,7 @@ export function loadingTests({ everywhere, once }) {
       new MutationObserver(note).observe(chip, { childList: true, characterData: true, subtree: true });
     }, `${snippet.host} [data-slot="state"]`);
     await snippet.focusEditor();
-    await browser.waitFor(`${snippet.host} [data-slot="state"][data-phase="ready"]`, 45_000, "Python to be ready");
+    await browser.waitFor(`${snippet.host} [data-slot="state"][data-phase="ready"]`, START_LIMIT_MS, "Python to be ready");
     assert.match((await browser.eval(() => document.body.dataset.words)) ?? "", /Python loads \d+ %; /);
     assert.ok(server.log().some(({ path }) => OF_PYTHON.test(path)));
   });

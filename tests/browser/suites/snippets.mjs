@@ -168,7 +168,7 @@ export function snippetTests({ everywhere, once, widely, full }) {
     await first.write("known = 1");
     await second.write("known + unknown");
     await browser.click(first.button("Run all below"));
-    await browser.waitFor(`${second.host} [data-slot="error"]:not([hidden])`, 45_000, "the second to fail");
+    await browser.waitFor(`${second.host} [data-slot="error"]:not([hidden])`, START_LIMIT_MS, "the second to fail");
     assert.match(await browser.text(`${second.host} [data-slot="error"]`), /NameError/);
     assert.match(await browser.of(`${first.host} [data-slot="announce"]`, (place) => place.textContent), /^Stopped after 1 of \d+ programs\.$/);
     assert.equal(await browser.text(`${third.host} [data-slot="state"]`), "Python ready");
