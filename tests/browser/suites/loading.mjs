@@ -16,7 +16,7 @@ export function startWasEnough(server) {
 }
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function loadingTests({ everywhere, once }) {
+export function loadingTests({ once, widely }) {
   once("loading: focus on a snippet is intent, and progress is visible while Python loads", async ({ browser, server }) => {
     await browser.open(`${server.base}lab/act1/`);
     const snippet = new Snippet(browser, await browser.of("live-snippet", (host) => host.dataset.name));
@@ -35,7 +35,7 @@ export function loadingTests({ everywhere, once }) {
     assert.ok(server.log().some(({ path }) => OF_PYTHON.test(path)));
   });
 
-  everywhere("loading: a start brings only what it imports of Python's library; an import of more fetches the rest, once", async ({
+  widely("loading: a start brings only what it imports of Python's library; an import of more fetches the rest, once", async ({
     browser,
     server,
   }) => {

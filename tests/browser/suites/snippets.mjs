@@ -14,7 +14,7 @@ const SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><scr
 const FIGURE = `type("Figure", (), {"_repr_svg_": lambda self: '${SVG}'})()`;
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function snippetTests({ everywhere, once, widely, full }) {
+export function snippetTests({ once, widely, full }) {
   widely("snippets: what the build printed is what the browser prints, on the pages that have snippets", async (all) => {
     const { browser, server } = all;
     const holding = pagesWith(all, "<live-snippet");
@@ -59,7 +59,7 @@ export function snippetTests({ everywhere, once, widely, full }) {
     assert.match(await second.code(), /training_memory/);
   });
 
-  everywhere("snippets: Stop ends an endless loop within a second, and the page's names are there again", async (all) => {
+  widely("snippets: Stop ends an endless loop within a second, and the page's names are there again", async (all) => {
     const { browser } = all;
     const { first, second } = await openTwo(all);
     await first.write("kept = 'still here'");
