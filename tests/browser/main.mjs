@@ -69,10 +69,10 @@ setupTests();
  */
 const visits = [
   { engine: "chromium", part: "acts", suites: acts },
-  { engine: "chromium", part: "every page", suites: [everyPageTests] },
   { engine: "chromium", part: "widgets", suites: widgets },
-  { engine: "webkit", part: "all", suites: all },
   { engine: "chromium", part: "around", suites: around },
+  { engine: "chromium", part: "every page", suites: [everyPageTests] },
+  { engine: "webkit", part: "all", suites: all },
   { engine: "firefox", part: "all", suites: all },
 ];
 /** Browsers at once: a test keeps at most one core busy, and the tests must run well on two. */
