@@ -120,7 +120,9 @@ def chosen(what: str, options: Sequence[Option], value: Value) -> Option:
 
 def is_number(value: object) -> TypeGuard[int | float]:
     """Whether a value is a finite number. Python counts True and False among the numbers; a reader does not."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    # Whole numbers are always finite, and `isfinite` fails for those that no float can hold.
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return whole or (isinstance(value, float) and math.isfinite(value))
 
 
 def same(left: Value, right: Value) -> bool:

@@ -75,6 +75,8 @@ def test_an_act_knows_what_the_reader_holds_and_has_not_locked_in() -> None:
     assert shown["data"]["said"] == [{"to": 2.5}]
     with pytest.raises(ActError, match=r"prediction 11 is out of range; allowed: 0 to 10 GB"):
         act.compute(state(held=11))
+    with pytest.raises(ActError, match=r"is out of range; allowed: 0 to 10 GB"):
+        act.compute(state(held=10**400))
 
 
 @pytest.mark.parametrize("value", [0, 65, 2.5, "4", True, None])
