@@ -9,17 +9,17 @@ ADDRESS ?= 127.0.0.1:8000
 VENV := .venv
 PY := $(VENV)/bin/python
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs
-WEB := plugins/live/web
+WEB := plugins/explorable/live/web
 WEB_SOURCES := $(shell find $(WEB)/src $(WEB)/styles -type f 2>/dev/null) $(WEB)/build.mjs $(WEB)/tsconfig.json
 BUNDLE := $(WEB)/dist/manifest.json
-LIBRARY := plugins/live/library/dist/python_start.zip
+LIBRARY := plugins/explorable/live/library/dist/python_start.zip
 
 # The matrices are small: with several threads, which wait for each other, NumPy takes many times as long as with one.
 export OPENBLAS_NUM_THREADS ?= 1
 # Programs that tests start by the hundred are compiled once, also where a machine's image says otherwise.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup serve build test test-full lint lint-python lint-web lock test-web test-python test-pyodide test-browser browsers bench-site bench-play bench-engine screenshots accuracy clean
+.PHONY: help setup serve build test test-full lint lint-python lint-web lock test-web test-python test-pyodide verify test-browser browsers bench-site bench-play bench-engine screenshots accuracy clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,12 +27,12 @@ help: ## List the commands
 $(VENV)/bin/python:
 	@tools/make_venv.sh $(VENV)
 
-$(VENV)/.site: requirements/site.txt | $(VENV)/bin/python
+$(VENV)/.site: requirements/site.txt engine/pyproject.toml plugins/pyproject.toml | $(VENV)/bin/python
 	@echo "==> Installing what the site needs"
 	@tools/install.sh $(PY) site
 	@touch $@
 
-$(VENV)/.test: requirements/test.txt requirements/torch.txt requirements/torch-cpu.txt requirements/cuda.txt | $(VENV)/bin/python
+$(VENV)/.test: requirements/test.txt requirements/torch.txt requirements/torch-cpu.txt requirements/cuda.txt engine/pyproject.toml plugins/pyproject.toml | $(VENV)/bin/python
 	@echo "==> Installing what the tests need (PyTorch is the large part)"
 	@tools/install.sh $(PY) test
 	@touch $(VENV)/.site $@
@@ -48,7 +48,7 @@ $(BUNDLE): $(WEB_SOURCES) node_modules/.stamp
 	@npm run --silent build
 	@touch $@
 
-$(LIBRARY): plugins/live/library/split.mjs plugins/live/library/split.py node_modules/.stamp
+$(LIBRARY): plugins/explorable/live/library/split.mjs plugins/explorable/live/library/split.py node_modules/.stamp
 	@echo "==> Compiling what a start needs of Python's standard library"
 	@npm run --silent build:library
 	@touch $@
@@ -86,13 +86,17 @@ test-web: $(BUNDLE) ## TypeScript unit tests
 	@echo "==> TypeScript units"
 	@npm run --silent test:unit
 
-test-python: $(VENV)/.test $(BUNDLE) $(LIBRARY) ## Engine, measurements, plugins
+test-python: $(VENV)/.test $(BUNDLE) $(LIBRARY) ## Engine, measurements, explorable, book
 	@echo "==> Python tests"
 	@$(PY) -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(PYTHON_TESTS)
 
 test-pyodide: $(VENV)/.test node_modules/.stamp ## The engine's tests inside Pyodide; not part of `make test`
 	@echo "==> The engine's tests in Pyodide, under Node.js"
 	@node tools/pyodide_tests.mjs
+
+verify: node_modules/.stamp ## Run every snippet of site/ in Pyodide and compare with what the build printed; part of `make test-full`
+	@echo "==> The site's snippets in Pyodide, under Node.js"
+	@node tools/verify.mjs site
 
 test-browser: $(VENV)/.test $(BUNDLE) $(LIBRARY) browsers ## The site in Chromium, Firefox and WebKit
 	@echo "==> Browser tests"
@@ -102,7 +106,7 @@ test-browser: $(VENV)/.test $(BUNDLE) $(LIBRARY) browsers ## The site in Chromiu
 test: ## Set everything up and test
 	@$(MAKE) --no-print-directory -j2 --output-sync=target $(VENV)/.test node_modules/.stamp
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint-python build lint-web test-web browsers
-	@SITE_DIR=site $(MAKE) --no-print-directory test-python
+	@SITE_DIR=site $(MAKE) --no-print-directory test-python $(if $(FULL),verify)
 	@SITE_DIR=site $(MAKE) --no-print-directory test-browser
 
 test-full: ## The same with what other tests prove in part: every size, every engine, every mission

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from gpu_bench import BENCHMARK_VERSION
+from gpu_bench.cases.first_hour import HOURS, hour_of
 from gpu_bench.cases.suites import SUITES, find_cases, with_fields
 from gpu_bench.machine import provenance
-from gpu_bench.predict import durations, outlook
+from gpu_bench.machine.chips import chip_of
+from gpu_bench.predict import outlook, room
 from gpu_bench.record import compare, load, report, tables
 from gpu_bench.record.store import RESULTS
-from gpu_bench.run import archive, job, runner
+from gpu_bench.run import archive, forecast, job, runner
 
 _RETRIES = {"local": 0, "ray": 2}
 """On one machine a killed worker is mostly the case's own fault; among many machines some die."""
@@ -27,6 +29,10 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the line and end."""
         self.exit(2, f"gpu_bench: {message}\n")
+
+
+def _budgets(text: str) -> tuple[float, ...]:
+    return tuple(_seconds(part) for part in text.split(","))
 
 
 def _seconds(text: str) -> float:
@@ -52,7 +58,7 @@ def _parser() -> _Parser:
     commands = parser.add_subparsers(dest="command", metavar=known, required=True)
     commands.add_parser("list", help="print the suites and their cases", allow_abbrev=False)
     run = commands.add_parser("run", help="measure, and write one record per case", allow_abbrev=False)
-    run.add_argument("--suite", help=f"one of: {', '.join(SUITES)}")
+    run.add_argument("--suite", help=f"one of: {', '.join({**HOURS, **SUITES})}")
     run.add_argument("--case", action="append", default=[], help="only this case; can be given several times")
     run.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     run.add_argument("--out", type=Path, default=RESULTS, help="folder of the records (default: gpu_bench/results)")
@@ -62,6 +68,9 @@ def _parser() -> _Parser:
         default=[],
         metavar="FIELD=VALUE",
         help="change a field of the cases, e.g. batch=33, or batch=24,33 for both; their names say so",
+    )
+    run.add_argument(
+        "--checks", action="store_true", help="only see whether the machinery works: one repeat of each check"
     )
     run.add_argument("--again", action="store_true", help="measure even what has a finished record")
     run.add_argument("--budget-seconds", type=_seconds, help="start nothing that would end later than this")
@@ -117,9 +126,15 @@ def _parser() -> _Parser:
 def _add_hour(commands: Any) -> None:
     """What a rented machine needs: a plan for its time, and a way to bring everything home."""
     planned = commands.add_parser("plan", help="print what a budget has room for", allow_abbrev=False)
-    planned.add_argument("--budget", type=_seconds, required=True, metavar="SECONDS", help="time for measuring")
+    planned.add_argument(
+        "--budget",
+        type=_budgets,
+        required=True,
+        metavar="SECONDS[,SECONDS…]",
+        help="time for measuring, of one command or of each of several",
+    )
     planned.add_argument("--gpu", required=True, help="a GPU by the engine's name, e.g. h200")
-    planned.add_argument("--suite", default="first-hour", help=f"all, or one of: {', '.join(SUITES)}")
+    planned.add_argument("--suite", help="a suite or an hour (default: the first hour for a card of that size)")
     planned.add_argument("--case", action="append", default=[], help="only this case; can be given several times")
     planned.add_argument("--format", choices=("text", "markdown"), default="text")
     packed = commands.add_parser("pack", help="put all that was measured into an archive", allow_abbrev=False)
@@ -177,28 +192,42 @@ def _run(options: argparse.Namespace, arguments: Sequence[str]) -> int:
         command=provenance.recorded_command(arguments),
         executor=options.executor,
         retries=retries,
+        checks_only=options.checks,
     )
     return runner.run(cases, settings)
 
 
 def _plan(options: argparse.Namespace) -> int:
-    cases = find_cases(options.suite, tuple(options.case))
-    planned = durations.plan(cases, outlook.device_name(options.gpu), options.budget)
+    gpu = outlook.device_name(options.gpu)
+    chip = chip_of(gpu)
+    assert chip is not None, "every GPU that has a name is in the engine"
+    suite = options.suite or (None if options.case else hour_of(chip.nominal_gb))
+    cases = find_cases(suite, tuple(options.case))
+    unfit = {case.name: why for _, case in cases if (why := room.why_not(case, gpu)) is not None}
+    able = [(key, case) for key, case in cases if case.name not in unfit]
+    at = {factor: forecast.forecast(able, gpu, options.budget, factor) for factor in (1.0, forecast.SLOWER)}
+    ends = {factor: {one.case.name: one.ends for one in planned} for factor, planned in at.items()}
     rows = [
         (
             f"{one.suite}/{one.case.name}",
-            one.case.reason if one.fits else f"LEFT OUT: {one.case.reason}",
-            tables.number(one.starts, 0) if one.fits else tables.ABSENT,
-            tables.number(one.seconds, 0),
+            "check, then " + one.case.reason if one.case.check else one.case.reason,
+            tables.number(one.starts, 0),
+            tables.number(one.ends, 0),
+            tables.number(ends[forecast.SLOWER][one.case.name], 0),
         )
-        for one in planned
+        for one in at[1.0]
     ]
-    title = f"What {options.budget:.0f} s on a {outlook.device_name(options.gpu)} have room for, by prediction"
-    table = tables.Table(title, ("case", "why", "starts at s", "takes s"), tuple(rows), 2)
-    print(tables.render(table, options.format))
-    taken = [one for one in planned if one.fits]
-    spent = sum(one.seconds for one in taken)
-    print(f"\n{len(taken)} of {len(planned)} cases, {spent:,.0f} of {options.budget:,.0f} s")
+    budget = " + ".join(f"{seconds:.0f}" for seconds in options.budget)
+    title = f"{suite or 'What is named'}: what {budget} s on a {gpu} finish, by prediction"
+    head = ("case", "why", "starts at s", "ends at s", f"ends at s, {forecast.SLOWER} x as slow")
+    print(tables.render(tables.Table(title, head, tuple(rows), 2), options.format), end="\n\n")
+    for name, why in unfit.items():
+        print(f"LEFT OUT {name}: {why}")
+    first, slower = (sum(one.ends is not None and not one.case.check for one in planned) for planned in at.values())
+    print(
+        f"{first} of {sum(not case.check for _, case in able)} cases end in time, {slower} if everything takes "
+        f"{forecast.SLOWER} x as long; checks not counted"
+    )
     return 0
 
 
@@ -228,8 +257,6 @@ def _unpack(options: argparse.Namespace) -> int:
         f"{len(done.filed)} records filed in {options.into}, {len(done.kept)} kept, {len(done.refused)} refused; "
         f"{done.parts} of unfinished cases, {done.compiled} compiled files"
     )
-    if unchecked := load.schema_unchecked():
-        print(unchecked)
     return 1 if done.refused else 0
 
 
@@ -241,8 +268,6 @@ def _validate(paths: Sequence[Path]) -> int:
         faulty += bool(faults)
         for fault in faults:
             print(f"{file}: {fault}")
-    if unchecked := load.schema_unchecked():
-        print(unchecked)
     print(f"{len(files)} records, {faulty} faulty")
     return 1 if faulty else 0
 

@@ -26,7 +26,7 @@ FULL = bool(os.environ.get("FULL"))
 settings.register_profile("any clock", deadline=None, max_examples=200 if FULL else 40)
 settings.load_profile("any clock")
 
-LONGEST = ("tests/gpu_bench/", "tests/plugins/")
+LONGEST = ("tests/gpu_bench/", "tests/explorable/", "tests/book/")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -21,11 +21,11 @@ from importlib.metadata import version
 from itertools import cycle, product
 from typing import Any
 
-from engine import setup
-from engine.answers import prepare
-from engine.memory.ledger import memory_plans
-from engine.memory.tensors import MemoryLedger
-from engine.time.step import StepPlan, step_plan, step_plan_anew
+from ironlaw import setup
+from ironlaw.answers import prepare
+from ironlaw.memory.ledger import memory_plans
+from ironlaw.memory.tensors import MemoryLedger
+from ironlaw.time.step import StepPlan, step_plan, step_plan_anew
 
 MODELS = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 CHIPS = ("a100-80", "h100-sxm", "h200", "rtx-4090")
@@ -123,11 +123,13 @@ def process_milliseconds(*arguments: str) -> float:
 def measure(seconds: float) -> list[Line]:
     """All measurements."""
     empty = process_milliseconds("-c", "pass")
-    estimate = ("-m", "engine", "estimate", "--model", "gpt2-xl", "--batch", "8", "--gpu", "h200", "--json")
+    estimate = ("-m", "ironlaw", "estimate", "--model", "gpt2-xl", "--batch", "8", "--gpu", "h200", "--json")
     return [
         Line("python start-up", empty, "ms"),
-        Line("import engine, beyond python's start-up", process_milliseconds("-c", "import engine") - empty, "ms", 40),
-        Line("python -m engine estimate, start-up included", process_milliseconds(*estimate), "ms", 150),
+        Line(
+            "import ironlaw, beyond python's start-up", process_milliseconds("-c", "import ironlaw") - empty, "ms", 40
+        ),
+        Line("python -m ironlaw estimate, start-up included", process_milliseconds(*estimate), "ms", 150),
         Line("scalar estimates", scalar_estimates(seconds), "/s", 20_000, at_least=True),
         Line("full estimates, as the command line prints", full_estimates(seconds), "/s", 20_000, at_least=True),
         Line(f"swept estimates (NumPy, {SWEEP} at once)", swept_estimates(seconds), "/s", 5e6, at_least=True),

@@ -14,11 +14,11 @@ import { loadPyodide, version } from "pyodide";
 
 const REPOSITORY = fileURLToPath(new URL("../", import.meta.url));
 const SECONDS = 2;
-const WHEEL = "import sys; from plugins.live.build.bundle import build_wheels; sys.stdout.buffer.write(build_wheels()[0].data)";
+const WHEEL = "import sys; from book.adapter import BOOK; from explorable.live.build.bundle import build_wheels; sys.stdout.buffer.write(build_wheels(book=BOOK)[0].data)";
 
 const built = spawnSync(join(REPOSITORY, ".venv", "bin", "python"), ["-c", WHEEL], {
   cwd: REPOSITORY,
-  env: { ...process.env, PYTHONPATH: REPOSITORY },
+  env: { ...process.env, PYTHONPATH: [join(REPOSITORY, "engine"), REPOSITORY].join(":") },
   stdio: ["ignore", "pipe", "inherit"],
 });
 if (built.status !== 0) {
@@ -31,7 +31,7 @@ const pyodide = await loadPyodide();
 const started = performance.now();
 pyodide.unpackArchive(new Uint8Array(built.stdout), "wheel");
 const installed = performance.now();
-pyodide.runPython("from engine.answers.estimate import prepare");
+pyodide.runPython("from ironlaw.answers.estimate import prepare");
 const imported = performance.now();
 pyodide.FS.writeFile("/home/pyodide/bench_engine.py", readFileSync(join(REPOSITORY, "tools", "bench_engine.py")));
 /** @param {string} name */

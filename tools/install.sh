@@ -25,4 +25,4 @@ if [ "$what" = test ]; then
         install --require-hashes --requirement requirements/cuda.txt
     fi
 fi
-install --no-build-isolation --editable .
+install --no-build-isolation --editable engine --editable plugins --editable .

@@ -57,12 +57,10 @@ def _lock(folder: Path, options: Sequence[str]) -> None:
         file.unlink(missing_ok=True)
         return _compile(file, source, f"--constraints={whole}", *extras)
 
-    records, installer = folder / "records.in", folder / "uv.in"
-    records.write_text("jsonschema\n", encoding="utf-8")
+    installer = folder / "uv.in"
     installer.write_text("uv\n", encoding="utf-8")
     _write("site", "What `make serve` and `make build` need.", part("pyproject.toml", "--extra=site"))
     _write("audit", "What looks for published weaknesses of all these.", part("pyproject.toml", "--extra=audit"))
-    _write("records", "What holds a record against its schema.", part(str(records)))
     _write("uv", "What installs all the others, in a fifth of pip's time.", part(str(installer)))
     tests = part("pyproject.toml", "--extra=site", "--extra=bench", "--extra=dev")
     torch = {key: block for key, block in tests.items() if _name(key) == "torch"}

@@ -15,7 +15,7 @@ from docs.acts.missions import audit_score, race_score, wall_score
 from docs.acts.missions.facts import Found, Levers, Setting, Track, settings, words
 from docs.acts.missions.search import UnsolvedError, found
 from docs.acts.missions.tracks import TRACKS
-from plugins import live
+from explorable import live
 
 FILE = Path(__file__).parents[1] / "docs/acts/missions/found.py"
 HEADER = '''"""What the search over every setting found. Written by `python -m tools.missions`; do not edit."""
@@ -83,6 +83,13 @@ def text(results: Results) -> str:
     return "".join(lines) + "}\n"
 
 
+def trainings(track: Track, setting: Setting) -> str:
+    """In how many of its trainings a setting reaches the loss of its wall."""
+    wall = track.wall
+    trials = wall_score.trained(wall, wall.plan(setting), str(setting["rate"]))
+    return f"reaches the loss in {trials.kept} of {len(trials.runs)} trainings, {wall_score.NEEDED} are needed"
+
+
 def _literal(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
@@ -98,8 +105,11 @@ def main() -> None:
     for track in TRACKS:
         for part, levers, _ in parts_of(track):
             best, winning = results[track.name][part]
-            print(f"{track.name} {part}: {best.feasible} of {best.total} settings count, {len(winning)} win; best:")
+            counted = f"{best.feasible} of {best.total} settings count ({best.feasible / best.total:.1%})"
+            print(f"{track.name} {part}: {counted}, {len(winning)} win; best:")
             print(f"    {words(levers, best.setting)}")
+            if part == "wall":
+                print(f"    {trainings(track, best.setting)}")
 
 
 if __name__ == "__main__":

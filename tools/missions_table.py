@@ -18,7 +18,7 @@ from docs.acts.missions.facts import Levers, Setting, Track, position, settings,
 from docs.acts.missions.race import race_act
 from docs.acts.missions.tracks import TRACKS
 from docs.acts.missions.wall import wall_act
-from plugins import live
+from explorable import live
 from tools.missions import Results, judge, parts_of, search
 
 ACTS = {"audit": audit_act, "race": race_act, "wall": wall_act}
@@ -26,6 +26,7 @@ OBSTACLES = {
     "memory": "memory",
     "refused": "the mission's rules",
     "rate": "speed",
+    "slow": "speed",
     "network": "the network",
     "exploded": "a loss that explodes",
     "loss": "the loss",

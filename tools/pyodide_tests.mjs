@@ -38,7 +38,7 @@ process.exitCode = Number(
 import os, sys
 sys.pycache_prefix = "/packages/compiled"
 os.chdir("/repository")
-sys.path[:0] = ["/repository", "/packages"]
+sys.path[:0] = ["/repository", "/repository/engine", "/packages"]
 from tools.pyodide_tests import run
 run(${JSON.stringify(paths.length ? paths : ROOMS.map((room) => `tests/engine/${room}`))})
 `),

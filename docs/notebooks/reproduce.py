@@ -27,7 +27,7 @@
 # %%
 from math import isclose
 
-from engine import accelerator, model
+from ironlaw import accelerator, model
 
 found = []
 
@@ -64,8 +64,8 @@ check("iron-law", "parameters", f"{P:,}", P, network.parameters)
 # out where attention is counted.
 
 # %%
-from engine import flops_per_token
-from engine.graph import total_flops
+from ironlaw import flops_per_token
+from ironlaw.graph import total_flops
 
 rough = 6 * P
 rule = 6 * (P - T * h) + 12 * L * h * T
@@ -89,7 +89,7 @@ check("iron-law", "with attention", shown, rule, answer)
 # token.
 
 # %%
-from engine.graph import count_operations
+from ironlaw.graph import count_operations
 
 layer = 6 * T * h**2 + 4 * T**2 * h + 2 * T * h**2 + 16 * T * h**2
 forward = L * layer + 2 * T * h * V
@@ -153,7 +153,7 @@ check("why", "longest over shortest", shown, by_hand, answer)
 # only add up its list.
 
 # %%
-from engine import GB, training_memory
+from ironlaw import GB, training_memory
 
 ledger = training_memory("llama2-7b", optimizer="adamw", precision="mixed")
 weights = model("llama2-7b").parameters
@@ -176,8 +176,8 @@ check("why", "everything", f"{total / GB:.0f} GB", total, ledger.total_bytes)
 # more point of it has a price.
 
 # %%
-from engine.economics import rent, worth_of_utilization
-from engine.graph import utilization
+from ironlaw.economics import rent, worth_of_utilization
+from ironlaw.graph import utilization
 
 card, hours = accelerator("a100-80"), 1_720_320
 peak, price = card.peak("bf16"), card.rent.dollars
@@ -218,7 +218,7 @@ check("iron-law", "equal at", f"{length:,}", scores, layers / 2)
 # bandwidth then bound the rate, far below the peak.
 
 # %%
-from engine.time import attainable, matmul_intensity
+from ironlaw.time import attainable, matmul_intensity
 
 h100 = accelerator("h100-sxm")
 flops = 2 * 6400 * 1600

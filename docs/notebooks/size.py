@@ -41,13 +41,13 @@ cards = 1  # that work side by side, each with a copy
 # %%
 from textwrap import fill
 
-import engine
+import ironlaw
 
 for what, names in {
-    "models": engine.list_models(),
-    "cards": engine.list_accelerators(),
-    "precisions": engine.list_precisions(),
-    "optimizers": engine.list_optimizers(),
+    "models": ironlaw.list_models(),
+    "cards": ironlaw.list_accelerators(),
+    "precisions": ironlaw.list_precisions(),
+    "optimizers": ironlaw.list_optimizers(),
 }.items():
     print(fill(f"{what}: {', '.join(names)}", 60, subsequent_indent="  "))
 
@@ -59,7 +59,7 @@ for what, names in {
 # first.
 
 # %%
-from engine import GB, estimate, fit, setup
+from ironlaw import GB, estimate, fit, setup
 
 choices = {
     "batch": batch,
@@ -136,8 +136,8 @@ if not run.fits:
 # on more. The energy is that of the cards at their full power, without the building around them.
 
 # %%
-from engine import accelerator, model
-from engine.training import chinchilla_tokens
+from ironlaw import accelerator, model
+from ironlaw.training import chinchilla_tokens
 
 weights = model(model_name).parameters
 wanted = chinchilla_tokens(weights) if tokens is None else tokens
@@ -167,12 +167,12 @@ else:
 
 # %%
 print("precision      GB   step s    MFU")
-for name in engine.list_precisions():
+for name in ironlaw.list_precisions():
     try:
         other = estimate(
             model_name, card_name, **{**choices, "precision": name}
         )
-    except engine.EngineError as error:
+    except ironlaw.EngineError as error:
         print(f"{name:9} not possible: {error}")
         continue
     size = other.memory_bytes.device_total / GB
@@ -188,7 +188,7 @@ for name in engine.list_precisions():
 
 # %%
 print("card           fits    days       $")
-for name in engine.list_accelerators():
+for name in ironlaw.list_accelerators():
     there = accelerator(name)
     if there.rent is None:
         continue
@@ -196,7 +196,7 @@ for name in engine.list_accelerators():
     mode = precision if not precision.startswith("amp") else None
     try:
         other = estimate(model_name, name, **{**choices, "precision": mode})
-    except engine.EngineError:
+    except ironlaw.EngineError:
         continue
     days = wanted / other.time.tokens_per_s / 86400
     dollars = days * 24 * cards * there.rent.dollars
@@ -223,8 +223,9 @@ for sentence in run.assumptions:
 # %% tags=["local"]
 import matplotlib.pyplot as plt
 import numpy as np
-from engine.answers import prepare
 from IPython.display import display
+
+from ironlaw.answers import prepare
 
 # %config InlineBackend.figure_formats = ["svg"]
 

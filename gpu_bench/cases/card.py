@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.hardware.accelerators import accelerator
 from gpu_bench.cases.case import ModelName, TrainingCase
 from gpu_bench.cases.kinds import FitCase
 from gpu_bench.cases.sizes import MODELS, SIZE_NAMES, UNTIMED, on_gpu
+from ironlaw.hardware.accelerators import accelerator
 
 _FP32: dict[str, Any] = {"precision": "fp32", "optimizer": "adamw", "learning_rate": 1e-4}
 _AMP: dict[str, Any] = {

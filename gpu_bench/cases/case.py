@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from functools import cache
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, ClassVar, Literal
+
+from gpu_bench.record import rules
+from gpu_bench.record.rules import Amount, Bytes, Count, Duration, Rule, Slug, Steps, Tokens, Whole
 
 ModelName = Literal["pico", "nano", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"]
 Precision = Literal[
@@ -23,39 +24,21 @@ Attention = Literal["flash", "standard"]
 AttentionKernel = Literal["auto", "flash", "efficient", "cudnn", "math"]
 Activation = Literal["gelu-tanh", "gelu", "relu", "silu", "sigmoid", "tanh"]
 Update = Literal["default", "foreach", "for-loop", "fused", "flat"]
-Compile = Literal["none", "default", "max-autotune-no-cudagraphs", "split-k", "reduce-overhead"]
+Compile = Literal["none", "default", "split-k"]
 Region = Literal["model", "block"]
 Residual = Literal["as-is", "bf16"]
+Epilogues = Literal["plain", "fused"]
 Scaling = Literal["dynamic", "delayed", "delayed-fast"]
 Implementation = Literal["own", "transformers", "torchao", "liger"]
 Allocator = Literal["default", "expandable"]
-Operation = Literal["attention", "activation"]
 Device = Literal["any", "cuda"]
 SHORTEST_ENERGY_S = 30.0
 """NVML's energy counter is refreshed about ten times a second, and power needs seconds to settle."""
 
-_PATTERNS = {
-    "checkpointing": (re.compile(r"none|selective|sqrt|full|every:[1-9][0-9]*"), "none, selective, "
-                      "sqrt, full, every:K"),
-    "loss": (re.compile(r"full|chunked:[1-9][0-9]*"), "full, chunked:K"),
-}  # fmt: skip
-_AT_LEAST_ONE = (
-    "batch", "sequence", "warmup", "steps", "repeats", "devices", "accumulate", "vocab_multiple", "rounds", "processes",
-    "sizes", "chunk", "micro_batches", "profiled",
-)  # fmt: skip
-"""Counts, or tuples of counts."""
-_NOT_NEGATIVE = (
-    "warm_s", "timed_s", "energy_s", "learning_rate", "dropout", "minimum_memory", "memory_limit", "time_limit_s",
-    "seed",
-)  # fmt: skip
+Checkpointing = Annotated[str, Rule(pattern="none|selective|sqrt|full|every:[1-9][0-9]{0,5}")]
+LossForm = Annotated[str, Rule(pattern="full|chunked:[1-9][0-9]{0,5}")]
 _FUSED = ("sgd", "momentum", "adam", "adamw")
 """Optimizers whose whole update PyTorch has as one kernel."""
-
-
-@cache
-def _choices(kind: type[Case]) -> Mapping[str, tuple[str, ...]]:
-    """What the fields of a class allow that are annotated with a `Literal`."""
-    return {name: get_args(hint) for name, hint in get_type_hints(kind).items() if get_origin(hint) is Literal}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +51,7 @@ class Case:
         value: 0 to 100: how much a reader learns from it. Cases of the highest value come first, in case time runs out.
         reason: Why that value.
         against: The case that it is compared with, if any: the two are measured in the same turns.
+        check: Whether its first repeat opens a run, to show that the machinery works.
         repeats: Fresh processes. The repeats of different cases are interleaved, so that a slow drift hits all alike.
         device: What the case needs.
         devices: How many devices it occupies.
@@ -76,34 +60,25 @@ class Case:
         seed: Seed of the random numbers.
     """
 
-    name: str
+    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
+    name: Slug
     kind: str
-    value: int = field(default=50, metadata={"plan": True})
-    reason: str = field(default="", metadata={"plan": True})
-    against: str = field(default="", metadata={"plan": True})
-    repeats: int = 3
+    value: Annotated[int, Rule("1", least=0, most=100, unstated=True)] = 50
+    reason: Annotated[str, Rule(unstated=True)] = ""
+    against: Annotated[str, Rule(unstated=True)] = ""
+    check: Annotated[bool, Rule(unstated=True)] = False
+    repeats: Count = 3
     device: Device = "any"
-    devices: int = 1
-    minimum_memory: int = 0
-    time_limit_s: float = 120.0
-    seed: int = 1234
+    devices: Annotated[int, Rule("1", least=1, most=100_000)] = 1
+    minimum_memory: Bytes = 0
+    time_limit_s: Annotated[float, Rule("s", above=0, most=10**6)] = 120.0
+    seed: Whole = 1234
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            self._check(one.name, getattr(self, one.name))
-
-    def _check(self, name: str, value: Any) -> None:
-        choices = _choices(type(self)).get(name)  # type: ignore[arg-type] # a class is hashable
-        if choices is not None and value not in choices:
-            raise ValueError(f"{name} is {value!r}; allowed: {', '.join(choices)}")
-        if name in _PATTERNS and not _PATTERNS[name][0].fullmatch(value):
-            raise ValueError(f"{name} is {value!r}; allowed: {_PATTERNS[name][1]}")
-        if name in _AT_LEAST_ONE and min(value if isinstance(value, tuple) else (value,), default=1) < 1:
-            raise ValueError(f"{name} is {value}; allowed: 1 or more")
-        if name in _NOT_NEGATIVE and not 0 <= value < float("inf"):
-            raise ValueError(f"{name} is {value}; allowed: 0 or more")
-        if name == "value" and not 0 <= value <= 100:
-            raise ValueError(f"value is {value}; allowed: 0 to 100")
+        for name, (_, hint) in rules.hints(type(self)).items():
+            value = getattr(self, name)
+            if told := rules.refused(hint, value):
+                raise ValueError(f"{name} is {value!r}; allowed: {told}")
 
     @property
     def extent(self) -> str:
@@ -112,7 +87,7 @@ class Case:
 
     def as_dict(self) -> dict[str, Any]:
         """The case as plain data, as it stands in a record: without value and reason, which are of the plan only."""
-        named = {one.name: getattr(self, one.name) for one in fields(self) if not one.metadata.get("plan")}
+        named = {name: getattr(self, name) for name, (_, hint) in rules.hints(type(self)).items() if rules.stated(hint)}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in named.items()}
 
 
@@ -131,14 +106,14 @@ class TrainingCase(Case):
             clipped, updated and rounded by one kernel each.
         vocab_multiple: The vocabulary is padded to a multiple of this: rows that never occur, so that the head's
             product fills whole tiles.
-        compile: Mode of `torch.compile` over model and loss together. `max-autotune-no-cudagraphs` tries more kernels
-            for each product, and `split-k` also those that divide the summed dimension; `reduce-overhead` replays the
-            forward and the backward pass as CUDA graphs, which helps where launching kernels takes longer than running
-            them.
+        compile: Mode of `torch.compile` over model and loss together. `split-k` tries many kernels for each
+            product, also those that divide the summed dimension.
         compile_region: What is compiled as one: the model with its loss, or each block, and head and loss. All blocks
             share what is compiled for the first, so that 48 take no longer than one.
         step_graph: Whether the whole step, update included, is replayed as one CUDA graph.
         residual: Format of the stream between blocks: that of the weights, or BF16 where it would be FP32.
+        epilogues: Whether products also compute GELU, its gradient and the gradients of biases (`fused`), or kernels of
+            their own do. A product that is not right or not faster on the device runs without; the record says which.
         scaling: Where the scales of an FP8 precision come from: `dynamic`, the tensor itself; `delayed`, earlier
             steps; `delayed-fast` also adds up gradients' products in fewer bits.
         implementation: Whose model: ours, or that of the package `transformers`; or ours with FP8 layers or 8-bit AdamW
@@ -159,39 +134,40 @@ class TrainingCase(Case):
         memory_limit: Bytes the process may use of the device, as an emulation of a smaller card; 0 is all.
     """
 
-    kind: str = "training"
+    kind: Literal["training"] = "training"
     model: ModelName
     precision: Precision
     optimizer: OptimizerName
-    learning_rate: float
-    batch: int
-    sequence: int
+    learning_rate: Annotated[float, Rule("1", least=0, most=1000)]
+    batch: Count
+    sequence: Tokens
     attention: Attention = "flash"
     attention_kernel: AttentionKernel = "auto"
     activation: Activation = "gelu-tanh"
-    dropout: float = 0.0
-    clip_norm: float | None = 1.0
+    dropout: Amount = 0.0
+    clip_norm: Annotated[float, Rule("1", above=0)] | None = 1.0
     update: Update = "default"
-    vocab_multiple: int = 1
+    vocab_multiple: Count = 1
     compile: Compile = "none"
     compile_region: Region = "model"
     step_graph: bool = False
     residual: Residual = "as-is"
+    epilogues: Epilogues = "plain"
     scaling: Scaling = "dynamic"
     implementation: Implementation = "own"
     allocator: Allocator = "default"
-    validate_every: int = 0
-    checkpointing: str = "none"
-    accumulate: int = 1
-    loss: str = "full"
+    validate_every: Annotated[int, Rule("step", least=0)] = 0
+    checkpointing: Checkpointing = "none"
+    accumulate: Count = 1
+    loss: LossForm = "full"
     optimizer_in_backward: bool = False
-    warmup: int = 5
-    warm_s: float = 0.0
+    warmup: Steps = 5
+    warm_s: Duration = 0.0
     steady: bool = True
-    steps: int = 20
-    timed_s: float = 0.0
-    energy_s: float = 0.0
-    memory_limit: int = 0
+    steps: Steps = 20
+    timed_s: Duration = 0.0
+    energy_s: Duration = 0.0
+    memory_limit: Bytes = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -213,15 +189,25 @@ class TrainingCase(Case):
             raise ValueError(f"update is {self.update!r} with precision {self.precision!r}; allowed: flat")
         if self.compile_region == "block" and self.compile == "none":
             raise ValueError("compile_region is 'block' with compile 'none'; allowed: model")
-        if self.step_graph and (self.precision == "amp-fp16" or self.compile == "reduce-overhead"):
-            raise ValueError("step_graph is True; allowed with amp-fp16, whose steps may be skipped, and with "
-                             "reduce-overhead, which makes graphs of its own: False")  # fmt: skip
+        if self.step_graph and self.precision == "amp-fp16":
+            raise ValueError("step_graph is True; allowed with amp-fp16, whose steps may be skipped: False")
+        self._check_epilogues()
         self._check_scaling()
         self._check_implementation()
         if self.validate_every and self.compile != "none":
             raise ValueError("validate_every compiles a second time what is compiled; allowed with it: compile none")
-        if self.validate_every < 0 or (self.validate_every and self.steps % self.validate_every):
+        if self.validate_every and self.steps % self.validate_every:
             raise ValueError(f"validate_every is {self.validate_every}; allowed: 0, or a divisor of {self.steps} steps")
+
+    def _check_epilogues(self) -> None:
+        if self.epilogues == "plain":
+            return
+        if self.precision not in ("bf16", "bf16-master", "bf16-rounded"):
+            raise ValueError(f"epilogues is 'fused' with precision {self.precision!r}; allowed: bf16, bf16-master, "
+                             "bf16-rounded")  # fmt: skip
+        if self.activation != "gelu-tanh" or self.implementation != "own":
+            raise ValueError(f"epilogues is 'fused' with activation {self.activation!r} and implementation "
+                             f"{self.implementation!r}; allowed: gelu-tanh, own")  # fmt: skip
 
     def _check_implementation(self) -> None:
         found = (self.precision, self.compile_region, self.checkpointing, self.loss, self.residual)

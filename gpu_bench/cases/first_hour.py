@@ -1,22 +1,23 @@
-"""The first hour on a GPU: about ten cases that answer the most valuable questions first, each in little time.
+"""The first hour on a GPU: few cases, each in little time, in the order of what is worth most, for four sizes of card.
 
-Windows are short (5 s warm, 10 s timed, two repeats in the order A B B A) and every record says so in its case. What
-they answer, in this order: how fast the best recipe is at GPT-2 XL, in BF16 and in FP8, against the plain one; the same
-at 124M; what the products of those shapes reach; whether the engine's memory is right, and what an optimizer costs; one
-boundary of an emulated card of 16 GB.
+Windows are short (5 s warm, 10 s timed, two repeats in the order A B B A) and every record says so in its case. An hour
+begins with two checks, one repeat each, of memory and of the newest code; the repeat counts. Then come the products of
+the model's shapes, the best recipe beside the plain one and FP8 beside the best, the questions of a thousand steps, and
+a boundary of 16 GB. Batches for smaller cards are ones that fit by the engine.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpu_bench.cases.card import fit_case
 from gpu_bench.cases.case import Case, ModelName, TrainingCase
 from gpu_bench.cases.kinds import RooflineCase
-from gpu_bench.cases.ladder import LADDER
-from gpu_bench.cases.sizes import SIZES, UNTIMED, on_gpu
+from gpu_bench.cases.ladder import LADDER, PLAIN_RECIPE
+from gpu_bench.cases.sizes import SIZE_NAMES, SIZES, UNTIMED, on_gpu
 
 _SHORT: dict[str, Any] = {
     "warm_s": 5.0, "timed_s": 10.0, "steps": 10, "repeats": 2, "time_limit_s": 420.0, "energy_s": 0.0
@@ -24,74 +25,210 @@ _SHORT: dict[str, Any] = {
 _ONCE: dict[str, Any] = {
     **UNTIMED, "batch": 4, "warmup": 2, "steps": 5, "repeats": 1, "steady": False, "time_limit_s": 180.0
 }  # fmt: skip
-
-
 _QUICK: dict[str, Any] = {"compile": "default", "accumulate": 1}
 """Compiled without tuning every product, which would take minutes."""
 
 
-def _speed(name: str, rung: str, value: int, reason: str, **fields: Any) -> TrainingCase:
-    """A rung of the ladder, or one of the recipes beside it, in a short window."""
-    (found,) = (case for case in LADDER if re.fullmatch(rf"ladder-{rung}", case.name))
-    model = name.split("-")[1]
-    against = "" if name.endswith("-plain") else f"hour-{model}-plain"
-    return replace(found, name=name, value=value, reason=reason, against=against, **_SHORT, **fields)
+@dataclass(frozen=True)
+class _Card:
+    """What a size of card trains: a model with its batches, and the smallest model with its own.
+
+    Attributes:
+        gigabytes: As the card is sold.
+        name: What stands in the names of its cases; empty for the largest.
+        model: The largest model that trains there with FP32 state.
+        batches: Of that model, by the best recipe and by the plain one.
+        small: The same of the smallest model.
+    """
+
+    gigabytes: int
+    name: str
+    model: ModelName
+    batches: tuple[int, int]
+    small: tuple[int, int]
+
+    @property
+    def hour(self) -> str:
+        """The name of its programme."""
+        return f"first-hour-{self.name}".removesuffix("-")
+
+    @property
+    def prefix(self) -> str:
+        """How the names of its cases begin."""
+        return f"hour-{self.name}-" if self.name else "hour-"
 
 
-def _memory(name: str, value: int, **fields: Any) -> TrainingCase:
+_CARDS = (
+    _Card(141, "", "gpt2-xl", (33, 24), (66, 64)),
+    _Card(80, "80gb", "gpt2-xl", (16, 16), (66, 64)),
+    _Card(24, "24gb", "gpt2-medium", (12, 12), (32, 32)),
+    _Card(16, "16gb", "gpt2-medium", (8, 8), (16, 16)),
+)
+_SMALL_CARDS = 24
+"""Up to so many gigabytes the memory of the state is counted on a smaller model."""
+
+
+def _rung(rung: str) -> TrainingCase:
+    (found,) = (case for case in LADDER if re.fullmatch(rf"ladder-1558m-[0-9]+-{rung}", case.name))
+    return found
+
+
+def _speeds(card: _Card) -> tuple[TrainingCase, ...]:
+    """The large model by three recipes: plain, the best, and the best in FP8, each with the one before as control."""
+    size, (best, usual) = f"{card.prefix}{SIZE_NAMES[card.model]}", card.batches
+    large: dict[str, Any] = {"model": card.model, **_SHORT}
+    # The plain recipe compiles the whole model, which takes longest: where that fails, it should be known early.
+    plain = on_gpu(
+        f"{size}-plain", card.model, 99, "the recipe everyone starts from", **{**PLAIN_RECIPE, **_SHORT}, batch=usual
+    )
+    return (
+        plain,
+        replace(
+            _rung("weights"),
+            **large,
+            name=f"{size}-bf16",
+            value=100,
+            reason="the goal: 60 % of the peak at 1.5 billion parameters",
+            against=plain.name,
+            batch=best,
+        ),
+        replace(
+            _rung("fp8"),
+            **large,
+            **_QUICK,
+            name=f"{size}-fp8",
+            value=97,
+            reason="whether 8-bit products gain, and what the loss says",
+            against=f"{size}-bf16",
+            check=True,
+            batch=best,
+        ),
+    )
+
+
+def _epilogues() -> TrainingCase:
+    """The best recipe once more with the newest code: products that also compute GELU and sums."""
+    control, *_ = (case for case in _speeds(_CARDS[0]) if case.name.endswith("-bf16"))
+    reason = "whether products gain that also compute GELU, its gradient and bias gradients"
+    name = control.name.replace("-bf16", "-epilogues")
+    return replace(control, name=name, value=91, reason=reason, against=control.name, epilogues="fused")
+
+
+def _smalls(card: _Card) -> tuple[TrainingCase, ...]:
+    """The smallest model, plain and by the best recipe."""
+    size, (best, usual) = f"{card.prefix}124m", card.small
+    small: dict[str, Any] = {**_SHORT, "model": "gpt2"}
+    plain = on_gpu(f"{size}-plain", "gpt2", 94, "its control", **{**PLAIN_RECIPE, **_SHORT}, batch=usual)
+    reason = "the size on which everybody reports tokens a second"
+    best_case = replace(
+        _rung("weights"), **small, name=f"{size}-bf16", value=95, reason=reason, against=plain.name, batch=best
+    )
+    return plain, best_case
+
+
+_XL, _ROWS = SIZES["gpt2-xl"], _CARDS[0].batches[0] * 1024
+_SIDES = (
+    *(
+        (3 * _XL.hidden, _XL.hidden),
+        (_XL.hidden, _XL.hidden),
+        (4 * _XL.hidden, _XL.hidden),
+        (_XL.hidden, 4 * _XL.hidden),
+    ),
+    *((vocab, _XL.hidden) for vocab in (-(-_XL.vocab // 64) * 64, _XL.vocab)),
+)
+"""Columns and depth of a block's products, and of the head's, with and without the rows that pad the vocabulary."""
+_PRODUCTS = RooflineCase(
+    name="hour-products",
+    value=92,
+    reason="the ceiling of the products of these very shapes, and what padding the vocabulary gains",
+    part="matmul",
+    formats=("bf16", "fp8"),
+    shapes=(*(f"{_ROWS}x{n}x{k}" for n, k in _SIDES), "8192x8192x8192"),
+    device="cuda",
+    repeats=1,
+)
+
+
+def _memory(name: str, value: int, model: ModelName = "gpt2-xl", **fields: Any) -> TrainingCase:
     reason = "memory of the state and of the peak against the engine; SGD against AdamW is the optimizer's tax"
-    return on_gpu(f"hour-memory-{name}", "gpt2-xl", value, reason, **_ONCE, **fields)
+    return on_gpu(f"hour-memory-{name}", model, value, reason, **_ONCE, **fields)
 
 
-def _shapes(model: ModelName, batch: int) -> tuple[str, ...]:
-    size, tokens = SIZES[model], batch * 1024
-    c, rows = size.hidden, (-(-size.vocab // 64) * 64, size.vocab)
-    blocks = ((3 * c, c), (c, c), (4 * c, c), (c, 4 * c))
-    return tuple(f"{tokens}x{n}x{k}" for n, k in (*blocks, *((vocab, c) for vocab in rows)))
-
-
-FIRST_HOUR: tuple[Case, ...] = (
-    _speed("hour-1558m-bf16", r"1558m-[0-9]+-weights", 100, "the goal: 60 % of the peak at 1.5 billion parameters"),
-    _speed(
-        "hour-1558m-plain",
-        "1558m-peer-plain-b24",
-        99,
-        "the recipe everyone starts from",
-    ),
-    _speed("hour-1558m-fp8", r"1558m-[0-9]+-fp8", 97, "whether 8-bit products gain, and what the loss says", **_QUICK),
-    _speed("hour-124m-bf16", r"124m-[0-9]+-weights", 95, "the size on which everybody reports tokens a second"),
-    _speed("hour-124m-plain", "124m-peer-plain-b64", 94, "its control"),
-    _speed(
-        "hour-124m-transformers",
-        "124m-peer-plain-b64",
-        93,
-        "another implementation, if it is installed",
-        implementation="transformers",
-        vocab_multiple=1,
-    ),
-    RooflineCase(
-        name="hour-products",
-        value=92,
-        reason="the ceiling of the products of these very shapes, and what padding the vocabulary gains",
-        part="matmul",
-        formats=("bf16", "fp8"),
-        shapes=(*_shapes("gpt2-xl", 33), "8192x8192x8192"),
-        device="cuda",
-        repeats=1,
-    ),
+_SGD: dict[str, Any] = {"optimizer": "sgd", "learning_rate": 0.1, "check": True}
+_MEMORY = (
     _memory("adamw", 90),
-    _memory("sgd", 89, optimizer="sgd", learning_rate=0.1),
+    _memory("sgd", 89, **_SGD),
     _memory("8-bit", 86, optimizer="adamw-8bit", update="flat"),
     _memory("checkpointed", 85, checkpointing="full"),
     _memory("in-backward", 84, optimizer_in_backward=True, clip_norm=None),
-    replace(
-        fit_case("gpt2-xl"),
-        name="hour-fit-16gb-1558m",
-        value=80,
-        reason="the boundary that readers with a card of 16 GB ask about",
-        policies=("16-bit-weights",),
-        batches=(1, 2, 4, 8, 16),
-        steps=10,
-        time_limit_s=600.0,
-    ),
+    _memory("355m-adamw", 83, "gpt2-medium"),
+    _memory("355m-sgd", 83, "gpt2-medium", **_SGD),
 )
+_TRANSFORMERS = on_gpu(
+    "hour-124m-transformers",
+    "gpt2",
+    93,
+    "another implementation, if it is installed",
+    against="hour-124m-plain",
+    **{**PLAIN_RECIPE, **_SHORT, "vocab_multiple": 1},
+    batch=64,
+    implementation="transformers",
+)
+_FIT = replace(
+    fit_case("gpt2-xl"),
+    name="hour-fit-16gb-1558m",
+    value=80,
+    reason="the boundary that readers with a card of 16 GB ask about",
+    policies=("16-bit-weights",),
+    # The engine expects the boundary between 40 and 44: steps are small there, and end far above it.
+    batches=(1, 8, 16, 24, 32, 36, 40, 44, 48, 52, 56, 64, 80, 96),
+    steps=10,
+    time_limit_s=600.0,
+)
+
+FIRST_HOUR: tuple[Case, ...] = (
+    *(case for card in _CARDS for case in (*_speeds(card), *_smalls(card))),
+    _epilogues(),
+    _TRANSFORMERS,
+    _PRODUCTS,
+    *_MEMORY,
+    _FIT,
+)
+"""All cases of the hours of all cards: their records stand in one folder."""
+
+_VALIDATED = ("validation-124m-baseline", "validation-124m-mixed", "validation-124m-together",
+              "validation-355m-together")  # fmt: skip
+
+
+def _hour(card: _Card) -> tuple[tuple[str, str], ...]:
+    state = "hour-memory-355m" if card.gigabytes <= _SMALL_CARDS else "hour-memory"
+    return (
+        ("first-hour", _PRODUCTS.name),
+        *(("first-hour", case.name) for case in _speeds(card)),
+        *(("validation", name) for name in _VALIDATED),
+        ("first-hour", _FIT.name),
+        ("first-hour", f"{state}-sgd"),
+        ("first-hour", f"{state}-adamw"),
+        *(("first-hour", case.name) for case in _smalls(card)),
+        ("hybrid", "hybrid-memory-gpt2"),
+    )
+
+
+HOURS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    **{card.hour: _hour(card) for card in _CARDS},
+    "second-hour": (
+        ("first-hour", _epilogues().name),
+        ("first-hour", _TRANSFORMERS.name),
+        *(("first-hour", f"hour-memory-{name}") for name in ("8-bit", "checkpointed", "in-backward")),
+        ("validation", "validation-355m-baseline"),
+    ),
+}
+"""What an hour measures, in its order, by name: the suite and the name of each case."""
+
+
+def hour_of(gigabytes: float) -> str:
+    """The hour for a card that is sold with so much memory. Raises `ValueError` for one that is too small."""
+    for card in _CARDS:
+        if gigabytes >= card.gigabytes:
+            return card.hour
+    raise ValueError(f"a card of {gigabytes:g} GB has no first hour; allowed: {_CARDS[-1].gigabytes} GB or more")

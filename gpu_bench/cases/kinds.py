@@ -2,42 +2,40 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from gpu_bench.cases.case import Case, ModelName, Operation, TrainingCase, case_of
+from gpu_bench.cases.case import Case, ModelName, TrainingCase, case_of
 from gpu_bench.distributed.case import ScalingCase
-from gpu_bench.failures.case import FailureCase
-from gpu_bench.hybrid.case import HybridCase, MemoryCase
+from gpu_bench.experiments.failures.case import FailureCase
+from gpu_bench.experiments.hybrid.case import HybridCase, MemoryCase
 from gpu_bench.input_pipeline.case import LoaderCase, TokenizeCase
+from gpu_bench.record.rules import Count, Rule, Seconds, Steps, Tokens, Words
 
 
 @dataclass(frozen=True, kw_only=True)
-class OperationsCase(Case):
-    """Single operations, each timed forward and backward over a range of sizes.
+class AttentionCase(Case):
+    """Attention alone, timed forward and backward over a range of sequence lengths.
 
     Attributes:
-        operation: What is timed.
         variants: Its forms, in the order of the tables.
-        sizes: Attention: sequence lengths. Activation functions: elements of the tensor.
+        sizes: Sequence lengths.
         formats: Number formats, e.g. `bf16`.
-        batch: Attention: sequences.
-        heads: Attention: heads.
-        head_size: Attention: width of a head.
+        batch: Sequences.
+        heads: Heads.
+        head_size: Width of a head.
         rounds: Timed forward and backward passes of each point.
     """
 
-    kind: str = "operations"
-    operation: Operation
-    variants: tuple[str, ...]
-    sizes: tuple[int, ...]
-    formats: tuple[str, ...]
-    batch: int = 1
-    heads: int = 1
-    head_size: int = 64
-    rounds: int = 30
+    kind: Literal["attention"] = "attention"
+    variants: Annotated[tuple[Words, ...], Rule(fewest=1)]
+    sizes: Annotated[tuple[Count, ...], Rule(fewest=1)]
+    formats: Annotated[tuple[Words, ...], Rule(fewest=1)]
+    batch: Count = 1
+    heads: Count = 1
+    head_size: Count = 64
+    rounds: Count = 30
 
     @property
     def extent(self) -> str:
@@ -47,15 +45,12 @@ class OperationsCase(Case):
     def work_of(self, settings: Mapping[str, Any]) -> dict[str, int] | None:
         """What one pass of a point does, whatever way a variant does it.
 
-        Attention: two products of T x T x D per head forward and four backward, over the causal half, so that no
-        variant can seem faster than the device. Activation functions: the bytes that must move, input and result
-        forward, the kept tensor and two gradients backward.
+        Two products of T x T x D per head forward and four backward, over the causal half, so that no variant can
+        seem faster than the device.
         """
-        forward, size = settings["pass"] == "forward", settings["size"]
-        if self.operation == "attention":
-            square = self.batch * self.heads * size**2 * self.head_size
-            return {"flops": (2 if forward else 4) * square, "tokens": self.batch * size}
-        return {"bytes": (2 if forward else 3) * size * (4 if settings["format"] == "fp32" else 2)}
+        size, products = settings["size"], 2 if settings["pass"] == "forward" else 4
+        square = self.batch * self.heads * size**2 * self.head_size
+        return {"flops": products * square, "tokens": self.batch * size}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,14 +69,14 @@ class FitCase(Case):
         steps: Training steps that a batch must survive.
     """
 
-    kind: str = "fit"
+    kind: Literal["fit"] = "fit"
     model: ModelName
-    sequence: int
-    card: str
-    memory_limit: int
-    policies: tuple[str, ...]
-    batches: tuple[int, ...] = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
-    steps: int = 20
+    sequence: Tokens
+    card: Words
+    memory_limit: Annotated[int, Rule("B", above=0)]
+    policies: Annotated[tuple[Words, ...], Rule(fewest=1)]
+    batches: Annotated[tuple[Count, ...], Rule(fewest=1)] = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+    steps: Steps = 20
 
     @property
     def extent(self) -> str:
@@ -90,8 +85,8 @@ class FitCase(Case):
 
 
 Part = Literal["matmul", "copy", "operations"]
-FORMATS = ("fp32", "tf32", "bf16", "fp16", "fp8")
-_SHAPE = re.compile(r"[1-9][0-9]*x[1-9][0-9]*x[1-9][0-9]*")
+Format = Literal["fp32", "tf32", "bf16", "fp16", "fp8"]
+FORMATS: tuple[Format, ...] = get_args(Format)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,25 +104,19 @@ class RooflineCase(Case):
         rounds: Samples of each point.
     """
 
-    kind: str = "roofline"
+    kind: Literal["roofline"] = "roofline"
     part: Part
-    formats: tuple[str, ...] = ("bf16",)
-    shapes: tuple[str, ...] = ()
-    sizes: tuple[int, ...] = ()
+    formats: Annotated[tuple[Format, ...], Rule(fewest=1)] = ("bf16",)
+    shapes: tuple[Annotated[str, Rule(pattern="[1-9][0-9]{0,8}x[1-9][0-9]{0,8}x[1-9][0-9]{0,8}")], ...] = ()
+    sizes: tuple[Annotated[int, Rule("B", least=1)], ...] = ()
     model: ModelName = "gpt2-xl"
-    batch: int = 1
-    sequence: int = 1
-    rounds: int = 20
-    time_limit_s: float = 600.0
+    batch: Count = 1
+    sequence: Tokens = 1
+    rounds: Count = 20
+    time_limit_s: Seconds = 600.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in self.formats:
-            if name not in FORMATS:
-                raise ValueError(f"format {name!r} does not exist; allowed: {', '.join(FORMATS)}")
-        for shape in self.shapes:
-            if not _SHAPE.fullmatch(shape):
-                raise ValueError(f"shape is {shape!r}; allowed: MxNxK, e.g. 8192x8192x8192")
         if (self.part == "matmul") != bool(self.shapes) or (self.part == "copy") != bool(self.sizes):
             raise ValueError(f"part is {self.part!r}; allowed: shapes with matmul, and sizes with copy, and no others")
 
@@ -174,15 +163,15 @@ class Kind:
 
 KINDS: dict[str, Kind] = {
     "training": Kind(TrainingCase, "gpu_bench.measure.repeat", "training"),
-    "operations": Kind(OperationsCase, "gpu_bench.measure.operations", "points"),
+    "attention": Kind(AttentionCase, "gpu_bench.measure.attention", "points"),
     "fit": Kind(FitCase, "gpu_bench.measure.fit", "fit", resumes=True),
     "tokenize": Kind(TokenizeCase, "gpu_bench.input_pipeline.tokenize", "points"),
     "loader": Kind(LoaderCase, "gpu_bench.input_pipeline.loading", "points"),
     "roofline": Kind(RooflineCase, "gpu_bench.measure.roofline", "points"),
     "scaling": Kind(ScalingCase, "gpu_bench.distributed.measure", "points"),
-    "hybrid": Kind(HybridCase, "gpu_bench.hybrid.evaluate", "arms"),
-    "hybrid-memory": Kind(MemoryCase, "gpu_bench.hybrid.evaluate", "arms"),
-    "failure": Kind(FailureCase, "gpu_bench.failures.repeat", "arms"),
+    "hybrid": Kind(HybridCase, "gpu_bench.experiments.hybrid.evaluate", "arms"),
+    "hybrid-memory": Kind(MemoryCase, "gpu_bench.experiments.hybrid.evaluate", "arms"),
+    "failure": Kind(FailureCase, "gpu_bench.experiments.failures.repeat", "arms"),
 }
 
 

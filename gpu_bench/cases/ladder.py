@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from gpu_bench.cases.case import SHORTEST_ENERGY_S, ModelName, TrainingCase
@@ -82,6 +83,8 @@ def _climb(model: ModelName) -> tuple[TrainingCase, ...]:
     return tuple(cases)
 
 
+_CLIMBED = _climb("gpt2-xl")
+(_WEIGHTS,) = (case for case in _CLIMBED if case.name.endswith("-weights"))
 _BLOCKS: dict[str, Any] = {**PLAIN_RECIPE, "compile_region": "block"}
 _BESIDE: tuple[TrainingCase, ...] = (
     on_gpu(
@@ -110,6 +113,14 @@ _BESIDE: tuple[TrainingCase, ...] = (
         **{**_BLOCKS, "precision": "bf16-rounded", "optimizer": "adamw-8bit", "update": "flat"},
         batch=33,
     ),
+    replace(
+        _WEIGHTS,
+        name="ladder-1558m-beside-epilogues",
+        value=99,
+        reason="GELU, its gradient and the gradients of biases by the products beside which they stand",
+        against=_WEIGHTS.name,
+        epilogues="fused",
+    ),
 )
 
 
@@ -132,7 +143,7 @@ def _peers(model: ModelName) -> tuple[TrainingCase, ...]:
 
 
 LADDER = (
-    *_climb("gpt2-xl"),
+    *_CLIMBED,
     *_climb("gpt2"),
     *_peers("gpt2-xl"),
     *_peers("gpt2"),

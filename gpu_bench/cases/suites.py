@@ -8,26 +8,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, get_args, get_type_hints
 
-from engine.core.errors import closest
 from gpu_bench.cases import card, first_hour, ladder, techniques
 from gpu_bench.cases.case import Case
+from gpu_bench.cases.first_hour import HOURS
 from gpu_bench.cases.kinds import case_from_dict
 from gpu_bench.cases.tiny import tiny
-from gpu_bench.failures.case import FAILURE_SUITE
-from gpu_bench.hybrid.case import HYBRID_SUITE
+from gpu_bench.experiments.failures.case import FAILURE_SUITE
+from gpu_bench.experiments.hybrid.case import HYBRID_SUITE
+from ironlaw.core.errors import closest
 
 __all__ = ["SUITES", "TINY", "Case", "case_from_dict", "find_cases"]
 
 SUITES: dict[str, tuple[Case, ...]] = {
     "first-hour": first_hour.FIRST_HOUR,
     "smoke": techniques.SMOKE,
-    "gpt2": techniques.GPT2,
     "ladder": ladder.LADDER,
     "checkpointing": techniques.CHECKPOINTING,
     "attention": techniques.ATTENTION,
-    "batch": techniques.BATCH,
     "pipeline": techniques.PIPELINE,
-    "activations": techniques.ACTIVATIONS,
     "roofline": techniques.ROOFLINE,
     "fit": card.FIT,
     "card": card.CARD,
@@ -45,26 +43,42 @@ TINY: dict[str, tuple[Case, ...]] = {f"{suite}-tiny": tiny(cases) for suite, cas
 def find_cases(suite: str | None, names: tuple[str, ...]) -> tuple[tuple[str, Case], ...]:
     """Pairs of suite name and case for what was asked: a suite, single cases by name, or the named cases of a suite.
 
-    `all` is every suite, its cases by value, the most valuable first. Tiny cases are found by their suite only.
+    `all` is every suite, its cases by value, the most valuable first. An hour has cases of several suites in its own
+    order; by name also the other cases of the suite `first-hour` are found in it. Tiny cases are found by their suite
+    only.
 
     Raises:
         ValueError: When a name does not exist; the message says what exists.
     """
-    if suite not in (None, "all", *SUITES, *TINY):
-        raise ValueError(
-            f"suite {suite!r} does not exist{closest(suite or '', SUITES)}; allowed: all, {', '.join(SUITES)}"
-        )
+    known_suites = {**SUITES, **dict.fromkeys(HOURS), **TINY, **{f"{hour}-tiny": None for hour in HOURS}}
+    if suite not in (None, "all", *known_suites):
+        allowed = ", ".join(dict.fromkeys((*HOURS, *SUITES)))
+        raise ValueError(f"suite {suite!r} does not exist{closest(suite or '', SUITES)}; allowed: all, {allowed}")
+    hour = _hour(suite or "")
     groups = {suite: TINY[suite]} if suite in TINY else SUITES
     pool = [(key, case) for key, cases in groups.items() if suite in (key, None, "all") for case in cases]
     # Sorting keeps the order of equals, which is that of the section.
     pool.sort(key=lambda pair: -pair[1].value)
-    known = {case.name for _, case in pool}
+    found = {(key, case.name): case for key, case in (*hour, *pool)}
+    known = {name for _, name in found}
     for name in names:
         if name not in known:
             raise ValueError(
                 f"case {name!r} does not exist{closest(name, known)}; 'python -m gpu_bench list' prints all"
             )
-    return tuple((key, case) for key, case in pool if not names or case.name in names)
+    if hour and not names:
+        return hour
+    return tuple((key, case) for (key, name), case in found.items() if not names or name in names)
+
+
+def _hour(name: str) -> tuple[tuple[str, Case], ...]:
+    """Pairs of suite and case of an hour, or of its tiny form, in its order; none for another name."""
+    tail = "-tiny" if name.endswith("-tiny") else ""
+    suites = TINY if tail else SUITES
+    return tuple(
+        (suite + tail, next(case for case in suites[suite + tail] if case.name == wanted))
+        for suite, wanted in HOURS.get(name.removesuffix("-tiny"), ())
+    )
 
 
 def with_fields(cases: Sequence[tuple[str, Case]], changes: Sequence[str]) -> tuple[tuple[str, Case], ...]:
@@ -91,7 +105,7 @@ def _variants(case: Case, asked: Mapping[str, str]) -> Iterator[Case]:
         yield _changed(case, dict(zip(asked, chosen, strict=True)))
 
 
-_FIXED = ("name", "kind", "value", "reason", "against")
+_FIXED = ("name", "kind", "value", "reason", "against", "check")
 
 
 def _changed(case: Case, asked: Mapping[str, str]) -> Case:

@@ -1,4 +1,4 @@
-"""The suites that change one thing: optimizer, format, checkpointing, attention, batch, activation, input.
+"""The suites that change one thing: optimizer, checkpointing, attention, input.
 
 Each case answers a question that a claim or a page asks. The smoke suite runs on any machine; the last suites measure
 the device itself, and several of them.
@@ -6,10 +6,10 @@ the device itself, and several of them.
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any
 
-from gpu_bench.cases.case import Activation, Attention, Case, ModelName, OptimizerName, Precision, TrainingCase
-from gpu_bench.cases.kinds import FORMATS, OperationsCase, RooflineCase
+from gpu_bench.cases.case import Attention, Case, OptimizerName, Precision, TrainingCase
+from gpu_bench.cases.kinds import FORMATS, AttentionCase, RooflineCase
 from gpu_bench.cases.sizes import SIZES, on_gpu
 from gpu_bench.distributed.case import ScalingCase
 from gpu_bench.input_pipeline.case import LoaderCase, TokenizeCase
@@ -38,32 +38,6 @@ SMOKE = (
     _nano("amp-bf16", "adam", 1e-3, 50),
     _nano("amp-bf16", "sgd", 0.1, 50),
     _nano("amp-bf16", "momentum", 0.02, 40),
-)
-
-_GPT2: tuple[tuple[ModelName, Precision, int, int, int], ...] = (
-    # The memory bounds leave room on 24 and 80 GB cards.
-    ("gpt2-xl", "amp-bf16", 8, 78, 95),
-    ("gpt2", "amp-bf16", 16, 22, 90),
-    # The same data in every format, for what a format gains.
-    ("gpt2-xl", "amp-bf16", 4, 78, 83),
-    ("gpt2-xl", "tf32", 4, 78, 83),
-    ("gpt2-xl", "fp32", 4, 78, 83),
-    ("gpt2", "fp32", 16, 32, 75),
-)
-_STRICT = "gpt2-xl-fp32-adamw-b4"
-GPT2 = tuple(
-    on_gpu(
-        f"{model}-{precision}-adamw-b{batch}",
-        model,
-        value,
-        "the chapter's own model as everyone first trains it: the reference that all techniques improve",
-        against=_STRICT if batch == 4 and precision != "fp32" else "",
-        precision=precision,
-        batch=batch,
-        minimum_memory=gigabytes * 10**9,
-        learning_rate=3e-4 if model == "gpt2" else 1e-4,
-    )
-    for model, precision, batch, gigabytes, value in _GPT2
 )
 
 CHECKPOINTING = (
@@ -95,9 +69,8 @@ CHECKPOINTING = (
 
 _FORMS: tuple[Attention, ...] = ("standard", "flash")
 ATTENTION: tuple[Case, ...] = (
-    OperationsCase(
+    AttentionCase(
         name="attention-bf16",
-        operation="attention",
         value=90,
         reason="time and memory of one layer, and the length at which the scores no longer fit",
         variants=("standard", "flash", "efficient", "cudnn"),
@@ -121,46 +94,6 @@ ATTENTION: tuple[Case, ...] = (
             attention=form,
         )
         for form in _FORMS
-    ),
-)
-
-BATCH = tuple(
-    on_gpu(
-        f"batch-124m-{batch}",
-        "gpt2",
-        77,
-        "a power of two and one sequence more: tiles and waves that are not full",
-        against=f"batch-124m-{batch - 1}" if batch % 2 else "",
-        batch=batch,
-        sequence=256,
-    )
-    for batch in (32, 33, 64, 65)
-)
-
-_IN_TRAINING: tuple[Activation, ...] = ("gelu", "relu")
-ACTIVATIONS: tuple[Case, ...] = (
-    OperationsCase(
-        name="activation-large",
-        operation="activation",
-        value=58,
-        reason="beyond every cache: on a GPU all functions take as long as their bytes",
-        variants=get_args(Activation),
-        sizes=(2**20, 2**24, 2**28),
-        formats=("fp32", "bf16"),
-        device="cuda",
-        time_limit_s=300.0,
-    ),
-    *(
-        on_gpu(
-            f"activation-124m-{function}",
-            "gpt2",
-            48,
-            "what is left of the difference in a whole step; ReLU keeps its result, GELU its input",
-            against="" if function == "gelu" else "activation-124m-gelu",
-            batch=16,
-            activation=function,
-        )
-        for function in _IN_TRAINING
     ),
 )
 
@@ -237,6 +170,7 @@ def _scaling(name: str, value: int, reason: str, gigabytes: int, **fields: Any) 
         value=value,
         reason=reason,
         precision="amp-bf16",
+        compile="default",
         sequence=1024,
         device="cuda",
         devices=2,

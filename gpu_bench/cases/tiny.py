@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from gpu_bench.cases.case import Case, TrainingCase
-from gpu_bench.cases.kinds import FitCase, OperationsCase, RooflineCase
+from gpu_bench.cases.kinds import AttentionCase, FitCase, RooflineCase
 from gpu_bench.distributed.case import ScalingCase
-from gpu_bench.failures.case import FailureCase
-from gpu_bench.hybrid.case import HybridCase
+from gpu_bench.experiments.failures.case import FailureCase
+from gpu_bench.experiments.hybrid.case import HybridCase
 from gpu_bench.input_pipeline.case import LoaderCase, TokenizeCase
 
 _CPU_FORMATS = ("fp32", "bf16")
@@ -34,9 +34,9 @@ def tiny_case(case: Case) -> Case:
                 model="pico",
                 batch=min(case.batch, 3),
                 sequence=min(case.sequence, 64),
-                # Fused kernels other than PyTorch's own choice, GPU memory to limit, CUDA graphs, and the packages
-                # that bring kernels exist on GPUs only.
-                attention_kernel="auto",
+                # A kernel that is named stays named: of fused ones a CPU has one. GPU memory to limit, CUDA graphs, and
+                # the packages that bring kernels exist on GPUs only.
+                attention_kernel="flash" if case.attention_kernel in ("cudnn", "efficient") else case.attention_kernel,
                 memory_limit=0,
                 step_graph=False,
                 implementation="transformers" if case.implementation == "transformers" else "own",
@@ -50,10 +50,9 @@ def tiny_case(case: Case) -> Case:
                 steady=False,
                 energy_s=0.0,
             )
-        case OperationsCase():
+        case AttentionCase():
             formats = tuple(name for name in case.formats if name in _CPU_FORMATS)
-            sizes = (64, 128) if case.operation == "attention" else (4096,)
-            return replace(case, **common, sizes=sizes, formats=formats or ("fp32",), rounds=3, heads=2, batch=1)
+            return replace(case, **common, sizes=(64, 128), formats=formats or ("fp32",), rounds=3, heads=2, batch=1)
         case FitCase():
             return replace(
                 case,
@@ -96,6 +95,7 @@ def tiny_case(case: Case) -> Case:
                 **common,
                 model="pico",
                 precision="fp32",
+                compile="none",
                 batch=4,
                 sequence=32,
                 processes=(1, 2),

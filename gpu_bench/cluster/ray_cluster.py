@@ -43,12 +43,14 @@ class RayExecutor:
 
     Args:
         device: `cpu`, `cuda`, or `auto`: GPUs if the cluster has any.
+        compiled: Folder on every machine for what compilers make, so that a case's second repeat finds it there.
 
     Raises:
         RunError: When Ray is missing, the cluster cannot be reached, or it has no such device.
     """
 
-    def __init__(self, device: str) -> None:
+    def __init__(self, device: str, compiled: Path) -> None:
+        self._added = orders_environment(compiled)
         # Ray would otherwise report its use to its makers.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
@@ -88,7 +90,7 @@ class RayExecutor:
             if name in self._alive and name not in self._known:
                 self._known[name] = None
                 if slots:
-                    order = {"task": "probe", "device": self._device}
+                    order = {"task": "probe", "device": self._device, "environment": self._added}
                     self._probes[self._send(name, order, isolation.PROBE_LIMIT_S, 1)] = name
         self._examine(wait_s=isolation.PROBE_LIMIT_S + _GRACE_S if first else 0.0)
         found = [place for name, place in self._known.items() if place is not None and name in self._alive]
@@ -111,8 +113,8 @@ class RayExecutor:
                 self._known[name] = Place(name, context, slots[name])
 
     def submit(self, ticket: int, place: Place, order: Mapping[str, Any], limit_s: float, devices: int) -> None:
-        """Send the repeat to the machine."""
-        reference = self._send(place.name, order, limit_s, devices)
+        """Send the repeat to the machine, with this machine's options."""
+        reference = self._send(place.name, {**order, "environment": self._added}, limit_s, devices)
         self._sent[reference] = _Sent(ticket, place.name, time.monotonic() + limit_s + _GRACE_S)
 
     def _send(self, name: str, order: Mapping[str, Any], limit_s: float, devices: int) -> Any:
@@ -163,6 +165,15 @@ class RayExecutor:
             self._ray.cancel(reference, force=True)
         self._ray.shutdown()
         self._staged.cleanup()
+
+
+def orders_environment(compiled: Path) -> dict[str, str]:
+    """What a worker on another machine is given: the options set here, and where its compilers keep what they make.
+
+    Not which GPU it may see: Ray decides that.
+    """
+    options = {name: value for name, value in provenance.options().items() if name != "CUDA_VISIBLE_DEVICES"}
+    return options | isolation.compiler_caches(compiled)
 
 
 def _lost(message: str, *, gone: bool = False) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpu_bench.cases.case import Case, ModelName
+from gpu_bench.record.rules import Amount, Count, Seconds, Steps, Tokens
 
 Strategy = Literal["ddp", "fsdp2", "tensor", "pipeline"]
 Scaling = Literal["weak", "strong"]
@@ -23,27 +24,29 @@ class ScalingCase(Case):
         scaling: `weak`: the batch grows with the processes; `strong`: it stays.
         batch: Sequences per step on one process.
         sequence: Tokens per sequence.
-        processes: How many, ascending, from 1 on; those that the machine has no device for are left out.
+        processes: How many, ascending, from 1 on; those that have no devices are left out.
         micro_batches: Pieces that a pipeline cuts the batch into.
+        compile: Whether each block is compiled, all by the code of the first; on one process too.
         warmup: Training steps before the clock starts.
         steps: Timed training steps.
         profiled: Training steps under the profiler after the timed ones: it slows steps down, so they are apart.
     """
 
-    kind: str = "scaling"
+    kind: Literal["scaling"] = "scaling"
     model: ModelName
     precision: Literal["fp32", "amp-bf16"]
     strategy: Strategy
     scaling: Scaling
-    batch: int
-    sequence: int
-    learning_rate: float = 1e-4
-    processes: tuple[int, ...] = (1, 2, 4, 8)
-    micro_batches: int = 1
-    warmup: int = 5
-    steps: int = 20
-    profiled: int = 3
-    time_limit_s: float = 900.0
+    batch: Count
+    sequence: Tokens
+    learning_rate: Amount = 1e-4
+    processes: tuple[Count, ...] = (1, 2, 4, 8, 16)
+    micro_batches: Count = 1
+    compile: Literal["none", "default"] = "none"
+    warmup: Steps = 5
+    steps: Steps = 20
+    profiled: Steps = 3
+    time_limit_s: Seconds = 900.0
 
     def __post_init__(self) -> None:
         super().__post_init__()

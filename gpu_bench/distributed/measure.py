@@ -1,4 +1,9 @@
-"""One repeat of a scaling case: `torchrun` with one process, then with more, always with new processes."""
+"""One repeat of a scaling case: `torchrun` with one process, then with more, always with new processes.
+
+Several machines measure together when each runs the same command with two variables of the environment:
+`GPU_BENCH_RENDEZVOUS`, the address HOST:PORT at which they meet, and `GPU_BENCH_NODES`, how many they are. Each of them
+has the whole report. One process is measured on each machine by itself, for comparison.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +28,53 @@ from gpu_bench.machine import provenance
 from gpu_bench.measure.unsupported import kind_of
 from gpu_bench.predict.prediction import step_flops
 from gpu_bench.record import store
+
+RENDEZVOUS, NODES = "GPU_BENCH_RENDEZVOUS", "GPU_BENCH_NODES"
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Machines that measure together.
+
+    Attributes:
+        address: HOST:PORT of one of them; empty for a machine alone.
+        nodes: How many machines.
+    """
+
+    address: str = ""
+    nodes: int = 1
+
+    def joined(self, processes: int) -> bool:
+        """Whether so many processes are spread over all machines; one process runs on each by itself."""
+        return self.nodes > 1 and processes > 1
+
+    def options(self, processes: int, name: str) -> tuple[str, ...]:
+        """What `torchrun` is told, `name` being the same on every machine."""
+        if not self.joined(processes):
+            return ("--standalone", f"--nproc-per-node={processes}")
+        return (
+            f"--nnodes={self.nodes}",
+            f"--nproc-per-node={processes // self.nodes}",
+            "--rdzv-backend=c10d",
+            f"--rdzv-endpoint={self.address}",
+            f"--rdzv-id={name}",
+        )
+
+
+def meeting() -> Meeting:
+    """The machines that the environment names.
+
+    Raises:
+        LaunchError: When the number of machines is none, or they have no address.
+    """
+    address, nodes = os.environ.get(RENDEZVOUS, ""), os.environ.get(NODES, "1")
+    if not nodes.isascii() or not nodes.isdigit() or int(nodes) < 1:
+        raise LaunchError(f"{NODES} is {nodes!r}; allowed: 1, 2, 3, ...")
+    if int(nodes) > 1 and not address.rpartition(":")[0]:
+        raise LaunchError(
+            f"{RENDEZVOUS} is {address!r} with {NODES} {nodes}; allowed: HOST:PORT of one of the machines"
+        )
+    return Meeting(address, int(nodes))
 
 
 class LaunchError(RuntimeError):
@@ -36,25 +90,34 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     assert isinstance(case, ScalingCase)
     load = provenance.load_average()
     devices = (torch.cuda.device_count() if device.type == "cuda" else provenance.cpu_cores()) or 1
-    points = [_point(case, device.type, count) for count in case.fitting(devices)]
+    together = meeting()
+    counts = [count for count in case.fitting(devices * together.nodes) if count == 1 or count % together.nodes == 0]
+    points = [_point(case, device.type, count, together, repeat) for count in counts]
     if all(point["status"] == "error" for point in points):
         raise LaunchError(points[0]["message"])
     return {"status": "ok", "message": None, "points": points, "load_average": load}
 
 
-def _point(case: ScalingCase, device: str, processes: int) -> dict[str, Any]:
+def _point(case: ScalingCase, device: str, processes: int, together: Meeting, repeat: int) -> dict[str, Any]:
     """Measure the case on so many processes; a failure is reported and does not end the others."""
     batch = case.batch_of(processes)
     point: dict[str, Any] = {
         "label": f"{processes} process{'' if processes == 1 else 'es'}",
-        "settings": {"processes": processes, "batch": batch, "strategy": case.strategy, "scaling": case.scaling},
+        "settings": {
+            "processes": processes,
+            "nodes": together.nodes if together.joined(processes) else 1,
+            "batch": batch,
+            "strategy": case.strategy,
+            "scaling": case.scaling,
+        },
         "status": "ok",
         "message": None,
         "samples_s": [],
         "work": {"flops": _model_flops(case, batch), "tokens": batch * case.sequence},
     }
     try:
-        found = launch(case, device, processes)
+        options = together.options(processes, f"{case.name}-{repeat}-{processes}")
+        found = launch(case, device, options, processes // together.nodes or 1)
     except LaunchError as error:
         message = provenance.redact(str(error).splitlines()[0])
         return point | {"status": kind_of(error) or "error", "message": message}
@@ -80,8 +143,14 @@ def _model_flops(case: ScalingCase, batch: int) -> int:
     return step_flops(parameters, size.layers, size.hidden, case.sequence, batch).full
 
 
-def launch(case: ScalingCase, device: str, processes: int) -> dict[str, Any]:
-    """Run the case on so many processes of this machine under `torchrun`.
+def launch(case: ScalingCase, device: str, options: Sequence[str], here: int) -> dict[str, Any]:
+    """Run the case under `torchrun`.
+
+    Args:
+        case: What is trained.
+        device: `cpu` or `cuda`.
+        options: How many processes, and where they meet.
+        here: How many of them this machine runs.
 
     Returns:
         What `rank.measure` found.
@@ -92,7 +161,7 @@ def launch(case: ScalingCase, device: str, processes: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="gpu_bench-scaling-") as name:
         job, report = Path(name) / "job.json", Path(name) / "report.json"
         job.write_text(json.dumps({"case": case.as_dict(), "device": device, "report": str(report)}), encoding="utf-8")
-        torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+        torchrun = [sys.executable, "-m", "torch.distributed.run", *options]
         # Its processes watch standard input, which passes through: it closes when the runner dies.
         done = subprocess.run(
             [*torchrun, "-m", "gpu_bench.distributed.rank"],
@@ -100,7 +169,7 @@ def launch(case: ScalingCase, device: str, processes: int) -> dict[str, Any]:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env={**os.environ, JOB_VARIABLE: str(job), "OMP_NUM_THREADS": _threads(device, processes)},
+            env={**os.environ, JOB_VARIABLE: str(job), "OMP_NUM_THREADS": _threads(device, here)},
         )
         found = store.read_json(report)
         if done.returncode or found is None:

@@ -166,7 +166,7 @@ def main() -> int:
     distributed.init_process_group("nccl" if cuda else "gloo", device_id=device if cuda else None)
     try:
         report = measure(cast(ScalingCase, case_from_dict(job["case"])), Here(rank, world, device))
-        if rank == 0:
+        if int(os.environ["LOCAL_RANK"]) == 0:  # every machine has its own report
             write_json(Path(job["report"]), report)
     finally:
         distributed.destroy_process_group()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from gpu_bench.cases.case import Case, ModelName, Precision
+from gpu_bench.record.rules import Count, Rule, Seconds, Steps, Tokens, Words
 
 Source = Literal["text", "tokens"]
 _LOADER = re.compile(
@@ -50,15 +51,10 @@ class TokenizeCase(Case):
         rounds: Timed rounds.
     """
 
-    kind: str = "tokenize"
-    processes: tuple[int, ...] = (1, 2, 4, 8, 16)
-    chunk: int = 2**18
-    rounds: int = 10
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.processes:
-            raise ValueError("processes is empty; allowed: 1 or more")
+    kind: Literal["tokenize"] = "tokenize"
+    processes: Annotated[tuple[Count, ...], Rule(fewest=1)] = (1, 2, 4, 8, 16)
+    chunk: Annotated[int, Rule("B", least=1)] = 2**18
+    rounds: Count = 10
 
     @property
     def extent(self) -> str:
@@ -80,23 +76,21 @@ class LoaderCase(Case):
         profiled: Training steps under the profiler after the timed ones: it slows steps down, so they are apart.
     """
 
-    kind: str = "loader"
+    kind: Literal["loader"] = "loader"
     model: ModelName
     precision: Precision
-    batch: int
-    sequence: int
-    loaders: tuple[str, ...]
-    warmup: int = 10
-    steps: int = 30
-    profiled: int = 5
-    time_limit_s: float = 600.0
+    batch: Count
+    sequence: Tokens
+    loaders: Annotated[tuple[Words, ...], Rule(fewest=1)]
+    warmup: Steps = 10
+    steps: Steps = 30
+    profiled: Steps = 5
+    time_limit_s: Seconds = 600.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for text in self.loaders:
             loader_of(text)
-        if not self.loaders:
-            raise ValueError("loaders is empty; allowed: 1 or more")
 
     @property
     def extent(self) -> str:

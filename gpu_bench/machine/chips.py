@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-from engine.core.errors import EngineError
-from engine.hardware.accelerators import Accelerator, accelerator
 from gpu_bench.cases.case import Precision
+from gpu_bench.machine.provenance import slugify
+from ironlaw.core.errors import EngineError
+from ironlaw.hardware.accelerators import Accelerator, accelerator
+from ironlaw.hardware.driver_names import DRIVER_NAMES
 
-ENGINE_NAMES = {
-    "NVIDIA A100-PCIE-40GB": "a100-40-pcie",
-    "NVIDIA A100-SXM4-40GB": "a100-40",
-    "NVIDIA A100 80GB PCIe": "a100-80-pcie",
-    "NVIDIA A100-SXM4-80GB": "a100-80",
-    "NVIDIA H100 80GB HBM3": "h100-sxm",
-    "NVIDIA H100 PCIe": "h100-pcie",
-    "NVIDIA H200": "h200",
-    "NVIDIA B200": "b200",
-    "NVIDIA GeForce RTX 4060": "rtx-4060",
-    "NVIDIA GeForce RTX 4060 Laptop GPU": "rtx-4060-laptop",
-    "NVIDIA GeForce RTX 4090": "rtx-4090",
-    "NVIDIA GeForce RTX 5080": "rtx-5080",
-    "NVIDIA GeForce RTX 5090": "rtx-5090",
-    "Tesla V100-SXM2-16GB": "v100-16",
-    "Tesla V100-SXM2-32GB": "v100-32",
-}
-"""Name that the driver gives -> name in the engine. Names must match exactly: similar names have other peaks."""
 _COMPUTE_FORMAT: dict[Precision, str] = {
     "fp32": "fp32",
     "tf32": "tf32",
@@ -40,8 +24,17 @@ _COMPUTE_FORMAT: dict[Precision, str] = {
 
 def chip_of(device_name: str | None) -> Accelerator | None:
     """What the engine knows of a device; None when it does not know exactly this one."""
-    name = ENGINE_NAMES.get(device_name or "")
+    name = DRIVER_NAMES.get(device_name or "")
     return accelerator(name) if name else None
+
+
+def nearly_known(device_name: str | None) -> str | None:
+    """The name of a known chip that another spelling stands for in file names; None for a proper or an unknown name.
+
+    By it a record would take the place of the chip's own, and none of the chip's limits would hold for it.
+    """
+    slug = slugify(device_name or "")
+    return next((name for name in DRIVER_NAMES if name != device_name and slugify(name) == slug), None)
 
 
 def compute_format(precision: Precision) -> str:
@@ -58,14 +51,14 @@ def format_peak(device_name: str | None, name: str) -> float | None:
         return None
 
 
-_BOOST = 1.2
+BOOST = 1.2
 """How far the clock of a GeForce card may rise above the one that its data sheet counts with."""
 
 
 def fastest_product(device_name: str | None, form: str) -> float | None:
     """FLOP/s that no product in a format can pass; None when unknown. GeForce cards run above their stated clock."""
     peak, chip = format_peak(device_name, form), chip_of(device_name)
-    return peak * _BOOST if peak is not None and chip is not None and chip.family == "geforce" else peak
+    return peak * BOOST if peak is not None and chip is not None and chip.family == "geforce" else peak
 
 
 def specified_peak(device_name: str | None, precision: Precision) -> float | None:

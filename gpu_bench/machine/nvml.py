@@ -122,12 +122,12 @@ class Gpu:
 
 
 class Monitor:
-    """Samples a GPU once a second while a `with` block runs, at least once; without a GPU it does nothing.
+    """Samples a GPU four times a second while a `with` block runs, at least once; without a GPU it does nothing.
 
     A reading takes the driver microseconds, in a thread of its own, so that it does not slow the block's work down.
     """
 
-    def __init__(self, gpu: Gpu | None, every_s: float = 1.0) -> None:
+    def __init__(self, gpu: Gpu | None, every_s: float = 0.25) -> None:
         self._gpu, self._every_s = gpu, every_s
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -153,12 +153,21 @@ class Monitor:
         if self._gpu is not None:
             self._thread.join()
             if not self.samples:
-                # Shorter than a second: the work has just ended, so this is nearly its state under load.
+                # Shorter than that: the work has just ended, so this is nearly its state under load.
                 self._look()
 
 
+LEAST_CLOCK = 0.9
+"""A GPU is slow while its clock is below this share of its median while steps were timed."""
+MOST_SLOW = 0.1
+"""Share of the time for which a GPU may be slow: a clock that dips once in ten seconds spoils no median."""
+
+
 def summary(samples: Sequence[GpuSample]) -> dict[str, Any] | None:
-    """What a record keeps of samples: mean, least and largest of each reading, all throttle reasons; None if empty."""
+    """What a record keeps of samples: mean, least and largest of each reading, all throttle reasons; None if empty.
+
+    `slow_share` is the share of samples in which the clock was below `LEAST_CLOCK` of its median.
+    """
     if not samples:
         return None
     rows = [asdict(sample) for sample in samples]
@@ -170,13 +179,12 @@ def summary(samples: Sequence[GpuSample]) -> dict[str, Any] | None:
             if values
             else None
         )
+    clocks = [row["sm_clock_mhz"] for row in rows if row["sm_clock_mhz"] is not None]
+    slow = sum(clock < LEAST_CLOCK * statistics.median(clocks) for clock in clocks)
+    found["slow_share"] = round(slow / len(clocks), 3) if clocks else None
     reasons = [row["throttle_reasons"] for row in rows if row["throttle_reasons"] is not None]
     found["throttle_reasons"] = sorted({one for some in reasons for one in some}) if reasons else None
     return found
-
-
-LEAST_CLOCK = 0.9
-"""A GPU whose clock fell below this share of its mean while steps were timed was slowed down."""
 
 
 def abnormal(state: Mapping[str, Any] | None) -> str | None:
@@ -189,9 +197,9 @@ def throttled(state: Mapping[str, Any] | None) -> str | None:
     """Why a run counts as slowed down, from the summary of its samples; None when it was not."""
     if (told := abnormal(state)) is not None or state is None:
         return told
-    clock = state["sm_clock_mhz"]
-    if clock is not None and clock["minimum"] < LEAST_CLOCK * clock["mean"]:
-        return f"the GPU's clock fell to {clock['minimum']:.0f} MHz; its mean is {clock['mean']:.0f} MHz"
+    share = state.get("slow_share")
+    if share is not None and share > MOST_SLOW:
+        return f"for {share:.0%} of the time the GPU's clock was below {LEAST_CLOCK:.0%} of its median"
     return None
 
 

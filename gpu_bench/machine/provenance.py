@@ -25,8 +25,12 @@ _SOURCES = (":(top)engine", ":(top)gpu_bench", ":(top,exclude)gpu_bench/results"
 """What decides a number: the code of the measurements and of the engine. Prose and earlier records do not."""
 _SOURCE_KINDS = frozenset({".py", ".json", ".toml", ".yaml", ".yml", ".csv", ".bpe"})
 _ENVIRONMENT = re.compile(
-    r"(PYTORCH|TORCH|TORCHINDUCTOR|TORCHDYNAMO|TRITON|CUBLAS|CUBLASLT|CUDNN|CUDA|NCCL|NVIDIA|OMP|MKL|KMP|ONEDNN|DNNL|ATEN|GOMP)_"
+    r"(PYTORCH|TORCH|TORCHINDUCTOR|TORCHDYNAMO|TRITON|CUBLAS|CUBLASLT|CUDNN|CUDA|NCCL|OMP|MKL|KMP|ONEDNN|DNNL|ATEN|GOMP)_"
+    r"[A-Z0-9_]{1,64}"
 )
+"""`NVIDIA_…` is left out: images of CUDA say there what they require, in thousands of characters."""
+_LONGEST = 500
+"""Characters of a variable that a record has room for."""
 _PACKAGES = ("numpy", "transformers", "torchao", "liger-kernel", "transformer-engine", "flash-attn")
 _ABSOLUTE_FOLDER = re.compile(r"""(?<![\w.…/\\])(?:[A-Za-z]:\\|/)(?:[^\s/\\"':,;]+[/\\])+""")
 
@@ -111,8 +115,21 @@ def source_hash() -> str:
 
 def environment() -> dict[str, str]:
     """Environment variables that can change a result: of the allocator, compilers, libraries and threads."""
-    found = {name: value for name, value in os.environ.items() if _ENVIRONMENT.match(name)}
-    return {name: redact(found[name]) for name in sorted(found) if not name.endswith(("_DIR", "_PATH", "_HOME"))}
+    return {name: _bounded(redact(value)) for name, value in options().items()}
+
+
+def options() -> dict[str, str]:
+    """The same, as they are: what another machine has to be given to measure alike."""
+    found = {name: value for name, value in os.environ.items() if _ENVIRONMENT.fullmatch(name)}
+    return {name: found[name] for name in sorted(found) if not name.endswith(("_DIR", "_PATH", "_HOME"))}
+
+
+def _bounded(text: str) -> str:
+    """The text, or its beginning and its length where it is longer than a record allows."""
+    if len(text) <= _LONGEST:
+        return text
+    tail = f"… ({len(text)} characters)"
+    return text[: _LONGEST - len(tail)] + tail
 
 
 def packages() -> dict[str, str]:

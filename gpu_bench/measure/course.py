@@ -11,7 +11,7 @@ from torch import Tensor
 
 from gpu_bench.measure.data import Corpus, draw_windows
 from gpu_bench.measure.training import Trainer
-from gpu_bench.record.assembly import divergences, perplexity
+from gpu_bench.record.derive import divergences, perplexity
 
 HELD_BACK = 0.05
 """Share of the text, at its end, that is not trained on."""

@@ -23,7 +23,8 @@ from gpu_bench.cases.case import Case
 from gpu_bench.cases.kinds import FitCase
 from gpu_bench.machine import provenance
 from gpu_bench.predict.prediction import predicted_batch
-from gpu_bench.record.assembly import MEASURED
+from gpu_bench.record.derive import LARGEST
+from gpu_bench.record.judgement import MEASURED
 from gpu_bench.record.store import read_json, write_json
 from gpu_bench.run.isolation import work
 
@@ -62,8 +63,8 @@ def run_repeat(case: Case, device: torch.device, repeat: int, kept: Path | None 
             write_json(kept, {"trials": trials, "contexts": contexts})
         return str(trials[-1]["outcome"])
 
-    results = [_search_policy(case, policy, device.type, attempt, trials) for policy in case.policies]
-    fit = {"limit": limit, "context": max(contexts, default=None), "policies": results, "trials": trials}
+    results = [_search_policy(case, policy, device.type, attempt) for policy in case.policies]
+    fit = {"context": max(contexts, default=None), "policies": results, "trials": trials}
     return {"status": "ok", "message": None, "fit": fit, "load_average": load, "started": started}
 
 
@@ -72,20 +73,11 @@ def _memory(device: torch.device) -> int | None:
     return torch.cuda.get_device_properties(device).total_memory if device.type == "cuda" else None
 
 
-def _search_policy(
-    case: FitCase, policy: str, kind: str, attempt: Callable[[str, int], str], trials: Sequence[Trial]
-) -> dict[str, Any]:
+def _search_policy(case: FitCase, policy: str, kind: str, attempt: Callable[[str, int], str]) -> dict[str, Any]:
+    """Make the trials of a policy. What they say follows from them, and is derived when the record is read."""
     predicted = predicted_batch(case, policy, kind)
-    largest, ended = search(case.batches, predicted, lambda batch: attempt(policy, batch))
-    best = next((t for t in trials if t["policy"] == policy and t["batch"] == largest), None)
-    return {
-        "policy": policy,
-        "predicted_batch": predicted,
-        "largest_batch": largest,
-        "ended": ended,
-        "peak": best["peak"] if best else None,
-        "tokens_per_s": largest * case.sequence / best["step_s"] if best and largest else None,
-    }
+    search(case.batches, predicted, lambda batch: attempt(policy, batch))
+    return {"policy": policy, "predicted_batch": predicted}
 
 
 def search(batches: Sequence[int], start: int | None, attempt: Callable[[int], str]) -> tuple[int | None, str]:
@@ -100,8 +92,9 @@ def search(batches: Sequence[int], start: int | None, attempt: Callable[[int], s
         attempt: Tries a batch: `fits`, `oom`, or how else it ended.
 
     Returns:
-        The largest batch that was seen to fit, and what ended the search: `boundary`, or the outcome that said nothing
-        about memory, such as `timeout`; then larger batches may fit too.
+        The largest batch that was seen to fit, and what ended the search: `boundary`, where memory was seen to run
+        out; `LARGEST`, where it never did; or the outcome that said nothing about memory, such as `timeout`. Unless it
+        is a boundary, larger batches may fit too.
     """
     index = batches.index(start) if start in batches else 0
     outcome = attempt(batches[index])
@@ -111,7 +104,7 @@ def search(batches: Sequence[int], start: int | None, attempt: Callable[[int], s
             if outcome != "fits":
                 return batches[index], "boundary" if outcome == "oom" else outcome
             index += 1
-        return batches[index], "boundary"
+        return batches[index], LARGEST
     while outcome == "oom" and index > 0:
         index -= 1
         outcome = attempt(batches[index])

@@ -112,9 +112,13 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Add attention, then the MLP."""
+        x, added = self.unjoined(x)
+        return x + added  # (B, T, C)
+
+    def unjoined(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """The stream after attention, and what the MLP adds to it, both (B, T, C)."""
         x = x + self.attn(self.ln_1(x))  # (B, T, C)
-        out: Tensor = x + self.mlp(self.ln_2(x))  # (B, T, C)
-        return out
+        return x, self.mlp(self.ln_2(x))  # (B, T, C)
 
 
 def one_after_another(blocks: Sequence[nn.Module], x: Tensor) -> Tensor:

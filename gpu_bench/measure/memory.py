@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,9 +21,9 @@ from torch.distributed._tools.mem_tracker import MemTracker
 from torch.profiler import ProfilerActivity, profile
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from engine.memory.ledger import CUDA_CONTEXT
 from gpu_bench.machine.device import open_nvml
 from gpu_bench.measure.training import Trainer
+from ironlaw.memory.ledger import CUDA_CONTEXT
 
 
 @dataclass(frozen=True)
@@ -161,25 +161,35 @@ def track_step(trainer: Trainer, window: Tensor) -> Tracked:
         # The tracker allows each module one call until it is told that a backward pass is over.
         trainer.step(window, tracker.reset_mod_stats)
     device = next(trainer.model.parameters()).device
-    # The keys are members of a string enumeration, so a plain string finds them.
-    peak = tracker.get_tracker_snapshot("peak")[device]
     # Between steps the optimizer holds its state and nothing else; what is more at the peak is temporary.
-    rest = tracker.get_tracker_snapshot("current")[device]
-    state = min(rest["Optstate"], peak["Optstate"])
-    return Tracked(
-        at_peak={
-            "parameters": peak["Parameter"],
-            "buffers": peak["Buffer"],
-            "gradients": peak["Gradient"],
-            "optimizer_state": state,
-            "optimizer_temporaries": peak["Optstate"] - state,
-            "activations": peak["Activation"],
-            "backward_temporaries": peak["Temp"],
-            "inputs": peak["Other"],
-            "inside_compiled": 0,
-        },
-        at_rest=rest["Total"],
-    )
+    peak, rest = (tracker.get_tracker_snapshot(moment)[device] for moment in ("peak", "current"))
+    return Tracked(at_peak=components(trainer.model, peak, rest["Optstate"]), at_rest=rest["Total"])
+
+
+def components(model: nn.Module, peak: Mapping[str, int], state: int) -> dict[str, int]:
+    """The components of a peak by their names in a record.
+
+    On CUDA the tracker rounds every tensor up to the allocator's 512 bytes. Parameters are counted exactly, so that a
+    record can be held against the model; what rounding adds to them is part of the remainder.
+
+    Args:
+        model: What is trained.
+        peak: Bytes by the tracker's own names, at the peak.
+        state: Bytes of the optimizer's state between steps.
+    """
+    # The tracker's keys are members of a string enumeration, so a plain string finds them.
+    state = min(state, peak["Optstate"])
+    return {
+        "parameters": storage_bytes(model.parameters()),
+        "buffers": peak["Buffer"],
+        "gradients": peak["Gradient"],
+        "optimizer_state": state,
+        "optimizer_temporaries": peak["Optstate"] - state,
+        "activations": peak["Activation"],
+        "backward_temporaries": peak["Temp"],
+        "inputs": peak["Other"],
+        "inside_compiled": 0,
+    }
 
 
 def compiled_components(trainer: Trainer, window: Tensor, peak: int) -> dict[str, int]:

@@ -6,7 +6,7 @@ import gc
 import itertools
 import math
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -18,7 +18,7 @@ from gpu_bench.cases.sizes import product_shapes, remainder_tolerance
 from gpu_bench.machine import provenance
 from gpu_bench.machine.chips import compute_format, format_peak
 from gpu_bench.machine.device import describe, open_nvml
-from gpu_bench.machine.nvml import Gpu, throttled
+from gpu_bench.machine.nvml import Gpu
 from gpu_bench.machine.quiet import OthersWatch
 from gpu_bench.measure import clock, memory
 from gpu_bench.measure.course import Course, split
@@ -27,6 +27,7 @@ from gpu_bench.measure.memory import limit_memory
 from gpu_bench.measure.roofline import SQUARE, matmul_ceilings
 from gpu_bench.measure.trace import attention_kernels
 from gpu_bench.measure.training import Trainer
+from gpu_bench.record.judgement import diverged_at, judged
 
 
 def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
@@ -62,7 +63,7 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     timing, cuda_memory = _train(trainer, itertools.chain([window], windows), gpu, course)
     gc.enable()
 
-    status, message = judged(case, timing)
+    status, message = judged(case, {**timing, "diverged_at": diverged_at(case, timing["losses"])})
     part: dict[str, Any] = {
         "status": status,
         "message": message,
@@ -92,18 +93,6 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
         part["peaks"] = measure_peaks(case, device)
     part["finished"] = provenance.utc_now()
     return part
-
-
-def judged(case: TrainingCase, timing: Mapping[str, Any]) -> tuple[str, str | None]:
-    """The status of a repeat that ran to its end, and why it is not `ok`: the worst of what can be wrong counts."""
-    if None in timing["losses"]:
-        return "diverged", f"the loss of step {timing['losses'].index(None) + 1} is not finite"
-    if timing["graphs_while_timed"]:
-        return "recompiled", f"{timing['graphs_while_timed']} graphs were compiled during the timed steps"
-    if case.steady and not timing["settled"]:
-        return "unsettled", f"step times were not steady after {len(timing['warmup_s'])} warm-up steps"
-    slowed = throttled(timing["gpu"])
-    return ("throttled", slowed) if slowed else ("ok", None)
 
 
 def _peak_within(limit: int, trainer: Trainer, window: Tensor) -> int:
@@ -149,6 +138,7 @@ def _train(
         "compile_s": warmup.compile_s,
         "graphs": warmup.graphs,
         "graphs_while_timed": timed.graphs,
+        "fallbacks": [provenance.redact(line)[:1000] for line in trainer.fallbacks],
         "step_s": timed.seconds,
         "losses": curve,
         "gpu": timed.gpu,

@@ -17,7 +17,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from engine.graph.kernels import FLOPS_PER_ELEMENT
 from gpu_bench.cases.case import Case
 from gpu_bench.cases.kinds import RooflineCase
 from gpu_bench.cases.sizes import SIZES
@@ -25,13 +24,16 @@ from gpu_bench.machine import provenance
 from gpu_bench.measure.stopwatch import timed_rounds
 from gpu_bench.measure.techniques.fp8 import E4M3, OLDEST
 from gpu_bench.measure.unsupported import kind_of, told
+from ironlaw.graph.kernels import FLOPS_PER_ELEMENT
 
 Shape = tuple[int, int, int]
 """M, N, K of (M, K) times (K, N)."""
 SQUARE = {"cuda": 8192, "cpu": 1024}
 """Sides of a large square product."""
-_ROUNDS, _SAMPLE_S = {"cuda": 8, "cpu": 3}, {"cuda": 0.05, "cpu": 0.005}
-"""A GPU is kept busy for half a second in each shape: less ends before the power limit lowers the clock."""
+_ROUNDS = {"cuda": 8, "cpu": 3}
+BUSY_S = {"cuda": 0.4, "cpu": 0.015}
+"""A GPU is kept busy for so long with each product, before and while it is timed: a shorter time ends before the power
+limit lowers the clock, and shows a speed that no training has."""
 DTYPES = {"fp32": torch.float32, "tf32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16, "fp8": E4M3}
 
 
@@ -47,7 +49,7 @@ def matmul_ceilings(device: torch.device, name: str, shapes: Sequence[Shape]) ->
     for shape in shapes:
         for fast in (True, False) if name == "fp8" else (None,):
             call = multiplication(device, name, shape, fast=fast is not False)
-            seconds = statistics.median(timed_rounds(call, device, _ROUNDS[device.type], _SAMPLE_S[device.type]))
+            seconds = statistics.median(timed_rounds(call, device, _ROUNDS[device.type], BUSY_S[device.type]))
             m, n, k = shape
             rate = 2 * m * n * k / seconds
             found.append({"format": name, "m": m, "n": n, "k": k, "fast_accumulation": fast, "flops_per_s": rate})
@@ -200,7 +202,8 @@ def _measured(operation: Operation, case: RooflineCase, device: torch.device) ->
     # FP32 means FP32, and TF32 means TF32, whatever the environment says.
     torch.set_float32_matmul_precision("high" if operation.settings.get("format") == "tf32" else "highest")
     try:
-        point["samples_s"] = timed_rounds(operation.build(), device, case.rounds)
+        busy_s = BUSY_S[device.type] if operation.settings["operation"] == "matmul" else 0.0
+        point["samples_s"] = timed_rounds(operation.build(), device, case.rounds, busy_s)
     except (MemoryError, RuntimeError) as error:
         kind = kind_of(error)
         if kind is None:

@@ -47,15 +47,21 @@ _WARMUP_S = {"cuda": 0.05, "cpu": 0.0}
 """Seconds before the first sample, in which clocks rise, libraries choose kernels, and caches fill."""
 
 
-def timed_rounds(
-    call: Callable[[], object], device: torch.device, rounds: int, shortest_s: float | None = None
-) -> list[float]:
-    """Seconds of one call, as the mean of one sample's calls, for each of `rounds` samples of at least `shortest_s`."""
+def timed_rounds(call: Callable[[], object], device: torch.device, rounds: int, busy_s: float = 0.0) -> list[float]:
+    """Seconds of one call, as the mean of one sample's calls, for each of `rounds` samples.
+
+    Args:
+        call: What is timed.
+        device: Where it runs.
+        rounds: Samples.
+        busy_s: Seconds of calls before the first sample, and of all samples together, if that is longer than usual.
+    """
+    shortest_s = max(busy_s / rounds, _SHORTEST_S[device.type])
     once = max(_sample(call, device, 1), 1e-9)
     once = max(_sample(call, device, 1), 1e-9)
-    calls = min(_MOST_CALLS, max(1, round((shortest_s or _SHORTEST_S[device.type]) / once)))
+    calls = min(_MOST_CALLS, max(1, round(shortest_s / once)))
     began = time.perf_counter()
-    while time.perf_counter() - began < _WARMUP_S[device.type]:
+    while time.perf_counter() - began < max(busy_s, _WARMUP_S[device.type]):
         _sample(call, device, calls)
     return [round(_sample(call, device, calls), 12) for _ in range(rounds)]
 

@@ -69,7 +69,7 @@ def interval(event: Mapping[str, Any]) -> Interval:
 
 
 _ATTENTION = {
-    "_scaled_dot_product_flash_attention_for_cpu": "flash-cpu",
+    "_scaled_dot_product_flash_attention_for_cpu": "flash",
     "_scaled_dot_product_flash_attention": "flash",
     "_scaled_dot_product_efficient_attention": "efficient",
     "_scaled_dot_product_cudnn_attention": "cudnn",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -17,9 +17,11 @@ from gpu_bench.measure.gpt2 import GPT2, KERNELS, RunHead, wide_loss
 from gpu_bench.measure.peers import TransformersGPT2, convert_by_torchao, liger_head
 from gpu_bench.measure.techniques.checkpointing import blocks_under, head_in
 from gpu_bench.measure.techniques.compilation import StepGraph, check_compiled_block, compiled_loss
+from gpu_bench.measure.techniques.epilogues import fuse
 from gpu_bench.measure.techniques.flat import FlatAdamW
 from gpu_bench.measure.techniques.fp8 import Scales, convert_blocks, convert_with_delay
 from gpu_bench.measure.techniques.optimizers import make_optimizer, update_in_backward
+from gpu_bench.measure.techniques.trial import choose, usable
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ class Trainer:
         formats: What the case's precision means.
         model: The model, its parameters on the device.
         optimizers: One, or one for each parameter when updates happen in the backward pass.
+        fallbacks: What runs in its plain form because its fast form does not work here, and why; a line each.
     """
 
     def __init__(self, case: TrainingCase, device: torch.device) -> None:
@@ -87,6 +90,13 @@ class Trainer:
                 self.model = cast(GPT2, TransformersGPT2(config))
             else:
                 self.model = GPT2(config, blocks_under(case.checkpointing, config.layers), head, residual)
+        self.fallbacks: list[str] = []
+        if case.epilogues == "fused":
+            rows = case.batch * case.sequence
+            found, self.fallbacks = usable(rows, config.hidden, device)
+            if device.type == "cuda":
+                choose(found, rows, config.hidden, device)
+            fuse(self.model, found)
         parameters = list(self.model.parameters())
         for parameter in () if narrow else parameters:
             # Converted after the weights are drawn, so that every format starts from the same ones.
@@ -125,9 +135,13 @@ class Trainer:
 
     def loss(self, window: Tensor) -> Tensor:
         """Forward pass over a loaded (B, T + 1) window; the logits are not kept by the caller."""
-        kernels = KERNELS[self.case.attention_kernel]
-        with sdpa_kernel(list(kernels)) if kernels else nullcontext():
+        with self._attention():
             return self._model_loss(window)
+
+    def _attention(self) -> AbstractContextManager[None]:
+        """Where only the case's attention kernel runs. What is compiled elsewhere keeps the one it found there."""
+        kernels = KERNELS[self.case.attention_kernel]
+        return sdpa_kernel(list(kernels)) if kernels else nullcontext()
 
     def eager_loss(self, window: Tensor) -> Tensor:
         """Forward pass over a loaded (B, T + 1) window, never compiled."""
@@ -167,19 +181,21 @@ class Trainer:
         """What must happen before the first step, on that step's (B * passes, T + 1) window; training starts after it.
 
         Raises:
-            RuntimeError: When compiled FP8 layers compute something else than they do uncompiled.
+            UnsupportedError: When compiled FP8 layers compute something else than they do uncompiled.
         """
         self._ready = True
         passes = self.case.accumulate
         if self.scales:
-            # One sequence shows how large the numbers are; its loss has the weight that it has in a step. Blocks would
-            # be compiled for it, and again for the whole batch.
-            with torch.compiler.set_stance("force_eager"):
+            # One sequence shows how large the numbers are; its loss has the weight that it has in a step.
+            with self._attention():
                 self.scales.calibrate(lambda: self.eager_loss(window[:1]) / len(window))
+            self.fallbacks += self.scales.fallbacks
         if self.compiled and self.case.precision.startswith("fp8"):
             with torch.no_grad(), self._autocast():
                 x = self.model.embed(window[: len(window) // passes, :-1])
-            check_compiled_block(self.model.blocks[0], x, self.formats.autocast)
+            first = self.model.blocks[0]
+            with self._attention():
+                check_compiled_block(first, lambda x: self.model.run_blocks([first], x), x, self.formats.autocast)
             if self.scales:
                 self.scales.forget()
 
@@ -204,8 +220,6 @@ class Trainer:
         passes = self.case.accumulate
         losses: list[Tensor] = []
         for part in window.chunk(passes):
-            if self.case.compile == "reduce-overhead":
-                torch.compiler.cudagraph_mark_step_begin()  # type: ignore[no-untyped-call]
             loss = self.loss(part)
             self.backward(loss / passes if passes > 1 else loss)
             # A copy: a replayed CUDA graph writes the next loss to the same place.

@@ -6,15 +6,15 @@ the constants below, to be corrected by what a run's own records say.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpu_bench.cases.card import trial
 from gpu_bench.cases.case import SHORTEST_ENERGY_S, Case, TrainingCase
-from gpu_bench.cases.kinds import FitCase, OperationsCase, RooflineCase
+from gpu_bench.cases.kinds import AttentionCase, FitCase, RooflineCase
 from gpu_bench.cases.sizes import SIZES
-from gpu_bench.predict.prediction import predicted_seconds
+from gpu_bench.experiments.hybrid.arms import Arm
+from gpu_bench.experiments.hybrid.case import HybridCase
+from gpu_bench.predict.prediction import predicted_batch, predicted_seconds
 
 START_S = 20.0
 """A process, PyTorch's import, the CUDA context, the text from its cache, the model's random weights."""
@@ -23,7 +23,7 @@ COMPILE_S_PER_LAYER = 2.5
 CACHED_SHARE = 0.3
 """Of the first compilation, where its results are in the cache: tracing stays."""
 AUTOTUNE = 4.0
-"""How many times as long `max-autotune` takes: every product tries many kernels."""
+"""How many times as long `split-k` takes: every product tries many kernels."""
 COUNTING_STEPS = 12
 """Time of counting memory and of finding the attention kernel that ran, in eager steps."""
 CEILINGS_S = 6.0
@@ -60,15 +60,21 @@ def duration_of(case: Case, device_name: str | None) -> Duration:
         case TrainingCase():
             return _training(case, device_name)
         case FitCase():
-            steps = [_step(trial(case, policy, case.batches[2]), device_name) for policy in case.policies]
+            batches = {policy: predicted_batch(case, policy, "cuda") or case.batches[0] for policy in case.policies}
+            steps = [_step(trial(case, policy, batch), device_name) for policy, batch in batches.items()]
             tried = sum(min(case.time_limit_s / 2, START_S + (case.steps + 5) * step) for step in steps)
             return Duration(_TRIALS * tried, _TRIALS * tried, case.repeats)
-        case OperationsCase():
+        case AttentionCase():
             points = len(case.variants) * len(case.sizes) * len(case.formats)
             return Duration(START_S + points, START_S + points, case.repeats)
         case RooflineCase():
             points = len(case.formats) * len(case.shapes) or len(case.sizes) or 12 * len(case.formats)
             return Duration(START_S + points, START_S + points, case.repeats)
+        case HybridCase(task="text"):
+            seconds = START_S + sum(
+                arm.taken(case.steps) * _arm_step(case, arm, device_name) for arm in case.arms.values()
+            )
+            return Duration(seconds, seconds, case.repeats)
         case _:
             guess = min(case.time_limit_s, 90.0)
             return Duration(guess, guess, case.repeats)
@@ -82,40 +88,27 @@ def _training(case: TrainingCase, device_name: str | None) -> Duration:
     if case.compile != "none":
         alike = SIZES[case.model].layers if case.compile_region == "model" else _BLOCK_AND_HEAD
         compiling = COMPILE_S_PER_LAYER * alike
-        compiling *= AUTOTUNE if case.compile in ("max-autotune-no-cudagraphs", "split-k") else 1.0
+        compiling *= AUTOTUNE if case.compile == "split-k" else 1.0
     energy = max(case.energy_s, SHORTEST_ENERGY_S) if case.energy_s else 0.0
     once = COUNTING_STEPS * step + CEILINGS_S + energy
     later = START_S + CACHED_SHARE * compiling + warm + timed
     return Duration(START_S + compiling + warm + timed + once, later, case.repeats)
 
 
+def _arm_step(case: HybridCase, arm: Arm, device_name: str | None) -> float:
+    """Seconds of a step of one run, as if none were predicted: each of these at least runs forward or moves memory."""
+    training = TrainingCase(
+        name=case.name,
+        model=case.model,
+        precision="amp-bf16" if arm.mixed else case.precision,
+        optimizer="adam",
+        learning_rate=case.learning_rate,
+        batch=max(1, case.batch * arm.larger // arm.parts),
+        accumulate=arm.parts,
+        sequence=case.sequence,
+    )
+    return _step(training, device_name)
+
+
 def _step(case: TrainingCase, device_name: str | None) -> float:
     return predicted_seconds(case, device_name) or _UNKNOWN_STEP_S
-
-
-@dataclass(frozen=True)
-class Planned:
-    """A case of a plan: when it starts, how long it takes, and whether the budget has room for it."""
-
-    suite: str
-    case: Case
-    starts: float
-    seconds: float
-    fits: bool
-
-
-def plan(cases: Iterable[tuple[str, Case]], device_name: str | None, budget_s: float) -> list[Planned]:
-    """The cases in their order, each as long as the budget has room; a later, shorter one may still fit.
-
-    Args:
-        cases: Pairs of suite and case, the most valuable first.
-        device_name: The GPU, as its driver calls it.
-        budget_s: Seconds in all.
-    """
-    spent, found = 0.0, []
-    for suite, case in cases:
-        seconds = math.ceil(duration_of(case, device_name).total)
-        fits = spent + seconds <= budget_s
-        found.append(Planned(suite, case, spent, seconds, fits))
-        spent += seconds if fits else 0.0
-    return found

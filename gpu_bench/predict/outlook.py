@@ -6,23 +6,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.memory.ledger import CUDA_CONTEXT
 from gpu_bench.cases.card import FIT, trial
 from gpu_bench.cases.case import Case, TrainingCase
 from gpu_bench.cases.kinds import FitCase
 from gpu_bench.cases.sizes import MODELS, SIZE_NAMES
-from gpu_bench.machine.chips import ENGINE_NAMES
 from gpu_bench.predict.prediction import predict, predicted_peak, predicted_seconds
 from gpu_bench.record.tables import ABSENT, Table, number
+from ironlaw.hardware.driver_names import DRIVER_NAMES
+from ironlaw.memory.ledger import CUDA_CONTEXT
 
 _GIB = 2**30
 
 
 def device_name(text: str) -> str:
     """The driver's name of a GPU from that name or the engine's, e.g. `h200`. Raises `ValueError`."""
-    found = [name for name, short in ENGINE_NAMES.items() if text in (name, short)]
+    found = [name for name, short in DRIVER_NAMES.items() if text in (name, short)]
     if not found:
-        raise ValueError(f"GPU {text!r} is not known; allowed: {', '.join(sorted(ENGINE_NAMES.values()))}")
+        raise ValueError(f"GPU {text!r} is not known; allowed: {', '.join(sorted(DRIVER_NAMES.values()))}")
     return found[0]
 
 

@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import engine
-from engine import EngineError, Setup, Transformer, setup, step_time, training_memory
-from engine.config.setup import DEFAULT_GPU
-from engine.graph import count_operations, sqrt_placement
-from engine.hardware import Accelerator
-from engine.memory import chapter_activation_bytes
-from engine.memory.ledger import CUDA_CONTEXT
-from engine.numerics.dtypes import FP16, FP32
+import ironlaw
 from gpu_bench.cases.card import trial
 from gpu_bench.cases.case import Precision, TrainingCase
 from gpu_bench.cases.kinds import FitCase
 from gpu_bench.cases.sizes import SIZES, config_of
 from gpu_bench.machine.chips import chip_of, specified_peak
+from ironlaw import EngineError, Setup, Transformer, setup, step_time, training_memory
+from ironlaw.config.setup import DEFAULT_GPU
+from ironlaw.graph import count_operations, sqrt_placement
+from ironlaw.hardware import Accelerator
+from ironlaw.memory import chapter_activation_bytes
+from ironlaw.memory.ledger import CUDA_CONTEXT
+from ironlaw.numerics.dtypes import FP16, FP32
 
 
 @dataclass(frozen=True)
@@ -104,14 +104,19 @@ def predict(case: TrainingCase, device: Mapping[str, Any]) -> dict[str, Any]:
     """
     memory, memory_notes = _memory(case, "cuda" if device["type"] == "cuda" else "cpu")
     seconds, time_notes = _seconds(case, device["name"])
+    notes = [*(_not_counted(case) if memory or seconds else []), *memory_notes, *time_notes]
+    told = {"engine_version": ironlaw.__version__, "memory": memory, "step_s": seconds, "approximations": notes}
+    return completed(case, told, device["name"])
+
+
+def completed(case: TrainingCase, told: Mapping[str, Any], name: str | None) -> dict[str, Any]:
+    """A prediction for the device of this name with what follows from it, and with what the formulas say."""
+    seconds = told["step_s"]
     return {
-        "engine_version": engine.__version__,
-        "memory": memory,
+        **told,
         "textbook": textbook(case),
-        "step_s": seconds,
         "tokens_per_s": case.tokens_per_step / seconds if seconds else None,
-        "mfu": predicted_mfu(case, seconds, device["name"]),
-        "approximations": [*(_not_counted(case) if memory or seconds else []), *memory_notes, *time_notes],
+        "mfu": predicted_mfu(case, seconds, name),
     }
 
 
@@ -135,6 +140,8 @@ def _not_counted(case: TrainingCase) -> list[str]:
         told.append("scales counted as dynamic")
     if case.compile == "split-k":
         told.append("products counted as without a divided sum")
+    if case.epilogues == "fused":
+        told.append("GELU and sums for biases counted as kernels of their own")
     if case.step_graph:
         told.append("kernels counted as launched one by one")
     if case.implementation != "own":

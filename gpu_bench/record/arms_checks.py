@@ -2,51 +2,71 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gpu_bench.digits import MNIST_FINGERPRINT, fingerprint
-from gpu_bench.failures import verdict as failures
-from gpu_bench.failures.case import FailureCase
-from gpu_bench.failures.recipes import FAILURES, planned
-from gpu_bench.hybrid import verdict as hybrid
-from gpu_bench.hybrid.arms import Arm
-from gpu_bench.hybrid.case import HybridCase
-from gpu_bench.hybrid.verdict import point_steps
+from gpu_bench.experiments.digits import MNIST_FINGERPRINT, fingerprint
+from gpu_bench.experiments.failures.case import FailureCase
+from gpu_bench.experiments.failures.recipes import FAILURES, planned
+from gpu_bench.experiments.hybrid.arms import Arm
+from gpu_bench.experiments.hybrid.case import HybridCase
+from gpu_bench.experiments.hybrid.verdict import point_steps
 from gpu_bench.machine import provenance
+from gpu_bench.record.repeated import copied
+
+_LEAST_SHARE = 0.005
+"""Share of a repeat's time that its trainings take at least: the rest is starting, loading, testing."""
 
 
 def arms_faults(case: FailureCase | HybridCase, record: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with the runs of a measured record, and with what is said to follow from them."""
+    """What is wrong with the runs of a measured record."""
     arms = record["arms"]
     runs = arms["runs"]
     task = "digits" if isinstance(case, FailureCase) else case.task
     if task != "text" and arms["data"]["sha256"] != (MNIST_FINGERPRINT if task == "mnist" else fingerprint()):
         yield "arms.data is not the file of digits"
     settings = {name: run["settings"] for name, run in runs.items()}
-    seeds = {name: run["seeds"] for name, run in runs.items()}
     if record["provenance"]["sources"] == provenance.source_hash() and settings != _planned(case):
         yield "arms.runs are not what these sources have as the runs of this case"
-    wanted = [case.seed + repeat for repeat in range(case.repeats)]
+    # A record may claim any number of repeats, so none of their seeds is written out.
+    wanted = range(case.seed, case.seed + case.repeats)
     for name, run in runs.items():
-        if [one["seed"] for one in run["seeds"]] != wanted:
-            yield f"the seeds of run {name!r} are not {wanted}"
-    if isinstance(case, FailureCase):
-        yield from _failure_faults(case, record)
-        derived = failures.concluded(arms["worse"], settings, seeds)
-    else:
-        yield from _hybrid_faults(case, arms)
-        derived = hybrid.concluded(arms["quality"], settings, seeds)
-    for part, value in derived.items():
-        if arms[part] != value:
-            yield f"arms.{part} does not follow from what was measured"
+        if len(run["seeds"]) != case.repeats or any(
+            one["seed"] != seed for one, seed in zip(run["seeds"], wanted, strict=True)
+        ):
+            yield f"the seeds of run {name!r} are not those from {wanted.start} to {wanted.stop - 1}"
+            return
+        curves = [_losses(one) for one in run["seeds"]]
+        for told in copied([[point for point in curve if point is not None] for curve in curves], "losses"):
+            yield f"run {name!r}: {told}"
+        if any({**one, "seed": 0} == {**run["seeds"][0], "seed": 0} for one in run["seeds"][1:]):
+            yield f"run {name!r}: two seeds measured exactly the same"
+        for one, curve in zip(run["seeds"], curves, strict=True):
+            yield from (f"run {name!r}, seed {one['seed']}: {fault}" for fault in _test_faults(one["test"], curve))
+    yield from _failure_faults(case, record) if isinstance(case, FailureCase) else _hybrid_faults(case, arms)
     for index, repeat in enumerate(record["provenance"]["repeats"]):
         name = "cpu_s" if isinstance(case, FailureCase) else "seconds"
-        total = sum(run["seeds"][index][name] for run in runs.values())
-        if total > provenance.lasted(repeat):
-            yield f"{total:.1f} s of training do not fit into a repeat of {provenance.lasted(repeat):.0f} s"
-    if record["status"] != "ok":
-        yield f"status is {record['status']}, and nothing spoils these runs"
+        total, most = sum(run["seeds"][index][name] for run in runs.values()), provenance.lasted(repeat)
+        if not _LEAST_SHARE * most < total <= most:
+            yield f"{total:.1f} s of training are not what fills a repeat of {most:.0f} s"
+
+
+def _losses(one: Mapping[str, Any]) -> list[float | None]:
+    """The curve of one training's losses."""
+    return list(one["curves"]["loss"]) if "curves" in one else [point["loss"] for point in one["curve"]]
+
+
+def _test_faults(test: Mapping[str, Any], curve: Sequence[float | None]) -> Iterator[str]:
+    """What is told wrong has a probability of half at most, and what is tested is no easier than what is learned."""
+    loss, right = test["loss"], test.get("accuracy")
+    if loss is None:
+        return
+    if right is not None and loss < (least := (1 - right) * math.log(2)) * 0.999:
+        yield f"its loss is {loss:.3g} where {right:.1%} are told right; at least {least:.3g} is possible"
+    lowest = min((one for one in curve if one is not None), default=loss)
+    if loss < 0.2 * lowest:
+        yield f"its loss is {loss:.3g} on what it has not seen, and never below {lowest:.3g} on what it has"
 
 
 def _planned(case: FailureCase | HybridCase) -> dict[str, dict[str, Any]]:
@@ -90,6 +110,9 @@ def _step_faults(arm: Arm, case: HybridCase, one: Mapping[str, Any]) -> Iterator
         yield "it never predicts, and has other phases than warm-up"
     if sum(each["compared"] for each in told["horizons"]) > steps - told["phases"]["predict"]:
         yield "more predictions were compared than steps computed"
+    # Processor time on one thread, and the clock of a GPU, pass no faster than the clock on the wall.
+    if one["seconds"] > 1.05 * sum(told["phase_seconds"].values()) + 1:
+        yield f"it took {one['seconds']:.1f} s, its phases {sum(told['phase_seconds'].values()):.1f} s on the clock"
     if told["divergences"] > told["phases"]["predict"]:
         yield "it diverged more often than it predicted"
 
@@ -102,8 +125,11 @@ def _curve_faults(
     if [point["step"] for point in curve] != list(point_steps(one["steps"])):
         yield "the points of its curve are not at the steps where points are"
     times = [point["seconds"] for point in curve]
-    if times != sorted(times) or times[-1] > one["seconds"]:
+    if times != sorted(times) or times[-1] > one["seconds"] or len({*times}) < len(times) / 2:
         yield "the times of its curve do not rise to its whole"
+    share = (curve[-1]["step"] + 1) / one["steps"]
+    if share * one["seconds"] > 2 * times[-1] + 1:
+        yield f"its last point is at {times[-1]:.1f} s, its end at {one['seconds']:.1f} s"
     for phase, steps in one["told"]["phases"].items():
         if sum(point["phase"] == phase for point in curve) > steps:
             yield f"its curve has more points of phase {phase!r} than it has steps"

@@ -1,26 +1,29 @@
 """Reading a record: the one way in, for the command line, the site and the runner. Every trouble is one line.
 
 A file is read as data that somebody else wrote: whole numbers only where JSON has them, no value that is not finite, no
-nesting without end, no name given twice, no character that is not text. Then it is held against the JSON Schema, its
-place in the folder, and everything in it that follows from something else (`checks.py`).
+nesting without end, no name given twice, no character that is not text. Then it is held against the description of its
+fields (`shape.py`), its place in the folder, and what physics allows (`checks.py`): by Python alone, so that a bare
+machine with a GPU judges as everybody else does.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gpu_bench import BENCHMARK_VERSION, SCHEMA_VERSION
+from gpu_bench import BENCHMARK_VERSION
 from gpu_bench.cases.case import Case
 from gpu_bench.cases.kinds import KINDS
+from gpu_bench.experiments.hybrid.arms import Arm
+from gpu_bench.record import rules, shape
 from gpu_bench.record.checks import inconsistencies
+from gpu_bench.record.derive import derive
 from gpu_bench.record.store import FINISHED, SCHEMA_FILE
 
 LARGEST = 32 * 2**20
@@ -34,7 +37,7 @@ class RecordError(ValueError):
 
 
 def parse(text: bytes) -> dict[str, Any]:
-    """The JSON object in `text`, as the present version of the schema has it, not yet checked.
+    """The JSON object in `text`, with defaults for fields of a case that it did not know yet; not yet checked.
 
     Raises:
         RecordError: For anything that is not one finite JSON object of text and numbers.
@@ -58,7 +61,7 @@ def parse(text: bytes) -> dict[str, Any]:
             raise RecordError(f"at {path}: {value} is not a finite number")
         if isinstance(value, str) and (bad := _unprintable(value)):
             raise RecordError(f"at {path[:200]!a}: the text contains the control character {bad!a}")
-    return upgraded(document)
+    return _current(document)
 
 
 def _refused(name: str) -> Any:
@@ -96,42 +99,32 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())[:300]
 
 
-def upgraded(document: dict[str, Any]) -> dict[str, Any]:
-    """A record of version 2 as version 3 has it: what it did not say is null, or the default of its time."""
-    if document.get("schema_version") != 2:
-        ran = document.get("provenance")
-        if isinstance(ran, dict) and ran.get("sources") is None:
-            raise RecordError(f"at /provenance/sources: a record of version {SCHEMA_VERSION} names its sources")
-        return {"withheld": None, "arms": None, **document}
-    try:
-        case, ran = document["case"], document["provenance"]
-        if "sources" in ran:
-            raise RecordError("at /schema_version: 2, and the record says what only version 3 does")
-        missing = {
-            one.name: one.default
-            for one in fields(KINDS[case["kind"]].case)
-            if one.name not in case and one.default is not MISSING and not one.metadata.get("plan")
-        }
-        used = document["utilization"]
-        added = {"sources": None, "nccl": None, "packages": None, "environment": None}
-        repeats = [
-            {**{name: value for name, value in one.items() if name != "gpu_samples"}, "gpu": None, "host": ran["host"]}
-            for one in ran["repeats"]
-        ]
-        return {
-            **document,
-            "schema_version": SCHEMA_VERSION,
-            "case": {**case, **missing},
-            "attention_ran": None,
-            "withheld": None,
-            "arms": None,
-            "utilization": None if used is None else {**used, "ceilings": []},
-            "provenance": {**ran, **added, "repeats": repeats},
-        }
-    except RecordError:
-        raise
-    except (KeyError, TypeError, AttributeError) as error:
-        raise RecordError(f"a record of version 2 without {_one_line(str(error))}") from None
+def _current(document: dict[str, Any]) -> dict[str, Any]:
+    """The document with the defaults of fields that it did not know yet: in its case, a run, what was compiled."""
+    case, arms, compiled = document.get("case"), document.get("arms"), document.get("compile")
+    if isinstance(case, dict) and case.get("kind") in KINDS:
+        document = {**document, "case": {**_defaults(KINDS[case["kind"]].case), **case}}
+    if isinstance(compiled, dict) and isinstance(compiled.get("graphs"), list):
+        document = {**document, "compile": {"fallbacks": [[] for _ in compiled["graphs"]], **compiled}}
+    if isinstance(arms, dict) and isinstance(arms.get("runs"), dict) and "quality" in arms:
+        runs = {name: _filled(run) for name, run in arms["runs"].items()}
+        document = {**document, "arms": {**arms, "runs": runs}}
+    return document
+
+
+def _filled(run: Any) -> Any:
+    known = isinstance(run, dict) and isinstance(run.get("settings"), dict)
+    return {**run, "settings": {**_defaults(Arm), **run["settings"]}} if known else run
+
+
+def _defaults(kind: Any) -> Mapping[str, Any]:
+    """The defaults of the fields of a dataclass that records state, as JSON has them."""
+    named = {name: one.default for name, (one, hint) in rules.hints(kind).items() if rules.stated(hint)}
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in named.items()
+        if value is not MISSING and name not in ("name", "kind")
+    }
 
 
 @cache
@@ -141,35 +134,9 @@ def schema() -> Mapping[str, Any]:
     return found
 
 
-@cache
-def _validator() -> Any:
-    from jsonschema import Draft202012Validator, FormatChecker
-
-    return Draft202012Validator(schema(), format_checker=FormatChecker())
-
-
-def schema_unchecked() -> str | None:
-    """What to tell where records cannot be held against their schema; None where they can.
-
-    A bare machine with a GPU may lack the package that does it. Sums, summaries and names are checked all the same, and
-    the schema by whoever takes the records in.
-    """
-    try:
-        importlib.import_module("jsonschema")
-    except ImportError:
-        return "the schema was not checked, which needs a package: python -m pip install jsonschema"
-    return None
-
-
-def schema_faults(record: Mapping[str, Any]) -> list[str]:
-    """Where the record departs from the schema, one line each: the place, then what is wrong. Needs `jsonschema`."""
-    errors = sorted(_validator().iter_errors(record), key=lambda error: error.json_path)
-    return [f"at {_pointer(error.absolute_path)}: {_one_line(error.message)}" for error in errors]
-
-
-def _pointer(parts: Iterable[str | int]) -> str:
-    """A JSON pointer (RFC 6901); the root is shown as `/`, because an empty one is hard to see in a message."""
-    return "/" + "/".join(str(part).replace("~", "~0").replace("/", "~1") for part in parts)
+def form_faults(record: Mapping[str, Any]) -> list[str]:
+    """Where the record departs from its description in `shape.py`: the place, then what is wrong, a line each."""
+    return [_one_line(fault) for fault in rules.faults(shape.Record, record)]
 
 
 def read(path: Path, folder: Path | None = None, *, placed: bool = True) -> tuple[dict[str, Any] | None, list[str]]:
@@ -204,7 +171,7 @@ def content(path: Path) -> bytes:
 
 
 def checked(text: bytes, place: str | None) -> tuple[dict[str, Any] | None, list[str]]:
-    """The record in a file's content, or its faults.
+    """The record in a file's content with everything that follows from it (`derive.py`), or its faults.
 
     `place` is the path of the file in the folder of records, which is checked too; None leaves it unchecked.
     """
@@ -212,17 +179,16 @@ def checked(text: bytes, place: str | None) -> tuple[dict[str, Any] | None, list
         record = parse(text)
     except RecordError as error:
         return None, [str(error)]
-    found = faults(record)
-    if not found and place is not None:
-        proper = f"{record['suite']}/{record['name']}--{record['device']['slug']}.json"
-        found = [] if place == proper else [f"the file should be called {proper}"]
-    return (None, found) if found else (record, [])
+    if found := faults(record):
+        return None, found
+    view = derive(record)
+    proper = f"{view['suite']}/{view['name']}--{view['device']['slug']}.json"
+    return (view, []) if place in (None, proper) else (None, [f"the file should be called {proper}"])
 
 
 def faults(record: Mapping[str, Any]) -> list[str]:
-    """Everything that is wrong with a record, a line each: with its form, where that can be checked, or its content."""
-    found = schema_faults(record) if schema_unchecked() is None else []
-    return found or [_one_line(fault) for fault in inconsistencies(record)]
+    """Everything that is wrong with what a record's file states, a line each: with its form, or its content."""
+    return form_faults(record) or [_one_line(fault) for fault in inconsistencies(record)]
 
 
 def answers(path: Path, case: Case) -> bool:
@@ -237,7 +203,7 @@ def answers(path: Path, case: Case) -> bool:
 
 
 def file_faults(path: Path) -> list[str]:
-    """Everything that is wrong with one record file, as far as `schema_unchecked` leaves it to be found."""
+    """Everything that is wrong with one record file."""
     return read(path)[1]
 
 

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gpu_bench.cases.card import emulates
+from gpu_bench.cases.card import trial
 from gpu_bench.cases.case import Case
-from gpu_bench.cases.kinds import FitCase, OperationsCase, RooflineCase
+from gpu_bench.cases.kinds import FitCase
+from gpu_bench.cases.sizes import SIZES
+from gpu_bench.distributed.case import ScalingCase
+from gpu_bench.input_pipeline.case import LoaderCase, TokenizeCase
 from gpu_bench.machine import provenance
-from gpu_bench.machine.chips import chip_of, fastest_product
-from gpu_bench.machine.nvml import abnormal
 from gpu_bench.predict.prediction import predicted_batch
-from gpu_bench.record.assembly import point_rates
-from gpu_bench.record.spread import summarize
+from gpu_bench.record import bounds, floors
+from gpu_bench.record.repeated import copied
 
-_CACHED_BYTES = 2**30
-"""Traffic below this may stay in a cache, which is faster than the memory behind it."""
+_ENCODED_PER_S = 1e9
+"""Bytes of text that no processor encodes in a second."""
 
 
 def points_faults(case: Case, record: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with the points of a measured record, and with its status."""
+    """What is wrong with the points of a measured record."""
     points = record["points"]
     labels = [point["label"] for point in points]
     if len({*labels}) != len(labels):
@@ -32,76 +32,89 @@ def points_faults(case: Case, record: Mapping[str, Any]) -> Iterator[str]:
         total = sum(second for point in points for second in point["samples_s"][index])
         if total > provenance.lasted(repeat):
             yield f"samples of {total:.1f} s do not fit into a repeat of {provenance.lasted(repeat):.0f} s"
-    told = next(filter(None, (abnormal(one["gpu"]) for one in record["provenance"]["repeats"])), None)
-    if record["status"] != ("throttled" if told else "ok"):
-        yield f"status is {record['status']}; throttled: {told or 'no'}"
 
 
 def _point_faults(case: Case, record: Mapping[str, Any], point: Mapping[str, Any]) -> Iterator[str]:
-    name, flat = point["label"], [second for row in point["samples_s"] for second in row]
-    if len(point["samples_s"]) != case.repeats:
+    name, rows, device = point["label"], point["samples_s"], record["device"]
+    flat = [second for row in rows for second in row]
+    if len(rows) != case.repeats:
         yield f"point {name!r} does not have {case.repeats} repeats"
-    if point["seconds"] != (summarize(flat) if flat else None):
-        yield f"seconds of point {name!r} do not follow from its samples"
-    if point["rates"] != point_rates(point["work"], statistics.median(flat) if flat else None):
-        yield f"rates of point {name!r} do not follow from its work and its samples"
     if (point["status"] == "ok") != (point["message"] is None) or (point["status"] == "ok") != bool(flat):
         yield f"point {name!r} is {point['status']}, its message is {point['message']!r}, its samples are {len(flat)}"
-    if any(not 0 <= share <= 1 for share in point["shares"].values()):
-        yield f"a share of point {name!r} is outside 0 to 1"
-    settings, work = point["settings"], point["work"]
-    expected = (case.work_of(settings) if isinstance(case, OperationsCase | RooflineCase) else None) or {}
-    if any(work[name] != amount for name, amount in expected.items()):
-        yield f"work of point {name!r} does not follow from its settings"
-    peak = fastest_product(record["device"]["name"], str(settings.get("format")))
-    rate = point["rates"]["flops_per_s"]
-    if peak is not None and rate is not None and rate > peak:
-        yield f"point {name!r} runs at {rate:.3g} FLOP/s, the data sheet has {peak:.3g}"
-    chip, moved = chip_of(record["device"]["name"]), point["rates"]["bytes_per_s"]
-    if chip is not None and moved is not None and work["bytes"] >= _CACHED_BYTES and moved > chip.bandwidth:
-        yield f"point {name!r} moves {moved:.3g} B/s, the data sheet has {chip.bandwidth:.3g}"
+    yield from (f"point {name!r}: {told}" for told in copied(rows, "samples"))
+    if point["memory_peak"] is not None and point["memory_peak"] > (device["memory"] or bounds.memory_bytes(device)):
+        yield f"point {name!r} took {point['memory_peak']} B, more than there is"
+    flops, moved = point["rates"]["flops_per_s"], point["rates"]["bytes_per_s"]
+    form = str(point["settings"].get("format", "fp8"))
+    most = bounds.flops_per_s(device, record["provenance"]["cores"], form if form in _FORMS else "fp8")
+    if flops is not None and flops > most:
+        yield f"point {name!r} runs at {flops:.3g} FLOP/s, no such device passes {most:.3g}"
+    if moved is not None and point["work"]["bytes"] >= floors.CACHED_BYTES and moved > bounds.bytes_per_s(device):
+        yield f"point {name!r} moves {moved:.3g} B/s, no such device passes {bounds.bytes_per_s(device):.3g}"
+    yield from _token_faults(case, record, point)
+
+
+_FORMS = ("fp32", "tf32", "bf16", "fp16", "fp8")
+
+
+def _token_faults(case: Case, record: Mapping[str, Any], point: Mapping[str, Any]) -> Iterator[str]:
+    """Whether tokens are trained on, or text is encoded, faster than anything can."""
+    processes, name = int(point["settings"].get("processes", 1) or 1), point["label"]
+    tokens, moved = point["rates"]["tokens_per_s"], point["rates"]["bytes_per_s"]
+    if isinstance(case, ScalingCase | LoaderCase) and tokens is not None:
+        size = SIZES[case.model]
+        flops = 6 * 12 * size.layers * size.hidden**2 * tokens / processes
+        form = {"fp32": "fp32", "tf32": "tf32"}.get(case.precision, "bf16")
+        most = bounds.flops_per_s(record["device"], record["provenance"]["cores"], form)
+        if flops > most:
+            yield f"point {name!r} trains at {flops:.3g} FLOP/s on each device, none passes {most:.3g}"
+    rate = max(moved or 0, tokens or 0) if isinstance(case, TokenizeCase) else 0
+    if rate > processes * _ENCODED_PER_S:
+        yield f"point {name!r} encodes {rate:.3g} B/s"
 
 
 def fit_faults(case: FitCase, record: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with the trials of a search, and with what is said to follow from them."""
-    fit, kind = record["fit"], record["device"]["type"]
-    memory = record["device"]["memory"] if kind == "cuda" else None
-    limit = case.memory_limit if emulates(case, memory) else None
-    if fit["limit"] != limit:
-        yield f"fit.limit is {fit['limit']}, for the case on this device it is {limit}"
-    tried = [(trial["policy"], trial["batch"]) for trial in fit["trials"]]
+    """What is wrong with the trials of a search."""
+    fit, device = record["fit"], record["device"]
+    tried = [(one["policy"], one["batch"]) for one in fit["trials"]]
     if len({*tried}) != len(tried) or not {*tried} <= {(p, b) for p in case.policies for b in case.batches}:
         yield "fit.trials are not among the case's policies and batches, each at most once"
     if [result["policy"] for result in fit["policies"]] != list(case.policies):
         yield "fit.policies are not the case's policies"
-    for trial in fit["trials"]:
-        measured = trial["outcome"] == "fits"
-        if measured != (trial["peak"] is not None) or measured != (trial["step_s"] is not None):
-            yield f"trial {trial['policy']} {trial['batch']} is {trial['outcome']}; peak and time are of those that fit"
-        if measured and trial["peak"] > (limit or memory):
-            yield f"trial {trial['policy']} {trial['batch']} fits, and its peak is above the limit"
-        if measured != (trial["message"] is None):
-            yield f"trial {trial['policy']} {trial['batch']} is {trial['outcome']}, its message is {trial['message']!r}"
-    same_engine = record["provenance"]["sources"] == provenance.source_hash()
-    for result in fit["policies"]:
-        yield from _policy_faults(case, fit["trials"], result)
-        if same_engine and result["predicted_batch"] != predicted_batch(case, result["policy"], kind):
-            yield f"the predicted batch of policy {result['policy']!r} is not the engine's"
+        return
+    for one in fit["trials"]:
+        yield from _trial_faults(case, record, one)
+    for policy in case.policies:
+        own = sorted((one for one in fit["trials"] if one["policy"] == policy), key=lambda one: int(one["batch"]))
+        peaks = [one["peak"] for one in own if one["outcome"] == "fits"]
+        if peaks != sorted(peaks):
+            yield f"a larger batch of policy {policy!r} takes less memory"
+        best = max((one["batch"] for one in own if one["outcome"] == "fits"), default=0)
+        if any(one["outcome"] == "oom" and one["batch"] < best for one in own):
+            yield f"a batch of policy {policy!r} does not fit, and a larger one does"
+    if record["provenance"]["sources"] == provenance.source_hash():
+        for result in fit["policies"]:
+            if result["predicted_batch"] != predicted_batch(case, result["policy"], device["type"]):
+                yield f"the predicted batch of policy {result['policy']!r} is not the engine's"
 
 
-def _policy_faults(case: FitCase, trials: Sequence[Mapping[str, Any]], result: Mapping[str, Any]) -> Iterator[str]:
-    own = [trial for trial in trials if trial["policy"] == result["policy"]]
-    fitting = [trial for trial in own if trial["outcome"] == "fits"]
-    best = max(fitting, key=lambda trial: int(trial["batch"]), default=None)
-    name = f"policy {result['policy']!r}"
-    if result["largest_batch"] != (best["batch"] if best else None):
-        yield f"the largest batch of {name} does not follow from the trials"
-    if result["peak"] != (best["peak"] if best else None):
-        yield f"the peak of {name} does not follow from the trials"
-    if result["tokens_per_s"] != (best["batch"] * case.sequence / best["step_s"] if best else None):
-        yield f"the speed of {name} does not follow from the trials"
-    broken = [trial["outcome"] for trial in own if trial["outcome"] not in ("fits", "oom")]
-    if result["ended"] != (broken[-1] if broken else "boundary"):
-        yield f"the search of {name} ended by {result['ended']}, by its trials by {broken or 'the boundary'}"
-    if any(trial["outcome"] == "oom" and best and trial["batch"] < best["batch"] for trial in own):
-        yield f"a batch of {name} does not fit, and a larger one does"
+def _trial_faults(case: FitCase, record: Mapping[str, Any], one: Mapping[str, Any]) -> Iterator[str]:
+    name, measured, device = f"trial {one['policy']} {one['batch']}", one["outcome"] == "fits", record["device"]
+    if measured != (one["peak"] is not None) or measured != (one["step_s"] is not None):
+        yield f"{name} is {one['outcome']}; peak and time are of those that fit"
+        return
+    if measured != (one["message"] is None):
+        yield f"{name} is {one['outcome']}, its message is {one['message']!r}"
+    if not measured:
+        return
+    training = trial(case, one["policy"], one["batch"])
+    if one["peak"] > (record["fit"]["limit"] or device["memory"]):
+        yield f"{name} fits, and its peak is above the limit"
+    if one["peak"] < (least := floors.peak_bytes(training)):
+        yield f"{name} peaks at {one['peak']} B; weights, states and what the backward pass needs are {least} B"
+
+    def fastest(form: str) -> float:
+        return bounds.flops_per_s(device, record["provenance"]["cores"], form)
+
+    if one["step_s"] < (least_s := floors.step_seconds(training, fastest, bounds.bytes_per_s(device))):
+        yield f"{name} takes {one['step_s']:.3g} s a step; no device needs less than {least_s:.3g} s"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gpu_bench.cases.suites import SUITES, TINY
-from gpu_bench.record.assembly import MEASURED
+from gpu_bench.record.judgement import MEASURED
 from gpu_bench.record.load import valid
 from gpu_bench.record.spread import ratio
 from gpu_bench.record.tables import ABSENT, Table, number, render
@@ -323,6 +323,8 @@ def _training_page(record: Record) -> Iterator[str]:
     yield _line("  optimizer", number(state, 3, 1 / _GIB), number(told_memory.get("optimizer"), 3, 1 / _GIB))
     yield _line("loss, first and last", f"{number(loss['first'], 3)} -> {number(loss['last_five_mean'], 3)}", ABSENT)
     yield _line("attention that ran", ", ".join(record["attention_ran"] or ()) or ABSENT, ABSENT)
+    for line in dict.fromkeys(line for lines in record["compile"]["fallbacks"] for line in lines):
+        yield f"  {line}"
     if record["energy"]["per_token_j"] is not None:
         yield _line("energy, J/token", f"{record['energy']['per_token_j']:.4f}", ABSENT)
 

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-FINISHED = ("ok", "throttled", "unsettled", "recompiled", "diverged", "oom", "unsupported")
-"""States that are a result. `error`, `timeout` and `impossible` are not: the next run tries those cases again."""
+FINISHED = ("measured", "ok", "throttled", "unsettled", "recompiled", "diverged", "oom", "unsupported")
+"""Outcomes and states that are a result. `error`, `timeout` and `impossible` are not: the next run tries
+those cases again."""
 SCHEMA_FILE = Path(__file__).parent / "schema.json"
 RESULTS = Path(__file__).parents[1] / "results"
 
@@ -39,18 +40,23 @@ def write_json(path: Path, document: Mapping[str, Any]) -> None:
         OSError: When it cannot be written, e.g. because the disk is full; it names the file.
     """
     text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+    write_bytes(path, f"{text}\n".encode())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """The same for any file. Raises `OSError`, which names the file."""
     try:
-        _write(path, text + "\n")
+        _write(path, data)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from None
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=TEMPORARY)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         # Temporary files are private by default; a record is meant to be read.

@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 Format = Literal["text", "markdown"]
 ABSENT = "-"
+_HARMLESS = re.compile(r"[\w .,:;%+()/'=-]*", re.ASCII)
+_LINKS = re.compile(r"://|www\.", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -37,10 +40,18 @@ def render(table: Table, form: Format) -> str:
 
 def _markdown(table: Table) -> str:
     def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+        return "| " + " | ".join(words(cell).replace("|", "\\|") for cell in cells) + " |"
 
     rule = [":--" if index < table.left else "--:" for index in range(len(table.head))]
     return "\n".join([f"**{table.title}**", "", line(table.head), line(rule), *map(line, table.rows)])
+
+
+def words(text: str) -> str:
+    """Words of a record for a Markdown text: as code where they could call somebody, link or show a picture."""
+    said = "".join(letter if letter.isprintable() else " " for letter in text)
+    if _HARMLESS.fullmatch(said) and not _LINKS.search(said):
+        return said
+    return f"`{said.replace('`', chr(39))}`"
 
 
 def _text(table: Table) -> str:

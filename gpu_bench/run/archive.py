@@ -11,11 +11,13 @@ import re
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from gpu_bench.record import load
+from gpu_bench.machine import provenance
+from gpu_bench.record import load, store
 from gpu_bench.record.store import FINISHED
 
 PARTS, COMPILED = ".parts", ".compiled"
@@ -75,13 +77,18 @@ def _inside(file: Path, out: Path) -> str:
 
 
 def _write(archive: Path, data: bytes, split: int) -> tuple[Path, ...]:
-    archive.parent.mkdir(parents=True, exist_ok=True)
     pieces = [data] if not split else [data[at : at + split] for at in range(0, len(data), split)]
     names = (
         [archive] if len(pieces) == 1 else [archive.with_name(f"{archive.name}.{i:03d}") for i in range(len(pieces))]
     )
-    for name, piece in zip(names, pieces, strict=True):
-        name.write_bytes(piece)
+    for number, (name, piece) in enumerate(zip(names, pieces, strict=True)):
+        try:
+            store.write_bytes(name, piece)
+        except OSError:
+            # Some pieces of an archive look like one, and are none.
+            for written in names[:number]:
+                written.unlink()
+            raise
     return tuple(names)
 
 
@@ -97,7 +104,7 @@ class Unpacked:
 
 
 def unpack(archives: Sequence[Path], into: Path, *, compiled: bool = False) -> Unpacked:
-    """File what an archive holds into a folder of records.
+    """File what an archive holds into a folder of records; each that was measured without git gets its commit here.
 
     Args:
         archives: The archive, or all its pieces.
@@ -143,6 +150,7 @@ def _file_records(folder: Path, into: Path) -> tuple[list[str], list[str], list[
     filed: list[str] = []
     kept: list[str] = []
     refused: list[str] = []
+    home = provenance.git_state()
     for file in sorted(folder.glob("[a-z0-9]*/*.json")):
         name = _inside(file, folder)
         record, faults = load.read(file, folder)
@@ -157,9 +165,25 @@ def _file_records(folder: Path, into: Path) -> tuple[list[str], list[str], list[
             kept.append(name)
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, target)
+        # What the file states, not what follows from it.
+        if (known := _with_commit(store.read_json(file) or {}, home)) is not None:
+            store.write_json(target, known)
+        else:
+            shutil.copyfile(file, target)
         filed.append(name)
     return filed, kept, refused
+
+
+def _with_commit(record: Mapping[str, Any], home: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A record that was measured where no git was, with the commit of this checkout, if it ran these very sources.
+
+    None where it has a commit, or where the sources differ, so that this checkout cannot tell.
+    """
+    found = record["provenance"]
+    alike = home["git_commit"] and home["dirty"] is False and found["sources"] == home["sources"]
+    if found["git_commit"] is not None or not alike:
+        return None
+    return {**record, "provenance": {**found, "git_commit": home["git_commit"], "dirty": False}}
 
 
 def _copied(folder: Path, into: Path, part: str) -> int:

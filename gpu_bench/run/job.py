@@ -28,7 +28,7 @@ from gpu_bench.record.compare import (
     summary,
     table,
 )
-from gpu_bench.record.tables import render
+from gpu_bench.record.tables import render, words
 from gpu_bench.run import admission, runner
 from gpu_bench.run.admission import Measured
 
@@ -91,8 +91,6 @@ def run(cases: Sequence[tuple[str, Case]], job: JobSettings, say: Callable[[str]
         compiled=job.out / "compiled",
     )
     complete = runner.run(in_order(cases, job.committed), settings) == 0
-    if unchecked := load.schema_unchecked():
-        examined += f"\nnote {unchecked}"
     found: list[Measured] = []
     faults: list[str] = []
     for file in load.record_files([measured]):
@@ -110,10 +108,8 @@ def admit(measured: Path, job: JobSettings, say: Callable[[str], None] = print) 
         0 when there is a proposal or nothing to propose; 1 when anything was out of place, and then nothing is written.
 
     Raises:
-        ValueError: When there is no such folder, or the schema cannot be checked here.
+        ValueError: When there is no such folder.
     """
-    if unchecked := load.schema_unchecked():
-        raise ValueError(unchecked)
     found, faults = admission.admit(measured)
     if faults:
         say("\n".join([*faults, f"refused: {len(faults)} faults, so none of {len(found)} records is taken"]))
@@ -239,7 +235,7 @@ def pull_request(
     """The text of the pull request, in Markdown."""
     changes = [change for one in found for change in one.changes]
     shown = beyond_noise(changes)
-    titles = sorted({str(one.record["device"]["name"] or one.record["device"]["slug"]) for one in found})
+    titles = _devices(found)
     proposed = sum(one.proposed for one in found)
     parts = [
         f"# Measurements on {', '.join(titles)}",
@@ -247,7 +243,7 @@ def pull_request(
     ]
     if not complete:
         parts.append("Not every case was measured: the budget was spent, or a case failed. The next run begins there.")
-    if software := sorted({line for one in found for line in one.software}):
+    if software := sorted({words(line) for one in found for line in one.software}):
         parts.append(f"Since the committed records: {'; '.join(software)}.")
     if shown:
         parts.append(render(table(shown[:_MOST_ROWS], "New, or moved beyond noise"), "markdown"))
@@ -259,10 +255,12 @@ def pull_request(
         parts.append(f"**Held back, because they became worse by more than their bound**\n\n{names}")
     if left_out or faults:
         lines = [f"- {one.file.parent.name}/{one.file.stem}: {_told(one.record)}" for one in left_out]
-        lines += [f"- {fault}" for fault in faults]
+        lines += [f"- {words(fault)}" for fault in faults]
         parts.append("\n".join(["**Not proposed**", "", *lines]))
     if examined:
-        parts.append("\n".join(["**The machine before the run**", "", "```text", examined, "```"]))
+        parts.append(
+            "\n".join(["**The machine before the run**", "", "```text", examined.replace("```", "'''"), "```"])
+        )
     again = report.command_of(found[0].record)
     parts.append(f"Run with `{job.command}`. One case again: `{again}`.")
     return "\n\n".join(parts) + "\n"
@@ -272,7 +270,7 @@ def issue(worse: Sequence[_Found]) -> str:
     """The text of the issue about records that are held back, in Markdown."""
     changes = [change for one in worse for change in one.worse]
     bounds = sorted({f"{change.quantity} {bound * 100:.0f} %" for change in changes if (bound := bound_of(change))})
-    names = sorted({str(one.record["device"]["name"] or one.record["device"]["slug"]) for one in worse})
+    names = _devices(worse)
     parts = [
         f"# Worse than before on {', '.join(names)}",
         f"{len(worse)} records are worse by more than their bound. The committed numbers stay until somebody decides.",
@@ -280,7 +278,7 @@ def issue(worse: Sequence[_Found]) -> str:
     ]
     if bounds:
         parts.append(f"Bounds: {', '.join(bounds)}.")
-    if software := sorted({line for one in worse for line in one.software}):
+    if software := sorted({words(line) for one in worse for line in one.software}):
         parts.append(f"Since the committed records: {'; '.join(software)}.")
     parts.append(
         f"Measure again: `{report.command_of(worse[0].record)} --again`. If the number stays, find the cause. If it is "
@@ -290,4 +288,9 @@ def issue(worse: Sequence[_Found]) -> str:
 
 
 def _told(record: Mapping[str, Any]) -> str:
-    return f"{record['status']}, {str(record['message']).splitlines()[0]}"
+    return f"{record['status']}, {words(str(record['message']).splitlines()[0])}"
+
+
+def _devices(found: Sequence[_Found]) -> list[str]:
+    """How the machines call themselves, for a text."""
+    return sorted({words(str(one.record["device"]["name"] or one.record["device"]["slug"])) for one in found})

@@ -12,8 +12,9 @@ from typing import Any
 from gpu_bench import BENCHMARK_VERSION
 from gpu_bench.cases.case import Case
 from gpu_bench.machine.chips import chip_of
+from gpu_bench.predict.room import too_small
 from gpu_bench.record import load, store
-from gpu_bench.record.assembly import MEASURED
+from gpu_bench.record.judgement import MEASURED
 from gpu_bench.run.archive import PARTS
 from gpu_bench.run.isolation import Place, RunError
 
@@ -33,7 +34,8 @@ class Settings:
         on_start: Called with the case and the process id of each worker on this machine.
         executor: `local` or `ray`.
         retries: How often a repeat is begun again whose process or machine was taken away from outside.
-        compiled: Folder for what compilers make; None is beside the records.
+        compiled: Folder for what compilers make; None is beside the records, on a cluster each machine's own.
+        checks_only: Whether to stop after the cases that show whether the machinery works, one repeat of each.
     """
 
     device: str
@@ -46,6 +48,7 @@ class Settings:
     executor: str = "local"
     retries: int = 0
     compiled: Path | None = None
+    checks_only: bool = False
 
 
 @dataclass
@@ -63,6 +66,11 @@ class Job:
     """How often its process or machine was taken away."""
     device: str | None = None
     """The GPU's name, where the engine can tell how long things take there."""
+
+    @property
+    def done(self) -> int:
+        """Repeats that are finished."""
+        return len(self.parts)
 
     @property
     def over(self) -> bool:
@@ -112,9 +120,11 @@ def why_unfit(case: Case, place: Place) -> str | None:
         return "needs a CUDA GPU"
     if place.context["device_count"] < case.devices:
         return f"needs {case.devices} devices, the machine has {place.context['device_count']}"
-    if device["memory"] is not None and device["memory"] < case.minimum_memory:
-        return f"needs {case.minimum_memory / 1e9:.0f} GB, the device has {device['memory'] / 1e9:.0f} GB"
-    return None
+    if device["memory"] is None:
+        return None
+    if device["type"] != "cuda":
+        return None if case.minimum_memory <= device["memory"] else too_small(case, device["memory"])
+    return too_small(case, device["memory"])
 
 
 def conditions(case: Case, context: Mapping[str, Any]) -> dict[str, Any]:

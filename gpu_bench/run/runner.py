@@ -8,36 +8,33 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import statistics
 import sys
+import tempfile
 import time
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gpu_bench.cases.case import Case, TrainingCase
+from gpu_bench.cases.kinds import FitCase
 from gpu_bench.machine import provenance
 from gpu_bench.machine.quiet import QUIET_SHARE, await_quiet
-from gpu_bench.predict.durations import duration_of
 from gpu_bench.record import load, store
-from gpu_bench.record.assembly import MEASURED, assemble, impossible
+from gpu_bench.record.assembly import assemble, impossible
+from gpu_bench.record.derive import found_by_policy
+from gpu_bench.record.judgement import MEASURED
 from gpu_bench.run.archive import COMPILED
 from gpu_bench.run.isolation import Executor, LocalExecutor, Place, RunError
 from gpu_bench.run.plan import Job, Settings, conditions, kept_path, part_path, plan_jobs
 from gpu_bench.run.progress import Progress
+from gpu_bench.run.schedule import Schedule
 
 if sys.platform != "win32":
     import fcntl
 
 __all__ = ["RunError", "Settings", "run"]
-
-_GUESS_S = 30.0
-"""What a repeat is assumed to take before any has been seen."""
-_IN_TURN = 4
-"""Cases whose repeats take turns. More would spread a drift wider, but a run that is cut short would finish fewer."""
 
 
 def run(cases: Sequence[tuple[str, Case]], settings: Settings) -> int:
@@ -66,10 +63,7 @@ class _Sweep:
         self._began = began
         self._tickets = itertools.count()
         self._running: dict[int, _Started] = {}
-        self._later: deque[Job] = deque()
-        self._queue: deque[Job] = deque()
-        self._round: deque[Job] = deque()
-        self._times: dict[str, float] = {}
+        self._schedule: Schedule[Job] = Schedule(())
         self._failures = 0
         self._written: list[Path] = []
         self._patience = settings.patience_s
@@ -82,7 +76,7 @@ class _Sweep:
             # Only a sweep over a cluster needs Ray.
             from gpu_bench.cluster.ray_cluster import RayExecutor
 
-            return RayExecutor(self._settings.device)
+            return RayExecutor(self._settings.device, self._settings.compiled or Path(tempfile.gettempdir()) / COMPILED)
         return LocalExecutor(
             self._settings.device,
             lambda ticket, pid: self._settings.on_start(self._running[ticket].job.case, pid),
@@ -97,37 +91,31 @@ class _Sweep:
     def run(self, cases: Sequence[tuple[str, Case]]) -> int:
         """Work until nothing waits and nothing runs."""
         jobs, notes = plan_jobs(cases, self._settings, self._executor.places())
-        self._later.extend(jobs)
+        self._schedule = Schedule(jobs, checks_only=self._settings.checks_only)
         self._progress = Progress(sum(job.case.repeats - len(job.parts) for job in jobs))
         for note in notes:
             self._progress.say(note)
-        for job in [one for one in jobs if one.over and one.place is not None]:
-            self._later.remove(job)
-            assert job.place is not None
-            self._finish(job, job.place)
-        while self._later or self._queue or self._round or self._running:
-            # One repeat of each case in turn, so that a slow drift of the machine spreads over several of them.
-            self._admit()
-            if not self._queue:
-                self._queue, self._round = self._round, deque()
+        for job in jobs:
+            if job.over and job.place is not None:
+                self._finish(job, job.place)
+        while True:
             while not self._out_of_time and (found := self._next_start()) is not None:
                 self._start(*found)
-            if not self._running and (self._out_of_time or not self._later):
-                break
             if not self._running:
-                # The machines of those in turn are gone; others may still find one.
-                self._queue.extend(self._later)
-                self._later.clear()
+                break
             for ticket, report in self._executor.collect():
                 self._take(self._running.pop(ticket), report)
-        if self._queue or self._round or self._later:
-            waiting = ", ".join(job.case.name for job in (*self._queue, *self._round, *self._later))
-            why = "budget spent" if self._out_of_time else "no machine is left for the rest"
-            self._progress.say(f"{why}; the same command goes on with {waiting}")
-            self._progress.say(self._where())
-            return 1
+        waiting = self._schedule.waiting
+        if waiting:
+            self._progress.say(f"{self._why_over()}; the same command goes on with {_names(waiting)}")
         self._progress.say(self._where())
-        return 1 if self._failures else 0
+        return 1 if self._failures or (waiting and not self._settings.checks_only) else 0
+
+    def _why_over(self) -> str:
+        """Why cases are left."""
+        if self._settings.checks_only:
+            return "checked"
+        return "budget spent" if self._settings.budget_s is not None else "no machine is left for the rest"
 
     def _where(self) -> str:
         """Where what was measured is, and how to look at it."""
@@ -136,29 +124,26 @@ class _Sweep:
             return f"records are in {self._settings.out}"
         return f"{len(self._written)} records written to {self._settings.out}; python -m gpu_bench show {shown}"
 
-    def _admit(self) -> None:
-        """Let the next cases in, as many as take turns or as there are places."""
-        slots = sum(place.slots for place in self._executor.places())
-        while self._later and len(self._queue) + len(self._round) + len(self._running) < max(_IN_TURN, 2 * slots):
-            job = self._later.popleft()
-            # Whatever it is compared with takes turns with it.
-            named = {job.case.name, job.case.against}
-            partners = [one for one in self._later if {one.case.name, one.case.against} & named - {""}]
-            self._later = deque(one for one in self._later if one not in partners)
-            self._queue.extend([job, *partners])
-
     def _next_start(self) -> tuple[Job, Place] | None:
-        """The first waiting job that a free place can take now."""
+        """The job that the schedule names, and a place that can take it now."""
         places = self._executor.places()
         alive = {place.name for place in places}
-        for job in self._queue:
+        for job in self._schedule.waiting:
             if job.place is not None and job.place.name not in alive:
                 self._move_on(job)
-            for place in places:
-                if place.context["device"]["slug"] != job.slug or (job.place or place).name != place.name:
-                    continue
-                if _slots(job.case, place) <= place.slots - self._occupied(place):
-                    return job, place
+        self._patience -= self._await_quiet()
+        slots = sum(place.slots for place in places)
+        found = self._schedule.next(self._left(), lambda job: self._place_of(job, places) is not None, slots)
+        place = self._place_of(found, places) if found is not None else None
+        return (found, place) if found is not None and place is not None else None
+
+    def _place_of(self, job: Job, places: Sequence[Place]) -> Place | None:
+        """A place that can take a repeat of the job now."""
+        for place in places:
+            if place.context["device"]["slug"] != job.slug or (job.place or place).name != place.name:
+                continue
+            if _slots(job.case, place) <= place.slots - self._occupied(place):
+                return place
         return None
 
     def _occupied(self, place: Place) -> int:
@@ -172,13 +157,9 @@ class _Sweep:
         job.place, job.parts = None, []
 
     def _start(self, job: Job, place: Place) -> None:
-        """Begin the job's next repeat, unless too little time is left for it."""
-        self._patience -= _wait(self._patience, self._settings.budget_s, self._began)
+        """Begin the job's next repeat."""
         left = self._left()
-        if left is not None and left < _expected(job, self._times):
-            self._out_of_time = True
-            return
-        self._queue.remove(job)
+        self._schedule.begin(job)
         limit = job.case.time_limit_s if left is None else min(job.case.time_limit_s, left)
         ticket = next(self._tickets)
         self._running[ticket] = _Started(job, place, limit, time.monotonic(), provenance.utc_now())
@@ -200,29 +181,28 @@ class _Sweep:
     def _take(self, started: _Started, report: Mapping[str, Any]) -> None:
         """Take in what a repeat reported."""
         job = started.job
+        seconds = time.monotonic() - started.began
         if report["status"] == "timeout" and started.limit_s < job.case.time_limit_s:
             # The budget ended this repeat, not its own limit: that says nothing about the case.
             self._out_of_time = True
-            self._queue.appendleft(job)
+            self._schedule.end(job)
             return
         if report.get("lost") and job.lost < self._settings.retries:
             job.lost += 1
             told = report["message"].splitlines()[0]
             self._progress.say(f"{job.case.name}: {told}; attempt {job.lost + 1} of {self._settings.retries + 1}")
-            self._queue.append(job)
+            self._schedule.end(job)
             return
+        self._schedule.end(job, seconds if report["status"] in MEASURED else None)
         part = {
             "started": started.at,
             "finished": provenance.utc_now(),
             "host": started.place.context["machine"]["host"],
             **report,
         }
-        self._times[job.case.name] = time.monotonic() - started.began
         if self._patience > 0 and _spoiled(part):
-            self._patience -= self._times[job.case.name]
-            share = _spoiled(part)
-            self._progress.say(f"{job.case.name}: others took {share:.0%} of the processors; measured again")
-            self._queue.append(job)
+            self._patience -= seconds
+            self._progress.say(f"{job.case.name}: others took {_spoiled(part):.0%} of the processors; measured again")
             return
         job.place = started.place
         job.parts.append(part)
@@ -230,9 +210,6 @@ class _Sweep:
         store.write_json(part_path(job), {"context": conditions(job.case, started.place.context), "parts": job.parts})
         if job.over:
             self._finish(job, started.place)
-        else:
-            # The next round goes the other way: A B, then B A, so that a drift of the machine hits both alike.
-            self._round.appendleft(job)
         self._progress.finish(_line(job, part), self._remaining())
 
     def _finish(self, job: Job, place: Place) -> None:
@@ -241,9 +218,15 @@ class _Sweep:
 
     def _remaining(self) -> float:
         """Seconds that the rest will take, if every place stays busy."""
-        waiting = [*self._queue, *self._round, *self._later, *(one.job for one in self._running.values())]
-        work = sum(_expected(job, self._times) * (job.case.repeats - len(job.parts)) for job in waiting)
-        return work / max(1, sum(place.slots for place in self._executor.places()))
+        return self._schedule.remaining() / max(1, sum(place.slots for place in self._executor.places()))
+
+    def _await_quiet(self) -> float:
+        """Wait for a quiet machine within what is left of patience and budget. Returns the seconds waited."""
+        if self._patience <= 0 or self._running or not self._schedule.waiting:
+            return 0.0
+        start, left = time.monotonic(), self._left()
+        await_quiet(self._patience if left is None else min(self._patience, left))
+        return time.monotonic() - start
 
 
 @dataclass(frozen=True)
@@ -276,21 +259,8 @@ def _slots(case: Case, place: Place) -> int:
     return min(case.devices, place.slots)
 
 
-def _expected(job: Job, times: Mapping[str, float]) -> float:
-    """Seconds that the next repeat will take: as its last one, as predicted, or as the others on average."""
-    if (last := times.get(job.case.name)) is not None:
-        return last
-    if job.device is not None:
-        told = duration_of(job.case, job.device)
-        return told.later if job.parts else told.first
-    return statistics.fmean(times.values()) if times else _GUESS_S
-
-
-def _wait(patience_s: float, budget_s: float | None, began: float) -> float:
-    """Wait for a quiet machine within what is left of patience and budget. Returns the seconds waited."""
-    start = time.monotonic()
-    await_quiet(patience_s if budget_s is None else min(patience_s, budget_s - (start - began)))
-    return time.monotonic() - start
+def _names(jobs: Sequence[Job]) -> str:
+    return ", ".join(job.case.name for job in jobs)
 
 
 def _spoiled(part: Mapping[str, Any]) -> float:
@@ -302,10 +272,9 @@ def _spoiled(part: Mapping[str, Any]) -> float:
 def _finish(job: Job, context: Mapping[str, Any], settings: Settings, progress: Progress) -> bool:
     """Write the record. A failure never replaces a finished record. Returns whether the case is finished."""
     record = assemble(job.suite, job.case, context, job.parts, settings.command)
-    # As JSON would give it back: tuples become lists.
-    if record["status"] in MEASURED and (faults := load.faults(json.loads(json.dumps(record)))):
-        record = impossible(job.case, record, faults)
-    good = record["status"] in store.FINISHED
+    if record["outcome"] == "measured" and (faults := load.faults(record)):
+        record = impossible(record, faults)
+    good = record["outcome"] in store.FINISHED
     earlier = load.read(job.path, settings.out)[0] if job.path.is_file() else None
     if not good and earlier is not None and earlier["status"] in store.FINISHED:
         progress.say(f"kept the earlier record of {job.case.name}; this run failed: {record['message']}")
@@ -328,9 +297,9 @@ def _told(case: Case, part: Mapping[str, Any]) -> str:
     if isinstance(case, TrainingCase):
         step = statistics.median(part["timing"]["step_s"])
         return f"{step * 1000:.1f} ms/step, {case.tokens_per_step / step:,.0f} tokens/s"
-    if "fit" in part:
-        found = ((one["policy"], one["largest_batch"] or "none") for one in part["fit"]["policies"])
-        return "largest batches " + ", ".join(f"{policy} {batch}" for policy, batch in found)
+    if isinstance(case, FitCase):
+        found = found_by_policy(case, part["fit"])
+        return "largest batches " + ", ".join(f"{one['policy']} {one['largest_batch'] or 'none'}" for one in found)
     failed = sum(point.get("status", "ok") != "ok" for point in part.get("points", ()))
     return f"{len(part.get('points', ()))} points" + (f", {failed} of them not possible" if failed else "")
 

@@ -20,6 +20,7 @@ import { brokenNetworkTests } from "./suites/broken_network.mjs";
 import { claimTests } from "./suites/claims.mjs";
 import { deviceTests } from "./suites/devices.mjs";
 import { everyPageTests } from "./suites/every_page.mjs";
+import { exerciseTests } from "./suites/exercises.mjs";
 import { figureTests } from "./suites/figures.mjs";
 import { handsTests } from "./suites/hands.mjs";
 import { harnessTests } from "./suites/harness.mjs";
@@ -35,6 +36,7 @@ import { pageTests } from "./suites/pages.mjs";
 import { policyTests } from "./suites/policy.mjs";
 import { releaseTests } from "./suites/releases.mjs";
 import { searchTests } from "./suites/search.mjs";
+import { secondBookTests } from "./suites/second_book.mjs";
 import { setupTests } from "./suites/setup.mjs";
 import { snippetTests } from "./suites/snippets.mjs";
 
@@ -42,8 +44,8 @@ import { snippetTests } from "./suites/snippets.mjs";
 
 /** Suites of what runs inside a page (acts, snippets, figures), and suites of pages and site as a whole. */
 const acts = [harnessTests, loadingTests, brokenNetworkTests, policyTests, journeyTests, actTests, labTests];
-const widgets = [ledgerTests, missionTests, handsTests, figureTests, hostileLedgerTests, snippetTests];
-const around = [pageTests, offlineTests, releaseTests, memoryTests, claimTests, searchTests, deviceTests, accessTests];
+const widgets = [ledgerTests, missionTests, handsTests, figureTests, hostileLedgerTests, snippetTests, exerciseTests];
+const around = [pageTests, offlineTests, releaseTests, memoryTests, claimTests, searchTests, deviceTests, accessTests, secondBookTests];
 const all = [...acts, ...widgets, ...around, everyPageTests];
 
 // The browsers end with this process, however it ends.

@@ -7,12 +7,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-from plugins.live.build.bake import _chart, _load, draw
-from plugins.live.build.description import describe
-from plugins.live.build.rooms import act_modules
-from plugins.live.runtime.acts import LoadedAct, load
-from plugins.live.runtime.measured import MeasuredRecord
-from plugins.live.runtime.program import Program
+from explorable.live.build.bake import _chart, _load, draw
+from explorable.live.build.description import describe
+from explorable.live.build.rooms import act_modules
+from explorable.live.runtime.acts import LoadedAct, load
+from explorable.live.runtime.measured import MeasuredRecord
+from explorable.live.runtime.program import Program
 
 ACTS = Path(__file__).parents[2] / "docs/acts"
 

@@ -9,6 +9,11 @@ import pytest
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
+from book.adapter import BOOK
+from explorable.book import use
+
+use(BOOK)
+
 ROOT = Path(__file__).parents[2]
 
 

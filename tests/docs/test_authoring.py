@@ -7,9 +7,9 @@ import re
 import tomllib
 from pathlib import Path
 
-from plugins.book.sketch import WIDTH
-from plugins.measured.claims.data import SCHEMA
-from plugins.shared.svg import INK
+from explorable.figures.sketch import WIDTH
+from explorable.measured.claims.data import SCHEMA
+from explorable.shared.svg import INK
 
 GUIDES = Path(__file__).parents[2] / "docs/authoring"
 

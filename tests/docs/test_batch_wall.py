@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from engine import GB, training_memory
-from plugins.live.build.bake import _chart, _load, draw
-from plugins.live.build.description import describe
-from plugins.live.runtime.acts import load
-from plugins.live.runtime.program import Program
+from explorable.live.build.bake import _chart, _load, draw
+from explorable.live.build.description import describe
+from explorable.live.runtime.acts import load
+from explorable.live.runtime.program import Program
+from ironlaw import GB, training_memory
 
 FOLDER = Path(__file__).parent / "batch_wall"
 

@@ -7,34 +7,57 @@ from pathlib import Path
 
 import pytest
 
-from plugins.book.bibliography import load
-from plugins.book.child import respond
-from plugins.book.glossary import definitions
-from plugins.book.labels import Labels
-from plugins.shared.fences import without_fences
-from plugins.shared.svg import INK
+from explorable.figures.bibliography import load
+from explorable.figures.child import respond
+from explorable.figures.contents import words
+from explorable.figures.glossary import definitions
+from explorable.figures.labels import Labels
+from explorable.shared.fences import without_fences
+from explorable.shared.svg import INK, embedded
 
 ROOT = Path(__file__).parents[2]
 CHAPTER = ROOT / "docs/chapter"
 PAGES = {path.name: path.read_text("utf-8") for path in sorted(CHAPTER.glob("*.md"))}
 FIGURES = sorted((CHAPTER / "figures").glob("*.py"))
 TEXT = "\n".join(without_fences(text) for text in PAGES.values())
+MOST_WORDS = 2200
+"""Eleven minutes of reading."""
+MOST_WORDS_OF_ALL = 30_500
+"""Two and a half hours."""
 UNREFERENCED = {"eq-per-token", "tab-layer-products"}
 """Numbered things that no text refers to, because each stands directly under the sentence that announces it."""
 
 
+def stem(path: Path) -> str:
+    return path.stem
+
+
 def drawn(path: Path) -> dict[str, str]:
-    answer = respond({"figure": str(path), "engine": str(ROOT / "engine")})
+    answer = respond({"figure": str(path), "engine": str(ROOT / "engine/ironlaw")})
     assert "error" not in answer, answer
     return answer
 
 
 def test_every_figure_is_shown_once() -> None:
     docs = CHAPTER.parent
-    pages = [docs / "index.md", *docs.glob("missions/*.md"), *docs.glob("acts/**/*.md")]
+    pages = [
+        docs / "index.md",
+        docs / "reference/prediction.md",
+        *docs.glob("missions/*.md"),
+        *docs.glob("acts/**/*.md"),
+    ]
     others = "".join(page.read_text("utf-8") for page in pages)
     shown = re.findall(r"^/// (?:figure|instrument) \| ([\w-]+)$", TEXT + others, re.MULTILINE)
     assert sorted(name.replace("-", "_") for name in shown) == [path.stem for path in FIGURES]
+
+
+def test_the_chapter_is_no_longer_than_an_afternoon() -> None:
+    assert sum(map(words, PAGES.values())) <= MOST_WORDS_OF_ALL
+
+
+def test_no_page_is_longer_than_a_short_sitting() -> None:
+    long = {name: count for name, text in PAGES.items() if (count := words(text)) > MOST_WORDS}
+    assert not long
 
 
 def test_the_text_refers_to_every_numbered_thing() -> None:
@@ -53,7 +76,7 @@ def test_every_term_of_the_glossary_is_defined_in_a_sentence() -> None:
     assert all(text.endswith(".") for text in terms.values())
 
 
-@pytest.mark.parametrize("path", FIGURES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FIGURES, ids=stem)
 @pytest.mark.sampled(4)
 def test_a_figure_says_in_words_what_it_shows_in_the_colors_of_the_site_and_is_drawn_the_same_twice(path: Path) -> None:
     first = drawn(path)
@@ -62,3 +85,21 @@ def test_a_figure_says_in_words_what_it_shows_in_the_colors_of_the_site_and_is_d
     assert drawn(path) == first
     colors = {color.lower() for color in re.findall(r"(?:fill|stroke)(?:: |=\")(#[0-9a-fA-F]{6})", first["svg"])}
     assert colors <= set(INK.values()), colors - set(INK.values())
+
+
+PHONE = 338
+"""Pixels of a picture's width on a phone of 360."""
+LETTERS_PX = 11
+SUPERSCRIPT = 0.75
+"""Exponents are smaller than the letters that they stand at."""
+
+
+@pytest.mark.parametrize("path", [path for path in FIGURES if "CONTROLS" not in path.read_text("utf-8")], ids=stem)
+@pytest.mark.sampled(4)
+def test_a_figure_that_stands_still_has_letters_that_a_phone_shows_large_enough(path: Path) -> None:
+    picture = embedded(drawn(path)["svg"], "A picture.")
+    width = float(picture.get("viewBox", "").split()[2])
+    texts = [node.get("style", "") + f";font-size: {node.get('font-size')}" for node in picture.iter("text")]
+    sizes = {float(size) for text in texts for size in re.findall(r"font-size: ([\d.]+)", text)}
+    letters = [size * PHONE / width for size in sizes if size > SUPERSCRIPT * max(sizes) or size == max(sizes)]
+    assert all(size >= LETTERS_PX for size in letters), letters

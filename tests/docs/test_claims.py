@@ -12,18 +12,19 @@ from typing import Any
 
 import pytest
 
-from engine import vocabulary
-from engine.memory.tensors import MemoryLedger
-from engine.models.transformer import Transformer
-from plugins.measured.claims import data as claims_data
-from plugins.measured.claims.judged import Claims
-from plugins.measured.claims.notes import NoteNumber
-from plugins.measured.claims.verdict import Stated, judge
-from plugins.measured.errors import MeasuredError
-from plugins.measured.values import recorded
-from plugins.measured.values.computed import Computed
-from plugins.measured.values.expressions import Evaluator, Outcome
-from plugins.shared.cache import Cache
+from explorable.measured.claims import data as claims_data
+from explorable.measured.claims.judged import Claims, only_given
+from explorable.measured.claims.notes import NoteNumber
+from explorable.measured.claims.verdict import Stated, judge
+from explorable.measured.errors import MeasuredError
+from explorable.measured.values import recorded
+from explorable.measured.values.computed import Computed
+from explorable.measured.values.expressions import Evaluator, Outcome
+from explorable.shared.cache import Cache
+from ironlaw import vocabulary
+from ironlaw.memory.tensors import MemoryLedger
+from ironlaw.models.transformer import Transformer
+from tools.accuracy.survey import utilization_at, utilizations
 
 ROOT = Path(__file__).parents[2]
 SENTENCE = re.compile(r"[.!?](?=\s|$)")
@@ -39,7 +40,7 @@ def made(computed: Any) -> Claims:
 @pytest.fixture(scope="module")
 def claims(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Claims]:
     """The claims as the site judges them."""
-    computed = Computed(ROOT / "engine", Cache(None), tmp_path_factory.mktemp("bytecode"))
+    computed = Computed(ROOT / "engine/ironlaw", Cache(None), tmp_path_factory.mktemp("bytecode"))
     found = made(computed)
     assert found.judged
     yield found
@@ -50,6 +51,32 @@ def test_no_claim_is_broken_and_there_are_hundreds(claims: Claims) -> None:
     assert claims.files.defects == ()
     assert claims.defects == ()
     assert len(claims.judged) == len(claims.files.claims) >= 500
+
+
+def test_no_claim_is_confirmed_by_its_own_figures(claims: Claims) -> None:
+    assert only_given("StageTimes(37, 3, 25, 35).iteration(prefetch=True).total")
+    assert not only_given('StageTimes(37, 3, 25, model("gpt2").layers).iteration().total')
+    assert only_given("bubble_fraction(4, 1)")
+    assert only_given('rent(quantity(32, "hour"), 16)')
+    assert only_given('StageTimes(40, 0, 25, 35).iteration().shares["compute"]')
+    assert not only_given("resnet50().activation_bytes(64)")
+    assert not only_given("energy(1, 400, node_overhead=NODE_OVERHEAD)")
+    evidence = ("engine", "pytorch")
+    asked = [item for item in claims.judged if item.claim.check.evidence in evidence]
+    given = [item for item in asked if only_given(item.claim.check.text)]
+    assert len(given) >= 30
+    assert "agrees" in {item.verdict for item in given}
+    assert "confirmed" not in {item.verdict for item in given}
+
+
+def test_what_most_systems_do_is_held_against_the_published_runs(claims: Claims) -> None:
+    assert len(utilizations()) > 400
+    assert 0 < utilizations()[0] < utilization_at(0.1) < utilization_at(0.5) < utilization_at(0.9) < 1
+    surveyed = [item for item in claims.judged if item.claim.check.evidence == "survey"]
+    assert len(surveyed) >= 3
+    for item in surveyed:
+        assert item.answer
+        assert item.answer.value in (utilization_at(0.5), 100 * utilization_at(0.5))
 
 
 def test_every_document_and_every_verdict_occurs(claims: Claims) -> None:
@@ -154,7 +181,7 @@ def test_a_wrong_formula_in_the_engine_flips_verdicts(
     monkeypatch: pytest.MonkeyPatch, place: Any, name: str, flipped: tuple[str, ...]
 ) -> None:
     right = verdicts(flipped)
-    assert set(right.values()) <= {"confirmed", "refined"}
+    assert set(right.values()) <= {"confirmed", "agrees", "refined"}
     monkeypatch.setattr(place, name, halved(getattr(place, name)))
     wrong = verdicts(flipped)
     assert all(wrong[claim] != right[claim] for claim in flipped), wrong

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-CSS = Path(__file__).parents[2] / "plugins/theme/overrides/assets/css"
+CSS = Path(__file__).parents[2] / "book/theme/overrides/assets/css"
 TEXT = ("fg", "muted", "data", "memory", "compute", "limit", "optimizer", "focus")
 MARKS = ("memory-2", "memory-3", "optimizer-2", "activation", "control")
 BASES = {"data": "#cc5500", "memory": "#006395", "compute": "#008f45", "limit": "#cb202d"}

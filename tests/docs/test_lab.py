@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import tomllib
 from functools import cache
@@ -12,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plugins.live.build.description import describe
-from plugins.live.runtime.acts import LoadedAct
-from plugins.live.runtime.validation import MOST_WORDS
+from explorable.live.build.description import describe
+from explorable.live.runtime.acts import LoadedAct
+from explorable.live.runtime.contract import APART_PX, SCALE_PX
+from explorable.live.runtime.validation import MOST_WORDS
 from tests.docs.acts import loaded, number, state_of
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -138,6 +140,19 @@ def test_every_row_of_the_plans_table_8_is_linked_from_the_page_that_uses_it() -
     assert rows - linked == set()
 
 
+def test_a_class_sees_the_acts_in_the_order_of_the_lab() -> None:
+    [listed] = re.findall(r'<live-class data-acts="([^"]+)"', (DOCS / "lab/class.md").read_text(encoding="utf-8"))
+    navigation = (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = dict.fromkeys(re.findall(r"((?:lab|missions)/[\w-]+\.md)", navigation))
+    acts = [
+        found
+        for page in pages
+        for found in re.findall(r"^/// act \| ([\w-]+)$", (DOCS / page).read_text(), re.MULTILINE)
+    ]
+    asking = [name for name in acts if act(name).act.question is not None]
+    assert listed.split() == asking
+
+
 def test_every_act_is_on_one_page_of_the_lab_and_its_minutes_are_those_of_the_overview() -> None:
     overview = (DOCS / "lab/index.md").read_text(encoding="utf-8")
     listed = dict(re.findall(r"^\| \[.*?\]\(([\w-]+\.md)\) \|.*\| (\d+) \|$", overview, re.MULTILINE))
@@ -158,3 +173,38 @@ def test_a_page_with_an_act_leads_to_the_ledger() -> None:
         written = page.read_text(encoding="utf-8")
         if any(f"/// act | {name}\n" in written for name in ASKING):
             assert "](ledger.md)" in written, page.name
+
+
+NEXT = re.compile(r"^\*\*Next: .*?\[[^]]+\]\(([^)]+)\)\*\*, because .+\.$", re.MULTILINE)
+
+
+def test_the_map_is_a_way_that_each_step_leads_along_with_its_reason() -> None:
+    written = (DOCS / "lab/index.md").read_text(encoding="utf-8")
+    listed = written[written.index('class="il-map"') : written.index("</div>")]
+    steps = [(DOCS / "lab" / link).resolve() for link in re.findall(r"^\d\. .*?\]\((.+?)\)", listed, re.MULTILINE)]
+    *walked, missions, defense = steps
+    for page, following in zip(walked, [*walked[1:], missions], strict=True):
+        (named,) = NEXT.findall(page.read_text(encoding="utf-8"))
+        assert (page.parent / named).resolve() == following
+    for track in ("cloud", "edge", "mobile", "tiny"):
+        parts = [missions.parent / f"{track}-{part}.md" for part in ("audit", "race", "wall")]
+        assert all(f"../missions/{part.name}" in listed for part in parts)
+        for page, following in zip(parts, [*parts[1:], defense], strict=True):
+            (named,) = NEXT.findall(page.read_text(encoding="utf-8"))
+            assert page.parent / named == following
+    acts = {page for page in DOCS.glob("lab/*.md") if "\n/// act |" in page.read_text(encoding="utf-8")}
+    assert acts == set(walked)
+
+
+@pytest.mark.parametrize("name", ASKING)
+def test_well_known_answers_lie_apart_on_the_scale_that_a_phone_shows(name: str) -> None:
+    """The build holds every act to it (rehearsal.py); here the two that once lay six pixels apart."""
+    question: Any = act(name).act.question
+    places = [
+        SCALE_PX * (value - question.minimum) / (question.maximum - question.minimum)
+        for value in sorted({question.answer(), *question.beliefs()})
+    ]
+    assert all(right - left >= APART_PX for left, right in itertools.pairwise(places))
+    if name == "laptop-challenge":
+        assert len(places) == 4
+        assert question.beliefs()[0] == pytest.approx(8.05, abs=0.01)

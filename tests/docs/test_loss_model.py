@@ -10,8 +10,8 @@ import pytest
 
 from docs.acts.missions.cloud_track import CLOUD
 from docs.acts.missions.wall_levers import NORM
-from engine.training.noisy_quadratic import Course, Guard, Outlier, course
 from gpu_bench.record.load import read
+from ironlaw.training.noisy_quadratic import Course, Guard, Outlier, course
 
 FOLDER = Path(__file__).parents[2] / "gpu_bench" / "results" / "failures"
 HUGE = Outlier(1e12, 0.5)

@@ -8,15 +8,15 @@ from xml.etree import ElementTree
 import pytest
 from markdown import Markdown
 
-from plugins.theme.mathml import FormulaError, to_mathml
+from book.theme.mathml import FormulaError, to_mathml
 
 ARITHMATEX = {"pymdownx.arithmatex": {"generic": True}}
 
 
 def render(text: str, page: str = "docs/page.md") -> str:
-    extensions = ["pymdownx.arithmatex", "plugins.theme.mathml"]
+    extensions = ["pymdownx.arithmatex", "book.theme.mathml"]
     return Markdown(
-        extensions=extensions, extension_configs={**ARITHMATEX, "plugins.theme.mathml": {"page": page, "text": text}}
+        extensions=extensions, extension_configs={**ARITHMATEX, "book.theme.mathml": {"page": page, "text": text}}
     ).convert(text)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from plugins.notebooks.pages import LOCAL
-from plugins.notebooks.source import read
+from book.notebooks.pages import LOCAL
+from book.notebooks.source import read
 
 DOCS = Path(__file__).parents[2] / "docs"
 NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.py"))

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from plugins.live.build.description import describe
-from plugins.live.build.measured import Evidence
-from plugins.live.build.rooms import act_modules
-from plugins.live.runtime.acts import LoadedAct
-from plugins.live.runtime.contract import ChoiceQuestion, NumberQuestion
+from explorable.live.build.description import describe
+from explorable.live.build.measured import Evidence
+from explorable.live.build.rooms import act_modules
+from explorable.live.runtime.acts import LoadedAct
+from explorable.live.runtime.contract import ChoiceQuestion, NumberQuestion
 from tests.docs.acts import ACTS, hidden_texts, loaded
 
 ROOT = Path(__file__).parents[2]

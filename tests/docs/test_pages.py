@@ -10,8 +10,8 @@ from types import ModuleType
 
 import pytest
 
-import engine
-from engine import vocabulary
+import ironlaw
+from ironlaw import vocabulary
 
 ROOT = Path(__file__).parents[2]
 FETCHED = {
@@ -116,23 +116,23 @@ def test_the_sources_of_acts_are_not_published_as_pages(site: Path) -> None:
 def test_every_public_name_of_the_engine_is_in_the_reference(pages: dict[str, str]) -> None:
     reference = [text for name, text in pages.items() if name.startswith("reference/engine/")]
     ids = {one for text in reference for one in parsed(text).ids}
-    public = {name: getattr(engine, name) for name in dir(engine)} | vars(vocabulary)
+    public = {name: getattr(ironlaw, name) for name in dir(ironlaw)} | vars(vocabulary)
     for name, thing in public.items():
         if name.startswith("_") or name == "annotations" or isinstance(thing, ModuleType):
             continue
         if module := getattr(thing, "__module__", None):
             assert f"{module}.{getattr(thing, '__qualname__', name)}" in ids
         else:  # A number does not know which module it is a constant of.
-            assert any(found.startswith("engine.") and found.endswith(f".{name}") for found in ids)
+            assert any(found.startswith("ironlaw.") and found.endswith(f".{name}") for found in ids)
 
 
 def test_every_module_of_a_room_is_in_the_reference() -> None:
     pages = (ROOT / "docs/reference/engine").glob("*.md")
     listed = [line for page in pages for line in page.read_text("utf-8").splitlines() if line.startswith("::: ")]
     modules = {
-        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-        for path in (ROOT / "engine").rglob("*.py")
-        if path.parent.name not in ("engine", "cli")
+        ".".join(path.relative_to(ROOT / "engine").with_suffix("").parts).removesuffix(".__init__")
+        for path in (ROOT / "engine/ironlaw").rglob("*.py")
+        if path.parent.name not in ("ironlaw", "cli")
     }
     rooms = {module for module in modules if module.count(".") == 1}
     assert sorted(listed) == sorted(f"::: {module}" for module in modules - rooms)

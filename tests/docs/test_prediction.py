@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from plugins.book.runs import compared
+from book.runs import compared
 
 HIGHER_RATES = ("fewer-steps-2x-rate", "fewer-steps-3x-rate")
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from engine import accelerator, model, setup
-from engine.time import step_points
-from plugins.live.runtime.acts import LoadedAct
+from explorable.live.runtime.acts import LoadedAct
+from ironlaw import accelerator, model, setup
+from ironlaw.time import step_points
 from tests.docs.acts import drawn, fixed_colors, loaded, number, state_of, view_box
 
 NAME = "roofline-explorer"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from engine import GB, accelerator
-from plugins.live.runtime.acts import LoadedAct
+from explorable.live.runtime.acts import LoadedAct
+from ironlaw import GB, accelerator
 from tests.docs.acts import drawn, fixed_colors, loaded, number, numbers, state_of
 
 NAME = "scaling-explorer"

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from docs.acts.step_peak.timeline import BATCHES, PARTS, peak_index, timeline
-from engine import GB, accelerator, fits, training_memory
-from plugins import live
-from plugins.live.build.description import describe
-from plugins.live.runtime.acts import LoadedAct
+from explorable import live
+from explorable.live.build.description import describe
+from explorable.live.runtime.acts import LoadedAct
+from ironlaw import GB, accelerator, fits, training_memory
 from tests.docs.acts import drawn, fixed_colors, loaded, public_text, state_of, view_box
 
 NAME = "step-peak"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 import tomllib
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 from xml.etree.ElementTree import Element
 
 import pytest
 
-from plugins.book.child import respond
-from plugins.book.story import Stop, fill, numbers, strip
+from book.story import Stop, draw, numbers, strip
+from explorable.figures.child import respond
 
 ROOT = Path(__file__).parents[2]
 CHAPTER = ROOT / "docs/chapter"
@@ -20,7 +22,7 @@ ACT = re.compile(r"^/// act \| ([\w-]+)", re.MULTILINE)
 
 @pytest.fixture(scope="module")
 def stops() -> list[Stop]:
-    answer = respond({"story": str(CHAPTER / "story.py"), "engine": str(ROOT / "engine")})
+    answer = respond({"story": str(CHAPTER / "story.py"), "engine": str(ROOT / "engine/ironlaw")})
     assert "error" not in answer, answer
     return [Stop(**stop) for stop in answer["stops"]]
 
@@ -64,13 +66,15 @@ def test_what_the_strips_say_in_words_is_so(stops: list[Stop]) -> None:
     assert named(stops, "memory").hours / (24 * 7) == pytest.approx(4, abs=0.3)
     assert named(stops, "memory").dollars > 3 * 700
     assert 1 - named(stops, "roofline").hours / named(stops, "memory").hours == pytest.approx(1 / 6, abs=0.03)
-    assert named(stops, "bottlenecks").hours / named(stops, "precision").hours == pytest.approx(2, abs=0.2)
-    fused = named(stops, "recompute")
-    assert fused.dollars < 700 < named(stops, "precision").dollars
-    assert fused.hours / 24 == pytest.approx(8, abs=0.5)
+    fused, halved = named(stops, "recompute"), named(stops, "precision")
+    assert 1 - fused.hours / named(stops, "roofline").hours == pytest.approx(1 / 3, abs=0.04)
+    assert fused.hours / halved.hours == pytest.approx(2, abs=0.2)
+    assert halved.mfu < fused.mfu
+    assert halved.dollars < 700 < fused.dollars
+    assert halved.hours / 24 == pytest.approx(8, abs=0.5)
     copies = named(stops, "parallelism")
-    assert copies.hours < 48 < fused.hours
-    assert copies.dollars == pytest.approx(fused.dollars, rel=0.02)
+    assert copies.hours < 48 < halved.hours
+    assert copies.dollars == pytest.approx(halved.dollars, rel=0.02)
 
 
 def test_the_last_stop_is_the_published_run_and_meets_its_log(stops: list[Stop]) -> None:
@@ -78,6 +82,47 @@ def test_the_last_stop_is_the_published_run_and_meets_its_log(stops: list[Stop])
     row = next(table for table in data["table"] if "1558M on eight H100" in table["title"])
     seconds = row["rows"][0][row["columns"].index("seconds")]
     assert stops[-1].seconds == pytest.approx(seconds, rel=0.03)
+
+
+def test_the_home_page_counts_with_the_price_of_the_strips_and_ends_as_the_book_does(stops: list[Stop]) -> None:
+    answer = respond({"figure": str(CHAPTER / "figures/iron_law_run.py"), "engine": str(ROOT / "engine")})
+    assert "error" not in answer, answer
+    frames, controls = answer["moving"]["frames"], {one["name"]: one for one in answer["moving"]["controls"]}
+    assert controls["price"]["default"] == controls["price"]["values"][0] == "2024"
+    shown = {share: money(frames, controls, share=share) for share in controls["share"]["values"]}
+    assert "over $700" in shown[controls["share"]["default"]]
+    assert "within $700" in shown[50]
+    assert all(f"${stop.dollars / stop.hours / stop.cards:.2f} " in shown[50] for stop in stops)
+    assert all("$3.50 " in stop.price for stop in stops)
+
+
+def money(frames: list[dict[str, Any]], controls: dict[str, dict[str, Any]], **wanted: object) -> str:
+    """What the home page's instrument says of the bill, at its defaults but for `wanted`."""
+    place = 0
+    for name, control in controls.items():
+        values = control["values"]
+        place = place * len(values) + values.index(wanted.get(name, control["default"]))
+    return " ".join(frames[place]["readings"][1].values())
+
+
+def test_every_strip_moves_the_run_but_the_first_which_begins_it_and_the_last_which_ends_it(stops: list[Stop]) -> None:
+    for before, now in pairwise(stops[:-1]):
+        assert (f"{before.dollars:.2g}", before.cards) != (f"{now.dollars:.2g}", now.cards), now.page
+    assert replace(stops[-1], page="") == replace(stops[-2], page="")
+    for place, stop in enumerate(stops):
+        holder, _ = strip(Element("div"))
+        draw(holder, stops, place)
+        [picture] = holder.iter("svg")
+        said = picture.get("aria-label", "")
+        assert f"${stop.dollars:,.0f}" in said
+        assert f"{stop.memory:.0f} GB" in said
+        assert holder.find("dl") is not None
+
+
+def test_a_strip_names_the_price_of_its_bill(stops: list[Stop]) -> None:
+    for place, stop in enumerate(stops):
+        bill = next(number for number in numbers(stops, place) if number.name == "the bill")
+        assert stop.price in bill.remark
 
 
 def test_a_strip_says_what_changed_and_fails_in_words(stops: list[Stop]) -> None:
@@ -90,6 +135,6 @@ def test_a_strip_says_what_changed_and_fails_in_words(stops: list[Stop]) -> None
             )
     box = Element("div")
     holder, words = strip(box)
-    fill(holder, stops, 0)
+    draw(holder, stops, 0)
     assert "does not fit" in "".join(holder.itertext())
     assert words.tag == "div"

@@ -10,14 +10,15 @@ from typing import Any
 
 import pytest
 
-from engine import GB, model, training_memory
-from engine.memory import chapter_activation_bytes
-from engine.numerics.dtypes import FP16, FP32
+from explorable.live import Value
+from explorable.live.build.description import describe
+from explorable.live.runtime.acts import LoadedAct
+from explorable.live.runtime.measured import MeasuredRecord
+from gpu_bench.cases.case import TrainingCase
 from gpu_bench.cases.suites import SUITES
-from plugins.live import Value
-from plugins.live.build.description import describe
-from plugins.live.runtime.acts import LoadedAct
-from plugins.live.runtime.measured import MeasuredRecord
+from ironlaw import GB, model, training_memory
+from ironlaw.memory import chapter_activation_bytes
+from ironlaw.numerics.dtypes import FP16, FP32
 from tests.docs.acts import drawn, fixed_colors, hidden_texts, loaded, number, public_text, state_of, view_box
 
 NAME = "trust-but-measure"
@@ -196,6 +197,21 @@ def test_the_reveal_judges_every_box(small: LoadedAct) -> None:
     assert bars["gap"][0]["text"].endswith("MB short")
 
 
+def test_beside_a_boxs_name_there_is_room_for_its_number_in_every_configuration(measured: LoadedAct) -> None:
+    """A box has room for 19 characters. "Weighted values" once ran into "0.60 GB"."""
+    described: Any = describe(measured)
+    (control,) = (one for one in described["controls"] if one["name"] == "configuration")
+    units = set()
+    for option in control["options"]:
+        asked = state_of(measured, 40, revealed=True, configuration=option["value"])
+        shown: Any = measured.compute(asked)
+        names = {row["box"]: row["label"] for row in shown["data"]["boxes"]}
+        for row in shown["data"]["judged"]:
+            assert len(f"{names[row['box']]} {row['text']}") <= 19, option
+        units.add(shown["data"]["heads"][0]["text"].split(", ")[1])
+    assert units == {"MB", "GB"}
+
+
 def test_in_written_out_attention_the_scores_are_kept() -> None:
     changes = {"case.attention": "standard"}
     held = kept("gpt2-xl", "amp-bf16", 8, "standard")
@@ -211,7 +227,7 @@ def test_in_written_out_attention_the_scores_are_kept() -> None:
 
 def test_without_records_the_benchmarks_own_gpu_cases_are_on_offer(act: LoadedAct) -> None:
     fields = ("model", "precision", "batch", "sequence", "attention", "dropout")
-    cases = [case.as_dict() for case in SUITES["gpt2"]]
+    cases = [case.as_dict() for case in SUITES["first-hour"] if isinstance(case, TrainingCase)]
     planned = {" ".join(str(case[name]) for name in fields) + " cuda" for case in cases}
     assert set(options(act)) <= planned
     for value in options(act):
@@ -219,7 +235,7 @@ def test_without_records_the_benchmarks_own_gpu_cases_are_on_offer(act: LoadedAc
         assert not shown["data"]["dots"]
         row = shown["tables"]["count"]["rows"][-1]
         assert (row["a"], row["b"]) == ("Measured ●", "not measured yet")
-        assert row["e"] == "python -m gpu_bench run --suite gpt2"
+        assert row["e"] == "python -m gpu_bench run --suite first-hour"
 
 
 def test_measured_configurations_are_on_offer_once_each(measured: LoadedAct) -> None:
@@ -245,7 +261,7 @@ def test_a_record_stands_beside_the_counts_with_its_device_and_day(measured: Loa
 
 def test_a_run_that_was_not_measured_leaves_no_number(measured: LoadedAct) -> None:
     shown: Any = measured.compute(
-        state_of(measured, 2, revealed=True, configuration="gpt2-xl fp32 4 1024 flash 0.0 cuda")
+        state_of(measured, 2, revealed=True, configuration="gpt2-medium amp-bf16 4 1024 flash 0.0 cuda")
     )
     assert "measured" not in shown["data"]["engine"][0]["text"]
     assert not shown["data"]["dots"]
@@ -303,7 +319,7 @@ def test_the_reflection_names_what_the_readers_configuration_shows(
 ) -> None:
     act = request.getfixturevalue(fixture)
     for value in options(act):
-        at = state_of(act, 20, revealed=True, configuration=value)
+        at = state_of(act, 2, revealed=True, configuration=value)
         shown: Any = act.compute(at)
         forgotten = {r["kind"]: r["share"] for r in shown["data"]["kinds"] if r["kind"] not in ("counted", "rest")}
         largest = max(forgotten, key=lambda kind: forgotten[kind])

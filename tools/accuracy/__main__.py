@@ -11,6 +11,8 @@ from pathlib import Path
 
 from tools.accuracy.calculators import CALCULATORS, medians, saved_activations
 from tools.accuracy.experience import NAMES, Experience, Figures, experience, plain_experience
+from tools.accuracy.methods import methods, reasons_to_wait
+from tools.accuracy.regimes import regimes
 from tools.accuracy.report import GROUPS, TARGETS, Report, plain, reason, report
 
 WIDTH = 110
@@ -63,14 +65,52 @@ def _lines(made: Report, *, rows: bool, color: bool) -> list[str]:
     lines += [f"  {c.name}: {c.value}; {c.origin}; rows of this report: {c.rows}" for c in made.constants]
     lines += ["", paint("Other calculators, median error on the allocator's peaks", 1)]
     names = ("this engine", *(calculator.name for calculator in CALCULATORS))
-    lines += [f"  {name:<32}{error:>8.1%}" for name, error in zip(names, medians(), strict=True)]
+    lines += [
+        f"  {name:<32}{error:>8.1%}" if error is not None else f"  {name:<32}      no row"
+        for name, error in zip(names, medians(), strict=True)
+    ]
     lines += ["", paint("GPT-2 124M, batch 4, 1,024 tokens: MiB saved for backward (bf16, autocast, fp32)", 1)]
     lines += [f"  {a.who:<40}{a.bf16:>8,.0f}{a.autocast:>8,.0f}{a.fp32:>8,.0f}" for a in saved_activations()]
+    lines += [
+        "",
+        *_methods(paint),
+        "",
+        *_regimes(paint),
+        "",
+        paint("Published values that the engine cannot be asked for", 1),
+    ]
+    lines += [f"  {values:>5} values of {count:>4} rows: {why}" for why, values, count in reasons_to_wait()]
     if rows:
         lines += ["", paint("Rows", 1)]
         for c in made.comparisons:
             lines.append(f"{c.error:>+8.1%}  {c.published:>12.5g} {c.predicted:>12.5g} {c.unit:<6} {c.row.name}")
     return lines
+
+
+def _methods(paint: Callable[[str, int], str]) -> list[str]:
+    names = [calculator.name.split()[0][:9] for calculator in CALCULATORS]
+    head = f"{'method and stack':<48}{'rows':>6}{'asked':>6}{'median':>8}{'p90':>8}{'covered':>9}"
+    lines = [paint(head + "".join(f"{name:>10}" for name in names), 1)]
+    for x in methods():
+        figures = "".join(f"{_percent(value, 1):>8}" for value in (x.median, x.p90)) + f"{_percent(x.coverage, 0):>9}"
+        rivals = "".join(f"{_percent(value, 0):>10}" for value in x.rivals)
+        lines.append(f"{f'{x.method}, {x.stack}, {x.level}'[:46]:<48}{x.rows:>6}{x.asked:>6}{figures}{rivals}")
+    return lines
+
+
+def _regimes(paint: Callable[[str, int], str]) -> list[str]:
+    head = (
+        f"{'times by devices, seconds, fullness':<36}{'rows':>6}{'sources':>9}{'signed':>9}{'p90':>8}{'expected':>10}"
+    )
+    lines = [paint(f"{head}{'p90':>8}{'covered':>9}", 1)]
+    for r in regimes(experience().judged):
+        errors = f"{r.physics:>+9.1%}{r.physics_p90:>8.1%}{r.calibrated:>10.1%}{r.calibrated_p90:>8.1%}"
+        lines.append(f"{r.what:<36}{r.rows:>6}{r.sources:>9}{errors}{r.coverage:>9.0%}")
+    return lines
+
+
+def _percent(value: float | None, digits: int) -> str:
+    return "" if value is None else f"{value:.{digits}%}"
 
 
 def _experience(made: Experience, paint: Callable[[str, int], str]) -> list[str]:

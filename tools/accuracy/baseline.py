@@ -11,7 +11,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Sequence
 
-from engine.graph.operations import flops_per_token
+from ironlaw.graph.operations import flops_per_token
 from tools.accuracy.observations import Observation
 from tools.accuracy.setups import row_setup
 

@@ -1,4 +1,6 @@
-"""`python -m tools.accuracy.calibrate`: fit the calibration to the rows, write `engine/calibration/coefficients.toml`.
+"""`python -m tools.accuracy.calibrate`: fit the calibration to the rows and write its coefficients.
+
+They stand in `engine/ironlaw/calibration/coefficients.toml`.
 
 Run it after every change of the physics or of the rows. The physics does not depend on the calibration.
 """
@@ -16,8 +18,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.calibration import KINDS, Model, doublings
-from engine.calibration.coefficients import FILE, model_of
+from ironlaw.calibration import KINDS, Model, doublings
+from ironlaw.calibration.coefficients import FILE, model_of
 from tools.accuracy.mixed_model import PRIORS, Fit, Sample, fit
 from tools.accuracy.observations import Observation, observations
 from tools.accuracy.report import report
@@ -31,7 +33,7 @@ ROUNDING = 2e-5
 
 HEAD = """\
 # Do not edit: `python -m tools.accuracy.calibrate` writes this, from the rows of tools/accuracy/data and the physics.
-# A model of ln(published / physics). Fields in engine/calibration/coefficients.py, fit: tools/accuracy/mixed_model.py.
+# A model of ln(published / physics). Fields: ironlaw/calibration/coefficients.py; fit: tools/accuracy/mixed_model.py.
 """
 
 

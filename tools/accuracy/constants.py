@@ -37,7 +37,7 @@ def _constant(entry: Mapping[str, Any]) -> Constant:
 
 def _read(path: str) -> Any:
     module, _, name = path.rpartition(".")
-    return getattr(import_module(f"engine.{module}"), name)
+    return getattr(import_module(f"ironlaw.{module}"), name)
 
 
 def _show(value: Any, scale: float) -> str:

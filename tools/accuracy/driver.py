@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 
-from engine import GIB
-from engine.memory.deepspeed import overheads
+from ironlaw import GIB
+from ironlaw.memory.deepspeed import overheads
 from tools.accuracy.predict import Comparison, context_bytes, step_ledger
 from tools.accuracy.report import Summary, report, summarize
 from tools.accuracy.rows import Row
@@ -73,8 +73,13 @@ MECHANISMS: tuple[tuple[str, Callable[[Row], float]], ...] = (
 @cache
 def steps() -> tuple[Step, ...]:
     """The mechanisms in order, each counted on top of those before it."""
-    rows = report().of(GROUP)
+    rows = by_deepspeed()
     return tuple(Step(name, tuple(_summaries(rows, held))) for name, held in MECHANISMS)
+
+
+def by_deepspeed() -> tuple[Comparison, ...]:
+    """The comparisons whose runs trained with Megatron and DeepSpeed, whose mechanisms these are."""
+    return tuple(c for c in report().of(GROUP) if c.row.get("runtime") == "deepspeed")
 
 
 def _summaries(rows: Iterable[Comparison], held: Callable[[Row], float]) -> Iterable[Summary]:

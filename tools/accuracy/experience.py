@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
-from engine.calibration import KINDS
+from ironlaw.calibration import KINDS
 from tools.accuracy.baseline import carried_over, hindsight
 from tools.accuracy.observations import Observation, observations
 from tools.accuracy.report import percentile, report

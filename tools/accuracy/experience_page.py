@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from xml.etree.ElementTree import Element
 
-from engine.calibration import Features, calibrate
+from ironlaw.calibration import Features, calibrate
 from tools.accuracy.experience import NAMES, Figures, experience
+from tools.accuracy.regimes import regimes
 from tools.accuracy.tables import Cell, table
 
 _EXAMPLES = (
@@ -70,6 +71,23 @@ def goals() -> Element:
         [g.name, g.wanted, g.reached, "met" if g.met else "missed", g.where] for g in experience().goals
     ]
     return table("Goals", ["Goal", "Wanted", "Reached", "Verdict", "Where it falls short"], body, numbers=())
+
+
+def regime_table() -> Element:
+    """Times by devices, by seconds of a step and by how full the cards were, each predicted without its source."""
+    body: list[list[Cell]] = [
+        [
+            r.what,
+            f"{r.rows}",
+            f"{r.sources}",
+            f"{100 * r.physics:+.1f}",
+            *(f"{100 * x:.1f}" for x in (r.physics_p90, r.calibrated, r.calibrated_p90)),
+            f"{100 * r.coverage:.0f}",
+        ]
+        for r in regimes(experience().judged)
+    ]
+    header = ["Runs", "Rows", "Sources", "Physics: signed median %", *_HEADER[1:]]
+    return table("Error of step times by regime", header, body, numbers=range(1, len(header)))
 
 
 def overhead() -> Element:

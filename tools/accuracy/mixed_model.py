@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engine.calibration import Features, doublings
+from ironlaw.calibration import Features, doublings
 
 Array = npt.NDArray[np.floating[Any]]
 
@@ -80,7 +80,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Fit:
-    """The fitted model; the fields mean what `engine.calibration.Model` says."""
+    """The fitted model; the fields mean what `ironlaw.calibration.Model` says."""
 
     terms: tuple[str, ...]
     mean: Array

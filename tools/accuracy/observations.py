@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from engine.answers.expected import features
-from engine.calibration import Features
+from ironlaw.answers.expected import features
+from ironlaw.calibration import Features
 from tools.accuracy.predict import Comparison
 from tools.accuracy.rows import Row
 from tools.accuracy.setups import row_setup

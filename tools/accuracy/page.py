@@ -17,13 +17,14 @@ from mkdocs.config.defaults import MkDocsConfig
 from pymdownx.blocks import BlocksExtension, BlocksProcessor  # type: ignore[import-untyped]
 from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
 
-from plugins.shared import locate
-from plugins.shared.errors import nearest
-from plugins.shared.locate import LocateExtension, unstamp
+from explorable.shared import locate
+from explorable.shared.errors import nearest
+from explorable.shared.locate import LocateExtension, unstamp
 from tools.accuracy.calculators import CALCULATORS, medians, memory_answers, saved_activations
 from tools.accuracy.driver import RUNS, steps
-from tools.accuracy.experience_page import experience_sources, experience_totals, goals, overhead
+from tools.accuracy.experience_page import experience_sources, experience_totals, goals, overhead, regime_table
 from tools.accuracy.figure import figure
+from tools.accuracy.methods import methods, reasons_to_wait
 from tools.accuracy.predict import Comparison
 from tools.accuracy.report import GROUPS, TARGETS, Summary, reason, report
 from tools.accuracy.tables import Cell, table
@@ -100,11 +101,37 @@ def calculators() -> Element:
     """What other calculators answer for the rows whose peak the allocator reported."""
     names = ["This engine", *(c.name for c in CALCULATORS)]
     rows: list[list[Cell]] = [
-        [a.row.name, f"{a.published:.1f}", f"{a.engine:.1f}", *(f"{v:.1f}" for v in a.others)] for a in memory_answers()
+        [a.row.name, f"{a.published:.1f}", f"{a.engine:.1f}", *(_gib(v) for v in a.others)] for a in memory_answers()
     ]
-    rows.append(["Median error %", "", *(f"{100 * error:.0f}" for error in medians())])
+    rows.append(["Median error %", "", *("" if error is None else f"{100 * error:.0f}" for error in medians())])
     header = ["Run", "Published", *names]
     return table("Peak memory in GiB, by who answers", header, rows, numbers=range(1, len(header)))
+
+
+def method_table() -> Element:
+    """Errors by method and stack, the other calculators beside the engine on the same rows."""
+    rows: list[list[Cell]] = [
+        [
+            x.method,
+            x.stack,
+            x.level,
+            f"{x.rows}",
+            f"{x.asked}",
+            *("" if value is None else f"{100 * value:.1f}" for value in (x.median, x.p90)),
+            *("" if value is None else f"{100 * value:.0f}" for value in (x.coverage, *x.rivals)),
+            *([""] * (len(CALCULATORS) - len(x.rivals))),
+        ]
+        for x in methods()
+    ]
+    header = ["Method", "Stack", "What", "Rows", "Asked", "Median %", "90th percentile %", "In the band %"]
+    header += [f"{calculator.name} %" for calculator in CALCULATORS]
+    return table("Error by method and stack", header, rows, numbers=range(3, len(header)))
+
+
+def waiting_table() -> Element:
+    """Why published values are not compared yet, and how many."""
+    rows: list[list[Cell]] = [[why, f"{values}", f"{count}"] for why, values, count in reasons_to_wait()]
+    return table("Published values that the engine cannot be asked for", ["Why", "Values", "Rows"], rows, (1, 2))
 
 
 def calculator_scope() -> Element:
@@ -186,6 +213,9 @@ PARTS: dict[str, Callable[[], Element]] = {
     "goals": goals,
     "overhead": overhead,
     "worst": worst,
+    "regimes": regime_table,
+    "methods": method_table,
+    "waiting": waiting_table,
     "mechanisms": mechanisms,
     "constants": constants,
     "calculators": calculators,
@@ -237,6 +267,10 @@ def on_config(config: MkDocsConfig) -> None:
 
 def _errors(summary: Summary) -> list[Cell]:
     return [f"{100 * summary.median:.1f}", f"{100 * summary.p90:.1f}", f"{100 * summary.signed:+.1f}"]
+
+
+def _gib(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
 
 
 def _number(value: float) -> str:

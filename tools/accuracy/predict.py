@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine import GIB, accelerator, job_time, training_memory
-from engine.economics.cost import LLAMA_PUE, US_GRID_INTENSITY, carbon, energy
-from engine.graph.operations import flops_per_token, korthikanti_model_flops, megatron_flops
-from engine.memory import MemoryLedger
+from ironlaw import GIB, accelerator, job_time, training_memory
+from ironlaw.economics.cost import LLAMA_PUE, US_GRID_INTENSITY, carbon, energy
+from ironlaw.graph.operations import flops_per_token, korthikanti_model_flops, megatron_flops
+from ironlaw.memory import MemoryLedger
 from tools.accuracy.rows import MEASURES, Row
-from tools.accuracy.setups import row_setup
+from tools.accuracy.setups import computed_in_fp32, row_setup, unasked
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,31 @@ class Comparison:
         return self.predicted / self.published - 1
 
 
+LEVELS_UNSAID = {
+    "reserved memory": "the allocator's reserved bytes",
+    "memory of a phase": "the peak of a phase",
+}
+"""Groups of published values that the engine does not say, in words."""
+
+
+def waiting(row: Row) -> dict[str, str]:
+    """The row's published values that the engine cannot be asked for, each with the reason."""
+    why = unasked(row)
+    if why:
+        return dict.fromkeys(row.measures, why)
+    reasons = {kind: LEVELS_UNSAID.get(MEASURES[kind], "") for kind in row.measures}
+    if row.get("packed", False):
+        # Attention stays inside a sample, and how long samples are is not published.
+        reasons |= {k: "times of packed samples of unknown length" for k in reasons if MEASURES[k] == "time"}
+    if computed_in_fp32(row):
+        reasons |= {k: "times of 16-bit products among FP32 tensors" for k in reasons if MEASURES[k] == "time"}
+    return {kind: reason for kind, reason in reasons.items() if reason}
+
+
 def compare(row: Row) -> tuple[Comparison, ...]:
     """All comparisons that a row allows."""
-    return tuple(_compare(row, kind, value) for kind, value in row.measures.items())
+    left = waiting(row)
+    return tuple(_compare(row, kind, value) for kind, value in row.measures.items() if kind not in left)
 
 
 def _compare(row: Row, kind: str, value: float) -> Comparison:
@@ -43,7 +65,7 @@ def _compare(row: Row, kind: str, value: float) -> Comparison:
     if group == "time":
         return Comparison(row, kind, published_seconds(row, kind, value), float(job_time(row_setup(row)).total), "s")
     if group in ("memory", "device memory"):
-        return Comparison(row, kind, _published_bytes(kind, value) / GIB, predicted_bytes(row, kind) / GIB, "GiB")
+        return Comparison(row, kind, published_bytes(kind, value) / GIB, predicted_bytes(row, kind) / GIB, "GiB")
     if group == "parameters":
         assert row.shape is not None
         return Comparison(row, kind, value, row.shape.parameters, "")
@@ -57,8 +79,8 @@ def published_seconds(row: Row, kind: str, value: float) -> float:
     c = row_setup(row)
     shape, sequence = c.model, c.sequence
     sequences = c.batch * c.micro_batches * c.replicas
-    if kind == "tokens_per_s_per_gpu":
-        return float(sequences * sequence / (value * c.devices))
+    if kind.startswith("tokens_per_s"):
+        return float(sequences * sequence / (value * (c.devices if kind == "tokens_per_s_per_gpu" else 1)))
     if kind == "tflops_model":
         return float(flops_per_token(shape, sequence) * sequences * sequence / (value * 1e12 * c.devices))
     sizes = (sequences, sequence, shape.layers, shape.hidden, shape.vocab)
@@ -67,14 +89,19 @@ def published_seconds(row: Row, kind: str, value: float) -> float:
     return float(korthikanti_model_flops(*sizes) / (value * accelerator(row.get("gpu")).peak("bf16") * c.devices))
 
 
-def _published_bytes(kind: str, value: float) -> float:
-    return value * {"gib": GIB, "gb": 1e9, "thousand_mib": 1000 * 2**20}[kind]
+BYTES = {"gib": GIB, "mib": 2**20, "gb": 1e9, "bytes": 1, "thousand_mib": 1000 * 2**20}
+"""Bytes of the units that columns of memory end in."""
+
+
+def published_bytes(kind: str, value: float) -> float:
+    """Bytes of a published value."""
+    return value * BYTES[kind.rpartition("_")[2] if kind != "thousand_mib" else kind]
 
 
 def predicted_bytes(row: Row, kind: str) -> float:
     """Peak of the allocator, or of the whole device where the source read it from the driver."""
     ledger = step_ledger(row)
-    if kind != "thousand_mib":
+    if MEASURES[kind] == "memory":
         return float(ledger.allocated_peak)
     return float(ledger.allocated_peak + context_bytes(row, ledger) + ledger.plan.runtime_bytes)
 

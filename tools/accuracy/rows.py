@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engine import Transformer, model
+from ironlaw import Transformer, model
 
 DATA = Path(__file__).with_name("data")
 
@@ -23,14 +23,28 @@ MEASURES = {
     "tflops_with_recompute": "time",
     "tflops_model": "time",
     "mfu_korthikanti": "time",
+    "tokens_per_s": "time",
     "gib": "memory",
     "gb": "memory",
+    "allocated_mib": "memory",
+    "allocated_bytes": "memory",
+    "reserved_mib": "reserved memory",
+    "reserved_gib": "reserved memory",
+    "reserved_gb": "reserved memory",
     "thousand_mib": "device memory",
+    "driver_mib": "device memory",
+    "process_mib": "device memory",
+    "loaded_mib": "memory of a phase",
+    "forward_mib": "memory of a phase",
+    "optimizer_mib": "memory of a phase",
     "parameters": "parameters",
     "mwh": "energy",
     "tonnes_co2": "energy",
 }
 """Columns that are published results, and the group each belongs to."""
+
+ESTIMATES = ("fitcheck_total_mib", "fitcheck_overhead_mib")
+"""Columns that are another calculator's published estimates of the same runs."""
 
 VERIFIED = ("opened", "copy", "from memory of the paper")
 """How a source's figures were read: in the source itself, in a copy of it (the note says which), or not again."""
@@ -77,6 +91,23 @@ _SETTINGS = frozenset(
         "rms_norm",
         "context_mib",
         "never_fitted",
+        "method",
+        "rank",
+        "targets",
+        "quantization",
+        "dropout_adapters",
+        "adapters",
+        "base",
+        "autocast",
+        "logits",
+        "keep_logits",
+        "kernels",
+        "reentrant",
+        "packed",
+        "activation_offload",
+        "context",
+        "experts",
+        "architecture",
     }
 ).union(_SHAPE)
 
@@ -101,13 +132,18 @@ class Source:
 
 @dataclass(frozen=True)
 class Row:
-    """One published run: what was run (`settings`), what came out (`measures`, by kind), and the source."""
+    """One published run: what was run (`settings`), what came out (`measures`, by kind), and the source.
+
+    `shape` is None where no model was trained, or one of an `architecture` that a `Transformer` cannot be. `estimates`
+    are what another calculator published for the run, by column.
+    """
 
     name: str
     settings: Mapping[str, Any]
     measures: Mapping[str, float]
     source: Source
     shape: Transformer | None
+    estimates: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def held_out(self) -> bool:
@@ -158,14 +194,15 @@ def _source(table: Mapping[str, Any], where: str) -> Source:
 
 
 def _row(filled: Mapping[str, Any], source: Source, models: Mapping[str, Any], where: str) -> Row:
-    unknown = set(filled) - _SETTINGS - set(MEASURES)
+    unknown = set(filled) - _SETTINGS - set(MEASURES) - set(ESTIMATES)
     if unknown:
         raise DataError(f"{where}: column {sorted(unknown)[0]!r} is unknown, allowed: {', '.join(sorted(_SETTINGS))}")
     # Zero stands for "not published": a table has the column, this row does not.
     measures = {key: float(value) for key, value in filled.items() if key in MEASURES and value}
-    settings = {key: value for key, value in filled.items() if key not in MEASURES}
-    shape = None if "device_hours" in settings else _shape(settings, models)
-    return Row(_name(settings, shape), settings, measures, source, shape)
+    estimates = {key: float(value) for key, value in filled.items() if key in ESTIMATES}
+    settings = {key: value for key, value in filled.items() if key not in MEASURES and key not in ESTIMATES}
+    shape = None if {"device_hours", "architecture"} & set(settings) else _shape(settings, models)
+    return Row(_name(settings, shape), settings, measures, source, shape, estimates)
 
 
 def _shape(settings: Mapping[str, Any], models: Mapping[str, Any]) -> Transformer:
@@ -181,15 +218,21 @@ def _shape(settings: Mapping[str, Any], models: Mapping[str, Any]) -> Transforme
 
 
 def _name(settings: Mapping[str, Any], shape: Transformer | None) -> str:
-    if shape is None:
+    if "device_hours" in settings:
         return str(settings["name"])
-    parts = [shape.name, f"{settings.get('devices') or _devices(settings)} x {settings['gpu']}"]
+    name = shape.name if shape else settings["name"]
+    parts = [name, f"{settings.get('devices') or _devices(settings)} x {settings['gpu']}"]
     for key, mark in (("tensor", "TP"), ("pipeline", "PP"), ("data", "DP")):
         if settings.get(key, 1) > 1:
             parts.append(f"{mark} {settings[key]}")
     parts.append(f"batch {settings['batch']} x {settings['sequence']}")
     if settings.get("checkpointing", "none") != "none":
         parts.append(f"checkpointing {settings['checkpointing']}")
+    if settings.get("method", "full") != "full":
+        parts.append(f"{settings['method']} of rank {settings['rank']}")
+    for key, mark in (("quantization", "base in"), ("kernels", "kernels")):
+        if settings.get(key, "none") != "none":
+            parts.append(f"{mark} {settings[key]}")
     return ", ".join(parts)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from engine import Setup, setup
+from inspect import signature
+from typing import Any
+
+from ironlaw import EngineError, Setup, setup
 from tools.accuracy.rows import Row
 
 SAME_NAME = (
@@ -26,18 +29,61 @@ SAME_NAME = (
     "interleave",
     "balanced",
     "overlap_tensor",
+    "keep_logits",
 )
-"""Settings that a row and a setup call alike."""
+"""Settings that a row and a setup call alike, as far as the setup has the word."""
+
+UNSAID: tuple[tuple[str, object, str], ...] = (
+    ("architecture", None, "a family that a Transformer cannot be"),
+    ("experts", 1, "expert parallelism"),
+    ("context", 1, "context parallelism"),
+    ("activation_offload", False, "activations in host memory"),
+)
+"""Settings of rows that a setup has no word for, the value that asks for nothing, and what they are in words."""
+
+UNSAID_VALUES = (
+    ("checkpointing", "selective-op", "checkpointing by operator"),
+    ("offload", "parameters", "parameters in host memory"),
+    ("attention", "flash-3", "FlashAttention-3 on a card without a published rate of it"),
+    ("quantization", "gptq", "a base in GPTQ's format"),
+)
+"""Values that a setup's word does not take."""
+
+WORDS = frozenset(signature(setup).parameters)
+
+ADAPTERS = "method" in WORDS
+"""Whether a setup has words for adapters."""
+
+
+def unasked(row: Row) -> str:
+    """Why the engine cannot be asked for the run of a row: the first thing it has no word for; empty where it can."""
+    for word, nothing, what in UNSAID:
+        if row.get(word, nothing) != nothing:
+            return what
+    for word, value, what in UNSAID_VALUES:
+        if row.get(word) == value:
+            return what
+    if row.get("method", "full") == "full":
+        return ""
+    if not ADAPTERS:
+        return "adapters"
+    try:
+        row_setup(row)
+    except EngineError as error:
+        # What adapters cannot be combined with is the engine's to say.
+        return f"adapters with {error.what} {error.value}"
+    return ""
 
 
 def row_setup(row: Row) -> Setup:
-    """The run of a row."""
+    """The run of a row that the engine can be asked for."""
     assert row.shape is not None
     tensor, pipeline = row.get("tensor", 1), row.get("pipeline", 1)
     data = row.get("data") or row.get("devices", 1) // (tensor * pipeline)
     micro_batches = row.get("accumulate", 1)
     if "global_batch" in row.settings:
         micro_batches = max(1, round(row.get("global_batch") / (data * row.get("batch"))))
+    words = {key: row.settings[key] for key in SAME_NAME if key in row.settings and key in WORDS}
     return setup(
         row.shape,
         row.get("gpu"),
@@ -51,5 +97,30 @@ def row_setup(row: Row) -> Setup:
         micro_batches=micro_batches,
         overlap=row.get("overlap", False),
         network_gbit=row.get("network_gbit") or None,
-        **{key: row.settings[key] for key in SAME_NAME if key in row.settings},
+        **(words | _adapters(row)),
     )
+
+
+def computed_in_fp32(row: Row) -> bool:
+    """Whether all but the products of 4-bit matrices is FP32: what peft's preparation leaves without autocast."""
+    return bool(row.get("base", "16-bit") == "fp32" and not row.get("autocast", False))
+
+
+def _adapters(row: Row) -> dict[str, Any]:
+    """The words of a row's adapters."""
+    if row.get("method", "full") == "full":
+        return {}
+    quantization = row.get("quantization", "none")
+    words: dict[str, Any] = {
+        "method": "lora" if quantization == "none" else "qlora",
+        "lora_rank": row.get("rank"),
+        "lora_targets": ",".join(f"{name}_proj" for name in row.get("targets").split()),
+        "lora_dropout": row.get("dropout_adapters", 0.0),
+        "adapter_format": row.get("adapters", "fp32"),
+        "base_format": row.get("base", "16-bit"),
+    }
+    if row.get("autocast", False):
+        words["precision"] = f"amp-{row.get('precision')}"
+    elif computed_in_fp32(row):
+        words["precision"] = "fp32"
+    return words if quantization == "none" else words | {"double_quantization": quantization == "nf4-double"}

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from engine.calibration import Model
-from engine.calibration.band import NINETY
+from ironlaw.calibration import Model
+from ironlaw.calibration.band import NINETY
 from tools.accuracy.calibrate import model
 from tools.accuracy.observations import Observation
 

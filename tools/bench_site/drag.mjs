@@ -1,4 +1,4 @@
-// Drags a mark of a chart back and forth, and times each move until the chart has followed.
+// Drags a mark of a chart, or the handle of a question's scale, back and forth, and times each move until the chart has followed.
 // @ts-check
 
 /** How long to wait for a redraw before a move counts as one that changed no value. */
@@ -7,7 +7,7 @@ const STILL_MS = 1000;
 /**
  * Milliseconds from each move of the pointer to the redrawn mark, Python included. Moves that change no value are left out.
  * @param {import("../../tests/browser/harness/browser.mjs").Browser} browser
- * @param {{plot: string, grip: string, mark: string}} what  selectors: chart, grip, and the marks below the chart
+ * @param {{plot: string, grip: string, mark: string}} what  selectors: chart, grip or scale, and the marks below the chart
  * @param {number} moves
  * @returns {Promise<number[]>}
  */
@@ -20,7 +20,8 @@ export function dragTimes(browser, what, moves) {
       grip.scrollIntoView({ block: "center", behavior: "instant" });
       const box = grip.getBoundingClientRect();
       const at = { clientX: box.x + box.width / 2, clientY: box.y + box.height / 2, pointerId: 7, button: 0, bubbles: true };
-      grip.dispatchEvent(new PointerEvent("pointerdown", at));
+      const scale = grip instanceof HTMLInputElement ? grip : null;
+      if (!scale) grip.dispatchEvent(new PointerEvent("pointerdown", at));
       const times = [];
       for (let move = 1; move <= moves; move += 1) {
         const before = mark();
@@ -37,12 +38,16 @@ export function dragTimes(browser, what, moves) {
         // Back and forth between twenty places, so that no move goes to the place where the pointer is.
         const far = (move % 2 ? 20 : 70) + (move % 20);
         const start = performance.now();
-        grip.dispatchEvent(new PointerEvent("pointermove", { ...at, clientX: at.clientX + far, clientY: at.clientY - far }));
+        if (scale) {
+          scale.value = String(Number(scale.min) + (far / 100) * (Number(scale.max) - Number(scale.min)));
+          scale.dispatchEvent(new Event("input", { bubbles: true }));
+        } else grip.dispatchEvent(new PointerEvent("pointermove", { ...at, clientX: at.clientX + far, clientY: at.clientY - far }));
         const end = await redrawn;
         if (end !== null) times.push(end - start);
         await new Promise((done) => setTimeout(done, 30));
       }
-      grip.dispatchEvent(new PointerEvent("pointerup", at));
+      if (scale) scale.dispatchEvent(new Event("change", { bubbles: true }));
+      else grip.dispatchEvent(new PointerEvent("pointerup", at));
       return times;
     },
     what,

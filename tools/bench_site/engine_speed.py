@@ -18,7 +18,7 @@ from tools.bench_engine import process_milliseconds, scalar_estimates, swept_est
 SECONDS = 2.0
 ESTIMATE = (
     "-m",
-    "engine",
+    "ironlaw",
     "estimate",
     "--model",
     "gpt2-xl",

@@ -4,7 +4,7 @@ import { launch } from "../../tests/browser/harness/launch.mjs";
 import { refuseForeign } from "../../tests/browser/harness/proxy.mjs";
 import { AS_ON_PAGES, serveSite } from "../../tests/browser/harness/server.mjs";
 import { newReader } from "../../tests/browser/harness/world.mjs";
-import { ACT, chartSays, ghostGrip, openAct, predict } from "../../tests/browser/suites/act_page.mjs";
+import { ACT, chartSays, scale, openAct, predict } from "../../tests/browser/suites/act_page.mjs";
 import { importFile, LEDGER, ledgerDocument, ledgerSays } from "../../tests/browser/suites/lab_page.mjs";
 import { OF_PYTHON } from "../../tests/browser/suites/loading.mjs";
 import { dragTimes } from "./drag.mjs";
@@ -184,7 +184,7 @@ export function controlToChart(engine, programs, site) {
 }
 
 /**
- * Milliseconds from a move of the pointer to the redrawn mark, Python included, for many moves of the ghost in Act 1.
+ * Milliseconds from a move of the pointer to the redrawn mark, Python included, for many moves of the scale's handle in Act 1.
  * @param {Engine} engine @param {Record<string, string>} programs @param {string} site
  * @returns {Promise<number[]>}
  */
@@ -192,8 +192,8 @@ export function dragToChart(engine, programs, site) {
   return withBrowser(engine, programs, site, async (world) => {
     await openAct(world);
     await world.browser.of("live-act", (act) => act.scrollIntoView());
-    await world.browser.waitFor(ghostGrip, START_LIMIT_MS);
-    const figure = { plot: 'live-act [data-slot="plot"]', grip: 'live-act .il-grip[data-sets="prediction"]', mark: ".ghost_marks" };
+    await world.browser.waitFor('live-act[data-live="true"]', START_LIMIT_MS);
+    const figure = { plot: 'live-act [data-slot="plot"]', grip: scale, mark: ".ghost_marks" };
     return dragTimes(world.browser, figure, DRAG_MOVES);
   });
 }

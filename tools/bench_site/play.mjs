@@ -17,13 +17,13 @@ import { ACT_2, ACT_3, EXPLORERS, LAPTOP } from "../../tests/browser/suites/lab_
 import { dragTimes, quantile } from "./drag.mjs";
 
 /** @typedef {import("../../tests/browser/harness/browser.mjs").Browser} Browser */
-/** @typedef {{name: string, page: string, predict: string | null}} Scene  what is typed, or null for an instrument */
+/** @typedef {{name: string, page: string, predict: string | null, follows?: string}} Scene  what is typed, or null for an instrument; the mark that follows the scale */
 
 /** @type {Scene[]} */
 const SCENES = [
-  { name: "optimizer-memory-tax", page: ACT, predict: "3" },
+  { name: "optimizer-memory-tax", page: ACT, predict: "3", follows: ".ghost_marks" },
   { name: "mfu-gap", page: ACT_3, predict: "80" },
-  { name: "laptop-challenge", page: LAPTOP, predict: "6" },
+  { name: "laptop-challenge", page: LAPTOP, predict: "6", follows: ".guess_marks" },
   { name: "trust-but-measure", page: ACT_2, predict: "45" },
   { name: "step-peak", page: "lab/peak/", predict: null },
   { name: "roofline-explorer", page: EXPLORERS, predict: null },
@@ -81,8 +81,12 @@ async function play(browser, act, { predict }) {
 }
 
 /** Milliseconds from a move of the pointer to the redrawn mark, Python included; none where nothing can be dragged.
- * @param {Browser} browser @param {string} act @returns {Promise<number[]>} */
-async function drag(browser, act) {
+ * @param {Browser} browser @param {string} act @param {Scene} scene @returns {Promise<number[]>} */
+async function drag(browser, act, { follows }) {
+  if (follows) {
+    await browser.waitFor(`${act}[data-live="true"]`, START_LIMIT_MS, "the live chart");
+    return dragTimes(browser, { plot: `${act} [data-slot="plot"]`, grip: `${act} input[data-scale]`, mark: follows }, MOVES);
+  }
   const takes = await browser.of(act, (element) => (element.dataset.hands ?? "").includes('"handle"'));
   if (!takes) return [];
   await browser.waitFor(`${act} .il-grip:not([hidden])`, START_LIMIT_MS, "the grip");
@@ -110,7 +114,7 @@ for (const engine of engines) {
       const begun = performance.now();
       await ready(browser, act);
       const before = performance.now() - begun;
-      const times = await drag(browser, act);
+      const times = await drag(browser, act, scene);
       const again = performance.now();
       const clicks = await play(browser, act, scene);
       const seconds = (before + performance.now() - again) / 1000;

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from engine import GB
-from plugins import live
+from explorable import live
+from ironlaw import GB
 
 from .parts import textbook
 from .recipes import WinningRecipe, wins
 from .reflections import REFLECTIONS
 from .settings import BATCHES, BUDGET, LAPTOPS, OPTIMIZERS, UPDATES, Setting, fits, gb, setting_of
-from .verdict import reveal, stable_floor
+from .verdict import SOURCE_FLOORS, reveal, stable_floor
 from .view import compute
 
 
@@ -44,9 +44,10 @@ ACT = live.Act(
         prompt="Every lever pulled as far as training still works: how much memory is needed?",
         unit="GB",
         minimum=1,
-        maximum=100,
+        maximum=40,
         step=0.1,
         answer=stable_floor,
+        beliefs=lambda: (BUDGET / GB, *SOURCE_FLOORS),
     ),
     controls=(
         live.Choice(
@@ -94,10 +95,7 @@ ACT = live.Act(
         "weight": f"One weight under {UPDATES:,} equal updates",
     },
     reflections=REFLECTIONS,
-    hands=(
-        live.Handle("memory", "guess", live.PREDICTION, axis="x", field="to"),
-        live.Segments("memory", "stack", "part", "label"),
-    ),
+    hands=(live.Segments("memory", "stack", "part", "label"),),
     staging=live.Staging("memory", (live.Beat(("floor", "floor_text")), live.Beat(("gap", "gap_text")))),
     can_fail=True,
     moves=True,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from engine.numerics.formats import FP16
-from plugins import live
+from explorable import live
+from ironlaw.numerics.formats import FP16
 
 from .settings import (
     ADAM_EPSILON,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine import GB
+from ironlaw import GB
 
 from .settings import Setting, ledger
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from itertools import product
 
-from engine import step_time
-from plugins import live
+from explorable import live
+from ironlaw import step_time
 
 from .settings import BATCHES, OFFLOADS, OPTIMIZERS, PRECISIONS, Setting, fits
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.numerics.formats import FP16, FP32
-from plugins import live
+from explorable import live
+from ironlaw.numerics.formats import FP16, FP32
 
 from .parts import parts
 from .settings import GRADIENT, RATE, WEIGHT, need, setting_of

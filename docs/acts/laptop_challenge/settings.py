@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
-import engine
-from engine import GB, Setup, accelerator, model, setup, training_memory
-from engine.memory import MemoryLedger
-from engine.numerics.formats import FP16, FP32, FloatFormat
-from plugins import live
+import ironlaw
+from explorable import live
+from ironlaw import GB, Setup, accelerator, model, setup, training_memory
+from ironlaw.memory import MemoryLedger
+from ironlaw.numerics.formats import FP16, FP32, FloatFormat
 
 GPT2_XL = model("gpt2-xl")
 LAPTOP = "rtx-4060"
@@ -76,6 +76,20 @@ class Setting:
         )
 
     @property
+    def command(self) -> str:
+        """The same on the engine's command line."""
+        asked = self.training
+        return (
+            f"python -m ironlaw estimate --model {GPT2_XL.name} --gpu {LAPTOP} --batch {self.batch} "
+            f"--precision {self.precision} --optimizer {asked.optimizer.name} --update fused"
+            + (" --checkpointing full" if self.checkpointing else "")
+            + (f" --loss chunked:{CHUNKS}" if self.chunked else "")
+            + (" --optimizer-in-backward" if self.in_backward else "")
+            + (f" --offload {asked.update.offload}" if asked.update.offload != "none" else "")
+            + (f" --dp {self.laptops} --zero 3" if self.laptops > 1 else "")
+        )
+
+    @property
     def trains(self) -> bool:
         """Whether the format in which weights are updated keeps an everyday update."""
         return not update_format(self.precision).update_vanishes(WEIGHT, -RATE * GRADIENT)
@@ -118,7 +132,7 @@ def need(setting: Setting) -> int:
 @cache
 def fits(setting: Setting) -> bool:
     """Whether the step's peak is within what the laptop can give."""
-    return engine.fits(setting.training)
+    return ironlaw.fits(setting.training)
 
 
 @cache

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine import GB, link, step_time
-from engine.numerics.formats import FP16, FP32
-from engine.training.dynamics import convergence
-from plugins import live
+from explorable import live
+from ironlaw import GB, link, step_time
+from ironlaw.numerics.formats import FP16, FP32
+from ironlaw.training.dynamics import convergence
 
 from .parts import NAMES, parts, textbook
 from .settings import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from engine.numerics.formats import FP16, FP32
-from plugins import live
+from explorable import live
+from ironlaw.numerics.formats import FP16, FP32
 
 from .settings import GRADIENT, RATE, UPDATES, WEIGHT
 

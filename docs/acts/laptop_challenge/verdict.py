@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine import GB
-from engine.numerics.formats import FP16
-from plugins import live
+from explorable import live
+from ironlaw import GB
+from ironlaw.numerics.formats import FP16
 
 from .failures import searched
 from .settings import BUDGET, GRADIENT, RATE, UPDATES, WEIGHT, floors, gb, ledger, need

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine import GB
-from plugins import live
+from explorable import live
+from ironlaw import GB
 
 from .failures import failure
 from .parts import NAMES, parts, textbook
@@ -36,7 +36,7 @@ def compute(state: live.State) -> live.View:
             "need": ({"gb": need(setting) / GB, "text": f"needs {gb(need(setting))} GB", "over": not fits(setting)},),
             "budget": ({"gb": BUDGET / GB},),
             "frame": ({"gb": 0}, {"gb": top}),
-            "guess": ({"from": 0, "to": guess, "text": "you: drag right" if said is None else f"you: {guess:g} GB"},),
+            "guess": () if said is None else ({"from": 0, "to": guess, "text": f"you: {guess:g} GB"},),
             "floor": (floor(),) if told else (),
             "gap": (gap(guess),) if told else (),
             "floors": tuple(floor_rows()) if told else (),
@@ -53,6 +53,7 @@ def compute(state: live.State) -> live.View:
         },
         failure=problem,
         success=success(setting) if won else None,
+        command=setting.command,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plugins import live
+from explorable import live
 
 from .pipeline import (
     A100,
@@ -53,6 +53,7 @@ ACT = live.Act(
         maximum=100,
         step=1,
         answer=lambda: 100 * iteration(START).utilization,
+        beliefs=lambda: (100 * mfu(START), 100),
     ),
     controls=(
         live.Toggle(
@@ -96,10 +97,7 @@ ACT = live.Act(
     },
     beside=("walkthrough",),
     reflections=REFLECTIONS,
-    hands=(
-        live.Handle("iteration", "guess", live.PREDICTION, axis="x", field="from", origin=100, factor=-1),
-        live.Segments("iteration", "now", "part", "label"),
-    ),
+    hands=(live.Segments("iteration", "now", "part", "label"),),
     staging=live.Staging(
         "iteration",
         (

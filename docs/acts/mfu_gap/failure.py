@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from plugins import live
+from explorable import live
 
 from .pipeline import A100, DEVICE, SETTINGS, Setting, fits, need
 from .texts import gb

@@ -10,13 +10,13 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from itertools import product
 
-import engine
-from engine import GB, Setup, accelerator, link, model, setup, step_time, training_memory
-from engine.hardware import storage
-from engine.memory import MemoryLedger
-from engine.time.step import StepTime
-from engine.training import Iteration, Samples, StageTimes, stage_times
-from plugins import live
+import ironlaw
+from explorable import live
+from ironlaw import GB, Setup, accelerator, link, model, setup, step_time, training_memory
+from ironlaw.hardware import storage
+from ironlaw.memory import MemoryLedger
+from ironlaw.time.step import StepTime
+from ironlaw.training import Iteration, Samples, StageTimes, stage_times
 
 GPT2_XL, A100 = model("gpt2-xl"), accelerator("a100-80")
 SEQUENCE, BASE_BATCH, BATCHES = 256, 32, (16, 32, 64, 128, 256)
@@ -140,7 +140,7 @@ def need(setting: Setting) -> int:
 @cache
 def fits(setting: Setting) -> bool:
     """Whether the step's peak is within what the device can give."""
-    return engine.fits(setting.training())
+    return ironlaw.fits(setting.training())
 
 
 def setting_of(state: live.State) -> Setting:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import engine
-from plugins import live
+import ironlaw
+from explorable import live
 
 from .pipeline import RECOMPUTE, SEGMENTS, SEQUENCE, Setting, fits, ledger, setting_of, stages, step, throughput
 
@@ -32,11 +32,11 @@ def best_fix(state: live.State) -> dict[str, live.Value]:
 
 def with_sgd(setting: Setting) -> float:
     """Tokens per second with SGD in place of Adam, whose update moves more bytes. 0 if even that does not fit."""
-    training = replace(setting.training(), optimizer=engine.optimizer("sgd"))
-    saved = step(setting).total - engine.step_time(training).total
+    training = replace(setting.training(), optimizer=ironlaw.optimizer("sgd"))
+    saved = step(setting).total - ironlaw.step_time(training).total
     times = stages(setting)
     shorter = replace(times, transfer=times.transfer - saved).iteration(prefetch=setting.prefetch)
-    return engine.fits(training) * setting.batch * SEQUENCE / shorter.total
+    return ironlaw.fits(training) * setting.batch * SEQUENCE / shorter.total
 
 
 FACTORS = (2, 3, 4, 12)

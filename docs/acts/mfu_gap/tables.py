@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine import GB
-from engine.numerics.formats import BF16, FP32
-from engine.training.pipeline import buffer_bytes
-from plugins import live
+from explorable import live
+from ironlaw import GB
+from ironlaw.numerics.formats import BF16, FP32
+from ironlaw.training.pipeline import buffer_bytes
 
 from .pipeline import (
     BATCHES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from plugins import live
+from explorable import live
 
 from .pipeline import Setting, shares, stages
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from engine import GB
-from plugins import live
+from explorable import live
+from ironlaw import GB
 
 from .failure import out_of_memory
 from .pipeline import (
@@ -85,10 +85,11 @@ def compute(state: live.State) -> live.View:
 
 
 def guess(said: live.Value | None) -> tuple[live.Row, ...]:
-    """Where the reader splits the iteration: waiting left, computing right. At first nothing waits."""
-    share = 100.0 if said is None else float(said)
-    text = "drag the edge to where computing begins" if said is None else f"you: {share:g} %"
-    return ({"from": 100 - share, "to": 100, "text": text},)
+    """Where the reader splits the iteration: waiting left, computing right."""
+    if said is None:
+        return ()
+    share = float(said)
+    return ({"from": 100 - share, "to": 100, "text": f"you: {share:g} %"},)
 
 
 def gap(said: float) -> tuple[live.Row, ...]:

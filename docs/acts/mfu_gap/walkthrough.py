@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from plugins import live
+from explorable import live
 
 from .pipeline import START, Setting, fits, iteration, mfu, throughput
 from .texts import percent

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from plugins import live
+from explorable import live
 
 from .audit_reflection import reflections
-from .audit_score import score
+from .audit_score import judged, score
 from .facts import Account, Audit, Setting, Track, position, start_of
 from .found import FOUND
 from .search import NEAR
 from .shared import CLOSED, gap, number, share
 
-PER_PARAMETER = {"weights": "weights", "gradients": "gradients", "state_1": "m", "state_2": "v"}
-"""What Adam in FP32 keeps for each parameter."""
-FP32_BYTES = 4
-TOLERANCE = 0.5
-"""Bytes per parameter by which a prediction may miss."""
+TOLERANCE = 0.1
+"""Share of the answer by which a prediction may miss it."""
 NAMES = {
     "weights": "Weights",
     "gradients": "Gradients",
@@ -26,13 +23,22 @@ NAMES = {
     "activations": "Activations",
     "gathered": "Gathered",
 }
+LEGIBLE = 0.05
+"""Share of the axis from which a segment has a name."""
 WHOLE = 1000
 """Amounts from here on are shown without digits behind the point."""
 
 
-def bytes_per_parameter() -> float:
-    """Of weights, gradients and Adam's two vectors in FP32."""
-    return float(FP32_BYTES * len(PER_PARAMETER))
+def asked(audit: Audit) -> dict[str, float]:
+    """What the question is about, part by part, in the track's unit. The answer is the sum."""
+    parts = audit.account(audit.ask.setting).parts
+    return {part: parts[part] / audit.unit[1] for part in audit.ask.parts}
+
+
+def beliefs(audit: Audit) -> tuple[float, ...]:
+    """What readers answer who count the weights alone, or leave the optimizer's state out."""
+    parts = asked(audit)
+    return (parts["weights"], sum(parts.values()) - parts["optimizer"])
 
 
 def audit_act(track: Track) -> live.Act:
@@ -45,38 +51,34 @@ def audit_act(track: Track) -> live.Act:
         situation=audit.situation,
         contexts=(live.Context(track.name, track.device, f"{track.persona}. {track.mission} {audit.sources}"),),
         question=live.NumberQuestion(
-            prompt="Adam, everything in FP32: how many bytes for each parameter, before activations?",
-            unit="bytes",
+            prompt=audit.ask.prompt,
+            unit=audit.unit[0],
             minimum=0,
-            maximum=32,
-            step=1,
-            answer=bytes_per_parameter,
+            maximum=audit.ask.top,
+            step=audit.ask.step,
+            answer=lambda: sum(asked(audit).values()),
+            beliefs=lambda: beliefs(audit),
         ),
         controls=tuple(lever.control() for lever in audit.levers),
         compute=lambda state: _compute(track, state),
         reveal=lambda prediction, state: _reveal(track, float(prediction)),
         charts={
             "waterfall": f"Training memory of {track.model}, part by part",
-            "each": "Adam in FP32: bytes for each parameter",
+            "each": f"What was asked, in {audit.unit[0]}",
         },
         beside=("standing",),
         reflections=reflections(audit),
-        hands=(
-            live.Handle("each", "guess", live.PREDICTION, axis="x", field="to"),
-            live.Segments("waterfall", "bars", "part", "label"),
-        ),
+        hands=(live.Segments("waterfall", "bars", "part", "label"),),
         staging=live.Staging(
             "each",
             (
-                live.Beat(("stack", "names"), {"part": "weights"}),
-                live.Beat(("stack", "names"), {"part": "gradients"}),
-                live.Beat(("stack", "names"), {"part": "state_1"}),
-                live.Beat(("stack", "names"), {"part": "state_2"}),
+                *(live.Beat(("stack", "names"), {"part": part}) for part in audit.ask.parts),
                 live.Beat(("gap", "gap_text")),
             ),
         ),
         reveal_first=True,
         can_fail=True,
+        hints=True,
         moves=True,
         score=lambda state: score(audit, state.controls),
         best=FOUND[track.name]["audit"].score,
@@ -92,9 +94,9 @@ def _compute(track: Track, state: live.State) -> live.View:
     need, limit = account.need / size, account.limit / size
     return live.View(
         data={
-            "guess": ({"from": 0, "to": float(said or 0), "text": "drag right" if said is None else f"you: {said:g}"},),
-            "stack": tuple(_per_parameter()) if open_ else (),
-            "gap": (_gap(float(state.prediction)),) if open_ and state.prediction is not None else (),
+            "guess": () if said is None else ({"from": 0, "to": float(said), "text": f"you: {said:g}"},),
+            "stack": tuple(_asked(audit)) if open_ else (),
+            "gap": (_gap(audit, float(state.prediction)),) if open_ and state.prediction is not None else (),
             "bars": tuple(_bars(account, size, unit)) if open_ else (),
             "limit": ({"at": limit, "text": f"{audit.limit_name}: {_number(limit)} {unit}"},),
             "frame": ({"at": 0}, {"at": _top(audit, max(need, *_ends(account, size)) if open_ else limit)}),
@@ -106,12 +108,14 @@ def _compute(track: Track, state: live.State) -> live.View:
         ),
         summary=_summary(track, account) if open_ else "The audit opens with your prediction.",
         tables={
-            "each": _bytes_table(open_),
+            "each": _asked_table(audit, open_),
             "waterfall": _memory_table(track, account) if open_ else CLOSED,
             "standing": _standing(track, setting) if open_ else CLOSED,
         },
-        failure=_failure(track, account, setting) if open_ else None,
+        failure=_failure(track, account, setting, _remedy(track, setting) if state.hint else "") if open_ else None,
         success=_success(track, account, setting) if open_ else None,
+        command=audit.command(setting) if open_ else "",
+        readings={f"{audit.sample}, counted as Adam's": _number(judged(audit, setting)[0])} if open_ else {},
     )
 
 
@@ -127,15 +131,19 @@ def _ends(account: Account, size: float) -> Iterator[float]:
     yield sum(account.parts.values()) / size
 
 
-def _per_parameter() -> Iterator[live.Row]:
-    for index, (part, name) in enumerate(PER_PARAMETER.items()):
-        start = FP32_BYTES * index
-        yield {"part": part, "from": start, "to": start + FP32_BYTES, "text": f"{name} {FP32_BYTES}"}
+def _asked(audit: Audit) -> Iterator[live.Row]:
+    """A segment for each part, one behind the other; a name where there is room for it."""
+    start = 0.0
+    for part, amount in asked(audit).items():
+        text = f"{NAMES[part].lower()} {_number(amount)}" if amount > LEGIBLE * audit.ask.top else ""
+        yield {"part": part, "from": start, "to": start + amount, "text": text}
+        start += amount
 
 
-def _gap(said: float) -> live.Row:
-    answer = bytes_per_parameter()
-    return gap(said, answer, f"{abs(said - answer):g} bytes {'short' if said < answer else 'too many'}")
+def _gap(audit: Audit, said: float) -> live.Row:
+    answer = sum(asked(audit).values())
+    far = f"{_number(abs(said - answer))} {audit.unit[0]} {'short' if said < answer else 'too many'}"
+    return gap(said, answer, far, tolerance=TOLERANCE * answer)
 
 
 def _bars(account: Account, size: float, unit: str) -> Iterator[live.Row]:
@@ -159,18 +167,21 @@ def _share(track: Track, setting: Setting) -> float | None:
 def _judged(track: Track, account: Account, setting: Setting) -> str:
     reached = _share(track, setting)
     if reached is None:
-        return " (too much)" if not account.fits else " (not taken)"
+        return " (too much)" if not account.fits else " (refused)" if account.refused else " (too slow)"
     return f" ({100 * reached:.0f} % of the best found)"
 
 
-def _failure(track: Track, account: Account, setting: Setting) -> live.Failure | None:
+def _failure(track: Track, account: Account, setting: Setting, remedy: str) -> live.Failure | None:
+    worth, why = judged(track.audit, setting)
     unit, size = track.audit.unit
-    if account.fits and not account.refused:
+    if not why:
         return None
+    if why == "slow":
+        rate, asked_for = _number(worth), _number(track.audit.target)
+        short = f"{rate} {track.audit.sample}, an update counted as Adam's; {asked_for} are asked for."
+        return live.Failure("Too slow", "It fits, and learns too little.", short, remedy)
     if account.fits:
-        return live.Failure(
-            "It fits, and the mission refuses it", account.refused, _spare(track, account), _remedy(track, setting)
-        )
+        return live.Failure("It fits, and the mission refuses it", account.refused, _spare(track, account), remedy)
     largest = max(account.parts, key=lambda part: account.parts[part])
     alone = [NAMES[part].lower() for part, held in account.parts.items() if held > account.limit]
     what = (
@@ -179,7 +190,7 @@ def _failure(track: Track, account: Account, setting: Setting) -> live.Failure |
         else f"No part alone is too much; {NAMES[largest].lower()} take the most."
     )
     excess = f"{_number(account.need / size)} {unit} are needed and there are {_number(account.limit / size)} {unit}."
-    return live.Failure("Out of memory", what, excess, _remedy(track, setting))
+    return live.Failure("Out of memory", what, excess, remedy)
 
 
 def _spare(track: Track, account: Account) -> str:
@@ -206,7 +217,10 @@ def _success(track: Track, account: Account, setting: Setting) -> live.Success |
         return None
     rate = f"{_number(account.rate)} {track.audit.sample}"
     if reached >= NEAR:
-        return live.Success("Mission accomplished", f"It fits at {rate}. No setting on this bench learns 5 % faster.")
+        return live.Success(
+            "Mission accomplished",
+            f"It fits at {rate}. No setting on this bench learns 5 % faster. {track.audit.lesson}",
+        )
     return live.Success(
         "It fits",
         f"At {rate}; counting each optimizer's updates, {100 * reached:.0f} % of the best that the search found.",
@@ -219,9 +233,13 @@ def _summary(track: Track, account: Account) -> str:
     return f"In {unit}: {parts}; needed {_number(account.need / size)} of {_number(account.limit / size)}."
 
 
-def _bytes_table(open_: bool) -> live.Table:
-    rows = [live.row(name, f"{FP32_BYTES}") for name in PER_PARAMETER.values()] if open_ else [live.row("?", "?")]
-    return live.Table("Adam in FP32, for each parameter.", live.columns("Kept", "Size|bytes"), rows)
+def _asked_table(audit: Audit, open_: bool) -> live.Table:
+    parts = [live.row(NAMES[part], _number(amount)) for part, amount in asked(audit).items()]
+    return live.Table(
+        "What the question is about.",
+        live.columns("Part", f"Size|{audit.unit[0]}"),
+        parts if open_ else [live.row("?", "?")],
+    )
 
 
 def _memory_table(track: Track, account: Account) -> live.Table:
@@ -255,24 +273,23 @@ def _worth(value: float | None) -> str:
 
 
 def _fits(audit: Audit, setting: Setting) -> str:
-    account = audit.account(setting)
-    return "too big" if not account.fits else "refused" if account.refused else "yes"
+    words = {"memory": "too big", "refused": "refused", "slow": "too slow", "": "yes"}
+    return words[judged(audit, setting)[1]]
 
 
 def _reveal(track: Track, said: float) -> live.Verdict:
-    answer, audit = bytes_per_parameter(), track.audit
+    audit, parts = track.audit, asked(track.audit)
+    answer = sum(parts.values())
     start = audit.account(start_of(audit.levers))
     unit, size = audit.unit
-    right = abs(said - answer) <= TOLERANCE
+    right = abs(said - answer) <= TOLERANCE * answer
+    each = ", ".join(f"{NAMES[part].lower()} {_number(amount)}" for part, amount in parts.items())
     least = start.serving / size
     return live.Verdict(
         correct=right,
-        headline=f"{answer:g} bytes: 4 for the weight, 4 for its gradient, 4 each for Adam's m and v."
-        + ("" if right else f" You said {said:g}."),
+        headline=f"{_number(answer)} {unit}: {each}." + ("" if right else f" You said {said:g}."),
         paragraphs=(
-            f"Adam's state is twice the weights, and weights, gradients and state together are four times the weights. "
-            f"Running the finished {track.model} takes {_number(least)} {unit}; training "
-            f"it as the bench stands needs {_number(start.need / size)} {unit} and has {_number(start.limit / size)}.",
-            audit.lesson,
+            f"Running the finished {track.model} takes {_number(least)} {unit}; training it as the bench stands needs "
+            f"{_number(start.need / size)} {unit} and has {_number(start.limit / size)}.",
         ),
     )

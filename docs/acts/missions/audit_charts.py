@@ -1,4 +1,4 @@
-"""The charts of part 1: bytes per parameter, and the memory waterfall. Drawn while the site is built."""
+"""The charts of part 1: what was asked, and the memory waterfall. Drawn while the site is built."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ PARTS = {
     "gradients": "var(--il-memory-2)",
     "master": "var(--il-memory-3)",
     "optimizer": "var(--il-optimizer)",
-    "state_1": "var(--il-optimizer)",
-    "state_2": "var(--il-optimizer-2)",
     "activations": "var(--il-activation)",
     "gathered": "var(--il-control)",
     "need": INK,
@@ -25,10 +23,10 @@ NAMES = 166
 """Pixels for the parts' names and sizes."""
 
 
-def per_parameter() -> Any:
-    """The reader's bar, and under it what Adam keeps, from 0 to 32 bytes."""
-    axis = alt.Axis(title="bytes", values=[0, 4, 8, 12, 16, 20, 24, 28, 32], titleAlign="right", titleAnchor="end")
-    scale = alt.Scale(domain=[0, 32], nice=False)
+def asked(unit: str, top: float) -> Any:
+    """The reader's bar, and under it what the question is about, part by part, from 0 to the largest prediction."""
+    axis = alt.Axis(title=unit, tickCount=5, titleAlign="right", titleAnchor="end", labelOverlap=True)
+    scale = alt.Scale(domain=[0, top], nice=False)
 
     def x(field: str) -> alt.X:
         return alt.X(f"{field}:Q", axis=axis, scale=scale)
@@ -37,15 +35,18 @@ def per_parameter() -> Any:
         return {"y": place(100 - top, alt.Y), "y2": alt.Y2Datum(100 - bottom)}
 
     guess = rows("guess").mark_rect(fill=HATCH, stroke=INK, strokeWidth=1.5, strokeDash=[4, 3])
-    beside = rows("guess").transform_filter("datum.to <= 22").mark_text(align="left", dx=8, fontSize=SIZE, fill=INK)
+    beside = (
+        rows("guess")
+        .transform_filter(f"datum.to <= {0.7 * top}")
+        .mark_text(align="left", dx=8, fontSize=SIZE, fill=INK)
+    )
     words: dict[str, Any] = {"align": "right", "dx": -8, "fontSize": SIZE}
-    far = rows("guess").transform_filter("datum.to > 22")
+    far = rows("guess").transform_filter(f"datum.to > {0.7 * top}")
     ground = far.mark_text(**words, stroke=SURFACE, strokeWidth=7, strokeJoin="round")
     middle = place(100 - 18, alt.Y)
     bars = rows("stack").mark_rect(stroke=SURFACE, strokeWidth=1.5)
-    names = rows("stack").transform_calculate(middle="(datum.from + datum.to) / 2")
-    # Each name stands below its own segment, in turn higher and lower, so that neighbors do not touch.
-    names = names.transform_calculate(y="datum.part == 'gradients' || datum.part == 'state_2' ? 6 : 20")
+    # Each name begins below its own segment, in turn higher and lower, so that neighbors do not touch.
+    names = rows("stack").transform_calculate(y="datum.part == 'gradients' || datum.part == 'activations' ? 6 : 20")
     gap = rows("gap").mark_rect(fill=INK).encode(x=x("from"), x2="to", **lane(34, 38))
     near = rows("gap").mark_text(align="right", baseline="middle", fontSize=SIZE, fontWeight=600, fill=INK)
     layers: list[Any] = [
@@ -55,8 +56,8 @@ def per_parameter() -> Any:
             for text in (beside, ground, far.mark_text(**words, fill=INK))
         ),
         bars.encode(x=x("from"), x2="to", fill=color("part", PARTS), **lane(42, 70)).properties(name="stack"),
-        names.mark_text(align="center", baseline="middle", fontSize=SIZE, fill=INK)
-        .encode(x=x("middle"), y=stage("y", alt.Y), text="text:N")
+        names.mark_text(align="left", baseline="middle", fontSize=SIZE, fill=INK)
+        .encode(x=x("from"), y=stage("y", alt.Y), text="text:N")
         .properties(name="names"),
         gap.properties(name="gap"),
         near.encode(x=alt.value(WIDTH - 24), y=place(100 - 56, alt.Y), text="text:N").properties(name="gap_text"),

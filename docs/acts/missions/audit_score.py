@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.training import convergence
+from ironlaw.training import convergence
 
 from .facts import Audit, Setting
 
@@ -20,11 +20,12 @@ def judged(audit: Audit, setting: Setting) -> tuple[float, str]:
     """The score that a setting has, accepted or not, and the reason why it is not accepted.
 
     The score is samples per second times the optimizer's `progress`. The reason is `memory`, `refused` where the
-    mission does not take the setting, or empty if the setting is accepted.
+    mission does not take the setting, `slow` where it falls short of the target, or empty if the setting is accepted.
     """
     account = audit.account(setting)
-    why = "memory" if not account.fits else "refused" if account.refused else ""
-    return account.rate * progress(str(setting["optimizer"])), why
+    worth = account.rate * progress(str(setting["optimizer"]))
+    slow = "slow" if worth < audit.target else ""
+    return worth, "memory" if not account.fits else "refused" if account.refused else slow
 
 
 def score(audit: Audit, setting: Setting) -> float | None:

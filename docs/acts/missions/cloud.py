@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from engine import GB, accelerator, estimate, model, setup
-from plugins import live
+from explorable import live
+from ironlaw import GB, accelerator, estimate, model, setup
 
-from .facts import Account, Audit, Lever, Setting, switch
+from .facts import Account, Ask, Audit, Lever, Setting, switch
 
 GPU = accelerator("h100-sxm")
 MODEL = model("llama3-70b")
@@ -52,9 +52,27 @@ def _account(
     return Account(held, memory.device_total, memory.capacity, 2.0 * MODEL.parameters, rate)
 
 
+def command(setting: Setting) -> str:
+    """The same on the engine's command line."""
+    again = " --checkpointing full" if setting["checkpointing"] else ""
+    rule = "adamw" if setting["optimizer"] == "adam" else setting["optimizer"]
+    return (
+        f"python -m ironlaw estimate --model {MODEL.name} --gpu {GPU.name} --seq {SEQUENCE} "
+        f"--precision {setting['precision']} --optimizer {rule} "
+        f"--dp {setting['gpus']} --zero {setting['zero']}{again}"
+    )
+
+
 AUDIT = Audit(
     situation=f'You train Llama 3 70B on H100 GPUs for ${COST:,} an hour. "We have thousands of cards with 80 GB", '
-    "says finance; the first run ends out of memory on every one.",
+    "says finance; the first run ends out of memory.",
+    ask=Ask(
+        f"Weights, gradients and Adam's state of {MODEL.parameters / 1e9:.1f} billion parameters in FP32: how many GB?",
+        {"optimizer": "adam", "precision": "fp32", "zero": 0, "gpus": 512, "checkpointing": True},
+        ("weights", "gradients", "optimizer"),
+        2000,
+        10,
+    ),
     levers=(
         Lever("optimizer", "Optimizer", {"sgd": "SGD", "momentum": "Momentum", "adam": "Adam"}, "adam"),
         Lever("precision", "Precision", {"fp32": "FP32", "mixed": "Mixed"}, "fp32", "Mixed keeps an FP32 master copy."),
@@ -76,4 +94,5 @@ AUDIT = Audit(
     lesson="ZeRO divides weights, gradients and states, so more GPUs make these bars shrink. Activations and the "
     "gathered blocks stay whole on every card: 80 GB times the number of cards is no pool.",
     sources="Memory and time are the engine's, for PyTorch's fully sharded training over NVLink 4 and InfiniBand NDR.",
+    command=command,
 )

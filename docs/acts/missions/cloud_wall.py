@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from engine import estimate, link, setup
-from engine.parallel import job_time
-from engine.training.noisy_quadratic import Outlier
-from plugins import live
+from explorable import live
+from ironlaw import estimate, link, setup
+from ironlaw.parallel import job_time
+from ironlaw.training.noisy_quadratic import Outlier
 
 from .cloud import GPU, MODEL, SEQUENCE
 from .facts import Lever, Plan, Setting, Wall, switch
@@ -71,6 +71,20 @@ def _job(
     return useful, between, float(memory.device_total), float(memory.capacity), parts
 
 
+def command(setting: Setting) -> str:
+    """The same on the engine's command line."""
+    tensor, pipeline, zero = LAYOUTS[str(setting["layout"])]
+    return (
+        f"python -m ironlaw estimate --model {MODEL.name} --gpu {GPU.name} --network {NETWORK} --seq {SEQUENCE} "
+        f"--batch {setting['batch']} --micro-batches {setting['accumulate']} "
+        f"--precision {PRECISIONS[str(setting['precision'])]} --optimizer adamw "
+        f"--dp {int(setting['devices']) // tensor // pipeline} --tp {tensor} --pp {pipeline} --zero {zero}"
+        + (" --sequence-parallel" if tensor > 1 else "")
+        + (" --checkpointing full" if setting["checkpointing"] else "")
+        + f" --framework {'torch' if zero == 3 else 'megatron'}"
+    )
+
+
 WALL = Wall(
     situation="Every GPU gathers all weights in every micro-batch, over "
     f"{8 * link(NETWORK).bandwidth / 1e9:g} Gb/s Ethernet.",
@@ -92,18 +106,20 @@ WALL = Wall(
         CLIP,
         RATE,
     ),
-    double=("batch", "Each GPU takes two texts, not one."),
+    double=("accumulate", "Each GPU takes twice the micro-batches for an update."),
     plan=plan,
     target=0.4,
     ceiling=0.475,
     base=512,
-    rate=0.15,
-    noise=0.5,
-    updates=400,
-    loss=0.01,
-    outliers=(Outlier(50_000.0, 0.9),),
+    rate=0.6,
+    noise=1.0,
+    updates=64,
+    loss=0.005,
+    outliers=(Outlier(50_000.0, 0.1),),
     lesson="Tensor parallelism keeps its traffic inside the node, and accumulation divides what crosses between nodes. "
-    "Both make a larger batch per update, and four times the GPUs make one that the loss does not forgive. "
+    "Both make a larger batch per update. Its rate decides: in proportion to the batch it is beyond what the loss can "
+    "follow, by the square root it is not. Four times the GPUs leave too few updates. "
     "Clipping survives the strange batch. FP16 needs a loss scale too: without one its small gradients become zero.",
-    sources="Time, memory and traffic are the engine's. The loss is the noisy quadratic model with the seed 3.",
+    sources="Time, memory and traffic are the engine's. The loss is a toy, the noisy quadratic model.",
+    command=command,
 )

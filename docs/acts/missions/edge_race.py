@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine import link
-from engine.hardware import storage
+from ironlaw import link
+from ironlaw.hardware import storage
 
 from .edge import IMAGE, NET, ORIN
 from .facts import Dial, Lever, Race, Setting, Stages
@@ -32,7 +32,7 @@ CORE_WATTS = 2.0
 """An assumption."""
 NIGHT_IMAGES, NIGHT_SECONDS = 2_300_000, 7 * 3600
 DISK_BYTES = 2e12
-NO_WEATHER = "A network that never saw other light or rain fails at the first sunset: the certificate asks for some."
+NO_WEATHER = "A network that never saw rain fails in the first shower: the certificate asks for light and rain."
 DISK_FULL = f"A night's images would need more than the {DISK_BYTES / 1e12:.0f} TB of the car's disk."
 SAFETY = f"The safety loop keeps 2 of {CORES} cores for itself. Its 10 ms are the mission."
 
@@ -51,7 +51,7 @@ def stages(setting: Setting) -> Stages:
     rate = min(fed, bus, compute)
     busy = {"data": rate / fed, "bus": rate / bus, "compute": rate / compute}
     refused = ""
-    if setting["augmentation"] == "none":
+    if setting["augmentation"] != "weather":
         refused = NO_WEATHER
     elif stored * NIGHT_IMAGES > DISK_BYTES:
         refused = DISK_FULL

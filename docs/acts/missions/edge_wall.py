@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine import link
-from engine.training.noisy_quadratic import Outlier
+from ironlaw import link
+from ironlaw.training.noisy_quadratic import Outlier
 
 from .edge import LEARNER, NET
 from .facts import Lever, Plan, Setting, Wall
@@ -40,8 +40,8 @@ WALL = Wall(
     message='"40 % MFU, the uplink under a quarter, no NaN for the certifier."',
     levers=(
         Lever("devices", "Cars", {4: "4", 16: "16", 64: "64"}, 16),
-        Lever("batch", "Micro-batch", {8: "8", 16: "16", 32: "32", 64: "64", 256: "256"}, 16),
-        Lever("accumulate", "Micro-batches for an update", {4: "4", 16: "16", 32: "32", 128: "128", 512: "512"}, 4),
+        Lever("batch", "Micro-batch", {8: "8", 16: "16", 32: "32", 64: "64", 256: "256"}, 64),
+        Lever("accumulate", "Micro-batches for an update", {4: "4", 16: "16", 32: "32", 128: "128", 512: "512"}, 128),
         Lever("precision", "Precision", {"fp32": "FP32", "fp16": "FP16"}, "fp16", "FP16 keeps an FP32 master copy."),
         Lever("payload", "Gradients are sent in", {"fp32": "FP32", "fp16": "FP16"}, "fp32"),
         CHECKPOINTING,
@@ -54,15 +54,15 @@ WALL = Wall(
     target=0.4,
     ceiling=0.25,
     base=8192,
-    rate=0.08,
+    rate=0.25,
     noise=4.0,
-    updates=256,
-    loss=0.006,
-    outliers=(Outlier(1e9, 0.6), Outlier(5000.0, 0.8)),
+    updates=64,
+    loss=0.005,
+    outliers=(Outlier(5000.0, 0.1), Outlier(1e9, 0.3)),
     lesson="FP32 is stable and never fast enough: it reaches an eighth of the 16-bit peak at best. FP16 survives the "
     "headlight with a loss scale that adapts, for clipping comes too late once a gradient is infinite, and with "
     "clipping, for an update that is finite and huge ruins the weights. Few cars with much work each beat a large "
-    "fleet.",
-    sources="Rates of Orin and LTE are their data sheets'; efficiency and LTE's latency are assumed. The loss is the "
-    "noisy quadratic model with the seed 3.",
+    "fleet, whose updates are too few. So few updates as these need the rate in proportion to the batch.",
+    sources="Rates of Orin and LTE are their data sheets'; efficiency and LTE's latency are assumed. The loss is "
+    "a toy, the noisy quadratic model.",
 )

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from engine.training.noisy_quadratic import Guard, Outlier
-from plugins import live
+from explorable import live
+from ironlaw.training.noisy_quadratic import Guard, Outlier
 
 Setting = Mapping[str, live.Value]
 """Where the levers stand, by name."""
@@ -119,11 +119,31 @@ class Account:
 
 
 @dataclass(frozen=True)
+class Ask:
+    """The question of part 1, about one setting of the track's own bench.
+
+    Attributes:
+        prompt: The question.
+        setting: What is asked about.
+        parts: Those parts of its account whose sum is the answer.
+        top: The largest prediction, in the track's unit.
+        step: Between predictions.
+    """
+
+    prompt: str
+    setting: Setting
+    parts: tuple[str, ...]
+    top: int
+    step: float
+
+
+@dataclass(frozen=True)
 class Audit:
     """Part 1 of a track.
 
     Attributes:
         situation: Two sentences.
+        ask: What a reader predicts.
         levers: What a reader can change.
         account: The memory of a setting.
         unit: Of memory on this device, and its bytes.
@@ -132,9 +152,12 @@ class Audit:
         sample: What is counted per second.
         lesson: What the search shows, for the reveal's last paragraph.
         sources: Where the figures come from, in one sentence.
+        command: The shell's line that gives the memory of a setting, where the engine's command line has the model.
+        target: Samples per second that the mission asks for, an update counted as Adam's; 0 where any speed will do.
     """
 
     situation: str
+    ask: Ask
     levers: Levers
     account: Callable[[Setting], Account]
     unit: tuple[str, float]
@@ -143,6 +166,8 @@ class Audit:
     sample: str
     lesson: str
     sources: str
+    command: Callable[[Setting], str] = lambda setting: ""
+    target: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -242,9 +267,10 @@ class Wall:
         noise: One sample's, in the same units.
         updates: How many updates of the base batch the samples are enough for.
         loss: The loss to reach with these samples, 1 being the start's.
-        outliers: Strange batches, and when they come.
+        outliers: Strange batches, and when they come; none where the data are clean.
         lesson: What the search shows.
         sources: Where the figures come from.
+        command: The shell's line that gives the MFU of a setting, where the engine's command line has the model.
     """
 
     situation: str
@@ -262,6 +288,7 @@ class Wall:
     outliers: tuple[Outlier, ...]
     lesson: str
     sources: str
+    command: Callable[[Setting], str] = lambda setting: ""
 
 
 @dataclass(frozen=True)

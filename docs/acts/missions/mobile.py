@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engine import accelerator
-from engine.networks import vit_base
+from ironlaw import accelerator
+from ironlaw.networks import vit_base
 
-from .facts import Account, Audit, Lever, Setting, switch
+from .facts import Account, Ask, Audit, Lever, Setting, switch
 from .small import Network, Scope, account
 
 MB = 1e6
@@ -56,8 +56,22 @@ def audit(setting: Setting) -> Account:
 
 
 AUDIT = Audit(
-    situation="The translating glasses see well in the office and badly under street lamps, so their filter, a "
-    "ViT-B/16, must adapt on the device. All programs together have 512 MB.",
+    situation="Translating glasses see badly under street lamps, so their filter, a ViT-B/16, must adapt on them. "
+    "All programs have 512 MB; needed are 4 images a second.",
+    ask=Ask(
+        f"All {VIT.parameters / 1e6:.0f} million parameters learn with Adam in FP32, frame by frame: how many MB?",
+        {
+            "optimizer": "adam",
+            "precision": "fp32",
+            "scope": "all",
+            "batch": 1,
+            "checkpointing": False,
+            "in_backward": False,
+        },
+        ("weights", "gradients", "optimizer", "activations"),
+        2600,
+        10,
+    ),
     levers=(
         Lever(
             "optimizer",
@@ -86,4 +100,5 @@ AUDIT = Audit(
     "is to let fewer weights learn: then gradients and states shrink with them.",
     sources="Nobody publishes the rates of a chip for AR glasses. These are a phone's at one watt of its eight: the "
     "order is right, the second digit means nothing. Memory is exact arithmetic.",
+    target=4.0,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from plugins import live
+from explorable import live
 
 from .facts import Race, Setting, Stages, Track, start_of
 from .found import FOUND
@@ -12,6 +12,7 @@ from .race_reflection import reflections
 from .race_score import MOVES, score, twice
 from .search import NEAR
 from .shared import CLOSED, gap, number, share
+from .steps import steps
 
 TOLERANCE = 0.1
 """How far a predicted factor may be off."""
@@ -35,10 +36,11 @@ def race_act(track: Track) -> live.Act:
         question=live.NumberQuestion(
             prompt=f"{race.twice}. How many times as fast does training become?",
             unit="times",
-            minimum=0.5,
-            maximum=2.5,
+            minimum=0.8,
+            maximum=2.2,
             step=0.05,
             answer=lambda: twice(race),
+            beliefs=lambda: (1.0, 2.0),
         ),
         controls=tuple(lever.control() for lever in race.levers),
         compute=lambda state: _compute(track, state),
@@ -49,10 +51,7 @@ def race_act(track: Track) -> live.Act:
         },
         beside=("standing",),
         reflections=reflections(race),
-        hands=(
-            live.Handle("twice", "guess", live.PREDICTION, axis="x", field="to"),
-            live.Segments("boxes", "levels", "stage", "label"),
-        ),
+        hands=(live.Segments("boxes", "levels", "stage", "label"),),
         staging=live.Staging("twice", (live.Beat(("answer", "answer_text")), live.Beat(("gap", "gap_text")))),
         reveal_first=True,
         can_fail=True,
@@ -77,9 +76,7 @@ def _compute(track: Track, state: live.State) -> live.View:
             "gauge": (
                 {"from": 0, "to": 100 * stages.busy["compute"] if open_ else 0, "text": _gauge(race, stages, open_)},
             ),
-            "guess": (
-                {"from": 0, "to": float(said or 1.0), "text": "drag" if said is None else f"you: {said:g} times"},
-            ),
+            "guess": () if said is None else ({"from": 0, "to": float(said), "text": f"you: {said:g} times"},),
             "answer": ({"from": 0, "to": twice(race), "text": f"{twice(race):.2f} times"},) if told else (),
             "gap": (_gap(float(state.prediction or 0), twice(race)),) if told else (),
         },
@@ -94,6 +91,12 @@ def _compute(track: Track, state: live.State) -> live.View:
         },
         failure=failure,
         success=success,
+        readings={
+            "longest pole": race.boxes[stages.longest],
+            race.worth[0]: _number(race.worth[1] * stages.rate / stages.cost),
+        }
+        if open_
+        else {},
     )
 
 
@@ -146,10 +149,10 @@ def _judged(track: Track, stages: Stages, state: live.State) -> tuple[str, live.
     pole = race.boxes[stages.longest]
     if state.moves > MOVES:
         excess = f"You have made {state.moves} moves of {MOVES}."
-        remedy = "Undo some, and choose those that move the longest pole."
+        remedy = "Undo some: that costs nothing."
         return count, live.Failure("Out of moves", "What is reached now does not count.", excess, remedy), None
     if stages.refused:
-        remedy = "Take that back: it costs a move, or undo it for nothing."
+        remedy = "Undo it: that costs nothing."
         failure = live.Failure("The mission refuses it", stages.refused, f"The longest pole is now: {pole}.", remedy)
         return count, failure, None
     if reached is None:
@@ -157,17 +160,16 @@ def _judged(track: Track, stages: Stages, state: live.State) -> tuple[str, live.
             f"{_number(stages.rate * seconds)} {race.sample} {period}, and {_number(race.target * seconds)} are needed."
         )
         what = f"The longest pole is: {pole}. The other stages wait for it."
-        remedy = "A move at another stage changes nothing."
+        remedy = _hint(race, state.controls) if state.hint else ""
         if race.turns:
             what = f"The stages take turns, and each costs its time; the most goes to: {pole}."
-            remedy = "What takes time here and does not have to?"
         return count, live.Failure("Too slow", what, short, remedy), None
     judged = f" ({100 * reached:.0f} % of the best found{count})"
     if reached >= NEAR:
         left = MOVES - state.moves
         spare = f", with {left} to spare" if left > 1 else ""
         moves = "1 move" if state.moves == 1 else f"{state.moves} moves"
-        what = f"In {moves}{spare}. No setting gives 5 % more {race.worth[0]}."
+        what = f"In {moves}{spare}. No setting gives 5 % more {race.worth[0]}. {race.lesson}"
         return judged, None, live.Success("The balance point", what)
     return (
         judged,
@@ -177,6 +179,24 @@ def _judged(track: Track, stages: Stages, state: live.State) -> tuple[str, live.
             f"In {race.worth[0]} this is {100 * reached:.0f} % of the best: something is paid for and waits.",
         ),
     )
+
+
+def _hint(race: Race, setting: Setting) -> str:
+    """The single step after which the most comes out at the end, found by trying each."""
+    seconds, period = race.period
+    step = max(steps(race.levers, setting), key=lambda step: _rate(race, step.setting))
+    before, after = _rate(race, setting), _rate(race, step.setting)
+    if after <= before:
+        return "No lever makes it faster by one step alone: it takes two."
+    return (
+        f"Of all single steps this one helps most: {step.words}. {race.sample.capitalize()} {period}: "
+        f"{_number(before * seconds)}, then {_number(after * seconds)}."
+    )
+
+
+def _rate(race: Race, setting: Setting) -> float:
+    stages = race.stages(setting)
+    return 0.0 if stages.refused else stages.rate
 
 
 def _summary(race: Race, stages: Stages) -> str:
@@ -229,6 +249,5 @@ def _reveal(track: Track, said: float) -> live.Verdict:
             f"is {100 * more.busy['compute']:.0f} %. {names['data']}: {100 * once.busy['data']:.0f} %, then "
             f"{100 * more.busy['data']:.0f} %. {names['bus']}: {100 * once.busy['bus']:.0f} %, then "
             f"{100 * more.busy['bus']:.0f} %.",
-            race.lesson,
         ),
     )

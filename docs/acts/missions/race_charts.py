@@ -53,7 +53,7 @@ def boxes() -> Any:
 
 
 def twice() -> Any:
-    """The reader's factor as a bar to drag, and the true factor."""
+    """The reader's factor as a bar, and the true factor."""
     axis = alt.Axis(title="times as fast", values=[0, 0.5, 1, 1.5, 2, 2.5], titleAlign="right", titleAnchor="end")
     scale = alt.Scale(domain=[0, 2.5], nice=False)
 

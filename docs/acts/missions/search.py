@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from plugins import live
+from explorable import live
 
 from .facts import Found, Levers, Setting, settings
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine import accelerator
+from ironlaw import accelerator
 
 from .facts import Account
 

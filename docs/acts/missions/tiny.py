@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engine import accelerator
-from engine.networks import rnnoise
+from ironlaw import accelerator
+from ironlaw.networks import rnnoise
 
-from .facts import Account, Audit, Lever, Setting
+from .facts import Account, Ask, Audit, Lever, Setting
 from .small import Network, Scope, account
 
 KIB = 1024
@@ -64,9 +64,16 @@ def audit(setting: Setting) -> Account:
 
 
 AUDIT = Audit(
-    situation=f"A hearable isolates speech with RNNoise, {NET.parameters:,} parameters, and must learn its wearer's "
-    f"office. Its Cortex-M4 has {CHIP.memory_bytes // KIB} KiB of SRAM, of which sound and radio keep {RUNNING // KIB};"
-    " flash holds what never changes.",
+    situation=f"A hearable must learn its wearer's office with RNNoise, {NET.parameters:,} parameters, from a window "
+    f"a second. Its Cortex-M4 has {CHIP.memory_bytes // KIB} KiB of SRAM, of which sound and radio keep "
+    f"{RUNNING // KIB}.",
+    ask=Ask(
+        "Everything learns with Adam in FP32, from one second of sound: how many KiB?",
+        {"optimizer": "adam", "precision": "fp32", "scope": "all", "frames": 100, "batch": 1},
+        ("weights", "gradients", "optimizer", "activations"),
+        2600,
+        10,
+    ),
     levers=(
         Lever("optimizer", "Optimizer", {"sgd": "SGD", "momentum": "Momentum", "adam": "Adam"}, "adam"),
         Lever("precision", "Precision", {"fp32": "FP32", "mixed": "Mixed"}, "fp32", "Mixed stores in 16 bits."),
@@ -88,4 +95,5 @@ AUDIT = Audit(
     lesson="The weights do not fit even as FP32 numbers alone, so most layers stay in flash and never learn. Of what "
     "remains, activations of a window are the largest part, and every further window of a batch is as large again.",
     sources="Sizes are counted from RNNoise's layers; speed is the data sheet's 64 MHz, one operation a cycle.",
+    target=1.0,
 )

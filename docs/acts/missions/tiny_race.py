@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine import link
+from ironlaw import link
 
 from .facts import Dial, Lever, Race, Setting, Stages
 from .tiny import CHIP, GAINS, KIB, network

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from engine.training.noisy_quadratic import Course
-from plugins import live
+from explorable import live
+from ironlaw.training.noisy_quadratic import Course
 
 from .facts import Plan, Setting, Track, Wall, start_of
 from .found import FOUND
 from .search import NEAR
 from .shared import CLOSED, share
 from .wall_reflection import reflections
-from .wall_score import SEED, final_loss, learning_rate, obstacle, ratio, score, trained
+from .wall_remedy import hint
+from .wall_score import NEEDED, SEEDS, Trials, final_loss, learning_rate, limited, ratio, score, trained
 
 POINTS = 120
 """Most places of the loss curve that are drawn."""
@@ -29,8 +30,8 @@ TITLES = {
     "memory": "Out of memory",
     "network": "The network is saturated",
     "mfu": "Below the target",
-    "exploded": "The loss explodes",
-    "loss": "The loss stays too high",
+    "exploded": "The toy loss explodes",
+    "loss": "The toy loss stays too high",
 }
 
 
@@ -53,7 +54,7 @@ def wall_act(track: Track) -> live.Act:
         compute=lambda state: _compute(track, state),
         reveal=lambda prediction, state: _reveal(track, float(prediction)),
         charts={
-            "curve": f"Simulated training loss by samples seen, seed {SEED}",
+            "curve": f"Toy loss by samples seen: the middle one of {SEEDS} trainings, and the band of nine tenths",
             "scaling": "MFU by samples in an update, for each number of devices",
         },
         beside=("limits",),
@@ -64,6 +65,7 @@ def wall_act(track: Track) -> live.Act:
         ),
         reveal_first=True,
         can_fail=True,
+        hints=True,
         moves=True,
         score=lambda state: score(wall, state.controls),
         best=FOUND[track.name]["wall"].score,
@@ -75,34 +77,43 @@ def _compute(track: Track, state: live.State) -> live.View:
     if state.prediction is None or not state.revealed:
         return _closed(wall)
     plan, rule = wall.plan(setting), str(setting["rate"])
-    run = trained(wall, plan, rule)
-    hindrance = "exploded" if run.exploded_at is not None and plan.need <= plan.limit else obstacle(wall, plan, rule)
+    trials = trained(wall, plan, rule)
+    hindrance = limited(wall, plan) or trials.obstacle
     reached = share(track.name, "wall", None if hindrance else 100 * plan.mfu)
     judged = "" if reached is None else f" ({100 * reached:.0f} % of the best found)"
     return live.View(
         data={
-            "curve": tuple(_curve(run)),
-            "exploded": tuple(_explosion(run)),
-            "steps": tuple(_steps(run)),
+            "band": tuple(_band(trials)),
+            "curve": tuple(_curve(trials.shown)),
+            "exploded": tuple(_explosion(trials.shown)),
+            "steps": tuple(_steps(trials.shown)),
             "goal": ({"loss": wall.loss, "text": f"to reach: {wall.loss:g}"},),
             "points": tuple(_points(wall, setting)),
             "target": ({"mfu": 100 * wall.target, "text": f"target {100 * wall.target:g} %"},),
         },
         headline=live.Figure(f"MFU, target {100 * wall.target:g} %{judged}", f"{100 * plan.mfu:.1f}", "%"),
-        summary=f"MFU {100 * plan.mfu:.1f} %, network busy {100 * plan.network:.0f} % of the step, {_outcome(run)}.",
+        summary=f"MFU {100 * plan.mfu:.1f} %, network busy {100 * plan.network:.0f} % of the step, {_outcome(trials)}.",
         tables={
-            "curve": _loss_table(wall, plan, run, setting),
+            "curve": _loss_table(wall, plan, trials, setting),
             "scaling": _scaling_table(wall, setting),
-            "limits": _limits(wall, plan, run),
+            "limits": _limits(wall, plan, trials),
         },
-        failure=_failure(wall, plan, run, hindrance) if hindrance else None,
-        success=None if reached is None else _success(plan, reached),
+        failure=_failure(wall, plan, trials, hindrance, hint(wall, setting, hindrance) if state.hint else "")
+        if hindrance
+        else None,
+        success=None if reached is None else _success(wall, plan, reached),
+        command=wall.command(setting),
+        readings={
+            "memory": f"{100 * plan.need / plan.limit:.0f} %",
+            "network": f"{100 * plan.network:.0f} %",
+            "trainings that reach the loss": f"{trials.kept} of {len(trials.runs)}",
+        },
     )
 
 
 def _closed(wall: Wall) -> live.View:
     return live.View(
-        data={"curve": (), "exploded": (), "steps": (), "goal": (), "points": (), "target": ()},
+        data={"band": (), "curve": (), "exploded": (), "steps": (), "goal": (), "points": (), "target": ()},
         headline=live.Figure(f"MFU, target {100 * wall.target:g} %", "?", "%"),
         summary="The bench opens with your prediction.",
         tables={"curve": CLOSED, "scaling": CLOSED, "limits": CLOSED},
@@ -124,6 +135,15 @@ def _curve(run: Course) -> Iterator[live.Row]:
         yield {"seen": 100 * update / len(run.losses), "loss": min(TOP, max(BOTTOM, loss))}
 
 
+def _band(trials: Trials) -> Iterator[live.Row]:
+    """The lowest and the highest loss of nine tenths of the trainings, where the curve is drawn."""
+    count = len(trials.shown.losses)
+    for index in range(0, count, max(1, count // POINTS)):
+        losses = [run.losses[index] for run in trials.band]
+        ends = (min(TOP, max(BOTTOM, end)) for end in (min(losses), max(losses)))
+        yield dict(zip(("seen", "low", "high"), (100 * (index + 1) / count, *ends), strict=True))
+
+
 def _explosion(run: Course) -> Iterator[live.Row]:
     if run.exploded_at is not None:
         seen = 100 * (run.exploded_at + 1) / len(run.losses)
@@ -134,7 +154,7 @@ def _steps(run: Course) -> Iterator[live.Row]:
     """Where a reader who plays the curve stops: each of its places, and the explosion."""
     count = len(run.losses)
     for update, loss in _drawn(run):
-        yield {"seen": 100 * update / count, "text": f"Update {update} of {count}: loss {loss:.3f}"}
+        yield {"seen": 100 * update / count, "text": f"Update {update} of {count}: toy loss {loss:.3f}"}
     for row in _explosion(run):
         yield {"seen": row["seen"], "text": f"Update {1 + (run.exploded_at or 0)} of {count}: {row['text']}"}
 
@@ -157,22 +177,25 @@ def _points(wall: Wall, setting: Setting) -> Iterator[live.Row]:
             }
 
 
-def _outcome(run: Course) -> str:
+def _outcome(trials: Trials) -> str:
+    run, kept = trials.shown, f"{trials.kept} of {len(trials.runs)} trainings reach {trials.limit:g}"
     if run.exploded_at is not None:
-        return f"the loss explodes at update {run.exploded_at + 1} of {len(run.losses)}"
-    return f"the loss ends at {final_loss(run):.3f}"
+        return f"the toy loss explodes at update {run.exploded_at + 1} of {len(run.losses)}; {kept}"
+    return f"the toy loss ends at {final_loss(run):.3f}; {kept}"
 
 
-def _limits(wall: Wall, plan: Plan, run: Course) -> live.Table:
+def _limits(wall: Wall, plan: Plan, trials: Trials) -> live.Table:
+    run = trials.shown
     loss = "explodes" if run.exploded_at is not None else f"{final_loss(run):.3f}"
-    good_loss = run.exploded_at is None and final_loss(run) <= wall.loss
 
     def line(name: str, value: str, limit: str, *, good: bool) -> dict[str, str]:
         return live.row(name, value, limit, "✓" if good else "✗")
 
     memory = 100 * plan.need / plan.limit
+    kept = f"{trials.kept} of {len(trials.runs)}"
     return live.Table(
-        "Everything has to hold at once.",
+        "Everything has to hold at once. The toy loss is the mean of the last tenth of the updates, in the middle "
+        "training; the last line counts the trainings that reach it.",
         live.columns("Limit", "Now", "Allowed", "Kept"),
         [
             line("Memory", f"{memory:.0f} %", "100 %", good=plan.need <= plan.limit),
@@ -180,12 +203,14 @@ def _limits(wall: Wall, plan: Plan, run: Course) -> live.Table:
                 "Network", f"{100 * plan.network:.0f} %", f"{100 * wall.ceiling:g} %", good=plan.network <= wall.ceiling
             ),
             line("MFU", f"{100 * plan.mfu:.1f} %", f"{100 * wall.target:g} %", good=plan.mfu >= wall.target),
-            line("Final loss", loss, f"{wall.loss:g}", good=good_loss),
+            line("Toy loss", loss, f"{wall.loss:g}", good=final_loss(run) <= wall.loss),
+            line("Trainings that reach it", kept, f"{NEEDED} of {SEEDS}", good=not trials.obstacle),
         ],
     )
 
 
-def _loss_table(wall: Wall, plan: Plan, run: Course, setting: Setting) -> live.Table:
+def _loss_table(wall: Wall, plan: Plan, trials: Trials, setting: Setting) -> live.Table:
+    run = trials.shown
     rate = learning_rate(wall, plan, str(setting["rate"]))
     rows = [
         live.row("Samples in an update", f"{plan.batch:,}"),
@@ -193,9 +218,10 @@ def _loss_table(wall: Wall, plan: Plan, run: Course, setting: Setting) -> live.T
         live.row("Learning rate, of the 2 that diverge", f"{rate:.2f}"),
         live.row("Updates left out by the loss scale", f"{run.skipped}"),
         live.row("Updates shortened by clipping", f"{run.clipped}"),
-        live.row("Outcome", _outcome(run)),
+        live.row("Outcome", _outcome(trials)),
     ]
-    return live.Table("The noisy quadratic model, not your network's loss.", live.columns("What", "Value"), rows)
+    caption = "The middle training of the noisy quadratic model, a toy and not your network."
+    return live.Table(caption, live.columns("What", "Value"), rows)
 
 
 def _scaling_table(wall: Wall, setting: Setting) -> live.Table:
@@ -208,50 +234,37 @@ def _scaling_table(wall: Wall, setting: Setting) -> live.Table:
     )
 
 
-def _failure(wall: Wall, plan: Plan, run: Course, hindrance: str) -> live.Failure:
+def _failure(wall: Wall, plan: Plan, trials: Trials, hindrance: str, remedy: str) -> live.Failure:
+    run = trials.shown
+    few = f"{trials.kept} of {len(trials.runs)} trainings reach {wall.loss:g}; {NEEDED} are needed."
     excess = {
         "memory": f"A device needs {100 * plan.need / plan.limit:.0f} % of what it has.",
         "network": f"It is busy {100 * plan.network:.0f} % of the step; {100 * wall.ceiling:g} % are allowed.",
         "mfu": f"{100 * plan.mfu:.1f} % of {100 * wall.target:g} %.",
-        "exploded": f"At update {1 + (run.exploded_at or 0)} of {len(run.losses)}.",
-        "loss": ""
-        if run.exploded_at is not None
-        else f"It ends at {final_loss(run):.3f}; {wall.loss:g} is to be reached.",
+        "exploded": f"{trials.exploded} of {len(trials.runs)} trainings explode. {few}",
+        "loss": few,
     }
     reasons = {
         "overflow": "A strange batch made gradients that FP16 cannot hold: they became infinite, and the loss NaN.",
         "outlier": "A strange batch made one huge update, and the weights did not come back.",
-        "rate": "The learning rate was scaled with the batch beyond what the loss can follow.",
-    }
-    cures = {
-        "overflow": "A loss scale that adapts leaves such an update out; a format with more range holds it, and costs "
-        "speed or memory.",
-        "outlier": "Clipping bounds what one batch can do, and shortens other long steps too; a lower rate makes it "
-        "smaller, and all progress slower.",
-        "rate": "A smaller batch, which exchanges more often, or the square-root rule, which learns less from each "
-        "sample.",
+        "rate": "The learning rate was scaled with the batch beyond what the toy loss can follow.",
     }
     what = {
         "memory": "The step does not run.",
         "network": "Exchanges take too large a share of the step.",
         "mfu": "The devices wait, or compute again, for too much of their time.",
-        "exploded": reasons.get(run.reason, ""),
-        "loss": f"The same samples made {len(run.losses)} updates.",
+        "exploded": reasons.get(trials.reason, ""),
+        "loss": f"The same samples made {len(run.losses)} updates."
+        if final_loss(run) < 1
+        else "The learning rate is beyond what the toy loss can follow: it ends above where it began.",
     }
-    remedy = {
-        "memory": "Divide the model otherwise, or keep less.",
-        "network": "Send less, or compute more between exchanges. That makes a larger batch.",
-        "mfu": "Look at the table: what takes the time?",
-        "exploded": cures.get(run.reason, ""),
-        "loss": "More updates from the same samples need a smaller batch; larger ones need a higher rate.",
-    }
-    return live.Failure(TITLES[hindrance], what[hindrance], excess[hindrance], remedy[hindrance])
+    return live.Failure(TITLES[hindrance], what[hindrance], excess[hindrance], remedy)
 
 
-def _success(plan: Plan, reached: float) -> live.Success:
-    held = f"MFU {100 * plan.mfu:.1f} %, the network busy {100 * plan.network:.0f} %, and the loss comes down."
+def _success(wall: Wall, plan: Plan, reached: float) -> live.Success:
+    held = f"MFU {100 * plan.mfu:.1f} %, the network busy {100 * plan.network:.0f} %, and the toy loss comes down."
     if reached >= NEAR:
-        return live.Success("Mission accomplished", f"{held} No setting on this bench is 5 % better.")
+        return live.Success("Mission accomplished", f"{held} No setting on this bench is 5 % better. {wall.lesson}")
     return live.Success(
         "Every limit is kept", f"{held} That is {100 * reached:.0f} % of the best MFU that the search found."
     )
@@ -263,11 +276,12 @@ def _reveal(track: Track, said: float) -> live.Verdict:
     start = wall.plan(start_of(wall.levers))
     return live.Verdict(
         correct=said == nearest,
-        headline=f"It becomes {answer:.2f} times what it was.",
+        headline=f"It becomes {answer:.2f} times what it was."
+        + ("" if said == nearest else f" You said: {OPTIONS[said].rstrip('.').lower()}."),
         paragraphs=(
             f"{WHY[nearest]} As the mission begins, the network is busy {100 * start.network:.0f} % of the step, and "
             f"MFU is {100 * start.mfu:.1f} %.",
             "But a larger batch makes fewer updates of the same samples, and asks for a higher learning rate, up to "
-            f"one at which training explodes. {wall.lesson}",
+            "one at which training explodes.",
         ),
     )

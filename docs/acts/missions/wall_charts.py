@@ -13,22 +13,23 @@ SHAPES = ["circle", "square", "triangle-up", "diamond"]
 
 
 def curve() -> Any:
-    """The loss over the share of the samples seen, on a logarithmic axis; where it explodes; what is to be reached."""
+    """The loss over the samples seen, on a logarithmic axis: the middle training, the band, what is to be reached."""
     x = alt.X(
         "seen:Q",
         axis=alt.Axis(title="samples seen, %", tickCount=5, grid=False),
         scale=alt.Scale(domain=[0, 100], nice=False),
     )
-    y = alt.Y(
-        "loss:Q",
-        axis=alt.Axis(title=None, values=[0.001, 0.01, 0.1, 1, 10], format="~g"),
-        scale=alt.Scale(type="log", domain=[0.001, 10], nice=False),
-    )
+    y_axis = alt.Axis(title=None, values=[0.001, 0.01, 0.1, 1, 10], format="~g")
+    y_scale = alt.Scale(type="log", domain=[0.001, 10], nice=False)
+    y = alt.Y("loss:Q", axis=y_axis, scale=y_scale)
     text: dict[str, Any] = {"fontSize": SIZE, "baseline": "bottom"}
     goal = rows("goal")
     layers: list[Any] = [
         goal.mark_rule(stroke=INK, strokeDash=[2, 3]).encode(y=y),
         goal.mark_text(align="right", dy=-3, x=284, fill=MUTED, **text).encode(y=y, text="text:N"),
+        rows("band")
+        .mark_area(fill="var(--il-compute)", opacity=0.22)
+        .encode(x=x, y=alt.Y("low:Q", axis=y_axis, scale=y_scale), y2="high:Q"),
         rows("curve").mark_line(stroke="var(--il-compute)", strokeWidth=2).encode(x=x, y=y),
         rows("exploded").mark_rule(stroke=LIMIT, strokeWidth=2).encode(x=x),
         rows("exploded")

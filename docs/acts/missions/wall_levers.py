@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.training.noisy_quadratic import Guard
+from ironlaw.training.noisy_quadratic import Guard
 
 from .facts import Lever, Setting, switch
 
@@ -26,6 +26,6 @@ NORM = 3.0
 """Norm at which clipping begins, where a normal gradient at the start is 1.2."""
 
 
-def guard(setting: Setting, *, half: bool) -> Guard:
+def guard(setting: Setting, *, half: bool, norm: float = NORM) -> Guard:
     """The guard by the levers `scaling` and `clip`. `half` is for FP16 only: BF16 has FP32's range."""
-    return Guard(half, str(setting.get("scaling", "none")), NORM if setting["clip"] else None)
+    return Guard(half, str(setting.get("scaling", "none")), norm if setting["clip"] else None)

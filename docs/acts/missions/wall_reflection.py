@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plugins import live
+from explorable import live
 
 from .facts import Wall
 from .wall_score import judged
@@ -20,8 +20,8 @@ STATES = {
     "memory": "memory",
     "network": "the network",
     "mfu": "the target: the devices wait too much",
-    "exploded": "the loss: it explodes",
-    "loss": "the loss: it does not fall far enough",
+    "exploded": "the toy loss: it explodes",
+    "loss": "the toy loss: it does not fall far enough",
 }
 WHY = {
     "": "Memory, network, target and loss all have to hold at once.",

@@ -1,16 +1,73 @@
-"""How good a setting of part 3 is: its MFU, where memory, network and loss allow it."""
+"""How good a setting of part 3 is: its MFU, where memory, network and loss allow it.
+
+The loss depends on chance, so a setting is judged by many trainings that differ in their seed alone.
+"""
 
 from __future__ import annotations
 
-from engine.training.noisy_quadratic import Course, course
+from collections import Counter
+from dataclasses import dataclass
+
+from ironlaw.training.noisy_quadratic import Course, course
 
 from .facts import Plan, Setting, Wall, start_of
 
-SEED = 3
-MOST = 1000
+SEEDS = 21
+"""Trainings of a setting. An odd number has a middle one."""
+NEEDED = 17
+"""How many of them have to stay under the limit: four fifths."""
+OUTSIDE = 1
+"""How many of the best, and of the worst, lie outside the band: what is left are nine tenths."""
+MOST = 128
 """The most updates that are simulated. A setting that needs more is slow anyway."""
 LAST = 0.1
 """Share of the updates over which the final loss is the mean."""
+
+
+@dataclass(frozen=True)
+class Trials:
+    """The simulated trainings of a setting, the best first.
+
+    Attributes:
+        runs: By their final loss; those that explode come last.
+        limit: The loss to reach.
+    """
+
+    runs: tuple[Course, ...]
+    limit: float
+
+    @property
+    def shown(self) -> Course:
+        """The middle one, which the page draws. Where it fails, most others fail too."""
+        return self.runs[len(self.runs) // 2]
+
+    @property
+    def kept(self) -> int:
+        """How many stay under the limit."""
+        return sum(final_loss(run) <= self.limit for run in self.runs)
+
+    @property
+    def exploded(self) -> int:
+        """How many explode."""
+        return sum(run.exploded_at is not None for run in self.runs)
+
+    @property
+    def reason(self) -> str:
+        """Why most of those explode that do; empty where none does."""
+        reasons = Counter(run.reason for run in self.runs if run.reason)
+        return reasons.most_common(1)[0][0] if reasons else ""
+
+    @property
+    def obstacle(self) -> str:
+        """`exploded` or `loss` where too few stay under the limit, by what becomes of most of the others; or empty."""
+        if self.kept >= NEEDED:
+            return ""
+        return "exploded" if 2 * self.exploded > len(self.runs) - self.kept else "loss"
+
+    @property
+    def band(self) -> tuple[Course, ...]:
+        """Nine tenths of them: without the best and the worst."""
+        return self.runs[OUTSIDE:-OUTSIDE]
 
 
 def learning_rate(wall: Wall, plan: Plan, rule: str) -> float:
@@ -19,25 +76,35 @@ def learning_rate(wall: Wall, plan: Plan, rule: str) -> float:
     return wall.rate * (scale if rule == "linear" else scale**0.5)
 
 
-def trained(wall: Wall, plan: Plan, rule: str) -> Course:
-    """The simulated training: the same samples whatever the batch, so that a larger one makes fewer updates."""
-    updates = min(MOST, max(5, round(wall.updates * wall.base / plan.batch)))
+def updates_of(wall: Wall, plan: Plan) -> int:
+    """Updates that the samples are enough for: a larger batch makes fewer."""
+    return max(5, round(wall.updates * wall.base / plan.batch))
+
+
+def trained(wall: Wall, plan: Plan, rule: str) -> Trials:
+    """The simulated trainings: the same samples whatever the batch, and a seed for each."""
+    steps, rate = min(MOST, updates_of(wall, plan)), learning_rate(wall, plan, rule)
     # The model's unit is one sample of the base batch: only the ratio of the two matters.
-    return course(
-        updates,
-        plan.batch,
-        learning_rate(wall, plan, rule),
-        noise=wall.noise,
-        guard=plan.guard,
-        outliers=wall.outliers,
-        seed=SEED,
+    noise, guard, strange = wall.noise, plan.guard, wall.outliers
+    runs = (
+        course(steps, plan.batch, rate, noise=noise, guard=guard, outliers=strange, seed=seed) for seed in range(SEEDS)
     )
+    return Trials(tuple(sorted(runs, key=final_loss)), wall.loss)
 
 
 def final_loss(run: Course) -> float:
-    """The mean over the last updates."""
+    """The mean over the last updates; infinite after an explosion."""
     last = run.losses[-max(1, round(LAST * len(run.losses))) :]
     return sum(last) / len(last)
+
+
+def limited(wall: Wall, plan: Plan) -> str:
+    """Which limit other than the loss a plan exceeds: the first of `memory`, `network` and `mfu`, or none."""
+    if plan.need > plan.limit:
+        return "memory"
+    if plan.network > wall.ceiling:
+        return "network"
+    return "mfu" if plan.mfu < wall.target else ""
 
 
 def obstacle(wall: Wall, plan: Plan, rule: str) -> str:
@@ -48,16 +115,7 @@ def obstacle(wall: Wall, plan: Plan, rule: str) -> str:
         plan: The plan of the setting.
         rule: The setting's rule for the learning rate, as in `learning_rate`.
     """
-    if plan.need > plan.limit:
-        return "memory"
-    if plan.network > wall.ceiling:
-        return "network"
-    if plan.mfu < wall.target:
-        return "mfu"
-    run = trained(wall, plan, rule)
-    if run.exploded_at is not None:
-        return "exploded"
-    return "" if final_loss(run) <= wall.loss else "loss"
+    return limited(wall, plan) or trained(wall, plan, rule).obstacle
 
 
 def judged(wall: Wall, setting: Setting) -> tuple[float, str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine import accelerator
-from engine.training.noisy_quadratic import Guard
+from ironlaw import accelerator
+from ironlaw.training.noisy_quadratic import Guard
 
 from .facts import Plan
 from .small import Network, account

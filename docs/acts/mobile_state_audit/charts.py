@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from docs.acts.missions.audit_charts import per_parameter
+from docs.acts.missions.audit_charts import asked
 from docs.acts.missions.audit_charts import waterfall as draw_waterfall
 from docs.acts.missions.mobile_track import MOBILE
 
 
 def each() -> Any:
-    """Adam's bytes for each parameter."""
-    return per_parameter()
+    """What the question is about."""
+    return asked(MOBILE.audit.unit[0], MOBILE.audit.ask.top)
 
 
 def waterfall() -> Any:

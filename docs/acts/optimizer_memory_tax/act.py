@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from plugins import live
+from explorable import live
 
 from .question import QUESTION
 from .reflection import REFLECTION
-from .settings import BATCHES, DEVICES, GPT2_XL, OPTIMIZERS, gb, setting_of
+from .settings import BATCHES, DEVICES, GPT2_XL, OPTIMIZERS, UPDATES, gb, setting_of
 from .verdict import reveal
 from .view import compute
 
@@ -23,6 +23,8 @@ TOGGLES = {
     "gradients": "Gradients",
     "master": "Master copy",
     "activations": "Activations",
+    "temporary": "Temporary tensors",
+    "driver": "Driver",
 }
 STATE_TOGGLES = {"state_1": "m, or velocity", "state_2": "v"}
 """What the chart may leave out, by the key of its segment. How many states there are is part of the answer."""
@@ -38,8 +40,7 @@ ACT = live.Act(
     name="optimizer-memory-tax",
     title="The Optimizer Memory Tax",
     minutes=12,
-    situation=f"You train GPT-2 XL, {GPT2_XL.parameters / 1e9:.2f} billion parameters. SGD converges slowly, and "
-    "everyone recommends Adam.",
+    situation=f"You train GPT-2 XL, {GPT2_XL.parameters / 1e9:.2f} billion parameters, and everyone recommends Adam.",
     contexts=(
         live.Context("node", "Training node, H100", f"One accelerator of a training node: {as_sold('node')}."),
         live.Context("laptop", "Laptop, RTX 4060", f"What a good laptop carries: {as_sold('laptop')}."),
@@ -66,6 +67,15 @@ ACT = live.Act(
             1,
             f"Sequences of {GPT2_XL.max_seq:,} tokens, flash attention.",
         ),
+        live.Choice(
+            "update",
+            "Update",
+            tuple(live.ControlOption(*item) for item in UPDATES.items()),
+            "fused",
+            "Fused works in place. Foreach, PyTorch's default, works on all tensors at once and makes a temporary copy "
+            "of each.",
+            after_reveal=True,
+        ),
         *(live.Toggle(name, label, True, group="Show", display_only=True) for name, label in TOGGLES.items()),
         *(
             live.Toggle(name, label, True, group="Show of the state", after_reveal=True, display_only=True)
@@ -76,18 +86,15 @@ ACT = live.Act(
     reveal=reveal,
     charts={"ledger": "Training memory ledger of GPT-2 XL"},
     reflections=(REFLECTION,),
-    hands=(
-        live.Handle("ledger", "ghost", live.PREDICTION, axis="y", field="to", origin="from"),
-        live.Segments("ledger", "stack", "part", "label"),
-    ),
+    hands=(live.Segments("ledger", "stack", "part", "label"),),
     staging=live.Staging(
         "ledger",
         (
             live.Beat(("stack", "names", "leaders"), {"part": "state_1"}),
             live.Beat(("stack", "names", "leaders"), {"part": "state_2"}),
-            live.Beat(("gap", "gap_text", "total")),
+            live.Beat(("gap", "gap_text", "total_ground", "total")),
         ),
-        {"optimizer": "adam", "precision": "fp32", "batch": 1, "state_1": True, "state_2": True},
+        {"optimizer": "adam", "precision": "fp32", "batch": 1, "update": "fused", "state_1": True, "state_2": True},
     ),
     can_fail=True,
     ledger=decisions,

@@ -6,6 +6,8 @@ it, and the prediction as a ghost around its upper end. Colors are the page's, s
 
 from __future__ import annotations
 
+from typing import Any
+
 import altair as alt
 
 WIDTH, HEIGHT = 352, 290
@@ -19,6 +21,8 @@ COLORS = {
     "gradients": "var(--il-memory-2)",
     "master": "var(--il-memory-3)",
     "activations": "var(--il-activation)",
+    "temporary": "var(--il-data)",
+    "driver": "var(--il-control)",
     "state_1": "var(--il-optimizer)",
     "state_2": "var(--il-optimizer-2)",
 }
@@ -37,7 +41,7 @@ def ledger() -> alt.TopLevelMixin:
         domain=False,
         ticks=False,
     )
-    return alt.layer(_frame(), _stack(), *_limit(), *_labels(), *_prediction(), *_gap()).properties(
+    return alt.layer(_frame(), _stack(), *_limit(), *_labels(), *_prediction(), *_gap(), *_total()).properties(
         width=WIDTH,
         height=HEIGHT,
         padding={"left": 2, "right": 2, "top": 6, "bottom": 6},
@@ -76,7 +80,7 @@ def _stack() -> alt.Chart:
 
 
 def _labels() -> tuple[alt.Chart, ...]:
-    """A name and a number beside every segment and the device line, a hairline to each, the total above the stack."""
+    """A name and a number beside every segment and the device line, and a hairline to each."""
     red, ink = alt.value("var(--il-limit)"), alt.value("var(--il-fg)")
     leader = (
         _rows("labels")
@@ -88,12 +92,16 @@ def _labels() -> tuple[alt.Chart, ...]:
         .mark_text(align="left", fontSize=SIZE)
         .encode(x=_x(LABELS), y=_y("gb"), text="text:N", fill=alt.condition("datum.red", red, ink))
     )
-    total = (
-        _rows("total")
-        .mark_text(align="center", baseline="bottom", dy=-4, fontWeight=600, fontSize=SIZE, fill="var(--il-fg)")
-        .encode(x=_x(sum(STACK) / 2), y=_y("gb"), text="text:N")
-    )
-    return leader.properties(name="leaders"), text.properties(name="names"), total.properties(name="total")
+    return leader.properties(name="leaders"), text.properties(name="names")
+
+
+def _total() -> tuple[alt.Chart, ...]:
+    """The total above the stack, on a pale ground, because the prediction's hatching may begin there."""
+    look: dict[str, Any] = {"align": "center", "baseline": "bottom", "dy": -4, "fontWeight": 600, "fontSize": SIZE}
+    ground = _rows("total").mark_text(**look, stroke="var(--il-surface)", strokeWidth=6, strokeJoin="round")
+    total = _rows("total").mark_text(**look, fill="var(--il-fg)")
+    at = {"x": _x(sum(STACK) / 2), "y": _y("gb"), "text": "text:N"}
+    return ground.encode(**at).properties(name="total_ground"), total.encode(**at).properties(name="total")
 
 
 def _limit() -> tuple[alt.Chart, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plugins import live
+from explorable import live
 
 from .settings import DEVICE_NAMES, DEVICES, OPTIMIZERS, SETTINGS, Setting, fits, gb, ledger, needed
 

@@ -1,9 +1,9 @@
-"""The locked question of Act 1. The reader drags a ghost bar, or types; the answer is the engine's."""
+"""The locked question of Act 1. The answer is the engine's."""
 
 from __future__ import annotations
 
-from engine import GB
-from plugins import live
+from explorable import live
+from ironlaw import GB
 
 from .settings import Setting, adam_tax, gb, ledger
 
@@ -13,12 +13,14 @@ TOLERANCE = 0.1
 """Share of the answer by which a prediction may miss it and be right."""
 # --8<-- [start:question]
 QUESTION = live.NumberQuestion(
-    prompt="You switch from SGD to Adam, in FP32. How much more GPU memory does training need?",
+    prompt="You switch from SGD to Adam, in FP32, with PyTorch's fused update. How much more memory does "
+    "training need?",
     unit="GB",
     minimum=0,
     maximum=40,
     step=0.5,
     answer=lambda: adam_tax() / GB,
+    beliefs=lambda: (0.0, VECTOR / GB, ADAM.static_bytes / GB),
 )
 
 

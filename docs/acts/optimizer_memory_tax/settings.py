@@ -6,16 +6,17 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 
-import engine
-from engine import GB, Setup, accelerator, model, setup, training_memory
-from engine.memory import MemoryLedger
-from plugins import live
+import ironlaw
+from explorable import live
+from ironlaw import GB, Setup, accelerator, model, setup, training_memory
+from ironlaw.memory import MemoryLedger
 
 GPT2_XL = model("gpt2-xl")
 DEVICES = {"node": accelerator("h100-sxm"), "laptop": accelerator("rtx-4060")}
 DEVICE_NAMES = {"node": "H100", "laptop": "RTX 4060"}
 OPTIMIZERS = {"sgd": "SGD", "momentum": "Momentum", "adam": "Adam"}
 PRECISIONS = {"fp32": "FP32", "fp16": "FP16", "mixed": "mixed precision"}
+UPDATES = {"fused": "Fused", "foreach": "Foreach"}
 BATCHES = (1, 8, 16, 32, 64)
 STATES = {"momentum_buffer": "Velocity", "exp_avg": "Adam m", "exp_avg_sq": "Adam v"}
 
@@ -27,28 +28,38 @@ def gb(size: float) -> str:
 
 @dataclass(frozen=True)
 class Setting:
-    """What the reader has set on the three controls that cost memory."""
+    """What the reader has set on the controls that cost memory."""
 
     optimizer: str
     precision: str
     batch: int
+    update: str = "fused"
 
     @property
     def training(self) -> Setup:
-        """The same for the engine: flash attention, full sequences, no dropout, PyTorch's fused update."""
+        """The same for the engine: flash attention, full sequences, no dropout."""
         return setup(
             GPT2_XL,
             DEVICES["node"],
             self.batch,
             precision=self.precision,
             optimizer=self.optimizer,
-            update="fused",
+            update=self.update,
+        )
+
+    @property
+    def command(self) -> str:
+        """The same on the engine's command line, which otherwise takes PyTorch's default update, foreach."""
+        return (
+            f"python -m ironlaw estimate --model {GPT2_XL.name} --batch {self.batch} --precision {self.precision} "
+            f"--optimizer {self.optimizer} --update {self.update}"
         )
 
     @property
     def words(self) -> str:
         """The setting as one would say it."""
-        return f"{OPTIMIZERS[self.optimizer]} in {PRECISIONS[self.precision]} at batch {self.batch}"
+        each = " and the foreach update" if self.update == "foreach" else ""
+        return f"{OPTIMIZERS[self.optimizer]} in {PRECISIONS[self.precision]} at batch {self.batch}{each}"
 
     def changes_to(self, other: Setting) -> dict[str, str]:
         """The controls that differ, and where to put each to get the other setting."""
@@ -56,11 +67,12 @@ class Setting:
             "batch": f"batch {other.batch}",
             "precision": PRECISIONS[other.precision],
             "optimizer": OPTIMIZERS[other.optimizer],
+            "update": f"the {other.update} update",
         }
         return {name: words for name, words in wanted.items() if getattr(self, name) != getattr(other, name)}
 
 
-SETTINGS = tuple(Setting(*values) for values in product(OPTIMIZERS, PRECISIONS, BATCHES))
+SETTINGS = tuple(Setting(*values) for values in product(OPTIMIZERS, PRECISIONS, BATCHES, UPDATES))
 
 
 @dataclass(frozen=True)
@@ -81,23 +93,33 @@ def ledger(setting: Setting) -> MemoryLedger:
 
 @cache
 def total(setting: Setting) -> int:
-    """Bytes of everything that training keeps."""
-    return ledger(setting).total_bytes
+    """Bytes of all segments, each at its fullest. Never less than the peak, at which not all of them are there."""
+    return sum(part.size for part in parts(setting))
 
 
 def needed(setting: Setting) -> int:
-    """Bytes a device must have: the step's peak with the driver's context.
-
-    Less than the total where gradients arrive while activations leave, more where the backward pass needs temporary
-    tensors.
-    """
+    """Bytes a device must have: the step's peak with what the driver takes."""
     return ledger(setting).device_total
+
+
+def temporary(setting: Setting) -> int:
+    """Bytes at the peak of what lives for a moment only: all that is allocated then, less what is kept."""
+    account = ledger(setting)
+    kept = sum(account.component(name) for name in ("parameters", "master", "optimizer"))
+    embedding = sum(account.bytes_by_part(name).get("embedding", 0) for name in ("activations", "logits"))
+    # What is there of gradients and activations: gradients arrive while activations leave.
+    there = {
+        "backward, loss": account.saved_bytes,
+        "backward, embedding": account.component("gradients") + embedding,
+        "optimizer step": account.component("gradients"),
+    }
+    return account.allocated_peak - kept - there[account.peak.name]
 
 
 @cache
 def fits(setting: Setting, context: str) -> bool:
     """Whether the step's peak is within what the context's device can give."""
-    return engine.fits(replace(setting.training, chip=DEVICES[context]))
+    return ironlaw.fits(replace(setting.training, chip=DEVICES[context]))
 
 
 def parts(setting: Setting) -> tuple[Part, ...]:
@@ -108,6 +130,8 @@ def parts(setting: Setting) -> tuple[Part, ...]:
         Part("gradients", "gradients", "Gradients", account.component("gradients")),
         Part("master", "master", "Master copy", account.component("master")),
         Part("activations", "activations", "Activations", account.saved_bytes),
+        Part("temporary", "temporary", "Temporary tensors", temporary(setting)),
+        Part("driver", "driver", "Driver", account.device_total - account.allocated_peak),
     )
     states = enumerate(account.bytes_by_part("optimizer").items(), start=1)
     return tuple(part for part in rest if part.size) + tuple(
@@ -115,12 +139,12 @@ def parts(setting: Setting) -> tuple[Part, ...]:
     )
 
 
-def adam_tax() -> int:
-    """Bytes that training GPT-2 XL in FP32 needs more with Adam than with SGD: the answer to the question."""
-    return needed(Setting("adam", "fp32", 1)) - needed(Setting("sgd", "fp32", 1))
+def adam_tax(update: str = "fused") -> int:
+    """Bytes that training GPT-2 XL in FP32 needs more with Adam than with SGD: with the fused update, the answer."""
+    return needed(Setting("adam", "fp32", 1, update)) - needed(Setting("sgd", "fp32", 1, update))
 
 
 def setting_of(state: live.State) -> Setting:
     """What a state's controls say."""
-    controls = state.controls
-    return Setting(str(controls["optimizer"]), str(controls["precision"]), int(controls["batch"]))
+    at = state.controls
+    return Setting(str(at["optimizer"]), str(at["precision"]), int(at["batch"]), str(at["update"]))

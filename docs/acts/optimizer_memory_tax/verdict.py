@@ -5,9 +5,9 @@ The steps to convergence are the source's: nothing here computes or measures the
 
 from __future__ import annotations
 
-from engine import GB, optimizer
-from engine.training.dynamics import convergence
-from plugins import live
+from explorable import live
+from ironlaw import GB, optimizer
+from ironlaw.training.dynamics import convergence
 
 from .question import belief, right
 from .settings import DEVICE_NAMES, DEVICES, GPT2_XL, OPTIMIZERS, Setting, adam_tax, gb, ledger
@@ -31,6 +31,8 @@ def reveal(prediction: live.Value, state: live.State) -> live.Verdict:
             "weights alone. With the gradients, which every optimizer needs, it is "
             f"{times(adam.static_bytes, weights)} for Adam and {times(sgd.static_bytes, weights)} for SGD. So the "
             f"switch multiplies your static memory by {adam.static_bytes / sgd.static_bytes:.0f}.",
+            "This is PyTorch's fused update. Its default, foreach, also makes temporary tensors as large as all "
+            f"parameters, and the switch costs {gb(adam_tax('foreach'))} GB.",
             "What the memory buys, by the source's figures (◇, not measured here): GPT-2 converges in about "
             f"{convergence('adam').text} steps with Adam and {convergence('sgd').text} with SGD. "
             f"The price is {gb(tax)} GB over SGD, {gb(adam.static_bytes - momentum.static_bytes)} GB over Momentum, "

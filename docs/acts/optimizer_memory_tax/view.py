@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from engine import GB
-from plugins import live
+from explorable import live
+from ironlaw import GB
 
 from .failure import out_of_memory
 from .question import right
@@ -27,6 +27,8 @@ from .settings import (
 AXIS_TOPS = (40, 100, 200, 400, 500)
 """Where the axis may end, in GB: a few fixed heights, so that the axis seldom changes when a control is moved."""
 CALM_TOP = {"node": 100, "laptop": 40}
+PASSING = ("activations", "temporary", "driver")
+"""Components that do not grow with the parameters."""
 LABEL_GAP = 0.066
 """The share of the axis that one line of text needs."""
 
@@ -53,17 +55,19 @@ def compute(state: live.State) -> live.View:
             "limit": ({"gb": capacity / GB},),
             "peak": ({"gb": needed(setting) / GB, "over": over},),
             "frame": ({"gb": 0}, {"gb": top}),
-            "total": ({"gb": size / GB, "text": f"{gb(size)} GB"},),
+            "total": ({"gb": size / GB, "text": f"{gb(size)} GB in all"},),
             "prediction": outline,
             "gap": gap(state, outline, top),
         },
         headline=live.Figure("Needed at the peak of a step", gb(needed(setting)), "GB"),
         summary=f"GPT-2 XL with {setting.words}: "
         + ", ".join(f"{part.label} {gb(part.size)} GB" for part in everything)
-        + f". Together {gb(total(setting))} GB, though not all at once: at its peak the step needs "
-        f"{gb(needed(setting))} GB. The {DEVICE_NAMES[state.context]} can give {gb(capacity)} GB.",
+        + f". Together {gb(total(setting))} GB, of which {gb(total(setting) - needed(setting))} GB are gone or not "
+        f"there yet at the peak: then the step needs {gb(needed(setting))} GB. The {DEVICE_NAMES[state.context]} can "
+        f"give {gb(capacity)} GB.",
         tables={"ledger": ledger_table(setting, everything, shown)},
         failure=out_of_memory(setting, state.context) if over else None,
+        command=f"{setting.command} --gpu {DEVICES[state.context].name}",
     )
 
 
@@ -105,20 +109,22 @@ def labels(shown: Sequence[Part], lines: dict[str, tuple[str, float]], over: boo
 def prediction_outline(state: live.State, shown: Sequence[Part]) -> tuple[live.Row, ...]:
     """The prediction, standing on everything shown except the optimizer state, which is what it predicts.
 
-    Before the lock it shows the number that the reader drags; at first it has no height.
+    Before the lock it shows the number that the reader drags; at first there is none.
     """
-    base = sum(part.size for part in shown if part.component != "optimizer_state") / GB
     said = state.held if state.prediction is None else state.prediction
-    predicted = 0.0 if said is None else float(said)
-    text = "drag up" if said is None else f"you +{predicted:g}"
+    if said is None:
+        return ()
+    base = sum(part.size for part in shown if part.component != "optimizer_state") / GB
+    predicted = float(said)
     low = state.revealed and predicted < adam_tax() / GB
-    return ({"from": base, "to": base + predicted, "name_at": base if low else base + predicted, "text": text},)
+    top = base + predicted
+    return ({"from": base, "to": top, "name_at": base if low else top, "text": f"you +{predicted:g}"},)
 
 
 def gap(state: live.State, outline: Sequence[live.Row], top: float) -> tuple[live.Row, ...]:
     """From the prediction to what Adam adds in FP32; none before the reveal, nor where another setting is shown."""
     setting = setting_of(state)
-    if not state.revealed or (setting.optimizer, setting.precision) != ("adam", "fp32"):
+    if not state.revealed or (setting.optimizer, setting.precision, setting.update) != ("adam", "fp32", "fused"):
         return ()
     base, said = float(outline[0]["from"] or 0), float(outline[0]["to"] or 0)
     answer = base + adam_tax() / GB
@@ -135,7 +141,7 @@ def ledger_table(setting: Setting, everything: Sequence[Part], shown: Sequence[P
         {
             "component": part.label,
             "size": gb(part.size),
-            "each": "–" if part.component == "activations" else f"{part.size / GPT2_XL.parameters:.0f}",
+            "each": "–" if part.component in PASSING else f"{part.size / GPT2_XL.parameters:.0f}",
             "shown": "yes" if part in shown else "hidden",
         }
         for part in everything
@@ -151,6 +157,12 @@ def ledger_table(setting: Setting, everything: Sequence[Part], shown: Sequence[P
         [
             *rows,
             {"component": "All, each at its fullest", "size": gb(total(setting)), "each": "–", "shown": ""},
+            {
+                "component": "Gone, or not there yet, at the peak",
+                "size": f"−{gb(total(setting) - needed(setting))}",
+                "each": "–",
+                "shown": "",
+            },
             {"component": "Needed at the peak", "size": gb(needed(setting)), "each": "–", "shown": ""},
         ],
     )

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
-from engine import Setup, accelerator, model, setup
-from engine.time import attainable, least_seconds, ridge_point, step_points
-from plugins import live
+from explorable import live
+from ironlaw import Setup, accelerator, model, setup
+from ironlaw.time import attainable, least_seconds, ridge_point, step_points
 
 GPT2_XL = model("gpt2-xl")
 GPUS = {"v100-32": "V100", "a100-80": "A100", "h100-sxm": "H100", "b200": "B200", "rtx-4090": "RTX 4090"}

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
-from engine import GB, Setup, accelerator, fits, job_time, link, setup, training_memory
-from engine.parallel import JobTime
-from plugins import live
+from explorable import live
+from ironlaw import GB, Setup, accelerator, fits, job_time, link, setup, training_memory
+from ironlaw.parallel import JobTime
 
 MODELS = {"gpt2": "GPT-2", "gpt2-large": "GPT-2 L", "gpt2-xl": "GPT-2 XL"}
 GPUS = {"a100-80": "A100", "h100-sxm": "H100"}

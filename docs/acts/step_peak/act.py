@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plugins import live
+from explorable import live
 
 from .timeline import BATCHES, CARD, GPT2, gb, timeline
 from .view import compute

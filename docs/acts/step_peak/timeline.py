@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-import engine
-from engine import GB, Setup, accelerator, model, setup, training_memory
-from engine.memory import MemoryLedger
+import ironlaw
+from ironlaw import GB, Setup, accelerator, model, setup, training_memory
+from ironlaw.memory import MemoryLedger
 
 GPT2, CARD = model("gpt2"), accelerator("rtx-4060")
 BATCHES = (1, 2, 4, 8)
@@ -52,7 +52,7 @@ def needed(batch: int) -> int:
 
 def fits(batch: int) -> bool:
     """Whether the peak is within what the card can give."""
-    return engine.fits(training(batch))
+    return ironlaw.fits(training(batch))
 
 
 @cache

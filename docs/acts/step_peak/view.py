@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine import GB
-from plugins import live
+from explorable import live
+from ironlaw import GB
 
 from .timeline import CARD, PARTS, fits, gb, needed, peak_index, timeline
 

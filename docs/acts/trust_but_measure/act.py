@@ -5,7 +5,7 @@ Texts, controls and questions. The other modules here compute, charts.py draws.
 
 from __future__ import annotations
 
-from plugins import live
+from explorable import live
 
 from .configurations import configurations, shape
 from .question import HUNTED, QUESTION, TOGGLES
@@ -36,7 +36,7 @@ ACT = live.Act(
     ),
     compute=compute,
     reveal=reveal,
-    charts={"block": f"One block; sizes of all {shape(HUNTED).layers} together", "tensors": "What is kept, by kind"},
+    charts={"block": "One block; sizes of all blocks together", "tensors": "What is kept, by kind"},
     reflections=(REFLECTION,),
     hands=(live.Tap("block", "boxes", "box"),),
     staging=live.Staging(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from engine import training_memory
+from ironlaw import training_memory
 
 from .configurations import Configuration, shape
 from .counts import engine_count, training
@@ -38,14 +38,14 @@ class Box:
 SCORES = ("softmax", "future", "dropout", "dropout.mask", "output.cast")
 """Names of the tensors with a number for each pair of tokens that attention keeps when it is not fused."""
 BOXES = (
-    Box("stream_1", "attention", "Residual stream", ("input",)),
-    Box("norm_1", "attention", "Norm's output", ("ln_1", "attn.c_attn.cast")),
+    Box("stream_1", "attention", "Residual", ("input",)),
+    Box("norm_1", "attention", "After norm", ("ln_1", "attn.c_attn.cast")),
     Box("qkv", "attention", "Q, K, V", ("attn.c_attn", "attn.core.q", "attn.core.k", "attn.core.v"), 3),
     Box("scores", "attention", "Scores", tuple(f"attn.core.{name}" for name in SCORES), 0),
-    Box("result", "attention", "Weighted values", ("attn.core",)),
+    Box("result", "attention", "Weighted sum", ("attn.core",)),
     Box("projection", "attention", "Projection", ()),
-    Box("stream_2", "mlp", "Residual stream", ("residual_1",)),
-    Box("norm_2", "mlp", "Norm's output", ("ln_2", "mlp.c_fc.cast")),
+    Box("stream_2", "mlp", "Residual", ("residual_1",)),
+    Box("norm_2", "mlp", "After norm", ("ln_2", "mlp.c_fc.cast")),
     Box("up", "mlp", "Before GELU", ("mlp.c_fc",), 4),
     Box("gelu", "mlp", "After GELU", ("mlp.gelu",), 4),
     Box("down", "mlp", "Second product", ()),

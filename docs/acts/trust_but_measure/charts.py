@@ -17,7 +17,6 @@ KINDS = {
     "loss": "var(--il-optimizer)",
     "rest": "var(--il-control)",
 }
-COLUMNS = ("Attention", "MLP")
 ROW, HEAD = 29, 24
 """Pixels: from box to box, and above the first for the columns' names."""
 ROWS = 6
@@ -57,14 +56,14 @@ def block() -> Any:
         return mark.encode(x=stage(x, alt.X), y=stage("middle", alt.Y, HEIGHT), text=text)
 
     tapped = box("boxes", "left", "yours", fill=HATCH).transform_filter("datum.tapped")
-    heads = [
-        alt.Chart(alt.InlineData(values=[{"text": text}]))
+    heads = (
+        rows("heads")
+        .transform_calculate(left="51 * datum.column")
         .mark_text(align="left", baseline="middle", fontSize=SIZE, fontWeight=600, fill=INK)
-        .encode(x=place(51 * column, alt.X), y=place(HEIGHT - HEAD / 2 + 2, alt.Y, HEIGHT), text="text:N")
-        for column, text in enumerate(COLUMNS)
-    ]
+        .encode(x=stage("left", alt.X), y=place(HEIGHT - HEAD / 2 + 2, alt.Y, HEIGHT), text="text:N")
+    )
     layers: list[Any] = [
-        *heads,
+        heads,
         tapped,
         box("kept", "yours", "theirs", fill="var(--il-activation)").properties(name="kept"),
         words("boxes", "words", "label:N", align="left"),

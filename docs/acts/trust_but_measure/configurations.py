@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from engine import Transformer, model
-from plugins import live
+from explorable import live
+from ironlaw import Transformer, model
 
 RECORDS = live.records(
     "*",
@@ -71,13 +71,11 @@ class Configuration:
 
 
 PLANNED = (
-    Configuration("gpt2-xl", "amp-bf16", 8, 1024),
-    Configuration("gpt2-xl", "fp32", 4, 1024),
-    Configuration("gpt2", "amp-bf16", 16, 1024),
-    Configuration("gpt2", "fp32", 16, 1024),
+    Configuration("gpt2-xl", "amp-bf16", 4, 1024),
+    Configuration("gpt2-medium", "amp-bf16", 4, 1024),
 )
-"""What the benchmark's suite measures on a GPU; offered also while nothing is measured."""
-COMMAND = "python -m gpu_bench run --suite gpt2"
+"""What the first hour measures on a GPU; offered also while nothing is measured."""
+COMMAND = "python -m gpu_bench run --suite first-hour"
 
 
 def configuration_of(record: live.MeasuredRecord) -> Configuration:

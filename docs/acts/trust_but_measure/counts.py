@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from engine import GB, Setup, setup, training_memory
-from engine.memory import chapter_activation_bytes
-from engine.numerics.dtypes import FP16, FP32
+from ironlaw import GB, Setup, setup, training_memory
+from ironlaw.memory import chapter_activation_bytes
+from ironlaw.numerics.dtypes import FP16, FP32
 
 from .configurations import SOURCE_BATCH, Configuration, shape
 

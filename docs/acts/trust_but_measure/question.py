@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from engine import GB
-from plugins import live
+from explorable import live
+from ironlaw import GB
 
 from .block import BOXES, given, sizes
 from .configurations import hunted
@@ -36,7 +36,7 @@ TOGGLES = tuple(
         box.name,
         f"{box.label} {amount(sizes(HUNTED)[box.name]):.2f} {UNIT}",
         False,
-        group=f"Kept of {box.place}",
+        group=f"Kept of {box.place}, with the question's sizes",
         adds=amount(sizes(HUNTED)[box.name]),
     )
     for box in BOXES

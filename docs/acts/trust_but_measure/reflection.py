@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plugins import live
+from explorable import live
 
 from .configurations import configurations
 from .counts import kept

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plugins import live
+from explorable import live
 
 from .block import BOXES, kept_of, sizes
 from .configurations import COMMAND, Configuration

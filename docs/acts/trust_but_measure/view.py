@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from plugins import live
+from explorable import live
+from ironlaw import GB
 
 from .block import BOXES, given, kept_of, sizes
 from .configurations import Configuration, configurations, measured
@@ -27,6 +28,7 @@ def compute(state: live.State) -> live.View:
     start = given(configuration) if said is None else said
     return live.View(
         data={
+            "heads": tuple(heads(configuration)),
             "boxes": tuple(boxes(configuration, state, told=told)),
             "kept": tuple(row for row in judged if row["kept"]),
             "judged": judged,
@@ -64,10 +66,21 @@ def yours(configuration: Configuration, state: live.State) -> float | None:
     return given(configuration) + sum(tapped) if tapped else None
 
 
+def unit_of(configuration: Configuration) -> tuple[str, float]:
+    """The unit of all boxes of a configuration, named above them: beside a box's name there is room for a number."""
+    return ("GB", GB) if max(sizes(configuration).values()) >= 0.1 * GB else ("MB", 1e6)
+
+
+def heads(configuration: Configuration) -> Iterator[live.Row]:
+    """What the columns are called."""
+    for column, half in enumerate(("Attention", "MLP")):
+        yield {"column": column, "text": f"{half}, {unit_of(configuration)[0]}"}
+
+
 def boxes(configuration: Configuration, state: live.State, *, told: bool) -> Iterator[live.Row]:
     """A row per box, column by column. The size gives way to the judgment that enters with the reveal."""
     for box, place in zip(BOXES, places(), strict=True):
-        text = "" if told else size(sizes(configuration)[box.name]).removesuffix(" MB")
+        text = "" if told else f"{sizes(configuration)[box.name] / unit_of(configuration)[1]:,.2f}"
         yield {"box": box.name, **place, "label": box.label, "text": text, "tapped": bool(state.controls[box.name])}
 
 
@@ -85,7 +98,7 @@ def judgments(configuration: Configuration, state: live.State) -> Iterator[live.
     for box, place in zip(BOXES, places(), strict=True):
         held, tapped = kept_of(configuration)[box.name], bool(state.controls[box.name])
         name = ("found" if tapped else "missed") if held else ("wrong" if tapped else "dropped")
-        amount = size(held).removesuffix(" MB")
+        amount = f"{held / unit_of(configuration)[1]:,.2f}"
         text = {"found": f"✓ {amount}", "missed": f"+ {amount}", "wrong": "✗", "dropped": "–"}[name]
         yield {"box": box.name, **place, "state": name, "text": text, "kept": bool(held), "found": name == "found"}
 

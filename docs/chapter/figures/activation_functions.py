@@ -4,9 +4,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from engine.training import activation_function
-from plugins.book.drawing import WIDTH, Drawing
-from plugins.shared.svg import INK
+from explorable.figures.drawing import WIDTH, Drawing
+from explorable.shared.svg import INK
+from ironlaw.training import activation_function
 
 POINTS = [step / 20 for step in range(-80, 81)]
 STYLES = {"relu": ("memory", "-"), "gelu": ("compute", "--"), "tanh": ("data", "-."), "sigmoid": ("optimizer", ":")}

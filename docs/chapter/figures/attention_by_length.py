@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from engine import accelerator, model
-from engine.time import step_points
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw import accelerator, model
+from ironlaw.time import step_points
 
 LENGTHS = tuple(2**power for power in range(8, 15))
 TOKENS = 16384
@@ -30,7 +30,7 @@ def draw() -> Drawing:
     axes.text(LENGTHS[3], flops[3] - 4, "of the FLOPs", color=INK["compute"], va="top", ha="left")
     axes.text(LENGTHS[2], moved[2] + 3, "of the bytes", color=INK["memory"], va="bottom", ha="right")
     axes.set_xscale("log", base=2)
-    axes.set_xticks(LENGTHS, [f"{length:,}" for length in LENGTHS], fontsize=9)
+    axes.set_xticks(LENGTHS, [f"{length:,}" for length in LENGTHS])
     axes.minorticks_off()
     axes.set_ylim(0, 105)
     axes.set_xlabel("tokens in a sequence")

@@ -3,10 +3,10 @@
 import math
 import random
 
-from engine.time import score_bytes
-from plugins.book.drawing import Drawing
-from plugins.book.moving import Control, Drag, Reading
-from plugins.book.sketch import Sketch
+from explorable.figures.drawing import Drawing
+from explorable.figures.moving import Control, Drag, Reading
+from explorable.figures.sketch import Sketch
+from ironlaw.time import score_bytes
 
 TILES, SIDE = 4, 44
 LEFT, TOP = 40, 44

@@ -1,9 +1,9 @@
 """What one head of attention moves to and from memory, by the length of the sequence."""
 
-from engine import GB, accelerator
-from engine.time.attention_io import flash2_elements, standard_elements
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw import GB, accelerator
+from ironlaw.time.attention_io import flash2_elements, standard_elements
 
 HEAD, BYTES = 64, 2
 LENGTHS = tuple(2**power for power in range(8, 15))

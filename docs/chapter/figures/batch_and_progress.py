@@ -1,8 +1,8 @@
 """Steps and examples to the same loss, by the batch."""
 
-from engine.training.dynamics import examples_to_target, steps_to_target
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw.training.dynamics import examples_to_target, steps_to_target
 
 BATCHES = [2 ** (power / 4) for power in range(-20, 21)]
 """In units of the critical batch."""

@@ -1,9 +1,9 @@
 """What is often said beside what the engine computes, each as a factor."""
 
-from engine import accelerator, model, step_time, training_memory
-from engine.graph import count_operations
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw import accelerator, model, step_time, training_memory
+from ironlaw.graph import count_operations
 
 
 def pairs() -> list[tuple[str, float, float]]:

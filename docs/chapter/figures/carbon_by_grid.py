@@ -1,9 +1,9 @@
 """The same training run on the electricity of four published runs."""
 
-from engine import accelerator
-from engine.economics import NODE_OVERHEAD, carbon, energy
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw import accelerator
+from ironlaw.economics import NODE_OVERHEAD, carbon, energy
 
 DEVICE_HOURS, PUE = 1_720_320, 1.1
 """Llama 2 70B on A100s, as published (arXiv 2307.09288, table 2), and the PUE that LLaMA's authors assume."""

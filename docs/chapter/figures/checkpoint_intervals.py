@@ -1,8 +1,8 @@
 """Time lost to failures and to saving, by the interval between two checkpoints."""
 
-from engine.economics import checkpoint_interval, failure_overhead
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw.economics import checkpoint_interval, failure_overhead
 
 BETWEEN_FAILURES = 54 * 86400 / 419
 """Seconds: 419 unexpected interruptions in 54 days on 16,384 GPUs (Llama 3, arXiv 2407.21783, section 3.3.4)."""
@@ -23,7 +23,7 @@ def draw() -> Drawing:
         best = checkpoint_interval(save, BETWEEN_FAILURES) / 60
         least = 100 * failure_overhead(60 * best, save, BETWEEN_FAILURES, RESTART)
         axes.plot([best], [least], color=INK[ink], marker="o", markersize=6)
-        axes.text(best, least + 2.6, f"save {save:.0f} s", color=INK[ink], ha="center", fontsize=9)
+        axes.text(best, least + 2.6, f"save {save:.0f} s", color=INK[ink], ha="center")
         said.append(f"when a save takes {save:.0f} s the least is {least:.0f} % at {best:.0f} minutes")
     axes.set_xscale("log")
     axes.set_xticks([2, 5, 10, 20, 50, 100], ["2", "5", "10", "20", "50", "100"])

@@ -1,7 +1,7 @@
 """The same faulty batch in formats that do not overflow, with and without clipping."""
 
-from plugins.book.drawing import Drawing
-from plugins.book.runs import compared, finish, losses, seeds_of, told
+from book.runs import compared, finish, losses, seeds_of, told
+from explorable.figures.drawing import Drawing
 
 RUNS = {
     "fp32": ("limit", "-", "FP32"),

@@ -1,15 +1,17 @@
-"""What published training runs would cost to rent today, by the iron law."""
+"""What our run paid, and what published training runs would cost at the same rent, by the iron law."""
 
-from engine import accelerator, model
-from engine.economics import device_hours, rent
-from engine.graph import total_flops
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw import accelerator, model
+from ironlaw.economics import device_hours, rent
+from ironlaw.graph import total_flops
 
 UTILIZATION = 0.4
-"""The share of the peak that the figure grants every run."""
+"""The share of the peak that the figure grants every run but ours."""
+USD_PER_HOUR, HOURS = 28 / 8, 24
+"""What our run paid for one of its eight cards, and its hours: llm.c's `scripts/run_gpt2_1558M.sh`, July 2024."""
+OURS = "GPT-2 XL, our run"
 RUNS = (
-    ("GPT-2 XL, our run", "gpt2-xl", 32_000 * 1024 * 1024),
     ("GPT-3 175B", "gpt3-175b", 300e9),
     ("Llama 2 70B", "llama2-70b", 2e12),
     ("Llama 3.1 405B", "llama3.1-405b", 15.6e12),
@@ -20,10 +22,9 @@ RUNS = (
 def draw() -> Drawing:
     """Dollars on a logarithmic axis."""
     chip = accelerator("h100-sxm")
-    assert chip.rent is not None
-    costs = {
+    costs = {OURS: rent(8 * HOURS, USD_PER_HOUR)} | {
         name: rent(
-            device_hours(total_flops(model(key).parameters, tokens), chip.peak("bf16"), UTILIZATION), chip.rent.dollars
+            device_hours(total_flops(model(key).parameters, tokens), chip.peak("bf16"), UTILIZATION), USD_PER_HOUR
         )
         for name, key, tokens in RUNS
     }
@@ -34,7 +35,7 @@ def draw() -> Drawing:
     ticks = {1e3: "1 thousand", 1e6: "1 million", 1e9: "1 billion"}
     axes.set_xticks(list(ticks), list(ticks.values()))
     axes.minorticks_off()
-    axes.set_xlabel(f"dollars, H100 rented at ${chip.rent.dollars:.2f} per hour")
+    axes.set_xlabel(f"dollars, H100 rented at ${USD_PER_HOUR:.2f} an hour")
     for place, cost in enumerate(costs.values()):
         axes.text(cost * 2, place, short(cost), va="center", parse_math=False)
     axes.grid(axis="x", color=INK["border"], linewidth=0.6)
@@ -42,12 +43,16 @@ def draw() -> Drawing:
     axes.invert_yaxis()
     listed = ", ".join(f"{name} {short(cost)}" for name, cost in costs.items())
     return Drawing(
-        figure, f"Cost of renting H100s at {UTILIZATION:.0%} of their peak, on a logarithmic axis: {listed}."
+        figure,
+        f"Cost of H100s rented at ${USD_PER_HOUR:.2f} an hour, on a logarithmic axis; all but our run at "
+        f"{UTILIZATION:.0%} of their peak: {listed}.",
     )
 
 
 def short(cost: float) -> str:
-    """Dollars to two digits."""
+    """Dollars to two digits; small sums, which somebody paid, whole."""
+    if cost < 1000:
+        return f"${cost:,.0f}"
     scale, word = (1e6, " million") if cost >= 1e6 else (1, "")
     digits = cost / scale
     rounded = round(digits, -len(str(int(digits))) + 2)

@@ -1,21 +1,22 @@
 """What more GPUs do to the duration and the price of one fixed run."""
 
-from engine import accelerator, job_time
-from engine.economics import days, rent
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw import accelerator, job_time
+from ironlaw.economics import days, rent
 
 STEPS, BATCH, LARGEST = 32_000, 1024, 16
 """The run of this book, and the sequences that fit one GPU at a time."""
 LARGEST_CHEAP = 128
 """From here on the line turns up, and a number stands left of its point."""
+USD_PER_HOUR = 28 / 8
+"""What our run paid for a card: llm.c's `scripts/run_gpt2_1558M.sh`, a node of eight in July 2024."""
 DEVICES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
 def draw() -> Drawing:
     """Dollars over days, a point for each number of GPUs."""
     chip = accelerator("h100-sxm")
-    assert chip.rent is not None
     durations, prices = [], []
     for devices in DEVICES:
         batch = min(LARGEST, BATCH // devices)
@@ -24,7 +25,7 @@ def draw() -> Drawing:
         step = job_time("gpt2-xl", chip, batch, micro_batches=pieces, **settings)
         seconds = STEPS * step.total
         durations.append(days(seconds))
-        prices.append(rent(devices * seconds / 3600, chip.rent.dollars))
+        prices.append(rent(devices * seconds / 3600, USD_PER_HOUR))
     figure, axes = canvas(2.9)
     axes.plot(durations, prices, color=INK["compute"], marker="o", markersize=5, linewidth=1.2)
     for devices, duration, price in zip(DEVICES, durations, prices, strict=True):

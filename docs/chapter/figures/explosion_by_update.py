@@ -2,10 +2,10 @@
 
 from math import isinf, log10
 
-from engine.training.noisy_quadratic import Course, Guard, Outlier, course
-from plugins.book.drawing import Drawing
-from plugins.book.moving import Control, Drag, Reading
-from plugins.book.sketch import Sketch
+from explorable.figures.drawing import Drawing
+from explorable.figures.moving import Control, Drag, Reading
+from explorable.figures.sketch import Sketch
+from ironlaw.training.noisy_quadratic import Course, Guard, Outlier, course
 
 UPDATES, BATCH, STRANGE_AT = 14, 32, 5
 RATE, TOO_HIGH = 0.5, 2.6

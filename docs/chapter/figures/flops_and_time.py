@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from engine import accelerator, model
-from engine.time import step_points
-from engine.time.roofline import RooflinePoint, least_seconds
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw import accelerator, model
+from ironlaw.time import step_points
+from ironlaw.time.roofline import RooflinePoint, least_seconds
 
 GPT2_XL, H100 = model("gpt2-xl"), accelerator("h100-sxm")
 BATCH, SEQUENCE = 8, 1024
@@ -60,6 +60,7 @@ def draw() -> Drawing:
         shares = ", ".join(f"{part} {sums[part] / total:.1%}" for part in PARTS)
         said.append(f"{' '.join(name.split())}, {note}: {shares}")
     axes.set_yticks(range(len(BARS)), [name for name, *_ in BARS])
+    axes.tick_params(axis="y", pad=9)
     axes.set_xlim(0, 128)
     axes.set_xticks([0, 25, 50, 75, 100])
     axes.set_xlabel("% of the step's forward and backward pass")

@@ -2,9 +2,9 @@
 
 import math
 
-from engine.numerics import float_format
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw.numerics import float_format
 
 TITLES = {
     "fp32": "FP32",

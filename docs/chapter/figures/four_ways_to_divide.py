@@ -3,8 +3,8 @@
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from plugins.book.drawing import Drawing, diagram
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, diagram
+from explorable.shared.svg import INK
 
 DEVICES = 4
 SIDE = 3.4
@@ -49,7 +49,7 @@ def part(axes: Axes, x: float, y: float, width: float, height: float, text: str)
     """What one device holds, with its number."""
     style = {"facecolor": INK["surface"], "edgecolor": INK["memory"], "linewidth": 1.4}
     axes.add_patch(Rectangle((x, y), width, height, **style))  # type: ignore[arg-type]
-    axes.text(x + width / 2, y + height / 2, text, ha="center", va="center", fontsize=9)
+    axes.text(x + width / 2, y + height / 2, text, ha="center", va="center")
 
 
 def title(axes: Axes, x: float, y: float, text: str) -> None:

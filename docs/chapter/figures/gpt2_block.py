@@ -1,11 +1,11 @@
 """A block of GPT-2 XL from its input to its output, with the shape of every tensor and the weights of every product."""
 
-from engine import model
-from plugins.book.drawing import Drawing
-from plugins.book.sketch import Sketch
+from explorable.figures.drawing import Drawing
+from explorable.figures.sketch import Sketch
+from ironlaw import model
 
 GPT2_XL = model("gpt2-xl")
-TOP, ROW, MIDDLE, WIDE = 16, 40, 150, 176
+TOP, ROW, MIDDLE, WIDE = 16, 44, 150, 176
 
 
 def draw() -> Drawing:
@@ -27,27 +27,27 @@ def draw() -> Drawing:
         ("+", "the sum before comes back", f"T × {h:,}", "fg"),
     )
     sheet = Sketch(TOP + ROW * len(rows) + 26)
-    sheet.text(MIDDLE + 10, TOP - 4, f"T × {h:,}", size=12, ink="muted")
+    sheet.text(MIDDLE + 10, TOP - 4, f"T × {h:,}", size=13, ink="muted")
     ends = [TOP + ROW * place for place, row in enumerate(rows) if row[0] == "+"]
-    begins = [TOP + 2, ends[0] + 34]
+    begins = [TOP + 2, ends[0] + 38]
     for begin, end in zip(begins, ends, strict=True):
         points = [(MIDDLE, begin), (30, begin), (30, end + 18), (MIDDLE - 14, end + 18)]
         sheet.line(points[:-1], "control", 1.6)
         sheet.arrow(points[-2], points[-1], "control", 1.6)
     for place, (name, detail, shape, ink) in enumerate(rows):
         y = TOP + ROW * place
-        sheet.arrow((MIDDLE, y - 6 if place else y - 12), (MIDDLE, y + 6), "muted", 1.2, head=5)
+        sheet.arrow((MIDDLE, y - 14 if place else y - 12), (MIDDLE, y + 6), "muted", 1.2, head=5)
         if name == "+":
             sheet.dot(MIDDLE, y + 18, 11, fill="bg", line=ink, thick=1.6)
             sheet.text(MIDDLE, y + 18, "+", anchor="middle", size=15, bold=True)
         else:
             sheet.rect(MIDDLE - WIDE / 2, y + 7, WIDE, 22, fill="bg", line=ink, thick=1.8, corner=4)
             sheet.text(MIDDLE, y + 18, name, anchor="middle")
-        sheet.text(MIDDLE + WIDE / 2 + 12, y + 18, detail, size=12, ink="muted" if ink != "compute" else "compute")
-        sheet.text(434, y + 34, shape, size=12, ink="muted", anchor="end")
+        sheet.text(MIDDLE + WIDE / 2 + 12, y + 18, detail, size=13, ink="muted" if ink != "compute" else "compute")
+        sheet.text(MIDDLE + 10, y + ROW - 4, shape, size=13, ink="muted")
     y = TOP + ROW * len(rows)
-    sheet.arrow((MIDDLE, y - 6), (MIDDLE, y + 12), "muted", 1.2, head=5)
-    sheet.text(MIDDLE + 10, y + 8, f"to the next of {GPT2_XL.layers} blocks", size=12, ink="muted")
+    sheet.arrow((MIDDLE, y - 14), (MIDDLE, y + 12), "muted", 1.2, head=5)
+    sheet.text(MIDDLE + 10, y + 12, f"to the next of {GPT2_XL.layers} blocks", size=13, ink="muted")
     return Drawing(
         sheet,
         f"A block of GPT-2 XL from top to bottom. A table of T rows and {h:,} columns is normalized, multiplied to "

@@ -1,10 +1,10 @@
 """What feeds a GPU: pipes as wide as their bandwidth, from storage to the multiprocessors."""
 
-from engine import accelerator, link
-from engine.hardware import storage
-from engine.time import ridge_point
-from plugins.book.drawing import Drawing
-from plugins.book.sketch import Sketch
+from explorable.figures.drawing import Drawing
+from explorable.figures.sketch import Sketch
+from ironlaw import accelerator, link
+from ironlaw.hardware import storage
+from ironlaw.time import ridge_point
 
 CHIP = "h100-sxm"
 WIDEST = 150
@@ -27,7 +27,7 @@ def draw() -> Drawing:
     y = 4.0
     for place, box in enumerate(boxes):
         sheet.rect(LEFT, y, WIDEST + 52, 34, fill="surface", line="fg", thick=1.4, corner=4)
-        sheet.text(middle, y + 17, box, anchor="middle", size=12.5 if place != 2 else 12)
+        sheet.text(middle, y + 17, box, anchor="middle", size=12.8)
         y += 34
         if place == len(pipes):
             break
@@ -37,16 +37,16 @@ def draw() -> Drawing:
         x = LEFT + WIDEST + 66
         sheet.text(x, y + 18, speed(rate), bold=True, ink=ink)
         sheet.text(
-            x, y + 36, f"{name}, {rate / chip.bandwidth:.1%} of the width" if place < 2 else name, size=12, ink="muted"
+            x, y + 36, f"{name}, {rate / chip.bandwidth:.1%} as wide" if place < 2 else name, size=12.8, ink="muted"
         )
         y += 52
     x = LEFT + WIDEST + 66
     sheet.text(x, y - 24, f"{peak / 1e12:,.0f} TFLOP/s in BF16", bold=True, ink="compute")
-    sheet.text(x, y - 6, f"{ridge_point(peak, chip.bandwidth):.0f} operations for each byte", size=12, ink="muted")
+    sheet.text(x, y - 6, f"{ridge_point(peak, chip.bandwidth):.0f} operations for each byte", size=12.8, ink="muted")
     narrow = WIDEST * peer.bandwidth / chip.bandwidth
     sheet.rect(middle - narrow / 2, y + 8, narrow, 30, fill="optimizer", faint=0.9)
     sheet.text(x, y + 16, speed(peer.bandwidth), bold=True, ink="optimizer")
-    sheet.text(x, y + 33, "NVLink 4, to other cards", size=12, ink="muted")
+    sheet.text(x, y + 33, "NVLink 4, to other cards", size=12.8, ink="muted")
     return Drawing(
         sheet,
         f"What feeds an H100, drawn to scale: {speed(disk.sequential)} from a solid-state disk, "

@@ -2,10 +2,10 @@
 
 from math import log2
 
-from engine.numerics import float_format
-from plugins.book.drawing import Drawing, canvas
-from plugins.book.runs import compared
-from plugins.shared.svg import INK
+from book.runs import compared
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw.numerics import float_format
 
 FORMATS = {"fp8-e5m2": "E5M2", "fp16": "FP16", "bf16": "BF16"}
 

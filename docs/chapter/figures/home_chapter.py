@@ -1,8 +1,8 @@
 """A sign for the chapter: one step of GPT-2's memory, filling in the forward pass and emptying in the backward pass."""
 
-from engine import training_memory
-from plugins.book.drawing import Drawing
-from plugins.book.sketch import Sketch
+from explorable.figures.drawing import Drawing
+from explorable.figures.sketch import Sketch
+from ironlaw import training_memory
 
 LEFT, RIGHT, TOP, BOTTOM = 20, 420, 20, 190
 

@@ -1,7 +1,7 @@
 """A sign for the engine: the formula's mark, operations above the line, and devices, peak and utilization below it."""
 
-from plugins.book.drawing import Drawing
-from plugins.book.sketch import Sketch
+from explorable.figures.drawing import Drawing
+from explorable.figures.sketch import Sketch
 
 
 def draw() -> Drawing:

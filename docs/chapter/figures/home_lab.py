@@ -1,7 +1,7 @@
 """A sign for the lab: a bar that the reader guesses, hatched, beside one that nobody has seen yet."""
 
-from plugins.book.drawing import Drawing
-from plugins.book.sketch import Sketch
+from explorable.figures.drawing import Drawing
+from explorable.figures.sketch import Sketch
 
 
 def draw() -> Drawing:

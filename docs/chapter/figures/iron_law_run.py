@@ -2,18 +2,21 @@
 
 import math
 
-from engine import accelerator, flops_per_token, model
-from engine.economics import device_hours, rent
-from plugins.book.drawing import Drawing
-from plugins.book.moving import Control, Reading
-from plugins.book.sketch import Sketch
+from explorable.figures.drawing import Drawing
+from explorable.figures.moving import Control, Reading
+from explorable.figures.sketch import Sketch
+from ironlaw import accelerator, flops_per_token, model
+from ironlaw.economics import device_hours, rent
 
 STEPS, TOKENS_PER_STEP, SEQUENCE = 32_000, 1_048_576, 1_024
 """Of the run in llm.c, discussion 677 (2024-07): https://github.com/karpathy/llm.c/discussions/677."""
 BUDGET, WEEKEND = 700, 60
 """Dollars; hours from Friday evening to Monday morning."""
 CHIPS = {"a100-80": "A100", "h100-sxm": "H100", "b200": "B200"}
-DEVICES = (1, 2, 4, 8, 16, 32, 64, 128)
+PAID = {"a100-80": 14 / 8, "h100-sxm": 28 / 8}
+"""Dollars an hour for a card in 2024: a node's price over its eight cards, from llm.c's `scripts/run_gpt2_774M.sh` and
+`scripts/run_gpt2_1558M.sh`. Nobody rented a B200 that year."""
+DEVICES = (1, 2, 4, 8, 16, 32, 64)
 SHARES = tuple(range(5, 71, 5))
 LEFT, RIGHT = 14, 426
 TIMES = {1: "1 hour", 24: "1 day", 30 * 24: "1 month", 365 * 24: "1 year"}
@@ -23,20 +26,22 @@ CONTROLS = (
     Control("gpu", "Peak of each", tuple(CHIPS), tuple(CHIPS.values()), "h100-sxm", buttons=True),
     Control("devices", "Devices", DEVICES, tuple(map(str, DEVICES)), 8),
     Control("share", "Utilization", SHARES, tuple(f"{share} %" for share in SHARES), 40),
+    Control("price", "Price of", ("2024", "today"), ("2024", "today"), "2024", buttons=True),
 )
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def draw(gpu: str, devices: int, share: int) -> Drawing:
+def draw(gpu: str, devices: int, share: int, price: str) -> Drawing:
     """The law with its numbers, and where the run stands between a weekend and a year, $100 and $20,000."""
     chip = accelerator(gpu)
     assert chip.rent is not None
+    hourly = PAID.get(gpu) if price == "2024" else chip.rent.dollars
     operations = STEPS * TOKENS_PER_STEP * flops_per_token(model("gpt2-xl"), SEQUENCE)
     total = device_hours(operations, chip.peak("bf16"), share / 100)
-    hours, dollars = total / devices, rent(total, chip.rent.dollars)
+    hours, dollars = total / devices, rent(total, hourly) if hourly else None
     sheet = Sketch(172)
     power = math.floor(math.log10(operations))
-    sheet.text(LEFT, 14, f"{operations / 10**power:.1f} × 10{str(power).translate(SUPERSCRIPT)} operations", size=13.5)
+    sheet.text(LEFT, 14, f"{operations / 10**power:.2f} × 10{str(power).translate(SUPERSCRIPT)} operations", size=13.5)
     sheet.line([(LEFT, 26), (LEFT + 232, 26)], "fg", 1.4)
     sheet.text(LEFT, 38, f"{devices} × {chip.peak('bf16') / 1e12:,.0f} TFLOP/s × {share} %", size=13.5)
     sheet.text(LEFT + 242, 26, f"= {spoken(hours)}", size=13.5, bold=True)
@@ -44,13 +49,17 @@ def draw(gpu: str, devices: int, share: int) -> Drawing:
     scale(sheet, 146, dollars, (60, 20_000), PRICES, BUDGET, f"${BUDGET}")
     value, unit = ("hours", hours) if hours < 100 else ("days", hours / 24)
     within = f"{'within' if hours <= WEEKEND else 'more than'} a weekend"
-    money = f"{'within' if dollars <= BUDGET else 'over'} ${BUDGET}"
+    if dollars is None:
+        cost, money = "?", "no B200 for rent in 2024"
+    else:
+        cost = f"${dollars:,.0f}"
+        money = f"{'within' if dollars <= BUDGET else 'over'} ${BUDGET}, at ${hourly:.2f} an hour for a card"
     return Drawing(
         sheet,
-        f"{operations / 10**power:.1f} times 10 to the power of {power} operations "
+        f"{operations / 10**power:.2f} times 10 to the power of {power} operations "
         f"on {devices} {CHIPS[gpu]} of {chip.peak('bf16') / 1e12:,.0f} TFLOP/s each, at "
-        f"{share} % of that: {spoken(hours)}, {within}; ${dollars:,.0f}, {money}.",
-        (Reading("It takes", digits(unit), value), Reading("It costs", f"${dollars:,.0f}", money)),
+        f"{share} % of that: {spoken(hours)}, {within}; {cost}, {money}.",
+        (Reading("It takes", digits(unit), value), Reading("It costs", cost, money)),
     )
 
 
@@ -65,15 +74,20 @@ def spoken(hours: float) -> str:
 
 
 def scale(
-    sheet: Sketch, y: float, value: float, ends: tuple[float, float], ticks: dict[int, str], goal: float, words: str
+    sheet: Sketch,
+    y: float,
+    value: float | None,
+    ends: tuple[float, float],
+    ticks: dict[int, str],
+    goal: float,
+    words: str,
 ) -> None:
-    """A logarithmic scale with the goal shaded, and the run as a dot."""
+    """A logarithmic scale with the goal shaded, and the run as a dot where its value is known."""
     low, high = ends
 
     def at(number: float) -> float:
         return LEFT + (RIGHT - LEFT) * math.log(number / low) / math.log(high / low)
 
-    ink = "compute" if value <= goal else "limit"
     sheet.rect(LEFT, y - 7, at(goal) - LEFT, 14, fill="compute", faint=0.16)
     sheet.line([(LEFT, y), (RIGHT, y)], "control", 1.2)
     for tick, name in ticks.items():
@@ -82,4 +96,5 @@ def scale(
         sheet.text(at(tick), y + 17, name, ink="muted", anchor=anchor, size=12)
     sheet.line([(at(goal), y - 12), (at(goal), y + 9)], "compute", 2)
     sheet.text(at(goal), y - 19, words, ink="compute", anchor="middle", size=12)
-    sheet.dot(at(value), y, 7, fill=ink, line="surface", thick=2)
+    if value is not None:
+        sheet.dot(at(value), y, 7, fill="compute" if value <= goal else "limit", line="surface", thick=2)

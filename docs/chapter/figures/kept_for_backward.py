@@ -1,10 +1,10 @@
 """A network of two weights: the way forward, the way back, and what is kept in between."""
 
-from plugins.book.drawing import Drawing, arrow, box, diagram
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, arrow, box, diagram
+from explorable.shared.svg import INK
 
-STAGES = (("times $w_1$", "$h$"), ("ReLU", "$a$"), ("times $w_2$", "$y$"), ("loss", ""))
-KEPT = ("$x$", "$h$", "$a$", "$y - t$")
+STAGES = (("times $w_1$", "$u$"), ("ReLU", "$r$"), ("times $w_2$", "$y$"), ("loss", ""))
+KEPT = ("$x$", "$u$", "$r$", "$y - t$")
 
 
 def draw() -> Drawing:
@@ -30,8 +30,8 @@ def draw() -> Drawing:
     axes.text(0.35, 3.7, "kept", color=INK["activation"], fontweight="bold", va="center", ha="center", rotation=90)
     return Drawing(
         figure,
-        "Forward, from left to right: x is multiplied by the first weight and becomes h, ReLU makes it a, the second "
+        "Forward, from left to right: x is multiplied by the first weight and becomes u, ReLU makes it r, the second "
         "weight makes it y, and the loss compares y with the target t. Backward, from right to left: the error y - t "
-        "is passed back. The gradient of the second weight takes a, the slope of ReLU takes h, the gradient of the "
+        "is passed back. The gradient of the second weight takes r, the slope of ReLU takes u, the gradient of the "
         "first weight takes x. These four values are kept in between.",
     )

@@ -1,7 +1,7 @@
 """A batch eight times as large over the same images: at the same learning rate, and at eight times it."""
 
-from plugins.book.drawing import Drawing
-from plugins.book.runs import compared, finish, losses, seeds_of, told
+from book.runs import compared, finish, losses, seeds_of, told
+from explorable.figures.drawing import Drawing
 
 RUNS = {
     "batch-16": ("muted", ":", "batch 16"),

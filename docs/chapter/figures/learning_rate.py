@@ -1,8 +1,8 @@
 """A learning rate over a run: warm-up, then half a cosine."""
 
-from engine.training import warmup_cosine
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw.training import warmup_cosine
 
 PEAK, WARMUP, STEPS = 6e-4, 700, 32_000
 """Of the run of this book: `scripts/run_gpt2_1558M.sh` of llm.c."""

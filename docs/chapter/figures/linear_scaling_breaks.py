@@ -1,7 +1,7 @@
 """Where the rule of scaling the learning rate with the batch breaks, and what mends it."""
 
-from plugins.book.drawing import Drawing
-from plugins.book.runs import compared, finish, losses, seeds_of, told
+from book.runs import compared, finish, losses, seeds_of, told
+from explorable.figures.drawing import Drawing
 
 RUNS = {
     "batch-128-8x": ("limit", "-", "batches of 128, 8 × the rate"),

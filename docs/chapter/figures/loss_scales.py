@@ -1,7 +1,7 @@
 """Gradients that are too small for FP16, and what scaling the loss does to them."""
 
-from plugins.book.drawing import Drawing
-from plugins.book.runs import compared, finish, losses, seeds_of, told
+from book.runs import compared, finish, losses, seeds_of, told
+from explorable.figures.drawing import Drawing
 
 RUNS = {
     "fp16": ("limit", "-", "FP16, no scale"),

@@ -2,9 +2,9 @@
 
 from matplotlib.figure import Figure
 
-from engine import GB, training_memory
-from plugins.book.drawing import WIDTH, Drawing
-from plugins.shared.svg import INK
+from explorable.figures.drawing import WIDTH, Drawing
+from explorable.shared.svg import INK
+from ironlaw import GB, training_memory
 
 BATCHES = tuple(range(1, 9))
 LENGTHS = (1024, 2048, 4096, 6144, 8192)

@@ -2,11 +2,11 @@
 
 from functools import cache
 
-from engine import GB, training_memory
-from engine.memory import MemoryLedger
-from plugins.book.drawing import Drawing
-from plugins.book.moving import Control, Drag, Reading
-from plugins.book.sketch import Sketch
+from explorable.figures.drawing import Drawing
+from explorable.figures.moving import Control, Drag, Reading
+from explorable.figures.sketch import Sketch
+from ironlaw import GB, training_memory
+from ironlaw.memory import MemoryLedger
 
 BATCHES = (1, 2, 4)
 LEFT, RIGHT, TOP, BOTTOM = 40, 428, 34, 196
@@ -31,7 +31,7 @@ def draw(batch: int, moment: int) -> Drawing:
     step = ledger(batch)
     sizes = [one.bytes / GB for one in step.moments]
     fullest = max(one.bytes for one in ledger(max(BATCHES)).moments) / GB
-    sheet = Sketch(232)
+    sheet = Sketch(248)
 
     def at(place: int, size: float) -> tuple[float, float]:
         return LEFT + (RIGHT - LEFT) * place / (len(NAMES) - 1), BOTTOM - (BOTTOM - TOP) * size / fullest
@@ -50,6 +50,9 @@ def draw(batch: int, moment: int) -> Drawing:
     sheet.line([(x, TOP - 4), (x, BOTTOM)], "fg", 1.6)
     sheet.dot(x, y, 7, fill="fg", line="bg", thick=2)
     sheet.text(8, TOP - 22, "GB", size=12, ink="muted")
+    for place, anchor in ((0, "start"), (len(NAMES) - 1, "end")):
+        edge = at(place, 0)[0]
+        sheet.text(edge, BOTTOM + 34, NAMES[place], anchor=anchor, size=12, ink="muted")
     sheet.text(min(max(x, 90), 350), BOTTOM + 16, NAMES[moment], anchor="middle")
     listed = "; ".join(f"{name} {size:.1f}" for name, size in zip(NAMES, sizes, strict=True))
     return Drawing(

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from engine import GB, model, training_memory
-from engine.numerics import dtype
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw import GB, model, training_memory
+from ironlaw.numerics import dtype
 
 NAME = "llama2-7b"
 PARTS = (

@@ -1,9 +1,9 @@
 """What a larger batch does for utilization, and where it stops."""
 
-from engine import setup
-from engine.time import step_plan
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw import setup
+from ironlaw.time import step_plan
 
 MODELS = (("GPT-2 XL", "gpt2-xl", "compute", "o", "-"), ("GPT-2 Small", "gpt2", "memory", "s", "--"))
 BATCHES = (1, 2, 4, 8, 16, 32, 64)

@@ -2,9 +2,9 @@
 
 from matplotlib.figure import Figure
 
-from engine import accelerator, link
-from plugins.book.drawing import WIDTH, Drawing
-from plugins.shared.svg import INK
+from explorable.figures.drawing import WIDTH, Drawing
+from explorable.shared.svg import INK
+from ironlaw import accelerator, link
 
 DEVICES = {
     "Cloud Titan": ("h100-sxm", "ethernet-100"),
@@ -51,7 +51,7 @@ def draw() -> Drawing:
         axes.tick_params(axis="y", length=0)
         axes.xaxis.set_visible(False)
         axes.spines[["top", "right", "bottom"]].set_visible(False)
-        axes.set_title(f"{name}, logarithmic", loc="left", fontsize=9)
+        axes.set_title(f"{name}, logarithmic", loc="left")
         listed = (f"{title} {written(value, unit)}" for title, value in values.items())
         said.append(f"{name}: {', '.join(listed)}")
     return Drawing(figure, f"Three logarithmic scales with the missions' devices on each. {'. '.join(said)}.")

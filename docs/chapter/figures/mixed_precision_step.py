@@ -1,7 +1,7 @@
 """One step of mixed precision: which number format each part of the loop is in."""
 
-from engine.numerics import dtype
-from plugins.book.drawing import Drawing, arrow, box, diagram
+from explorable.figures.drawing import Drawing, arrow, box, diagram
+from ironlaw.numerics import dtype
 
 
 def draw() -> Drawing:

@@ -1,8 +1,8 @@
 """Efficiency of data parallelism by the tokens that a device computes between two exchanges of gradients."""
 
-from engine import job_time, link
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw import job_time, link
 
 DEVICES, SEQUENCE, LARGEST = 64, 1024, 8
 """GPUs, tokens in a sequence, and sequences that fit one GPU at a time; beyond, they are accumulated."""
@@ -37,7 +37,7 @@ def draw() -> Drawing:
         tokens = [SEQUENCE * count for count in SEQUENCES]
         label = link(name).title
         axes.plot(tokens, shares, color=INK[ink], linestyle=line, marker=marker, markersize=4)
-        axes.text(x, y, label, color=INK[ink], va="center", fontsize=9)
+        axes.text(x, y, label, color=INK[ink], va="center")
         said.append(f"over {label} {shares[0]:.0f} % at {tokens[0]:,} tokens, {shares[-1]:.0f} % at {tokens[-1]:,}")
     axes.set_xscale("log", base=2)
     axes.set_xticks([1024, 4096, 16384, 65536], ["1,024", "4,096", "16,384", "65,536"])

@@ -1,9 +1,9 @@
 """The numbers of a format just above 1, closer and closer: which bit is the last that it has?"""
 
-from engine.numerics import FloatFormat, float_format
-from plugins.book.drawing import Drawing
-from plugins.book.moving import Control, Drag, Reading
-from plugins.book.sketch import Sketch
+from explorable.figures.drawing import Drawing
+from explorable.figures.moving import Control, Drag, Reading
+from explorable.figures.sketch import Sketch
+from ironlaw.numerics import FloatFormat, float_format
 
 TITLES = {"fp32": "FP32", "fp16": "FP16", "bf16": "BF16", "fp8-e4m3": "E4M3", "fp8-e5m2": "E5M2"}
 BITS = tuple(range(1, 24))

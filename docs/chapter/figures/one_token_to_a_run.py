@@ -1,9 +1,9 @@
 """From one token to a whole training run of GPT-2 XL, in operations."""
 
-from engine import model
-from engine.graph import count_operations
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw import model
+from ironlaw.graph import count_operations
 
 STEPS, BATCH, SEQUENCE = 32_000, 1024, 1024
 """The run of this book, as the page on the iron law defines it."""

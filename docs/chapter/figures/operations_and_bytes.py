@@ -1,9 +1,9 @@
 """Where a layer's operations are, and where its bytes are."""
 
-from engine import accelerator, model
-from engine.time import step_points
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw import accelerator, model
+from ironlaw.time import step_points
 
 BATCH, SEQUENCE = 8, 1024
 GROUPS = {
@@ -31,13 +31,13 @@ def draw() -> Drawing:
         kind = kinds.get(point.name, OTHER)
         flops[kind] += point.flops / sum(p.flops for p in layer)
         moved[kind] += point.bytes / sum(p.bytes for p in layer)
-    figure, axes = canvas(3.4)
+    figure, axes = canvas(3.9)
     hatched = {"facecolor": INK["surface"], "edgecolor": INK["memory"], "hatch": "//"}
     for place, kind in enumerate(flops):
         axes.barh(place - 0.2, 100 * flops[kind], height=0.36, color=INK["compute"], label="FLOPs" * (place == 0))
         axes.barh(place + 0.2, 100 * moved[kind], height=0.36, label="bytes" * (place == 0), **hatched)  # type: ignore[arg-type]
         for offset, share in ((-0.2, flops[kind]), (0.2, moved[kind])):
-            axes.text(100 * share + 1.5, place + offset, f"{100 * share:.1f}", va="center", fontsize=9)
+            axes.text(100 * share + 1.5, place + offset, f"{100 * share:.1f}", va="center")
     axes.set_yticks(range(len(flops)), list(flops))
     axes.set_xlim(0, 100)
     axes.set_xlabel("percent of a layer's forward pass")

@@ -1,9 +1,9 @@
 """Where the multiplications of a GPT-2 XL layer are."""
 
-from engine import model, precision
-from engine.graph import sections
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw import model, precision
+from ironlaw.graph import sections
 
 NAMES = {
     "attn.c_attn": "queries, keys, values",

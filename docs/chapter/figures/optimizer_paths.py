@@ -2,10 +2,10 @@
 
 import math
 
-from engine.training import descend
-from plugins.book.drawing import Drawing
-from plugins.book.moving import Control, Reading
-from plugins.book.sketch import Sketch
+from explorable.figures.drawing import Drawing
+from explorable.figures.moving import Control, Reading
+from explorable.figures.sketch import Sketch
+from ironlaw.training import descend
 
 STEEP, START, STEPS = 100.0, (-1.0, 0.22), 50
 RULES = {"momentum": ("SGD", "data"), "rmsprop": ("RMSprop", "optimizer"), "adam": ("Adam", "compute")}

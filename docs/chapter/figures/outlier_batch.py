@@ -1,8 +1,8 @@
 """One faulty batch in the middle of a training: without a guard FP16 never comes back."""
 
-from plugins.book.drawing import Drawing
-from plugins.book.runs import compared, finish, losses, seeds_of, told
-from plugins.shared.svg import INK
+from book.runs import compared, finish, losses, seeds_of, told
+from explorable.figures.drawing import Drawing
+from explorable.shared.svg import INK
 
 RUNS = {
     "fp16": ("limit", "-", "FP16"),

@@ -1,8 +1,8 @@
 """What speeding up one part does for the whole step."""
 
-from engine import step_time
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw import step_time
 
 STEP = step_time("gpt2-xl", "h100-sxm", 8)
 PARTS = (

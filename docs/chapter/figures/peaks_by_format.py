@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from engine import accelerator
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw import accelerator
 
 CHIPS = {"v100-32": "V100", "a100-80": "A100", "h100-sxm": "H100", "b200": "B200"}
 FORMATS = {

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from engine.parallel import bubble_fraction
-from plugins.book.drawing import Drawing
-from plugins.book.moving import Control, Reading
-from plugins.book.sketch import Sketch
+from explorable.figures.drawing import Drawing
+from explorable.figures.moving import Control, Reading
+from explorable.figures.sketch import Sketch
+from ironlaw.parallel import bubble_fraction
 
 FORWARD, BACKWARD = 1, 2
 """Units of time; a backward pass takes twice as long as a forward pass."""

@@ -1,7 +1,7 @@
 """How long the error of a predicted update is, beside the update itself."""
 
-from plugins.book.drawing import Drawing
-from plugins.book.runs import ahead
+from book.runs import ahead
+from explorable.figures.drawing import Drawing
 
 
 def draw() -> Drawing:

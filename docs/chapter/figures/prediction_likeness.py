@@ -1,7 +1,7 @@
 """How like the real updates the predicted ones are, one step ahead and farther."""
 
-from plugins.book.drawing import Drawing
-from plugins.book.runs import ahead
+from book.runs import ahead
+from explorable.figures.drawing import Drawing
 
 
 def draw() -> Drawing:

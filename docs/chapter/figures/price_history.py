@@ -2,8 +2,8 @@
 
 import math
 
-from plugins.book.drawing import Drawing
-from plugins.book.sketch import Sketch
+from explorable.figures.drawing import Drawing
+from explorable.figures.sketch import Sketch
 
 PAID = (
     (2019.1, 32 * 168 * 8.0, "32 TPU v3 for a week", True),
@@ -11,13 +11,13 @@ PAID = (
     (2026.08, 8 * 3.04 * 3.0, "nanochat, the same score", False),
 )
 """Year, devices x hours x dollars for one, who, whether it is the model. The table beside it has the sources."""
-LEFT, RIGHT, TOP, BOTTOM = 68, 420, 22, 214
+LEFT, RIGHT, TOP, BOTTOM = 82, 424, 30, 234
 FIRST, LAST, LOW, HIGH = 2018.5, 2026.9, 12.0, 100_000.0
 
 
 def draw() -> Drawing:
     """Dots on a logarithmic axis of dollars; an open one is another model."""
-    sheet = Sketch(256)
+    sheet = Sketch(290)
 
     def at(year: float, dollars: float) -> tuple[float, float]:
         x = LEFT + (RIGHT - LEFT) * (year - FIRST) / (LAST - FIRST)
@@ -26,9 +26,9 @@ def draw() -> Drawing:
     for dollars in (100.0, 1000.0, 10_000.0, 100_000.0):
         y = at(FIRST, dollars)[1]
         sheet.line([(LEFT, y), (RIGHT, y)], "border", 1)
-        sheet.text(LEFT - 8, y, f"${dollars:,.0f}", anchor="end", size=12, ink="muted")
+        sheet.text(LEFT - 8, y, f"${dollars:,.0f}", anchor="end", size=13, ink="muted")
     for year in range(2019, 2027):
-        sheet.text(at(year, LOW)[0], BOTTOM + 14, f"{year}" if year % 2 else "", anchor="middle", size=12, ink="muted")
+        sheet.text(at(year, LOW)[0], BOTTOM + 18, f"{year}" if year % 2 else "", anchor="middle", size=13, ink="muted")
     places = [at(year, dollars) for year, dollars, _, _ in PAID]
     sheet.line(places, "control", 1.4, dashed=True)
     for (_, dollars, who, same), (x, y) in zip(PAID, places, strict=True):
@@ -36,11 +36,16 @@ def draw() -> Drawing:
         sheet.dot(x, y, 7, fill=fill, line=line, thick=2.4)
         side = "start" if x < 200 else "end"
         # Beside the falling line: above it at the left, below it at the right.
-        shift, down = (14, -14) if side == "start" else (-12, 8)
-        sheet.text(x + shift, y + down, f"${dollars:,.0f}", bold=True, anchor=side)
-        sheet.text(x + shift, y + down + 15, who, size=12, ink="muted", anchor=side)
-    sheet.dot(LEFT + 8, BOTTOM + 31, 5, fill="bg", line="data", thick=2)
-    sheet.text(LEFT + 18, BOTTOM + 31, "another model that reaches GPT-2's score", size=12, ink="muted")
-    listed = "; ".join(f"{who}: ${dollars:,.0f}" for _, dollars, who, _ in PAID)
+        shift, down = (12, -28) if side == "start" else (-12, 8)
+        sheet.text(x + shift, y + down, rounded(dollars), bold=True, anchor=side, size=13)
+        sheet.text(x + shift, y + down + 18, who, size=13, ink="muted", anchor=side)
+    sheet.dot(LEFT + 8, BOTTOM + 44, 5, fill="bg", line="data", thick=2)
+    sheet.text(LEFT + 18, BOTTOM + 44, "another model of GPT-2's score", size=13, ink="muted")
+    listed = "; ".join(f"{who}: {rounded(dollars)}" for _, dollars, who, _ in PAID)
     falls = PAID[0][1] / PAID[-1][1]
     return Drawing(sheet, f"Dollars over years on a logarithmic axis, falling by a factor of {falls:.0f}: {listed}.")
+
+
+def rounded(dollars: float) -> str:
+    """Dollars to three digits, as the sources give them."""
+    return f"${float(f'{dollars:.3g}'):,.0f}"

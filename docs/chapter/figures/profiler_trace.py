@@ -1,11 +1,11 @@
 """A profiler's trace of two training loops, drawn from the engine's times: without and with loading ahead."""
 
-from engine import link, step_time
-from engine.hardware import storage
-from engine.time.step import StepTime
-from engine.training import Samples, StageTimes, stage_times
-from plugins.book.drawing import Drawing
-from plugins.book.sketch import Sketch
+from explorable.figures.drawing import Drawing
+from explorable.figures.sketch import Sketch
+from ironlaw import link, step_time
+from ironlaw.hardware import storage
+from ironlaw.time.step import StepTime
+from ironlaw.training import Samples, StageTimes, stage_times
 
 MODEL, GPU, BATCH, WORKERS = "gpt2-medium", "h100-sxm", 32, 4
 TEXT = Samples(stored_bytes=4_400, loaded_bytes=8_192, cpu_seconds=0.010)
@@ -35,9 +35,9 @@ def draw() -> Drawing:
     )
     y = 22 + 3 * (LANE + GAP) - 2
     sheet.line([(at(0, shown), y), (at(alone.load, shown), y)], "limit", 2)
-    sheet.text(at(0, shown), y + 11, f"1  gap: {1000 * alone.load:.0f} ms", ink="limit", size=12)
+    sheet.text(at(0, shown), y + 11, f"1  gap: {1000 * alone.load:.0f} ms", ink="limit", size=12.8)
     launched = f"2  launched in {1000 * step.host:.0f} ms, busy for {1000 * step.total:.0f}"
-    sheet.text(at(alone.load, shown) + 2, y + 11, launched, ink="muted", size=12)
+    sheet.text(at(alone.load, shown) + 2, y + 11, launched, ink="muted", size=12.8)
     steps = int(shown / fast) + 1
     trace(
         sheet,
@@ -49,13 +49,13 @@ def draw() -> Drawing:
         [span for place in range(steps) for span in kernels(step, place * fast)],
     )
     y = 146 + 3 * (LANE + GAP) - 2
-    sheet.text(at(0, shown), y + 11, "3  no gap: the next batch is ready before this step ends", ink="muted", size=12)
+    sheet.text(at(0, shown), y + 11, "3  no gap: the next batch is ready before this step ends", ink="muted", size=12.8)
     sheet.line([(LEFT, 254), (RIGHT, 254)], "muted", 1)
     for tick in range(int(shown / 0.2) + 1):
         x = at(0.2 * tick, shown)
         sheet.line([(x, 254), (x, 258)], "muted", 1)
-        sheet.text(x, 267, f"{200 * tick:,}", size=11, ink="muted", anchor="middle")
-    sheet.text(LEFT - 10, 267, "ms", size=11, ink="muted", anchor="end")
+        sheet.text(x, 267, f"{200 * tick:,}", size=12.8, ink="muted", anchor="middle")
+    sheet.text(LEFT - 10, 267, "ms", size=12.8, ink="muted", anchor="end")
     x = 4.0
     for words, ink, faint in (
         ("load", "data", 1.0),
@@ -65,7 +65,7 @@ def draw() -> Drawing:
         ("update", "optimizer", 1.0),
     ):
         sheet.rect(x, 281, 12, 10, fill=ink, faint=faint)
-        sheet.text(x + 16, 286, words, size=12)
+        sheet.text(x + 16, 286, words, size=12.8)
         x += 34 + 7 * len(words)
     return Drawing(
         sheet,
@@ -102,7 +102,7 @@ def trace(sheet: Sketch, y: float, title: str, shown: float, *lanes: list[Span])
     sheet.text(4, y - 11, title, bold=True, size=13)
     for number, (name, spans) in enumerate(zip(("loading", "host", "GPU"), lanes, strict=True)):
         top = y + number * (LANE + GAP)
-        sheet.text(LEFT - 6, top + LANE / 2, name, anchor="end", size=12)
+        sheet.text(LEFT - 6, top + LANE / 2, name, anchor="end", size=12.8)
         sheet.rect(LEFT, top, RIGHT - LEFT, LANE, fill="surface")
         for begin, end, ink, faint in spans:
             if begin < shown:

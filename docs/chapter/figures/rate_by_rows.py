@@ -1,9 +1,9 @@
 """The rate that a matrix product can reach by its number of rows."""
 
-from engine import accelerator
-from engine.time import attainable, matmul_intensity
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw import accelerator
+from ironlaw.time import attainable, matmul_intensity
 
 WIDTH, INNER = 1600, 6400
 ROWS = tuple(2**power for power in range(14))

@@ -1,8 +1,8 @@
 """How fast storage gives records in random order, by their size."""
 
-from engine.hardware import storage
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw.hardware import storage
 
 KINDS = (
     ("NVMe disk", "nvme-4", "memory", "-"),

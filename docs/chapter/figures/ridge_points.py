@@ -1,9 +1,9 @@
 """The intensity from which on accelerators can keep their arithmetic units busy."""
 
-from engine import accelerator
-from engine.time import ridge_point
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw import accelerator
+from ironlaw.time import ridge_point
 
 CHIPS = (
     ("V100", "v100-32", "fp16"),

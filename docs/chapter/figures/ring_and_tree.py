@@ -1,9 +1,9 @@
 """How long a ring and a tree take to add up a buffer, by its size."""
 
-from engine import link
-from engine.parallel import ring_all_reduce, tree_all_reduce
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw import link
+from ironlaw.parallel import ring_all_reduce, tree_all_reduce
 
 DEVICES = 128
 SIZES = tuple(10 ** (4 + step / 4) for step in range(25))

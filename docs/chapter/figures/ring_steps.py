@@ -1,9 +1,9 @@
 """A ring sums what four GPUs have, piece by piece: first every piece is summed somewhere, then the sums go round."""
 
-from engine.parallel import all_reduce_factor
-from plugins.book.drawing import Drawing
-from plugins.book.moving import Control, Drag, Reading
-from plugins.book.sketch import Sketch
+from explorable.figures.drawing import Drawing
+from explorable.figures.moving import Control, Drag, Reading
+from explorable.figures.sketch import Sketch
+from ironlaw.parallel import all_reduce_factor
 
 GPUS = 4
 LAST = 2 * (GPUS - 1)

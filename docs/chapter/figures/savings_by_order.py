@@ -1,8 +1,8 @@
 """What three techniques save when each is the first to be applied, and when it is the last."""
 
-from engine import GB, training_memory
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw import GB, training_memory
 
 BEFORE = {"precision": "fp32", "attention": "standard", "checkpointing": "none"}
 AFTER = {"precision": "mixed", "attention": "flash", "checkpointing": "full"}

@@ -2,9 +2,9 @@
 
 from math import log2
 
-from plugins.book.drawing import Drawing, canvas
-from plugins.book.runs import compared
-from plugins.shared.svg import INK
+from book.runs import compared
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
 
 
 def draw() -> Drawing:

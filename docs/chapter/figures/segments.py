@@ -2,10 +2,10 @@
 
 from functools import cache
 
-from engine import GB, model, step_time, training_memory
-from plugins.book.drawing import Drawing
-from plugins.book.moving import Control, Drag, Reading
-from plugins.book.sketch import Sketch
+from explorable.figures.drawing import Drawing
+from explorable.figures.moving import Control, Drag, Reading
+from explorable.figures.sketch import Sketch
+from ironlaw import GB, model, step_time, training_memory
 
 LAYERS = model("gpt2-xl").layers
 LENGTHS = (0, *(every for every in range(1, LAYERS + 1) if LAYERS % every == 0))

@@ -1,10 +1,10 @@
 """The step of a photo pipeline by the number of loader processes, with and without overlap."""
 
-from engine import link
-from engine.hardware import storage
-from engine.training import Samples, stage_times
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw import link
+from ironlaw.hardware import storage
+from ironlaw.training import Samples, stage_times
 
 PHOTOS = Samples(stored_bytes=110_000, loaded_bytes=224 * 224 * 3, cpu_seconds=8e-3)
 """A photo as JPEG, cropped to 224 by 224 bytes in three colors; 8 ms of a core are an assumption."""

@@ -2,8 +2,8 @@
 
 from itertools import product
 
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
 
 STAGES = (
     ("read", 1, "data", ""),

@@ -1,8 +1,8 @@
 """Adding the same small number again and again, with the sum kept in three formats."""
 
-from engine.numerics import FloatFormat, float_format
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw.numerics import FloatFormat, float_format
 
 STEP, TIMES = 1e-4, 3000
 FORMATS = {"fp16": ("FP16", "data", "--"), "fp32": ("FP32", "compute", "-"), "bf16": ("BF16", "limit", "-.")}
@@ -25,7 +25,7 @@ def draw() -> Drawing:
         ends[title] = curve[-1]
         axes.plot(curve, color=INK[ink], linestyle=line, linewidth=1.6)
         side = "top" if name == "fp16" else "center"
-        axes.text(TIMES * 1.02, curve[-1], f"{title}\n{curve[-1]:.3f}", color=INK[ink], va=side, linespacing=1.1)
+        axes.text(TIMES * 1.02, curve[-1], f"{title}\n{curve[-1]:.3f}", color=INK[ink], va=side, linespacing=1.4)
     axes.set_xlim(0, TIMES * 1.16)
     axes.set_xticks([0, 1000, 2000, 3000], ["0", "1,000", "2,000", "3,000"])
     axes.set_xlabel(f"additions of {STEP}")

@@ -1,7 +1,7 @@
 """The iron law as a fraction with its levers."""
 
-from plugins.book.drawing import Drawing, arrow, box, diagram
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, arrow, box, diagram
+from explorable.shared.svg import INK
 
 
 def draw() -> Drawing:

@@ -1,6 +1,6 @@
 """The parts of a training system, and the hardware that each of them keeps busy."""
 
-from plugins.book.drawing import Drawing, arrow, box, diagram
+from explorable.figures.drawing import Drawing, arrow, box, diagram
 
 STAGES = (
     ("read", "disk or\nnetwork", "data"),

@@ -1,6 +1,6 @@
 """The order of questions that the chapter asks of a training run."""
 
-from plugins.book.drawing import Drawing, arrow, box, diagram
+from explorable.figures.drawing import Drawing, arrow, box, diagram
 
 
 def draw() -> Drawing:

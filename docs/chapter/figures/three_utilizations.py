@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from engine import Transformer, step_time
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw import Transformer, step_time
 
 CHARACTERS = Transformer("characters", 6, 384, 6, 65, 256)
 STEPS: tuple[tuple[str, str | Transformer, int, dict[str, Any]], ...] = (
@@ -35,6 +35,7 @@ def draw() -> Drawing:
         listed = ", ".join(f"{gauge} {value:.0%}" for (gauge, _), value in zip(GAUGES, values, strict=True))
         said.append(f"{' '.join(name.split())}: {listed}")
     axes.set_yticks(range(len(STEPS)), [name for name, *_ in STEPS])
+    axes.tick_params(axis="y", pad=9)
     axes.set_xlim(0, 112)
     axes.set_xticks([0, 25, 50, 75, 100])
     axes.set_xlabel("%, one H100, predicted")

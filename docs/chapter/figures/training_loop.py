@@ -1,8 +1,8 @@
 """One step of training as a loop, with the share of its operations in each part."""
 
-from engine import model
-from engine.graph import count_operations
-from plugins.book.drawing import Drawing, arrow, box, diagram
+from explorable.figures.drawing import Drawing, arrow, box, diagram
+from ironlaw import model
+from ironlaw.graph import count_operations
 
 
 def draw() -> Drawing:

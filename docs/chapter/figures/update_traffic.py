@@ -1,9 +1,9 @@
 """What the optimizer's step moves through memory for each parameter."""
 
-from engine import optimizer, setup
-from engine.time.update import update_bytes
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw import optimizer, setup
+from ironlaw.time.update import update_bytes
 
 NAMES = ("sgd", "momentum", "rmsprop", "adam", "adamw")
 
@@ -23,7 +23,7 @@ def draw() -> Drawing:
         label = "operation by operation" * (place == 0)
         axes.barh(place + 0.2, many, height=0.36, label=label, **hatched)  # type: ignore[arg-type]
         for offset, value in ((-0.2, one), (0.2, many)):
-            axes.text(value + 1, place + offset, f"{value:.0f}", va="center", fontsize=9)
+            axes.text(value + 1, place + offset, f"{value:.0f}", va="center")
     axes.set_yticks(range(len(rules)), [rule.title for rule in rules])
     axes.set_xlim(0, 1.1 * max(apart))
     axes.set_xlabel("bytes moved per parameter, in FP32")

@@ -1,7 +1,7 @@
 """Weights that are kept in 16 bits forget small updates; a copy in FP32 remembers them."""
 
-from plugins.book.drawing import Drawing
-from plugins.book.runs import compared, finish, losses, seeds_of, told
+from book.runs import compared, finish, losses, seeds_of, told
+from explorable.figures.drawing import Drawing
 
 RUNS = {
     "bf16": ("data", "--", "BF16"),

@@ -5,9 +5,9 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from engine import GB, accelerator, step_time, training_memory
-from plugins.book.drawing import WIDTH, Drawing
-from plugins.shared.svg import INK
+from explorable.figures.drawing import WIDTH, Drawing
+from explorable.shared.svg import INK
+from ironlaw import GB, accelerator, step_time, training_memory
 
 CHIP, SEQUENCES = "v100-32", 32
 RUNGS: tuple[tuple[str, int, dict[str, Any]], ...] = (

@@ -1,10 +1,10 @@
 """The rate of a matrix product by its rows, where tiles fill the multiprocessors wave by wave."""
 
-from engine import accelerator
-from engine.time import product_seconds
-from engine.time.gemm import sustained
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw import accelerator
+from ironlaw.time import product_seconds
+from ironlaw.time.gemm import sustained
 
 H100 = accelerator("h100-sxm")
 COLUMNS, DEPTH = 6400, 1600

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from engine import GB, accelerator, training_memory
-from plugins.book.drawing import Drawing, canvas
-from plugins.shared.svg import INK
+from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+from ironlaw import GB, accelerator, training_memory
 
 NAME, DEVICES = "llama2-7b", 64
 PARTS = (

@@ -19,8 +19,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
-from engine.graph.checkpointing import sqrt_placement
 from gpu_bench.measure.gpt2 import RunBlocks, RunHead, one_after_another, whole_loss
+from ironlaw.graph.checkpointing import sqrt_placement
 
 
 def blocks_under(policy: str, layers: int) -> RunBlocks:

@@ -4,7 +4,7 @@ GPT-2 XL has 580 parameters; an update that visits each by itself launches hundr
 lie one after another in a few vectors, and one compiled kernel for each of them scales the gradient by the clipping
 factor, updates the moments, and writes the weight in its own format: from an FP32 copy, or rounded at random.
 
-The moments may take 8 bits (Dettmers et al. 2021, arXiv 2110.02861, block-wise dynamic quantization): blocks of 2,048
+The moments may take 8 bits (Dettmers et al. 2021, arXiv 2110.02861, block-wise dynamic quantization): blocks of 256
 elements share one scale, their largest magnitude, and each element becomes the nearest of 256 codes, which are spaced
 by powers of ten and lie dense near zero, where most moments are.
 """
@@ -19,7 +19,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-BLOCK = 2048
+BLOCK = 256
 """Elements that share a scale."""
 SMALLEST = 4096
 """Tensors with fewer elements keep FP32 moments: they cost nothing, and norms and biases are sensitive."""
@@ -47,7 +47,7 @@ def codes(signed: bool, device: torch.device) -> Tensor:
 
 
 def quantize(x: Tensor, table: Tensor) -> tuple[Tensor, Tensor]:
-    """Codes (n) uint8 and scales (n / 2048, rounded up) FP32 of a flat tensor (n)."""
+    """Codes (n) uint8 and scales (n / 256, rounded up) FP32 of a flat tensor (n)."""
     whole = x if x.numel() % BLOCK == 0 else nn.functional.pad(x, (0, -x.numel() % BLOCK))
     blocks = whole.view(-1, BLOCK)
     scales = blocks.abs().amax(dim=1)
@@ -73,7 +73,7 @@ LONGEST = 2**26
 its gradients, to 128 MiB in BF16."""
 _ALIGNED = 128
 """Elements to which a parameter's start is rounded up: products want addresses that are multiples of 16 bytes."""
-_PIECE = 2048 * BLOCK
+_PIECE = 16_384 * BLOCK
 """Elements of an eager update: bounds each FP32 copy that it makes to 16 MiB."""
 
 
@@ -208,7 +208,7 @@ def _divide(parameters: Sequence[nn.Parameter], eight_bit: bool) -> list[list[nn
 
 def _vector(parameters: list[nn.Parameter], weights: Weights, eight_bit: bool) -> Vector:
     quantized = eight_bit and parameters[0].numel() >= SMALLEST
-    # A block of 2,048 elements shares a scale, so none reaches from one parameter into the next.
+    # A block of 256 elements shares a scale, so none reaches from one parameter into the next.
     step = BLOCK if quantized else _ALIGNED
     starts, end = [], 0
     for parameter in parameters:

@@ -11,7 +11,7 @@ summed dimension. That is as much time as the product gains. So *delayed* scales
 - the scale of an input or a gradient comes from the largest magnitudes of the last steps (section 4 there; Transformer
   Engine), so that rounding joins the kernel that makes the tensor, and the same kernel writes the tensor both ways and
   notes its magnitude for later steps;
-- weights are rounded once after each update, and not again for every pass.
+- weights are rounded once after each update, and not again for every pass, by compiled code where that is right.
 
 What a scale does not cover is set to the format's largest number.
 """
@@ -19,6 +19,7 @@ What a scale does not cover is set to the format's largest number.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -26,7 +27,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gpu_bench.measure.gpt2 import GPT2
-from gpu_bench.measure.unsupported import UnsupportedError
+from gpu_bench.measure.unsupported import UnsupportedError, working
 
 E4M3, E5M2 = torch.float8_e4m3fn, torch.float8_e5m2
 OLDEST = (8, 9)
@@ -123,6 +124,8 @@ class _Product(torch.autograd.Function):
         return for_x.to(x_format), for_w.to(w_format)
 
 
+Rounding = Callable[[Tensor, Tensor, Tensor, Tensor], None]
+"""Weight, weight in FP8, its transpose, its scale: fills the last three."""
 HISTORY = 16
 """Steps over which the largest magnitude counts."""
 _SMALLEST = 1e-12
@@ -203,35 +206,65 @@ class DelayedLinear(nn.Module):
 
 
 class Scales:
-    """The history of magnitudes of all layers, and the scales that follow from it."""
+    """The history of magnitudes of all layers, and the scales that follow from it.
+
+    Attributes:
+        fallbacks: What does not run in its fast form, and why.
+    """
 
     def __init__(self, model: GPT2, layers: list[DelayedLinear]) -> None:
         self._model, self._layers = model, layers
         self._history = torch.zeros(HISTORY, 2, len(layers), device=layers[0].weight.device)
         self._largest = torch.tensor([[torch.finfo(E4M3).max], [torch.finfo(E5M2).max]], device=self._history.device)
+        self._round: Rounding = _round_weight
+        self.fallbacks: list[str] = []
 
-    def calibrate(self, loss: Callable[[], Tensor]) -> None:
-        """Find the first scales from one forward and backward pass in the usual format."""
+    def calibrate(self, loss: Callable[[], Tensor], rounding: Rounding | None = None) -> None:
+        """Find the first scales from one forward and backward pass in the usual format.
+
+        Args:
+            loss: Computes the loss of the pass.
+            rounding: What rounds the weights if `check_rounding` finds nothing wrong with it; by default, on CUDA,
+                compiled code that reads each weight to find its scale and to write it both ways, where PyTorch itself
+                takes ten kernels.
+        """
+        if rounding is None and self._history.device.type == "cuda":
+            rounding = _compiled_rounding()
+        if rounding is not None:
+            self._round, told = working(rounding, _round_weight, partial(self._check, rounding))
+            self.fallbacks += [f"weights are rounded to FP8 by PyTorch itself: {line}" for line in told]
         for layer in self._layers:
             layer.watching = True
-        torch.autograd.backward(loss())
+        # Blocks would be compiled for this pass, and again for the whole batch.
+        with torch.compiler.set_stance("force_eager"):
+            torch.autograd.backward(loss())
         for layer in self._layers:
             layer.watching = False
         self._model.zero_grad(set_to_none=True)
         self.after_update()
 
+    @torch.no_grad()
+    def _check(self, rounding: Rounding) -> None:
+        for layer in {layer.weight.shape: layer for layer in self._layers}.values():
+            check_rounding(rounding, layer.weight)
+
+    @torch.no_grad()
     def after_pass(self) -> None:
         """Take the gradients' magnitudes out of the slots, whose gradients would otherwise add up."""
-        found = [layer for layer in self._layers if layer.slot.grad is not None]
-        for layer in found:
-            layer.g_amax.copy_(torch.maximum(layer.g_amax, layer.slot.grad))  # type: ignore[arg-type]
-            layer.slot.grad = None
+        found = [(layer.g_amax, layer.slot.grad) for layer in self._layers if layer.slot.grad is not None]
+        if found:
+            # One kernel for all layers: a step of GPT-2 XL would have a thousand kernels for one number each.
+            torch._foreach_maximum_([amax for amax, _ in found], [gradient for _, gradient in found])
+        self._empty_slots()
 
+    @torch.no_grad()
     def forget(self) -> None:
         """Drop the magnitudes noted since the last update."""
+        torch._foreach_zero_([amax for layer in self._layers for amax in (layer.x_amax, layer.g_amax)])
+        self._empty_slots()
+
+    def _empty_slots(self) -> None:
         for layer in self._layers:
-            layer.x_amax.zero_()
-            layer.g_amax.zero_()
             layer.slot.grad = None
 
     @torch.no_grad()
@@ -245,18 +278,50 @@ class Scales:
         )
         self._history.copy_(torch.cat([amax[None], self._history[:-1]]))
         scales = self._history.amax(0).clamp_min(_SMALLEST) / self._largest
-        for layer, x_scale, g_scale in zip(self._layers, scales[0], scales[1], strict=True):
-            layer.x_scale.copy_(x_scale)
-            layer.g_scale.copy_(g_scale)
-            _round_weight(layer.weight, layer.w8, layer.w8t, layer.w_scale)
+        torch._foreach_copy_([layer.x_scale for layer in self._layers], list(scales[0].unbind()))
+        torch._foreach_copy_([layer.g_scale for layer in self._layers], list(scales[1].unbind()))
+        for layer in self._layers:
+            self._round(layer.weight, layer.w8, layer.w8t, layer.w_scale)
         self.forget()
 
 
 def _round_weight(weight: Tensor, w8: Tensor, w8t: Tensor, scale: Tensor) -> None:
     """Fill the weight in FP8, its transpose, and its scale, which is exact: weights stand still between updates."""
-    scale.copy_(weight.abs().amax().float().clamp_min(_SMALLEST) / torch.finfo(E4M3).max)
-    w8.copy_(narrow(weight, scale, E4M3))
-    w8t.copy_(w8.t())
+    exact = weight.abs().amax().float().clamp_min(_SMALLEST) / torch.finfo(E4M3).max
+    rounded = narrow(weight, exact, E4M3)
+    scale.copy_(exact)
+    w8.copy_(rounded)
+    w8t.copy_(rounded.t())
+
+
+@cache
+def _compiled_rounding() -> Rounding:
+    # One program for each of the four shapes of a block, which its 48 copies share.
+    return torch.compile(_round_weight, dynamic=False)
+
+
+def check_rounding(rounding: Rounding, weight: Tensor) -> None:
+    """Round a weight (N, K), and hold what comes out against the weight.
+
+    Raises:
+        UnsupportedError: When the scale is not that of the largest magnitude, an element is further from the weight
+            than the next number of the format, or the transpose is another matrix.
+    """
+    n, k = weight.shape
+    w8, w8t = weight.new_empty(n, k, dtype=E4M3), weight.new_empty(k, n, dtype=E4M3)
+    scale = weight.new_empty((), dtype=torch.float32)
+    rounding(weight, w8, w8t, scale)
+    info, wide = torch.finfo(E4M3), weight.float()
+    # The whole distance to the next number: kernels divide by the scale in ways that differ in the last bit.
+    allowed = info.eps * (wide.abs() + info.smallest_normal * scale)
+    right = {
+        "the scale": torch.isclose(scale * info.max, wide.abs().amax().clamp_min(_SMALLEST), rtol=1e-5, atol=0.0),
+        "the rounded weight": ((w8.float() * scale - wide).abs() <= allowed).all(),
+        "its transpose": (w8t.float() == w8.float().t()).all(),
+    }
+    for name, fine in right.items():
+        if not bool(fine):
+            raise UnsupportedError(f"compiled rounding of a weight of {n} x {k} to FP8 is wrong: {name}")
 
 
 def narrow(x: Tensor, scale: Tensor, dtype: torch.dtype) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from gpu_bench.cases.case import Precision, TrainingCase, Update
+from gpu_bench.cases.case import OptimizerName, Precision, TrainingCase, Update
 from gpu_bench.measure.peers import eight_bit_by_torchao
 from gpu_bench.measure.techniques.flat import FlatAdamW, Weights
 
@@ -21,6 +21,8 @@ _UPDATES: dict[Update, dict[str, bool]] = {
 _WEIGHTS: dict[Precision, Weights] = {
     "bf16-master": "bf16-master", "fp8-master": "bf16-master", "bf16-rounded": "bf16-rounded"
 }  # fmt: skip
+_STATELESS: tuple[OptimizerName, ...] = ("sgd", "momentum")
+"""Optimizers that do not count their steps."""
 _FP16_EPSILON = 1e-4
 """FP16 squares of gradients below 2.4e-4 are zero; what is added to their root must be of that size, or the update of
 such a weight is a division by next to nothing. The usual 1e-8 is itself zero in FP16."""
@@ -28,6 +30,7 @@ such a weight is a division by next to nothing. The usual 1e-8 is itself zero in
 
 def make_optimizer(case: TrainingCase, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
     """The case's optimizer; PyTorch runs its step on one tensor at a time, on lists of them, or as one fused kernel."""
+    parameters = list(parameters)
     rate, epsilon = case.learning_rate, _FP16_EPSILON if case.precision == "fp16" else 1e-8
     adam: dict[str, Any] = {"lr": rate, "betas": (0.9, 0.95), "eps": epsilon}
     if case.update == "flat":
@@ -39,6 +42,9 @@ def make_optimizer(case: TrainingCase, parameters: Iterable[nn.Parameter]) -> to
             clip_norm=case.clip_norm,
         )
     how: dict[str, Any] = _UPDATES[case.update]
+    if case.step_graph and case.optimizer not in _STATELESS and parameters[0].device.type == "cuda":
+        # Counts steps on the GPU; PyTorch refuses to record an update that counts them on the host.
+        how = {**how, "capturable": True}
     match case.optimizer:
         case "sgd":
             return torch.optim.SGD(parameters, lr=rate, **how)

@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { clickTarget, describeLocator, findInPage } from "./locate.mjs";
 
 /** @typedef {import("./locate.mjs").Locator} Locator */
-/** @typedef {{nodes: number, listeners: number, bytes: number, workers: number}} Footprint  nodes: also those removed from the page but still in memory */
+/** @typedef {{listeners: string[], workers: number}} Footprint  listeners: how many of each type, on the window, the document and what surrounds the act */
 /** @typedef {[number, number]} Place  pixels of the viewport */
 
 /**
@@ -31,7 +31,7 @@ import { clickTarget, describeLocator, findInPage } from "./locate.mjs";
  * @property {(times: number) => Promise<void>} slowDown   makes the page's main thread this many times slower; Chromium only
  * @property {(wanted: boolean) => Promise<void>} reduceMotion   emulates the system's setting for reduced motion; Chromium only
  * @property {() => Promise<void>} kill                     ends the browser's process, as a crash does; not WebKit
- * @property {() => Promise<Footprint>} footprint           what the page holds after a garbage collection; Chromium only
+ * @property {() => Promise<Footprint>} footprint           what surrounds an act, after a garbage collection; Chromium only
  * @property {() => string[]} pageErrors                     uncaught errors of pages since the last `clearErrors`
  * @property {() => void} clearErrors
  * @property {() => Promise<void>} close

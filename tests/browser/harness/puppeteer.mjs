@@ -43,6 +43,14 @@ const FIREFOX_QUICK = { "javascript.options.wasm_optimizingjit": false };
 /** Key names that puppeteer spells differently. @type {Record<string, import("puppeteer-core").KeyInput>} */
 const KEYS = { Space: " " };
 
+/** The window, the document and every element around the page's act. @returns {EventTarget[]} */
+function aroundTheAct() {
+  /** @type {EventTarget[]} */
+  const around = [window, document];
+  for (let place = document.querySelector("live-act")?.parentElement; place; place = place.parentElement) around.push(place);
+  return around;
+}
+
 /**
  * @param {"chromium" | "firefox"} engine
  * @param {string} program            path of the browser
@@ -152,10 +160,16 @@ export async function startPuppeteer(engine, program, proxyPort) {
     async footprint() {
       const session = await page.createCDPSession();
       await session.send("HeapProfiler.collectGarbage");
-      const { nodes, jsEventListeners } = await session.send("Memory.getDOMCounters");
-      const { usedSize } = await session.send("Runtime.getHeapUsage");
+      /** @type {Map<string, number>} */
+      const types = new Map();
+      for (let index = 0; ; index += 1) {
+        const { result } = await session.send("Runtime.evaluate", { expression: `(${aroundTheAct})()[${index}]` });
+        if (!result.objectId) break;
+        const { listeners } = await session.send("DOMDebugger.getEventListeners", { objectId: result.objectId });
+        for (const { type } of listeners) types.set(`${result.className} ${type}`, (types.get(`${result.className} ${type}`) ?? 0) + 1);
+      }
       await session.detach();
-      return { nodes, listeners: jsEventListeners, bytes: usedSize, workers: page.workers().length };
+      return { listeners: [...types].map(([type, count]) => `${type}: ${count}`).sort(), workers: page.workers().length };
     },
     pageErrors: () => [...errors],
     clearErrors() {

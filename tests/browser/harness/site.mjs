@@ -37,13 +37,17 @@ export function builtSite() {
   return folder;
 }
 
+/** In the pages that only lead to another. */
+const MOVED = "data-il-moved";
+
 /**
- * The addresses of all pages, relative to the site's root: "", "lab/act1/", ...
+ * The addresses of all pages that stay, relative to the site's root: "", "lab/act1/", ...
  * @param {string} folder
  */
 export function pagesOf(folder) {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((file) => file === "index.html" || file.endsWith(`${sep}index.html`))
+    .filter((file) => !readFileSync(join(folder, file), "utf8").includes(MOVED))
     .map((file) => relative(folder, join(folder, file)).split(sep).slice(0, -1).map((part) => `${part}/`).join(""))
     .sort();
 }

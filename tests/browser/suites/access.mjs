@@ -92,8 +92,8 @@ export function accessTests({ once }) {
     await follow(browser, server.base + LEDGER);
     await browser.waitFor("live-ledger h2");
     await browser.click(ledgerButton("Copy link"));
-    await browser.waitFor('live-ledger input[type="text"]');
-    const link = await browser.of('live-ledger input[type="text"]', (input) => input.value);
+    await browser.waitFor('live-ledger .il-ledger__link:not([hidden])');
+    const link = await browser.of('live-ledger .il-ledger__link:not([hidden])', (input) => input.value);
     await look("ledger");
     await browser.open(server.base);
     await browser.open(link);

@@ -11,7 +11,6 @@ import {
   failure,
   feedback,
   fill,
-  ghostGrip,
   instruments,
   instrumentsOpen,
   lockButton,
@@ -21,6 +20,7 @@ import {
   predict,
   resetButton,
   revealButton,
+  scale,
   set,
   START_LIMIT_MS,
   verdict,
@@ -34,6 +34,13 @@ import { startWasEnough } from "./loading.mjs";
 const TAX = "12.46 GB";
 const SAVING = "How much";
 const REASON = "Why";
+/** Pages whose question asks for a number. */
+const NUMBERS = [ACT, "lab/act2/", "lab/act3/", "lab/laptop/", ...["cloud", "edge", "mobile", "tiny"].flatMap((track) => [`missions/${track}-audit/`, `missions/${track}-race/`])];
+/** Acts whose reveal is played, each with a mark of the chart: before the lock opens the bench, and after. */
+const PLAYED = [
+  { page: ACT, mark: ".stack_marks > *" },
+  { page: "missions/edge-audit/", mark: ".guess_marks > *" },
+];
 const PHONE = { width: 360, height: 740 };
 
 /** @param {import("../harness/world.mjs").Facts} facts */
@@ -116,6 +123,64 @@ export function actTests({ everywhere, once, widely, full }) {
     assert.equal(await offset("Needed on the GPU, which is more than it can give (it fits, and it trains)"), await offset("Needed"));
   });
 
+  once("act: on a phone a reveal is played in sight, with Skip below the header, and moves nothing without a hand", async (all) => {
+    const { browser, server } = all;
+    await browser.resize(PHONE.width, PHONE.height);
+    for (const { page, mark } of PLAYED) {
+      await browser.open(server.base + page);
+      await actReady(browser);
+      await browser.of("live-act", (act) => act.scrollIntoView());
+      await browser.waitFor('live-act [data-slot="state"][data-phase="ready"]', START_LIMIT_MS, "Python to be ready");
+      await browser.eval(() => {
+        Object.assign(window, { shifts: 0 });
+        new PerformanceObserver((list) => {
+          for (const entry of list.getEntries()) if (!(/** @type {any} */ (entry).hadRecentInput)) /** @type {any} */ (window).shifts += /** @type {any} */ (entry).value;
+        }).observe({ type: "layout-shift" });
+      });
+      await browser.focus(answerBox);
+      await browser.type("10");
+      await browser.click(lockButton);
+      await browser.waitFor('live-act [data-slot="controls"]:not([disabled])');
+      if (await browser.has(revealButton)) await browser.click(revealButton);
+      await browser.waitFor("live-act[data-playing] .il-skip:not([hidden])", 20_000, `${page}: the reveal to be played`);
+      await new Promise((done) => setTimeout(done, 600));
+      const { skip, header, seen } = await browser.eval((mark) => {
+        const box = (/** @type {string} */ what) => /** @type {Element} */ (document.querySelector(what)).getBoundingClientRect();
+        const chart = /** @type {Element} */ (document.querySelector("live-act [data-staged] [data-slot='plot']"));
+        const drawn = chart.querySelector(mark);
+        const { top, bottom } = chart.getBoundingClientRect();
+        const shown = drawn?.checkVisibility({ opacityProperty: true }) && Math.min(bottom, innerHeight) - Math.max(top, 0) > 0.6 * (bottom - top);
+        return { skip: box("live-act .il-skip").top, header: box(".md-header").bottom, seen: shown };
+      }, mark);
+      assert.ok(skip >= header, `${page}: Skip begins at ${skip} px, the header ends at ${header} px`);
+      assert.ok(seen, `${page}: the chart that is played is in sight`);
+      await browser.waitFor(`${verdict} p`, 30_000, "the verdict");
+      await new Promise((done) => setTimeout(done, 500));
+      const shifts = await browser.eval(() => /** @type {any} */ (window).shifts);
+      assert.ok(shifts <= 0.02, `${page}: what moved without a hand adds up to ${shifts}`);
+    }
+  });
+
+  once("act: on a phone a wall's limits stand before its levers and stay in view, and leave half of the window", async (all) => {
+    const { browser, server } = all;
+    await browser.resize(PHONE.width, PHONE.height);
+    await browser.open(`${server.base}missions/tiny-wall/`);
+    await actReady(browser);
+    await browser.click("live-act .il-answer");
+    await browser.click(lockButton);
+    await browser.waitFor("live-act .il-beside tbody tr:nth-child(5)", START_LIMIT_MS, "the table of limits");
+    const places = await browser.eval(() => {
+      const place = (/** @type {string} */ what) => /** @type {Element} */ (document.querySelector(what)).getBoundingClientRect();
+      const last = [...document.querySelectorAll("live-act [data-slot='controls'] .il-control")].at(-1);
+      const before = place("live-act .il-beside").bottom <= place("live-act [data-slot='controls']").top;
+      last?.scrollIntoView({ block: "end", behavior: "instant" });
+      const { top, bottom } = place("live-act .il-beside");
+      return { before, top, bottom, high: innerHeight };
+    });
+    assert.ok(places.before, "the limits stand before the levers");
+    assert.ok(places.top >= 0 && places.bottom <= 0.56 * places.high, `in view beside the last lever: ${JSON.stringify(places)}`);
+  });
+
   once("act: Reveal before the lock says what is missing; after it, a move puts only what it changes before a screen reader", async (all) => {
     const { browser } = all;
     await openAct(all);
@@ -184,21 +249,44 @@ export function actTests({ everywhere, once, widely, full }) {
     assert.match(said[0], /RTX 4060/);
   });
 
-  everywhere("act: the ghost is dragged, locked in beside the chart, and the reveal is played in the chart once", async (all) => {
-    const { browser } = all;
-    await openAct(all);
-    await browser.of("live-act", (act) => act.scrollIntoView());
-    await browser.waitFor(ghostGrip, START_LIMIT_MS, "the ghost's grip");
-    await browser.drag(ghostGrip, 0, -40);
-    const dragged = Number(await browser.of(answerBox, (box) => box.value));
-    assert.ok(dragged >= 8 && dragged <= 24, `40 pixels up are some GB: ${dragged}`);
-    assert.equal((2 * dragged) % 1, 0, "in steps of half a GB");
-    const beside = { role: "button", name: "Lock in", within: 'live-act [data-slot="held"]' };
-    await browser.click(beside);
-    await instrumentsOpen(browser);
-    assert.equal(await browser.has(ghostGrip), false, "a locked prediction cannot be dragged");
+  once("act: the handle of every prediction is in the first screen of a desktop and of a phone", async ({ browser, server }) => {
+    for (const size of [{ width: 1280, height: 800 }, PHONE]) {
+      await browser.resize(size.width, size.height);
+      for (const page of FULL ? NUMBERS : [ACT, "lab/act2/", "missions/tiny-race/"]) {
+        await browser.open(server.base + page);
+        await actReady(browser);
+        const { bottom, hit, track } = await browser.of(scale, (input) => {
+          const box = input.getBoundingClientRect();
+          return { bottom: box.bottom, hit: document.elementFromPoint(box.x + 20, box.y + box.height / 2) === input, track: box.width - 28 };
+        });
+        assert.ok(hit && bottom <= size.height, `${page} at ${size.width} px: the handle ends at ${bottom} px`);
+        const bench = await browser.of("live-act", (act) => {
+          const seen = (/** @type {string} */ name) => act.querySelector(`[data-slot="${name}"]`)?.checkVisibility() ?? false;
+          return { empty: "revealFirst" in act.dataset && !act.querySelector('[data-slot="adding"]'), stage: seen("stage"), levers: seen("controls") };
+        });
+        assert.deepEqual([bench.stage, bench.levers], [!bench.empty, true], `${page}: before the lock no chart stands empty, and the levers show where they are`);
+        assert.ok(track >= 280, `${page} at ${size.width} px: the scale is ${track} px long, shorter than the build counts on`);
+      }
+    }
+  });
 
+  everywhere("act: dragged and locked in without Python; the reveal follows when it is there, played in the chart once", async (all) => {
+    const { browser, server } = all;
+    server.fault({ path: /\/(pyodide|library|wheels)\//, status: 503 });
+    await openAct(all);
+    await browser.drag(scale, -90, 0);
+    const dragged = Number(await browser.of(answerBox, (box) => box.value));
+    assert.ok(dragged >= 8 && dragged <= 18, `90 pixels left of the middle are some GB less than 20: ${dragged}`);
+    assert.equal((2 * dragged) % 1, 0, "in steps of half a GB");
+    assert.equal(await browser.of(scale, (input) => input.getAttribute("aria-valuetext")), `${dragged} GB`);
+    await browser.click(lockButton);
+    await browser.waitFor('live-act [data-slot="controls"]:not([disabled])', 5000, "the instruments to unlock");
+    assert.equal(await browser.of(scale, (input) => input.matches(":disabled")), true, "a locked prediction cannot be dragged");
     await browser.click(revealButton);
+    await browser.waitFor({ role: "alert", name: "Python did not start", within: "live-act" }, START_LIMIT_MS);
+    assert.equal(await browser.text(verdict), "The answer follows when Python is ready.");
+    server.heal();
+    await browser.click({ role: "button", name: "Retry", within: "live-act" });
     await browser.waitFor(() => document.querySelector(".stack_marks > [data-enters]") !== null, 20_000, "the first vector to enter");
     await browser.press("Escape");
     await verdictShown(browser);
@@ -240,7 +328,7 @@ export function actTests({ everywhere, once, widely, full }) {
     const text = await browser.eval(() => document.querySelector("live-act")?.outerHTML ?? "");
     assert.ok(!text.includes(TAX), "the act's markup holds the answer");
     assert.ok(!/data-correct|"correct"/.test(text), "the act's markup marks an option as correct");
-    await browser.waitFor(ghostGrip, START_LIMIT_MS, "the live chart");
+    await browser.waitFor('live-act[data-live="true"]', START_LIMIT_MS, "the live chart");
     const before = server.log().length;
     await browser.focus(answerBox);
     await browser.type("12");

@@ -22,8 +22,8 @@ const GROUPS = {
 
 /** The box with the number that the reader predicts. */
 export const answerBox = `${part("predict")} input[data-prediction]`;
-/** The handle in the chart that drags the predicted number. */
-export const ghostGrip = 'live-act .il-grip[data-sets="prediction"]:not([hidden])';
+/** The scale on which the number is dragged. */
+export const scale = `${part("predict")} input[data-scale]`;
 export const lockButton = { role: "button", name: "Lock in", within: part("predict") };
 export const revealButton = { role: "button", name: "Reveal the answer", within: part("reveal") };
 export const checkButton = { role: "button", name: "Check", within: part("reflect") };

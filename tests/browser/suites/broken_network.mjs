@@ -150,6 +150,22 @@ export function brokenNetworkTests({ once, widely, full }) {
     assert.equal(await browser.has(".il-notice"), false);
   });
 
+  for (const [how, fault] of /** @type {[string, Omit<Fault, "path">][]} */ ([["stalls", { half: "stall" }], ["is cut to 100 bytes", { bytes: 100 }]])) {
+    once(`network: an entry that ${how} is told, and a page whose entry came says nothing of it`, async ({ browser, server }) => {
+      server.fault({ path: ENTRY, ...fault });
+      // Without its entry a page never ends to load.
+      await browser.open(server.add("__blank.html", "text/html", '<!doctype html><html lang="en"><title>blank</title><link rel="icon" href="data:,">'));
+      await browser.eval((address) => void setTimeout(() => location.assign(address)), server.base + ACT);
+      await browser.waitFor(".il-notice--missing", START_LIMIT_MS, "the notice");
+      assert.match(await browser.text(".il-notice--missing"), /^A program of this page has not arrived/);
+      server.heal();
+      await browser.click("#il-reload");
+      await actReady(browser);
+      await new Promise((done) => setTimeout(done, 3500));
+      assert.equal(await browser.has(".il-notice"), false);
+    }, { pageErrors: true });
+  }
+
   once("network: an act's loading can be stopped, and goes on at the next move", async (all) => {
     const { browser, server } = all;
     await openAct(all);

@@ -5,6 +5,8 @@ import assert from "node:assert/strict";
 const CLAIMS = "claims/";
 /** A claim in the middle of a long section. */
 const CLAIM = "ch-loss-scale-2-15";
+/** A mark that shows without being asked for. */
+const SHOWN = ".il-checks:not(.il-checks--quiet) .il-check";
 
 /** @typedef {import("../harness/browser.mjs").Browser} Browser */
 
@@ -29,19 +31,26 @@ async function ready(browser) {
 
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function claimTests({ once }) {
-  once("claims: a mark in the margin opens its check by keyboard, and Escape closes it", async ({ browser, server }) => {
+  once("claims: a mark behind a sentence opens its check by keyboard, Escape closes it, and the legend shows the rest", async ({ browser, server }) => {
     await browser.open(server.base + "chapter/roofline/");
-    await browser.focus(".il-check");
+    await browser.focus(SHOWN);
     await browser.press("Enter");
     await browser.waitFor(() => document.querySelectorAll(".il-card:popover-open").length === 1);
-    const card = await browser.of(".il-card:popover-open", (open) => [open.textContent ?? "", open.querySelector("a")?.hash ?? ""]);
-    const mark = await browser.of(".il-check", (button) => button.getAttribute("aria-label") ?? "");
+    const card = await browser.of(".il-card:popover-open", (open) => [open.textContent ?? "", open.querySelector('a[href*="claims/#"]')?.hash ?? ""]);
+    const mark = await browser.of(SHOWN, (button) => button.getAttribute("aria-label") ?? "");
     const gist = mark.slice(mark.indexOf(":") + 2);
     assert.ok(gist.length > 10);
     assert.ok(card[0].includes(gist));
     assert.match(card[1], /^#ch-/);
     await browser.press("Escape");
     await browser.waitFor(() => document.querySelectorAll(".il-card:popover-open").length === 0);
+
+    const marks = () => browser.eval(() => [...document.querySelectorAll(".il-check")].filter((one) => one.checkVisibility()).length);
+    const before = await marks();
+    await browser.focus(".il-legend__all");
+    await browser.press("Space");
+    assert.equal(await marks(), await browser.eval(() => document.querySelectorAll(".il-check").length));
+    assert.ok((await marks()) > before);
   });
 
   once("claims: the list opens and closes as a whole; words and a verdict narrow it, by keyboard, and stay in the address", async ({ browser, server }) => {
@@ -100,6 +109,35 @@ export function claimTests({ once }) {
       const rows = await shown(browser);
       assert.equal(rows.length, wanted);
       assert.deepEqual([...new Set(rows)], ["contradicted"]);
+    }
+  });
+
+  once("numbers: a number opens a card with its origin, which takes the focus and gives it back", async ({ browser, server }) => {
+    await browser.open(`${server.base}chapter/why/`);
+    const link = "article a.il-computed";
+    const origin = await browser.of(link, (one) => one.getAttribute("title"));
+    await browser.focus(link);
+    await browser.press("Enter");
+    await browser.waitFor(() => document.querySelector(".il-card--number:popover-open") !== null);
+    const { text, inside } = await browser.of(".il-card--number", (card) => ({
+      text: card.querySelector("code")?.textContent ?? "",
+      inside: card.contains(document.activeElement),
+    }));
+    assert.equal(text, origin);
+    assert.ok(inside);
+    await browser.press("Escape");
+    await browser.waitFor(() => document.querySelector(".il-card--number:popover-open") === null);
+    assert.ok(await browser.of(link, (one) => one === document.activeElement));
+  });
+
+  once("moved pages: an old address leads to the page and the section that have its text now", async ({ browser, server }) => {
+    for (const [old, now] of [
+      ["chapter/pipeline/", "chapter/bottlenecks/"],
+      ["chapter/pipeline/#checkpoint-files", "chapter/scaling/#checkpoint-files"],
+    ]) {
+      await browser.open(server.base + old);
+      await browser.waitFor(() => !location.pathname.endsWith("/chapter/pipeline/"));
+      assert.equal(await browser.eval(() => location.href), server.base + now);
     }
   });
 }

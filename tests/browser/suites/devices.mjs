@@ -11,8 +11,8 @@ import { REPOSITORY } from "../harness/site.mjs";
 /** A page with tables that the plugin makes from records of two devices. The site may have records of only one device. */
 function page() {
   const python = join(REPOSITORY, ".venv", "bin", "python");
-  const content = execFileSync(python, ["-m", "tests.plugins.measured.two_devices"], { cwd: REPOSITORY, encoding: "utf8" });
-  const script = readFileSync(join(REPOSITORY, "plugins", "measured", "tables", "devices.js"), "utf8");
+  const content = execFileSync(python, ["-m", "tests.explorable.measured.two_devices"], { cwd: REPOSITORY, encoding: "utf8" });
+  const script = readFileSync(join(REPOSITORY, "plugins", "explorable", "measured", "tables", "devices.js"), "utf8");
   const head = '<meta charset="utf-8"><link rel="icon" href="data:,"><title>Two devices</title>';
   return `<!doctype html><html lang="en"><head>${head}</head><body>${content}<script>${script}</script></body></html>`;
 }

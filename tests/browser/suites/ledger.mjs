@@ -52,8 +52,8 @@ export function ledgerTests({ once }) {
     assert.deepEqual(await ledgerDocument(browser), document);
 
     await browser.click(ledgerButton("Copy link"));
-    await browser.waitFor('live-ledger input[type="text"]');
-    const link = await browser.of('live-ledger input[type="text"]', (input) => input.value);
+    await browser.waitFor('live-ledger .il-ledger__link:not([hidden])');
+    const link = await browser.of('live-ledger .il-ledger__link:not([hidden])', (input) => input.value);
     await emptyLedger(browser);
     await importFile(browser, "mine.json", JSON.stringify(document));
     await ledgerSays(browser, /^mine\.json: 2 acts taken/);

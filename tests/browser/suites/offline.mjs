@@ -47,6 +47,36 @@ export function offlineTests({ once, widely }) {
     assert.deepEqual(await browser.eval(async () => (await caches.keys()).filter((name) => name.startsWith("iron-law-book"))), []);
   });
 
+  once("offline: keeping the book can be stopped, gone on with and forgotten, and the page says what is there", async ({ browser, server }) => {
+    const said = (/** @type {RegExp} */ words) => waitForText(browser, words);
+    await browser.open(server.base);
+    await browser.click(button("Keep this book"));
+    server.fault({ path: /\.wasm$/, half: "stall" });
+    await browser.click(button("Keep it"));
+    await said(/^The book arrives: [1-9]\d* %/);
+    await browser.click(button("Stop"));
+    await said(/^\d+ of \d+ MB of this book are in this browser, which is not enough to read without a network\. Go on Forget it/);
+    await browser.reload();
+    await said(/^\d+ of \d+ MB of this book/);
+    const there = new Set((await held(browser)).map((url) => new URL(url).pathname));
+    assert.ok(there.size > 0);
+    server.heal();
+    server.clearLog();
+    await browser.click(button("Go on"));
+    await kept(browser);
+    assert.deepEqual(server.log().filter(({ path }) => there.has(path)), [], "what was there is asked for again");
+
+    // A browser that is short of room throws files away and says nothing.
+    await browser.eval(async () => {
+      for (const name of await caches.keys()) if (name.startsWith("iron-law-book")) await (await caches.open(name)).delete(location.href + "index.html");
+      dispatchEvent(new Event("focus"));
+    });
+    await said(/^\d+ of \d+ MB of this book/);
+    await browser.click(button("Forget it"));
+    await browser.waitFor(button("Keep this book"));
+    assert.deepEqual(await held(browser), []);
+  });
+
   once("offline: an update to a release with other programs comes whole, or the book stays as it was", async (all) => {
     const { browser, server, site } = all;
     const later = laterOf(site);
@@ -82,6 +112,26 @@ export function offlineTests({ once, widely }) {
     assert.equal(await snippet.run(), baked, "Python of the new release, without a network");
     await isWhole(all, later);
   });
+}
+
+/** The addresses of the book's files that the browser holds. @param {import("../harness/browser.mjs").Browser} browser @returns {Promise<string[]>} */
+const held = (browser) =>
+  browser.eval(async () => {
+    /** @type {string[]} */
+    const files = [];
+    for (const name of await caches.keys()) if (name.startsWith("iron-law-book")) files.push(...(await (await caches.open(name)).keys()).map(({ url }) => url));
+    return files;
+  });
+
+/** @param {import("../harness/browser.mjs").Browser} browser @param {RegExp} words */
+async function waitForText(browser, words) {
+  const until = Date.now() + COPY_LIMIT_MS;
+  for (;;) {
+    const text = await browser.eval(() => (document.querySelector("live-keep")?.textContent ?? "").replace(/\s+/g, " ").trim()).catch(() => "");
+    if (words.test(text)) return;
+    if (Date.now() > until) throw new Error(`waited for ${words}; the page says "${text}"`);
+    await new Promise((done) => setTimeout(done, 50));
+  }
 }
 
 /** @param {import("../harness/browser.mjs").Browser} browser */

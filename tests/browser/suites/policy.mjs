@@ -1,21 +1,26 @@
 // The content security policy: the site works under it, and Python in a snippet reaches nothing that it should not.
 // @ts-check
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { REPOSITORY } from "../harness/site.mjs";
+import { tryWaysOut } from "../harness/ways_out.mjs";
 import { ACT, openAct, predict, set } from "./act_page.mjs";
 import { Snippet } from "./snippet_page.mjs";
 
-/** Prints which of the browser's interfaces Python can reach. */
+/** @type {{language: string[], browser: Record<string, string>}} */
+const LISTED = JSON.parse(readFileSync(join(REPOSITORY, "plugins/explorable/live/web/src/python/allowed.json"), "utf8"));
+const LIVE = "assets/live";
+/** Each trial has a host of its own: what the first asks may arrive during the second. */
+const FREE = "free.example";
+const CONFINED = "confined.example";
+
+/** What Python reaches: its own site, nobody else, and no program made of a text. */
 const PROBE = `
 import js
-names = ["indexedDB", "caches", "cookieStore", "BroadcastChannel", "Worker", "SharedWorker", "WebSocket", "localStorage"]
-print([name for name in names if getattr(js, name, None) is not None])
-print([name for name in ["storage", "locks", "serviceWorker"] if getattr(js.navigator, name, None) is not None])
-for address in ["https://elsewhere.example/", js.location.origin + "/"]:
-    request = js.XMLHttpRequest.new()
+for address in ["https://elsewhere.example/", js.location.origin + "/", "https://cdn.jsdelivr.net/pyodide/?secret"]:
     try:
-        request.open("GET", address, False)
-        request.send()
-        print("asked", request.status)
+        print("asked", (await js.fetch(address)).status)
     except Exception as error:
         print("refused")
 try:
@@ -25,9 +30,26 @@ except Exception as error:
     print("not evaluated")
 `;
 
+/** Runs the program of the worker that holds Python, and then in its place tries every way out that is left.
+ * @param {string} program @param {string} attempt @returns {Promise<import("../harness/ways_out.mjs").Tried>} */
+function tryInWorker(program, attempt) {
+  const text = `${program && `import ${JSON.stringify(program)};`} postMessage(await ${attempt});`;
+  const worker = new Worker(URL.createObjectURL(new Blob([text], { type: "text/javascript" })), { type: "module" });
+  return new Promise((done, fail) => {
+    worker.addEventListener("message", ({ data }) => data.tried && (worker.terminate(), done(data)));
+    worker.addEventListener("error", (event) => (event.preventDefault(), event.message ? undefined : fail(new Error("the worker did not start"))));
+  });
+}
+
+/** The functions whose addresses reached the proxy. @param {import("../harness/world.mjs").World} world @param {string} host @param {string[]} tried */
+function asked({ proxy }, host, tried) {
+  const numbers = proxy.asked().flatMap((address) => new RegExp(`n(\\d+)\\.${host}`).exec(address)?.[1] ?? []);
+  return [...new Set(numbers)].map((number) => tried[Number(number)]).sort();
+}
+
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function policyTests({ everywhere, once }) {
-  everywhere("policy: a snippet reaches no storage, no other worker, no foreign host, and runs no text as a script", async ({ browser, server }) => {
+  everywhere("policy: a snippet asks its own site and no other host, and runs no text as a script", async ({ browser, server }) => {
     await browser.open(server.base + ACT);
     const snippet = new Snippet(browser, await browser.of("live-snippet", (host) => host.dataset.name));
     await snippet.ready();
@@ -39,9 +61,26 @@ export function policyTests({ everywhere, once }) {
       host.replaceWith(copy);
     }, PROBE);
     await snippet.ready();
-    assert.equal(await snippet.run(), "[]\n[]\nrefused\nasked 404\nnot evaluated");
+    assert.equal(await snippet.run(), "refused\nasked 404\nrefused\nnot evaluated");
     // Firefox reports what it refuses as errors of the page.
   }, { pageErrors: true });
+
+  everywhere("policy: nothing that this browser offers to a worker is a way out of the one that holds Python", async (world) => {
+    const { browser, server, site } = world;
+    // A page without the policy, so that the worker's own wall is tried alone: the first wall must not hide a hole in the second.
+    const open = server.add("__open.html", "text/html", '<!doctype html><html lang="en"><title>open</title><link rel="icon" href="data:,">');
+    await browser.open(open);
+    const attempt = (/** @type {string} */ host) => `(${tryWaysOut})(${JSON.stringify(host)}, ${JSON.stringify(LISTED.language)})`;
+    const free = await browser.eval(tryInWorker, "", attempt(FREE));
+    const ways = asked(world, FREE, free.tried);
+    for (const known of ["fetch", "WebSocket", "EventSource"]) assert.ok(ways.includes(known), `the trial finds ${known}, not only ${ways}`);
+    const program = readdirSync(join(site, LIVE)).find((file) => /^worker-[^/]*\.js$/.test(file));
+    const confined = await browser.eval(tryInWorker, `${server.base}${LIVE}/${program}`, attempt(CONFINED));
+    const allowed = new Set([...LISTED.language, ...Object.keys(LISTED.browser), ...Reflect.ownKeys(Object.prototype)]);
+    assert.deepEqual(confined.names.filter((name) => !allowed.has(name)), [], "names that plugins/explorable/live/web/src/python/allowed.json does not list");
+    assert.ok(confined.tried.includes("fetch"), `of ${confined.tried.length} functions`);
+    assert.deepEqual(asked(world, CONFINED, confined.tried), [], "who asked another host");
+  }, { pageErrors: true, foreign: true });
 
   once("policy: acts, snippets and instant navigation do nothing that it forbids, and an injected script does nothing", async (all) => {
     const { browser, server } = all;

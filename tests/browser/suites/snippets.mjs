@@ -33,7 +33,9 @@ export function snippetTests({ once, widely, full }) {
         await openTabAround(browser, snippet.host);
         await snippet.ready();
         const baked = await snippet.output();
-        assert.equal(await snippet.run(), baked, `${page} ${name}`);
+        const gave = await snippet.run();
+        // Without a network the build has no wheel of NumPy, and the page asks: another test answers.
+        if (!(await browser.has(`${snippet.host} [data-action="load"]`))) assert.equal(gave, baked, `${page} ${name}`);
       }
     }
   });
@@ -115,7 +117,7 @@ export function snippetTests({ once, widely, full }) {
     const output = await first.run();
     assert.match(output, /ZeroDivisionError/);
     assert.match(output, /line 2/);
-    assert.ok(!/pyodide|plugins\/live|exec\(/i.test(output), output);
+    assert.ok(!/pyodide|explorable\/live|exec\(/i.test(output), output);
     assert.equal(await browser.text(`${first.host} .il-error-line`), "bytes_each / 0");
     await first.write("print('well again')");
     assert.equal(await first.run(), "well again", "an error does not end Python");
@@ -135,7 +137,7 @@ export function snippetTests({ once, widely, full }) {
     for (const [code, said] of [
       ["name = input('Who? ')", 'input() has no keyboard to read from here. Write the answer into the code: name = "…".'],
       ["import asyncio; asyncio.run(asyncio.sleep(0))", "asyncio.run() would start a second event loop, and here one runs already. Write: await main()."],
-      ["import torch", "There is no module torch here: the page's Python has its own library, this book's engine and a few packages. Install Python on your machine to use others."],
+      ["import torch", "There is no module torch here: the page's Python has its own library, this book's library and a few packages. Install Python on your machine to use others."],
     ]) {
       await first.write(code ?? "");
       assert.equal(await first.run(), said);
@@ -217,6 +219,10 @@ export function snippetTests({ once, widely, full }) {
       assert.match(await first.output(), /NumPy could not be downloaded/);
       const hosts = new Set(askedByTheSite(all.proxy.asked()).map((address) => new URL(address).hostname));
       assert.deepEqual([...hosts], ["cdn.jsdelivr.net"], "only Pyodide's own distribution was asked");
+      const before = all.proxy.asked().length;
+      await first.write("import js; await js.fetch('https://cdn.jsdelivr.net/pyodide/?secret')");
+      assert.match(await first.run(), /cannot be asked from here/, "what the reader agreed to is the packages alone");
+      assert.equal(all.proxy.asked().length, before);
       await first.write("print('Python lives on')");
       assert.equal(await first.run(), "Python lives on");
     },

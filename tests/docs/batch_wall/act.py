@@ -1,7 +1,7 @@
 """The batch wall: how large a batch of GPT-2 fits on a 24 GB card?"""
 
-from engine import GB, accelerator, training_memory
-from plugins import live
+from explorable import live
+from ironlaw import GB, accelerator, training_memory
 
 CARD = accelerator("rtx-4090")
 BATCHES = (8, 16, 32, 64)

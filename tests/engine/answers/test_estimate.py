@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from engine import EngineError, accelerator, list_accelerators, model, training_memory
-from engine.answers.estimate import Estimate, estimate, prepare
-from engine.answers.explanation import explain
-from engine.config.setup import setup
-from engine.graph.operations import flops_per_token
-from engine.memory.tensors import COMPONENTS
-from engine.time.step import step_time
+from ironlaw import EngineError, accelerator, list_accelerators, model, training_memory
+from ironlaw.answers.estimate import Estimate, estimate, prepare
+from ironlaw.answers.explanation import explain
+from ironlaw.config.setup import setup
+from ironlaw.graph.operations import flops_per_token
+from ironlaw.memory.tensors import COMPONENTS
+from ironlaw.time.step import step_time
 
 SUMMANDS = (*COMPONENTS, "workspace", "peak_balance")
 GPUS = [name for name in list_accelerators() if {"fp32", "fp16"} <= {peak.dtype for peak in accelerator(name).peaks}]
@@ -174,6 +174,7 @@ def test_the_answer_has_exactly_the_keys_it_promises() -> None:
         "usd_per_1e9_tokens": None,
         "fits": None,
         "assumptions": None,
+        "verdict": None,
         "calibrated": ["step_s", "tokens_per_s", "allocated_peak", "device_total"],
     }  # fmt: skip
     assert list(plain) == list(promised)
@@ -275,14 +276,20 @@ def test_assumptions_say_what_memory_price_and_cluster_are_taken_for() -> None:
 @pytest.mark.parametrize(
     ("choices", "message"),
     [
-        ({"precision": "bf16", "gpu": "v100-16"}, "precision 'bf16' is not allowed on v100-16, which has no bf16"),
-        ({"gpu": "tpu-v4"}, "gpu 'tpu-v4' cannot be timed"),
-        ({"gpu": "orin", "dp": 2}, "orin has no link to other devices"),
-        ({"gpu": "orin", "offload": "optimizer"}, "offload 'optimizer' is not allowed on orin"),
-        ({"sequence": 2048}, "sequence 2048 is too long; gpt2 allows at most 1024"),
-        ({"tp": 5}, "tp 5 is not allowed; it must divide heads 12 of gpt2"),
-        ({"tp": 8}, "tp 8 is not allowed; it must divide heads 12 of gpt2"),
-        ({"pp": 13}, "pp 13 is not allowed; gpt2 has 12 blocks"),
+        (
+            {"precision": "bf16", "gpu": "v100-16"},
+            "precision 'bf16' is not allowed with gpu v100-16, which has no bf16",
+        ),
+        ({"gpu": "tpu-v4"}, "gpu 'tpu-v4' is not allowed, as nobody published its fp32 rate"),
+        ({"gpu": "orin", "dp": 2}, "link is missing with gpu orin, which has none to other devices"),
+        (
+            {"gpu": "orin", "offload": "optimizer"},
+            "offload 'optimizer' is not allowed with gpu orin, which has no link to a host on record; allowed: none",
+        ),
+        ({"sequence": 2048}, "sequence 2048 is not allowed with model gpt2; it must be at most 1024"),
+        ({"tp": 5}, "tp 5 is not allowed with model gpt2, which has 12 heads; allowed: 1, 2, 4"),
+        ({"tp": 8}, "tp 8 is not allowed with model gpt2, which has 12 heads"),
+        ({"pp": 13}, "pp 13 is not allowed with model gpt2, which has 12 blocks"),
         ({"node_size": 0}, "node_size 0 is not allowed"),
         ({"accumulate": 2, "optimizer_in_backward": True}, "accumulate 2 is not allowed with optimizer_in_backward"),
     ],

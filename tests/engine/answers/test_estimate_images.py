@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import EngineError, accelerator
-from engine.answers.estimate import Estimate
-from engine.answers.estimate_images import estimate_images, image_setup, parameter_tensors
-from engine.cli import main
-from engine.memory.tensors import COMPONENTS
-from engine.networks.convnets import resnet50
+from ironlaw import EngineError, accelerator
+from ironlaw.answers.estimate import Estimate
+from ironlaw.answers.estimate_images import estimate_images, image_setup, parameter_tensors
+from ironlaw.cli import main
+from ironlaw.memory.tensors import COMPONENTS
+from ironlaw.networks.convnets import resnet50
 
 RESNET = resnet50()
 configurations = st.fixed_dictionaries(
@@ -88,7 +88,7 @@ def test_only_states_are_divided() -> None:
     alone, shared = (of("a100-80", batch=8, dp=8, zero=zero).memory_bytes for zero in (0, 1))
     assert shared.optimizer == pytest.approx(alone.optimizer / 8, rel=1e-3)
     assert shared.parameters == alone.parameters
-    with pytest.raises(EngineError, match="zero 3 is not allowed with resnet50; allowed: 0, 1"):
+    with pytest.raises(EngineError, match="zero 3 is not allowed with model resnet50; allowed: 0, 1"):
         image_setup("resnet50", "a100-80", dp=8, zero=3)
 
 
@@ -106,7 +106,7 @@ def test_the_command_line_takes_it_as_a_model(capsys: pytest.CaptureFixture[str]
             "estimate --model resnet50 --tp 2",
             "--tp is not allowed with --model resnet50; allowed: --batch, --precision",
         ),
-        ("estimate --model resnet50 --zero 2 --dp 2", "--zero 2 is not allowed with resnet50; allowed: 0, 1"),
+        ("estimate --model resnet50 --zero 2 --dp 2", "--zero 2 is not allowed with --model resnet50; allowed: 0, 1"),
         ("fit --model resnet50", "--model resnet50 is not allowed here; allowed: a transformer"),
         ("explain --model resnet50", "--model resnet50 is not allowed here; allowed: a transformer"),
     ],

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import estimate, fit, fits, list_accelerators, list_models, setup
-from engine.answers.expected import features
-from engine.calibration import calibrate
-from engine.cli import main
+from ironlaw import estimate, fit, fits, list_accelerators, list_models, setup
+from ironlaw.answers.expected import features
+from ironlaw.calibration import calibrate
+from ironlaw.cli import main
 
 RUNS = st.fixed_dictionaries(
     {
@@ -68,6 +68,17 @@ def test_there_is_one_answer_to_whether_it_fits(name: str, gpu: str, batch: int)
         return
     memory = found.memory_bytes
     assert fits(c) == found.fits == (memory.device_total <= memory.capacity)
+
+
+@given(RUNS)
+def test_the_verdict_is_where_the_capacity_lies_in_the_band(words: dict[str, Any]) -> None:
+    found = estimate(**words)
+    assert found.calibrated is not None
+    band, capacity = found.calibrated.device_total, found.memory_bytes.capacity
+    words_of = {band.high <= capacity: "fits", band.low > capacity: "not"}
+    assert found.verdict == words_of.get(True, "uncertain")
+    assert found.as_dict()["verdict"] == found.verdict
+    assert found.fits or found.verdict != "fits"
 
 
 def test_fit_gives_the_same_answer() -> None:

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from engine import fit, fits, list_models, setup
-from engine.answers.changes import allowed, changes
-from engine.answers.cheapest import MOST_TRIED, Search
-from engine.config.setup import Setup
-from engine.core.errors import EngineError
-from engine.memory.ledger import training_memory
+from ironlaw import fit, fits, list_models, setup
+from ironlaw.answers.changes import allowed, changes
+from ironlaw.answers.cheapest import MOST_TRIED, Search
+from ironlaw.config.resolved import Setup
+from ironlaw.core.errors import EngineError
+from ironlaw.memory.ledger import training_memory
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import engine.calibration
-from engine.calibration import KINDS, Features, calibrate, coefficients, doublings, gpu_family, number_group
+import ironlaw.calibration
+from ironlaw.calibration import KINDS, Features, calibrate, coefficients, doublings, gpu_family, number_group
 
 FEATURES = st.builds(
     Features,
@@ -131,9 +131,9 @@ def test_a_run_has_a_device() -> None:
 
 
 def test_the_calibration_imports_the_standard_library_and_itself_only() -> None:
-    for path in Path(engine.calibration.__file__).parent.glob("*.py"):
+    for path in Path(ironlaw.calibration.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             for name in names:
-                assert name.startswith("engine.calibration") or name.partition(".")[0] in sys.stdlib_module_names
+                assert name.startswith("ironlaw.calibration") or name.partition(".")[0] in sys.stdlib_module_names

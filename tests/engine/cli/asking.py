@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from engine.cli import main
+from ironlaw.cli import main
 
 
 def ask(capsys: pytest.CaptureFixture[str], *words: str) -> str:

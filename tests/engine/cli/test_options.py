@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
-from engine.answers.estimate import estimate
-from engine.cli.options import GROUPS, OPTIONS, Option
+from ironlaw.answers.estimate import estimate
+from ironlaw.cli.options import GROUPS, OPTIONS, TRAINED, Option
+from ironlaw.models import from_config
 from tests.engine.cli.asking import answer
 
-VALUED = [option for option in OPTIONS.values() if option.kind is not None]
+VALUED = [option for option in OPTIONS.values() if option.kind is not None and option.flag != "--config"]
 SWITCHES = [option for option in OPTIONS.values() if option.kind is None]
 GOOD = {
     "--model": "gpt2", "--gpu": "h200", "--checkpointing": "every:3", "--loss": "chunked:4", "--dropout": "0.1",
@@ -16,7 +20,9 @@ GOOD = {
     "--position": "rope", "--precision": "bf16", "--optimizer": "lion", "--attention": "standard",
     "--offload": "optimizer", "--update": "fused", "--framework": "megatron", "--attention-generation": "1",
     "--execution": "compiled", "--runtime": "deepspeed", "--schedule": "gpipe", "--network-gbit": "12.5",
-    "--accumulation": "separate", "--rms-norm": "fused",
+    "--accumulation": "separate", "--rms-norm": "fused", "--method": "lora", "--lora-targets": "c_attn",
+    "--lora-dropout": "0.1", "--adapter-format": "16-bit", "--base-format": "fp32", "--quantization-block": "256",
+    "--frozen": "wte",
 }  # fmt: skip
 
 
@@ -29,7 +35,7 @@ def test_the_json_is_the_librarys_estimate(capsys: pytest.CaptureFixture[str]) -
     assert plain == estimate("gpt2-xl", "h200", batch=8, sequence=1024, precision="amp-bf16").as_dict()
     assert list(plain) == [
         "parameters", "memory_bytes", "flops", "time", "energy_j_per_token", "usd_per_1e9_tokens", "fits",
-        "assumptions", "calibrated",
+        "assumptions", "verdict", "calibrated",
     ]  # fmt: skip
     assert all(type(size) is int for size in (plain["parameters"], *plain["memory_bytes"].values()))
 
@@ -46,11 +52,23 @@ def test_a_model_by_shape_is_the_model_by_name(capsys: pytest.CaptureFixture[str
         assert by_shape == by_name
 
 
+def test_a_model_by_configuration_is_the_librarys(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    config = {"model_type": "qwen3_moe", "num_hidden_layers": 4, "head_dim": 128}
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config))
+    words = ("--config", str(path), "--gpu", "h200", "--seq", "512")
+    assert answer(capsys, "estimate", *words) == estimate(from_config(config), "h200", sequence=512).as_dict()
+    rows = answer(capsys, "sweep", *words, "--vary", "batch=1,2")
+    assert [row["options"] for row in rows] == [{"batch": "1"}, {"batch": "2"}]
+
+
 @pytest.mark.parametrize("option", VALUED, ids=lambda option: option.flag)
 def test_every_option_is_accepted_and_reaches_the_engine(capsys: pytest.CaptureFixture[str], option: Option) -> None:
     base = {"--model": "gpt2", "--gpu": "h200", "--batch": "8", "--dp": "2"}
     if option in GROUPS["model"] and option.flag != "--model":
         base = {"--layers": "4", "--hidden": "512", "--heads": "8", "--seq": "64", "--dp": "2"}
+    if option in TRAINED and option.flag not in ("--method", "--frozen"):
+        base["--method"] = "qlora" if "quantization" in option.flag else "lora"
     if option.flag == "--pp":
         base["--micro-batches"] = "4"
     if option.flag == "--runtime":
@@ -79,5 +97,7 @@ def test_every_option_is_accepted_and_reaches_the_engine(capsys: pytest.CaptureF
 def test_every_switch_is_accepted(capsys: pytest.CaptureFixture[str], switch: Option) -> None:
     # If embedding and head count as blocks, the last of four stages has one of the eight blocks; otherwise it has two.
     shape = ["--layers", "8", "--hidden", "512", "--heads", "8", "--dp", "2", "--tp", "2", "--pp", "4"]
+    if switch in TRAINED:  # adapters are on one device
+        shape = [*shape[:6], "--method", "qlora"]
     before, after = answer(capsys, "estimate", *shape), answer(capsys, "estimate", *shape, switch.flag)
     assert (after == before) == (switch.flag in ("--tied", "--bias"))

@@ -7,13 +7,13 @@ import pty
 import subprocess
 import sys
 
-from engine.cli.tables import number, table
+from ironlaw.cli.tables import number, table
 
 
 def run_in_terminal(environment: dict[str, str]) -> str:
-    """What `python -m engine` prints into a terminal."""
+    """What `python -m ironlaw` prints into a terminal."""
     parent, child = pty.openpty()
-    command = [sys.executable, "-m", "engine", "estimate", "--model", "gpt2"]
+    command = [sys.executable, "-m", "ironlaw", "estimate", "--model", "gpt2"]
     kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM")}
     with subprocess.Popen(command, stdout=child, env=kept | {"TERM": "xterm"} | environment) as process:
         os.close(child)
@@ -38,7 +38,7 @@ def test_a_terminal_gets_colors_unless_it_does_not_want_them() -> None:
 
 
 def test_a_pipe_gets_plain_text_and_may_close_early() -> None:
-    command = f"{sys.executable} -m engine sweep --model gpt2 --vary batch={','.join(map(str, range(1, 400)))}"
+    command = f"{sys.executable} -m ironlaw sweep --model gpt2 --vary batch={','.join(map(str, range(1, 400)))}"
     whole = subprocess.run(command.split(), capture_output=True, check=True, text=True)
     assert "\033" not in whole.stdout
     assert whole.stdout.isascii()
@@ -48,7 +48,7 @@ def test_a_pipe_gets_plain_text_and_may_close_early() -> None:
 
 
 def test_an_exit_code_reaches_the_shell() -> None:
-    done = subprocess.run([sys.executable, "-m", "engine", "estimate", "--batch", "0"], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-m", "ironlaw", "estimate", "--batch", "0"], capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr == "error: --batch '0' is not allowed; allowed: a whole number from 1 to 1000000\n"
 

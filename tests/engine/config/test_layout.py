@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import EngineError, Layout, Transformer, model, precision, training_memory
-from engine.config.layout import stages, tensor_shard
-from engine.graph import sections
-from engine.graph.blocks import FrameworkName
-from engine.parallel.tensor_parallel import activation_bytes_per_layer
-from engine.parallel.zero import state_bytes_per_parameter
+from ironlaw import EngineError, Layout, Transformer, model, precision, training_memory
+from ironlaw.config.layout import stages, tensor_shard
+from ironlaw.graph import sections
+from ironlaw.graph.blocks import FrameworkName
+from ironlaw.parallel.tensor_parallel import activation_bytes_per_layer
+from ironlaw.parallel.zero import state_bytes_per_parameter
 
 GPT3 = model("gpt3-175b")
 
@@ -194,11 +194,15 @@ def test_interleaved_stages_hold_as_many_blocks_and_the_last_keeps_the_least(p: 
     [
         (lambda: Layout(data=0), "data 0 is not allowed"),
         (lambda: Layout(zero=4), "zero 4 is unknown; allowed: 0, 1, 2, 3"),
-        (lambda: Layout(sequence_parallel=True), "sequence_parallel True is not allowed with tensor 1"),
-        (lambda: Layout(interleave=2), "interleave 2 is not allowed; it needs pipeline above 1"),
         (lambda: Layout(schedule="zigzag"), "schedule 'zigzag' is unknown; allowed: gpipe, 1f1b"),
-        (lambda: tensor_shard(model("gpt2-xl"), 2), "tensor 2 is not allowed; it must divide heads 25 of gpt2-xl"),
-        (lambda: stages(model("gpt2"), Layout(pipeline=13)), "pipeline 13 is not allowed; gpt2 has 12 blocks"),
+        (
+            lambda: tensor_shard(model("gpt2-xl"), 2),
+            "tensor 2 is not allowed with model gpt2-xl, which has 25",
+        ),
+        (
+            lambda: stages(model("gpt2"), Layout(pipeline=13)),
+            "pipeline 13 is not allowed with model gpt2, which",
+        ),
     ],
 )
 def test_an_impossible_layout_is_refused_in_one_line(make: object, message: str) -> None:

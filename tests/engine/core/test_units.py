@@ -11,25 +11,25 @@ from typing import Any
 
 import pint
 
-import engine
-from engine import GB, GIB
-from engine.answers.estimate import MemoryBytes
-from engine.core import unit_of
-from engine.core.sizes import Size
-from engine.memory import MemoryLedger
+import ironlaw
+from ironlaw import GB, GIB
+from ironlaw.answers.estimate import MemoryBytes
+from ironlaw.core import unit_of
+from ironlaw.core.sizes import Size
+from ironlaw.memory import MemoryLedger
 
-HERE = Path(engine.__path__[0])
+HERE = Path(ironlaw.__path__[0])
 APART = ("calibration", "cli")
 """The command line takes text, and calibration multiplies by ratios that have no unit."""
 FILES = sorted(path.relative_to(HERE) for path in HERE.glob("*/**/*.py"))
 MODULES = [
-    import_module(".".join(("engine", *path.with_suffix("").parts))) for path in FILES if path.parts[0] not in APART
+    import_module(".".join(("ironlaw", *path.with_suffix("").parts))) for path in FILES if path.parts[0] not in APART
 ]
 NAMES = {
     name: thing
     for module in MODULES
     for name, thing in vars(module).items()
-    if not name.startswith("_") and not str(getattr(thing, "__module__", "")).startswith("engine.calibration")
+    if not name.startswith("_") and not str(getattr(thing, "__module__", "")).startswith("ironlaw.calibration")
 }
 """The names of all other modules."""
 
@@ -76,7 +76,7 @@ def test_every_unit_is_known_to_pint() -> None:
     registry: pint.UnitRegistry[float] = pint.UnitRegistry()
     for definition in ("FLOP = [operations]", "USD = [money]"):
         registry.define(definition)
-    from engine.core import units
+    from ironlaw.core import units
 
     symbols = {s for hint in vars(units).values() if (s := unit_of(hint)) is not None}
     assert {"B", "FLOP/s", "s", "1"} <= symbols

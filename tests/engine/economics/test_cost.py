@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.errors import EngineError
-from engine.economics import cost
+from ironlaw.core.errors import EngineError
+from ironlaw.economics import cost
 
 
 @pytest.mark.parametrize(

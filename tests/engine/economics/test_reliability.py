@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.errors import EngineError
-from engine.economics.reliability import checkpoint_interval, failure_overhead, time_between_failures
+from ironlaw.core.errors import EngineError
+from ironlaw.economics.reliability import checkpoint_interval, failure_overhead, time_between_failures
 
 MINUTE, HOUR = 60.0, 3600.0
 

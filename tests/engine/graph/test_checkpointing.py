@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.errors import EngineError
-from engine.graph.checkpointing import alive_tensors, checkpointing, sqrt_placement
+from ironlaw.core.errors import EngineError
+from ironlaw.graph.checkpointing import alive_tensors, checkpointing, sqrt_placement
 
 
 @pytest.mark.parametrize("name", ["none", "selective", "full", "every:2", "every:12"])

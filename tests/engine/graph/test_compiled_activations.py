@@ -21,10 +21,10 @@ from torch._inductor.virtualized import V
 from torch.nn import functional
 from torch.profiler import ProfilerActivity, profile
 
-from engine import Transformer, training_memory
-from engine.graph.blocks import sections
-from engine.graph.partitioner import compiled
-from engine.numerics.precision import precision as precision_by_name
+from ironlaw import Transformer, training_memory
+from ironlaw.graph.blocks import sections
+from ironlaw.graph.partitioner import compiled
+from ironlaw.numerics.precision import precision as precision_by_name
 from tests.engine.graph.test_saved_activations import (
     PRECISIONS,
     Attention,
@@ -212,7 +212,7 @@ def step_peak(shape: Transformer, batch: int, sequence: int, precision: str) -> 
     ],
     ids=lambda value: getattr(value, "name", None),
 )
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 def test_the_peak_of_compiled_code_is_pytorchs(
     shape: Transformer, batch: int, precision: str, tolerance: float
 ) -> None:

@@ -13,7 +13,7 @@ import pytest
 import torch
 from torchao.float8 import Float8LinearConfig, convert_to_float8_training
 
-from engine import Transformer, training_memory
+from ironlaw import Transformer, training_memory
 from tests.engine.graph.test_saved_activations import (
     BATCH,
     GPT2_SHAPE,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine import EngineError, Setup, setup, step_time, training_memory
-from engine.config.setup import stage_sections
-from engine.graph.ir import Op
+from ironlaw import EngineError, Setup, setup, step_time, training_memory
+from ironlaw.config.resolved import stage_sections
+from ironlaw.graph.ir import Op
 
 
 def llama(rms_norm: str, **words: str) -> Setup:

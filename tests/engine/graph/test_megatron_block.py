@@ -15,7 +15,7 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional
 
-from engine import Transformer, training_memory
+from ironlaw import Transformer, training_memory
 
 CONFIGURATIONS = [
     (hidden, heads, batch, sequence)

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from torch.utils.checkpoint import checkpoint
 from torch.utils.flop_counter import FlopCounterMode
 
-from engine.core.errors import EngineError
-from engine.graph.operations import (
+from gpu_bench.measure.gpt2 import GPT2, GPT2Config
+from ironlaw.core.errors import EngineError
+from ironlaw.graph.operations import (
     count_operations,
     flops_per_token,
     korthikanti_model_flops,
@@ -23,8 +24,7 @@ from engine.graph.operations import (
     total_flops,
     utilization,
 )
-from engine.models.transformer import Transformer, model
-from gpu_bench.measure.gpt2 import GPT2, GPT2Config
+from ironlaw.models.transformer import Transformer, model
 
 shapes = st.tuples(st.integers(1, 6), st.sampled_from([32, 64, 96]), st.integers(2, 4), st.integers(50, 300))
 

@@ -16,8 +16,8 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from transformers import LlamaConfig, LlamaForCausalLM, Qwen2Config, Qwen2ForCausalLM
 
-from engine import Transformer, training_memory
 from gpu_bench.measure.gpt2 import GPT2, GPT2Config
+from ironlaw import Transformer, training_memory
 
 BATCH, SEQUENCE = 3, 128
 PRECISIONS = ("fp32", "bf16", "amp-bf16")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine import EngineError, accelerator, list_accelerators
-from engine.hardware.accelerators import ASSUMABLE
+from ironlaw import EngineError, accelerator, list_accelerators
+from ironlaw.hardware.accelerators import ASSUMABLE
 
 TERA = 1e12
 
@@ -55,7 +55,10 @@ def test_the_number_on_the_box_is_within_a_tenth_of_the_drivers_total(name: str)
 
 
 def test_a_v100_has_no_bf16() -> None:
-    with pytest.raises(EngineError, match=r"v100-16 has no peak for 'bf16' accumulated in 'fp32'; allowed: fp32/fp32"):
+    with pytest.raises(
+        EngineError,
+        match="dtype 'bf16' is not allowed with accumulate fp32 and accelerator v100-16",
+    ):
         accelerator("v100-16").peak("bf16")
 
 

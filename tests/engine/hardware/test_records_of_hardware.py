@@ -8,11 +8,11 @@ from itertools import pairwise
 
 import pytest
 
-from engine.core.errors import EngineError
-from engine.core.records import Source, record_names
-from engine.hardware.accelerators import STREAM_EFFICIENCY, Accelerator, accelerator, list_accelerators
-from engine.hardware.links import Link, link, list_links
-from engine.hardware.storage import Storage, storage
+from ironlaw.core.errors import EngineError
+from ironlaw.core.records import Source, record_names
+from ironlaw.hardware.accelerators import STREAM_EFFICIENCY, Accelerator, accelerator, list_accelerators
+from ironlaw.hardware.links import Link, link, list_links
+from ironlaw.hardware.storage import Storage, storage
 
 ACCELERATORS = [accelerator(name) for name in list_accelerators()]
 LINKS = [link(name) for name in list_links()]
@@ -53,7 +53,7 @@ def test_titles_are_unique() -> None:
 
 @pytest.mark.parametrize("kind", ["accelerators", "links", "storage"])
 def test_no_two_records_are_copies_of_each_other(kind: str) -> None:
-    texts = [entry.read_text() for entry in files("engine").joinpath("data", kind).iterdir()]
+    texts = [entry.read_text() for entry in files("ironlaw").joinpath("data", kind).iterdir()]
     assert len(texts) == len(set(texts))
 
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import EngineError, Transformer, model, setup, training_memory
-from engine.cli import main
-from engine.config.layout import Layout
-from engine.memory.deepspeed import GROUP_COMMUNICATOR, PAIR_COMMUNICATOR, communicators, new_segments, overheads
-from engine.memory.static import stage_parameters
-from engine.time.step import step_plan
-from engine.time.update import update_bytes
+from ironlaw import EngineError, Transformer, model, setup, training_memory
+from ironlaw.cli import main
+from ironlaw.config.layout import Layout
+from ironlaw.memory.deepspeed import GROUP_COMMUNICATOR, PAIR_COMMUNICATOR, communicators, new_segments, overheads
+from ironlaw.memory.static import stage_parameters
+from ironlaw.time.step import step_plan
+from ironlaw.time.update import update_bytes
 
 SMALL = model("gpt2")
 EMBEDDING = SMALL.vocab * SMALL.hidden
@@ -102,7 +102,7 @@ def test_a_single_device_has_no_communicator() -> None:
 
 def test_overheads_are_known_for_two_optimizers_only() -> None:
     for mode in ("fp32", "megatron"):
-        with pytest.raises(EngineError, match=f"precision '{mode}' is not allowed .* allowed: deepspeed, mixed"):
+        with pytest.raises(EngineError, match=f"precision '{mode}' is not allowed .* allowed: mixed, deepspeed"):
             setup(SMALL, precision=mode, runtime="deepspeed")
     with pytest.raises(EngineError, match="zero 2 is not allowed with runtime deepspeed; allowed: 0, 1"):
         setup(SMALL, precision="mixed", dp=4, zero=2, runtime="deepspeed")

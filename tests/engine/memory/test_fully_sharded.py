@@ -15,7 +15,7 @@ from torch.profiler import ProfilerActivity, profile
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils.checkpoint import checkpoint
 
-from engine import Transformer, training_memory
+from ironlaw import Transformer, training_memory
 from tests.engine.graph.test_saved_activations import _default_dtype, gpt2, llama
 
 REPLICAS = 8

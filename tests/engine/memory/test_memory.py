@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import EngineError, Transformer, list_optimizers, list_precisions, model, training_memory
+from ironlaw import EngineError, Transformer, list_optimizers, list_precisions, model, training_memory
 
 XL = 1_557_611_200
 MIB = 2**20
@@ -141,7 +141,7 @@ def test_a_sweep_over_batches_is_the_scalar_answer_at_each() -> None:
         ({"precision": "fp12"}, r"^precision 'fp12' is unknown, did you mean fp32\?; allowed: fp32, amp-fp16"),
         ({"batch": 0}, r"^batch 0 is not allowed"),
         ({"batch": 1.5}, r"^batch 1.5 is not allowed"),
-        ({"sequence": 1025}, r"^sequence 1025 is too long; gpt2-xl allows at most 1024"),
+        ({"sequence": 1025}, r"^sequence 1025 is not allowed with model gpt2-xl; it must be at most 1024"),
         ({"attention": "linear"}, r"^attention 'linear' is unknown; allowed: flash, standard"),
         ({"dropout": 1.0}, r"^dropout 1.0 is not allowed"),
     ],

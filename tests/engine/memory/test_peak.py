@@ -12,8 +12,8 @@ from torch.distributed._tools.mem_tracker import MemTracker
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
-from engine import Transformer, training_memory
 from gpu_bench.measure.gpt2 import GPT2, GPT2Config
+from ironlaw import Transformer, training_memory
 
 # The tracker warns about gradients that hooks have already freed and about code outside modules; both are meant.
 pytestmark = pytest.mark.filterwarnings("ignore:Module is None", "ignore:Expected a tensor")
@@ -138,6 +138,26 @@ def test_the_peak_under_checkpointing_is_pytorchs(every: int, precision: str) ->
     )  # fmt: skip
     measured = tracked_peak(shape, batch, sequence, precision, adamw, checkpointed(every))
     assert ledger.allocated_peak == pytest.approx(measured, rel=0.02)
+
+
+def holding_logits(network: GPT2, tokens: torch.Tensor) -> torch.Tensor:
+    """A loop that keeps all of the model's output until the backward pass is over."""
+    logits, loss = network(tokens, torch.zeros_like(tokens))
+    loss.held = logits
+    return loss  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "amp-bf16"])
+def test_logits_that_a_loop_holds_are_there_in_the_backward_pass(precision: str) -> None:
+    shape, batch, sequence = SHAPES["loss"]
+    words: dict[str, Any] = {
+        "optimizer": "adamw", "precision": precision, "batch": batch, "sequence": sequence, "backend": "cpu",
+        "update": "foreach",
+    }  # fmt: skip
+    held = training_memory(shape, keep_logits=True, **words)
+    measured = tracked_peak(shape, batch, sequence, precision, adamw, holding_logits)
+    assert held.allocated_peak == pytest.approx(measured, rel=0.005)
+    assert held.allocated_peak > 1.05 * training_memory(shape, **words).allocated_peak
 
 
 @pytest.mark.parametrize("precision", ["fp32", "amp-bf16"])

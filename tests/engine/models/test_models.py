@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from torch._subclasses.fake_tensor import FakeTensorMode
 from transformers import BloomConfig, BloomForCausalLM, OPTConfig, OPTForCausalLM
 
-from engine import EngineError, Transformer, list_models, model
+from ironlaw import EngineError, Transformer, list_models, model
 
 # Elements of the published checkpoints (safetensors headers on the models' pages); a tied head counts once.
 PUBLISHED = {
@@ -78,8 +78,8 @@ def test_an_unknown_model_names_the_known_ones() -> None:
     ("change", "message"),
     [
         ({"layers": 0}, "layers 0"),
-        ({"heads": 5}, "heads 5 is not allowed; it must divide hidden 64"),
-        ({"kv_heads": 3}, "kv_heads 3 is not allowed; it must divide heads 4"),
+        ({"heads": 5}, "heads 5 is not allowed with hidden 64; it must be a divisor of 64"),
+        ({"kv_heads": 3}, "kv_heads 3 is not allowed with heads 4; it must be a divisor of 4"),
         ({"norm": "batchnorm"}, "norm 'batchnorm' is unknown, did you mean layernorm?; allowed: layernorm, rmsnorm"),
         ({"hidden": 64.5}, "hidden 64.5"),
     ],

@@ -7,11 +7,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.errors import EngineError
-from engine.hardware.accelerators import accelerator
-from engine.networks.convnets import Convolution, mobilenet_v2, resnet50
-from engine.networks.recommenders import DLRM
-from engine.networks.recurrent import GATES, Layer, rnnoise
+from ironlaw.core.errors import EngineError
+from ironlaw.hardware.accelerators import accelerator
+from ironlaw.networks.convnets import Convolution, mobilenet_v2, resnet50
+from ironlaw.networks.recommenders import DLRM
+from ironlaw.networks.recurrent import GATES, Layer, rnnoise
 
 
 def test_resnet50_has_25_557_032_parameters() -> None:
@@ -82,7 +82,7 @@ def test_dlrms_tables_in_fp32_are_larger_than_a_device() -> None:
 
 
 def test_bad_shapes_are_refused() -> None:
-    with pytest.raises(EngineError, match="groups 3 is not allowed; it must divide 4 and 4"):
+    with pytest.raises(EngineError, match="groups 3 is not allowed; it must be a divisor of 4 and 4"):
         Convolution("c", 4, 4, 3, 1, 8, groups=3)
     with pytest.raises(EngineError, match="image 16 is not allowed"):
         resnet50(image=16)

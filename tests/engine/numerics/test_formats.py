@@ -9,8 +9,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.errors import EngineError
-from engine.numerics.formats import (
+from ironlaw.core.errors import EngineError
+from ironlaw.numerics.formats import (
     BF16,
     FP8_E4M3,
     FP8_E5M2,
@@ -120,7 +120,7 @@ def test_loss_scale_window_keeps_both_ends() -> None:
 def test_bad_input_is_one_line() -> None:
     with pytest.raises(EngineError, match="allowed: fp32"):
         float_format("fp12")
-    with pytest.raises(EngineError, match="allowed: 0 to 255"):
+    with pytest.raises(EngineError, match="it must be 0 to 255"):
         FP8_E4M3.decode(256)
-    with pytest.raises(EngineError, match="smallest first"):
+    with pytest.raises(EngineError, match="it must be above 0 and at most the largest"):
         loss_scale_window(FP16, 1.0, 0.1)

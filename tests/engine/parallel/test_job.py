@@ -10,18 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.config.setup import Setup, setup
-from engine.core.errors import EngineError
-from engine.graph.operations import flops_per_token, megatron_flops
-from engine.hardware.accelerators import accelerator
-from engine.hardware.cluster import Cluster, cluster
-from engine.memory.ledger import training_memory
-from engine.models.transformer import Transformer
-from engine.parallel.collectives import all_gather, all_reduce, ring_all_reduce
-from engine.parallel.job import JobTime, job_plan, job_time
-from engine.parallel.multi_node import group_all_reduce
-from engine.parallel.search import search
-from engine.time.step import KERNEL_GAP, step_plan
+from ironlaw.config.resolved import Setup
+from ironlaw.config.setup import setup
+from ironlaw.core.errors import EngineError
+from ironlaw.graph.operations import flops_per_token, megatron_flops
+from ironlaw.hardware.accelerators import accelerator
+from ironlaw.hardware.cluster import Cluster, cluster
+from ironlaw.memory.ledger import training_memory
+from ironlaw.models.transformer import Transformer
+from ironlaw.parallel.collectives import all_gather, all_reduce, ring_all_reduce
+from ironlaw.parallel.job import HOST_COLLECTIVE, JobTime, job_plan, job_time
+from ironlaw.parallel.multi_node import group_all_reduce
+from ironlaw.parallel.search import search
+from ironlaw.time.step import KERNEL_GAP, step_plan
 
 SELENE = cluster(accelerator("a100-80"), network="infiniband-hdr")
 H100 = cluster(accelerator("h100-sxm"))
@@ -184,7 +185,13 @@ def test_stages_add_up_and_a_step_is_the_slowest_stage_and_one_micro_batch_of_ea
     c = on_selene(Transformer("small", layers, 512, 8, 4096, 512), 2, pp=pipeline, micro_batches=micro_batches)
     assert sum(stage.blocks for stage in c.stages) == layers
     every = [step_plan(c, stage)(c.batch, c.sequence) for stage in c.stages]
-    busy = [max(one.forward + one.backward + one.recompute, one.host) / micro_batches for one in every]
+    # A micro-batch's hidden states and their gradients come and go: four calls of the host.
+    busy = [
+        max(
+            (one.forward + one.backward + one.recompute) / micro_batches, one.host / micro_batches + 4 * HOST_COLLECTIVE
+        )
+        for one in every
+    ]
     step = job_time(c)
     assert step.compute == pytest.approx(micro_batches * max(busy))
     assert step.bubble == pytest.approx(sum(busy) - max(busy))
@@ -264,7 +271,7 @@ def test_embedding_and_head_count_as_blocks_when_stages_are_balanced() -> None:
     assert [stage.blocks for stage in balanced.stages] == [11, 12, 12, 12, 12, 12, 12, 11]
     assert [stage.blocks for stage in even.stages] == [12, 12, 12, 12, 12, 12, 11, 11]
     assert job_time(balanced).total < job_time(even).total
-    with pytest.raises(EngineError, match="balanced stages of gpt would hold no block"):
+    with pytest.raises(EngineError, match="pp 4 is not allowed with balanced True and model"):
         on_selene(megatron_gpt(2, 1024, 16), pp=4, balanced=True)
 
 
@@ -402,10 +409,23 @@ def test_search_returns_what_fits_the_fastest_first() -> None:
 
 
 def test_search_says_when_nothing_fits() -> None:
-    with pytest.raises(EngineError, match=r"gpt2-xl with a batch of 8 fits no layout of 1 rtx-4060; allowed: more"):
+    with pytest.raises(
+        EngineError,
+        match=r"^devices 1 is not allowed with model gpt2-xl .* as no layout fits; allowed: more",
+    ):
         search(setup("gpt2-xl", "rtx-4060", execution="compiled"), devices=1, global_batch=8)
 
 
 def test_a_chip_without_links_is_no_cluster() -> None:
-    with pytest.raises(EngineError, match="orin has no link to other devices"):
+    with pytest.raises(EngineError, match="link is missing with gpu orin"):
         cluster(accelerator("orin"))
+
+
+def test_a_host_that_issues_collectives_bounds_small_steps_and_no_others() -> None:
+    words: dict[str, Any] = {"dp": 64, "zero": 3, "execution": "eager"}
+    blocks = 12
+    small, large = (job_time("gpt2", "h100-sxm", batch, sequence, **words) for batch, sequence in ((1, 32), (64, 1024)))
+    alone = step_plan(setup("gpt2", "h100-sxm", 1, 32, execution="eager"))(1, 32)
+    assert small.compute >= alone.host + 3 * blocks * HOST_COLLECTIVE
+    plan = step_plan(setup("gpt2", "h100-sxm", 64, 1024, execution="eager", dp=64, zero=3))(64, 1024)
+    assert large.compute == pytest.approx(plan.forward + plan.backward)

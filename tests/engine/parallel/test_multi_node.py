@@ -12,12 +12,12 @@ from dataclasses import replace
 
 import pytest
 
-from engine.core.errors import EngineError
-from engine.hardware.accelerators import accelerator
-from engine.hardware.cluster import Cluster, cluster
-from engine.hardware.links import Measured, link
-from engine.parallel.collectives import all_gather, all_reduce, all_reduce_factor, ring_all_reduce
-from engine.parallel.multi_node import group_all_reduce, tree_across_nodes
+from ironlaw.core.errors import EngineError
+from ironlaw.hardware.accelerators import accelerator
+from ironlaw.hardware.cluster import Cluster, cluster
+from ironlaw.hardware.links import Measured, link
+from ironlaw.parallel.collectives import all_gather, all_reduce, all_reduce_factor, ring_all_reduce
+from ironlaw.parallel.multi_node import group_all_reduce, tree_across_nodes
 
 MIB, GIB = 2**20, 2**30
 HDR = link("infiniband-hdr")
@@ -123,7 +123,7 @@ def test_a_fabric_that_does_one_protocol_pays_its_latency() -> None:
 
 
 def test_a_group_that_fills_half_a_node_is_refused() -> None:
-    with pytest.raises(EngineError, match="group of 12 devices does not fill nodes of 8"):
+    with pytest.raises(EngineError, match="devices 12 is not allowed with node_size 8"):
         group_all_reduce(1e6, 12, H100_NDR)
 
 

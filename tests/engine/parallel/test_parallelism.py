@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.errors import EngineError
-from engine.hardware.accelerators import accelerator
-from engine.models.transformer import model
-from engine.parallel import collectives, data_parallel, pipeline_parallel, tensor_parallel, zero
-from engine.parallel.job import COPY_PASSES, job_time
+from ironlaw.core.errors import EngineError
+from ironlaw.hardware.accelerators import accelerator
+from ironlaw.models.transformer import model
+from ironlaw.parallel import collectives, data_parallel, pipeline_parallel, tensor_parallel, zero
+from ironlaw.parallel.job import COPY_PASSES, job_time
 
 devices = st.integers(1, 4096)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import EngineError, search, setup
+from ironlaw import EngineError, search, setup
 
 
 def test_words_find_what_their_setup_finds() -> None:
@@ -27,10 +27,10 @@ def test_words_find_what_their_setup_finds() -> None:
         ({"devices": 10**7}, "devices 10000000 is not allowed; it must be a whole number of at most 1000000"),
         ({"global_batch": 1.5}, "global_batch 1.5 is not allowed"),
         ({"keep": 0}, "keep 0 is not allowed"),
-        ({"dp": 8}, "dp 8 is not allowed: a search finds it; leave it out"),
-        ({"gpu": "h100"}, "gpu 'h100' is unknown, did you mean h100-pcie?"),
-        ({"sequence": np.arange(1, 9)}, "sequence array([1, 2, 3, 4, 5, 6, 7, 8]) is not allowed here; arrays"),
-        ({"gpu": "tpu-v4"}, "gpu 'tpu-v4' cannot be timed"),
+        ({"dp": 8}, "dp 8 is not allowed, as a search finds it; it must be left out"),
+        ({"gpu": "h100"}, "gpu 'h100' is unknown, did you mean h100-nvl?"),
+        ({"sequence": np.arange(1, 9)}, "sequence array([1, 2, 3, 4, 5, 6, 7, 8]) is not allowed; it must be a"),
+        ({"gpu": "tpu-v4"}, "gpu 'tpu-v4' is not allowed, as nobody published"),
     ],
 )
 def test_what_cannot_be_searched_is_refused_in_one_line(words: dict[str, Any], line: str) -> None:

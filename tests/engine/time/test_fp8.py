@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import EngineError, Setup, setup, step_time, training_memory
-from engine.config.setup import stage_sections
-from engine.graph.kernels import Kernel
-from engine.time.fp8 import weight_cast_bytes
-from engine.time.phases import phase_kernels
+from ironlaw import EngineError, Setup, setup, step_time, training_memory
+from ironlaw.config.resolved import stage_sections
+from ironlaw.graph.kernels import Kernel
+from ironlaw.time.fp8 import weight_cast_bytes
+from ironlaw.time.phases import phase_kernels
 
 BLOCK_PRODUCTS = ("attn.c_attn", "attn.c_proj", "mlp.c_fc", "mlp.c_proj")
 
@@ -107,5 +107,5 @@ def test_weights_of_16_bits_in_fp8_keep_what_they_keep_without() -> None:
 
 
 def test_a_chip_without_fp8_is_refused() -> None:
-    with pytest.raises(EngineError, match="precision 'fp8' is not allowed on a100-80, which has no fp8; its formats"):
+    with pytest.raises(EngineError, match="precision 'fp8' is not allowed with gpu a100-80, which has no fp8"):
         setup("gpt2", "a100-80", precision="fp8")

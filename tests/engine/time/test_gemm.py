@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.arrays import numbers
-from engine.core.errors import EngineError
-from engine.hardware.accelerators import Accelerator, Product, accelerator, list_accelerators
-from engine.time.gemm import (
+from ironlaw.core.arrays import numbers
+from ironlaw.core.errors import EngineError
+from ironlaw.hardware.accelerators import Accelerator, Product, accelerator, list_accelerators
+from ironlaw.time.gemm import (
     SIXTEEN_BIT,
     TILES,
     TYPICAL_SHARES,
@@ -25,8 +25,8 @@ from engine.time.gemm import (
     product_seconds,
     sustained,
 )
-from engine.time.roofline import least_seconds
-from engine.time.token_products import Rows, deep_product, row_product
+from ironlaw.time.roofline import least_seconds
+from ironlaw.time.token_products import Rows, deep_product, row_product
 
 CHIPS = [chip for name in list_accelerators() if (chip := accelerator(name)).multiprocessors]
 FAMOUS = [accelerator(name) for name in ("v100-32", "a100-80", "h100-sxm", "b200", "rtx-4090")]

@@ -13,8 +13,8 @@ from statistics import fmean, median
 
 import pytest
 
-from engine.numerics.dtypes import dtype
-from engine.time.gemm import PRODUCT_START, TILES, gemm_seconds, pipeline_depth
+from ironlaw.numerics.dtypes import dtype
+from ironlaw.time.gemm import PRODUCT_START, TILES, gemm_seconds, pipeline_depth
 
 Shape = tuple[int, int, int]
 
@@ -94,7 +94,7 @@ CURVES = (
 )
 
 KERNEL_GAP = 1.5e-6
-"""Seconds between two products that wait in the device's queue, as in `engine.time.step`."""
+"""Seconds between two products that wait in the device's queue, as in `ironlaw.time.step`."""
 
 
 def modelled(curve: Curve, shape: Shape, rate: float) -> float:

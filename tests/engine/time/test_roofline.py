@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.errors import EngineError
-from engine.graph.blocks import sections
-from engine.graph.kernels import backward_kernels, forward_kernels
-from engine.hardware.accelerators import accelerator
-from engine.models.transformer import model
-from engine.numerics.precision import precision
-from engine.time import attention_io
-from engine.time.attention import BLOCKS_PER_TILE, causal_share, kernel_share
-from engine.time.roofline import attainable, intensity, least_seconds, matmul_intensity, ridge_point, step_points
+from ironlaw.core.errors import EngineError
+from ironlaw.graph.blocks import sections
+from ironlaw.graph.kernels import backward_kernels, forward_kernels
+from ironlaw.hardware.accelerators import accelerator
+from ironlaw.models.transformer import model
+from ironlaw.numerics.precision import precision
+from ironlaw.time import attention_io
+from ironlaw.time.attention import BLOCKS_PER_TILE, causal_share, kernel_share
+from ironlaw.time.roofline import attainable, intensity, least_seconds, matmul_intensity, ridge_point, step_points
 
 
 def test_ridge_points_of_the_chapters_chips() -> None:
@@ -135,7 +135,7 @@ def test_formulas_take_arrays() -> None:
 
 
 def test_bad_input_is_one_line() -> None:
-    with pytest.raises(EngineError, match=r"must hold 4 d = 256"):
+    with pytest.raises(EngineError, match="it must be at least 4 d = 256"):
         attention_io.flash_elements(1024, 64, 100)
     with pytest.raises(EngineError, match="bytes moved 0 is not allowed"):
         intensity(1.0, 0)

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from engine.config.setup import setup
-from engine.core.errors import EngineError
-from engine.graph.operations import flops_per_token
-from engine.hardware.accelerators import accelerator, list_accelerators
-from engine.models.transformer import model
-from engine.time.step import StepTime, step_plan, step_time
+from ironlaw.config.setup import setup
+from ironlaw.core.errors import EngineError
+from ironlaw.graph.operations import flops_per_token
+from ironlaw.hardware.accelerators import accelerator, list_accelerators
+from ironlaw.models.transformer import model
+from ironlaw.time.step import StepTime, step_plan, step_time
 
 GPUS = [name for name in list_accelerators() if {"fp16", "fp32"} <= {p.dtype for p in accelerator(name).peaks}]
 MODELS = ["gpt2", "gpt2-medium", "gpt2-xl"]
@@ -188,7 +188,7 @@ def test_published_throughputs_are_met_within_20_percent(
 
 
 def test_v100_has_no_bf16_and_small_chips_still_have_a_time() -> None:
-    with pytest.raises(EngineError, match="precision 'bf16' is not allowed on v100-16, which has no bf16"):
+    with pytest.raises(EngineError, match="precision 'bf16' is not allowed with gpu v100-16, which has no bf16"):
         step_time("gpt2", "v100-16", 1, 1024, precision="bf16")
     assert step_time("gpt2", "v100-16", 1, 1024) == step_time("gpt2", "v100-16", 1, 1024, precision="amp-fp16")
     assert step_time("gpt2", "phone", 1, 128, precision="fp32").total > 0.1
@@ -200,7 +200,7 @@ def test_v100_has_no_bf16_and_small_chips_still_have_a_time() -> None:
     ("arguments", "message"),
     [
         ({"batch": 0}, "batch 0 is not allowed"),
-        ({"sequence": 2048}, "sequence 2048 is too long; gpt2 allows at most 1024"),
+        ({"sequence": 2048}, "sequence 2048 is not allowed with model gpt2; it must be at most 1024"),
         ({"accumulate": 0}, "accumulate 0 is not allowed"),
         ({"checkpointing": "lots"}, "checkpointing 'lots' is unknown"),
     ],

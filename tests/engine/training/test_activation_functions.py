@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from engine.core.errors import EngineError
-from engine.training import activation_function
+from ironlaw.core.errors import EngineError
+from ironlaw.training import activation_function
 
 TORCH: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "sigmoid": torch.sigmoid,

@@ -7,8 +7,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.errors import EngineError
-from engine.training import dynamics
+from ironlaw.core.errors import EngineError
+from ironlaw.training import dynamics
 
 
 def test_goyal_rate_for_a_batch_of_8192_is_3_2() -> None:
@@ -64,7 +64,7 @@ def test_effective_batch() -> None:
 
 
 def test_bad_input_is_one_line() -> None:
-    with pytest.raises(EngineError, match="warm-up steps 11 are not allowed; they must be 0 to 10"):
+    with pytest.raises(EngineError, match="warmup_steps 11 is not allowed; it must be 0 to 10"):
         dynamics.warmup_cosine(1, 1.0, 11, 10)
     with pytest.raises(EngineError, match="allowed: sgd, momentum, adam"):
         dynamics.convergence("lion")

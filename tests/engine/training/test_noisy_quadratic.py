@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from engine.core import EngineError
-from engine.training.noisy_quadratic import Guard, Outlier, course
+from ironlaw.core import EngineError
+from ironlaw.training.noisy_quadratic import Guard, Outlier, course
 
 STEPS, BATCH, RATE = 200, 32, 0.5
 STRANGE = (Outlier(1e9),)
@@ -63,5 +63,7 @@ def test_the_same_seed_gives_the_same_course() -> None:
 
 
 def test_an_unknown_scaling_is_refused() -> None:
-    with pytest.raises(EngineError, match="scaling 'some' is unknown; allowed: none, static, dynamic"):
+    with pytest.raises(
+        EngineError, match=r"scaling 'some' is unknown, did you mean none\?; allowed: none, static, dynamic"
+    ):
         Guard(scaling="some")

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.errors import EngineError
-from engine.hardware.links import link
-from engine.hardware.storage import storage
-from engine.training.pipeline import (
+from ironlaw.core.errors import EngineError
+from ironlaw.hardware.links import link
+from ironlaw.hardware.storage import storage
+from ironlaw.training.pipeline import (
     Samples,
     StageTimes,
     buffer_bytes,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from engine import optimizer
-from engine.core.errors import EngineError
-from engine.training import descend, update_rule
+from ironlaw import optimizer
+from ironlaw.core.errors import EngineError
+from ironlaw.training import descend, update_rule
 
 RATE, STEPS = 0.05, 60
 
@@ -67,7 +67,7 @@ def test_adams_first_step_has_the_length_of_the_rate_because_of_the_bias_correct
 def test_mistakes_are_named() -> None:
     with pytest.raises(EngineError, match="update rule 'adagrad'"):
         update_rule("adagrad")
-    with pytest.raises(EngineError, match="allowed is 0 to below 1"):
+    with pytest.raises(EngineError, match="it must be at least 0 and below 1"):
         update_rule("momentum", 1.0)
     with pytest.raises(EngineError, match="update rule with momentum 'lion'"):
         update_rule("lion", 0.5)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -14,7 +13,9 @@ from typing import Any
 import pytest
 from ray.cluster_utils import Cluster
 
-from gpu_bench.record.load import file_faults
+from gpu_bench.cluster.ray_cluster import RayExecutor, orders_environment
+from gpu_bench.record.load import file_faults, valid
+from gpu_bench.run.isolation import Place
 from tests.gpu_bench.processes import alive, descendants, within
 
 ROOT = Path(__file__).parents[3]
@@ -83,7 +84,7 @@ class Sweep:
 def _records(out: Path) -> dict[str, dict[str, Any]]:
     files = list(out.rglob("*.json"))
     assert [fault for file in files for fault in file_faults(file)] == []
-    return {file.name.partition("--")[0]: json.loads(file.read_text(encoding="utf-8")) for file in files}
+    return {file.name.partition("--")[0]: record for file, record in valid(files)}
 
 
 def _statuses(out: Path) -> dict[str, str]:
@@ -108,6 +109,7 @@ def _kill_one(killed: int | None = None) -> int:
     return seen[0]
 
 
+@pytest.mark.full
 def test_a_killed_sweep_leaves_nothing_behind_and_a_killed_worker_and_a_removed_machine_lose_nothing(
     cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -143,3 +145,25 @@ def test_a_killed_sweep_leaves_nothing_behind_and_a_killed_worker_and_a_removed_
     assert _statuses(tmp_path) == {f"case-{number}": "ok" for number in range(2)}
     commits = {record["provenance"]["git_commit"] for record in _records(tmp_path).values()}
     assert len(commits) == 1, "the machines have a copy without history; the commit is the checkout's"
+
+
+def test_workers_are_given_the_options_of_the_sweep_and_a_place_for_what_is_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
+    executor = object.__new__(RayExecutor)
+    monkeypatch.setattr(executor, "_added", orders_environment(tmp_path), raising=False)
+    monkeypatch.setattr(executor, "_sent", {}, raising=False)
+    sent: list[Any] = []
+
+    def send(name: str, order: dict[str, Any], limit_s: float, devices: int) -> str:
+        sent.append(order)
+        return name
+
+    monkeypatch.setattr(executor, "_send", send)
+    executor.submit(0, Place("node", {}), {"task": "train"}, 10.0, 1)
+    given = sent[0]["environment"]
+    assert given["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"
+    assert "CUDA_VISIBLE_DEVICES" not in given, "Ray says which GPU a worker may see"
+    assert given["TRITON_CACHE_DIR"] == str(tmp_path / "triton")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,8 @@ import torch
 from torch import distributed, multiprocessing
 
 from gpu_bench.cases.case import case_of
-from gpu_bench.distributed import measure, rank
+from gpu_bench.cases.suites import SUITES, TINY
+from gpu_bench.distributed import measure, rank, strategies
 from gpu_bench.distributed.case import ScalingCase, Strategy
 from gpu_bench.distributed.rank import shares
 from gpu_bench.distributed.strategies import Here
@@ -23,6 +27,7 @@ from gpu_bench.measure.gpt2 import GPT2, SIZES
 from gpu_bench.predict.prediction import step_flops
 from gpu_bench.record import load
 from gpu_bench.record.assembly import assemble
+from gpu_bench.record.derive import derive
 from gpu_bench.run import plan, worker
 from gpu_bench.run.isolation import Place
 
@@ -77,7 +82,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str, Any]]
             patch.setenv("GLOO_SOCKET_IFNAME", "lo")
             _process(0, 1, folder, ["ddp-fp32", "ddp-amp-bf16"])
         for process in pair:
-            process.join(120)
+            process.join(900)  # only ends what hangs
     finally:
         for process in pair:
             process.kill()
@@ -171,8 +176,8 @@ def test_memory_that_runs_out_in_a_library_is_what_a_failed_launch_tells() -> No
 
 
 def test_a_machine_runs_what_it_has_devices_for_and_failures_stay_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    def launch(case: ScalingCase, device: str, processes: int) -> dict[str, Any]:
-        if processes > 1:
+    def launch(case: ScalingCase, device: str, options: Sequence[str], here: int) -> dict[str, Any]:
+        if here > 1:
             raise measure.LaunchError("Cuda failure 2 'out of memory'")
         return {
             "step_s": [0.5, 0.5, 0.5],
@@ -193,7 +198,7 @@ def test_a_machine_runs_what_it_has_devices_for_and_failures_stay_points(monkeyp
 
 
 def test_when_nothing_can_be_launched_the_repeat_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    def launch(case: ScalingCase, device: str, processes: int) -> dict[str, Any]:
+    def launch(case: ScalingCase, device: str, options: Sequence[str], here: int) -> dict[str, Any]:
         raise measure.LaunchError("ValueError: no")
 
     monkeypatch.setattr(measure, "launch", launch)
@@ -215,7 +220,7 @@ def test_model_flops_count_the_parameters_of_the_model() -> None:
         ({"precision": "fp8"}, "precision is 'fp8'; allowed: fp32, amp-bf16"),
         ({"processes": (2, 4)}, "allowed: 1 and at least one more, ascending"),
         ({"strategy": "pipeline", "micro_batches": 3}, "allowed: a divisor of the batch"),
-        ({"profiled": 0}, "allowed: 1 or more"),
+        ({"profiled": 0}, "profiled is 0; allowed: 1 to"),
     ],
 )
 def test_an_impossible_case_is_refused(changes: dict[str, Any], told: str) -> None:
@@ -245,7 +250,7 @@ def test_torchrun_measures_two_processes_into_a_valid_record(
     monkeypatch.setattr(
         measure,
         "launch",
-        lambda case, device, processes: found[1]["ddp-fp32"] if processes == 1 else launch(case, device, processes),
+        lambda case, device, options, here: found[1]["ddp-fp32"] if here == 1 else launch(case, device, options, here),
     )
     case, started = replace(CASE, devices=2, repeats=1), provenance.utc_now()
     # The processes end when standard input does.
@@ -256,9 +261,51 @@ def test_torchrun_measures_two_processes_into_a_valid_record(
     part |= {"started": started, "finished": provenance.utc_now()}
     record = json.loads(json.dumps(assemble("trial", case, worker.probe("cpu"), [part], "python -m gpu_bench run")))
     assert load.faults(record) == []
+    record = derive(record)
     alone, together = record["points"]
     assert (alone["settings"]["processes"], together["settings"]["processes"]) == (1, 2)
     assert together["losses"] == pytest.approx(alone["losses"], abs=2e-5)
     assert alone["shares"]["communication"] == 0
     assert 0 < together["shares"]["communication_exposed"] <= together["shares"]["communication"] < 1
     assert all(len(point["samples_s"][0]) == CASE.steps for point in (alone, together))
+
+
+@pytest.mark.full
+def test_two_machines_that_meet_at_an_address_train_as_one_and_both_have_the_report(
+    found: dict[int, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        together = measure.Meeting(f"127.0.0.1:{free.getsockname()[1]}", 2)
+    options = together.options(2, "trial")
+    end, beginning = os.pipe()
+    with os.fdopen(end) as standard_input, os.fdopen(beginning, "w"), ThreadPoolExecutor(2) as machines:
+        monkeypatch.setattr(sys, "stdin", standard_input)
+        one, other = machines.map(lambda _: measure.launch(CASE, "cpu", options, 1), range(2))
+    assert one["losses"] == other["losses"] == pytest.approx(found[1]["ddp-fp32"]["losses"], abs=2e-5)
+
+
+def test_machines_meet_for_several_processes_and_measure_one_by_themselves() -> None:
+    together = measure.Meeting("10.0.0.1:29400", 2)
+    assert together.options(1, "a") == measure.Meeting().options(1, "a")
+    assert {"--nnodes=2", "--nproc-per-node=4", "--rdzv-endpoint=10.0.0.1:29400"} < set(together.options(8, "a"))
+
+
+@pytest.mark.parametrize(("nodes", "address"), [("0", "host:1"), ("two", "host:1"), ("2", ""), ("2", ":29400")])
+def test_a_meeting_without_machines_or_address_is_refused(
+    nodes: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(measure.NODES, nodes)
+    monkeypatch.setenv(measure.RENDEZVOUS, address)
+    with pytest.raises(measure.LaunchError, match="allowed"):
+        measure.meeting()
+
+
+def test_the_suite_measures_the_best_recipe_compiled_and_fused() -> None:
+    assert all(isinstance(case, ScalingCase) and case.compile == "default" for case in SUITES["scaling"])
+    case = next(case for case in TINY["scaling-tiny"] if isinstance(case, ScalingCase))
+    for one, compiled in ((case, False), (replace(case, compile="default"), True)):
+        model = strategies.make_model(one, torch.device("meta"))
+        assert all((block._compiled_call_impl is not None) == compiled for block in model.blocks)
+        assert strategies.make_optimizer(model.parameters(), 1e-4).defaults["fused"] is True

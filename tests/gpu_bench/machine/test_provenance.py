@@ -13,6 +13,7 @@ import pytest
 
 from gpu_bench.machine import provenance
 from gpu_bench.machine.provenance import slugify
+from gpu_bench.record import rules, shape
 
 
 @pytest.mark.parametrize(
@@ -63,8 +64,8 @@ def _commit(root: Path, *arguments: str) -> None:
 def test_dirty_is_about_the_code_that_decides_a_number(
     changed: str, dirty: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("gpu_bench/cases.py", "gpu_bench/LOG.md", "engine/__init__.py"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+    for name in ("gpu_bench/cases.py", "gpu_bench/LOG.md", "engine/ironlaw/__init__.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("before", encoding="utf-8")
     _commit(tmp_path, "init", "-q")
     _commit(tmp_path, "add", ".")
@@ -93,3 +94,19 @@ def test_outside_of_git_the_commit_is_unknown(tmp_path: Path, monkeypatch: pytes
 )
 def test_device_slug_is_words_and_single_hyphens(name: str, slug: str) -> None:
     assert slugify(name) == slug
+
+
+def test_what_an_image_of_cuda_puts_into_the_environment_fits_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its list of requirements has 2,165 characters, and every record that held it would be refused at home."""
+    monkeypatch.setenv("NVIDIA_REQUIRE_CUDA", "cuda>=12.8 " * 200)
+    monkeypatch.setenv("CUDA_MODULE_LOADING", "LAZY")
+    monkeypatch.setenv("TORCH_NCCL_NOTE", "x" * 2165)
+    monkeypatch.setenv("CUDA_" + "A" * 100, "1")
+    monkeypatch.setenv("CUDA_lower", "1")
+    found = provenance.environment()
+    assert found["CUDA_MODULE_LOADING"] == "LAZY"
+    assert not any(name.startswith("NVIDIA_") for name in found)
+    assert found["TORCH_NCCL_NOTE"].endswith("… (2165 characters)")
+    [stated] = [hint for name, (_, hint) in rules.hints(shape.Provenance).items() if name == "environment"]
+    assert list(rules.faults(stated, found)) == []
+    assert list(rules.faults(stated, {"NOTE": "x" * 2165})) != [], "the rule refuses what is not bounded"

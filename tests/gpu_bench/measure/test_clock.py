@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import time
 from types import SimpleNamespace
 from typing import Any, cast
@@ -14,10 +15,11 @@ from torch import Tensor
 from gpu_bench.cases.case import TrainingCase
 from gpu_bench.machine.nvml import Gpu, GpuSample, Monitor, summary, throttled
 from gpu_bench.measure import clock
-from gpu_bench.measure.repeat import judged
 from gpu_bench.measure.trace import attention_kernels
 from gpu_bench.measure.training import Trainer
 from gpu_bench.measure.unsupported import kind_of, told
+from gpu_bench.record import rules, shape
+from gpu_bench.record.judgement import diverged_at, judged
 from tests.gpu_bench.tiny import tiny_case
 
 CPU = torch.device("cpu")
@@ -74,7 +76,13 @@ def test_a_gpu_is_looked_at_while_steps_run_and_mean_and_least_are_kept() -> Non
     assert state is not None
     assert state["samples"] >= 3
     assert (state["sm_clock_mhz"]["minimum"], state["sm_clock_mhz"]["maximum"]) == (1500, 1900)
-    assert "the GPU's clock fell to 1500 MHz" in str(throttled(state))
+    assert throttled({**state, "slow_share": 0.1}) is None, "one dip of ten looks says nothing about a median"
+    assert "for 20% of the time the GPU's clock was below 90%" in str(throttled({**state, "slow_share": 0.2}))
+    clocks = [GpuSample(clock, 2600, 60, 600.0, ()) for clock in [1700] * 8 + [1500] * 2]
+    slowed = summary(clocks)
+    assert slowed is not None
+    assert slowed["slow_share"] == 0.2
+    assert list(rules.faults(shape.GpuState, json.loads(json.dumps(slowed)))) == [], "a record may state it"
     with Monitor(None) as nothing:
         pass
     assert summary(nothing.samples) is None
@@ -85,14 +93,17 @@ def test_a_gpu_is_looked_at_while_steps_run_and_mean_and_least_are_kept() -> Non
     [
         ({}, "ok"),
         ({"losses": [5.4, None]}, "diverged"),
+        ({"losses": [5.4, 900.0]}, "diverged"),
         ({"graphs_while_timed": 1}, "recompiled"),
         ({"settled": False}, "unsettled"),
         ({"losses": [None], "graphs_while_timed": 1, "settled": False}, "diverged"),
     ],
 )
 def test_a_spoiled_repeat_says_how_it_was_spoiled(changes: dict[str, Any], status: str) -> None:
-    timing = {"losses": [5.4, 5.3], "graphs_while_timed": 0, "settled": True, "warmup_s": [1.0], "gpu": None}
-    found, message = judged(tiny_case(steady=True), timing | changes)
+    timing: dict[str, Any] = {"losses": [5.4, 5.3], "graphs_while_timed": 0, "settled": True, "gpu": None}
+    timing["warmup_s"] = [1.0]
+    case, repeat = tiny_case(steady=True), timing | changes
+    found, message = judged(case, repeat | {"diverged_at": diverged_at(case, repeat["losses"])})
     assert found == status
     assert (message is None) == (status == "ok")
 
@@ -100,14 +111,14 @@ def test_a_spoiled_repeat_says_how_it_was_spoiled(changes: dict[str, Any], statu
 def test_a_run_whose_loss_explodes_is_diverged_and_never_ok() -> None:
     from gpu_bench.measure.repeat import run_repeat
 
-    part = run_repeat(tiny_case(optimizer="sgd", learning_rate=1e30, clip_norm=None), CPU, 1)
+    part = run_repeat(tiny_case(optimizer="sgd", learning_rate=1000.0, clip_norm=None), CPU, 1)
     assert part["status"] == "diverged"
     assert None in part["timing"]["losses"]
 
 
 def test_the_attention_that_ran_is_named() -> None:
     trainer, window = Trainer(tiny_case(), CPU), torch.randint(256, (2, 33))
-    assert attention_kernels(lambda: trainer.step(window), CPU) == ["flash-cpu"]
+    assert attention_kernels(lambda: trainer.step(window), CPU) == ["flash"]
     plain = Trainer(tiny_case(attention="standard"), CPU)
     assert attention_kernels(lambda: plain.step(window), CPU) == []
 

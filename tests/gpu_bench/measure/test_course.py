@@ -10,7 +10,7 @@ import torch
 from gpu_bench.measure.course import split
 from gpu_bench.measure.data import read_corpus
 from gpu_bench.measure.repeat import run_repeat
-from gpu_bench.record.assembly import divergences
+from gpu_bench.record.derive import divergences
 from tests.gpu_bench.tiny import tiny_case
 
 CPU = torch.device("cpu")

@@ -7,24 +7,30 @@ import importlib.util
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 from torch._dynamo.utils import counters
+from torch._subclasses.fake_tensor import FakeTensorMode
 
-from gpu_bench.cases.case import AttentionKernel, TrainingCase
+from gpu_bench.cases.case import AttentionKernel, OptimizerName, TrainingCase
 from gpu_bench.cases.ladder import LADDER
 from gpu_bench.cases.tiny import tiny_case as tiny_case_of
 from gpu_bench.measure.data import draw_windows, read_corpus
-from gpu_bench.measure.gpt2 import GPT2, SIZES
+from gpu_bench.measure.gpt2 import GPT2, SIZES, one_after_another
 from gpu_bench.measure.memory import optimizer_vectors
-from gpu_bench.measure.techniques.compilation import StepGraph, check_compiled_block
+from gpu_bench.measure.techniques.compilation import JoiningBlock, StepGraph, check_compiled_block
 from gpu_bench.measure.techniques.flat import LONGEST, FlatAdamW, rounded_at_random
-from gpu_bench.measure.techniques.fp8 import E4M3, DelayedLinear
+from gpu_bench.measure.techniques.fp8 import E4M3, DelayedLinear, Scales, _round_weight, narrow
+from gpu_bench.measure.techniques.optimizers import make_optimizer
 from gpu_bench.measure.training import Trainer
-from gpu_bench.measure.unsupported import UnsupportedError
+from gpu_bench.measure.unsupported import UnsupportedError, working
+from gpu_bench.record import load
+from gpu_bench.run import isolation, worker
+from gpu_bench.run.runner import Settings, run
 from tests.gpu_bench.tiny import tiny_case
 
 CPU = torch.device("cpu")
@@ -169,6 +175,76 @@ def test_fp8_weights_are_rounded_once_after_an_update_and_stay_through_all_passe
     assert layer.w8._version == before
 
 
+def _delayed_scales() -> tuple[Trainer, Scales]:
+    trainer = _trainer(precision="fp8-master", update="flat", scaling="delayed")
+    assert trainer.scales is not None
+    return trainer, trainer.scales
+
+
+def _weights8(trainer: Trainer) -> list[Tensor]:
+    layers = [module for module in trainer.model.modules() if isinstance(module, DelayedLinear)]
+    return [one.float() for layer in layers for one in (layer.w8, layer.w8t, layer.w_scale)]
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.full)])
+def test_compiled_rounding_gives_the_weights_that_pytorch_gives(backend: str) -> None:
+    (plain, scales), (fast, compiled) = _delayed_scales(), _delayed_scales()
+    torch._dynamo.reset()
+    window = torch.randint(256, (4, 33))
+    scales.calibrate(lambda: plain.eager_loss(window))
+    compiled.calibrate(lambda: fast.eager_loss(window), torch.compile(_round_weight, dynamic=False, backend=backend))
+    assert compiled.fallbacks == []
+    assert compiled._round is not _round_weight
+    for found, expected in zip(_weights8(fast), _weights8(plain), strict=True):
+        assert torch.equal(found, expected)
+
+
+def _too_large(weight: Tensor, w8: Tensor, w8t: Tensor, scale: Tensor) -> None:
+    _round_weight(weight, w8, w8t, scale)
+    w8.copy_(narrow(weight * 1.2, scale, E4M3))
+
+
+def _not_turned(weight: Tensor, w8: Tensor, w8t: Tensor, scale: Tensor) -> None:
+    _round_weight(weight, w8, w8t, scale)
+    w8t.copy_(w8.reshape(w8t.shape))
+
+
+def _other_scale(weight: Tensor, w8: Tensor, w8t: Tensor, scale: Tensor) -> None:
+    _round_weight(weight, w8, w8t, scale)
+    scale *= 2
+
+
+def _raises(*tensors: Tensor) -> None:
+    raise RuntimeError("Triton has no such type")
+
+
+@pytest.mark.parametrize(
+    ("rounding", "why"),
+    [
+        (_too_large, "compiled rounding of a weight of 192 x 64 to FP8 is wrong: the rounded weight"),
+        (_not_turned, "compiled rounding of a weight of 192 x 64 to FP8 is wrong: its transpose"),
+        (_other_scale, "compiled rounding of a weight of 192 x 64 to FP8 is wrong: the scale"),
+        (_raises, "Triton has no such type"),
+    ],
+)
+def test_rounding_that_is_wrong_is_not_used_and_the_report_says_so(rounding: Any, why: str) -> None:
+    (plain, scales), (trainer, checked) = _delayed_scales(), _delayed_scales()
+    window = torch.randint(256, (4, 33))
+    scales.calibrate(lambda: plain.eager_loss(window))
+    checked.calibrate(lambda: trainer.eager_loss(window), rounding)
+    assert checked.fallbacks == [f"weights are rounded to FP8 by PyTorch itself: {why}"]
+    for found, expected in zip(_weights8(trainer), _weights8(plain), strict=True):
+        assert torch.equal(found, expected)
+
+
+def test_memory_that_runs_out_is_no_reason_to_do_without_the_fast_form() -> None:
+    def run_out() -> None:
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        working("fast", "plain", run_out)
+
+
 def test_a_gradients_magnitude_decides_later_scales_however_many_passes_a_step_has() -> None:
     trainer = _trainer(precision="fp8", scaling="delayed", batch=2, accumulate=2)
     layer = trainer.model.get_submodule("blocks.0.mlp.c_proj")
@@ -185,7 +261,12 @@ def test_a_gradients_magnitude_decides_later_scales_however_many_passes_a_step_h
 
 
 @pytest.mark.parametrize(
-    "how", [{"precision": "amp-bf16"}, {"precision": "fp8-master", "update": "flat", "scaling": "delayed"}]
+    "how",
+    [
+        {"precision": "amp-bf16"},
+        {"precision": "fp8-master", "update": "flat", "scaling": "delayed"},
+        {"precision": "bf16-master", "update": "flat", "epilogues": "fused"},
+    ],
 )
 def test_all_blocks_share_the_graph_of_the_first(how: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Two graphs, the block's and the head's, however many blocks there are, and none after the first step."""
@@ -199,6 +280,26 @@ def test_all_blocks_share_the_graph_of_the_first(how: dict[str, Any], monkeypatc
         _losses(trainer, 1)
         found.append(counters["stats"]["unique_graphs"] - before)
     assert found == [2, 2, 2]
+
+
+@pytest.mark.parametrize("how", [{}, {"residual": "bf16"}, {"precision": "bf16-master", "update": "flat"}])
+def test_blocks_that_leave_an_addition_to_the_next_compute_the_same_gradients(how: dict[str, Any]) -> None:
+    how = {"precision": "amp-bf16", **how}
+    window = torch.randint(256, (4, 33))
+    torch._dynamo.reset()
+    found = []
+    for region in ({}, {"compile": "default", "compile_region": "block"}):
+        trainer = _trainer(**how, **region)
+        with torch.compiler.set_stance("force_eager"):
+            loss = trainer.loss(window)
+            trainer.backward(loss)
+        found.append((loss, *(parameter.grad for parameter in trainer.model.parameters())))
+    joined = trainer.model.run_blocks
+    assert joined is not one_after_another
+    for one, other in zip(*found, strict=True):
+        assert one is not None
+        assert other is not None
+        assert torch.equal(one, other), "the same roundings in the same order"
 
 
 def test_blocks_compiled_one_by_one_train_as_they_do_uncompiled() -> None:
@@ -221,10 +322,42 @@ def test_a_compiled_block_that_computes_something_else_is_never_timed(wrong: Any
     window = torch.randint(256, (4, 33))
     trainer.prepare(window)
     block, x = trainer.model.blocks[0], trainer.model.embed(window[:, :-1]).detach()
-    check_compiled_block(block, x, torch.bfloat16)
-    block._compiled_call_impl = lambda x: wrong(block, x)
-    with pytest.raises(RuntimeError, match=f"compiled FP8 is not what it is uncompiled: {message}"):
-        check_compiled_block(block, x, torch.bfloat16)
+    check_compiled_block(block, block, x, torch.bfloat16)
+    with pytest.raises(UnsupportedError, match=f"compiled FP8 is not what it is uncompiled: {message}"):
+        check_compiled_block(block, lambda x: wrong(block, x), x, torch.bfloat16)
+
+
+def test_compiled_fp8_that_disagrees_is_a_result_and_not_tried_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def compile_wrongly(block: JoiningBlock, **how: Any) -> None:
+        def run(x: Tensor, added: Tensor) -> tuple[Tensor, Tensor]:
+            x = x + added
+            return x, 1.2 * (block.block(x) - x)
+
+        block._compiled_call_impl = run
+
+    tried: list[int] = []
+
+    def work(order: dict[str, Any], *rest: Any) -> dict[str, Any]:
+        tried.append(order["repeat"])
+        return worker.measure(order)
+
+    isolation.probe("cpu")
+    monkeypatch.setattr(nn.Module, "compile", compile_wrongly)
+    monkeypatch.setattr(torch, "compile", lambda function, **how: function)
+    monkeypatch.setattr(isolation, "work", work)
+    case = tiny_case(precision="fp8", scaling="delayed", compile="default", compile_region="block", repeats=2)
+    for _ in range(2):
+        assert run([("trial", case)], Settings(device="cpu", out=tmp_path)) == 0
+    assert tried == [0]
+    (file,) = tmp_path.rglob("*.json")
+    record, faults = load.read(file)
+    assert record is not None, faults
+    assert (record["status"], record["message"]) == (
+        "unsupported",
+        "compiled FP8 is not what it is uncompiled: the output of a block is off by 20.0%; allowed: 5%",
+    )
 
 
 def test_a_cuda_graph_is_unsupported_where_there_is_no_gpu() -> None:
@@ -232,6 +365,20 @@ def test_a_cuda_graph_is_unsupported_where_there_is_no_gpu() -> None:
         StepGraph(lambda window: window.sum(), CPU)
     with pytest.raises(UnsupportedError):
         _trainer(step_graph=True)
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "adam", "rmsprop", "momentum", "sgd"])
+def test_an_update_that_is_recorded_counts_its_steps_on_the_gpu(optimizer: OptimizerName) -> None:
+    """PyTorch refuses to record another: `capturable` of every group is what it asks for."""
+    for recorded in (True, False):
+        with FakeTensorMode():
+            weight = nn.Parameter(torch.empty(16, device="cuda:0"))
+            weight.grad = torch.empty(16, device="cuda:0")
+            made = make_optimizer(tiny_case(optimizer=optimizer, step_graph=recorded), [weight])
+            made.step()
+        counts = [state.device.type for name, state in made.state[weight].items() if name == "step"]
+        assert counts == ([] if optimizer in ("sgd", "momentum") else ["cuda" if recorded else "cpu"])
+        assert all(group.get("capturable", recorded) is recorded for group in made.param_groups)
 
 
 @pytest.mark.parametrize("changes", [

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 from torch import Tensor, nn
 
 from gpu_bench.cases.case import OptimizerName, Precision
-from gpu_bench.cases.sizes import remainder_tolerance
+from gpu_bench.cases.sizes import SIZES, remainder_tolerance
 from gpu_bench.measure import memory
 from gpu_bench.measure.data import draw_windows, read_corpus
 from gpu_bench.measure.training import Trainer
+from ironlaw import Transformer
 from tests.gpu_bench.tiny import tiny_case
 
 CPU = torch.device("cpu")
@@ -81,3 +87,20 @@ def test_at_the_peak_adam_costs_two_copies_more_than_sgd() -> None:
 def test_a_storage_seen_through_two_views_counts_once() -> None:
     tensor = torch.zeros(10, 10)
     assert memory.storage_bytes([tensor, tensor.view(100), tensor[2:4].t()]) == 400
+
+
+@pytest.mark.parametrize(
+    ("model", "rounded"), [("gpt2-xl", 86_784), ("gpt2", 0), ("gpt2-medium", 0), ("gpt2-large", 0)]
+)
+@pytest.mark.sampled(4)
+def test_on_a_gpu_parameters_and_state_are_counted_to_the_byte(model: str, rounded: int) -> None:
+    """The tracker rounds each tensor up to 512 bytes there, which adds to GPT-2 XL, whose width is 12.5 times 512."""
+    command = [sys.executable, "-m", "tests.gpu_bench.measure.fake_cuda", model]
+    done = subprocess.run(command, cwd=Path(__file__).parents[3], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    shape = SIZES[model]
+    exact = 4 * Transformer(model, shape.layers, shape.hidden, shape.heads, shape.vocab, shape.max_seq).parameters
+    assert found["recorded"] == found["held"] == exact
+    assert found["state"]["exp_avg"] == found["state"]["exp_avg_sq"] == exact
+    assert found["tracked"] - exact == rounded, "what would be recorded beyond the parameters"

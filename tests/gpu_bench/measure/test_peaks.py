@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 import torch
 
-from engine.hardware.accelerators import list_accelerators
-from gpu_bench.machine.chips import ENGINE_NAMES, specified_peak
+from gpu_bench.machine.chips import specified_peak
 from gpu_bench.measure.roofline import matmul_ceilings
-from gpu_bench.record.assembly import ceiling
+from gpu_bench.record.derive import ceiling
+from ironlaw.hardware.accelerators import list_accelerators
+from ironlaw.hardware.driver_names import DRIVER_NAMES
 
 
 def test_every_device_name_leads_to_an_accelerator_of_the_engine() -> None:
-    assert set(ENGINE_NAMES.values()) <= set(list_accelerators())
+    assert set(DRIVER_NAMES.values()) <= set(list_accelerators())
 
 
 def test_h100_peaks_are_dense_not_sparse() -> None:

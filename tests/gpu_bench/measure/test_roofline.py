@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,16 +14,16 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from engine.time import matmul_intensity
 from gpu_bench.cases.case import case_of
 from gpu_bench.cases.kinds import RooflineCase
 from gpu_bench.cases.suites import TINY
 from gpu_bench.cases.techniques import ROOFLINE
-from gpu_bench.measure import roofline
+from gpu_bench.measure import roofline, stopwatch
 from gpu_bench.measure.roofline import operations
 from gpu_bench.measure.stopwatch import timed_rounds
 from gpu_bench.record import load
 from gpu_bench.run import runner
+from ironlaw.time import matmul_intensity
 
 CPU = torch.device("cpu")
 OPERATIONS = RooflineCase(name="ops", part="operations", formats=("fp32",), model="pico", batch=2, sequence=16)
@@ -104,8 +105,8 @@ def test_a_sample_is_the_time_of_one_call() -> None:
     ("changes", "told"),
     [
         ({"part": "sum"}, "part is 'sum'; allowed: matmul, copy, operations"),
-        ({"formats": ("int4",)}, "format 'int4' does not exist"),
-        ({"part": "matmul", "shapes": ("8x8",)}, "shape is '8x8'; allowed: MxNxK"),
+        ({"formats": ("int4",)}, r"formats is \('int4',\); allowed: fp32, tf32, bf16, fp16, fp8"),
+        ({"part": "matmul", "shapes": ("8x8",)}, r"shapes is \('8x8',\); allowed: "),
         ({"part": "matmul"}, "allowed: shapes with matmul"),
         ({"sizes": (64,)}, "and sizes with copy"),
     ],
@@ -125,5 +126,32 @@ def test_the_tiny_suite_leaves_valid_records(tmp_path: Path) -> None:
     assert runner.run([("roofline-tiny", case) for case in chosen], runner.Settings("cpu", tmp_path)) == 0
     (file,) = tmp_path.rglob("*.json")
     assert load.file_faults(file) == []
-    points = json.loads(file.read_text(encoding="utf-8"))["points"]
+    record, _ = load.read(file)
+    assert record is not None
+    points = record["points"]
     assert all(point["rates"]["bytes_per_s"] > 0 for point in points)
+
+
+def test_a_gpu_is_busy_with_a_product_for_long_enough_that_its_clock_is_that_of_training(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A sample of 2 ms ends before the power limit lowers the clock."""
+    now = [0.0]
+
+    def call() -> None:
+        now[0] += 0.001
+
+    monkeypatch.setattr(stopwatch, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    samples = timed_rounds(call, CPU, 20, roofline.BUSY_S["cuda"])
+    assert len(samples) == 20
+    assert now[0] >= 0.8, "0.4 s before, and 0.4 s while it is timed"
+    asked: list[float] = []
+
+    def noted(call: Any, device: torch.device, rounds: int, busy_s: float) -> list[float]:
+        asked.append(busy_s)
+        return [1.0]
+
+    monkeypatch.setattr(roofline, "timed_rounds", noted)
+    case = RooflineCase(name="x", part="matmul", formats=("fp32",), shapes=("64x64x64",), rounds=1)
+    roofline.run_repeat(case, CPU, 0)
+    assert asked == [roofline.BUSY_S["cpu"]]

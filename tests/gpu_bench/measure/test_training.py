@@ -8,6 +8,8 @@ import pytest
 import torch
 
 from gpu_bench.cases.case import NARROW, OptimizerName, Precision, TrainingCase, Update
+from gpu_bench.cases.suites import SUITES, TINY
+from gpu_bench.measure import training
 from gpu_bench.measure.data import draw_windows, read_corpus
 from gpu_bench.measure.training import Trainer
 from tests.gpu_bench.tiny import tiny_case
@@ -54,3 +56,43 @@ def test_no_gradient_is_left_after_a_step() -> None:
     trainer = Trainer(tiny_case(), CPU)
     trainer.step(trainer.load(draw_windows(read_corpus(2**16), 1, 2, 32, seed=0)[0]))
     assert all(p.grad is None for p in trainer.model.parameters())
+
+
+def test_what_is_compiled_before_the_first_step_sees_the_attention_kernel_of_the_case(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A block that is compiled where another kernel is allowed keeps that kernel."""
+    seen: list[tuple[bool, bool]] = []
+    backends: Any = torch.backends.cuda
+
+    def look(*block: Any) -> None:
+        seen.append((backends.math_sdp_enabled(), backends.flash_sdp_enabled()))
+
+    def calibrate(passes: Any) -> None:
+        look()
+        calibrated(passes)
+
+    monkeypatch.setattr(training, "check_compiled_block", look)
+    case = tiny_case(
+        precision="fp8-master",
+        optimizer="adamw",
+        update="flat",
+        scaling="delayed",
+        compile="default",
+        compile_region="block",
+        attention_kernel="math",
+    )
+    trainer = Trainer(case, CPU)
+    assert trainer.scales is not None
+    calibrated = trainer.scales.calibrate
+    monkeypatch.setattr(trainer.scales, "calibrate", calibrate)
+    trainer.prepare(torch.zeros(case.batch, case.sequence + 1, dtype=torch.long))
+    assert seen == [(True, False), (True, False)]
+    assert backends.flash_sdp_enabled(), "and nothing else does"
+
+
+def test_a_tiny_case_names_a_kernel_where_the_real_one_does() -> None:
+    for suite, cases in SUITES.items():
+        for case, small in zip(cases, TINY[f"{suite}-tiny"], strict=True):
+            if isinstance(case, TrainingCase) and isinstance(small, TrainingCase):
+                assert (small.attention_kernel == "auto") == (case.attention_kernel == "auto"), case.name

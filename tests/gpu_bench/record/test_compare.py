@@ -11,11 +11,17 @@ from typing import Any
 import pytest
 
 from gpu_bench.__main__ import main
-from gpu_bench.record.assembly import loss_summary, step_summary, utilization
+from gpu_bench.record.assembly import kept
 from gpu_bench.record.compare import Change, beyond_noise, compare, compare_records, software_changes, summary, table
+from gpu_bench.record.derive import derive
 from gpu_bench.record.spread import summarize
 from gpu_bench.record.tables import render
-from tests.gpu_bench.tiny import tiny_case
+
+
+@pytest.fixture
+def record(record: dict[str, Any]) -> dict[str, Any]:
+    """A record as it is read."""
+    return derive(record)
 
 
 def _timed(record: dict[str, Any], rows: list[list[float]]) -> dict[str, Any]:
@@ -28,21 +34,19 @@ def _timed(record: dict[str, Any], rows: list[list[float]]) -> dict[str, Any]:
 def _whole(record: dict[str, Any], rows: list[list[float]]) -> dict[str, Any]:
     """A valid record with other times, and with everything that follows from them computed again."""
     made, repeats = _timed(record, rows), range(len(rows))
-    made["case"] |= {"repeats": len(rows), "steps": len(rows[0])}
-    case, warm = tiny_case(repeats=len(rows), steps=len(rows[0])), made["samples"]["warmup_s"][0]
-    made["samples"] |= {"warmup_s": [warm for _ in repeats], "warmup_settled": [False for _ in repeats]}
+    made["case"] |= {"repeats": len(rows), "steps": len(rows[0]), "time_limit_s": 900.0}
+    draw = random.Random(1)
+    warm = [[second * (1 + draw.random()) for second in made["samples"]["warmup_s"][0]] for _ in repeats]
+    made["samples"] |= {"warmup_s": warm, "warmup_settled": [False for _ in repeats]}
     made["compile"] = {"seconds": [None] * len(rows), "graphs": [0] * len(rows), "graphs_while_timed": [0] * len(rows)}
-    made["summary"] = step_summary(case.tokens_per_step, rows)
-    peaks = {"format": "fp32", "specified": None, "specified_fp8": None, "ceilings": made["utilization"]["ceilings"]}
-    made["utilization"] = utilization(made["flops"], peaks, made["summary"]["step_s"]["median"])
-    curve = [made["loss"]["first"]] * (len(warm) + len(rows[0]))
-    made["loss"] = {**loss_summary(curve, len(warm)), "same_in_all_repeats": True}
+    made["compile"]["fallbacks"] = [[] for _ in rows]
+    curve = [made["loss"]["first"] - 0.01 * step for step in range(len(warm[0]) + len(rows[0]))]
+    made["loss"] = {"curve": curve, "same_in_all_repeats": True, "diverged_at": [None for _ in repeats]}
     day = "2026-01-01T"
     times = [{"started": f"{day}{10 + one}:00:00Z", "finished": f"{day}{10 + one}:10:00Z"} for one in repeats]
     ran = made["provenance"]
-    ran["repeats"] = [{**ran["repeats"][0], **one} for one in times]
-    ran |= {"started": times[0]["started"], "finished": times[-1]["finished"]}
-    return made
+    ran["repeats"] = [{**ran["repeats"][0], "others_share": None, **one} for one in times]
+    return derive(kept(made))
 
 
 def _rows(around: float, spread: float, seed: int) -> list[list[float]]:
@@ -170,7 +174,7 @@ def _folder(path: Path, *made: dict[str, Any]) -> Path:
     for record in made:
         file = path / record["suite"] / f"{record['name']}--{record['device']['slug']}.json"
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(record), encoding="utf-8")
+        file.write_text(json.dumps(kept(record)), encoding="utf-8")
     return path
 
 
@@ -203,8 +207,8 @@ def test_records_come_and_go(record: dict[str, Any], tmp_path: Path) -> None:
 
 def test_two_files_are_compared_whatever_they_are_called(record: dict[str, Any], tmp_path: Path) -> None:
     one, two = tmp_path / "one.json", tmp_path / "two.json"
-    one.write_text(json.dumps(_whole(record, _rows(0.1, 0.01, 1))), encoding="utf-8")
-    two.write_text(json.dumps(_whole(record, _rows(9.0, 0.01, 1))), encoding="utf-8")
+    one.write_text(json.dumps(kept(_whole(record, _rows(0.1, 0.01, 1)))), encoding="utf-8")
+    two.write_text(json.dumps(kept(_whole(record, _rows(9.0, 0.01, 1)))), encoding="utf-8")
     assert _step(compare(one, two)).verdict == "moved"
 
 

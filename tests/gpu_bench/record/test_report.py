@@ -12,10 +12,18 @@ from typing import Any
 import pytest
 
 from gpu_bench.__main__ import main
-from gpu_bench.cases.techniques import GPT2
+from gpu_bench.cases.techniques import CHECKPOINTING
 from gpu_bench.predict.prediction import predict
+from gpu_bench.record.derive import derive
 from gpu_bench.record.report import flat_rows, tables
 from gpu_bench.record.tables import Table, render, to_csv
+
+
+@pytest.fixture
+def record(record: dict[str, Any]) -> dict[str, Any]:
+    """A record as it is read."""
+    return derive(record)
+
 
 H200 = {"type": "cuda", "name": "NVIDIA H200"}
 
@@ -91,7 +99,7 @@ def test_columns_line_up_in_text_and_bars_are_escaped_in_markdown() -> None:
     table = Table("T", ("name", "n"), (("a", "1"), ("long|er", "1,000")))
     lines = render(table, "text").splitlines()
     assert lines[3:] == ["a            1", "long|er  1,000"]
-    assert render(table, "markdown").splitlines()[-1] == "| long\\|er | 1,000 |"
+    assert render(table, "markdown").splitlines()[-1] == "| `long\\|er` | 1,000 |"
 
 
 def test_csv_has_a_column_for_every_name_and_quotes_text() -> None:
@@ -119,10 +127,10 @@ def test_no_records_are_said_not_shown_as_nothing(tmp_path: Path, capsys: pytest
 
 
 def test_predictions_are_those_of_the_records(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["predict", "--gpu", "h200", "--suite", "gpt2"]) == 0
+    assert main(["predict", "--gpu", "h200", "--suite", "checkpointing"]) == 0
     out = capsys.readouterr().out
-    told = predict(next(case for case in GPT2 if case.name == "gpt2-amp-bf16-adamw-b16"), H200)
-    (line,) = [line for line in out.splitlines() if "gpt2-amp-bf16" in line]
+    told = predict(next(case for case in CHECKPOINTING if case.name == "checkpointing-774m-full"), H200)
+    (line,) = [line for line in out.splitlines() if "checkpointing-774m-full" in line]
     assert f"{told['tokens_per_s']:,.0f}" in line
     assert f"{told['memory']['peak'] / 2**30:.2f}" in line
 

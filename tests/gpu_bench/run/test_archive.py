@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from gpu_bench.machine import provenance
+from gpu_bench.record.store import write_json
 from gpu_bench.run.archive import COMPILED, pack, unpack
 from gpu_bench.run.isolation import compiler_caches
 
@@ -39,6 +44,21 @@ def test_records_repeats_and_compiled_kernels_survive_in_pieces(record_file: Pat
     assert (done.parts, done.compiled, done.refused) == (2, 1, ())
     assert (tmp_path / "new/trial" / record_file.name).read_bytes() == record_file.read_bytes()
     assert unpack(files, tmp_path / "new").kept == done.filed, "an archive that comes twice changes nothing"
+
+
+def test_a_full_disk_leaves_no_archive_and_no_piece_of_one(record_file: Path, tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for split in (0, 1000):
+        # With pieces the first fits, and a folder is in the place of the second.
+        with contextlib.ExitStack() as undo:
+            if split:
+                (tmp_path / "home.tar.gz.001").mkdir()
+            else:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (500, limits[1]))
+                undo.callback(resource.setrlimit, resource.RLIMIT_FSIZE, limits)
+            with pytest.raises(OSError, match=r"home\.tar\.gz"):
+                pack(record_file.parents[1], tmp_path / "home.tar.gz", split, 2**20)
+        assert [path for path in tmp_path.glob("*home*") if path.is_file()] == []
 
 
 _COMPILE = """
@@ -78,11 +98,11 @@ def test_a_record_that_was_changed_on_the_way_is_refused(record_file: Path, tmp_
     shutil.copytree(record_file.parents[1], out)
     file = out / "trial" / record_file.name
     record = json.loads(file.read_text(encoding="utf-8"))
-    record["summary"]["step_s"]["median"] *= 0.9
+    record["samples"]["step_s"][1] = record["samples"]["step_s"][0]
     file.write_text(json.dumps(record), encoding="utf-8")
     done = unpack(pack(out, tmp_path / "home.tar.gz", 0, 0).files, tmp_path / "new")
     assert done.filed == ()
-    assert "summary does not follow" in done.refused[0]
+    assert "those of an earlier one" in done.refused[0]
     assert not list((tmp_path / "new").rglob("*.json"))
 
 
@@ -113,3 +133,27 @@ def test_links_and_broken_archives_are_one_line(tmp_path: Path) -> None:
         unpack([archive], tmp_path / "new")
     with pytest.raises(ValueError, match="does not exist"):
         unpack([tmp_path / "none"], tmp_path / "new")
+
+
+@pytest.mark.parametrize(
+    ("home", "commit"),
+    [
+        ({"git_commit": "c" * 40, "dirty": False}, "c" * 40),
+        ({"git_commit": "c" * 40, "dirty": True}, None),
+        ({"git_commit": "c" * 40, "dirty": False, "sources": "0" * 16}, None),
+    ],
+)
+def test_a_record_of_a_machine_without_git_gets_the_commit_of_the_same_sources_at_home(
+    home: dict[str, Any], commit: str | None, record_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = json.loads(record_file.read_text(encoding="utf-8"))
+    record["provenance"] |= {"git_commit": None, "dirty": None}
+    file = tmp_path / "out" / "trial" / record_file.name
+    write_json(file, record)
+    files = pack(tmp_path / "out", tmp_path / "home.tar.gz", 0, 2**20).files
+    monkeypatch.setattr(provenance, "git_state", lambda: {"sources": record["provenance"]["sources"], **home})
+    assert unpack(files, tmp_path / "new").refused == ()
+    filed = json.loads((tmp_path / "new/trial" / file.name).read_text(encoding="utf-8"))
+    assert filed["provenance"]["git_commit"] == commit
+    assert filed["provenance"]["dirty"] is (None if commit is None else False)
+    assert {**filed, "provenance": None} == {**record, "provenance": None}, "nothing else changes"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -17,13 +18,10 @@ from typing import Any
 
 import pytest
 
-from gpu_bench.cases.case import TrainingCase
-from gpu_bench.cases.kinds import case_from_dict
 from gpu_bench.cases.suites import find_cases
 from gpu_bench.record import load
-from gpu_bench.record.assembly import BLOCKS, step_summary, utilization
 from gpu_bench.record.compare import Change, compare_records, regressions
-from gpu_bench.record.store import read_json
+from gpu_bench.record.derive import BLOCKS, derive
 from gpu_bench.run import job
 from tests.gpu_bench.processes import files_below, within
 from tests.gpu_bench.tiny import tiny_case
@@ -107,7 +105,7 @@ def _large(folder: Path) -> None:
 def _elsewhere(folder: Path) -> None:
     file = next((folder / "smoke-tiny").glob("gpt2-nano-fp32-sgd--*.json"))
     record = json.loads(file.read_text(encoding="utf-8"))
-    record["device"]["slug"] = "../../../tests/conftest"
+    record["provenance"]["cpu"] = "../../../tests/conftest"
     file.write_text(json.dumps(record), encoding="utf-8")
 
 
@@ -138,7 +136,7 @@ def _file(path: str) -> Callable[[Path], None]:
         (_large, "allowed: 4,194,304 B"),
         (_link, "not a regular file"),
         (_linked_suite, "'ladder': not the folder of a suite"),
-        (_elsewhere, "slug"),
+        (_elsewhere, "the file should be called smoke-tiny/"),
         (_another_case, "the case is not what these sources have under its name"),
     ],
 )
@@ -176,7 +174,7 @@ def test_a_regression_becomes_an_issue_and_changes_no_number(
 ) -> None:
     """The committed record says one second a step; two are measured now."""
     (file,) = (whole[2] / "measured" / "records").rglob("gpt2-nano-fp32-sgd--*.json")
-    before, now = read_json(file) or {}, read_json(file) or {}
+    before, now = (dict(load.read(file)[0] or {}) for _ in range(2))
     for record, seconds in ((before, 1.0), (now, 2.0)):
         record["samples"]["step_s"] = [[seconds for _ in row] for row in record["samples"]["step_s"]]
     found = job._Found(file, now, tuple(compare_records("smoke-tiny/sgd", before, now)), ())
@@ -229,21 +227,10 @@ def _names(folder: Path) -> list[str]:
 
 def _slower(record: dict[str, Any]) -> dict[str, Any]:
     """The record as a machine that takes a tenth of a second longer for each step would have written it."""
-    case = case_from_dict(record["case"])
-    assert isinstance(case, TrainingCase)
     step_s = [[second + 0.1 for second in row] for row in record["samples"]["step_s"]]
-    summary, used = step_summary(case.tokens_per_step, step_s), record["utilization"]
-    peaks = {
-        "format": used["peak_format"],
-        "specified": used["specified_peak"],
-        "specified_fp8": None,
-        "ceilings": used["ceilings"],
-    }
     return {
         **record,
         "samples": {**record["samples"], "step_s": step_s},
-        "summary": summary,
-        "utilization": utilization(record["flops"], peaks, summary["step_s"]["median"]),
         "provenance": {**record["provenance"], "torch": "1.0.0"},
     }
 
@@ -328,6 +315,32 @@ def test_a_slowed_down_gpu_is_told_and_not_proposed(first: tuple[Path, Path], tm
     assert "Not every case was measured" in text
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "@everyone",
+        "[free](https://elsewhere.example)",
+        "![x](x.png)",
+        "<img src=x>",
+        "www.elsewhere.example",
+        "a`b`@c",
+        "a\nb",
+        "\u202eevil",
+    ],
+)
+def test_what_a_machine_calls_itself_speaks_to_nobody(first: tuple[Path, Path], tmp_path: Path, name: str) -> None:
+    (file,) = (first[0] / "records").rglob(f"{ADAM}--*.json")
+    record, _ = load.read(file)
+    assert record is not None
+    told = {**record, "status": "throttled", "message": name, "device": {**record["device"], "name": name}}
+    found = job._Found.of(file, told, tmp_path / "committed")
+    settings = job.JobSettings("cuda", tmp_path, tmp_path)
+    for text in (job.pull_request([found], f"```\n{name}", settings, complete=True, faults=[name]), job.issue([found])):
+        # Code is shown as it is written: nobody is called, nothing is linked or fetched.
+        bare = re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)
+        assert not re.search(r"@|\]\(|<img|www\.|://|[\u202a-\u202e]", bare), bare
+
+
 def test_a_short_budget_serves_what_was_never_measured_then_what_is_oldest(
     record: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -340,13 +353,12 @@ def test_a_short_budget_serves_what_was_never_measured_then_what_is_oldest(
                 **record,
                 **dict.fromkeys(BLOCKS),
                 "predicted": record["predicted"],
-                "name": case.name,
                 "case": case.as_dict(),
-                "status": "error",
+                "outcome": "error",
                 "message": "it broke",
-                "provenance": {**record["provenance"], "started": at, "finished": at, "repeats": [repeat]},
+                "provenance": {**record["provenance"], "repeats": [repeat]},
             }
-            file = tmp_path / "trial" / f"{case.name}--{record['device']['slug']}.json"
+            file = tmp_path / "trial" / f"{case.name}--{derive(record)['device']['slug']}.json"
             file.parent.mkdir(exist_ok=True)
             file.write_text(json.dumps(failed), encoding="utf-8")
             assert load.file_faults(file) == []

@@ -19,9 +19,9 @@ import pytest
 
 from gpu_bench.__main__ import main
 from gpu_bench.cases.case import Case
-from gpu_bench.record import assembly, load, store
+from gpu_bench.record import derive, load, store
 from gpu_bench.record.report import page
-from gpu_bench.run import isolation, runner
+from gpu_bench.run import isolation, runner, schedule
 from gpu_bench.run.plan import conditions
 from gpu_bench.run.runner import Settings
 from tests.gpu_bench import recorded_worker
@@ -30,7 +30,7 @@ from tests.gpu_bench.tiny import tiny_case
 
 
 def _records(out: Path) -> dict[str, dict[str, Any]]:
-    return {r["name"]: r for r in (json.loads(f.read_text(encoding="utf-8")) for f in out.rglob("*.json"))}
+    return {record["name"]: record for _, record in load.valid([out])}
 
 
 def _kill(name: str, how: signal.Signals = signal.SIGKILL) -> Any:
@@ -70,9 +70,8 @@ def measured_once(monkeypatch: pytest.MonkeyPatch, report: dict[str, Any]) -> No
     def work(order: Mapping[str, Any], limit_s: float, on_start: Callable[[int], None] = lambda pid: None) -> Any:
         on_start(0)
         # Without the times of the earlier measurement; the runner sets those of this repeat.
-        return {
-            name: value for name, value in copy.deepcopy(dict(report)).items() if name not in ("started", "finished")
-        }
+        found = recorded_worker.varied(copy.deepcopy(dict(report)), order["repeat"])
+        return {name: value for name, value in found.items() if name not in ("started", "finished")}
 
     monkeypatch.setattr(isolation, "work", work)
 
@@ -145,20 +144,21 @@ def test_a_failure_never_replaces_a_finished_record(tmp_path: Path, record_file:
 def test_a_record_that_cannot_be_keeps_all_that_was_measured_and_no_figure(
     tmp_path: Path, report: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The allocator's peak is one byte off what the components sum to: hours of measuring stay in the file."""
-    changed = {**report["memory"], "peak": report["memory"]["peak"] + 1}
+    """The allocator's peak is twice what the components sum to: hours of measuring stay in the file."""
+    changed = {**report["memory"], "peak": 2 * report["memory"]["peak"] + 2**30}
     monkeypatch.setitem(report, "memory", changed)
     assert runner.run([("trial", tiny_case())], Settings("cpu", tmp_path)) == 1
     (file,) = tmp_path.rglob("*.json")
     record, faults = load.read(file)
     assert record is not None, faults
     assert record["status"] == "impossible"
-    assert [record[block] for block in assembly.BLOCKS if block != "predicted" and record[block] is not None] == []
+    blocks = {*derive.BLOCKS} - {"predicted", "message", "withheld"}
+    assert [record[block] for block in blocks if record[block] is not None] == []
     kept = record["withheld"]
     assert [fault for fault in kept["faults"] if "memory components sum to" in fault]
     assert kept["measured"]["samples"]["step_s"] == [report["timing"]["step_s"]]
     assert kept["measured"]["loss"]["curve"] == report["timing"]["losses"]
-    assert kept["measured"]["memory"] == changed
+    assert kept["measured"]["memory"]["peak"] == changed["peak"]
     assert kept["measured"]["ceilings"] == report["peaks"]["ceilings"]
     assert not {"summary", "flops", "utilization", "cost"} & {*kept["measured"]}
     assert "measured and withheld, raw, in the file: model, data, samples" in page(record)
@@ -245,9 +245,9 @@ def test_two_runs_do_not_write_to_the_same_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("measured_once")
-def test_repeats_of_different_cases_take_turns(tmp_path: Path) -> None:
+def test_cases_that_are_compared_take_turns(tmp_path: Path) -> None:
     started: list[str] = []
-    cases = [("trial", tiny_case("one", repeats=2)), ("trial", tiny_case("two", repeats=2))]
+    cases = [("trial", tiny_case("one", repeats=2)), ("trial", tiny_case("two", repeats=2, against="one"))]
     runner.run(cases, Settings("cpu", tmp_path, on_start=lambda case, pid: started.append(case.name)))
     assert started == ["one", "two", "two", "one"], "a drift hits both alike"
 
@@ -262,21 +262,39 @@ def test_a_spent_budget_stops_before_the_next_repeat_and_blames_no_case(
 
 
 @pytest.mark.usefixtures("measured_once")
-def test_few_cases_take_turns_the_most_valuable_first(tmp_path: Path) -> None:
+def test_one_case_follows_the_other_the_most_valuable_first(tmp_path: Path) -> None:
     started: list[str] = []
     cases = [("trial", tiny_case(f"case-{number}", repeats=2)) for number in range(6)]
-    stop = len(cases) + 3
 
     def note(case: Case, pid: int) -> None:
         started.append(case.name)
-        if len(started) == stop:
+        if len(started) == 5:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         runner.run(cases, Settings("cpu", tmp_path, on_start=note))
     # A run that is cut short has finished the first cases, rather than begun all of them.
-    assert started[:6] == ["case-0", "case-1", "case-2", "case-3", "case-3", "case-2"]
-    assert {"case-0", "case-1", "case-2"} <= set(_records(tmp_path))
+    assert started == ["case-0", "case-0", "case-1", "case-1", "case-2"]
+    assert set(_records(tmp_path)) == {"case-0", "case-1"}
+
+
+@pytest.mark.usefixtures("measured_once")
+def test_a_run_of_checks_makes_one_repeat_of_each_and_the_next_run_goes_on_with_it(tmp_path: Path) -> None:
+    started: list[str] = []
+    cases = [
+        ("trial", tiny_case("first", repeats=2)),
+        ("trial", tiny_case("whole", check=True)),
+        ("trial", tiny_case("part", repeats=2, against="first", check=True)),
+    ]
+
+    def note(case: Case, pid: int) -> None:
+        started.append(case.name)
+
+    assert runner.run(cases, Settings("cpu", tmp_path, on_start=note, checks_only=True)) == 0
+    assert started == ["whole", "part"]
+    assert set(_records(tmp_path)) == {"whole"}
+    assert runner.run(cases, Settings("cpu", tmp_path, on_start=note)) == 0
+    assert started[2:] == ["first", "part", "first"], "what was checked is kept, and not repeated"
 
 
 @pytest.mark.usefixtures("recorded")
@@ -339,7 +357,7 @@ def test_a_budget_that_ends_amid_a_repeat_blames_no_case_and_keeps_what_is_finis
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The runner guesses that a first repeat takes 30 s, and would not begin one with a budget of 2 s.
-    monkeypatch.setattr(runner, "_GUESS_S", 1.0)
+    monkeypatch.setattr(schedule, "GUESS_S", 1.0)
     started: list[int] = []
     settings = Settings("cpu", tmp_path, budget_s=2.0, on_start=lambda case, pid: started.append(pid))
     assert runner.run([("trial", tiny_case("long", steps=10**9))], settings) == 1

@@ -1,0 +1,71 @@
+"""What `explorable` must know of this book."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import ironlaw
+from book import fit, story
+from book.accounting import ACCOUNTINGS
+from explorable.book import Book
+from gpu_bench.cases.suites import SUITES
+from gpu_bench.record import load, report, tables
+from gpu_bench.record.judgement import MEASURED
+from gpu_bench.record.store import SCHEMA_FILE
+from tools.accuracy.survey import utilization_at
+
+HERE = Path(__file__).parent
+
+
+class Records:
+    """The records of `gpu_bench`, read by its own loader."""
+
+    plan: Mapping[str, Sequence[str]] = {suite: tuple(case.name for case in cases) for suite, cases in SUITES.items()}
+    measured = MEASURED
+    schema_file = SCHEMA_FILE
+
+    def schema(self) -> Mapping[str, Any]:
+        """The schema of a record."""
+        return load.schema()
+
+    def checked(self, text: bytes, place: str) -> tuple[Mapping[str, Any] | None, Sequence[str]]:
+        """The record in a file with everything that follows from it, or its faults."""
+        return load.checked(text, place)
+
+    def command(self, suite: str, case: str = "") -> str:
+        """The command that measures a suite, or one of its cases."""
+        return f"python -m gpu_bench run --suite {suite}" + (f" --case {case}" if case else "")
+
+    def tables(self, documents: Sequence[Mapping[str, Any]]) -> Mapping[str, str]:
+        """All numbers of a suite, a flat row for each case or part of it."""
+        rows = [row for document in documents for row in report.flat_rows(document)]
+        return {"csv": tables.to_csv(rows), "json": tables.to_json(rows)}
+
+
+BOOK = Book(
+    # What readers of this book have kept in their browsers since its first release begins with this.
+    id="iron-law",
+    library=Path(ironlaw.__file__).parent,
+    release=ironlaw.__version__,
+    vocabulary="ironlaw.vocabulary",
+    ledger=HERE / "ledger.json",
+    ledger_address="lab/ledger.schema.json",
+    colors={
+        "compute": "#00763a",
+        "memory": "#006395",
+        "optimizer": "#6a3fa5",
+        "data": "#b84c00",
+        "activation": "#5d7482",
+    },
+    styles=(HERE / "theme/overrides/assets/css",),
+    records=Records(),
+    accountings=ACCOUNTINGS,
+    survey=utilization_at,
+    # Times of stages that somebody wrote down.
+    blocks={"fit": fit.block},
+    story=story,
+    reads={"book.runs": (HERE.parent / "gpu_bench/results",)},
+    without_script="The engine answers the same questions in a shell: <code>python -m ironlaw explain --help</code>.",
+)

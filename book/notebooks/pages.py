@@ -1,0 +1,129 @@
+"""Turns an executed notebook into the Markdown of a page, and finds the cells that failed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+from xml.etree.ElementTree import tostring
+
+from explorable.shared.svg import embedded
+
+SVG = "image/svg+xml"
+LOCAL = "local"
+"""The tag of a cell that the page's Python cannot run, for example because it draws with matplotlib."""
+
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+_LINE = re.compile(r"Cell In\[\d+\], line (\d+)")
+_BACKTICKS = re.compile(r"^`{3,}", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong with a cell.
+
+    Attributes:
+        cell: The index of the cell among all cells, from 0.
+        number: Its number among the code cells, from 1, as Jupyter shows it.
+        line: The line within the cell, from 1, or None.
+        what: What is wrong.
+        fix: What to do.
+    """
+
+    cell: int
+    number: int
+    line: int | None
+    what: str
+    fix: str = ""
+
+
+def faults(document: Mapping[str, Any]) -> Iterator[Fault]:
+    """The first cell that raised an exception, and every output that a page could not show to everybody."""
+    failed = False
+    for index, number, cell in _code(document):
+        for output in cell["outputs"]:
+            if output["output_type"] == "error":
+                if not failed:
+                    line = _LINE.search(_ANSI.sub("", "\n".join(output["traceback"])))
+                    what = f"{output['ename']}: {output['evalue']}".strip(": \n").splitlines()[0]
+                    yield Fault(index, number, int(line[1]) if line else None, f"cell {number} fails: {what}")
+                failed = True
+            elif output["output_type"] == "stream":
+                continue
+            elif SVG in output["data"]:
+                if not _alternative(output):
+                    fix = 'write display(figure, metadata={"alt": "what the plot shows, with its numbers"})'
+                    yield Fault(index, number, None, f"cell {number} shows a plot without words", fix)
+            elif set(output["data"]) != {"text/plain"}:
+                kinds = ", ".join(sorted(set(output["data"]) - {"text/plain"}))
+                fix = "print text, or draw a plot as SVG"
+                yield Fault(index, number, None, f"cell {number} shows {kinds}", fix)
+
+
+def markdown(document: Mapping[str, Any], first: str, *, live: bool) -> str:
+    """The page of an executed notebook.
+
+    Args:
+        document: The notebook with its outputs.
+        first: Markdown that stands behind the first cell: how to run the notebook.
+        live: Whether cells become snippets that the reader can run in the page, except those tagged `local`.
+    """
+    parts: list[str] = []
+    numbers = {index: number for index, number, _ in _code(document)}
+    for index, cell in enumerate(document["cells"]):
+        source = _text(cell["source"]).strip("\n")
+        if cell["cell_type"] == "markdown":
+            parts.append(source)
+        elif cell["cell_type"] == "code":
+            here = live and LOCAL not in cell["metadata"].get("tags", ())
+            parts.append(_snippet(source, numbers[index]) if here else _static(source, cell["outputs"], numbers[index]))
+        if index == 0:
+            parts.append(first)
+    return "\n\n".join(parts) + "\n"
+
+
+def _code(document: Mapping[str, Any]) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
+    """The index, the number and the content of every code cell."""
+    cells = [(index, cell) for index, cell in enumerate(document["cells"]) if cell["cell_type"] == "code"]
+    return ((index, number, cell) for number, (index, cell) in enumerate(cells, 1))
+
+
+def _snippet(source: str, number: int) -> str:
+    return f'```live name="cell-{number}"\n{source}\n```'
+
+
+def _static(source: str, outputs: list[Mapping[str, Any]], number: int) -> str:
+    shown = "\n\n".join(filter(None, (_output(output, number) for output in outputs)))
+    box = f'<div class="il-cell" markdown="block">\n\n``` {{ .python }}\n{source}\n```\n\n{shown}\n\n</div>'
+    return box if shown else f"``` {{ .python }}\n{source}\n```"
+
+
+def _output(output: Mapping[str, Any], number: int) -> str:
+    if output["output_type"] == "stream":
+        return _words(_text(output["text"]), number)
+    if output["output_type"] == "error":
+        return _words(_ANSI.sub("", "\n".join(output["traceback"])), number)
+    if SVG in output["data"]:
+        drawing = embedded(_text(output["data"][SVG]), _alternative(output) or "A plot")
+        # One line and no blank ones: Markdown leaves it alone.
+        return f'<div class="il-cell__plot">{" ".join(tostring(drawing, encoding="unicode").split())}</div>'
+    return _words(_text(output["data"].get("text/plain", "")), number)
+
+
+def _words(text: str, number: int) -> str:
+    """Printed text. Its line breaks and backticks are written so that no step of Markdown sees them."""
+    inner = escape(text.rstrip("\n"), quote=False).replace("`", "&#96;").replace("\n", "&#10;")
+    label = f'role="group" aria-label="Output of cell {number}" tabindex="0"'
+    return f'<pre class="il-cell__out" {label}>{inner}</pre>' if inner else ""
+
+
+def _alternative(output: Mapping[str, Any]) -> str:
+    metadata = output["metadata"]
+    return str(metadata.get("alt") or metadata.get(SVG, {}).get("alt") or "").strip()
+
+
+def _text(value: str | list[str]) -> str:
+    """Notebooks hold text as one string or as a list of lines."""
+    return value if isinstance(value, str) else "".join(value)

@@ -1,0 +1,69 @@
+"""MkDocs hook of the theme: the manifest with which a browser offers to install the site, and its icons.
+
+Every address in it is relative to the manifest itself, so that it holds under any sub-path.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files, InclusionLevel
+
+from book.theme import social
+from explorable.shared.cache import cached_file, digest
+
+MANIFEST = "manifest.webmanifest"
+SIZES = (192, 512)
+"""Pixels of the icons: what browsers ask for before they offer to install."""
+_SAFE = 0.55
+"""Share of the icon's width that the mark takes, because systems cut icons to a circle or another shape."""
+
+
+def on_files(files: Files, *, config: MkDocsConfig) -> Files:
+    """Publish the manifest and its icons."""
+    root = Path(config.config_file_path).parent if config.config_file_path else Path.cwd()
+    program = "".join(Path(str(one)).read_text(encoding="utf-8") for one in (__file__, social.__file__))
+    icons = []
+    for pixels in SIZES:
+        uri = f"assets/icons/icon-{pixels}.png"
+        path = root / ".cache" / "social" / f"icon-{digest(program)}-{pixels}.png"
+        _publish(files, config, uri, cached_file(path, lambda pixels=pixels: draw(pixels)))  # type: ignore[misc]
+        icons.append({"src": uri, "type": "image/png", "sizes": f"{pixels}x{pixels}", "purpose": "any maskable"})
+    manifest = {
+        "name": config.site_name,
+        "short_name": config.extra.get("short_name") or config.site_name,
+        "description": " ".join((config.site_description or "").split()),
+        "lang": "en",
+        "start_url": "./",
+        "scope": "./",
+        "display": "standalone",
+        "background_color": social.PAPER,
+        "theme_color": social.PAPER,
+        "icons": icons,
+    }
+    _publish(files, config, MANIFEST, json.dumps(manifest, indent=1).encode())
+    return files
+
+
+def draw(pixels: int) -> bytes:
+    """The site's mark on its paper, as a square PNG."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(pixels / 100, pixels / 100), dpi=100, facecolor=social.PAPER)
+    FigureCanvasAgg(figure)
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set(xlim=(0, pixels), ylim=(pixels, 0))
+    axes.axis("off")
+    unit = _SAFE * pixels / social.MARK_WIDTH
+    social.mark(axes, (pixels - social.MARK_WIDTH * unit) / 2, (pixels - social.MARK_WIDTH * unit) / 2, unit)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def _publish(files: Files, config: MkDocsConfig, uri: str, content: bytes) -> None:
+    files.append(File.generated(config, uri, content=content, inclusion=InclusionLevel.INCLUDED))

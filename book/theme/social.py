@@ -1,0 +1,87 @@
+"""MkDocs hook of the theme: the picture that stands beside a link to a page elsewhere, and the words that go with it.
+
+The pictures are drawn here, in the site's own colors, and lie in the site like everything else.
+"""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files, InclusionLevel
+from mkdocs.structure.pages import Page
+
+from explorable.shared.cache import cached_file, digest
+
+SIZE = (1200, 630)
+"""Pixels: what the places that show such pictures ask for."""
+_INK, PAPER, _MUTED = "#1f2328", "#fdfcf9", "#595f69"
+MARK_WIDTH = 28
+"""Units; it is nearly as high."""
+_LEVERS = ("#006395", "#00763a", "#b84c00")
+_ROWS = 3
+_COLUMNS = 26
+
+
+def on_env(env: Any, *, config: MkDocsConfig, files: Files) -> None:
+    """Publish a picture for each page. All titles are known by now."""
+    if not config.site_url:
+        return
+    root = Path(config.config_file_path).parent if config.config_file_path else Path.cwd()
+    program = Path(__file__).read_text(encoding="utf-8")
+    for file in files.documentation_pages():
+        page = file.page
+        if page is None:
+            continue
+        title, part = str(page.title or config.site_name), _part(page)
+        key = digest(program, config.site_name, title, part)
+        path = root / ".cache" / "social" / f"{key}.png"
+        picture = cached_file(path, lambda title=title, part=part: draw(title, part, config.site_name))  # type: ignore[misc]
+        uri = f"assets/social/{key[:16]}.png"
+        page.meta["social"] = f"{config.site_url}{uri}"
+        if files.get_file_from_path(uri) is None:
+            files.append(File.generated(config, uri, content=picture, inclusion=InclusionLevel.INCLUDED))
+
+
+def draw(title: str, part: str, site: str) -> bytes:
+    """A picture of a page, as PNG: the site's mark, the page's title, the part it belongs to and the site's name."""
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context({"font.family": "STIXGeneral", "text.parse_math": False}):
+        figure = Figure(figsize=(SIZE[0] / 100, SIZE[1] / 100), dpi=100, facecolor=PAPER)
+        FigureCanvasAgg(figure)
+        axes = figure.add_axes((0, 0, 1, 1))
+        axes.set(xlim=(0, SIZE[0]), ylim=(SIZE[1], 0))
+        axes.axis("off")
+        mark(axes, 80, 80, 3.6)
+        lines = textwrap.wrap(title, _COLUMNS, max_lines=_ROWS, placeholder=" …")
+        axes.text(80, 250, "\n".join(lines), size=56, color=_INK, va="top", linespacing=1.12)
+        axes.text(215, 133, part, size=30, color=_MUTED, va="center")
+        axes.text(80, 560, site, size=30, color=_INK, va="center")
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png", metadata={"Software": None})
+        return buffer.getvalue()
+
+
+def mark(axes: Any, x: float, y: float, unit: float) -> None:
+    """The site's mark, as in `assets/favicon.svg`: a fraction with three levers below the line."""
+    from matplotlib.patches import Rectangle
+
+    def bar(left: float, top: float, width: float, height: float, color: str) -> None:
+        axes.add_patch(Rectangle((x + left * unit, y + top * unit), width * unit, height * unit, color=color, lw=0))
+
+    bar(6, 1, 16, 9, _INK)
+    bar(0, 12.5, 28, 3, _INK)
+    for place, color in enumerate(_LEVERS):
+        bar(10 * place, 18, 8, 9, color)
+
+
+def _part(page: Page) -> str:
+    """The outermost section of the navigation that holds the page, "" at the top."""
+    outermost = [*page.ancestors][-1:]
+    return str(outermost[0].title or "") if outermost else ""

@@ -1,0 +1,35 @@
+"""The settings next to a reader's: one lever moved by one position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .facts import Dial, Lever, Levers, Setting, position
+
+
+@dataclass(frozen=True)
+class Step:
+    """One lever moved by one position.
+
+    Attributes:
+        lever: The lever.
+        setting: The setting that it leads to.
+    """
+
+    lever: Lever | Dial
+    setting: Setting
+
+    @property
+    def words(self) -> str:
+        """Where the lever stands then."""
+        return position(self.lever, self.setting[self.lever.name])
+
+
+def steps(levers: Levers, setting: Setting) -> Iterator[Step]:
+    """Every lever moved to the position before its own and to that behind it."""
+    for lever in levers:
+        at = lever.values.index(setting[lever.name])
+        for place in (at - 1, at + 1):
+            if 0 <= place < len(lever.values):
+                yield Step(lever, {**setting, lever.name: lever.values[place]})

@@ -1,0 +1,110 @@
+"""The fitted numbers, read from `coefficients.toml` when first asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ironlaw.calibration.features import Features, doublings
+
+FILE = os.path.join(os.path.dirname(__file__), "coefficients.toml")  # noqa: PTH118, PTH120
+"""Written by `python -m tools.accuracy.calibrate`, never by hand."""
+
+KINDS = ("time", "allocated", "device memory")
+"""What can be calibrated: seconds of a step, the allocator's peak, and what the driver shows."""
+
+NEAR = 2.0
+"""Runs with at most four times, and at least a quarter of, the devices are near: two doublings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Published runs with the same features: how many, and the numbers of their sources."""
+
+    family: str
+    execution: str
+    numbers: str
+    software: str
+    doublings: float
+    runs: int
+    sources: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The model of one kind: ln(published / physics) is normal around `mean`, with `variance`.
+
+    Attributes:
+        terms: Name of each coefficient, e.g. `"level"`, `"doublings"` or `"family data-center"`.
+        mean: Its expected value.
+        covariance: Covariance matrix of the coefficients: how uncertain they are, alone and together.
+        unseen: Variance that a category adds when no run with its value is known, by category.
+        between: Variance between sources, as a normal with the same 90 % range.
+        between_slope: Variance between sources per squared doubling of the nodes.
+        within: Variance between runs of one source, as a normal with the same 90 % range.
+        cells: The runs behind the fit.
+    """
+
+    terms: tuple[str, ...]
+    mean: tuple[float, ...]
+    covariance: tuple[tuple[float, ...], ...]
+    unseen: Mapping[str, float]
+    between: float
+    between_slope: float
+    within: float
+    cells: tuple[Cell, ...]
+
+    def expect(self, features: Features) -> tuple[float, float]:
+        """Mean and variance of ln(published / physics) for one run of a source that nobody has seen."""
+        scale = doublings(features.devices)
+        row: list[tuple[int, float]] = [(self.terms.index("level"), 1.0), (self.terms.index("doublings"), scale)]
+        variance = self.between + self.between_slope * scale**2 + self.within
+        for category, unseen in self.unseen.items():
+            term = f"{category} {getattr(features, category)}"
+            if term in self.terms:
+                row.append((self.terms.index(term), 1.0))
+            else:
+                variance += unseen
+        mean = sum(self.mean[i] * x for i, x in row)
+        return mean, variance + sum(x * self.covariance[i][j] * z for i, x in row for j, z in row)
+
+    def near(self, features: Features) -> tuple[int, int]:
+        """How many published runs, of how many sources, have the same categories and about as many devices."""
+        scale = doublings(features.devices)
+        cells = [
+            cell
+            for cell in self.cells
+            if abs(cell.doublings - scale) <= NEAR
+            and all(getattr(cell, category) == getattr(features, category) for category in self.unseen)
+        ]
+        return sum(cell.runs for cell in cells), len({number for cell in cells for number in cell.sources})
+
+
+def model_of(table: Mapping[str, Any]) -> Model:
+    """A model from its table in the file."""
+    return Model(
+        terms=tuple(table["terms"]),
+        mean=tuple(table["mean"]),
+        covariance=tuple(tuple(line) for line in table["covariance"]),
+        unseen=dict(table["unseen"]),
+        between=table["between"],
+        between_slope=table["between_slope"],
+        within=table["within"],
+        cells=tuple(
+            Cell(family, execution, numbers, software, place, runs, tuple(sources))
+            for family, execution, numbers, software, place, runs, sources in table["cells"]
+        ),
+    )
+
+
+@cache
+def coefficients() -> Mapping[str, Model]:
+    """The model of each kind."""
+    import tomllib
+
+    with open(FILE, "rb") as file:  # noqa: PTH123
+        content = tomllib.load(file)
+    return {kind: model_of(content[kind]) for kind in KINDS}

@@ -1,0 +1,86 @@
+"""The engine's command line: `python -m ironlaw estimate | fit | plan | compare | sweep | explain | audit | list`.
+
+One file per command, imported only when it is asked for. Bad input is one line on the error stream and exit code 2.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from ironlaw.cli.errors import UsageError, closest, in_options, quoted
+from ironlaw.core.errors import EngineError
+
+COMMANDS = {
+    "estimate": "memory, time, money and energy of one configuration",
+    "fit": "whether it fits, and the cheapest change that makes it fit",
+    "compare": "several configurations side by side",
+    "sweep": "a table over ranges of options",
+    "plan": "the run that files describe: does it fit, how long, how much",
+    "explain": "the sums behind an estimate, line by line, with sources",
+    "audit": "a checkpoint's tensors against a model, by the headers of its files",
+    "list": "models, gpus, optimizers, precisions and links by name",
+}
+HELP = ("-h", "--help")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line. Its exit code: 0, 1 when nothing fits or `audit` finds a difference, 2 for bad input."""
+    # Importing the command `list` binds its module to that name in this package, so the built-in is not used here.
+    words = [*(sys.argv[1:] if arguments is None else arguments)]
+    try:
+        if sys.stdout is None:  # closed before it began
+            raise UsageError("the output cannot be written: it is closed")
+        try:
+            return _run(words)
+        finally:  # also behind --help, which leaves by an exception
+            sys.stdout.flush()
+    except UsageError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except EngineError as error:
+        from ironlaw.cli.options import OPTIONS
+
+        print(f"error: {error.worded(in_options(OPTIONS.values()))}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # The reader of the output has closed it, e.g. `| head`. Python would complain again when it flushes at exit.
+        _discard_output()
+        return 0
+    except OSError as error:
+        _discard_output()
+        print(f"error: the output cannot be written: {error.strerror}", file=sys.stderr)
+        return 2
+
+
+def _discard_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _run(words: list[str]) -> int:
+    if not words or words[0] in HELP:
+        print(_usage(), file=sys.stdout if words else sys.stderr)
+        return 0 if words else 2
+    command, *rest = words
+    if command == "--version":
+        from ironlaw import __version__
+
+        print(__version__)
+        return 0
+    if command not in COMMANDS:
+        what = "option" if command.startswith("-") else "command"
+        raise UsageError(
+            f"{what} {quoted(command)} is unknown{closest(command, COMMANDS)}; allowed: {', '.join(COMMANDS)}"
+        )
+    run = import_module(f"ironlaw.cli.{command}").run
+    code: int = run(rest)
+    return code
+
+
+def _usage() -> str:
+    width = max(map(len, COMMANDS))
+    commands = "\n".join(f"  {name:<{width}}  {text}" for name, text in COMMANDS.items())
+    start = "usage: python -m ironlaw COMMAND [OPTIONS]"
+    return f"{start}\n\n{commands}\n\npython -m ironlaw COMMAND --help lists its options."

@@ -1,0 +1,198 @@
+"""What a setup must not ask for: sizes out of range, formats that a chip lacks, choices that exclude each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ironlaw.config.layout import require_divisible, tensor_ways
+from ironlaw.config.resolved import Setup
+from ironlaw.core.errors import EngineError, Instead, require_positive
+from ironlaw.core.units import Count
+from ironlaw.hardware.accelerators import Accelerator, accelerator, list_accelerators
+from ironlaw.models.layers import LinearAttention
+from ironlaw.models.transformer import Transformer
+from ironlaw.numerics.dtypes import FP32
+from ironlaw.numerics.precision import Precision, list_precisions
+from ironlaw.numerics.precision import precision as precision_by_name
+
+LONGEST_SEQUENCE: Count = 2**20
+"""The longest sequence, in tokens, that is accepted for a model without learned positions and with no higher limit.
+
+Nobody has trained on longer ones, so they are taken for a mistake.
+"""
+
+
+def require_possible(c: Setup) -> None:
+    """Refuse choices that exclude each other: all that a choice excludes stands here and in what this calls.
+
+    Raises:
+        EngineError: The first pair of choices that does.
+    """
+    require_sequence(c.model, c.sequence)
+    _require_layers(c)
+    _require_layout(c)
+    _require_device(c)
+    _require_code(c)
+    _require_update(c)
+    if not c.adaptation.everything:
+        from ironlaw.config.adaptations import require_adapted
+
+        require_adapted(c)
+    shortest = c.sequence.min() if hasattr(c.sequence, "min") else c.sequence
+    if c.loss.chunks > shortest:
+        allowed = ("full", f"chunked:K with K at most {shortest}")
+        raise EngineError("loss", c.loss.name, allowed, {"sequence": shortest}, "which has fewer tokens")
+    if hasattr(c.batch, "shape") or hasattr(c.sequence, "shape"):
+        require_sweep(c, c.batch, c.sequence)
+
+
+def _require_layers(c: Setup) -> None:
+    """Refuse what is not known of layers that are not plain attention with a dense feed-forward part."""
+    m, beside = c.model, {"model": c.model.name}
+    if any(isinstance(layer.attention, LinearAttention) for layer, _ in m.kinds):
+        because = "whose linear attention is counted in parameters only"
+        raise EngineError("model", m.name, "one without linear attention", because=because)
+    if c.framework.by_hand and not all(layer.plain for layer, _ in m.kinds):
+        because = "which has layers that are not known there"
+        raise EngineError("framework", c.framework.name, ("torch",), beside, because)
+    if m.undivided and c.framework.compiled:
+        because = f"whose {m.undivided} is known uncompiled only"
+        raise EngineError("execution", c.framework.execution, ("eager",), beside, because)
+    if m.undivided and c.precision.in_fp8:
+        names = tuple(name for name in list_precisions() if not precision_by_name(name).in_fp8)
+        raise EngineError("precision", c.precision.name, names, beside, f"whose {m.undivided} is not known in 8 bits")
+    if len(m.kinds) > 1 and c.checkpointing.every > 1:
+        because = "whose layers are of several kinds"
+        raise EngineError("checkpointing", c.checkpointing.name, ("none", "selective", "full"), beside, because)
+    if len(m.kinds) > 1 and c.framework.runtime == "deepspeed":
+        because = "whose layers are of several kinds"
+        raise EngineError("runtime", c.framework.runtime, ("none",), beside, because)
+
+
+def _require_layout(c: Setup) -> None:
+    layout = c.layout
+    if layout.sequence_parallel and layout.tensor == 1:
+        raise EngineError("sequence_parallel", True, (Instead("tensor", "of at least 2"),), {"tensor": 1})
+    if layout.zero and layout.data == 1:
+        raise EngineError("zero", layout.zero, (0, Instead("data", "of at least 2")), {"data": 1})
+    if layout.interleave > 1 and layout.pipeline == 1:
+        raise EngineError("interleave", layout.interleave, (1, Instead("pipeline", "of at least 2")), {"pipeline": 1})
+    if layout.interleave > 1 and layout.schedule == "gpipe":
+        raise EngineError("interleave", layout.interleave, (1, Instead("schedule", "1f1b")), {"schedule": "gpipe"})
+    if c.cluster and layout.tensor > 1:
+        _require_tensor(c.model, layout.tensor, c.cluster.node_size)
+    _ = c.stages  # what the model cannot be divided into
+
+
+def _require_tensor(model: Transformer, ways: Count, node: Count) -> None:
+    fitting = tuple(other for other in tensor_ways(model) if node % other == 0 or other % node == 0)
+    require_divisible(model, ways, fitting)
+    if ways not in fitting:
+        allowed = (*fitting, Instead("node_size", f"of {ways}"))
+        raise EngineError("tensor", ways, allowed, {"node_size": node}, "of which it must be a part or a multiple")
+
+
+def _require_device(c: Setup) -> None:
+    if c.framework.backend == "cuda" and can_be_timed(c.chip):
+        require_formats(c.chip, c.precision)
+    generations = (1, 2, *(other for other in (3, 4) if c.chip.fused_attention(f"flash-{other}")))
+    if c.attention.generation not in generations:
+        raise EngineError("attention_generation", c.attention.generation, generations, {"gpu": c.chip.name})
+    if c.update.offload != "none" and c.host_link is None:
+        because = "which has no link to a host on record"
+        raise EngineError("offload", c.update.offload, ("none",), {"gpu": c.chip.name}, because)
+
+
+def _require_code(c: Setup) -> None:
+    code, precision = c.framework, c.precision
+    if code.by_hand and precision.autocast:
+        allowed = tuple(name for name in list_precisions() if not precision_by_name(name).autocast)
+        because = "which keeps 16-bit weights"
+        raise EngineError("precision", precision.name, allowed, {"framework": code.name}, because)
+    if code.runtime == "deepspeed" and not _deepspeed_has(precision):
+        allowed = tuple(name for name in list_precisions() if _deepspeed_has(precision_by_name(name)))
+        raise EngineError("precision", precision.name, allowed, {"runtime": code.runtime})
+    if code.runtime == "deepspeed" and c.layout.zero > 1:
+        way_out = Instead("runtime", "none, for PyTorch's FSDP")
+        raise EngineError("zero", c.layout.zero, (0, 1, way_out), {"runtime": code.runtime})
+    if code.accumulation == "fused" and not code.by_hand:
+        way_out = Instead("framework", "megatron")
+        raise EngineError("accumulation", code.accumulation, ("separate", way_out), {"framework": code.name})
+    if code.accumulation == "fused" and code.runtime != "none":
+        way_out = Instead("runtime", "none")
+        raise EngineError("accumulation", code.accumulation, ("separate", way_out), {"runtime": code.runtime})
+
+
+def _deepspeed_has(precision: Precision) -> bool:
+    return precision.master is not None and precision.gradients is not FP32
+
+
+def _require_update(c: Setup) -> None:
+    require_gradients_kept(c.update.in_backward, 1, c.micro_batches)
+    if c.update.in_backward and c.update.offload == "gradients":
+        beside = {"optimizer_in_backward": True}
+        raise EngineError("offload", c.update.offload, ("none", "optimizer"), beside, "which keeps no gradients")
+
+
+def require_gradients_kept(in_backward: bool, accumulate: Count, micro_batches: Count) -> None:
+    """Refuse several micro-batches a step, whose gradients are summed, where none are kept.
+
+    Args:
+        in_backward: Whether each parameter is updated as soon as its gradient is known.
+        accumulate: Times that a step repeats its micro-batches, if known apart.
+        micro_batches: Micro-batches of a step, or of each of these times.
+    """
+    what, value = ("accumulate", accumulate) if accumulate > 1 else ("micro_batches", micro_batches)
+    if in_backward is True and value > 1:
+        raise EngineError(what, value, (1,), {"optimizer_in_backward": True}, "which keeps no gradients")
+
+
+def require_sweep(c: Setup, batch: Any, sequence: Any) -> None:
+    """Refuse arrays that do not go together, or with which 64 bits would not hold a step's operations."""
+    try:
+        _ = batch + sequence
+    except ValueError:
+        shapes = " and ".join(str(getattr(value, "shape", ())) for value in (batch, sequence))
+        because = f"as shapes {shapes} do not broadcast"
+        raise EngineError("batch", batch, "of a shape that does", {"sequence": sequence}, because) from None
+    most, longest = (int(value.max()) if hasattr(value, "max") else value for value in (batch, sequence))
+    each = 6 * c.model.parameters + 12 * c.model.score_width * longest
+    if 2 * each * most * longest * c.micro_batches >= 2**63:
+        because = "as the 64 bits of arrays do not hold so many operations"
+        raise EngineError("batch", most, "smaller, or not in an array", {"sequence": longest}, because)
+
+
+def require_sequence(model: Transformer, sequence: Count) -> None:
+    """Refuse a sequence that the model's positions do not reach."""
+    require_positive("sequence", sequence)
+    longest = model.max_seq if model.position == "learned" else max(LONGEST_SEQUENCE, model.max_seq)
+    asked = sequence.max() if hasattr(sequence, "max") else sequence
+    if asked > longest:
+        raise EngineError("sequence", asked, f"at most {longest}", {"model": model.name})
+
+
+def can_be_timed(chip: Accelerator) -> bool:
+    """Whether the rate of fp32 is on record, in which everything but matrix products is computed."""
+    return any(peak.dtype == "fp32" and peak.accumulate == "fp32" for peak in chip.peaks)
+
+
+def require_timed(chip: Accelerator) -> None:
+    """Refuse questions for the time of a chip whose fp32 rate nobody published."""
+    if not can_be_timed(chip):
+        allowed = tuple(name for name in list_accelerators() if can_be_timed(accelerator(name)))
+        because = "as nobody published its fp32 rate: only training_memory and fits answer"
+        raise EngineError("gpu", chip.name, allowed, because=because)
+
+
+def require_formats(chip: Accelerator, precision: Precision) -> None:
+    """Refuse a chip that lacks the format of the products, or the fp32 in which everything else is computed."""
+    require_timed(chip)
+    if lacking := _lacking(chip, precision):
+        allowed = tuple(name for name in list_precisions() if not _lacking(chip, precision_by_name(name)))
+        raise EngineError("precision", precision.name, allowed, {"gpu": chip.name}, f"which has no {lacking}")
+
+
+def _lacking(chip: Accelerator, precision: Precision) -> str:
+    """The first format of a precision that a chip has no rate of, or nothing."""
+    formats = {peak.dtype for peak in chip.peaks if peak.accumulate == "fp32"}
+    return next((name for name in (precision.compute.name, precision.product_format) if name not in formats), "")

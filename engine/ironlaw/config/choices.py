@@ -1,0 +1,188 @@
+"""The choices of a step that a name alone does not say: attention, loss, update, and whose code runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+from ironlaw.core.errors import EngineError, Instead, require_bool, require_name, settle_fields, whole_number
+from ironlaw.core.units import Count
+from ironlaw.graph.backends import Backend, BackendName
+from ironlaw.graph.backends import backend as backend_by_name
+from ironlaw.graph.blocks import AttentionKernel, FrameworkName
+
+UpdateKind = Literal["foreach", "for-loop", "fused"]
+Offload = Literal["none", "optimizer", "gradients"]
+Execution = Literal["eager", "compiled"]
+Runtime = Literal["none", "deepspeed"]
+Accumulation = Literal["fused", "separate"]
+RmsNorm = Literal["fused", "separate"]
+LOSSES = ("full", "chunked:K with K at least 1")
+"""How the pieces of the head and the loss are written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """How attention is computed.
+
+    Attributes:
+        kernel: `"flash"` fuses attention, `"standard"` keeps the T x T probabilities.
+        generation: Of the fused kernel: 1 is FlashAttention as first published, 2 its successor, twice as fast; 3 and 4
+            are for the chips that have them on record.
+    """
+
+    kernel: AttentionKernel = "flash"
+    generation: Count = 2
+
+    def __post_init__(self) -> None:
+        require_name("attention", self.kernel, get_args(AttentionKernel))
+        if type(self.generation) is not int:
+            object.__setattr__(self, "generation", whole_number("attention_generation", self.generation))
+        if not 1 <= self.generation <= 4:
+            raise EngineError("attention_generation", self.generation, (1, 2, 3, 4))
+
+
+def attention(kernel: str | Attention, generation: Count = 2) -> Attention:
+    """Attention by its kernel's name. Raises `EngineError` for anything else."""
+    if isinstance(kernel, Attention):
+        return kernel
+    return Attention(kernel, generation)  # type: ignore[arg-type]  # its own check is next
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """How head and loss are computed.
+
+    Attributes:
+        chunks: Pieces of the sequence into which they are cut; 1 is the whole.
+        metrics: Cross-entropies that the training loop computes from the logits besides the loss, in FP32 and without
+            gradient. Composer computes two by default, of which one is the loss again and the other its exponential.
+        kept: Whether the training loop holds the logits until the backward pass is over, as one does that keeps all of
+            the model's output in a variable.
+    """
+
+    chunks: Count = 1
+    metrics: Count = 0
+    kept: bool = False
+
+    def __post_init__(self) -> None:
+        settle_fields(self, {"chunks": 1, "metrics": 0}, {}, ())
+        require_bool("keep_logits", self.kept)
+        if self.kept and self.chunks > 1:
+            raise EngineError("keep_logits", True, (False, Instead("loss", "full")), {"loss": self.name})
+
+    @property
+    def name(self) -> str:
+        """As written on the command line."""
+        return "full" if self.chunks == 1 else f"chunked:{self.chunks}"
+
+
+def loss(name: str | Loss, metrics: Count = 0, kept: bool = False) -> Loss:
+    """The loss written as `full` or `chunked:K`. Raises `EngineError` for anything else."""
+    if isinstance(name, Loss):
+        return name
+    if name == "full":
+        return Loss(1, metrics, kept)
+    word, colon, number = name.partition(":") if isinstance(name, str) else ("", "", "")
+    if word == "chunked" and colon and number.isascii() and number.isdigit() and len(number) < 10 and int(number) > 0:
+        return Loss(int(number), metrics, kept)
+    raise EngineError("loss", name, LOSSES)
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """How the optimizer's step runs.
+
+    Attributes:
+        kind: PyTorch's implementation: `foreach` works on all tensors at once and needs a temporary for each,
+            `for-loop` on one at a time, `fused` without any.
+        in_backward: Whether each parameter is updated, and its gradient freed, as soon as it is known.
+        offload: What lives in host memory: nothing, optimizer states and master copy, or these and gradients.
+    """
+
+    kind: UpdateKind = "foreach"
+    in_backward: bool = False
+    offload: Offload = "none"
+
+    def __post_init__(self) -> None:
+        require_name("offload", self.offload, get_args(Offload))
+        require_name("update", self.kind, get_args(UpdateKind))
+        require_bool("optimizer_in_backward", self.in_backward)
+
+
+@dataclass(frozen=True, slots=True)
+class Framework:
+    """Whose code runs.
+
+    Attributes:
+        name: Whose operation list: `"torch"`, or `"megatron"` with its hand-fused kernels.
+        execution: `"eager"` runs one kernel an operation; `"compiled"` joins chains of operations without products
+            into one, and the host issues compiled code. Megatron-LM's chains are fused by hand.
+        runtime: What drives the step: `"deepspeed"` keeps buffers of its own and sends between stages one by one.
+        backend: Whose kernels, `"cuda"` or `"cpu"`; they keep different tensors.
+        accumulation: How a micro-batch's gradients join the sum: `"fused"` into the products that make them, as
+            Megatron-LM does since 2022 (its `--no-gradient-accumulation-fusion` turns it off), or `"separate"`.
+        rms_norm: Whether eager PyTorch runs RMSNorm as one kernel, `"fused"`, or operation by operation, `"separate"`.
+            Compiled code decides by itself, and Megatron-LM's norms are always fused.
+    """
+
+    name: FrameworkName = "torch"
+    execution: Execution = "eager"
+    runtime: Runtime = "none"
+    backend: BackendName = "cuda"
+    accumulation: Accumulation = "separate"
+    rms_norm: RmsNorm = "separate"
+
+    def __post_init__(self) -> None:
+        require_name("accumulation", self.accumulation, get_args(Accumulation))
+        require_name("rms_norm", self.rms_norm, get_args(RmsNorm))
+        require_name("framework", self.name, get_args(FrameworkName))
+        require_name("execution", self.execution, get_args(Execution))
+        require_name("runtime", self.runtime, get_args(Runtime))
+        require_name("backend", self.backend, get_args(BackendName))
+
+    @property
+    def compiled(self) -> bool:
+        """Whether chains of operations run as one kernel."""
+        return self.execution == "compiled"
+
+    @property
+    def kernels(self) -> Backend:
+        """What its kernels keep."""
+        fused = self.rms_norm == "fused" and not self.compiled
+        return replace(backend_by_name(self.backend), fused_rms_norm=fused)
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether chains were fused by hand: pointwise operations only, with kernels of their own for the rest."""
+        return self.name == "megatron"
+
+
+def framework(
+    name: str,
+    execution: str | None = None,
+    runtime: str = "none",
+    backend: str = "cuda",
+    accumulation: str | None = None,
+    rms_norm: str = "separate",
+) -> Framework:
+    """A framework by name, with its own execution and accumulation where they are None.
+
+    Raises:
+        EngineError: A name that is unknown.
+    """
+    require_name("framework", name, get_args(FrameworkName))
+    require_name("runtime", runtime, get_args(Runtime))
+    by_hand = name == "megatron"
+    if execution is None:
+        execution = "compiled" if by_hand else "eager"
+    if accumulation is None:
+        accumulation = "fused" if by_hand and runtime == "none" else "separate"
+    return Framework(name, execution, runtime, backend, accumulation, rms_norm)  # type: ignore[arg-type]  # it checks
+
+
+def update(kind: str | None, code: Framework, in_backward: bool = False, offload: str = "none") -> Update:
+    """How the optimizer's step runs, the framework's own kind where it is None. Raises `EngineError` for no name."""
+    if kind is None:
+        kind = "fused" if code.compiled else "foreach" if code.backend == "cuda" else "for-loop"
+    return Update(kind, in_backward, offload)  # type: ignore[arg-type]  # its own check is next

@@ -1,0 +1,220 @@
+"""A setup with every name resolved: what every question to the engine is asked of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+from ironlaw.config.choices import Attention, Framework, Loss, Update
+from ironlaw.config.layout import Layout, Stage, stages
+from ironlaw.config.optimizers import Optimizer
+from ironlaw.core.errors import EngineError
+from ironlaw.core.units import Count, Ratio
+from ironlaw.graph.adaptation import FULL, Adaptation
+from ironlaw.graph.blocks import sections
+from ironlaw.graph.checkpointing import Checkpointing
+from ironlaw.graph.ir import Section
+from ironlaw.hardware.accelerators import Accelerator
+from ironlaw.models.transformer import Transformer
+from ironlaw.numerics.dtypes import DType
+from ironlaw.numerics.precision import Precision
+
+if TYPE_CHECKING:  # Imported only for several devices, so that a single one starts sooner.
+    from ironlaw.hardware.cluster import Cluster
+    from ironlaw.hardware.links import Link
+
+
+@dataclass(frozen=True, slots=True)
+class DataShape:
+    """What a device sees at a time.
+
+    Attributes:
+        batch: Sequences in a micro-batch of one replica.
+        sequence: Tokens in a sequence.
+    """
+
+    batch: Count
+    sequence: Count
+
+
+@dataclass(frozen=True)
+class Setup:
+    """One way to train, with every name resolved. `setup` makes it from names.
+
+    Attributes:
+        model: The transformer.
+        chip: The accelerator.
+        data: Micro-batch and sequence.
+        precision: The number formats.
+        optimizer: The optimizer and its states.
+        attention: Attention's kernel.
+        dropout: Probability of dropout.
+        checkpointing: What blocks recompute in the backward pass.
+        loss: How head and loss are computed.
+        update: How the optimizer's step runs, and where its states live.
+        framework: Whose operation list and kernels.
+        layout: How the job's devices divide the work. Its `micro_batches` are all of a step, accumulated ones too.
+        cluster: The devices and their links; None for a single device.
+        adaptation: What is trained: everything, parts, or adapters.
+    """
+
+    model: Transformer
+    chip: Accelerator
+    data: DataShape
+    precision: Precision
+    optimizer: Optimizer
+    attention: Attention
+    dropout: Ratio
+    checkpointing: Checkpointing
+    loss: Loss
+    update: Update
+    framework: Framework
+    layout: Layout
+    cluster: Cluster | None
+    adaptation: Adaptation = FULL
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        # A setup is the key of several caches; the generated hash would walk all its parts each time.
+        require_no_arrays(self)
+        named = (self.model, self.chip.name, self.precision.name, self.optimizer.name)
+        chosen = (
+            self.attention,
+            self.dropout,
+            self.checkpointing,
+            self.loss,
+            self.update,
+            self.framework,
+            self.adaptation,
+        )
+        return hash((named, chosen, self.data, self.layout))
+
+    @property
+    def batch(self) -> Count:
+        """Sequences in a micro-batch of one replica."""
+        return self.data.batch
+
+    @property
+    def sequence(self) -> Count:
+        """Tokens in a sequence."""
+        return self.data.sequence
+
+    @property
+    def micro_batches(self) -> Count:
+        """Micro-batches of one replica per optimizer step."""
+        return self.layout.micro_batches
+
+    @property
+    def replicas(self) -> Count:
+        """Replicas that see different sequences."""
+        return self.layout.data
+
+    @property
+    def devices(self) -> Count:
+        """Devices of the job."""
+        return self.layout.devices
+
+    @property
+    def tokens(self) -> Count:
+        """Tokens of a step of the whole job."""
+        return self.batch * self.sequence * self.micro_batches * self.replicas
+
+    @property
+    def host_link(self) -> Link | None:
+        """The link between a device and its host's memory, or None for a chip that shares it or has none on record."""
+        from ironlaw.hardware.links import link
+
+        return next((entry for name in self.chip.links if (entry := link(name)).scope == "host"), None)
+
+    @property
+    def base(self) -> Precision:
+        """The formats of the model's own parameters: those of the precision, but for what is frozen beside adapters."""
+        return self.adaptation.around(self.precision)
+
+    @property
+    def trained_weights(self) -> DType:
+        """The format of the weights that are trained."""
+        adaptation, precision = self.adaptation, self.precision
+        return adaptation.trained_format(precision) if adaptation.has_adapters else precision.weights
+
+    @property
+    def gradients(self) -> DType:
+        """The format of gradients: of the adapters where there are any."""
+        adaptation, precision = self.adaptation, self.precision
+        return adaptation.trained_format(precision) if adaptation.has_adapters else precision.gradients
+
+    @property
+    def states(self) -> DType:
+        """The format of the optimizer's full states."""
+        adaptation, precision = self.adaptation, self.precision
+        return adaptation.trained_format(precision) if adaptation.has_adapters else precision.states
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages of the pipeline, in order; one when there is none."""
+        return stages(self.model, self.layout)
+
+    def at(self, batch: Count, sequence: Count) -> Setup:
+        """The same with another micro-batch and sequence."""
+        return replace(self, data=DataShape(batch, sequence))
+
+    @property
+    def anywhere(self) -> Setup:
+        """The same without micro-batch and sequence, for what is prepared once and evaluated at many of them."""
+        return self.at(1, 1)
+
+    @property
+    def whole(self) -> Setup:
+        """The same model on one device, undivided."""
+        layout = replace(
+            self.layout, data=1, tensor=1, pipeline=1, sequence_parallel=False, zero=0, interleave=1, balanced=False
+        )
+        return replace(self, layout=layout, cluster=None)
+
+
+@lru_cache(maxsize=1024)
+def stage_sections(c: Setup, stage: Stage) -> tuple[Section, ...]:
+    """The operations of a forward pass that a pipeline stage runs: blocks, and embedding, norm and head if it has them.
+
+    Args:
+        c: The setup.
+        stage: One of its stages.
+    """
+    parts = sections(
+        stage.model,
+        c.precision,
+        c.attention.kernel,
+        c.dropout,
+        c.framework.kernels,
+        c.framework.name,
+        c.layout.sequence_shards,
+        adaptation=c.adaptation,
+    )
+    if not c.adaptation.everything:  # which has one stage
+        return parts
+    equal = len(stage.model.kinds) == 1  # layers of several kinds are all on one stage
+    return tuple(
+        replace(part, count=stage.blocks) if equal and part.name == "block" else part
+        for part in parts
+        if _holds(stage, part)
+    )
+
+
+def _holds(stage: Stage, part: Section) -> bool:
+    return part.name == "block" or (stage.first if part.name == "embedding" else stage.last)
+
+
+def require_no_arrays(c: Setup) -> None:
+    """Refuse a setup whose batch or sequence is an array, for questions that have one answer."""
+    for what, value in (("batch", c.data.batch), ("sequence", c.data.sequence)):
+        if hasattr(value, "shape"):
+            raise EngineError(
+                what,
+                value,
+                "a whole number here: arrays are allowed in step_time, in training_memory and in "
+                "prepare(setup)(batch, sequence) of one device",
+            )

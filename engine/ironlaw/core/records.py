@@ -1,0 +1,79 @@
+"""Sourced records: one TOML file per model or accelerator, read when first asked for.
+
+Every file in `ironlaw/data/<kind>/` is one record named by its file name, with a `source` table that holds the URL it
+was taken from and the date it was read. Reading is lazy so that importing the engine stays fast in the browser.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ironlaw.core.errors import MISSING, EngineError
+
+DATA = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data")  # noqa: PTH118, PTH120
+"""Where the records lie. `pathlib` and `importlib.resources` would take longer to import than a record to read."""
+
+VERIFIED = ("", "opened", "memory")
+"""How a source's figure was obtained; see `Source.verified`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a record's figures come from.
+
+    Attributes:
+        url: Address of the page.
+        date: ISO date of the record: when the page was read, or when the figure was written down from memory.
+        note: A remark.
+        verified: `"opened"` when the figure was read on the page or a stored copy of it, `"memory"` when it is
+            remembered from there, or empty where nobody noted which.
+    """
+
+    url: str
+    date: str
+    note: str = ""
+    verified: str = ""
+
+    def __post_init__(self) -> None:
+        if self.verified not in VERIFIED:
+            raise EngineError("verified", self.verified, VERIFIED)
+
+
+@cache
+def record_names(kind: str) -> tuple[str, ...]:
+    """Names of all records of a kind (`"models"`, `"accelerators"`), sorted."""
+    suffix = ".toml"
+    names = os.listdir(os.path.join(DATA, kind))  # noqa: PTH118, PTH208
+    return tuple(sorted(name.removesuffix(suffix) for name in names if name.endswith(suffix)))
+
+
+@cache
+def _read(kind: str, name: str) -> dict[str, Any]:
+    import tomllib
+
+    with open(os.path.join(DATA, kind, f"{name}.toml"), "rb") as file:  # noqa: PTH118, PTH123
+        return tomllib.load(file)
+
+
+def read_record(kind: str, name: str) -> dict[str, Any]:
+    """A fresh copy of the record `name`. Raises `EngineError` that lists the known names when there is none."""
+    if name not in record_names(kind):
+        raise EngineError(kind.removesuffix("s"), name, record_names(kind))
+    return dict(_read(kind, name))
+
+
+def origin(entry: Mapping[str, Any]) -> Source:
+    """Where one figure of a record comes from."""
+    return Source(entry["url"], entry["date"], entry.get("note", ""), entry.get("verified", ""))
+
+
+def take_sources(record: dict[str, Any], where: str) -> tuple[Source, ...]:
+    """Remove and return the record's `source` (one table or an array of tables). Raises `EngineError` if absent."""
+    raw = record.pop("source", None)
+    if not raw:
+        raise EngineError("source", MISSING, "a table with url and date", {"record": where})
+    return tuple(Source(**entry) for entry in (raw if isinstance(raw, list) else [raw]))

@@ -1,0 +1,84 @@
+"""Sizes that depend on the batch: polynomials in batch B and sequence length T, so that one trace serves every batch.
+
+An operation list is traced once per model and precision with symbols, then evaluated for any B and T: scalars in the
+browser, NumPy arrays in a sweep. `B * T * 768` is the number of elements of a hidden state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ironlaw.core.errors import EngineError
+from ironlaw.core.units import Count
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A count of elements `sum of c * B**i * T**j`; `terms` holds sorted `((i, j), c)` pairs with c not zero."""
+
+    terms: tuple[tuple[tuple[int, int], int], ...]
+
+    def __call__(self, batch: Count, sequence: Count) -> Count:
+        """Evaluate for a batch and a sequence length (whole numbers or NumPy arrays of them)."""
+        total: Count = 0
+        for (i, j), c in self.terms:
+            if j:
+                c = c * (sequence if j == 1 else sequence**j)
+            if i:
+                c = c * (batch if i == 1 else batch**i)
+            total = total + c
+        return total
+
+    def __add__(self, other: Size | int) -> Size:
+        merged = dict(self.terms)
+        for power, c in as_size(other).terms:
+            merged[power] = merged.get(power, 0) + c
+        return Size(tuple(sorted((power, c) for power, c in merged.items() if c)))
+
+    def __mul__(self, other: Size | int) -> Size:
+        if isinstance(other, int):
+            return Size(tuple((power, c * other) for power, c in self.terms)) if other else Size(())
+        product: dict[tuple[int, int], int] = {}
+        for (i, j), c in self.terms:
+            for (k, m), d in other.terms:
+                product[i + k, j + m] = product.get((i + k, j + m), 0) + c * d
+        return Size(tuple(sorted(product.items())))
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def dominates(self, other: Size) -> bool:
+        """Whether this is at least as large as `other` for every batch and sequence, term by term."""
+        mine = dict(self.terms)
+        return all(c <= mine.get(power, 0) for power, c in other.terms)
+
+    def split(self, ways: int) -> Size:
+        """The share of one of `ways` equal shards. Raises `EngineError` when a coefficient does not divide evenly."""
+        if ways == 1:
+            return self
+        for _, c in self.terms:
+            if c % ways:
+                raise EngineError("ways", ways, f"a divisor of {c}")
+        return Size(tuple((power, c // ways) for power, c in self.terms))
+
+
+def total(sizes: Iterable[Size]) -> Size:
+    """The sum of sizes."""
+    return sum(sizes, NOTHING)
+
+
+def scaled(size: Size, factor: float) -> Size:
+    """A size times a factor that keeps its coefficients whole."""
+    return Size(tuple((power, int(c * factor)) for power, c in size.terms))
+
+
+def as_size(value: Size | int) -> Size:
+    """A `Size` from a plain count."""
+    return value if isinstance(value, Size) else Size((((0, 0), value),) if value else ())
+
+
+NOTHING = Size(())
+BATCH = Size((((1, 0), 1),))
+SEQUENCE = Size((((0, 1), 1),))
+TOKENS = BATCH * SEQUENCE

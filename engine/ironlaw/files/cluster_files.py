@@ -1,0 +1,107 @@
+"""How a job is divided: DeepSpeed's JSON and accelerate's YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ironlaw.core.errors import EngineError
+from ironlaw.files import values
+from ironlaw.files.facts import Facts, Reading
+
+Document = Mapping[str, Any]
+
+
+def _block(document: Document, name: str) -> Document:
+    """A block of a file; empty where it is not there."""
+    found = document.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def is_deepspeed(document: Document) -> bool:
+    """Whether a document is a configuration of DeepSpeed."""
+    return "zero_optimization" in document or "train_micro_batch_size_per_gpu" in document
+
+
+def deepspeed(document: Document) -> Reading:
+    """The facts of DeepSpeed's configuration. `auto` says nothing. Raises `EngineError` for a value it cannot have."""
+    zero = _block(document, "zero_optimization")
+    stage = values.count("zero_optimization.stage", zero.get("stage", 0), 0) or 0
+    if stage > 3:
+        raise EngineError("zero_optimization.stage", stage, (0, 1, 2, 3))
+    half = {form: _block(document, name).get("enabled") for form, name in (("bf16", "bf16"), ("fp16", "fp16"))}
+    chosen = next((form for form, value in half.items() if values.switch(f"{form}.enabled", value)), None)
+    facts = Facts(
+        runtime="deepspeed",
+        zero=stage,
+        offload_optimizer=_away(zero, "offload_optimizer"),
+        offload_parameters=_away(zero, "offload_param"),
+        compute=chosen,  # type: ignore[arg-type]
+        micro_batch=values.count("train_micro_batch_size_per_gpu", document.get("train_micro_batch_size_per_gpu")),
+        accumulate=values.count("gradient_accumulation_steps", document.get("gradient_accumulation_steps")),
+        global_batch=values.count("train_batch_size", document.get("train_batch_size")),
+    )
+    keys = {"zero": "zero_optimization.stage", "micro_batch": "train_micro_batch_size_per_gpu"}
+    return Reading("DeepSpeed", facts, keys=keys)
+
+
+def _away(zero: Document, name: str) -> bool:
+    device = _block(zero, name).get("device", "none")
+    if device not in ("none", "cpu", "nvme", None):
+        raise EngineError(f"{name}.device", device, ("none", "cpu", "nvme"))
+    return device in ("cpu", "nvme")
+
+
+def is_accelerate(document: Document) -> bool:
+    """Whether a document is a configuration of accelerate."""
+    return "distributed_type" in document or "compute_environment" in document
+
+
+def accelerate(document: Document) -> Reading:
+    """The facts of accelerate's configuration. Raises `EngineError` for a value it cannot have."""
+    facts = Facts(
+        devices=values.count("num_processes", document.get("num_processes")),
+        nodes=values.count("num_machines", document.get("num_machines")),
+        compute=_precision(document.get("mixed_precision")),  # type: ignore[arg-type]
+    )
+    how, missing = document.get("distributed_type"), []
+    inside: dict[str, Any] = {}
+    if how == "DEEPSPEED":
+        engine = _block(document, "deepspeed_config")
+        if "deepspeed_config_file" in engine:
+            missing.append("It names a DeepSpeed file, which says what is divided: add that file too.")
+        else:
+            inside = {
+                "runtime": "deepspeed",
+                "zero": values.count("zero_stage", engine.get("zero_stage", 2), 0),
+                "offload_optimizer": engine.get("offload_optimizer_device", "none") != "none",
+                "offload_parameters": engine.get("offload_param_device", "none") != "none",
+                "accumulate": values.count("gradient_accumulation_steps", engine.get("gradient_accumulation_steps")),
+            }
+    elif how == "FSDP":
+        inside = _fsdp(_block(document, "fsdp_config"))
+    elif how not in (None, "NO", "MULTI_GPU", "MULTI_CPU"):
+        raise EngineError("distributed_type", how, ("NO", "MULTI_GPU", "DEEPSPEED", "FSDP"))
+    return Reading("accelerate", facts.joined(Facts(**inside)), missing=tuple(missing))
+
+
+def _fsdp(config: Document) -> dict[str, Any]:
+    strategy = str(config.get("fsdp_sharding_strategy", "FULL_SHARD"))
+    numbered = {"1": "FULL_SHARD", "2": "SHARD_GRAD_OP", "3": "NO_SHARD", "4": "HYBRID_SHARD"}
+    strategy = numbered.get(strategy, strategy)
+    divided = {"FULL_SHARD": 3, "SHARD_GRAD_OP": 2, "NO_SHARD": 0, "HYBRID_SHARD": 3}
+    if strategy not in divided:
+        raise EngineError("fsdp_sharding_strategy", strategy, tuple(divided))
+    kept = config.get("fsdp_reshard_after_forward")
+    away = bool(values.switch("fsdp_offload_params", config.get("fsdp_offload_params")))
+    recompute = values.switch("fsdp_activation_checkpointing", config.get("fsdp_activation_checkpointing"))
+    found = {"runtime": "fsdp", "zero": 2 if kept is False else divided[strategy], "offload_optimizer": away}
+    return found | {"offload_parameters": away, "checkpointing": recompute or None}
+
+
+def _precision(value: object) -> str | None:
+    if value in (*values.ABSENT, "no", False):
+        return None
+    if value not in ("bf16", "fp16", "fp8"):
+        raise EngineError("mixed_precision", value, ("no", "fp16", "bf16", "fp8"))
+    return str(value)

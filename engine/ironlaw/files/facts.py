@@ -1,0 +1,166 @@
+"""What a file of somebody's run says: the settings and the measurements that were understood, and nothing else of it.
+
+Facts are numbers and names that the engine knows. No text of a file is kept: its paths and keys never leave `read`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Literal
+
+from ironlaw.core.errors import EngineError
+from ironlaw.core.units import Bytes, Count, Ratio, Seconds
+
+Kind = Literal[
+    "config.json", "axolotl", "LLaMA-Factory", "TRL", "DeepSpeed", "accelerate", "command", "out of memory",
+    "nvidia-smi", "log",
+]  # fmt: skip
+Method = Literal["full", "freeze", "lora", "dora", "qlora"]
+Stage = Literal["pretrain", "sft", "dpo", "kto", "reward", "ppo", "grpo"]
+Format = Literal["fp32", "bf16", "fp16", "fp8", "int8", "nf4"]
+Attention = Literal["eager", "sdpa", "flash"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """Settings of a run, as far as a file says them; None is not said.
+
+    Attributes:
+        model: A name from `list_models()`.
+        gpu: A name from `list_accelerators()`.
+        gpu_memory: Memory of the GPU as its driver counts it.
+        devices: GPUs of the whole job.
+        nodes: Machines.
+        micro_batch: Sequences of one device's forward pass.
+        accumulate: Forward passes before an update.
+        global_batch: Sequences of an update, of all devices.
+        sequence: Tokens to which sequences are cut or packed.
+        packing: Whether short sequences are joined to full ones.
+        stage: What is trained for.
+        method: Which parameters are trained.
+        rank: Of LoRA.
+        targets: Modules with an adapter, by their names in the model, or `("all-linear",)`.
+        double_quantization: Whether the scales of quantized weights are quantized too.
+        weights: Format in which trained weights are kept.
+        compute: Format of products.
+        optimizer: A name from `list_optimizers()`.
+        update: How the optimizer's step runs: `"fused"`, `"foreach"`.
+        attention: Attention's implementation.
+        checkpointing: Whether activations are recomputed.
+        reentrant: Whether by PyTorch's older, reentrant implementation.
+        fused_loss: Whether logits are never kept whole (Liger, Unsloth, cut cross-entropy).
+        compiled: Whether `torch.compile` runs the model.
+        zero: What replicas divide, 0 to 3; FSDP's full sharding is 3.
+        offload_optimizer: Whether optimizer states live in host memory.
+        offload_parameters: Whether parameters do.
+        runtime: `"deepspeed"` or `"fsdp"`, where one of them divides the states.
+        tensor: Devices that share every matrix.
+        pipeline: Pipeline stages.
+        context: Devices that share a sequence.
+        expert: Devices that share experts.
+        epochs: Passes over the data.
+        steps: Updates of the run.
+    """
+
+    model: str | None = None
+    gpu: str | None = None
+    gpu_memory: Bytes | None = None
+    devices: Count | None = None
+    nodes: Count | None = None
+    micro_batch: Count | None = None
+    accumulate: Count | None = None
+    global_batch: Count | None = None
+    sequence: Count | None = None
+    packing: bool | None = None
+    stage: Stage | None = None
+    method: Method | None = None
+    rank: Count | None = None
+    targets: tuple[str, ...] | None = None
+    double_quantization: bool | None = None
+    weights: Format | None = None
+    compute: Format | None = None
+    optimizer: str | None = None
+    update: str | None = None
+    attention: Attention | None = None
+    checkpointing: bool | None = None
+    reentrant: bool | None = None
+    fused_loss: bool | None = None
+    compiled: bool | None = None
+    zero: Count | None = None
+    offload_optimizer: bool | None = None
+    offload_parameters: bool | None = None
+    runtime: Literal["deepspeed", "fsdp"] | None = None
+    tensor: Count | None = None
+    pipeline: Count | None = None
+    context: Count | None = None
+    expert: Count | None = None
+    epochs: float | None = None
+    steps: Count | None = None
+
+    def said(self) -> dict[str, object]:
+        """The facts that are said, by name."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def joined(self, other: Facts) -> Facts:
+        """These facts and those of another file.
+
+        Raises:
+            EngineError: Both say something else of the same thing.
+        """
+        mine, theirs = self.said(), other.said()
+        for name in mine.keys() & theirs.keys():
+            if mine[name] != theirs[name]:
+                raise EngineError(name.replace("_", " "), theirs[name], (mine[name],), because="as another file says")
+        return replace(self, **theirs)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observed:
+    """What a log or a message says was measured; None is not said.
+
+    Attributes:
+        program: Whose lines they are.
+        step_s: Seconds of an update, or of a forward and backward pass where the program prints these; the median.
+        tokens_per_s: Tokens a second, of the whole job.
+        tokens_per_s_device: Tokens a second of one GPU.
+        mfu: Utilization as the program counts it.
+        allocated: Largest memory that PyTorch allocated.
+        reserved: Largest memory that PyTorch reserved.
+        process: Memory that the driver counts.
+        asked: Memory that an allocation asked for in vain.
+        lines: Lines with a time that were read.
+    """
+
+    program: str
+    step_s: Seconds | None = None
+    tokens_per_s: float | None = None
+    tokens_per_s_device: float | None = None
+    mfu: Ratio | None = None
+    allocated: Bytes | None = None
+    reserved: Bytes | None = None
+    process: Bytes | None = None
+    asked: Bytes | None = None
+    lines: Count = 0
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was understood of one text.
+
+    Attributes:
+        kind: What it is.
+        facts: Its settings.
+        measured: Its measurements, if it has any.
+        keys: For a fact, the key that says it, so that a change can be written back.
+        missing: What it leaves to another file, in sentences.
+        config: A model's `config.json`, when the text is one.
+    """
+
+    kind: Kind
+    facts: Facts = Facts()
+    measured: Observed | None = None
+    keys: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    config: Mapping[str, object] | None = None

@@ -1,0 +1,148 @@
+"""Times and memory in the logs of nanoGPT, llm.c, torchtitan, Megatron-LM, `transformers`' Trainer and axolotl.
+
+A log's first lines hold compilation and warm-up, so the median of the later half of its lines counts.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Callable, Sequence
+
+from ironlaw.files.facts import Facts, Observed, Reading
+
+_NUMBER = r"([\d,]+(?:\.\d+)?(?:[eE][-+]?\d+)?)"
+_NANO = re.compile(rf"iter \d+: loss [\d.naninf]+, time {_NUMBER}ms(?:, mfu (-?[\d.]+)%)?")
+_LLMC = re.compile(rf"step\s+\d+/\d+ \|.*?\| {_NUMBER} ms \| (-?[\d.]+)% \w+ MFU \| {_NUMBER} tok/s")
+_TITAN = re.compile(
+    rf"step:\s*\d+.*?memory:\s*{_NUMBER}GiB\([\d.]+%\)\s+(?:tps|wps):\s*{_NUMBER}.*?mfu:\s*([\d.]+)%", re.DOTALL
+)
+_MEGATRON = re.compile(rf"elapsed time per iteration \(ms\): {_NUMBER}")
+_MEGATRON_MEMORY = re.compile(rf"max allocated: {_NUMBER} \| reserved: {_NUMBER}")
+_MEGATRON_BATCH = re.compile(r"global batch size:\s*(\d+)")
+_SUMMARY = re.compile(rf"'train_runtime':\s*'?{_NUMBER}.*?'train_steps_per_second':\s*'?{_NUMBER}")
+_TOKENS = re.compile(rf"'train_tokens_per_second':\s*'?{_NUMBER}")
+_BAR = re.compile(rf"\d+/\d+ \[[\d:]+<[\d:]+,\s+{_NUMBER}(s/it|it/s)")
+_AXOLOTL = re.compile(rf"'memory/max_(?:mem_)?allocated ?\((?:gib|GiB)\)':\s*'?{_NUMBER}")
+_AXOLOTL_RESERVED = re.compile(rf"'memory/device_(?:mem_)?reserved ?\((?:gib|GiB)\)':\s*'?{_NUMBER}")
+_AXOLOTL_SPEED = re.compile(rf"'tokens_per_second_per_gpu':\s*'?{_NUMBER}")
+_GIB = 2**30
+
+
+def read(text: str) -> Reading | None:
+    """What a log says of time and memory; None when it has no line of a program that is known."""
+    for one in (_llmc, _nano_gpt, _torchtitan, _megatron, _transformers):
+        if (found := one(text)) is not None:
+            return found
+    return None
+
+
+def _numbers(found: Sequence[str]) -> list[float]:
+    return [float(one.replace(",", "")) for one in found]
+
+
+def _settled(found: Sequence[str]) -> float:
+    """The median of the later half, which has no compilation and no warm-up in it."""
+    values = _numbers(found)
+    return statistics.median(values[len(values) // 2 :])
+
+
+def _share(found: Sequence[str]) -> float | None:
+    """A utilization printed as a percentage; programs print a negative one until they know it."""
+    values = [value for value in map(float, found) if 0 < value <= 100]
+    return statistics.median(values[len(values) // 2 :]) / 100 if values else None
+
+
+def _nano_gpt(text: str) -> Reading | None:
+    lines = _NANO.findall(text)
+    if not lines:
+        return None
+    step, share = [line[0] for line in lines], _share([line[1] for line in lines if line[1]])
+    return _log(Observed(program="nanoGPT", step_s=_settled(step) / 1e3, mfu=share, lines=len(lines)))
+
+
+def _llmc(text: str) -> Reading | None:
+    lines = _LLMC.findall(text)
+    if not lines:
+        return None
+    step, share, speed = zip(*lines, strict=True)
+    return _log(
+        Observed(
+            program="llm.c",
+            step_s=_settled(step) / 1e3,
+            mfu=_share(share),
+            tokens_per_s=_settled(speed),
+            lines=len(lines),
+        )
+    )
+
+
+def _torchtitan(text: str) -> Reading | None:
+    lines = [found.groups() for line in text.splitlines() if (found := _TITAN.search(line))]
+    if not lines:
+        return None
+    memory, speed, share = zip(*lines, strict=True)
+    return _log(
+        Observed(
+            program="torchtitan",
+            tokens_per_s_device=_settled(speed),
+            mfu=_share(share),
+            # It prints what PyTorch reserved at the fullest moment.
+            reserved=round(max(_numbers(memory)) * _GIB),
+            lines=len(lines),
+        )
+    )
+
+
+def _megatron(text: str) -> Reading | None:
+    steps = _MEGATRON.findall(text)
+    if not steps:
+        return None
+    memory, batches = _MEGATRON_MEMORY.findall(text), set(_MEGATRON_BATCH.findall(text))
+    allocated, reserved = zip(*memory, strict=True) if memory else ((), ())
+    measured = Observed(
+        program="Megatron-LM",
+        step_s=_settled(steps) / 1e3,
+        allocated=round(max(_numbers(allocated)) * 2**20) if allocated else None,
+        reserved=round(max(_numbers(reserved)) * 2**20) if reserved else None,
+        lines=len(steps),
+    )
+    return _log(measured, Facts(global_batch=int(batches.pop())) if len(batches) == 1 else Facts())
+
+
+def _transformers(text: str) -> Reading | None:
+    summary, bars = _SUMMARY.findall(text), _BAR.findall(text)
+    speed = _last(_TOKENS, text, lambda found: found[-1:])
+    allocated, reserved = (_last(one, text, lambda found: found) for one in (_AXOLOTL, _AXOLOTL_RESERVED))
+    per_gpu = _AXOLOTL_SPEED.findall(text)
+    if not (summary or bars or speed or allocated or per_gpu):
+        return None
+    step = None
+    if summary and (rate := _numbers(summary[-1])[1]):
+        step = 1 / rate
+    elif bars:
+        step = statistics.median(
+            value if unit == "s/it" else 1 / value
+            for value, unit in ((float(one.replace(",", "")), unit) for one, unit in bars[len(bars) // 2 :])
+            if value
+        )
+    measured = Observed(
+        program="axolotl" if allocated or per_gpu else "transformers",
+        step_s=step,
+        tokens_per_s=speed,
+        tokens_per_s_device=_settled(per_gpu) if per_gpu else None,
+        allocated=round(allocated * _GIB) if allocated else None,
+        reserved=round(reserved * _GIB) if reserved else None,
+        lines=len(summary) + len(bars) + len(per_gpu),
+    )
+    return _log(measured)
+
+
+def _last(pattern: re.Pattern[str], text: str, which: Callable[[list[str]], list[str]]) -> float | None:
+    """The largest of those numbers that `which` chooses; None where there is none."""
+    chosen = which(pattern.findall(text))
+    return max(_numbers(chosen)) if chosen else None
+
+
+def _log(measured: Observed, facts: Facts | None = None) -> Reading:
+    return Reading("log", facts or Facts(), measured)

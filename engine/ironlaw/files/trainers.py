@@ -1,0 +1,276 @@
+"""Settings of axolotl, LLaMA-Factory and of `transformers`' and TRL's trainers, as their YAML files say them.
+
+What a program does when a file is silent is part of what the file says: axolotl and LLaMA-Factory load a model in its
+16-bit format; LLaMA-Factory and TRL's trainers recompute activations unless told otherwise; TRL cuts sequences to 1,024
+tokens and computes in BF16. Sources: the argument classes of the programs, read in November 2026.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ironlaw.core.errors import EngineError
+from ironlaw.files import values
+from ironlaw.files.facts import Attention, Facts, Format, Kind, Reading
+
+Document = Mapping[str, Any]
+Convert = Callable[[str, object], object]
+
+_SWITCH, _COUNT, _AMOUNT = values.switch, values.count, values.amount
+_COMMON: dict[str, tuple[str, Convert]] = {
+    "accumulate": ("gradient_accumulation_steps", _COUNT),
+    "checkpointing": ("gradient_checkpointing", _SWITCH),
+    "packing": ("packing", _SWITCH),
+    "epochs": ("num_train_epochs", _AMOUNT),
+    "rank": ("lora_r", _COUNT),
+    "compiled": ("torch_compile", _SWITCH),
+    "fused_loss": ("use_liger_kernel", _SWITCH),
+    "micro_batch": ("per_device_train_batch_size", _COUNT),
+}
+"""Fact -> the key that `transformers` gives it, and how its value is read."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How one program writes the facts.
+
+    Attributes:
+        kind: The program.
+        marks: Keys that only its files have.
+        keys: Fact -> its key and how its value is read, where it is one plain value.
+        model: The key of the model's name.
+        rest: The facts that follow from several keys, or from a key's absence.
+    """
+
+    kind: Kind
+    marks: frozenset[str]
+    keys: Mapping[str, tuple[str, Convert]]
+    model: str
+    rest: Callable[[Document], Facts]
+
+
+def read(document: Document, dialect: Dialect) -> Reading:
+    """The facts of a file of a program.
+
+    Raises:
+        EngineError: A value is none of those that the program takes.
+    """
+    plain = {fact: convert(key, document.get(key)) for fact, (key, convert) in dialect.keys.items()}
+    name = document.get(dialect.model)
+    rest = dialect.rest(document)
+    steps = values.count("max_steps", None if document.get("max_steps") == -1 else document.get("max_steps"))
+    found = {**rest.said(), **{fact: value for fact, value in plain.items() if value is not None}}
+    if found.get("method") in ("full", "freeze"):
+        found.pop("rank", None)  # a rank without an adapter trains nothing
+    facts = Facts(**{**found, "model": values.model(name), "steps": steps})  # type: ignore[arg-type]
+    keys = {fact: key for fact, (key, _) in dialect.keys.items()}
+    return Reading(dialect.kind, facts, keys=keys, missing=tuple(_missing(document, name, facts)))
+
+
+def _missing(document: Document, name: object, facts: Facts) -> list[str]:
+    told = []
+    if name is not None and facts.model is None:
+        told.append("The model is none that the planner knows by name: add its config.json.")
+    if isinstance(document.get("deepspeed"), str) and document["deepspeed"] not in values.ABSENT:
+        told.append("It names a DeepSpeed file, which says what is divided: add that file too.")
+    return told
+
+
+def _adapter(document: Document, bits: tuple[int, ...]) -> dict[str, Any]:
+    """Facts of an adapter over weights of `bits` bits, if any are quantized."""
+    found: dict[str, Any] = {"method": "qlora" if 4 in bits else "dora" if document.get("use_dora") else "lora"}
+    if 8 in bits:
+        found["weights"] = "int8"
+    double = document.get("double_quantization", document.get("bnb_4bit_use_double_quant"))
+    if 4 in bits and double is not None:
+        found["double_quantization"] = values.switch("double_quantization", double)
+    return found
+
+
+def _bits(document: Document) -> tuple[int, ...]:
+    asked = {4: "load_in_4bit", 8: "load_in_8bit"}
+    return tuple(bits for bits, key in asked.items() if values.switch(key, document.get(key)))
+
+
+def _targets(value: object) -> tuple[str, ...] | None:
+    """Names of modules: letters, digits, dots and underscores only, so that nothing else travels on."""
+    if value in values.ABSENT:
+        return None
+    if value in ("all", "all-linear"):
+        return ("all-linear",)
+    names = value.split(",") if isinstance(value, str) else value
+    plain = [str(one).strip() for one in names] if isinstance(names, (list, tuple)) else []
+    if not plain or not all(one.replace("_", "").replace(".", "").isalnum() and len(one) <= 40 for one in plain):
+        raise EngineError("targets of LoRA", value, "names of modules, such as q_proj, or all-linear")
+    return tuple(plain)
+
+
+def _format(document: Document) -> Format:
+    """The format of products that `bf16` and `fp16` choose."""
+    if values.switch("fp16", document.get("fp16")):
+        return "fp16"
+    # `auto` is BF16 on every card that has it.
+    return "bf16" if document.get("bf16") == "auto" or values.switch("bf16", document.get("bf16")) else "fp32"
+
+
+def _optimizer(document: Document, key: str) -> dict[str, Any]:
+    found = values.optimizer(key, document.get(key))
+    if found is None:
+        return {}
+    return {"optimizer": found[0], "update": found[1]}
+
+
+def _attention(value: object) -> Attention | None:
+    names: dict[object, Attention] = {
+        "eager": "eager", "disabled": "eager", "sdpa": "sdpa", "flash": "flash", "fa2": "flash", "fa3": "flash",
+        "flash_attention_2": "flash", "flash_attention_3": "flash", "kernels-community/flash-attn": "flash",
+        "kernels-community/flash-attn2": "flash", "kernels-community/flash-attn3": "flash",
+    }  # fmt: skip
+    if value in values.ABSENT:
+        return None
+    if value not in names:
+        raise EngineError("attention", value, tuple(name for name in names if "/" not in str(name)))
+    return names[value]
+
+
+def _sharding(document: Document) -> dict[str, Any]:
+    """Facts of FSDP as axolotl and `transformers` write it."""
+    options, config = document.get("fsdp"), document.get("fsdp_config")
+    config = config if isinstance(config, Mapping) else {}
+    named = options.split() if isinstance(options, str) else options if isinstance(options, list) else []
+    if not named and not config:
+        return {}
+    how = str(config.get("fsdp_sharding_strategy", "FULL_SHARD")).lower()
+    part = "shard_grad_op" in named or how in ("shard_grad_op", "2")
+    kept = config.get("fsdp_reshard_after_forward", config.get("reshard_after_forward"))
+    part = part or kept in (False, "false")
+    away = bool("offload" in named or config.get("fsdp_offload_params") or config.get("offload_params"))
+    return {"runtime": "fsdp", "zero": 2 if part else 3, "offload_parameters": away, "offload_optimizer": away}
+
+
+def _axolotl(document: Document) -> Facts:
+    adapter = document.get("adapter")
+    compute = _format(document)
+    found: dict[str, Any] = {"compute": compute, "method": "full", "stage": "sft", "checkpointing": False}
+    # The weights that are trained whole are loaded in the format of products.
+    found["weights"] = compute
+    if adapter not in values.ABSENT:
+        found |= _adapter({**document, "use_dora": document.get("peft_use_dora")}, _bits(document))
+        linear = values.switch("lora_target_linear", document.get("lora_target_linear"))
+        found["targets"] = ("all-linear",) if linear else _targets(document.get("lora_target_modules"))
+    elif document.get("unfrozen_parameters"):
+        found["method"] = "freeze"
+    for key, name in (("flash_attention", "flash"), ("sdp_attention", "sdpa"), ("eager_attention", "eager")):
+        if values.switch(key, document.get(key)):
+            found["attention"] = name
+    if document.get("attention") is not None or document.get("attn_implementation") is not None:
+        found["attention"] = _attention(document.get("attention", document.get("attn_implementation")))
+    if document.get("rl") not in values.ABSENT:
+        found["stage"] = document["rl"] if document["rl"] in ("dpo", "kto", "grpo") else "sft"
+    recompute = document.get("gradient_checkpointing")
+    if isinstance(recompute, str) and recompute not in ("true", "false"):
+        # `offload` and `offload_disk` keep the inputs of recomputed blocks elsewhere.
+        found["checkpointing"] = True
+    kwargs = document.get("gradient_checkpointing_kwargs")
+    if isinstance(kwargs, Mapping):
+        found["reentrant"] = values.switch("use_reentrant", kwargs.get("use_reentrant"))
+    fused = ("liger_fused_linear_cross_entropy", "cut_cross_entropy", "unsloth_cross_entropy_loss")
+    found["fused_loss"] = any(values.switch(key, document.get(key)) for key in fused)
+    return Facts(**{**found, **_optimizer(document, "optimizer"), **_sharding(document)})
+
+
+def _recomputes(what: str, value: object) -> bool | None:
+    return True if isinstance(value, str) and value.startswith(("offload", "unsloth")) else values.switch(what, value)
+
+
+def _llama_factory(document: Document) -> Facts:
+    compute, method = _format(document), document.get("finetuning_type", "lora")
+    kept = values.switch("disable_gradient_checkpointing", document.get("disable_gradient_checkpointing"))
+    if method not in ("full", "freeze", "lora", "oft"):
+        raise EngineError("finetuning_type", method, ("full", "freeze", "lora", "oft"))
+    pure = values.switch("pure_bf16", document.get("pure_bf16"))
+    found: dict[str, Any] = {
+        "compute": "bf16" if pure else compute,
+        "method": method if method != "oft" else "lora",
+        # Trained weights are cast to FP32 unless the file asks for pure BF16.
+        "weights": "bf16" if pure else "fp32" if method in ("full", "freeze") else compute,
+        "checkpointing": not kept,
+        "stage": {"pt": "pretrain", "rm": "reward"}.get(document.get("stage", "sft"), document.get("stage", "sft")),
+    }
+    if found["stage"] not in ("pretrain", "sft", "dpo", "kto", "reward", "ppo"):
+        raise EngineError("stage", document.get("stage"), ("pt", "sft", "rm", "ppo", "dpo", "kto"))
+    if method == "lora":
+        bits = values.count("quantization_bit", document.get("quantization_bit"))
+        found |= _adapter(document, (bits,) if bits else ())
+        found["targets"] = _targets(document.get("lora_target", "all"))
+    found["attention"] = _attention(document.get("flash_attn", "auto"))
+    found["fused_loss"] = bool(values.switch("enable_liger_kernel", document.get("enable_liger_kernel")))
+    return Facts(**{**found, **_optimizer(document, "optim"), **_sharding(document)})
+
+
+def _trl(document: Document) -> Facts:
+    if document.get("bf16") in values.ABSENT and not values.switch("fp16", document.get("fp16")):
+        document = {**document, "bf16": True}
+    kept = document.get("dtype", document.get("torch_dtype"))
+    formats: dict[object, Format] = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
+    found: dict[str, Any] = {"compute": _format(document), "method": "full", "weights": formats.get(kept)}
+    found |= {"checkpointing": True, "sequence": 1024, "stage": "sft"}
+    if document.get("max_seq_length") is not None:
+        found["sequence"] = values.count("max_seq_length", document["max_seq_length"])
+    if values.switch("use_peft", document.get("use_peft")) or document.get("lora_r") is not None:
+        found |= _adapter(document, _bits(document))
+        found["targets"] = _targets(document.get("lora_target_modules"))
+    found["attention"] = _attention(document.get("attn_implementation"))
+    kwargs = document.get("gradient_checkpointing_kwargs")
+    if isinstance(kwargs, Mapping):
+        found["reentrant"] = values.switch("use_reentrant", kwargs.get("use_reentrant"))
+    return Facts(**{**found, **_optimizer(document, "optim"), **_sharding(document)})
+
+
+DIALECTS = (
+    Dialect(
+        "axolotl",
+        frozenset({"base_model", "micro_batch_size", "sequence_len", "sample_packing", "lora_target_linear"}),
+        {
+            "micro_batch": ("micro_batch_size", _COUNT),
+            "accumulate": _COMMON["accumulate"],
+            "sequence": ("sequence_len", _COUNT),
+            "packing": ("sample_packing", _SWITCH),
+            "checkpointing": ("gradient_checkpointing", _recomputes),
+            "epochs": ("num_epochs", _AMOUNT),
+            "rank": ("lora_r", _COUNT),
+            "compiled": _COMMON["compiled"],
+            "tensor": ("tensor_parallel_size", _COUNT),
+            "context": ("context_parallel_size", _COUNT),
+        },
+        "base_model",
+        _axolotl,
+    ),
+    Dialect(
+        "LLaMA-Factory",
+        frozenset({"finetuning_type", "cutoff_len", "lora_target", "stage", "template"}),
+        {
+            **{fact: _COMMON[fact] for fact in ("micro_batch", "accumulate", "packing", "epochs", "compiled")},
+            "sequence": ("cutoff_len", _COUNT),
+            "rank": ("lora_rank", _COUNT),
+        },
+        "model_name_or_path",
+        _llama_factory,
+    ),
+    Dialect(
+        "TRL",
+        frozenset({"per_device_train_batch_size", "max_length", "max_seq_length", "dataset_name", "use_peft"}),
+        {**_COMMON, "sequence": ("max_length", _COUNT)},
+        "model_name_or_path",
+        _trl,
+    ),
+)
+"""The programs, those with the most telling keys first."""
+
+
+def dialect_of(document: Document) -> Dialect | None:
+    """The program whose file this is, by the keys that only its files have; None for another file."""
+    found = max(DIALECTS, key=lambda one: len(one.marks & document.keys()))
+    return found if found.marks & document.keys() else None

@@ -1,0 +1,101 @@
+"""Values as configuration files write them: numbers, switches, names of models and optimizers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+
+from ironlaw.core.errors import EngineError, whole_number
+from ironlaw.models.transformer import list_models
+
+ABSENT = (None, "", "auto", "none", "null")
+"""What says nothing: the program decides."""
+
+_TAIL = re.compile(r"[-_](instruct|base|hf|chat|it|bnb|4bit|fp16|bf16|v\d(\.\d)?|\d{4})(?=[-_]|$)")
+
+OPTIMIZERS: Mapping[str, tuple[str, str | None]] = {
+    "adamw_torch": ("adamw", None),
+    "adamw_torch_fused": ("adamw", "fused"),
+    "adamw_hf": ("adamw", None),
+    "adamw": ("adamw", None),
+    "adam": ("adam", None),
+    "adamw_8bit": ("adamw-8bit", None),
+    "adamw_bnb_8bit": ("adamw-8bit", None),
+    "paged_adamw_8bit": ("paged-adamw-8bit", None),
+    "paged_adamw_32bit": ("paged-adamw", None),
+    "paged_adamw": ("paged-adamw", None),
+    "muon": ("muon", None),
+    "lion_32bit": ("lion", None),
+    "adafactor": ("adafactor", None),
+    "galore_adamw": ("galore", None),
+    "rmsprop": ("rmsprop", None),
+    "sgd": ("sgd", None),
+}
+"""Names that `transformers` and axolotl give optimizers: the engine's, and how its step runs where the name says it."""
+
+
+def switch(what: str, value: object) -> bool | None:
+    """A switch; None where the program decides. Raises `EngineError` for anything else."""
+    if value is True or value is False:
+        return value
+    if value in ABSENT:
+        return None
+    if isinstance(value, str) and value.lower() in ("true", "yes", "1", "on"):
+        return True
+    if isinstance(value, str) and value.lower() in ("false", "no", "0", "off"):
+        return False
+    raise EngineError(what, value, ("true", "false"))
+
+
+def count(what: str, value: object, lowest: int = 1) -> int | None:
+    """A whole number, also as text; None where the program decides. Raises `EngineError` for anything else."""
+    if value in ABSENT:
+        return None
+    if isinstance(value, str) and re.fullmatch(r"\d{1,10}", value.strip()):
+        value = int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return whole_number(what, value, lowest)
+
+
+def amount(what: str, value: object) -> float | None:
+    """A number of at least zero, also as text; None where the program decides. Raises `EngineError` otherwise."""
+    if value in ABSENT:
+        return None
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = -1.0
+    if isinstance(value, bool) or not 0 <= number < 1e12:
+        raise EngineError(what, value, "a number of at least 0")
+    return number
+
+
+def optimizer(what: str, value: object) -> tuple[str, str | None] | None:
+    """The optimizer that a name of `transformers` stands for. Raises `EngineError` for one that is not known."""
+    if value in ABSENT:
+        return None
+    name = str(getattr(value, "value", value)).lower()
+    if name not in OPTIMIZERS:
+        raise EngineError(what, value, tuple(OPTIMIZERS))
+    return OPTIMIZERS[name]
+
+
+@cache
+def _models() -> dict[str, str]:
+    return {_plain(name): name for name in list_models()}
+
+
+def _plain(name: str) -> str:
+    """A model's name without its publisher, its variant and its separators."""
+    name = name.rsplit("/", 1)[-1].lower()
+    before = ""
+    while before != name:
+        before, name = name, _TAIL.sub("", name)
+    return re.sub(r"[^a-z0-9.]", "", name.removeprefix("meta-"))
+
+
+def model(value: object) -> str | None:
+    """The engine's name of a published model, e.g. `"llama3.1-8b"` for `NousResearch/Meta-Llama-3.1-8B`; else None."""
+    return _models().get(_plain(value)) if isinstance(value, str) else None

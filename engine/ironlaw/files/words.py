@@ -1,0 +1,174 @@
+"""From what files say to the words of a setup; and what had to be assumed where they say nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+from ironlaw.core.errors import MISSING, EngineError
+from ironlaw.files.facts import Facts, Format, Reading
+
+SEQUENCE = 2048
+"""Tokens of a sequence where no file says how many: never a model's longest, which few train with."""
+CHUNKS = 8
+"""Pieces of the loss where a kernel never keeps the logits whole."""
+
+_PRECISIONS: Mapping[tuple[Format, Format], str] = {
+    ("fp32", "fp32"): "fp32",
+    ("fp32", "bf16"): "amp-bf16",
+    ("fp32", "fp16"): "amp-fp16",
+    ("bf16", "bf16"): "bf16",
+    ("fp16", "fp16"): "fp16",
+    ("bf16", "fp8"): "fp8",
+    ("fp32", "fp8"): "amp-fp8",
+}
+"""Formats of weights and of products, and the precision that has both."""
+
+
+@dataclass(frozen=True)
+class Understood:
+    """Understood of a setup.
+
+    Attributes:
+        words: For `ironlaw.setup`, by name.
+        assumed: What no file said, a sentence each.
+        missing: What a file left to another one, a sentence each.
+        readings: The files, as they were understood.
+    """
+
+    words: Mapping[str, Any]
+    assumed: tuple[str, ...]
+    missing: tuple[str, ...]
+    readings: tuple[Reading, ...]
+
+
+def words_of(readings: Iterable[Reading], given: Mapping[str, Any] | None = None) -> Understood:
+    """The words of the setup that files describe together.
+
+    Args:
+        readings: The files.
+        given: Understood that somebody chose, which count before those of files.
+
+    Raises:
+        EngineError: Files contradict each other, or none says which model is trained.
+    """
+    read, given = tuple(readings), dict(given or {})
+    facts = reduce(Facts.joined, (reading.facts for reading in read), Facts())
+    assumed: list[str] = []
+    words: dict[str, Any] = {"model": facts.model, "gpu": facts.gpu}
+    config = next((reading.config for reading in read if reading.config is not None), None)
+    if config is not None:
+        from ironlaw.models import from_config
+
+        words["model"] = from_config(config)
+    words |= _step(facts, assumed) | _method(facts, assumed) | _division(facts, {**facts.said(), **given}, assumed)
+    words = {**{word: value for word, value in words.items() if value is not None}, **given}
+    if "model" not in words:
+        raise EngineError("model", MISSING, ("a config.json", "a name that the engine knows"))
+    if "gpu" not in words:
+        raise EngineError("gpu", MISSING, ("a name that the engine knows", "the table of nvidia-smi"))
+    # With everything from files there, a sentence on what is missing in one of them says nothing any more.
+    missing = [line for reading in read for line in reading.missing if not _answered(line, words, facts)]
+    return Understood(words, tuple(assumed), tuple(dict.fromkeys(missing)), read)
+
+
+def _answered(line: str, words: Mapping[str, Any], facts: Facts) -> bool:
+    return ("config.json" in line and "model" in words) or ("DeepSpeed" in line and facts.runtime == "deepspeed")
+
+
+def _step(facts: Facts, assumed: list[str]) -> dict[str, Any]:
+    """Batch, sequence, formats, kernels."""
+    found: dict[str, Any] = {"batch": facts.micro_batch or 1, "sequence": facts.sequence or SEQUENCE}
+    if facts.micro_batch is None:
+        assumed.append("One sequence a forward pass: no file says how many.")
+    if facts.sequence is None:
+        assumed.append(f"Sequences of {SEQUENCE:,} tokens: no file says how long they are.")
+    elif not facts.packing:
+        assumed.append(f"Every sequence has {facts.sequence:,} tokens; shorter ones need less.")
+    found["precision"] = _precision(facts)
+    found["optimizer"], found["update"] = facts.optimizer, facts.update
+    if facts.attention is not None:
+        found["attention"] = "standard" if facts.attention == "eager" else "flash"
+    if facts.checkpointing is not None:
+        found["checkpointing"] = "full" if facts.checkpointing else "none"
+    if facts.fused_loss:
+        found["loss"] = f"chunked:{CHUNKS}"
+        assumed.append(f"The fused loss is counted as {CHUNKS} pieces.")
+    if facts.compiled:
+        found["execution"] = "compiled"
+    return found
+
+
+def _precision(facts: Facts) -> str | None:
+    if facts.compute is None:
+        return None
+    if facts.runtime == "deepspeed" and facts.method in (None, "full", "freeze"):
+        return {"bf16": "deepspeed", "fp16": "mixed"}.get(facts.compute, "fp32")
+    if facts.method in ("lora", "dora", "qlora") or facts.weights is None:
+        # Of a model with adapters only these are trained, in FP32 under autocast.
+        return "fp32" if facts.compute == "fp32" else f"amp-{facts.compute}"
+    return _PRECISIONS.get((facts.weights, facts.compute))
+
+
+def _method(facts: Facts, assumed: list[str]) -> dict[str, Any]:
+    if facts.method == "freeze":
+        assumed.append("All layers are trained: which ones the file freezes is not read.")
+    if facts.stage in ("dpo", "kto", "reward", "ppo", "grpo"):
+        assumed.append("Only the model that is trained is counted: no reference model, no rewards, no generation.")
+    if facts.method not in ("lora", "dora", "qlora"):
+        return {}
+    targets = None if facts.targets in (None, ("all-linear",)) else ",".join(facts.targets or ())
+    return {
+        "method": "qlora" if facts.method == "qlora" else "lora",
+        "lora_rank": facts.rank,
+        "lora_targets": targets,
+        "dora": True if facts.method == "dora" else None,
+        "double_quantization": facts.double_quantization if facts.method == "qlora" else None,
+    }
+
+
+def _division(facts: Facts, said: Mapping[str, Any], assumed: list[str]) -> dict[str, Any]:
+    """How many devices share what, and how often a step accumulates."""
+    tensor, pipeline = said.get("tp", facts.tensor) or 1, said.get("pp", facts.pipeline) or 1
+    replicas = _replicas(facts.devices, tensor * pipeline)
+    if facts.devices is None and facts.zero:
+        assumed.append("One device: no file says how many there are.")
+    accumulate = facts.accumulate
+    if facts.global_batch is not None and accumulate is None:
+        accumulate = max(facts.global_batch // ((facts.micro_batch or 1) * (replicas or 1)), 1)
+    found: dict[str, Any] = {"dp": replicas, "tp": facts.tensor, "pp": facts.pipeline}
+    # A pipeline's passes are its micro-batches; without one they accumulate.
+    found["micro_batches" if pipeline > 1 else "accumulate"] = accumulate
+    if facts.offload_optimizer:
+        found["offload"] = "optimizer"
+    if (replicas or 1) > 1:
+        found["zero"] = facts.zero
+        if facts.nodes:
+            found["node_size"] = -(-(facts.devices or 1) // facts.nodes)
+        if facts.runtime == "deepspeed" and (facts.zero or 0) <= 1:
+            found["runtime"] = "deepspeed"
+    assumed += _not_counted(facts)
+    return found
+
+
+def _replicas(devices: int | None, together: int) -> int | None:
+    """Replicas of a model that so many devices hold together; None where nobody says how many devices there are."""
+    if devices is not None and devices % together:
+        raise EngineError("devices", devices, f"a multiple of {together}, which share a model")
+    return devices if devices is None else devices // together
+
+
+def _not_counted(facts: Facts) -> list[str]:
+    """What the engine does not count of how a job is divided, a sentence each."""
+    found = [
+        f"{what} over {value} devices is not counted: the answer is for one."
+        for what, value in (("Context parallelism", facts.context), ("Expert parallelism", facts.expert))
+        if (value or 1) > 1
+    ]
+    if facts.offload_parameters:
+        found.append("Parameters are counted on the device: those in host memory come and go.")
+    if facts.runtime == "deepspeed" and (facts.zero or 0) > 1:
+        found.append("DeepSpeed's buffers are not counted: ZeRO 2 and 3 divide here as PyTorch's FSDP does.")
+    return found

@@ -1,0 +1,271 @@
+"""What of a model is trained: all of it, all but frozen parts, or low-rank adapters beside frozen weights.
+
+LoRA (arXiv 2106.09685) adds `B A` to a frozen matrix, A of r rows and B of r columns; DoRA (arXiv 2402.09353) also
+trains the length of every row of the sum. QLoRA (arXiv 2305.14314) keeps the frozen matrices of the blocks in 4 bits.
+Formats are those of Hugging Face peft and bitsandbytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal, get_args
+
+from ironlaw.core.arrays import probability
+from ironlaw.core.errors import EngineError, Instead, require_bool, require_name, settle_fields
+from ironlaw.core.units import Count, Ratio
+from ironlaw.models.transformer import Parameter, Transformer
+from ironlaw.numerics.dtypes import FP32, UINT8, DType
+from ironlaw.numerics.precision import Precision
+
+Method = Literal["full", "lora", "qlora"]
+Format = Literal["fp32", "16-bit"]
+ALL_LINEAR = "all-linear"
+"""Every matrix of the blocks, which leaves out the embeddings and the head (peft's word)."""
+BLOCK_SIZES = (32, 64, 128, 256, 512, 1024, 2048, 4096)
+"""Weights that may share a scale (bitsandbytes, `quantize_4bit`)."""
+NESTED_BLOCK = 256
+"""Scales that share a scale of their own under double quantization (QLoRA, section 3)."""
+CODES = 16
+"""Values of a 4-bit format; bitsandbytes keeps a table of them beside each matrix."""
+NESTED_CODES = 256
+"""Values of the 8-bit format of quantized scales; bitsandbytes copies the table for each matrix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantization:
+    """NF4: 4 bits a weight, and a scale for every block of weights.
+
+    Attributes:
+        block: Weights that share a scale.
+        nested: Whether the scales are quantized to 8 bits too (double quantization).
+    """
+
+    block: Count = 64
+    nested: bool = True
+
+    def __post_init__(self) -> None:
+        require_bool("double_quantization", self.nested)
+        if self.block not in BLOCK_SIZES:
+            raise EngineError("quantization_block", self.block, BLOCK_SIZES)
+
+    def tensors(self, weights: Count) -> Iterator[tuple[str, Count, DType]]:
+        """Suffix, elements and format of each tensor that stands for a matrix of so many weights."""
+        scales = -(-weights // self.block)
+        yield "", -(-weights // 2), UINT8
+        yield ".code", CODES, FP32
+        yield ".absmax", scales, UINT8 if self.nested else FP32
+        if self.nested:
+            yield ".nested_absmax", -(-scales // NESTED_BLOCK), FP32
+            yield ".nested_code", NESTED_CODES, FP32
+            yield ".offset", 1, FP32
+
+
+@dataclass(frozen=True, slots=True)
+class Adaptation:
+    """What is trained, and in which formats the rest is kept. The default trains everything.
+
+    Attributes:
+        method: `"full"` trains the model's own parameters, `"lora"` adapters beside them, `"qlora"` adapters beside
+            matrices of 4 bits.
+        rank: Rows of A and columns of B, r; 0 without adapters.
+        targets: Which matrices have adapters: `"all-linear"`, or patterns of their names (see `matches`).
+        dropout: Probability of dropout before A.
+        magnitudes: Whether the length of every row is trained too (DoRA).
+        adapters: Format of adapters, their gradients and states; peft casts them to FP32 unless told otherwise.
+        base: Format of what is frozen and not quantized. peft's `prepare_model_for_kbit_training` makes it FP32.
+        frozen: Patterns of the model's own parameters that are not trained; all of them with adapters.
+        quantization: How the blocks' matrices are quantized, or None.
+    """
+
+    method: Method = "full"
+    rank: Count = 0
+    targets: tuple[str, ...] = ()
+    dropout: Ratio = 0.0
+    magnitudes: bool = False
+    adapters: Format = "fp32"
+    base: Format = "16-bit"
+    frozen: tuple[str, ...] = ()
+    quantization: Quantization | None = None
+
+    def __post_init__(self) -> None:
+        settle_fields(self, {"rank": 0}, {"method": get_args(Method)}, ("magnitudes",))
+        for what, value in (("adapter_format", self.adapters), ("base_format", self.base)):
+            require_name(what, value, get_args(Format))
+        probability("lora_dropout", self.dropout)
+
+    @property
+    def everything(self) -> bool:
+        """Whether every parameter is trained."""
+        return self.method == "full" and not self.frozen
+
+    @property
+    def has_adapters(self) -> bool:
+        """Whether adapters are trained, and none of the model's own parameters."""
+        return self.method != "full"
+
+    def around(self, precision: Precision) -> Precision:
+        """The formats of the model itself: what is frozen has its own format, and neither gradients nor states."""
+        if not self.has_adapters:
+            return precision
+        return replace(precision, weights=FP32 if self.base == "fp32" else precision.compute)
+
+    def trained_format(self, precision: Precision) -> DType:
+        """The format of adapters, their gradients and their states."""
+        return FP32 if self.adapters == "fp32" else precision.compute
+
+    def trains(self, name: str) -> bool:
+        """Whether a parameter of the model itself is trained. The name has its layer's number."""
+        return not self.has_adapters and not any(matches(name, pattern) for pattern in self.frozen)
+
+    def adapts(self, p: Parameter, name: str) -> bool:
+        """Whether a parameter has an adapter beside it. The name has its layer's number."""
+        # A matrix for each expert in one tensor is no linear layer to peft.
+        if not self.has_adapters or p.role != "matrix" or len(p.shape) != 2 or not p.name.startswith("blocks."):
+            return False
+        module = name.removesuffix(".weight")
+        return any(pattern == ALL_LINEAR or matches(module, pattern) for pattern in self.targets)
+
+    def quantizes(self, p: Parameter) -> bool:
+        """Whether a parameter is kept in 4 bits: the blocks' matrices."""
+        matrix = p.role == "matrix" and len(p.shape) == 2 and p.name.startswith("blocks.")
+        return self.quantization is not None and matrix
+
+
+FULL = Adaptation()
+"""Everything is trained."""
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether a pattern, in which `*` stands for any text, is some neighboring parts of a dotted name.
+
+    `q_proj` and `attn` match `blocks.0.attn.q_proj`, `blocks.0` everything in the first block.
+    """
+    from fnmatch import fnmatchcase  # only where patterns are, so that all else starts sooner
+
+    names = (name, *(name[i + 1 :] for i, letter in enumerate(name) if letter == "."))
+    return any(fnmatchcase(one, wanted) for one in names for wanted in (pattern, f"{pattern}.*"))
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A parameter tensor as it is kept: one of the model's own, or of an adapter."""
+
+    parameter: Parameter
+    trained: bool = True
+    quantized: bool = False
+    adapter: bool = False
+
+
+def held(parameters: Iterable[Parameter], adaptation: Adaptation) -> tuple[Held, ...]:
+    """The parameters of a model as they are kept, adapters after the matrices that they adapt.
+
+    Args:
+        parameters: With a `*` for the number of their layer where they occur once a layer.
+        adaptation: What is trained.
+    """
+    return tuple(_held(parameters, adaptation))
+
+
+def _held(parameters: Iterable[Parameter], adaptation: Adaptation) -> Iterator[Held]:
+    for p in parameters:
+        if adaptation.everything:
+            yield Held(p)
+            continue
+        names = layer_names(p)
+        trained = sum(adaptation.trains(name) for name in names)
+        for count, flag in ((trained, True), (len(names) - trained, False)):
+            if count:
+                yield Held(replace(p, count=count), flag, adaptation.quantizes(p))
+        adapted = sum(adaptation.adapts(p, name) for name in names)
+        if adapted:
+            for one in adapter_parameters(p, adaptation):
+                yield Held(replace(one, count=adapted), adapter=True)
+
+
+def layer_names(p: Parameter) -> tuple[str, ...]:
+    """The names of all occurrences of a parameter tensor."""
+    if "*" not in p.name:
+        return (p.name,) * p.count
+    return tuple(p.name.replace("*", str(layer)) for layer in p.layers or range(p.count))
+
+
+def adapter_parameters(p: Parameter, adaptation: Adaptation) -> Iterator[Parameter]:
+    """The tensors of the adapter of one matrix."""
+    module, (outputs, inputs) = p.name.removesuffix(".weight"), p.shape
+    yield Parameter(f"{module}.lora_A.weight", (adaptation.rank, inputs), "matrix")
+    yield Parameter(f"{module}.lora_B.weight", (outputs, adaptation.rank), "matrix")
+    if adaptation.magnitudes:
+        yield Parameter(f"{module}.magnitude", (outputs,), "norm")
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """What is trained in one section: of its own parameters, by name without the block's prefix, and beside them.
+
+    Attributes:
+        adaptation: Of which this is the part.
+        parameters: Elements of each parameter that is trained.
+        adapted: Modules with an adapter.
+        quantized: Modules in 4 bits.
+        input_gradient: Whether the section's input has a gradient.
+    """
+
+    adaptation: Adaptation
+    parameters: tuple[tuple[str, Count], ...] = ()
+    adapted: frozenset[str] = frozenset()
+    quantized: frozenset[str] = frozenset()
+    input_gradient: bool = True
+
+
+@lru_cache(maxsize=256)
+def by_layer(model: Transformer, adaptation: Adaptation) -> tuple[Training, tuple[Training, ...]]:
+    """What is trained outside the blocks, and in each of them; inputs are taken to have gradients."""
+    outside: dict[str, Count] = {}
+    layers: list[dict[str, Count]] = [{} for _ in range(model.layers)]
+    adapted: list[set[str]] = [set() for _ in range(model.layers)]
+    quantized: set[str] = set()
+    for p in model.parameter_tensors:
+        short = p.name.removeprefix("blocks.*.")
+        if adaptation.quantizes(p):
+            quantized.add(short.removesuffix(".weight"))
+        for layer, name in zip(p.layers or range(p.count), layer_names(p), strict=True):
+            inside = short != p.name
+            if adaptation.trains(name):
+                (layers[layer] if inside else outside)[short] = p.elements
+            if adaptation.adapts(p, name):
+                adapted[layer if inside else 0].add(short.removesuffix(".weight"))
+    if "wte.weight" in outside and model.tied:
+        outside["lm_head.weight"] = outside["wte.weight"]
+    return Training(adaptation, tuple(outside.items())), tuple(
+        Training(adaptation, tuple(own.items()), frozenset(beside), frozenset(quantized))
+        for own, beside in zip(layers, adapted, strict=True)
+    )
+
+
+def require_adaptable(model: Transformer, adaptation: Adaptation) -> None:
+    """Refuse patterns that match nothing, or that leave nothing to train.
+
+    Raises:
+        EngineError: The first such pattern.
+    """
+    names = [(p, name) for p in model.parameter_tensors for name in layer_names(p)]
+    if adaptation.has_adapters:
+        blocks = [p for p in model.parameter_tensors if p.name.startswith("blocks.")]
+        matrices = [p for p in blocks if p.role == "matrix" and len(p.shape) == 2]
+        allowed = (ALL_LINEAR, *(p.name.removesuffix(".weight").rpartition(".")[2] for p in matrices))
+        for pattern in adaptation.targets:
+            if not any(replace(adaptation, targets=(pattern,)).adapts(p, name) for p, name in names):
+                raise EngineError("lora_targets", pattern, allowed, {"model": model.name})
+        least = min(min(p.shape) for p in matrices)
+        if adaptation.rank > least:
+            raise EngineError("lora_rank", adaptation.rank, f"at most {least}", {"model": model.name})
+        return
+    for pattern in adaptation.frozen:
+        if not any(matches(name, pattern) for _, name in names):
+            example = names[0][1]
+            raise EngineError("frozen", pattern, f"a pattern of parameters, such as {example}", {"model": model.name})
+    if adaptation.frozen and not any(adaptation.trains(name) for _, name in names):
+        way_out = Instead("method", "lora")
+        raise EngineError("frozen", ",".join(adaptation.frozen), ("less than everything", way_out))

@@ -1,0 +1,110 @@
+"""A linear layer with an adapter beside it, or in 4 bits, as Hugging Face peft and bitsandbytes compute it.
+
+Sources: peft 0.21, `tuners/lora/layer.py`, `tuners/lora/bnb.py`, `tuners/lora/dora.py`; bitsandbytes 0.50,
+`nn/modules.py` (`Linear4bit`) and `autograd/_functions.py` (`MatMul4Bit`). Tested against both.
+
+A layer in 4 bits gives its result in the format of its input, not in that of the product: behind an FP32 norm that is
+FP32, and so is what the rest of the block keeps. That is one reason why QLoRA may need more memory than LoRA.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ironlaw.core.sizes import TOKENS, as_size
+from ironlaw.core.units import Count
+from ironlaw.graph.adaptation import Training
+from ironlaw.graph.ir import Matmul, Op, Value
+from ironlaw.graph.tape import Tape
+from ironlaw.numerics.dtypes import DType
+
+
+def adapted(tape: Tape, training: Training, name: str, x: Value, inputs: Count, outputs: Count, *, bias: bool) -> Value:
+    """A frozen linear layer for every token, in 4 bits or not, with what its adapter adds to it."""
+    quantized = name in training.quantized
+    result = (_quantized if quantized else Tape.product)(tape, name, x, inputs, outputs, bias=bias)
+    if name not in training.adapted:
+        return result
+    kept, wanted = result, result.dtype
+    if quantized:
+        kept = tape.copy(f"{name}.clone", result)
+    how, stored = training.adaptation, training.adaptation.trained_format(tape.precision)
+    if not (quantized and tape.precision.autocast):
+        x = tape.cast(f"{name}.lora", x, stored)
+    if how.magnitudes:
+        extra = _row_lengths(tape, name, x, kept, (inputs, how.rank, outputs), stored, bias=bias)
+    else:
+        extra = _low_rank(tape, name, tape.dropout(f"{name}.lora_dropout", x, how.dropout), inputs, how.rank, outputs)
+        extra = tape.operation(f"{name}.lora_scale", "elementwise", (extra,), extra.size, extra.dtype)
+        if quantized and not tape.precision.autocast:
+            extra = tape.cast(f"{name}.lora_scale", extra, wanted)
+    return tape.cast(f"{name}.adapted", tape.add(f"{name}.adapted", kept, extra), wanted)
+
+
+def _quantized(tape: Tape, name: str, x: Value, inputs: Count, outputs: Count, *, bias: bool) -> Value:
+    """A product with a matrix of 4 bits, which forward and backward each make whole again. Saves nothing."""
+    compute = tape.precision.compute
+    narrow = tape.cast(name, x, compute)
+    out = tape.value(f"{name}.product", TOKENS * outputs, compute)
+    whole = as_size(compute.bytes(inputs * outputs))
+    product = Matmul(as_size(1), TOKENS, as_size(outputs), as_size(inputs))
+    weights = inputs * outputs + (outputs if bias else 0)
+    tape.record(
+        Op(
+            name, "matmul", (narrow,), (out,), (), (product,), weights, compute, trains=weights,
+            forward_workspace=whole, backward_workspace=whole,
+        )
+    )  # fmt: skip
+    return tape.cast(f"{name}.result", out, x.dtype)
+
+
+def _low_rank(tape: Tape, name: str, x: Value, inputs: Count, rank: Count, outputs: Count) -> Value:
+    """`x A^T B^T`, in the adapter's format, or under autocast in that of the products."""
+    down = _matrix(tape, f"{name}.lora_A", x, inputs, rank)
+    return _matrix(tape, f"{name}.lora_B", down, rank, outputs)
+
+
+def _matrix(tape: Tape, name: str, x: Value, inputs: Count, outputs: Count) -> Value:
+    assert tape.training
+    stored = tape.training.adaptation.trained_format(tape.precision)
+    if tape.precision.autocast:
+        weights = replace(tape.precision, weights=stored)
+    else:
+        weights = replace(tape.precision, weights=stored, compute=stored)
+    before, tape.precision = tape.precision, weights
+    try:
+        return tape.product(name, x, inputs, outputs)
+    finally:
+        tape.precision = before
+
+
+def _row_lengths(
+    tape: Tape, name: str, x: Value, result: Value, shape: tuple[Count, Count, Count], stored: DType, *, bias: bool
+) -> Value:
+    """DoRA: the trained length of every row over that of the adapted matrix, times what both matrices give.
+
+    To know the lengths, peft writes out the adapted matrix: the adapter's product with an identity matrix, its sum with
+    the frozen one, and the squares. All are freed again.
+    """
+    inputs, rank, outputs = shape
+    before, working = as_size(outputs), x.dtype
+    matrix, identity = inputs * outputs, inputs * inputs
+    lengths = tape.value(f"{name}.lengths", before, working, needs_gradient=False)
+    scratch = working.bytes(3 * matrix) + stored.bytes(identity)
+    tape.record(Op(f"{name}.lengths", "reduce", (), (lengths,), forward_workspace=as_size(scratch)))
+    scale = tape.value(f"{name}.row_scale", before, stored)
+    tape.record(
+        Op(
+            f"{name}.magnitude", "elementwise", (lengths,), (scale,), (lengths,),
+            weights=outputs, weight_dtype=stored, trains=outputs,
+        )
+    )  # fmt: skip
+    extra = _low_rank(tape, name, x, inputs, rank, outputs)
+    if bias:
+        parameter = tape.value(f"{name}.bias", before, result.dtype, needs_gradient=False)
+        result = tape.add(f"{name}.without_bias", result, parameter)
+    less = tape.operation(f"{name}.row_scale_less_one", "elementwise", (scale,), before, stored)
+    base = tape.multiply(f"{name}.base_scaled", less, result)
+    more = tape.multiply(f"{name}.lora_rows", scale, extra)
+    more = tape.operation(f"{name}.lora_scale", "elementwise", (more,), more.size, more.dtype)
+    return tape.add(f"{name}.dora", base, more)

@@ -1,0 +1,78 @@
+"""Activation checkpointing policies: what is thrown away in the forward pass and computed again in the backward pass.
+
+`none` keeps everything; `selective` computes the core of attention again (Korthikanti et al. 2022, arXiv 2205.05198,
+section 5); `every:K` keeps the input of every K-th block only; `full` is `every:1` (Chen et al. 2016, arXiv
+1604.06174).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from ironlaw.core.errors import EngineError, require_positive
+from ironlaw.core.units import Count, Ratio
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpointing:
+    """A policy; `every` is the number of blocks per segment, 0 when blocks are not checkpointed."""
+
+    kind: Literal["none", "selective", "full"]
+    every: Count = 0
+
+    @property
+    def name(self) -> str:
+        """As written on the command line."""
+        return f"every:{self.every}" if self.every > 1 else self.kind
+
+
+NONE = Checkpointing("none")
+POLICIES = ("none", "selective", "full", "every:K with K at least 1")
+"""How policies are written."""
+
+
+@lru_cache(maxsize=64)
+def checkpointing(policy: str | Checkpointing) -> Checkpointing:
+    """The policy written as `none`, `selective`, `full` or `every:K`. Raises `EngineError` for anything else."""
+    if isinstance(policy, Checkpointing):
+        return policy
+    if policy == "none":
+        return NONE
+    if policy == "selective":
+        return Checkpointing("selective")
+    if policy == "full":
+        return Checkpointing("full", 1)
+    word, _, number = policy.partition(":")
+    if word == "every" and number.isascii() and number.isdigit() and int(number) > 0:
+        return Checkpointing("full", int(number))
+    raise EngineError("checkpointing", policy, POLICIES)
+
+
+def alive_tensors(layers: Count, every: Count, block_tensors: Ratio = 1) -> Ratio:
+    """What checkpointing has alive at most, in tensors of the size of a block's input: `L / K + K b`.
+
+    The inputs of all segments, and everything that the `every` blocks of one segment keep while it is computed again.
+
+    Args:
+        layers: Blocks of the model, L.
+        every: Blocks per segment, K.
+        block_tensors: What one block keeps for its backward pass, over the size of its input, b.
+
+    Source: Chen et al. 2016, arXiv 1604.06174, section 4, where b is 1.
+    """
+    require_positive("layers", layers)
+    require_positive("every", every)
+    return math.ceil(layers / every) + every * block_tensors
+
+
+def sqrt_placement(layers: Count, block_tensors: Ratio = 1) -> Count:
+    """Blocks per segment that keep the least: about `sqrt(L / b)`, the smallest when several do.
+
+    With one tensor a block (b = 1) it is the square root of the layers. A transformer's block keeps an order of
+    magnitude more than its input, which moves the optimum to a block or two per segment. See `alive_tensors`.
+    """
+    require_positive("layers", layers)
+    return min(range(1, layers + 1), key=lambda every: (alive_tensors(layers, every, block_tensors), every))

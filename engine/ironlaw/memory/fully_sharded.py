@@ -1,0 +1,86 @@
+"""What PyTorch's FSDP2 has in memory besides the shards, and when.
+
+`fully_shard` on every block and on the model makes one group of parameters of each block, and one, the root, of all
+others. A block is gathered into a flat buffer and copied out of it; in the backward pass the buffer of the next block
+is there already. The root stays gathered from the beginning of the forward pass to the end of the backward pass. A
+group's gradients wait whole until its backward pass is over, and are copied to be reduced; the copy lives until the
+next group's reduction begins.
+
+Source: PyTorch 2.13, `torch/distributed/fsdp/_fully_shard/` (`_fsdp_param_group.py`: `wait_for_unshard`,
+`post_backward`; `_fsdp_collectives.py`; `_fsdp_state.py`: the root is not resharded after its forward pass). Tested
+against it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ironlaw.config.layout import Stage
+from ironlaw.config.resolved import Setup
+from ironlaw.core.units import Bytes
+from ironlaw.memory.static import largest_block, stage_parameters
+
+
+@dataclass(frozen=True, slots=True)
+class FullySharded:
+    """Bytes of groups of parameters that are whole for a while. All zero where nothing is fully sharded.
+
+    Attributes:
+        root: The root's parameters.
+        block: A block's parameters.
+        block_reduction: A block's gradients, copied to be reduced.
+        root_gradients: The root's gradients.
+        head_gradient: Those of the output matrix alone, where it is not shared with the embedding.
+    """
+
+    root: Bytes = 0
+    block: Bytes = 0
+    block_reduction: Bytes = 0
+    root_gradients: Bytes = 0
+    head_gradient: Bytes = 0
+
+    def at(self, moment: str) -> Bytes:
+        """Bytes at a moment of the step (`ironlaw.memory.peak`), without gradients that its working set counts."""
+        if moment == "optimizer step":
+            return 0
+        if moment == "last reduction":
+            return 2 * self.root_gradients
+        if moment == "forward, last block":
+            return self.root + 2 * self.block
+        if moment.endswith("loss"):
+            return self.root
+        waiting = self.root + self.head_gradient
+        if moment == "backward, final norm":
+            return waiting
+        if moment.startswith("backward, last"):  # no other block has been reduced
+            return waiting + 2 * self.block
+        gathered = {"embedding": 0, "first": 1}.get(moment.removeprefix("backward, ").split()[0], 2)
+        return waiting + self.block_reduction + gathered * self.block
+
+
+def is_fully_sharded(c: Setup) -> bool:
+    """Whether PyTorch divides the parameters among the replicas."""
+    return c.layout.data > 1 and c.layout.zero == 3 and not c.framework.by_hand
+
+
+def fully_sharded(c: Setup, stage: Stage) -> FullySharded:
+    """What a stage has gathered; nothing where its parameters are not divided, or not by PyTorch.
+
+    Args:
+        c: The setup.
+        stage: One of its pipeline's stages.
+    """
+    if not is_fully_sharded(c):
+        return FullySharded()
+    parameters = stage_parameters(stage)
+    block = sum(p.elements for p in largest_block(stage.model))
+    root = sum(p.elements for p in parameters if not p.name.startswith("blocks."))
+    head = sum(p.elements for p in parameters if p.name.startswith("lm_head"))
+    weights, gradients = c.precision.weights, c.precision.gradients
+    return FullySharded(
+        root=weights.bytes(root),
+        block=weights.bytes(block),
+        block_reduction=gradients.bytes(block),
+        root_gradients=gradients.bytes(root),
+        head_gradient=gradients.bytes(head),
+    )

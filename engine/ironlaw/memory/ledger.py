@@ -1,0 +1,193 @@
+"""Training memory of one device: the ledger of named tensors and the peak, of a setup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from ironlaw.config.layout import Stage
+from ironlaw.config.optimizers import is_hidden
+from ironlaw.config.resolved import Setup, stage_sections
+from ironlaw.config.setup import as_setup
+from ironlaw.core.sizes import NOTHING, Size, as_size
+from ironlaw.core.units import Bytes, Count
+from ironlaw.graph.ir import Section
+from ironlaw.graph.partitioner import compiled
+from ironlaw.memory.blocks import EqualBlocks, MixedBlocks
+from ironlaw.memory.deepspeed import overheads
+from ironlaw.memory.fully_sharded import fully_sharded, is_fully_sharded
+from ironlaw.memory.liveness import GradientFate, WorkingSet, kept_values, working_set
+from ironlaw.memory.peak import StepMemory
+from ironlaw.memory.static import static_tensors, trained_parameters
+from ironlaw.memory.tensors import MemoryLedger, MemoryPlan, Saved
+from ironlaw.models.transformer import Transformer
+from ironlaw.numerics.dtypes import BF16
+
+CUBLAS_WORKSPACE = 32 * 2**20
+"""Scratch memory of the matrix library on Hopper, one handle; other NVIDIA generations take about 8 MiB."""
+CUDA_CONTEXT = 512 * 2**20
+"""Driver and kernels outside PyTorch's allocator: 0.3 to 0.9 GiB, by device and loaded libraries."""
+
+
+def training_memory(asked: Setup | str | Transformer | None = None, *words: Any, **choices: Any) -> MemoryLedger:
+    """Every tensor a training step keeps on its busiest device, and what is allocated at its peak.
+
+    With pipeline parallelism the ledger is that of the stage whose peak is largest.
+
+    Args:
+        asked: A setup, or a model with which the words of one begin (see `ironlaw.config.setup.setup`). Batch and
+            sequence may be NumPy arrays: the ledger's sizes are arrays then.
+        words: Further words of a setup.
+        choices: Further words of a setup, by name.
+
+    Raises:
+        EngineError: For an unknown name, a value out of range, or choices that exclude each other.
+    """
+    c = as_setup(asked, *words, **choices)
+    return busiest(memory_plans(c), c.batch, c.sequence)
+
+
+def busiest(plans: tuple[MemoryPlan, ...], batch: Count, sequence: Count) -> MemoryLedger:
+    """The ledger of the stage that needs the most memory; in a sweep, stages are compared at their largest point."""
+    ledgers = [MemoryLedger(plan, batch, sequence) for plan in plans]
+    return max(ledgers, key=lambda ledger: _scalar(ledger.device_total)) if len(ledgers) > 1 else ledgers[0]
+
+
+def memory_plans(c: Setup) -> tuple[MemoryPlan, ...]:
+    """The plan of each stage that can need the most memory, whatever the batch and the sequence."""
+    return _plans(c.anywhere)
+
+
+@lru_cache(maxsize=1024)
+def _plans(c: Setup) -> tuple[MemoryPlan, ...]:
+    every = c.stages
+    # Later stages hold fewer micro-batches in flight and no more blocks; where embedding and head count as blocks, the
+    # second stage has a block more than the first.
+    hungry = dict.fromkeys((*every[:2], every[-1]))
+    return tuple(_plan(c, stage) for stage in hungry)
+
+
+def _plan(c: Setup, stage: Stage) -> MemoryPlan:
+    parts = stage_sections(c, stage)
+    if c.framework.compiled and not c.framework.by_hand:
+        parts = tuple(compiled(part) for part in parts)
+    static = tuple(static_tensors(c, stage))
+    fate = _gradient_fate(c)
+    selective = c.checkpointing.kind == "selective"
+    on_device = [tensor for tensor in static if tensor.place == "device"]
+    whole = fully_sharded(c, stage)
+    if is_fully_sharded(c):  # what is gathered is there at some moments only
+        on_device = [tensor for tensor in on_device if tensor.component not in ("gathered", "buckets")]
+    gradients = sum(t.bytes for t in on_device if t.component == "gradients" and t.part != "sum")
+    passing = 0 if fate == "present" and not _reduced_once(c) else gradients
+    workspace, context = (CUBLAS_WORKSPACE, CUDA_CONTEXT) if c.framework.backend == "cuda" else (0, 0)
+    sets = [_working_set(c, part, fate, selective=selective) for part in parts]
+    # A table that is looked up and multiplied by has two gradients, where it is trained.
+    tied = stage.model.tied and stage.first and stage.last and any(op.trains for op in parts[0].ops)
+    step = StepMemory(
+        stage=stage,
+        chunks=c.loss.chunks,
+        sets={part.name: one for part, one in zip(parts, sets, strict=True) if part.name != "block"},
+        blocks=_blocks(
+            c, stage, [(one, part.count) for part, one in zip(parts, sets, strict=True) if part.name == "block"]
+        ),
+        resident=sum(tensor.bytes for tensor in on_device) - passing + workspace,
+        gradients=passing,
+        update=_update_bytes(c, stage),
+        head_gradient=c.gradients.bytes(sum(op.trains for op in parts[-1].ops)) if stage.last else 0,
+        tied=tied,
+        gradients_accrue=fate == "accrue",
+        whole=whole,
+        logits=_held_logits(c, parts) if stage.last else NOTHING,
+    )
+    return MemoryPlan(
+        static=static,
+        saved=tuple(_saved_tensors(c, stage, parts)),
+        candidates=step.candidates(),
+        chunks=c.loss.chunks,
+        workspace_bytes=workspace,
+        context_bytes=context,
+        runtime_bytes=overheads(c).total if c.framework.runtime == "deepspeed" else 0,
+    )
+
+
+def _blocks(c: Setup, stage: Stage, sets: list[tuple[WorkingSet, Count]]) -> EqualBlocks | MixedBlocks:
+    """What the stage's blocks keep and need; `sets` are those of its kinds, or in order where parts are frozen."""
+    every, sharded = c.checkpointing.every, is_fully_sharded(c)
+    if len(sets) == 1:
+        return EqualBlocks(sets[0][0], stage, every, sharded)
+    if c.adaptation.everything:
+        of_kind = dict(zip((layer for layer, _ in stage.model.kinds), (one for one, _ in sets), strict=True))
+        sets = [(of_kind[layer], count) for layer, count in stage.model.stack]
+    return MixedBlocks(tuple(sets), every)
+
+
+def _held_logits(c: Setup, parts: tuple[Section, ...]) -> Size:
+    """The logits that the training loop holds through the backward pass."""
+    made = [op.outputs[0] for op in parts[-1].ops if op.kind == "matmul"]
+    return made[0].byte_size if c.loss.kept else NOTHING
+
+
+def _working_set(c: Setup, part: Section, fate: GradientFate, *, selective: bool) -> WorkingSet:
+    if not is_fully_sharded(c):
+        return working_set(part, c.gradients, fate, selective=selective)
+    # All gradients of a group are kept until they are reduced to a shard; later micro-batches add to that shard.
+    one = working_set(part, c.gradients, "accrue", selective=selective)
+    left = -(-one.gradients(1, 1) // c.layout.data) if _reduced_once(c) else 0
+    return replace(one, gradients=as_size(left))
+
+
+def _reduced_once(c: Setup) -> bool:
+    return is_fully_sharded(c) and _gradient_fate(c) == "present" and c.micro_batches == 1
+
+
+def _gradient_fate(c: Setup) -> GradientFate:
+    if c.update.in_backward or c.update.offload == "gradients":
+        return "dropped"
+    # Sharded and Megatron's gradients live in a buffer that is never freed; accumulated ones outlive the micro-batch.
+    # Those that are summed apart stay until the next backward pass begins, through the forward pass before it.
+    sharded = c.layout.data > 1 and c.layout.zero >= 2
+    outlive = sharded or c.framework.by_hand or c.micro_batches > 1 or c.precision.accumulation is not None
+    return "present" if outlive else "accrue"
+
+
+def _update_bytes(c: Setup, stage: Stage) -> Bytes:
+    """Temporary tensors of the update: for every parameter (foreach), the largest (for-loop), or none (fused)."""
+    if c.update.kind == "fused" or c.update.offload != "none":
+        return 0
+    share = c.layout.data if c.layout.zero >= 1 else 1
+    shards = [(-(-p.elements // share), p.count) for p in trained_parameters(c, stage)]
+    if c.optimizer.by_matrix:
+        hidden = max((p.elements for p in trained_parameters(c, stage) if is_hidden(p)), default=0)
+        others = [p.elements * p.count for p in trained_parameters(c, stage) if not is_hidden(p)]
+        whole = sum(others) if c.update.kind == "foreach" else max(others, default=0)
+        matrix = c.gradients.bytes(hidden) + BF16.bytes(c.optimizer.loop_temporaries * hidden)
+        return max(matrix, c.states.bytes(c.optimizer.temporaries * -(-whole // share)))
+    largest = max(elements for elements, _ in shards)
+    if c.update.kind == "for-loop" or c.update.in_backward:
+        elements = c.optimizer.loop_temporaries * largest
+    else:
+        elements = c.optimizer.temporaries * sum(elements * count for elements, count in shards)
+    return c.states.bytes(elements)
+
+
+def _saved_tensors(c: Setup, stage: Stage, parts: tuple[Section, ...]) -> Iterator[Saved]:
+    """What is kept at the end of the forward pass, when the backward pass of the oldest micro-batch begins."""
+    policy = c.checkpointing
+    for part in parts:
+        count = stage.in_flight
+        if part.name == "block":
+            count = stage.kept_blocks if part.count == stage.blocks else part.count
+        kept = kept_values(part, selective=policy.kind == "selective")
+        if part.name == "block" and policy.every and part.input:
+            kept, count = (part.input,), -(-count // policy.every)
+        elif part.name == "head" and c.loss.chunks > 1 and part.input:
+            kept = (part.input,)
+        for value in kept:
+            yield Saved(value.name, value.component, value.size, value.dtype, count, part.name)
+
+
+def _scalar(value: Bytes) -> float:
+    return float(value.max()) if hasattr(value, "max") else value

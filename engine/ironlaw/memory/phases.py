@@ -1,0 +1,103 @@
+"""Memory over the phases of a training, on three levels: allocated, reserved by the allocator, seen by the driver.
+
+The step's own peak is the ledger's, counted. What the allocator reserves beyond it, and the other phases, come from
+playing load, two steps and an evaluation against the allocator's published rules, tensor by tensor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ironlaw.config.resolved import Setup, require_no_arrays
+from ironlaw.config.setup import as_setup
+from ironlaw.core.errors import EngineError
+from ironlaw.core.units import Bytes
+from ironlaw.memory.allocator import CachingAllocator
+from ironlaw.memory.ledger import training_memory
+from ironlaw.memory.requests import Player
+from ironlaw.models.transformer import Transformer
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Memory of one phase.
+
+    Attributes:
+        name: `"load"`, `"first step"`, `"step"`, `"evaluation"` or `"save"`.
+        allocated: The most that tensors take at once: `torch.cuda.max_memory_allocated`.
+        reserved: The allocator's segments at its end: `torch.cuda.max_memory_reserved`. They are never given back.
+        process: What the driver shows: the segments and the context.
+    """
+
+    name: str
+    allocated: Bytes
+    reserved: Bytes
+    process: Bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Phases:
+    """Memory of a training, phase by phase.
+
+    Attributes:
+        phases: In the order of time.
+        host: Bytes in the host's memory: what is offloaded or paged.
+    """
+
+    phases: tuple[Phase, ...]
+    host: Bytes
+
+    @property
+    def peak(self) -> Phase:
+        """The phase in which tensors take the most; the first of those that take as much."""
+        return max(self.phases, key=lambda phase: phase.allocated)
+
+
+def memory_phases(asked: Setup | str | Transformer | None = None, *words: Any, **choices: Any) -> Phases:
+    """Memory over the phases of a training on one device, in eager PyTorch.
+
+    Args:
+        asked: A setup, or a model with which the words of one begin (see `ironlaw.config.setup.setup`).
+        words: Further words of a setup.
+        choices: Further words of a setup, by name.
+
+    Raises:
+        EngineError: An unknown name, a value out of range, choices that exclude each other, or a setup whose
+            sequence of requests is not known here: several devices, compiled code, a chunked loss, other checkpoints.
+    """
+    c = as_setup(asked, *words, **choices)
+    require_no_arrays(c)
+    _require_played(c)
+    ledger, allocator = training_memory(c), CachingAllocator()
+    player = Player(c, allocator)
+    found: dict[str, tuple[Bytes, Bytes]] = {}
+    for name, run in player.phases():
+        allocator.allocated_peak = allocator.allocated
+        run()
+        found[name] = allocator.allocated_peak, allocator.reserved
+    # The ledger counts the step's peak; playing it says how much more the segments take.
+    beyond, context = ledger.allocated_peak - found["step"][0], ledger.plan.context_bytes
+    phases = []
+    for name, (allocated, reserved) in found.items():
+        allocated += beyond if name.endswith("step") else 0
+        reserved += 0 if name == "load" else beyond
+        phases.append(Phase(name, allocated, reserved, reserved + context))
+    return Phases(tuple(phases), ledger.host_bytes)
+
+
+def _require_played(c: Setup) -> None:
+    beside = {"phases": True}
+    if c.devices > 1:
+        name, ways = next((n, w) for n, w in (("dp", c.layout.data), ("tp", c.layout.tensor), ("pp", 0)) if w != 1)
+        raise EngineError(name, ways or c.layout.pipeline, (1,), beside)
+    for what, value, allowed in (
+        ("execution", c.framework.execution, "eager"),
+        ("loss", c.loss.name, "full"),
+    ):
+        if value != allowed:
+            raise EngineError(what, value, (allowed,), beside)
+    if c.update.in_backward:
+        raise EngineError("optimizer_in_backward", True, (False,), beside)
+    if c.checkpointing.name not in ("none", "full"):
+        raise EngineError("checkpointing", c.checkpointing.name, ("none", "full"), beside)

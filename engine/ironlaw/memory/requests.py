@@ -1,0 +1,195 @@
+"""The sequence of requests of a training, tensor by tensor, as PyTorch's allocator sees it.
+
+What each operation makes, keeps and frees follows the rules of `ironlaw.memory.liveness`; here they are played for
+whole steps, block after block, so that what is freed early leaves the gaps that it leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from ironlaw.config.resolved import Setup, stage_sections
+from ironlaw.core.units import Bytes, Count
+from ironlaw.graph.ir import Op, Section, Value
+from ironlaw.memory.allocator import CachingAllocator
+from ironlaw.memory.liveness import kept_values
+from ironlaw.memory.static import static_tensors
+
+PERSISTENT = ("parameters", "master")
+WORKSPACE: Bytes = 32 * 2**20
+"""Scratch memory of the matrix library, as the ledger counts it."""
+
+
+class Player:
+    """Plays a training on one device against an allocator, phase by phase.
+
+    Args:
+        c: The setup, of one device.
+        allocator: What serves the requests.
+    """
+
+    def __init__(self, c: Setup, allocator: CachingAllocator) -> None:
+        self._c, self._allocator = c, allocator
+        self._stage = c.stages[0]
+        sections = stage_sections(c, self._stage)
+        self._sections = [replace(s, count=1) for s in sections for _ in range(s.count)]
+        self._static = [t for t in static_tensors(c, self._stage) if t.place == "device"]
+        self._gradients: list[Count] = []
+        self._states: list[Count] = []
+
+    def phases(self) -> Iterator[tuple[str, Callable[[], None]]]:
+        """The phases of a training by name, each to be run in its turn."""
+        yield "load", self.load
+        yield "first step", self.step
+        yield "step", self.step
+        yield "evaluation", self.evaluate
+        yield "save", lambda: None  # what is there is written, tensor by tensor
+
+    def load(self) -> None:
+        """Parameters, and copies of them that stay, and the matrix library's workspace."""
+        if self._c.framework.backend == "cuda":
+            self._take(WORKSPACE)
+        for tensor in self._static:
+            if tensor.component in PERSISTENT:
+                self._take(tensor.dtype.bytes(tensor.elements), tensor.count)
+
+    def step(self) -> None:
+        """One optimizer step of as many micro-batches as it has."""
+        for _ in range(self._c.micro_batches):
+            before, self._gradients = self._gradients, []
+            self._micro_batch()
+            if before:  # what is there already is added to
+                for handle in self._gradients:
+                    self._allocator.free(handle)
+                self._gradients = before
+        if not self._states:
+            for tensor in self._static:
+                if tensor.component == "optimizer":
+                    self._states += self._take(tensor.dtype.bytes(tensor.elements), tensor.count)
+        self._update()
+        for handle in self._gradients:
+            self._allocator.free(handle)
+        self._gradients = []
+
+    def evaluate(self) -> None:
+        """A forward pass that keeps nothing."""
+        handed = None
+        for section in self._sections:
+            handed = self._forward(section, handed, ())[1]
+        if handed is not None:
+            self._allocator.free(handed)
+
+    def _take(self, size: Bytes, count: Count = 1) -> list[Count]:
+        return [self._allocator.allocate(size) for _ in range(count)]
+
+    def _update(self) -> None:
+        """Temporary tensors of the update: one a trained tensor at once, or one after the other."""
+        c = self._c
+        if c.update.kind == "fused" or c.update.offload != "none":
+            return
+        grads = [t for t in self._static if t.component == "gradients"]
+        if c.update.kind == "for-loop" or c.optimizer.by_matrix:
+            for t in grads:
+                for handle in self._take(c.states.bytes(t.elements), c.optimizer.loop_temporaries):
+                    self._allocator.free(handle)
+            return
+        held = [h for t in grads for h in self._take(c.states.bytes(t.elements), t.count * c.optimizer.temporaries)]
+        for handle in held:
+            self._allocator.free(handle)
+
+    def _micro_batch(self) -> None:
+        """Forward through all sections, and backward through them again."""
+        every, selective = self._c.checkpointing.every, self._c.checkpointing.kind == "selective"
+        kept: list[tuple[Section, dict[Value, Count], Count | None]] = []
+        handed: Count | None = None
+        for section in self._sections:
+            again = bool(every) and section.name == "block"
+            wanted = () if again else kept_values(section, selective=selective)
+            entering = handed
+            held, handed = self._forward(section, handed, wanted, keep_input=again)
+            kept.append((section, held, entering if again else None))
+        gradient = None
+        if handed is not None:
+            self._allocator.free(handed)
+        for section, held, entering in reversed(kept):
+            if entering is not None:  # what was thrown away is made again
+                held, out = self._forward(section, entering, section.saved, keep_input=True)
+                if out is not None and out not in held.values():
+                    self._allocator.free(out)
+            if section is self._sections[-1]:
+                gradient = self._allocator.allocate(self._size(section.output))
+            gradient = self._backward(section, held, gradient)
+            if entering is not None and section.input not in section.saved:
+                self._allocator.free(entering)
+        if gradient is not None:
+            self._allocator.free(gradient)
+
+    def _size(self, value: Value) -> Bytes:
+        return value.bytes(self._c.batch, self._c.sequence)
+
+    def _forward(
+        self, section: Section, entering: Count | None, kept: Sequence[Value], *, keep_input: bool = False
+    ) -> tuple[dict[Value, Count], Count | None]:
+        """The handles of what is kept, and of the section's result, which the next one takes over."""
+        last: dict[Value, Count] = {}
+        for index, op in enumerate(section.ops):
+            for value in (*op.inputs, *op.outputs):
+                last[value.storage] = index
+        wanted, result = set(kept), section.output.storage
+        alive: dict[Value, Count] = {}
+        if section.input is not None and entering is not None:
+            alive[section.input] = entering
+        for index, op in enumerate(section.ops):
+            made = dict.fromkeys(v.storage for v in (*op.outputs, *op.saved) if v.storage not in alive)
+            alive |= {value: self._allocator.allocate(self._size(value)) for value in made}
+            self._scratch(op.forward_workspace(self._c.batch, self._c.sequence))
+            for value in [v for v in alive if last.get(v, index) <= index and v not in wanted and v != result]:
+                handle = alive.pop(value)
+                if not (keep_input and value == section.input):
+                    self._allocator.free(handle)
+        held = {value: handle for value, handle in alive.items() if value in wanted}
+        return held, alive.get(result)
+
+    def _scratch(self, size: Bytes) -> None:
+        if size:
+            self._allocator.free(self._allocator.allocate(size))
+
+    def _backward(self, section: Section, held: dict[Value, Count], gradient: Count | None) -> Count | None:
+        """Gradients in reverse; frees what each operation alone still needed. Returns the input's gradient."""
+        first: dict[Value, Count] = {}
+        for index, op in enumerate(section.ops):
+            for value in op.saved:
+                first.setdefault(value, index)
+        alive = {} if gradient is None else {section.output: gradient}
+        for index in range(len(section.ops) - 1, -1, -1):
+            self._gradient(section.ops[index], alive)
+            for value in [v for v, at in first.items() if at == index and v in held]:
+                self._allocator.free(held.pop(value))
+        entering = alive.pop(section.input, None) if section.input else None
+        for handle in {*alive.values()} - {entering}:
+            self._allocator.free(handle)
+        return entering
+
+    def _gradient(self, op: Op, alive: dict[Value, Count]) -> None:
+        ending = [value for value in op.outputs if value in alive]
+        if not ending:
+            return
+        if op.trains:
+            self._gradients += self._take(self._c.gradients.bytes(op.trains))
+        self._scratch(op.backward_workspace(self._c.batch, self._c.sequence))
+        result, added = op.outputs[0], []
+        for value in dict.fromkeys(v for v in op.inputs if v.needs_gradient):
+            if op.passes_gradient and value.size == result.size and value.dtype == result.dtype and result in alive:
+                new = alive[result]
+            else:
+                new = self._allocator.allocate(self._size(value))
+                if value in alive:
+                    added.append(new)
+            alive.setdefault(value, new)
+        for value in ending:
+            handle = alive.pop(value)
+            if handle not in alive.values():
+                self._allocator.free(handle)
+        for handle in added:
+            self._allocator.free(handle)

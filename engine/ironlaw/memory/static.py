@@ -1,0 +1,149 @@
+"""Static memory: the named tensors that do not depend on the batch, on one device of a layout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from ironlaw.config.layout import Stage
+from ironlaw.config.resolved import Setup
+from ironlaw.core.units import Count
+from ironlaw.graph.adaptation import Held, held
+from ironlaw.memory.tensors import Place, Tensor
+from ironlaw.models.transformer import Parameter, Transformer, layer_parameters
+from ironlaw.numerics.dtypes import DType
+
+EMBEDDINGS = ("wte.", "wpe.", "ln_0.")
+
+
+@lru_cache(maxsize=512)
+def stage_parameters(stage: Stage) -> tuple[Parameter, ...]:
+    """The parameter tensors of a pipeline stage's tensor shard, each with how often it occurs there.
+
+    A last stage of a tied model holds its own copy of the token embedding for the head (Megatron-LM).
+    """
+    return tuple(_parameters(stage.model, stage))
+
+
+@lru_cache(maxsize=512)
+def stage_held(c: Setup, stage: Stage) -> tuple[Held, ...]:
+    """The parameter tensors of a stage as they are kept: trained, frozen, in 4 bits, or of an adapter."""
+    return held(stage_parameters(stage), c.adaptation)
+
+
+def trained_parameters(c: Setup, stage: Stage) -> tuple[Parameter, ...]:
+    """The parameter tensors of a stage that have gradients and states."""
+    if c.adaptation.everything:
+        return stage_parameters(stage)
+    return tuple(one.parameter for one in stage_held(c, stage) if one.trained)
+
+
+def trained_elements(c: Setup, stage: Stage) -> int:
+    """How many parameters of a stage are trained."""
+    return sum(p.elements * p.count for p in trained_parameters(c, stage))
+
+
+def _parameters(m: Transformer, stage: Stage) -> Iterator[Parameter]:
+    for p in m.parameter_tensors:
+        if p.name.startswith("blocks."):
+            yield p if p.layers else Parameter(p.name, p.shape, p.role, stage.blocks)
+        elif p.name.startswith(EMBEDDINGS):
+            if stage.first:
+                yield p
+            elif p.name == "wte.weight" and m.tied and stage.last:
+                yield Parameter("lm_head.weight", p.shape, "matrix")
+        elif stage.last:
+            yield p
+
+
+def static_tensors(c: Setup, stage: Stage) -> Iterator[Tensor]:
+    """Parameters, master copy, gradients and optimizer states of a stage, and what sharding needs besides.
+
+    Args:
+        c: The setup.
+        stage: One of its stages.
+    """
+    layout, precision, update = c.layout, c.precision, c.update
+    kept, parameters = stage_held(c, stage), trained_parameters(c, stage)
+    states_at: Place = "device" if update.offload == "none" else "host"
+    gradients_at: Place = "host" if update.offload == "gradients" else "device"
+
+    def tensor(
+        p: Parameter,
+        suffix: str,
+        component: str,
+        elements: Count,
+        dtype: DType,
+        zero: int,
+        place: Place,
+        part: str = "",
+    ) -> Tensor:
+        sharded = layout.data > 1 and layout.zero >= zero
+        share = -(-elements // layout.data) if sharded else elements
+        groups = (["tensor"] if layout.tensor > 1 else []) + (["data"] if sharded else [])
+        return Tensor(p.name + suffix, component, share, dtype, p.count, part, "+".join(groups), place)
+
+    for one in kept:
+        p = one.parameter
+        if one.quantized and c.adaptation.quantization:
+            for suffix, elements, dtype in c.adaptation.quantization.tensors(p.elements):
+                yield tensor(p, suffix, "parameters", elements, dtype, 3, "device", "quantized")
+        else:
+            dtype = c.gradients if one.adapter else c.base.weights
+            part = "adapter" if one.adapter else "" if one.trained else "frozen"
+            yield tensor(p, "", "parameters", p.elements, dtype, 3, "device", part)
+    if precision.master:
+        for p in parameters:
+            yield tensor(p, ".master", "master", p.elements, precision.master, 1, states_at)
+    # PyTorch runs an update as soon as a parameter's gradient is there, so no two are alive at once.
+    held = _largest_parameter(parameters) if update.in_backward else parameters
+    for p in held:
+        yield tensor(p, ".grad", "gradients", p.elements, c.gradients, 2, gradients_at)
+        if precision.accumulation:
+            yield tensor(p, ".grad_sum", "gradients", p.elements, precision.accumulation, 2, gradients_at, "sum")
+    for p in parameters:
+        for state in c.optimizer.state_tensors(p, c.states):
+            suffix = state.name.removeprefix(p.name)
+            place: Place = "host" if state.paged else states_at
+            yield tensor(p, suffix, "optimizer", state.elements, state.dtype, 1, place, state.vector)
+    # PyTorch's DDP, as it comes, copies all gradients into buckets.
+    if layout.data > 1 and layout.zero == 0 and c.framework.name == "torch":
+        for p in parameters:
+            yield Tensor(f"{p.name}.bucket", "buckets", p.elements, c.gradients, p.count)
+    if (layout.data > 1 and layout.zero >= 2) or update.offload == "gradients":
+        for p in _largest_layer(c, stage.model, parameters):
+            yield Tensor(f"{p.name}.bucket", "buckets", p.elements, c.gradients, p.count)
+    if layout.data > 1 and layout.zero == 3:
+        # The block at work and the next one, fetched ahead.
+        for p in largest_block(stage.model):
+            yield Tensor(f"{p.name}.gathered", "gathered", p.elements, precision.weights, 2)
+        if not c.framework.by_hand:  # FSDP2's root, whole from the beginning to the end
+            for p in (p for p in parameters if not p.name.startswith("blocks.")):
+                yield Tensor(f"{p.name}.gathered", "gathered", p.elements, precision.weights)
+
+
+def _largest_parameter(parameters: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
+    largest = max(parameters, key=lambda p: p.elements)
+    return (Parameter(largest.name, largest.shape, largest.role),)
+
+
+@lru_cache(maxsize=512)
+def largest_block(m: Transformer) -> tuple[Parameter, ...]:
+    """The parameters of one block, of the kind that has the most."""
+    blocks = [
+        tuple(Parameter(f"blocks.*.{p.name}", p.shape, p.role) for p in layer_parameters(m.hidden, layer))
+        for layer, _ in m.kinds
+    ]
+    return max(blocks, key=lambda block: sum(p.elements for p in block))
+
+
+def _largest_layer(c: Setup, m: Transformer, parameters: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
+    """The parameters of one block, or the largest of the others where it is larger than a block."""
+    block = largest_block(m)
+    if not c.adaptation.everything:
+        block = tuple(Parameter(p.name, p.shape, p.role) for p in parameters if p.name.startswith("blocks."))
+    others = [p for p in parameters if not p.name.startswith("blocks.")]
+    largest = max(others, key=lambda p: p.elements, default=None)
+    if largest and largest.elements > sum(p.elements for p in block):
+        return (largest,)
+    return block

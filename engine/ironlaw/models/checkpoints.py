@@ -1,0 +1,205 @@
+"""What a checkpoint holds, by the header of its safetensors files: names and shapes alone, no weights.
+
+The header of any model can be read and counted. Held against an understood model it says which tensors that model does
+not explain, and which of its own are not there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+from typing import Any
+
+from ironlaw.core.errors import EngineError
+from ironlaw.core.units import Count
+from ironlaw.models.config_json import read_json
+from ironlaw.models.transformer import Transformer, layer_parameters
+
+LONGEST_HEADER = 100_000_000
+"""Bytes of the longest header that the safetensors format allows."""
+MOST_JOINED = 3
+"""Tensors that one file keeps apart and another as one: query, key and value."""
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """A checkpoint held against a model.
+
+    Attributes:
+        elements: Elements of all tensors of the checkpoint.
+        parameters: Parameters of the model.
+        unexplained: Tensors of the checkpoint that the model does not have, by name, with their shapes.
+        absent: Tensors of the model that the checkpoint does not have, as well.
+    """
+
+    elements: Count
+    parameters: Count
+    unexplained: tuple[tuple[str, Shape], ...]
+    absent: tuple[tuple[str, Shape], ...]
+
+
+def read_header(source: Mapping[str, Any] | str | os.PathLike[str]) -> dict[str, Shape]:
+    """Names and shapes of a checkpoint's tensors.
+
+    Args:
+        source: A `.safetensors` file, a folder or an index whose files lie beside it, a header saved as JSON, or what
+            such a JSON holds.
+
+    Raises:
+        EngineError: None of these, or a header that is cut short.
+    """
+    if isinstance(source, Mapping):
+        return _shapes(source)
+    path = os.fspath(source)
+    if os.path.isdir(path):  # noqa: PTH112
+        names = sorted(name for name in os.listdir(path) if name.endswith(".safetensors"))  # noqa: PTH208
+        if not names:
+            raise EngineError("tensors", path, "a folder with safetensors files")
+        return {key: shape for name in names for key, shape in read_header(os.path.join(path, name)).items()}  # noqa: PTH118
+    if path.endswith(".safetensors"):
+        return _shapes(_binary_header(path))
+    found = read_json(path)
+    if "weight_map" in found:
+        folder = os.path.dirname(path)  # noqa: PTH120
+        files = sorted(set(found["weight_map"].values()))
+        return {key: shape for name in files for key, shape in read_header(os.path.join(folder, name)).items()}  # noqa: PTH118
+    return _shapes(found)
+
+
+def _binary_header(path: str) -> Mapping[str, Any]:
+    """The JSON at the beginning of a safetensors file, whose length the first eight bytes say."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            length = int.from_bytes(file.read(8), "little")
+            if not 2 <= length <= LONGEST_HEADER:
+                raise EngineError("tensors", path, "a safetensors file")
+            found = json.loads(file.read(length))
+    except OSError as error:
+        raise EngineError("tensors", path, "a file that can be read", because=f"{error.strerror}".lower()) from None
+    except ValueError:
+        raise EngineError("tensors", path, "a safetensors file") from None
+    if not isinstance(found, dict):
+        raise EngineError("tensors", path, "a safetensors file")
+    return found
+
+
+def _shapes(header: Mapping[str, Any]) -> dict[str, Shape]:
+    shapes: dict[str, Shape] = {}
+    for name, entry in header.items():
+        if name == "__metadata__":
+            continue
+        shape = entry.get("shape") if isinstance(entry, Mapping) else entry
+        if not isinstance(shape, list | tuple) or not all(type(size) is int and size >= 0 for size in shape):
+            raise EngineError("tensors", {name: entry}, "a name with a shape")
+        shapes[name] = tuple(shape)
+    return shapes
+
+
+def audit(tensors: Mapping[str, Shape], model: Transformer) -> Audit:
+    """Hold a checkpoint's tensors against a model's, layer by layer, by shape.
+
+    A transposed matrix is the same; so are matrices kept apart in one and joined in the other, and experts kept one by
+    one. A head that repeats a tied embedding is explained.
+
+    Args:
+        tensors: From `read_header`.
+        model: The model that its configuration describes.
+    """
+    there: dict[int, list[tuple[str, Shape]]] = {}
+    for name, shape in _experts_joined(tensors).items():
+        there.setdefault(_layer(name), []).append((name, shape))
+    expected: dict[int, list[tuple[str, Shape]]] = {-1: []}
+    for p in model.parameter_tensors:
+        if not p.name.startswith("blocks."):
+            expected[-1].append((p.name, p.shape))
+    if model.tied:
+        expected[-1].append(("lm_head.weight", (model.vocab, model.hidden)))
+    kinds = [layer for layer, count in model.stack for _ in range(count)]
+    for number, layer in enumerate(kinds):
+        named = layer_parameters(model.hidden, layer)
+        expected[number] = [(f"blocks.{number}.{p.name}", p.shape) for p in named]
+    unexplained: list[tuple[str, Shape]] = []
+    absent: list[tuple[str, Shape]] = []
+    for number in sorted({*there, *expected}):
+        more, less = _compared(there.get(number, []), expected.get(number, []))
+        unexplained += more
+        absent += [(name, shape) for name, shape in less if not (model.tied and name == "lm_head.weight")]
+    elements = sum(prod(shape) for shape in tensors.values())
+    return Audit(elements, model.parameters, tuple(unexplained), tuple(absent))
+
+
+def _layer(name: str) -> int:
+    """The number of the layer that a tensor is of, the first in its name; -1 where there is none."""
+    found = re.search(r"(?:^|\.)(\d+)\.", name)
+    return int(found[1]) if found else -1
+
+
+def _experts_joined(tensors: Mapping[str, Shape]) -> dict[str, Shape]:
+    """Tensors of experts that are kept one by one, as one tensor of all of them."""
+    joined: dict[str, Shape] = {}
+    counts: Counter[str] = Counter()
+    for name, shape in tensors.items():
+        one = re.sub(r"(\.experts)\.\d+\.", r"\1.*.", name)
+        counts[one] += 1
+        joined[one] = shape if one == name else (counts[one], *shape)
+    return joined
+
+
+def _same(a: Shape, b: Shape) -> bool:
+    return sorted(a) == sorted(b)
+
+
+def _compared(
+    mine: list[tuple[str, Shape]], theirs: list[tuple[str, Shape]]
+) -> tuple[list[tuple[str, Shape]], list[tuple[str, Shape]]]:
+    """What neither side has of the other: equal shapes first, then several of one that make up one of the other."""
+    left, right = list(mine), list(theirs)
+    for entry in mine:
+        twin = next((other for other in right if _same(entry[1], other[1])), None)
+        if twin:
+            left.remove(entry)
+            right.remove(twin)
+    for many, one in ((left, right), (right, left)):
+        for entry in tuple(one):
+            parts = _making_up(entry[1], many)
+            if parts:
+                one.remove(entry)
+                for part in parts:
+                    many.remove(part)
+    return left, right
+
+
+def _making_up(whole: Shape, parts: list[tuple[str, Shape]]) -> Iterable[tuple[str, Shape]]:
+    """A few tensors that are `whole` when put side by side, or none."""
+    fitting = [part for part in parts if len(part[1]) == len(whole) and prod(part[1]) < prod(whole)]
+    for count in range(2, MOST_JOINED + 1):
+        for chosen in combinations(fitting, count):
+            if sum(prod(shape) for _, shape in chosen) == prod(whole) and _side_by_side(whole, chosen):
+                return chosen
+    return ()
+
+
+def _side_by_side(whole: Shape, parts: Iterable[tuple[str, Shape]]) -> bool:
+    """Whether the parts differ from the whole in one dimension, over which they add up."""
+    shapes = [sorted(shape) for _, shape in parts]
+    target = Counter(whole)
+    for size in set(whole):
+        rest = target - Counter([size])
+        summed = 0
+        for shape in shapes:
+            other = Counter(shape) - rest
+            if sum(other.values()) != 1:
+                break
+            summed += next(iter(other))
+        else:
+            if summed == size:
+                return True
+    return False

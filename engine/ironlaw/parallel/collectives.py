@@ -1,0 +1,89 @@
+"""Collectives: what each device sends and how long it takes, for rings and trees.
+
+Times are latency plus volume over bandwidth (the alpha-beta model). `bandwidth` is what one device sends in one
+direction at a time; `latency` is the cost of one hop. Arguments may be NumPy arrays.
+
+Sources: Thakur, Rabenseifner, Gropp 2005, "Optimization of Collective Communication Operations in MPICH"; Patarasuk,
+Yuan 2009, "Bandwidth optimal all-reduce algorithms"; NVIDIA nccl-tests, doc/PERFORMANCE.md.
+"""
+
+from __future__ import annotations
+
+from ironlaw.core.arrays import ceil, log2, minimum, require_above_zero, require_at_least
+from ironlaw.core.units import BytesPerSecond, Count, Ratio, Seconds, Traffic
+
+
+def all_reduce_factor(devices: Count) -> Ratio:
+    """Bytes each device sends in a bandwidth-optimal all-reduce, per byte of the buffer: `2(n-1)/n`."""
+    require_at_least("devices", devices, 1)
+    return 2 * (devices - 1) / devices
+
+
+def all_gather_factor(devices: Count) -> Ratio:
+    """Bytes each device sends in an all-gather, per byte of the gathered buffer: `(n-1)/n`.
+
+    A reduce-scatter sends the same; the two together are an all-reduce.
+    """
+    require_at_least("devices", devices, 1)
+    return (devices - 1) / devices
+
+
+def ring_all_reduce(size: Traffic, devices: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
+    """Time to sum `size` bytes over a ring: `2(n-1)` hops, `2(n-1)/n * size / bandwidth`."""
+    _check(size, devices, bandwidth, latency)
+    return 2 * (devices - 1) * latency + all_reduce_factor(devices) * size / bandwidth
+
+
+def tree_all_reduce(size: Traffic, devices: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
+    """Time to sum `size` bytes up and down a pair of complementary binary trees.
+
+    `2 ceil(log2 n)` hops, and each device sends every byte up once and down once: `2 * size / bandwidth`. Latency grows
+    with the logarithm of the devices where a ring's grows linearly, so trees win for small buffers and many devices.
+    Source: Sanders, Speck, Traff 2009, "Two-tree algorithms for full bandwidth broadcast, reduction and scan".
+    """
+    _check(size, devices, bandwidth, latency)
+    several = minimum(devices - 1, 1)
+    return 2 * ceil(log2(devices)) * latency + several * 2 * size / bandwidth
+
+
+def all_reduce(size: Traffic, devices: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
+    """The faster of ring and tree, which is what a tuned library picks."""
+    return minimum(
+        ring_all_reduce(size, devices, bandwidth, latency), tree_all_reduce(size, devices, bandwidth, latency)
+    )
+
+
+def all_gather(size: Traffic, devices: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
+    """Time until every device holds all `size` bytes, each having started with its share, over a ring."""
+    _check(size, devices, bandwidth, latency)
+    return (devices - 1) * latency + all_gather_factor(devices) * size / bandwidth
+
+
+def point_to_point(size: Traffic, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
+    """Time to send `size` bytes to one neighbour."""
+    _check(size, 1, bandwidth, latency)
+    return latency + size / bandwidth
+
+
+COMMUNICATION_UNITS: Count = 16
+"""Multiprocessors that a collective's kernels occupy while it runs: one per channel.
+
+NCCL opens 16 to 32 channels on NVLink systems (its documentation, `NCCL_MAX_CTAS`); the lower end is assumed.
+"""
+
+
+def contention(hidden: Seconds, multiprocessors: Count) -> Seconds:
+    """Seconds that compute loses to communication that runs beside it and takes multiprocessors away.
+
+    Zero for a chip without multiprocessors, whose links work by themselves (TPUs).
+    """
+    if multiprocessors == 0:
+        return 0.0 * hidden
+    return hidden * min(COMMUNICATION_UNITS / multiprocessors, 1.0)
+
+
+def _check(size: Traffic, devices: Count, bandwidth: BytesPerSecond, latency: Seconds) -> None:
+    require_at_least("bytes", size, 0)
+    require_at_least("devices", devices, 1)
+    require_above_zero("bandwidth", bandwidth)
+    require_at_least("latency", latency, 0)

@@ -1,0 +1,63 @@
+"""The digits as tensors, always divided in the same way into those to train on and those to test with."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gpu_bench.experiments.digits import FILE, fingerprint
+
+SOURCE = "handwritten digits of the UCI repository, 8 x 8 pixels, as in scikit-learn"
+SIDE, CLASSES = 8, 10
+TESTED = 5
+"""One digit in so many is kept for testing, and never trained on."""
+_WHITE = 16
+
+
+@dataclass(frozen=True)
+class Digits:
+    """Images and classes.
+
+    Attributes:
+        images: (digits, pixels) FP32, 0 to 1, those that are trained on.
+        classes: (digits,) int64.
+        test_images: The same of those that are not.
+        test_classes: Their classes.
+        sha256: Of the file.
+        source: Where they are from.
+        side: Pixels of a side.
+    """
+
+    images: Tensor
+    classes: Tensor
+    test_images: Tensor
+    test_classes: Tensor
+    sha256: str
+    source: str = SOURCE
+    side: int = SIDE
+
+    def as_dict(self) -> dict[str, Any]:
+        """What a record says of the data."""
+        return {
+            "source": self.source,
+            "sha256": self.sha256,
+            "train": len(self.classes),
+            "test": len(self.test_classes),
+        }
+
+
+@cache
+def load() -> Digits:
+    """Read the file."""
+    text = gzip.decompress(FILE.read_bytes()).decode("ascii")
+    rows = [list(map(float, row)) for row in csv.reader(text.splitlines())]
+    table = torch.tensor(rows)  # (1797, 65)
+    images, classes = table[:, :-1] / _WHITE, table[:, -1].long()
+    tested = torch.arange(len(table)) % TESTED == TESTED - 1
+    return Digits(images[~tested], classes[~tested], images[tested], classes[tested], fingerprint())

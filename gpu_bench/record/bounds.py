@@ -1,0 +1,81 @@
+"""What no device passes: by its data sheet, or, of one that the engine does not know, by the largest that it knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from gpu_bench.machine.chips import BOOST, chip_of, fastest_product
+from ironlaw.core.errors import EngineError
+from ironlaw.hardware.accelerators import Accelerator, accelerator, list_accelerators
+
+_CPU_CLOCK = 6e9
+_CPU_FLOPS = {"fp32": 128, "tf32": 128}
+"""FLOP in a cycle of a core: twice what two units of 16 lanes multiply and add. Tiles do more in 16 bit."""
+_CPU_TILE_FLOPS = 2048
+_CPU_BANDWIDTH = 2e12
+_ROOM: Mapping[str, float] = {"geforce": 1.4}
+"""How far above the data sheet's power a card's limit may be set: makers of GeForce cards raise it."""
+_USUAL_ROOM = 1.1
+HOTTEST_C = 115.0
+FASTEST_CLOCK_MHZ = {"sm_clock_mhz": 5_000.0, "memory_clock_mhz": 25_000.0}
+
+
+@cache
+def _most(what: Callable[[Accelerator], float | None]) -> float:
+    return max(value for name in list_accelerators() if (value := what(accelerator(name))) is not None)
+
+
+def _peak(form: str) -> Callable[[Accelerator], float | None]:
+    def peak(chip: Accelerator) -> float | None:
+        try:
+            return chip.peak(form)
+        except EngineError:
+            return None
+
+    return peak
+
+
+@cache
+def _most_flops(form: str) -> float:
+    return BOOST * _most(_peak(form))
+
+
+def flops_per_s(device: Mapping[str, Any], cores: int | None, form: str) -> float:
+    """FLOP/s that no product in a format reaches on a device of a record."""
+    if device["type"] == "cpu":
+        return (cores or 4096) * _CPU_CLOCK * _CPU_FLOPS.get(form, _CPU_TILE_FLOPS)
+    return fastest_product(device["name"], form) or _most_flops(form)
+
+
+def bytes_per_s(device: Mapping[str, Any]) -> float:
+    """Bytes a second that the memory of a device cannot pass."""
+    if device["type"] == "cpu":
+        return _CPU_BANDWIDTH
+    chip = chip_of(device["name"])
+    return chip.bandwidth if chip else _most(_bandwidth)
+
+
+def _bandwidth(chip: Accelerator) -> float:
+    return chip.bandwidth
+
+
+def _power(chip: Accelerator) -> float:
+    return chip.tdp * _ROOM.get(chip.family, _USUAL_ROOM)
+
+
+def _memory(chip: Accelerator) -> float:
+    return 1.1 * chip.memory_bytes
+
+
+def watts(device: Mapping[str, Any]) -> float:
+    """The largest power limit that a GPU can have."""
+    chip = chip_of(device["name"])
+    return _power(chip) if chip else _most(_power)
+
+
+def memory_bytes(device: Mapping[str, Any]) -> float:
+    """Bytes that the memory of a GPU cannot pass."""
+    chip = chip_of(device["name"])
+    return _memory(chip) if chip else _most(_memory)

@@ -1,0 +1,338 @@
+"""What follows from a record: medians, FLOPs, shares, costs, verdicts. `derive` computes it whenever a record is read.
+
+The result has the fields of `shape.py`, those that no file states included, and null for blocks that a case lacks.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from gpu_bench.cases.card import emulates
+from gpu_bench.cases.case import Case, TrainingCase
+from gpu_bench.cases.kinds import AttentionCase, FitCase, RooflineCase, case_from_dict
+from gpu_bench.cases.sizes import config_of, remainder_tolerance
+from gpu_bench.experiments.failures import verdict as failures
+from gpu_bench.experiments.hybrid import verdict as hybrid
+from gpu_bench.machine import provenance
+from gpu_bench.machine.chips import chip_of, compute_format, format_peak
+from gpu_bench.machine.nvml import abnormal
+from gpu_bench.predict.prediction import completed, model_flops, predict, recomputed_flops, shape_of
+from gpu_bench.record import rules, shape
+from gpu_bench.record.judgement import diverged_at, judged, worst
+from gpu_bench.record.spread import summarize
+
+_NULL = {name: rules.stated(hint) for name, (one, hint) in rules.hints(shape.Record).items() if one.default is None}
+BLOCKS = tuple(name for name, stated in _NULL.items() if stated)
+"""What a record's file may lack: it is null where the kind of case or a failure leaves it empty."""
+
+
+LARGEST = "largest-tried"
+"""How a search for the largest batch ends in which even the largest that is tried fits."""
+
+
+def derive(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The record with everything that follows from what its file states."""
+    case, ran = case_from_dict(record["case"]), record["provenance"]
+    view: dict[str, Any] = {**dict.fromkeys(_NULL), **record, "name": case.name, "status": record["outcome"]}
+    view["device"] = device = _device(record["device"], ran)
+    repeats = ran["repeats"]
+    view["provenance"] = {
+        **ran,
+        "host": repeats[0]["host"],
+        "started": repeats[0]["started"],
+        "finished": repeats[-1]["finished"],
+    }
+    if isinstance(case, TrainingCase):
+        if record.get("predicted") is not None:
+            view["predicted"] = completed(case, record["predicted"], device["name"])
+        view["predicted_today"] = predict(case, device)
+    if record["outcome"] == "measured":
+        view["status"], view["message"] = _state(case, record)
+        view |= _measured(case, view)
+    return {name: view[name] for name in rules.hints(shape.Record)}
+
+
+def _device(device: Mapping[str, Any], ran: Mapping[str, Any]) -> dict[str, Any]:
+    if device["type"] == "cpu":
+        slug = provenance.cpu_slug(ran["cpu"], ran["cores"])
+        return {"type": "cpu", "name": ran["cpu"], "slug": slug, "memory": ran["memory"], "power_limit_w": None}
+    return {"memory": None, "power_limit_w": None, **device, "slug": provenance.slugify(device["name"] or "")}
+
+
+def _state(case: Case, record: Mapping[str, Any]) -> tuple[str, str | None]:
+    """The status of what was measured, and what spoiled it."""
+    repeats = record["provenance"]["repeats"]
+    if not isinstance(case, TrainingCase):
+        told = next(filter(None, (abnormal(one["gpu"]) for one in repeats)), None)
+        return ("throttled", told) if told and record.get("points") else ("ok", None)
+    samples, compiled, diverged = record["samples"], record["compile"], record["loss"]["diverged_at"]
+    # Benchmark version 0.2 did not judge whether steps were steady.
+    judges = record["provenance"]["sources"] is not None
+    return worst(
+        [
+            judged(
+                case,
+                {
+                    "diverged_at": diverged[index] if index else diverged_at(case, record["loss"]["curve"]),
+                    "graphs_while_timed": compiled["graphs_while_timed"][index],
+                    "settled": samples["warmup_settled"][index] or not judges,
+                    "warmup_s": samples["warmup_s"][index],
+                    "gpu": repeat["gpu"],
+                },
+            )
+            for index, repeat in enumerate(repeats)
+        ]
+    )
+
+
+def _measured(case: Case, view: Mapping[str, Any]) -> dict[str, Any]:
+    """The blocks of a measured case."""
+    if isinstance(case, TrainingCase):
+        return _training(case, view)
+    if view["points"] is not None:
+        return {"points": [_point(case, point) for point in view["points"]]}
+    if view["fit"] is not None:
+        assert isinstance(case, FitCase)
+        return {"fit": _fit(case, view)}
+    return {"arms": _arms(view["arms"])}
+
+
+def _arms(arms: Mapping[str, Any]) -> dict[str, Any]:
+    settings = {name: run["settings"] for name, run in arms["runs"].items()}
+    seeds = {name: run["seeds"] for name, run in arms["runs"].items()}
+    if "worse" in arms:
+        return {**arms, **failures.concluded(arms["worse"], settings, seeds)}
+    return {**arms, **hybrid.concluded(arms["quality"], settings, seeds)}
+
+
+def _point(case: Case, point: Mapping[str, Any]) -> dict[str, Any]:
+    flat = [second for row in point["samples_s"] for second in row]
+    known = case.work_of(point["settings"]) if isinstance(case, AttentionCase | RooflineCase) else None
+    work = dict.fromkeys(("flops", "bytes", "tokens")) | dict(point["work"]) | (known or {})
+    seconds = summarize(flat) if flat else None
+    return {**point, "work": work, "seconds": seconds, "rates": rates(work, seconds["median"] if seconds else None)}
+
+
+def rates(work: Mapping[str, float | None], seconds: float | None) -> dict[str, float | None]:
+    """Work per second of a point, from its median time."""
+    return {
+        f"{name}_per_s": amount / seconds if amount is not None and seconds else None for name, amount in work.items()
+    }
+
+
+def _fit(case: FitCase, view: Mapping[str, Any]) -> dict[str, Any]:
+    """What the trials of a search say of each policy."""
+    fit, device = view["fit"], view["device"]
+    memory = device["memory"] if device["type"] == "cuda" else None
+    limit = case.memory_limit if emulates(case, memory) else None
+    return {**fit, "policies": found_by_policy(case, fit), "limit": limit}
+
+
+def found_by_policy(case: FitCase, fit: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """For each policy the largest batch that was seen to fit, what ended the search, its peak and its speed."""
+    policies = []
+    for one in fit["policies"]:
+        own = [trial for trial in fit["trials"] if trial["policy"] == one["policy"]]
+        best = max((t for t in own if t["outcome"] == "fits"), key=lambda trial: int(trial["batch"]), default=None)
+        policies.append(
+            {
+                **one,
+                "largest_batch": best["batch"] if best else None,
+                "ended": ended([trial["outcome"] for trial in own]),
+                "peak": best["peak"] if best else None,
+                "tokens_per_s": best["batch"] * case.sequence / best["step_s"] if best else None,
+            }
+        )
+    return policies
+
+
+def ended(outcomes: Sequence[str]) -> str:
+    """What ended the search of a policy: a boundary needs an out-of-memory that was seen."""
+    broken = [outcome for outcome in outcomes if outcome not in ("fits", "oom")]
+    return broken[-1] if broken else "boundary" if "oom" in outcomes else LARGEST
+
+
+def _training(case: TrainingCase, view: Mapping[str, Any]) -> dict[str, Any]:
+    samples, curve, name = view["samples"], view["loss"]["curve"], view["device"]["name"]
+    summary, flops, last = step_summary(case.tokens_per_step, samples["step_s"]), training_flops(case), curve[-5:]
+    step = float(summary["step_s"]["median"])
+    loss = {
+        **view["loss"],
+        "first_timed_step": len(samples["warmup_s"][0]),
+        "first": curve[0],
+        "last_five_mean": None if None in last else statistics.fmean(last),
+    }
+    course = view["course"]
+    if course is not None:
+        course = {
+            **course,
+            "divergences": divergences(curve),
+            "perplexity": perplexity(course["points"][-1]["validation_loss"]),
+        }
+    return {
+        "model": {**view["model"], **asdict(config_of(case))},
+        "summary": summary,
+        "flops": flops,
+        "utilization": utilization(case, flops, view["ceilings"], name, step),
+        "loss": loss,
+        "memory": _memory(case, view["memory"], view["device"]["type"]),
+        "course": course,
+        "energy": _energy(case, view["energy"]),
+        "cost": _cost(view["cost"], name, case.tokens_per_step / step),
+    }
+
+
+def _memory(case: TrainingCase, memory: Mapping[str, Any], device: str) -> dict[str, Any]:
+    peak, held, cuda = memory["peak"], memory["held"], memory["cuda"]
+    return {
+        **memory,
+        "held": {**held, "optimizer_total": sum(held["optimizer"].values())},
+        "at_peak": {**memory["at_peak"], "remainder": peak - sum(memory["at_peak"].values())},
+        "tolerance": remainder_tolerance(case, peak, device),
+        "cuda": cuda if cuda is None else {**cuda, "allocated_peak": peak},
+    }
+
+
+def _energy(case: TrainingCase, energy: Mapping[str, Any]) -> dict[str, Any]:
+    joules = energy["energy_j"]
+    return {
+        **energy,
+        "per_token_j": None if joules is None else joules / (energy["steps"] * case.tokens_per_step),
+        "mean_power_w": None if joules is None else joules / energy["window_s"],
+    }
+
+
+def _cost(cost: Mapping[str, Any] | None, name: str | None, tokens_per_s: float) -> dict[str, Any] | None:
+    chip = chip_of(name)
+    if cost is None:
+        return None
+    return {
+        **cost,
+        "usd_per_1e9_tokens": price(cost["usd_per_hour"], tokens_per_s),
+        "usd_per_1e9_tokens_today": price(chip.rent.dollars, tokens_per_s) if chip and chip.rent else None,
+    }
+
+
+def price(usd_per_hour: float, tokens_per_s: float) -> float:
+    """Dollars for a billion tokens."""
+    return usd_per_hour / 3600 / tokens_per_s * 1e9
+
+
+def step_summary(tokens: int, step_s: Sequence[Sequence[float]]) -> dict[str, Any]:
+    """The block `summary` of steps of so many tokens, from their seconds, repeat by repeat."""
+    seconds = [second for row in step_s for second in row]
+    medians = [statistics.median(row) for row in step_s]
+    step = summarize(seconds)
+    return {
+        "step_s": step,
+        "tokens_per_s": summarize([tokens / second for second in seconds]),
+        "repeat_medians_s": medians,
+        "repeat_spread": (max(medians) - min(medians)) / step["median"],
+    }
+
+
+def divergences(losses: Sequence[float | None]) -> int:
+    """Steps whose loss is not finite, or larger than before anything was learned."""
+    first = losses[0]
+    return sum(loss is None or first is None or loss > first for loss in losses)
+
+
+def perplexity(loss: float | None) -> float | None:
+    """Among how many equally likely tokens a loss in nats per token leaves the choice."""
+    return None if loss is None else math.exp(loss)
+
+
+def training_flops(case: TrainingCase) -> dict[str, int]:
+    """The block `flops` of a step."""
+    needed, again, size = model_flops(case), recomputed_flops(case), shape_of(case, padded=False)
+    in_blocks = 12 * size.layers * size.hidden**2
+    return {
+        "model_per_step": needed.full,
+        "model_per_step_causal": needed.causal,
+        "recomputed_per_step": again,
+        "fp8_per_step": 6 * in_blocks * case.tokens_per_step if case.precision.startswith("fp8") else 0,
+    }
+
+
+def utilization(
+    case: TrainingCase,
+    flops: Mapping[str, int],
+    ceilings: Sequence[Mapping[str, Any]],
+    name: str | None,
+    step_s: float,
+) -> dict[str, Any]:
+    """Model FLOP/s, and its share of what the chip could do; unknown peak, null.
+
+    Two conventions count attention: the whole square of scores, and its causal half, which is what kernels need. With
+    long sequences the first can pass a peak that no kernel passed; its shares are null then.
+
+    FP8 runs some products in 8 and the others in 16 bit. Over the BF16 peak that is a BF16 equivalent, which can
+    exceed 1, and not an MFU. `formats_share` is the time that all products would take at the data sheet's peak of
+    their own format, over the time they took.
+
+    Args:
+        case: What was trained.
+        flops: The block `flops`.
+        ceilings: The products that were measured.
+        name: The device.
+        step_s: Median seconds of a step.
+    """
+    own = compute_format(case.precision)
+    fp8 = own == "fp8"
+    main = "bf16" if fp8 else own
+    specified, fp8_peak = format_peak(name, main), format_peak(name, "fp8") if fp8 else None
+    full, causal = flops["model_per_step"] / step_s, flops["model_per_step_causal"] / step_s
+    again = flops["recomputed_per_step"] / step_s
+    matmul, matmul_fp8 = ceiling(ceilings, main), ceiling(ceilings, "fp8")
+    eight, other = flops["fp8_per_step"], flops["model_per_step_causal"] - flops["fp8_per_step"]
+    mfu, mfu_causal = _shares(full, causal, None if fp8 else specified)
+    hfu, _ = _shares(full + again, causal + again, None if fp8 else specified)
+    matmul_share, matmul_share_causal = _shares(full, causal, matmul, equivalent=fp8)
+    equivalent, equivalent_causal = _shares(full, causal, specified if fp8 else None, equivalent=True)
+    return {
+        "model_flops_per_s": full,
+        "model_flops_per_s_causal": causal,
+        "peak_format": main,
+        "specified_peak": specified,
+        "matmul_ceiling": matmul,
+        "fp8_specified_peak": fp8_peak,
+        "fp8_matmul_ceiling": matmul_fp8,
+        "mfu": mfu,
+        "mfu_causal": mfu_causal,
+        "hfu": hfu,
+        "bf16_equivalent": equivalent,
+        "bf16_equivalent_causal": equivalent_causal,
+        "formats_share": (eight / fp8_peak + other / specified) / step_s if fp8 and fp8_peak and specified else None,
+        "matmul_share": matmul_share,
+        "matmul_share_causal": matmul_share_causal,
+    }
+
+
+def _shares(
+    full: float, causal: float, peak: float | None, *, equivalent: bool = False
+) -> tuple[float | None, float | None]:
+    """Both conventions' shares of a peak; an equivalent may exceed 1."""
+    if peak is None:
+        return None, None
+    counted = full <= peak or causal > peak or equivalent
+    return full / peak if counted else None, causal / peak
+
+
+def ceiling(ceilings: Sequence[Mapping[str, Any]], name: str) -> float | None:
+    """FLOP/s that the fastest of the measured products in a format reached; None where none was measured.
+
+    A training step in FP8 accumulates fast in one product of three, the forward one, and precisely in the other two:
+    so does its ceiling.
+    """
+    best: dict[bool | None, float] = {}
+    for one in ceilings:
+        if one["format"] == name:
+            mode = one["fast_accumulation"]
+            best[mode] = max(best.get(mode, 0.0), float(one["flops_per_s"]))
+    if name == "fp8" and True in best and False in best:
+        return 3 / (1 / best[True] + 2 / best[False])
+    return max(best.values(), default=None)

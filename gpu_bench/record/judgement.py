@@ -1,0 +1,51 @@
+"""Whether a repeat measured a result, or what spoiled it: judged when it ends, and whenever a record is read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpu_bench.cases.case import TrainingCase
+from gpu_bench.cases.sizes import config_of
+from gpu_bench.machine.nvml import throttled
+
+SPOILED = ("throttled", "unsettled", "recompiled", "diverged")
+"""States of a record that holds measurements which something spoiled, from the least to the worst."""
+MEASURED = ("ok", *SPOILED)
+"""States of a record that holds measurements."""
+FAR_ABOVE_GUESSING = 4.0
+"""A loss of more than so many times that of guessing counts as diverged, though it is finite."""
+
+
+def guessing(case: TrainingCase) -> float:
+    """The loss of a model that knows nothing, in nats per token."""
+    return math.log(config_of(case).vocab)
+
+
+def diverged_at(case: TrainingCase, losses: Sequence[float | None]) -> int | None:
+    """The first step whose loss is not finite, or far above guessing; None without one."""
+    most = FAR_ABOVE_GUESSING * guessing(case)
+    return next((step for step, loss in enumerate(losses) if loss is None or loss > most), None)
+
+
+def judged(case: TrainingCase, repeat: Mapping[str, Any]) -> tuple[str, str | None]:
+    """The status of a repeat that ran to its end, and why it is not `ok`: the worst of what can be wrong counts.
+
+    Args:
+        case: What was trained.
+        repeat: `diverged_at`, `graphs_while_timed`, `settled`, `warmup_s` and `gpu`.
+    """
+    if repeat["diverged_at"] is not None:
+        return "diverged", f"the loss of step {repeat['diverged_at'] + 1} is not finite, or far above guessing"
+    if repeat["graphs_while_timed"]:
+        return "recompiled", f"{repeat['graphs_while_timed']} graphs were compiled during the timed steps"
+    if case.steady and not repeat["settled"]:
+        return "unsettled", f"step times were not steady after {len(repeat['warmup_s'])} warm-up steps"
+    slowed = throttled(repeat["gpu"])
+    return ("throttled", slowed) if slowed else ("ok", None)
+
+
+def worst(states: Sequence[tuple[str, str | None]]) -> tuple[str, str | None]:
+    """The worst of the repeats' states, with its message."""
+    return max(states, key=lambda state: MEASURED.index(state[0]))

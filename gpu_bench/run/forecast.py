@@ -1,0 +1,75 @@
+"""What a budget will finish: the runner's own schedule, with predicted times in place of a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from gpu_bench.cases.case import Case
+from gpu_bench.run.schedule import GUESS_S, Schedule, predicted
+
+SLOWER = 1.3
+"""A plan also says what is finished if everything takes so many times as long as predicted."""
+
+
+@dataclass
+class Planned:
+    """A case in a plan.
+
+    Attributes:
+        suite: The suite it belongs to.
+        case: What is measured.
+        device: The GPU, as its driver calls it.
+        done: Repeats that are finished.
+        starts: Seconds after the beginning at which its first repeat begins; None where none does.
+        ends: Seconds at which it has its record; None where that is not before the end.
+        seconds: What its repeats take.
+        broken: Whether a repeat passed its time limit.
+    """
+
+    suite: str
+    case: Case
+    device: str | None
+    done: int = 0
+    starts: float | None = None
+    ends: float | None = None
+    seconds: float = 0.0
+    broken: bool = False
+    slug: str = "planned"
+
+    @property
+    def over(self) -> bool:
+        """Whether no repeat is to follow."""
+        return self.broken or self.done >= self.case.repeats
+
+
+def forecast(
+    cases: Iterable[tuple[str, Case]], device: str | None, budgets: Sequence[float], factor: float = 1.0
+) -> list[Planned]:
+    """The cases in their order, with what becomes of each.
+
+    Args:
+        cases: Pairs of suite and case, the most valuable first.
+        device: The GPU, as its driver calls it.
+        budgets: Seconds of one command after another; each goes on where the last one stopped.
+        factor: How many times as long as predicted everything takes. The schedule learns that only as it goes.
+    """
+    tasks = [Planned(suite, case, device) for suite, case in cases]
+    clock = 0.0
+    for budget in budgets:
+        schedule, end = Schedule(tasks), clock + budget
+        while (task := schedule.next(end - clock)) is not None:
+            seconds = factor * (predicted(task, task.done) or GUESS_S)
+            task.starts = clock if task.starts is None else task.starts
+            schedule.begin(task)
+            took = min(seconds, task.case.time_limit_s, end - clock)
+            clock, task.seconds = clock + took, task.seconds + took
+            if took < min(seconds, task.case.time_limit_s):
+                # The end of the command cut it off.
+                break
+            task.broken = took < seconds
+            schedule.end(task, None if task.broken else took)
+            task.done += not task.broken
+            task.ends = clock if task.over and not task.broken else None
+        clock = end
+    return tasks

@@ -1,1 +1,0 @@
-"""What turns docs, engine and records into the site."""

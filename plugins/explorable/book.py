@@ -1,0 +1,237 @@
+"""What `explorable` must know of a book: one small protocol, which each book fills in its own way.
+
+A book says most of it in `mkdocs.yml`. What is program, such as how its records are read, it says in a module that
+holds a `Book` called `BOOK`. A build is of one book, so there is one at a time in a process: `use` sets it, `current`
+gives it, and child processes inherit its data.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+from xml.etree.ElementTree import Element
+
+PLAIN = "EXPLORABLE_BOOK"
+"""The environment variable by which child processes learn of the book's data."""
+
+
+class Reader(Protocol):
+    """How a book's records are read: JSON files `<suite>/<case>--<device>.json` below one folder."""
+
+    def __hash__(self) -> int:
+        """One reader is told from another: what it read is kept."""
+
+    @property
+    def plan(self) -> Mapping[str, Sequence[str]]:
+        """Suite -> its cases: what can be measured."""
+
+    @property
+    def measured(self) -> Collection[str]:
+        """The states of a record that holds measurements."""
+
+    @property
+    def schema_file(self) -> Path | None:
+        """The JSON Schema of a record, which states the `unit` of every number; None for a book without records."""
+
+    def schema(self) -> Mapping[str, Any]:
+        """The same, parsed."""
+
+    def checked(self, text: bytes, place: str) -> tuple[Mapping[str, Any] | None, Sequence[str]]:
+        """The record in a file, or None and its faults, one line each; `place` is the path below the folder."""
+
+    def command(self, suite: str, case: str = "") -> str:
+        """The command that measures a suite, or one of its cases."""
+
+    def tables(self, documents: Sequence[Mapping[str, Any]]) -> Mapping[str, str]:
+        """All numbers of a suite as flat files for download: `csv`, `json` -> content."""
+
+
+@dataclass(frozen=True, eq=False)
+class NoRecords:
+    """The reader of a book that measures nothing."""
+
+    plan: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    measured: Collection[str] = ("ok",)
+    schema_file: Path | None = None
+
+    def schema(self) -> Mapping[str, Any]:
+        """No field is described."""
+        return {}
+
+    def checked(self, text: bytes, place: str) -> tuple[None, Sequence[str]]:
+        """No file is a record."""
+        return None, (f"{place}: the book says nothing of its records; give numbers: {{schema: …}}",)
+
+    def command(self, suite: str, case: str = "") -> str:
+        """Nothing measures."""
+        return ""
+
+    def tables(self, documents: Sequence[Mapping[str, Any]]) -> Mapping[str, str]:
+        """There is nothing to download."""
+        return {}
+
+
+class Story(Protocol):
+    """The block `/// strip | page` of a book whose pages change one thing step by step."""
+
+    def strip(self, parent: Element) -> tuple[Element, Element]:
+        """An empty strip: what `fill` gives its contents, and what holds the words of the page."""
+
+    def fill(self, holder: Element, stops: Sequence[Mapping[str, Any]], place: int) -> None:
+        """Write into a strip where the story stands, at one of the stops that the book's `story.py` computed."""
+
+
+@dataclass(frozen=True)
+class Accounting:
+    """A quantity of the library that a test proves exact; a claim may be checked by it.
+
+    Attributes:
+        counts: What is counted and with what it is compared.
+        origins: Dotted names; the value of a check must come from one of them.
+        proof: The test, `file::function`.
+    """
+
+    counts: str
+    origins: tuple[str, ...]
+    proof: str
+
+
+Block = Callable[[str, str, Sequence[Mapping[str, Any]]], Element]
+"""A block of a book's own: its argument, its content and all records give an element. Raises `MeasuredError`."""
+
+
+@dataclass(frozen=True)
+class Book:
+    """A book.
+
+    Attributes:
+        id: Prefix of what readers keep in their browser, and of the wheels: two books on one host never meet.
+        library: The folder of the package that snippets, acts and numbers use; None for the standard library alone.
+        release: The version of the library; by default that of the distribution with its name.
+        vocabulary: The module whose public names inline numbers may use; by default the package itself.
+        ledger: A JSON file with the ledger's own fields: `{"title", "chapter", "properties": {name: JSON Schema}}`.
+        ledger_address: Where the site publishes the schema of its readers' ledgers.
+        colors: Name of a color token -> its value on light paper, which figures draw with.
+        styles: Folders of style sheets that define tokens, besides those of `colors`.
+        records: How records are read.
+        accountings: By name, what claims may be checked by.
+        survey: The value that a share of published results stays below; None without a survey.
+        blocks: Blocks of the book's own, which stand among its numbers.
+        story: Fills `/// strip`; None for a book without one.
+        reads: Module -> files that a figure which imports it reads.
+        without_script: What an act says where JavaScript is off: where else the library answers.
+    """
+
+    id: str = "book"
+    library: Path | None = None
+    release: str = ""
+    vocabulary: str = ""
+    ledger: Path | None = None
+    ledger_address: str = ""
+    colors: Mapping[str, str] = field(default_factory=dict)
+    styles: Sequence[Path] = ()
+    records: Reader = field(default_factory=NoRecords)
+    accountings: Mapping[str, Accounting] = field(default_factory=dict)
+    survey: Callable[[float], float] | None = None
+    blocks: Mapping[str, Block] = field(default_factory=dict)
+    story: Story | None = None
+    reads: Mapping[str, Sequence[Path]] = field(default_factory=dict)
+    without_script: str = ""
+
+    @property
+    def module(self) -> str:
+        """The name under which the library is imported; "" without one."""
+        return self.library.name if self.library else ""
+
+    @property
+    def version(self) -> str:
+        """What readers and exports call the release: the library's version; "0" if it says none."""
+        if self.release or not self.module:
+            return self.release or "0"
+        try:
+            return importlib.metadata.version(self.module)
+        except importlib.metadata.PackageNotFoundError:
+            return "0"
+
+    def ledger_fields(self) -> dict[str, Any]:
+        """What the ledger has of its own: `title`, `chapter` and the rules of its fields by name, as `properties`."""
+        given = json.loads(self.ledger.read_text(encoding="utf-8")) if self.ledger else {}
+        return {"title": "Design ledger", "chapter": 1, "properties": {}, **given}
+
+    def plain(self) -> str:
+        """What child processes need, as JSON."""
+        return json.dumps(
+            {
+                "id": self.id,
+                "library": str(self.library or ""),
+                "release": self.release,
+                "vocabulary": self.vocabulary,
+                "ledger": str(self.ledger or ""),
+                "colors": dict(self.colors),
+                "styles": list(map(str, self.styles)),
+            }
+        )
+
+
+_used: list[Book] = []
+
+
+def use(book: Book) -> None:
+    """Let this process, and those that it starts, build this book."""
+    from explorable.live.runtime import exchange
+    from explorable.shared import svg
+
+    _used[:] = [book]
+    os.environ[PLAIN] = book.plain()
+    exchange.fields_from(book.ledger)
+    svg.ink_of(book.colors)
+
+
+def current() -> Book:
+    """The book that this process builds; a plain one if nothing was said."""
+    if not _used:
+        told: dict[str, Any] = json.loads(os.environ.get(PLAIN, "{}"))
+        paths = {key: Path(told[key]) if told.get(key) else None for key in ("library", "ledger")}
+        use(Book(**{**told, **paths, "styles": tuple(map(Path, told.get("styles", ())))}))
+    return _used[0]
+
+
+def library_folder(name: str, root: Path) -> Path:
+    """The folder of the package called `name`, or of that path relative to `root`.
+
+    Raises:
+        LookupError: There is no such package.
+    """
+    if (root / name / "__init__.py").is_file():
+        return (root / name).resolve()
+    spec = importlib.util.find_spec(name) if name.isidentifier() else None
+    if spec is None or not spec.submodule_search_locations:
+        raise LookupError(f"library: there is no package {name!r}; install it, or give its folder")
+    return Path(next(iter(spec.submodule_search_locations))).resolve()
+
+
+def from_module(name: str, root: Path) -> Book:
+    """The `BOOK` of a module, which is looked for beside `mkdocs.yml` too.
+
+    Raises:
+        LookupError: There is no such module, or it holds no book.
+    """
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    try:
+        found = getattr(importlib.import_module(name), "BOOK", None)
+    except ModuleNotFoundError as error:
+        raise LookupError(f"book: there is no module {error.name!r}") from None
+    if not isinstance(found, Book):
+        raise LookupError(f"book: the module {name!r} has no BOOK of type explorable.book.Book")
+    return found
+
+
+__all__ = ["Accounting", "Book", "NoRecords", "Reader", "Story", "current", "from_module", "replace", "use"]

@@ -1,0 +1,74 @@
+"""The pages of the chapter, numbered in the order of the navigation, with the time that reading takes."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element, SubElement
+
+from markdown.util import AtomicString
+
+from explorable.shared.fences import without_fences
+
+WORDS_PER_MINUTE = 200
+_TITLE = re.compile(r"^# +(.+?)\s*$", re.MULTILINE)
+_FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+_CODE = re.compile(r"`[^`]*`|\$\$.*?\$\$|\$[^$\n]+\$", re.DOTALL)
+_ASIDE = re.compile(r"^(?:\[\^[\w-]+\]:|\s*\|).*$", re.MULTILINE)
+"""A footnote, or a row of a table."""
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A numbered page.
+
+    Attributes:
+        number: Its place, from 1.
+        page: Its file, relative to the docs folder.
+        title: Its heading.
+        minutes: To read it, without its acts and programs.
+    """
+
+    number: int
+    page: str
+    title: str
+    minutes: int
+
+
+def words(markdown: str) -> int:
+    """How many words of prose a page has, without programs, formulas, inline expressions, tables and footnotes."""
+    return len(_WORD.findall(_CODE.sub(" ", _ASIDE.sub("", without_fences(_FRONT.sub("", markdown))))))
+
+
+def minutes(markdown: str) -> int:
+    """Minutes of reading at 200 words a minute."""
+    return max(1, math.ceil(words(markdown) / WORDS_PER_MINUTE))
+
+
+def chapters(pages: Sequence[tuple[str, str]]) -> list[Chapter]:
+    """The numbered pages.
+
+    Args:
+        pages: Name and Markdown of each page, in reading order.
+    """
+    found = []
+    for number, (page, markdown) in enumerate(pages, 1):
+        title = _TITLE.search(markdown)
+        found.append(Chapter(number, page, title[1] if title else page, minutes(markdown)))
+    return found
+
+
+def listed(parent: Element, found: Sequence[Chapter], addresses: Sequence[str]) -> Element:
+    """The table of contents as an ordered list."""
+    made = SubElement(parent, "ol", {"class": "il-contents"})
+    for chapter, address in zip(found, addresses, strict=True):
+        item = SubElement(made, "li")
+        link = SubElement(item, "a", {"href": address})
+        link.text = AtomicString(chapter.title)
+        time = SubElement(item, "span", {"class": "il-contents__time"})
+        time.text = AtomicString(f"{chapter.minutes} min")
+        link.tail = " "
+    return made

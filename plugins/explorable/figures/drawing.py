@@ -1,0 +1,62 @@
+"""What the author of a figure draws with: a canvas in the site's colors, boxes and arrows, and the result.
+
+A figure is a Python file with a function `draw() -> Drawing`. It computes from the engine and writes its own
+alternative text from the same numbers, so the two cannot disagree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch
+
+from explorable.figures.moving import Reading
+from explorable.figures.sketch import Sketch
+from explorable.shared.svg import INK
+
+WIDTH = 4.6
+"""Inches. Narrow enough that a phone shows letters at full size; wider screens enlarge the picture a little."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A finished figure: the picture, its alternative text, and the numbers above a figure that moves."""
+
+    figure: Figure | Sketch
+    alternative: str
+    readings: tuple[Reading, ...] = ()
+
+
+def canvas(height: float) -> tuple[Figure, Axes]:
+    """A figure of the site's width and `height` inches, with one plot."""
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    axes = figure.add_subplot()
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_axisbelow(True)
+    return figure, axes
+
+
+def diagram(height: float, columns: float, rows: float) -> tuple[Figure, Axes]:
+    """A figure without axes, for boxes and arrows: `columns` units wide and `rows` high, counted from below left."""
+    figure = Figure(figsize=(WIDTH, height))
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_xlim(0, columns)
+    axes.set_ylim(0, rows)
+    axes.set_axis_off()
+    return figure, axes
+
+
+def box(axes: Axes, x: float, y: float, width: float, height: float, text: str, ink: str = "fg") -> None:
+    """A rounded box with its lower left corner at (x, y), outlined in a color of the site, with text in its middle."""
+    shape = "round,pad=0,rounding_size=0.12"
+    style = {"facecolor": INK["surface"], "edgecolor": INK[ink], "linewidth": 1.4}
+    axes.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=shape, **style))  # type: ignore[arg-type]
+    axes.text(x + width / 2, y + height / 2, text, ha="center", va="center", linespacing=1.35)
+
+
+def arrow(axes: Axes, begin: tuple[float, float], end: tuple[float, float], ink: str = "muted") -> None:
+    """An arrow from one point to another."""
+    style = {"arrowstyle": "-|>", "color": INK[ink], "linewidth": 1.3, "shrinkA": 0, "shrinkB": 0}
+    axes.annotate("", end, begin, arrowprops=style)

@@ -1,0 +1,112 @@
+"""Figures drawn while the site is built, one Python file each, kept until file, engine or records change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from explorable.book import current
+from explorable.shared.cache import Cache, digest, fingerprint
+from explorable.shared.child import Child, ChildError
+from explorable.shared.errors import nearest
+
+TIME_LIMIT_S = 60.0
+"""The most seconds that one figure may take."""
+
+_HERE = Path(__file__).parent
+_DRAWN_BY = (
+    *(_HERE / name for name in ("child.py", "drawing.py", "moving.py", "sketch.py")),
+    _HERE.parent / "shared/svg.py",
+)
+"""A figure that imports this module draws measured values: it is drawn again when a record or their reader changes."""
+
+
+class FigureError(ValueError):
+    """A figure that cannot be drawn.
+
+    Attributes:
+        line: The line of its file, or None.
+    """
+
+    def __init__(self, what: str, line: int | None = None) -> None:
+        super().__init__(what)
+        self.line = line
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure as an SVG file, its alternative text and its readings; `moving` holds all its states, if it moves."""
+
+    svg: str
+    alternative: str
+    readings: list[dict[str, str]]
+    moving: dict[str, Any] | None
+
+
+class Figures:
+    """Draws figures. A new one sees a new engine.
+
+    Args:
+        folder: where the figures' files are.
+        engine: the folder of the engine's package; None without one.
+        cache: where drawings are kept, by the content of the figure's file, of the engine, and of records it draws.
+        scratch: a folder for the child's byte code.
+    """
+
+    def __init__(self, folder: Path, engine: Path | None, cache: Cache, scratch: Path) -> None:
+        self.folder = folder
+        self._engine = engine
+        self._cache = cache
+        self._version = fingerprint(filter(None, (engine, *_DRAWN_BY)))
+        self._child = Child("explorable.figures.child", TIME_LIMIT_S, scratch)
+
+    def file(self, name: str) -> Path:
+        """The file of the figure that a page calls `name`, with hyphens."""
+        return self.folder / f"{name.replace('-', '_')}.py"
+
+    def draw(self, name: str) -> Drawn:
+        """The drawing of a figure. Raises `FigureError` when its file is missing or fails."""
+        path = self.file(name)
+        if not path.is_file():
+            known = [file.stem.replace("_", "-") for file in self.folder.glob("*.py")]
+            raise FigureError(f"there is no figure '{name}'; {nearest(name, known)}")
+        text = path.read_text("utf-8")
+        records = [fingerprint(read) for module, read in current().reads.items() if f"from {module} import" in text]
+        key = digest("figure", self._version, fingerprint((path,)), *records)
+        answer = self._cache.get(key)
+        if answer is None:
+            try:
+                answer = self._child.request({"figure": str(path), "engine": str(self._engine or "")})
+            except ChildError as error:
+                raise FigureError(str(error)) from error
+            if "error" in answer:
+                raise FigureError(answer["error"], answer["line"])
+            self._cache.put(key, answer, self._child.imported)
+        return Drawn(**answer)
+
+    @property
+    def story(self) -> Path:
+        """The file of the chapter's story."""
+        return self.folder.parent / "story.py"
+
+    def stops(self) -> list[dict[str, Any]]:
+        """The stops of the chapter's story. Raises `FigureError` when its file is missing or fails."""
+        path = self.story
+        if not path.is_file():
+            raise FigureError("the chapter has no story.py")
+        key = digest("story", self._version, fingerprint((path,)))
+        answer = self._cache.get(key)
+        if answer is None:
+            try:
+                answer = self._child.request({"story": str(path), "engine": str(self._engine or "")})
+            except ChildError as error:
+                raise FigureError(str(error)) from error
+            if "error" in answer:
+                raise FigureError(answer["error"], answer["line"])
+            self._cache.put(key, answer, self._child.imported)
+        return list(answer["stops"])
+
+    def close(self) -> None:
+        """End the child process; a later request starts it again."""
+        self._child.close()

@@ -1,0 +1,59 @@
+"""MkDocs hook: a link that leads nowhere is reported with the line on which it stands.
+
+MkDocs names the file only.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+
+from explorable.shared.errors import Defect
+from explorable.shared.locate import source_path
+
+_MESSAGE = re.compile(r"Doc file '(?P<page>[^']+)' contains (?P<what>(?:a|an)\b[^']* '(?P<link>[^']+)'.*)", re.DOTALL)
+
+
+class _Places(logging.Filter):
+    """Puts file and line in front of MkDocs's warnings of links."""
+
+    config: MkDocsConfig
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Rewrite a warning."""
+        found = _MESSAGE.match(record.getMessage())
+        if found:
+            path = Path(self.config.docs_dir, found["page"])
+            record.msg, record.args = (
+                str(
+                    Defect(
+                        source_path(str(path), self.config), _line(path, found["link"]), f"it contains {found['what']}"
+                    )
+                ),
+                (),
+            )
+        return True
+
+
+_places = _Places()
+
+
+def on_config(config: MkDocsConfig) -> None:
+    """Hear what MkDocs says of links."""
+    _places.config = config
+    log = logging.getLogger("mkdocs.structure.pages")
+    log.removeFilter(_places)
+    log.addFilter(_places)
+
+
+def _line(path: Path, link: str) -> int | None:
+    """The first line of a file on which a link stands: in brackets, as a definition, or as an attribute."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        return None
+    written = re.compile(rf"""[(<"':\s]{re.escape(link)}(?:[)>"'\s]|$)""")
+    return next((number for number, line in enumerate(lines, 1) if written.search(line)), None)

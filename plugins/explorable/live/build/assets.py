@@ -1,0 +1,193 @@
+"""The site files that make the page live, all under `assets/live/` and all relative to each other.
+
+Every name holds a hash of the content, so that files of two releases never meet under one name: a page names its entry
+and its style sheet, and the entry names everything else.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+import vl_convert
+from mkdocs.exceptions import PluginError
+
+from explorable.book import current
+from explorable.live.build.bake import VEGA_LITE
+from explorable.live.build.bundle import build_wheels, lock, pyodide_version
+from explorable.live.build.packages import Package, elsewhere
+from explorable.live.build.runner import LIVE, json_text
+from explorable.shared.cache import cached_file, digest
+
+BASE = "assets/live"
+ENTRY, STYLE = "live.js", "live.css"
+"""What a page names, as the bundler calls them."""
+SERVER = "sw.js"
+"""The service worker of readers who keep the book. It governs what lies beside it and below: the whole site."""
+RELEASE = "__EXPLORABLE_RELEASE__"
+"""The name in the entry's text in whose place the release is written: `Release` in protocol.ts."""
+BOOK = "__EXPLORABLE_BOOK__"
+"""The name in the service worker's text in whose place the book's id is written."""
+PATIENCE_S = 20
+"""Seconds of silence after which a download or a start is given up."""
+PAGES = 30
+"""After so many pages of one document the next is loaded in full: the theme never frees the pages it has shown."""
+DIST = LIVE / "web" / "dist"
+VEGA_ENTRY = LIVE / "web" / "vega-entry.js"
+_IN_WHEEL = LIVE / "pyodide"
+PYODIDE = _IN_WHEEL if _IN_WHEEL.is_dir() else LIVE.parents[2] / "node_modules/pyodide"
+"""Pyodide's npm package: its core travels in our wheel; a checkout has the whole of it."""
+WASM = "pyodide.asm.wasm"
+CORE = ("pyodide.mjs", "pyodide.asm.mjs", WASM)
+"""The files of Pyodide's npm package that a start needs, besides Python's standard library."""
+LIBRARY = LIVE / "library" / "dist"
+START, REST = "python_start.zip", "python_rest.zip"
+"""What `library/split.mjs` makes of the standard library: byte code of what starts import, and sources of the rest."""
+
+
+@dataclass(frozen=True)
+class Asset:
+    """A site file: where it goes, and either its content or the file it is a copy of."""
+
+    uri: str
+    content: bytes | Path
+
+
+@dataclass(frozen=True)
+class Release:
+    """The site's programs, all that does not depend on the pages.
+
+    version: what readers and exports call it.
+    build: differs whenever a program does.
+    python: differs whenever what the browser's Python is made of does.
+    entry, style: site files that every page names.
+    folders: of other hosts, where packages lie that the site does not have itself.
+    """
+
+    version: str
+    build: str
+    python: str
+    entry: str
+    style: str
+    folders: tuple[str, ...]
+    assets: tuple[Asset, ...]
+
+
+def collect(cache_dir: Path, dist: Path, pyodide: Path, library: Path, packages: Sequence[Package] = ()) -> Release:
+    """Gather the release.
+
+    Args:
+        cache_dir: where the chart runtime is kept once it is bundled.
+        dist: the bundled browser code.
+        pyodide: Pyodide's npm package.
+        library: the folder of the split standard library.
+        packages: what snippets may import.
+
+    Raises:
+        PluginError: the browser code or Pyodide is missing.
+    """
+    _require(dist / ENTRY, "the browser code is not built")
+    for name in CORE:
+        _require(pyodide / name, "Pyodide is not installed")
+    for name in (START, REST):
+        _require(library / name, "Python's standard library is not split")
+    chunks = [path for path in sorted(dist.glob("*.js")) if path.name not in (ENTRY, SERVER)]
+    vega = _chart_runtime(cache_dir)
+    vega_uri = f"vega-{digest(vega)[:12]}.js"
+    runtime, python = _python(pyodide, library, packages)
+    style = (dist / STYLE).read_bytes()
+    style_uri = f"live-{digest(style)[:12]}.css"
+    entry = (dist / ENTRY).read_text(encoding="utf-8")
+    if entry.count(RELEASE) != 1:
+        raise PluginError(f"{dist / ENTRY} does not name {RELEASE} once: run `npm run build`")
+    book = current()
+    server = (dist / SERVER).read_text(encoding="utf-8").replace(BOOK, book.id)
+    parts = json_text([runtime, vega_uri, style_uri, entry, [chunk.name for chunk in chunks]])
+    build = digest(parts)[:8]
+    said = {
+        "book": book.id,
+        "ledger": _explained(book.ledger_fields()),
+        "version": book.version,
+        "build": build,
+        "patience": PATIENCE_S,
+        "pages": PAGES,
+        "vega": vega_uri,
+        "runtime": runtime,
+    }
+    entry = entry.replace(RELEASE, json_text(said))
+    entry_uri = f"live-{digest(entry)[:12]}.js"
+    return Release(
+        book.version,
+        build,
+        digest(json_text(runtime))[:12],
+        f"{BASE}/{entry_uri}",
+        f"{BASE}/{style_uri}",
+        tuple(sorted({urljoin(url, ".") for needs in runtime["elsewhere"].values() for url in needs["urls"]})),
+        (
+            *(Asset(f"{BASE}/{chunk.name}", chunk) for chunk in chunks),
+            Asset(SERVER, server.encode()),
+            Asset(f"{BASE}/{vega_uri}", vega),
+            Asset(f"{BASE}/{style_uri}", style),
+            Asset(f"{BASE}/{entry_uri}", entry.encode()),
+            *(Asset(f"{BASE}/{asset.uri}", asset.content) for asset in python),
+        ),
+    )
+
+
+def _python(pyodide: Path, library: Path, packages: Sequence[Package]) -> tuple[dict[str, Any], list[Asset]]:
+    """The manifest of Pyodide's core, the standard library, our wheels and the lock file, and these files."""
+    core = f"pyodide/{pyodide_version(pyodide)}"
+    files = [Asset(f"{core}/{name}", pyodide / name) for name in CORE]
+    archives = {name: (library / name).read_bytes() for name in (START, REST)}
+    archive_uris = {name: f"library/{digest(archive)[:16]}/{name}" for name, archive in archives.items()}
+    files += [Asset(archive_uris[name], archive) for name, archive in archives.items()]
+    wheels = build_wheels()
+    files += [Asset(f"wheels/{wheel.path}", wheel.data) for wheel in wheels]
+    files += [Asset(f"wheels/{package.path}", package.wheel) for package in packages if package.wheel]
+    lock_file = lock(wheels, pyodide, packages)
+    lock_uri = f"wheels/pyodide-lock-{digest(lock_file)[:16]}.json"
+    files.append(Asset(lock_uri, lock_file))
+    sizes = {name: (pyodide / name).stat().st_size for name in CORE}
+    sizes[START] = len(archives[START])
+    sizes[lock_uri.rpartition("/")[2]] = len(lock_file)
+    sizes |= {wheel.filename: len(wheel.data) for wheel in wheels}
+    manifest = {
+        "engineVersion": wheels[0].version if len(wheels) > 1 else "",
+        "indexURL": f"{core}/",
+        "lockFileURL": lock_uri,
+        "library": {"start": archive_uris[START], "rest": archive_uris[REST]},
+        "packages": [wheel.name for wheel in wheels],
+        # The largest first: it is compiled while the others arrive.
+        "first": [
+            f"{core}/{WASM}",
+            archive_uris[START],
+            lock_uri,
+            *(f"wheels/{wheel.path}" for wheel in wheels),
+        ],
+        "sizes": sizes,
+        "elsewhere": elsewhere(packages),
+    }
+    return manifest, files
+
+
+def _explained(value: Any) -> Any:
+    """The ledger's fields without what explains them to people: a browser only decides by them."""
+    if isinstance(value, dict):
+        return {key: _explained(one) for key, one in value.items() if key != "description" or not isinstance(one, str)}
+    return [_explained(one) for one in value] if isinstance(value, list) else value
+
+
+def _chart_runtime(cache_dir: Path) -> bytes:
+    """Vega as one ES module, of exactly the version that compiled the charts."""
+    entry = VEGA_ENTRY.read_text(encoding="utf-8").replace("VEGA_VERSION", vl_convert.get_vega_version())
+    key = digest(entry, importlib.metadata.version("vl-convert-python"), VEGA_LITE)
+    return cached_file(cache_dir / f"vega-{key}.js", lambda: vl_convert.javascript_bundle(entry, VEGA_LITE).encode())
+
+
+def _require(path: Path, problem: str) -> None:
+    if not path.is_file():
+        raise PluginError(f"{problem} ({path} is missing): run `make setup`")

@@ -1,0 +1,148 @@
+"""Packs what the browser's Python loads: two wheels, and a lock file that names every package by hash.
+
+The lock file that comes with Pyodide lists hundreds of packages. Ours lists the book's library and live runtime, which
+a start loads, and the `packages` of mkdocs.yml, which an import loads. A package whose hash differs is refused by the
+browser.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tempfile
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.wheel import WheelBuilder
+from hatchling.metadata.core import ProjectMetadata
+from pyodide_lock import PackageSpec
+
+import explorable
+from explorable.book import Book, current
+from explorable.live.build.packages import Package
+
+LOCK_FILE = "pyodide-lock.json"
+"""What Pyodide's npm package calls the list of all packages of its distribution."""
+EXPLORABLE = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """A pure Python wheel: the distribution's name and version, its top-level module, its file name and its bytes."""
+
+    name: str
+    number: str
+    module: str
+    filename: str
+    data: bytes
+
+    @property
+    def sha256(self) -> str:
+        """The hash under which the lock file lists it."""
+        return hashlib.sha256(self.data).hexdigest()
+
+    @property
+    def version(self) -> str:
+        """The version with a fingerprint of the content: what a reader's ledger names as its engine."""
+        return f"{self.number}+{self.sha256[:8]}"
+
+    @property
+    def path(self) -> str:
+        """Where it lies beside the lock file: in a folder of its own, so that new content has a new address."""
+        return f"{self.sha256[:16]}/{self.filename}"
+
+
+def build_wheels(package: Path = EXPLORABLE, book: Book | None = None) -> tuple[Wheel, ...]:
+    """Build the wheels of the live runtime and, first, of the book's library. Equal sources give equal bytes.
+
+    Args:
+        package: the folder of this package.
+        book: by default the one that this process builds.
+    """
+    book = book or current()
+    name = package.name
+    runtime = [f"{name}/__init__.py", f"{name}/live/__init__.py", f"{name}/live/runtime"]
+    fields = {f"{name}/live/runtime/ledger.json": json.dumps(book.ledger_fields(), sort_keys=True)}
+    if book.library is not None:
+        fields[f"{name}/live/runtime/library.txt"] = book.library.name
+    made = _build(package.parent, "explorable-live", explorable.__version__, name, runtime, fields)
+    if book.library is None:
+        return (made,)
+    library = book.library
+    return (_build(library.parent, library.name, book.version, library.name, [library.name], {}), made)
+
+
+def lock(wheels: tuple[Wheel, ...], distribution: Path, packages: Sequence[Package] = ()) -> bytes:
+    """The site's lock file.
+
+    Args:
+        wheels: what every start loads; they lie beside the lock file.
+        distribution: the folder of Pyodide's npm package.
+        packages: what a snippet may import.
+    """
+    original = json.loads((distribution / LOCK_FILE).read_text(encoding="utf-8"))
+    listed = {package.name: package.locked for package in packages} | {wheel.name: _spec(wheel) for wheel in wheels}
+    return json.dumps({"info": original["info"], "packages": listed}, indent=1, sort_keys=True).encode()
+
+
+def pyodide_version(distribution: Path) -> str:
+    """The version of the installed npm package."""
+    return str(json.loads((distribution / "package.json").read_text(encoding="utf-8"))["version"])
+
+
+def distribution_url(distribution: Path) -> str:
+    """Where Pyodide serves the packages of this version."""
+    return f"https://cdn.jsdelivr.net/pyodide/v{pyodide_version(distribution)}/full/"
+
+
+def _spec(wheel: Wheel) -> dict[str, Any]:
+    spec = PackageSpec(
+        name=wheel.name,
+        version=wheel.number,
+        file_name=wheel.path,
+        install_dir="site",
+        sha256=wheel.sha256,
+        package_type="package",
+        imports=[wheel.module],
+    )
+    return spec.model_dump()
+
+
+def _build(root: Path, name: str, version: str, module: str, include: list[str], texts: Mapping[str, str]) -> Wheel:
+    """The wheel of what `include` names below `root`, and of `texts`: path in the wheel -> content."""
+    with tempfile.TemporaryDirectory() as folder:
+        forced = {}
+        for number, (place, text) in enumerate(texts.items()):
+            file = Path(folder) / str(number)
+            file.write_text(text, encoding="utf-8")
+            forced[str(file)] = place
+        config = {
+            "project": {"name": name, "version": version, "requires-python": ">=3.11"},
+            "tool": {"hatch": {"build": {"targets": {"wheel": {"only-include": include, "force-include": forced}}}}},
+        }
+        builder = WheelBuilder(str(root), config=config, metadata=ProjectMetadata(str(root), None, config))
+        path = Path(next(iter(builder.build(directory=folder, versions=["standard"]))))
+        return Wheel(name, version, module, path.name, _lean(path.read_bytes()))
+
+
+NOT_RUN = (".pyi", "py.typed", "__main__.py", ".dist-info/licenses/LICENSE")
+"""Ends of names of files that no program of a page reads. The licenses stand in the site's own list."""
+
+
+def _lean(wheel: bytes) -> bytes:
+    """The wheel as readers download it: what the page's Python runs, compressed as far as it goes.
+
+    Its own list of files is empty, because the lock file has the hash of the whole.
+    """
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(wheel)) as whole, zipfile.ZipFile(buffer, "w") as lean:
+        for entry in whole.infolist():
+            if not entry.filename.endswith(NOT_RUN):
+                content = b"" if entry.filename.endswith(".dist-info/RECORD") else whole.read(entry)
+                plain = zipfile.ZipInfo(entry.filename, entry.date_time)
+                lean.writestr(plain, content, zipfile.ZIP_DEFLATED, compresslevel=9)
+    return buffer.getvalue()

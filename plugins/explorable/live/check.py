@@ -1,0 +1,68 @@
+"""Check one act without building the site: `python -m explorable.live.check docs/acts/an_act`.
+
+It does what the build does for an act: load it, compute every option, draw the charts. A problem is told as the build
+tells it, with exit code 2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from mkdocs.config import load_config
+
+from explorable.live.build.measured import Evidence
+from explorable.live.build.rooms import MAIN
+from explorable.live.build.runner import ActDefect, Runner
+from explorable.live.config import LiveConfig
+from explorable.shared.cache import Cache
+
+
+def check(given: Path) -> int:
+    """Check the act in a folder, with the book of the `mkdocs.yml` above it. Returns the exit code."""
+    folder = given.resolve()
+    if not (folder / MAIN).is_file():
+        print(f"{os.path.relpath(folder)}: there is no {MAIN}; name the folder of an act", file=sys.stderr)
+        return 2
+    root = next((parent for parent in folder.parents if (parent / "mkdocs.yml").is_file()), None)
+    records = ""
+    if root is not None:
+        configuration = load_config(str(root / "mkdocs.yml"))
+        plugin = configuration.plugins.get("explorable")
+        if plugin is not None:
+            plugin.use_book()
+            records = plugin.parts["live"].config.records if "live" in plugin.parts else ""
+    options, name = LiveConfig(), folder.name.replace("_", "-")
+    options.load_dict({})
+    options.validate()
+    where = root or Path.cwd()
+    evidence = Evidence(where / (records or options.records), where)
+    shown = os.path.relpath(folder.parent)
+    with tempfile.TemporaryDirectory() as made:
+        runner = Runner(Cache(None), Path(made) / "bytecode", options.time_limit_s, folder.parent, shown, evidence)
+        try:
+            act = runner.act(name)
+        except ActDefect as error:
+            print(error.defect, file=sys.stderr)
+            return 2
+        finally:
+            runner.close()
+    print(f"{shown}/{folder.name}: no mistake found; charts drawn: {', '.join(act.charts) or 'none'}")
+    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check the act whose folder is named. Returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m explorable.live.check", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument("folder", type=Path, help="the folder of the act, e.g. docs/acts/an_act")
+    return check(parser.parse_args(arguments).folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,253 @@
+"""Loads an act from the text of its `act.py`, and calls its functions: for the page and the build, JSON in and out.
+
+An act is loaded once: this module is where the loaded acts live, one of each per interpreter. What fails is an
+`ActError`, whose message is one line for the reader.
+"""
+
+from __future__ import annotations
+
+import ast
+import gc
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import PurePosixPath
+from types import ModuleType
+from typing import Any, TypeVar
+
+from explorable.live.runtime.contract import Act, State, Value
+from explorable.live.runtime.exchange import (
+    Plain,
+    check_verdict,
+    check_view,
+    chosen,
+    correct_blanks,
+    ledger_fields,
+    mapping,
+    plain,
+    same,
+    state_of,
+)
+from explorable.live.runtime.measured import answering
+from explorable.live.runtime.program import Program, importable
+from explorable.live.runtime.tracebacks import place, remember, trim
+from explorable.live.runtime.unknown_words import unknown_word
+from explorable.live.runtime.validation import check_definition
+
+T = TypeVar("T")
+
+
+class ActError(ValueError):
+    """An act or a state that cannot be used, in one line; `line` is the line of `act.py` it points at, if any."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+class LoadedAct:
+    """An act whose definition has been checked. Every method takes and returns plain data."""
+
+    def __init__(self, act: Act, filename: str, *others: str) -> None:
+        """`filename` is how errors name `act.py`, and `others` the modules beside it."""
+        self.act = act
+        self._filenames = (filename, *others)
+
+    def compute(self, state: Mapping[str, Any]) -> Plain:
+        """The view of a state, under `ledger` what the act writes into the reader's ledger there, and its `score`.
+
+        `share` is the score over the best that a search found.
+        Raises `ActError` for a state that does not exist or a function that fails.
+        """
+        current = self._state(state)
+        view = self._guard("compute", lambda: plain(check_view(self.act, self.act.compute(current)), "View"))
+        fields = self._guard("ledger", lambda: plain(ledger_fields(self.act, current), "ledger"))
+        rate, told = self.act.score, current.revealed and current.prediction is not None
+        score = self._guard("score", lambda: plain(rate(current) if rate and told else None, "score"))
+        best = self.act.best
+        share = None if best is None or not isinstance(score, (int, float)) else max(0.0, score / best)
+        return {**mapping(view), "ledger": fields, "score": score, "share": share}
+
+    def frame(self, state: Mapping[str, Any]) -> Plain:
+        """What of a view the eye follows while a hand moves: a view without tables, and nothing for the ledger.
+
+        Raises `ActError` as `compute`. The whole view of where the hand rests is `compute`'s.
+        """
+        current = self._state(state)
+        view = self._guard("compute", lambda: self.act.compute(current))
+        seen = {name: getattr(view, name) for name in ("data", "headline", "summary", "failure", "success")}
+        shown = self._guard("compute", lambda: plain(seen, "View"))
+        return {
+            **mapping(shown),
+            "tables": {},
+            "command": "",
+            "readings": {},
+            "ledger": {},
+            "score": None,
+            "share": None,
+        }
+
+    def reveal(self, state: Mapping[str, Any]) -> Plain:
+        """The verdict on the state's prediction, and under `gap` its distance from the answer in numbers.
+
+        Raises `ActError` as `compute`, and when nothing was predicted.
+        """
+        current = self._state(state)
+        prediction, reveal, question = current.prediction, self.act.reveal, self.act.question
+        if prediction is None or reveal is None or question is None:
+            raise ActError("there is nothing to reveal: no prediction was made")
+        verdict = self._guard("reveal", lambda: plain(check_verdict(reveal(prediction, current)), "Verdict"))
+        return {**mapping(verdict), "gap": _gap(float(prediction), float(question.answer()))}
+
+    def check(self, reflection: str, answers: Mapping[str, Value], state: Mapping[str, Any]) -> Plain:
+        """For each answered blank: whether the answer is right in this state, and why it is right or wrong."""
+        current = self._state(state)
+        found = next((item for item in self.act.reflections if item.name == reflection), None)
+        if found is None:
+            names = ", ".join(item.name for item in self.act.reflections) or "none"
+            raise ActError(f"unknown reflection {reflection!r}; allowed: {names}")
+        correct = self._guard(f"reflection {reflection!r}", lambda: correct_blanks(found, current))
+        blanks = {blank.name: blank for blank in found.blanks}
+        feedback: dict[str, Plain] = {}
+        for name, value in answers.items():
+            if name not in blanks:
+                raise ActError(f"unknown blank {name!r}; allowed: {', '.join(blanks)}")
+            try:
+                option = chosen(f"answer for {name!r}", blanks[name].options, value)
+            except ValueError as error:
+                raise ActError(str(error)) from None
+            feedback[name] = {"correct": same(option.value, correct[name]), "why": option.why}
+        return feedback
+
+    def line_of(self, function: str) -> int | None:
+        """Where act.py begins one of the act's functions."""
+        code = getattr(getattr(self.act, function, None), "__code__", None)
+        return code.co_firstlineno if code is not None and code.co_filename == self._filenames[0] else None
+
+    def place_of(self, function: str) -> str:
+        """The file and line of one of the act's functions, to end a message with; "" for one in act.py."""
+        code = getattr(getattr(self.act, function, None), "__code__", None)
+        if code is None or code.co_filename not in self._filenames[1:]:
+            return ""
+        return f" ({code.co_filename}, line {code.co_firstlineno})"
+
+    def _state(self, state: Mapping[str, Any]) -> State:
+        try:
+            return state_of(self.act, state)
+        except ValueError as error:
+            raise ActError(str(error)) from None
+
+    def _guard(self, what: str, call: Callable[[], T]) -> T:
+        try:
+            return _guarded(what, self._filenames, call)
+        except ActError as error:
+            raise ActError(str(error), error.line or self.line_of(what)) from error
+
+
+_acts: dict[str, LoadedAct] = {}
+
+
+def load_act(name: str, program_json: str) -> None:
+    """Load an act, or load it anew, from the document that the site publishes."""
+    with _kept_for_good():
+        _acts[name] = load(name, Program.from_json(program_json))
+
+
+def compute(name: str, state_json: str) -> str:
+    """The view of a loaded act in a state: `View` in protocol.ts."""
+    return _json(loaded(name).compute(json.loads(state_json)))
+
+
+def frame(name: str, state_json: str) -> str:
+    """The same for a frame while a hand moves: tables, ledger and score, which nobody reads then, are empty."""
+    return _json(loaded(name).frame(json.loads(state_json)))
+
+
+def reveal(name: str, state_json: str) -> str:
+    """The verdict of a loaded act on the prediction in a state: `Verdict` in protocol.ts."""
+    return _json(loaded(name).reveal(json.loads(state_json)))
+
+
+def check(name: str, reflection: str, answers_json: str, state_json: str) -> str:
+    """The feedback on the answers to a reflection: `Feedback` in protocol.ts."""
+    return _json(loaded(name).check(reflection, json.loads(answers_json), json.loads(state_json)))
+
+
+def loaded(name: str) -> LoadedAct:
+    """A loaded act. Raises `ActError` for any other."""
+    if name not in _acts:
+        raise ActError(f"act {name!r} is not loaded")
+    return _acts[name]
+
+
+def _json(value: Plain) -> str:
+    return json.dumps(value, allow_nan=False)
+
+
+@contextmanager
+def _kept_for_good() -> Iterator[None]:
+    """Exempt what is created meanwhile from garbage collection: it lives as long as the page; scanning it is slow."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def load(name: str, program: Program) -> LoadedAct:
+    """Run an act's program and check what it defines as `ACT`.
+
+    Args:
+        name: the act's name, as the page writes it.
+        program: its files and the records they ask for.
+
+    Raises:
+        ActError: the source fails, defines no `ACT`, or the definition has a mistake.
+    """
+    (filename, source), *others = program.files.items()
+    remember(filename, source)
+    package, filenames = f"acts.{name.replace('-', '_')}", tuple(program.files)
+    module = ModuleType(f"{package}.act")
+    module.__package__ = package
+    with answering(program.records), importable(package, dict(others), str(PurePosixPath(filename).parent)):
+        # A dataclass defined in an act looks its module up here.
+        sys.modules[module.__name__] = module
+        _guarded("loading", filenames, lambda: exec(compile(source, filename, "exec", dont_inherit=True), vars(module)))
+    if not hasattr(module, "ACT"):
+        raise ActError("it defines no ACT", 1)
+    try:
+        return LoadedAct(_guarded("", filenames, lambda: check_definition(module.ACT, name)), *filenames)
+    except ActError as error:
+        raise ActError(str(error), error.line or _line_of_act(source)) from None
+
+
+def _guarded(what: str, filenames: tuple[str, ...], call: Callable[[], T]) -> T:
+    """Call a function of the author's, and turn what it raises into one line with the place in the act's files."""
+    try:
+        return call()
+    except Exception as error:
+        line, where = trim(error, filenames[0], filenames).line, place(error, filenames)
+        message = str(error) if isinstance(error, ValueError) and not where else f"{type(error).__name__}: {error}"
+        if isinstance(error, TypeError):
+            message = unknown_word(error) or message
+        raise ActError(f"{what}: {message}{where}".removeprefix(": "), line) from error
+
+
+def _line_of_act(source: str) -> int:
+    for node in ast.parse(source).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if any(isinstance(target, ast.Name) and target.id == "ACT" for target in targets):
+            return node.lineno
+    return 1
+
+
+def _gap(predicted: float, answer: float) -> Plain:
+    """How far a prediction is off: the answer, the signed distance to it in the unit, and the factor between the two.
+
+    The factor is at least 1; it is None where a ratio says nothing, because a value is not positive.
+    """
+    positive = predicted > 0 and answer > 0
+    factor = max(predicted / answer, answer / predicted) if positive else None
+    return {"answer": answer, "difference": answer - predicted, "factor": factor}

@@ -1,0 +1,251 @@
+// What Python says of an act's state: asked for while the page is behind, drawn as it comes, kept for the next reload.
+import type { Chart } from "../chart/chart";
+import { handsOf } from "../chart/specs";
+import { equal } from "../equal";
+import { withMark, type Account, type Memory } from "../ledger/entry";
+import { ActProblem } from "../python/client";
+import { documentPython } from "../python/interpreter";
+import type { State, View } from "../python/protocol";
+import type { Status } from "../python/status";
+import { perhapsTooOld } from "../release";
+import { Amounts } from "./amounts";
+import { Judge } from "./judge";
+import type { Paint } from "./paint";
+import { formsOf } from "./reflections";
+import { lastShown, NO_RESULTS, rememberShown, type Results } from "./results";
+
+/** The act of which Python is asked. */
+export interface Asking {
+  readonly host: HTMLElement;
+  readonly name: string;
+  /** Where the act's program lies. */
+  readonly url: string;
+  /** The state that the reader's hands have set. */
+  state(): State;
+  memory(): Memory;
+  /** Keeps what Python has found; the page is told by `apply` or `moved`. */
+  learn(change: Partial<Memory>): void;
+  /** Shows what the act remembers. */
+  apply(): void;
+  /** Shows the moves that it remembers. */
+  moved(): void;
+  /** The act in words, with these results. */
+  account(results: Results): Account;
+  /** The page shows the whole of the reader's state. */
+  told(): void;
+}
+
+/** Everything Python's answers depend on: a state, and the reflections that are to be judged. */
+interface Wanted {
+  state: State;
+  checked: unknown[];
+}
+
+export class Answers {
+  /** Whether the reader can see the act: nobody computes for an act that is out of sight. */
+  visible = false;
+  readonly judge: Judge;
+  readonly #act: Asking;
+  readonly #charts: readonly Chart[];
+  readonly #paint: Paint;
+  readonly #gone: AbortSignal;
+  readonly #python = documentPython();
+  readonly #amounts: Amounts;
+  /** Is a moving hand followed, and does it rest by now? */
+  #following = false;
+  #rests = false;
+  /** What Python said of the state on the page. */
+  #results: Results = NO_RESULTS;
+  /** What is on the page now, as `#wanted` puts it; at first the baked default. */
+  #shown: Wanted | null;
+  /** The state whose whole view was painted last; null after a frame. It shows whether a newer view has replaced this one during an await. */
+  #painted: Wanted | null = null;
+  #computing = 0;
+
+  /** To be made while the act stands in its default state. */
+  constructor(act: Asking, charts: readonly Chart[], paint: Paint, gone: AbortSignal) {
+    this.#act = act;
+    this.#charts = charts;
+    this.#paint = paint;
+    this.#gone = gone;
+    this.judge = new Judge(act, charts, paint, gone);
+    this.#amounts = new Amounts(act, async (state) => this.#living(await this.#python.compute(act.name, act.url, state)));
+    // Instant navigation may bring back an element that does not show the baked state any more. And an act with grips
+    // needs a live picture from the start, because a baked one has no scales.
+    this.#shown = act.host.dataset.live === "true" || handsOf(act.host).length ? null : this.#wanted();
+  }
+
+  /** Follows how Python is. Returns the way to stop that. */
+  subscribe(): () => void {
+    return this.#python.subscribe((status) => this.#showStatus(status));
+  }
+
+  get ready(): boolean {
+    return this.#python.status.phase === "ready";
+  }
+
+  /** What Python said of the reader's state; nothing while it has not answered. */
+  get results(): Results {
+    return equal(this.#wanted(), this.#shown) ? this.#results : NO_RESULTS;
+  }
+
+  /** The reader has come to the act. */
+  start(): void {
+    this.visible = true;
+    this.#python.start();
+    // If the remembered view cannot be shown, the computation that follows fails too, and says why.
+    void this.#recall()
+      .catch(() => undefined)
+      .then(() => this.refreshIfNeeded());
+  }
+
+  /**
+   * Follows a moving hand: one computation at a time, each of the state as it is then, each shown before the next begins.
+   * So frames are dropped while Python computes, and those that are shown come in order.
+   */
+  async follow(): Promise<void> {
+    this.#rests = false;
+    if (this.#following) return;
+    this.#following = true;
+    try {
+      let drawn: State | null = null;
+      for (let state = this.#act.state(); !this.#rests && !equal(state, drawn); state = this.#act.state()) {
+        const view = this.#living(await this.#python.compute(this.#act.name, this.#act.url, state, true));
+        if (!view) return;
+        drawn = state;
+        // A frame leaves out tables and ledger, so after it the page shows no state completely.
+        this.#shown = this.#painted = null;
+        this.#paint.frame(view);
+        await this.#draw(view);
+      }
+    } catch (error) {
+      // A lasting failure is reported by the computation that follows when the hand lets go.
+      if (!(error instanceof Error)) throw error;
+    } finally {
+      this.#following = false;
+    }
+  }
+
+  refreshIfNeeded(): void {
+    if (this.visible && !equal(this.#wanted(), this.#shown)) void this.#refresh();
+  }
+
+  retry(): void {
+    this.#python.start();
+    void this.#refresh();
+  }
+
+  stopLoading(): void {
+    this.#python.stopLoading();
+    this.#paint.current();
+    this.#paint.trouble("You stopped Python while it loaded. What you see stays as it was computed.");
+  }
+
+  /** Everything Python's answers depend on: while this differs from `#shown`, the page is behind. */
+  #wanted(): Wanted {
+    const { checked, answers } = this.#act.memory();
+    return { state: this.#act.state(), checked: checked.map((name) => [name, answers[name]]) };
+  }
+
+  /** Shows what this tab showed last, where the reader's state is still that one: no need to wait for Python. */
+  async #recall(): Promise<void> {
+    const wanted = this.#wanted();
+    const last = equal(this.#shown, wanted) ? null : lastShown(this.#act.name, this.#dependsOn(wanted));
+    if (!last?.view || this.#computing) return;
+    for (const form of formsOf(this.#act.host)) this.#paint.feedback(form, last);
+    this.#paint.verdict(last);
+    await this.#showView(last.view, wanted);
+    if (!this.#stands(wanted) || this.#computing) return;
+    this.#shown = wanted;
+    this.#results = last;
+  }
+
+  /** What the results for a state depend on besides it: the act's source and the Python that runs it. */
+  #dependsOn(wanted: Wanted): string {
+    return JSON.stringify([this.#act.url, this.#act.host.dataset.python, wanted]);
+  }
+
+  /** What Python answered, or null once the act is gone. */
+  #living(view: View | null): View | null {
+    return this.#gone.aborted ? null : view;
+  }
+
+  async #refresh(): Promise<void> {
+    // A late frame must not take the place of the whole view that is asked for now.
+    this.#rests = true;
+    const wanted = this.#wanted();
+    const state = this.#act.state();
+    this.#computing += 1;
+    this.#markStale();
+    try {
+      const view = this.#living(await this.#python.compute(this.#act.name, this.#act.url, state));
+      if (!view || !equal(wanted, this.#wanted())) return;
+      const results: Results = { view, verdict: null, feedback: new Map(), engine: this.#python.engine };
+      await this.#showView(view, wanted);
+      this.#amounts.note(state, view);
+      this.#markReached(view);
+      if (this.#act.memory().revealed) await this.judge.verdict(state, results);
+      for (const form of formsOf(this.#act.host)) if (this.#stands(wanted)) await this.judge.feedback(form, state, results);
+      if (!this.#stands(wanted)) return;
+      this.#shown = wanted;
+      this.#results = results;
+      rememberShown(this.#act.name, this.#dependsOn(wanted), results);
+      this.#paint.current();
+      this.#paint.trouble(null);
+      await this.#amounts.complete();
+      this.#act.told();
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      this.judge.unveil();
+      void perhapsTooOld();
+      this.#paint.trouble(error instanceof ActProblem ? error.message : `The page could not show the result: ${error.message.replace(/\.$/, "")}.`);
+    } finally {
+      this.#computing -= 1;
+    }
+  }
+
+  /** Remembers the first state with a score, and the best. */
+  #markReached({ score, share, headline, ledger }: View): void {
+    if (score === null || !this.#act.memory().revealed) return;
+    const { controls } = this.#act.account(NO_RESULTS);
+    this.#act.learn(withMark(this.#act.memory(), { at: Date.now(), score, ...(share === null ? {} : { share }), headline, controls, fields: ledger }));
+  }
+
+  /** Whether the page shows the view of this state, and the reader is still there. */
+  #stands(wanted: Wanted): boolean {
+    return wanted === this.#painted && equal(wanted, this.#wanted());
+  }
+
+  /** Shows a view. The state counts as shown only when the verdict and the feedback have followed. */
+  async #showView(view: View, wanted: Wanted): Promise<void> {
+    this.#shown = null;
+    this.#painted = wanted;
+    const { plays } = this.judge;
+    this.#paint.view(view);
+    await this.#draw(view);
+    if (plays) this.judge.veil();
+  }
+
+  async #draw(view: View): Promise<void> {
+    await Promise.all(this.#charts.map((chart) => chart.update(view.data, view.summary)));
+  }
+
+  #markStale(): void {
+    // A baked picture of an untouched act is not out of date; only its grips are still missing.
+    const baked = (): boolean => {
+      const { prediction, held } = this.#act.state();
+      return this.#act.host.dataset.live !== "true" && prediction === null && held === null;
+    };
+    this.#paint.stale(baked, () => this.#tellWhoRuns());
+  }
+
+  #showStatus(status: Status): void {
+    this.#paint.status(status);
+    this.#tellWhoRuns();
+    if (status.phase === "ready" && !this.#computing) this.refreshIfNeeded();
+  }
+
+  #tellWhoRuns(): void {
+    this.#paint.whoRuns(this.#python.status, () => this.#python.stopRunning());
+  }
+}

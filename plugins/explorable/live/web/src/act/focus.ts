@@ -1,0 +1,91 @@
+// Keeps in view what is being operated: what has the keyboard's focus, what has just opened, and the controls beside several charts.
+import { all, find } from "../dom";
+
+const GAP_PX = 8;
+/** So long after the focus came, the browser may still scroll to it, or the act draw a chart of another height. */
+const SETTLED_MS = 5000;
+/** The share of the window, or of a part that is smaller, that has to be in view already. */
+const ENOUGH = 0.7;
+
+/** The look after the focus (`keepFocusVisible`). A document has one focus, and so one look. */
+let watch: AbortController | null = null;
+
+/** What stays in view on a narrow screen, the chart or the table beside it, must not cover the focus: scrolls just enough
+ * when it covers what gets the focus inside `scene`. */
+export function keepFocusVisible(scene: HTMLElement, signal: AbortSignal): void {
+  signal.addEventListener("abort", () => watch?.abort());
+  scene.addEventListener(
+    "focusin",
+    ({ target }) => {
+      const cover = stuck(scene);
+      if (!(target instanceof HTMLElement) || !cover || cover.contains(target)) return;
+      const uncover = (): void => {
+        if (document.activeElement === target) scrollClear(target, cover);
+      };
+      requestAnimationFrame(uncover);
+      watch?.abort();
+      watch = untilHandsMove(uncover, cover);
+    },
+    { signal },
+  );
+}
+
+/** What of an act sticks to the top of the window, if anything does. */
+function stuck(scene: HTMLElement): HTMLElement | undefined {
+  return all(scene, ".il-bench__stage, .il-beside").find((part) => getComputedStyle(part).position === "sticky");
+}
+
+/** Calls `look` when the page has scrolled or `stage` has another size: for a while, and until the reader does something. */
+function untilHandsMove(look: () => void, stage: HTMLElement): AbortController {
+  const mine = new AbortController();
+  const { signal } = mine;
+  const sizes = new ResizeObserver(look);
+  sizes.observe(stage);
+  const end = setTimeout(() => mine.abort(), SETTLED_MS);
+  signal.addEventListener("abort", () => {
+    sizes.disconnect();
+    clearTimeout(end);
+    // The reason of an abort remembers who called, and that would keep an act that is gone.
+    if (watch === mine) watch = null;
+  });
+  window.addEventListener("scroll", look, { signal, passive: true });
+  for (const kind of ["wheel", "touchstart", "pointerdown", "keydown"]) window.addEventListener(kind, () => mine.abort(), { signal, passive: true, capture: true });
+  return mine;
+}
+
+/** Scrolls to the start of what has just opened or changed, unless most of what the window could show of it is shown. */
+export function bringIntoView(part: HTMLElement): void {
+  const { top, bottom } = part.getBoundingClientRect();
+  const shown = Math.min(bottom, window.innerHeight) - Math.max(top, 0);
+  if (shown >= ENOUGH * Math.min(bottom - top, window.innerHeight)) return;
+  watch?.abort();
+  part.scrollIntoView({ block: "start", behavior: "instant" });
+}
+
+/** Scrolls as little as shows all of a part that is below the window, or under what stays in view of the scene. */
+export function showBelow(part: HTMLElement, scene: HTMLElement): void {
+  const cover = stuck(scene)?.getBoundingClientRect().bottom ?? 0;
+  const { top, bottom, height } = part.getBoundingClientRect();
+  if (top >= cover && bottom <= window.innerHeight) return;
+  const away = top < cover || height > window.innerHeight - cover ? top - cover - GAP_PX : bottom - window.innerHeight + GAP_PX;
+  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  watch?.abort();
+  window.scrollBy({ top: away, behavior: still ? "instant" : "smooth" });
+}
+
+/** Tells the stylesheet how tall the controls are, which stay in view beside several charts. */
+export function keepAtHand(scene: HTMLElement, signal: AbortSignal): void {
+  const hand = find(scene, ".il-bench__hand");
+  const watch = new ResizeObserver(() => hand.style.setProperty("--il-hand-height", `${hand.offsetHeight}px`));
+  watch.observe(hand);
+  signal.addEventListener("abort", () => watch.disconnect());
+}
+
+function scrollClear(target: HTMLElement, stage: HTMLElement): void {
+  const seen = target instanceof HTMLInputElement ? (target.labels?.[0] ?? target) : target;
+  const cover = stage.getBoundingClientRect();
+  const box = seen.getBoundingClientRect();
+  // Only what overlaps the chart is covered; what lies above it on the page is not.
+  const covered = box.bottom > cover.top && box.top < cover.bottom;
+  if (covered) window.scrollBy({ top: box.top - cover.bottom - GAP_PX, behavior: "instant" });
+}

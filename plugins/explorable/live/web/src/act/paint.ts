@@ -1,0 +1,132 @@
+// What an act's page shows of Python's answers beside its charts: number, tables, verdict, feedback, and how Python is.
+import type { Results } from "./results";
+import { all, find, putChildren, setText, slot } from "../dom";
+import { showBelow } from "./focus";
+import { blanks } from "./reflections";
+import type { View } from "../python/protocol";
+import { renderFailure, renderFeedback, renderSuccess, renderTable, renderVerdict } from "./render";
+import { showChip, showTrouble, type Status } from "../python/status";
+
+/** A computation that takes longer than this dims what it will replace. */
+const STALE_MS = 250;
+/** The spoken summary waits until the reader's hand rests. */
+const SUMMARY_MS = 500;
+
+export class Paint {
+  readonly #host: HTMLElement;
+  readonly #retry: () => void;
+  #failing: boolean;
+  /** Null before the first view: a goal that was reached on an earlier visit is not announced again. */
+  #winning: boolean | null = null;
+  #staleTimer = 0;
+  #summaryTimer = 0;
+
+  /** `retry` is what a reader asks for when something went wrong. */
+  constructor(host: HTMLElement, retry: () => void) {
+    this.#host = host;
+    this.#retry = retry;
+    this.#failing = slot(host, "headline").dataset.failed === "true";
+  }
+
+  gone(): void {
+    clearTimeout(this.#staleTimer);
+    clearTimeout(this.#summaryTimer);
+  }
+
+  /** Says something to a screen reader that others see. */
+  announce(text: string): void {
+    slot(this.#host, "announce").textContent = text;
+  }
+
+  /** A frame of a moving hand: what the eye follows. Tables and the spoken summary wait until it rests. */
+  frame(view: View): void {
+    this.#host.dataset.live = "true";
+    const { label, value, unit } = view.headline;
+    setText(slot(this.#host, "headline-label"), label);
+    setText(slot(this.#host, "headline-value"), value);
+    setText(slot(this.#host, "headline-unit"), unit);
+    setText(slot(this.#host, "headline-flag"), view.failure?.title ?? view.success?.title ?? "");
+    slot(this.#host, "headline").dataset.failed = String(view.failure !== null);
+    slot(this.#host, "headline").dataset.reached = String(view.success !== null);
+    const judged = view.failure ? [renderFailure(view.failure, !this.#failing)] : view.success ? [renderSuccess(view.success, !this.#winning)] : [];
+    putChildren(slot(this.#host, "failure"), judged);
+    this.#hint(view.failure);
+    // When a goal is reached, the message scrolls into view.
+    if (view.success && this.#winning === false) showBelow(slot(this.#host, "failure"), this.#host);
+    this.#failing = view.failure !== null;
+    this.#winning = view.success !== null;
+  }
+
+  /** The button for a hint stands where a setting fails; once it was pressed the remedy says what helps. */
+  #hint(failure: View["failure"]): void {
+    const place = this.#host.querySelector<HTMLElement>('[data-slot="hint"]');
+    if (!place) return;
+    place.hidden = failure === null;
+    const button = find<HTMLButtonElement>(place, "button");
+    const given = failure !== null && failure.remedy !== "";
+    // It keeps the focus of whoever pressed it, and says aloud what now stands above it.
+    if (given && button.getAttribute("aria-disabled") !== "true") this.announce(failure.remedy);
+    button.setAttribute("aria-disabled", String(given));
+  }
+
+  /** A whole view. */
+  view(view: View): void {
+    this.frame(view);
+    for (const place of all(this.#host, "[data-table]")) {
+      const table = view.tables[place.dataset.table ?? ""];
+      putChildren(place, table ? [renderTable(table)] : []);
+    }
+    const command = find(this.#host, ".il-command");
+    command.hidden = view.command === "";
+    setText(slot(this.#host, "command"), view.command);
+    clearTimeout(this.#summaryTimer);
+    this.#summaryTimer = window.setTimeout(() => setText(slot(this.#host, "summary"), view.summary), SUMMARY_MS);
+  }
+
+  verdict({ verdict }: Results): void {
+    if (verdict) putChildren(slot(this.#host, "verdict"), renderVerdict(verdict));
+  }
+
+  feedback(form: HTMLFormElement, results: Results): void {
+    const feedback = results.feedback.get(form.dataset.reflection ?? "");
+    if (!feedback) return;
+    const chosen = new Map(blanks(form).map((one) => [one.dataset.blank ?? "", one.selectedOptions[0]?.text ?? ""]));
+    putChildren(slot(form, "feedback"), renderFeedback(feedback, chosen));
+  }
+
+  /** A new view is being computed: after a while, what is shown fades, unless `baked` says that it is not out of date. */
+  stale(baked: () => boolean, late: () => void): void {
+    this.#staleTimer ||= window.setTimeout(() => {
+      this.#host.dataset.stale = baked() ? "baked" : "true";
+      late();
+    }, STALE_MS);
+  }
+
+  current(): void {
+    clearTimeout(this.#staleTimer);
+    this.#staleTimer = 0;
+    delete this.#host.dataset.stale;
+  }
+
+  /** How Python is. */
+  status(status: Status): void {
+    const chip = slot(this.#host, "state");
+    const changed = chip.dataset.phase !== status.phase;
+    showChip(chip, status);
+    find<HTMLButtonElement>(this.#host, '[data-action="stop"]').hidden = status.phase !== "loading";
+    if (status.phase === "error") this.trouble(`${status.label} What you see stays as it was computed.`);
+    else if (changed) this.trouble(null);
+  }
+
+  /** Python does one thing at a time: an act that waits for a reader's own program says so, and can stop it. */
+  whoRuns({ phase, snippet }: Status, stop: () => void): void {
+    if (phase !== "running" || !this.#host.dataset.stale) return;
+    const message = `This act waits: the program “${snippet}” on this page is still running.`;
+    showTrouble(slot(this.#host, "trouble"), message, stop, "Stop the program");
+  }
+
+  /** Says what went wrong, with a button to try again; null takes it back. */
+  trouble(message: string | null): void {
+    showTrouble(slot(this.#host, "trouble"), message, this.#retry);
+  }
+}

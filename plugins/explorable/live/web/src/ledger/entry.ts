@@ -1,0 +1,89 @@
+// One act's entry in the ledger: its `memory`, from which the page can stand again, and its `account`, the same in words.
+import { DEFINITIONS, faultOf, type Rule } from "./schema";
+import type { Account, Act, Mark, Memory, Value } from "./types";
+
+export type { Account, Mark, Memory } from "./types";
+export type Earlier = NonNullable<Memory["earlier"]>;
+
+export interface Entry extends Omit<Act, "memory"> {
+  act: string;
+  /** Null after a reset: the entry stays, so that no older copy comes back. */
+  memory: Memory | null;
+}
+
+/** How far the reader is: nothing locked in, locked in, answer seen, every reflection answered right. */
+export type Stage = Entry["stage"];
+export const STAGES: readonly Stage[] = ["none", "predicted", "revealed", "done"];
+
+/** Characters of an argument. */
+export const MOST_WORDS = DEFINITIONS.memory.properties.argument.maxLength;
+export const MOST_ATTEMPTS = DEFINITIONS.memory.properties.earlier.properties.attempts.maximum;
+export const MOST_MOVES = DEFINITIONS.memory.properties.moves.maxItems;
+/** No moment is later, so that the clock of whoever wrote an entry cannot put it beyond every later one. */
+export const LATEST = DEFINITIONS.moment.maximum;
+
+/** An entry with every field as the ledger's schema has it, or null. An account that cannot be read is left out. */
+export function parseEntry(stored: unknown): Entry | null {
+  if (!isObject(stored) || faultOf(stored.act, DEFINITIONS.name)) return null;
+  const { updated, stage } = DEFINITIONS.act.properties;
+  if (faultOf(stored.updated, updated) || faultOf(stored.stage, stage)) return null;
+  const memory = stored.memory === null ? null : parseMemory(stored.memory);
+  if (stored.memory !== null && !memory) return null;
+  return {
+    act: stored.act as string,
+    updated: stored.updated as number,
+    stage: memory ? (stored.stage as Stage) : "none",
+    memory,
+    account: faultOf(stored.account, DEFINITIONS.account as Rule) ? null : (stored.account as Account | null),
+  };
+}
+
+/** A memory with every field as the ledger's schema has it, or null. Values an act no longer offers are the caller's to drop. */
+export function parseMemory(stored: unknown): Memory | null {
+  if (!isObject(stored)) return null;
+  const known = Object.keys(DEFINITIONS.memory.properties).filter((field) => Object.hasOwn(stored, field));
+  // What a newer version of the site added is left out.
+  const memory = Object.fromEntries(known.map((field) => [field, stored[field]])) as unknown as Memory;
+  if (faultOf(memory, DEFINITIONS.memory as Rule)) return null;
+  // An answer is never shown before the commitment, whatever the browser has kept.
+  return { ...memory, revealed: memory.revealed && memory.prediction !== null };
+}
+
+/** The newer entry; of two equally new ones the first. */
+export function newer(one: Entry, other: Entry | null | undefined): Entry {
+  return other && other.updated > one.updated ? other : one;
+}
+
+/** `asks`: the act has a question. An instrument has nothing to complete: it is done once it was moved. */
+export function stageOf(memory: Memory, asks: boolean, reflections: readonly string[]): Stage {
+  if (!asks) return memory.explored ? "done" : "none";
+  if (memory.prediction === null) return "none";
+  if (!memory.revealed) return "predicted";
+  return allRight(memory, reflections) ? "done" : "revealed";
+}
+
+/** Whether every reflection was answered right: to have asked is not to have found out. */
+export function allRight(memory: Memory, reflections: readonly string[]): boolean {
+  return reflections.every((name) => memory.checked.includes(name) && Object.hasOwn(memory.right ?? {}, name));
+}
+
+/** The memory with a state that was reached: it may be the first that counts, or the best. */
+export function withMark(memory: Memory, mark: Mark): Memory {
+  const best = memory.best && memory.best.score >= mark.score ? memory.best : mark;
+  return { ...memory, first: memory.first ?? mark, best };
+}
+
+/** What is known of earlier attempts once this memory is reset; nothing where nothing was ever locked in. */
+export function earlierOf(memory: Memory, words: (prediction: Value) => string): Earlier | undefined {
+  const { prediction, earlier, revealed } = memory;
+  if (prediction === null) return earlier;
+  return {
+    attempts: Math.min(MOST_ATTEMPTS, (earlier?.attempts ?? 0) + 1),
+    first: earlier?.first ?? words(prediction),
+    revealed: revealed || (earlier?.revealed ?? false),
+  };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

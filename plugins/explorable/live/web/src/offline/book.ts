@@ -1,0 +1,135 @@
+// The kept book: one complete release of the site in the browser's cache, for reading without a network.
+//
+// The page downloads; the service worker (sw.ts) only serves what is complete. Every file is held against the hash that the
+// list of its release names, so that a deploy during the download cannot mix two releases.
+
+/** `offline.json`, written by the build: the release, and site path -> bytes and the start of the file's SHA-256. */
+export interface Contents {
+  release: string;
+  files: Record<string, [bytes: number, hash: string]>;
+}
+
+export const CONTENTS = "offline.json";
+const HASH_BYTES = 8;
+const HASH = /^[0-9a-f]{16}$/;
+const FILE = /^[\w.+@-][\w.+@/ -]*$/;
+const UPWARDS = /(^|\/)\.\.?(\/|$)/;
+const AT_ONCE = 6;
+/** The present release, and the one before. */
+const BOOKS = 2;
+
+/** The caches of a site: an origin may hold several. */
+const cacheName = (root: string, release: string): string => `${prefixOf(root)}${release}`;
+const prefixOf = (root: string): string => `${id}-book ${new URL(root).pathname} `;
+/** Set by the page and by the service worker, which share nothing else. */
+let id = "";
+export function bookIs(named: string): void {
+  id = named;
+}
+
+const bookNames = async (root: string): Promise<string[]> => (await caches.keys()).filter((name) => name.startsWith(prefixOf(root)));
+
+interface Book {
+  name: string;
+  cache: Cache;
+  /** When the last of its files had arrived. */
+  at: number;
+}
+
+/** The complete releases of the site at `root`, the newest first. A cache gets its list last. */
+export async function keptBooks(root: string): Promise<Book[]> {
+  const found = await Promise.all(
+    (await bookNames(root)).map(async (name) => {
+      const cache = await caches.open(name);
+      const list = await cache.match(root + CONTENTS);
+      return { name, cache, at: Number(list?.headers.get("x-kept") ?? Number.NaN) };
+    }),
+  );
+  return found.filter(({ at }) => !Number.isNaN(at)).sort((one, other) => other.at - one.at);
+}
+
+export async function keptContents(root: string): Promise<Contents | null> {
+  const [newest] = await keptBooks(root);
+  return contentsIn((await (await newest?.cache.match(root + CONTENTS))?.json()) as unknown);
+}
+
+export async function servedContents(root: string): Promise<Contents> {
+  const answer = await fetch(root + CONTENTS, { cache: "no-store" });
+  if (!answer.ok) throw new Error(`the list of the book could not be downloaded (HTTP ${answer.status})`);
+  const contents = contentsIn((await answer.json().catch(() => null)) as unknown);
+  if (!contents) throw new Error("something else came instead of the list of the book; does this network want you to sign in?");
+  return contents;
+}
+
+/** What of the book is in the browser, which may throw files away without a word: all of a release, or the addresses of a part. */
+export async function heldBook(root: string): Promise<{ whole: Contents | null; part: ReadonlySet<string> }> {
+  const part = new Set<string>();
+  for (const name of await bookNames(root)) {
+    for (const { url } of await (await caches.open(name)).keys()) part.add(url);
+  }
+  const contents = await keptContents(root);
+  const missing = contents && Object.keys(contents.files).some((path) => !part.has(new URL(root + path).href));
+  return { whole: missing ? null : contents, part };
+}
+
+/** The list, if it is one, and names files of the site only. */
+function contentsIn(stored: unknown): Contents | null {
+  if (typeof stored !== "object" || stored === null) return null;
+  const { release, files } = stored as Partial<Contents>;
+  if (typeof release !== "string" || typeof files !== "object" || files === null) return null;
+  const fits = Object.entries(files).every(
+    ([path, file]) => FILE.test(path) && !UPWARDS.test(path) && Array.isArray(file) && Number.isSafeInteger(file[0]) && HASH.test(file[1]),
+  );
+  return fits ? { release, files } : null;
+}
+
+/** Copies a release into the browser, what an earlier one has already from there. Rejects when a file is of another release. */
+export async function keepBook(root: string, contents: Contents, moved: (bytes: number) => void, stop: AbortController): Promise<void> {
+  const cache = await caches.open(cacheName(root, contents.release));
+  // A part of a release that was never whole may have what this one needs, too.
+  const earlier = await Promise.all((await bookNames(root)).map((name) => caches.open(name)));
+  let bytes = 0;
+  const left = Object.entries(contents.files);
+  const worker = async (): Promise<void> => {
+    for (let next = left.pop(); next; next = left.pop()) {
+      stop.signal.throwIfAborted();
+      const [path, [size, hash]] = next;
+      const url = root + path;
+      const right = await firstRight([cache, ...earlier].map((one) => () => one.match(url)), hash);
+      const fresh = right ?? (await firstRight([() => fetch(url, { cache: "no-store", signal: stop.signal })], hash));
+      if (!fresh) throw new Error(`${path} is of another release now; try again in some minutes`);
+      if (!right || !(await cache.match(url))) await cache.put(url, fresh);
+      bytes += size;
+      if (!stop.signal.aborted) moved(bytes);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  } catch (error) {
+    // One file that is missing ends the others too.
+    stop.abort();
+    throw error;
+  }
+  const list = { "content-type": "application/json", "x-kept": String(Date.now()) };
+  await cache.put(root + CONTENTS, new Response(JSON.stringify(contents), { headers: list }));
+  // The release before stays for tabs that are still of it.
+  const stay = (await keptBooks(root)).slice(0, BOOKS).map(({ name }) => name);
+  for (const name of await bookNames(root)) if (!stay.includes(name)) await caches.delete(name);
+}
+
+export async function forgetBook(root: string): Promise<void> {
+  for (const name of await bookNames(root)) await caches.delete(name);
+}
+
+/** The first of these answers whose content has the hash, without headers that belong to its journey. */
+async function firstRight(answers: (() => Promise<Response | undefined>)[], hash: string): Promise<Response | null> {
+  for (const answer of answers) {
+    const response = await answer();
+    if (!response?.ok) continue;
+    const content = await response.arrayBuffer();
+    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", content)).slice(0, HASH_BYTES);
+    const hex = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    if (hex === hash) return new Response(content, { headers: { "content-type": response.headers.get("content-type") ?? "" } });
+  }
+  return null;
+}

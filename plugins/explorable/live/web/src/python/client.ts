@@ -1,0 +1,366 @@
+// The page's side of the conversation with Python: one worker, one request at a time, latest wins, stop and replay.
+//
+// Every state ends: a start or an answer on which nothing is heard for too long is given up, and Retry begins anew.
+import type { Check, Completed, DataFile, Drawing, Feedback, Release, Request, Response as Reply, SnippetError, State, Tests, Value, Verdict, View } from "./protocol";
+import type { Status } from "./status";
+
+export interface Snippet {
+  readonly page: string;
+  readonly name: string;
+  readonly source: string;
+  readonly files?: readonly DataFile[];
+}
+
+export type Outcome =
+  | { kind: "ran"; result: string | null; error: SnippetError | null; figures: Drawing[]; html?: string | null; checks?: Check[] }
+  | { kind: "asks"; packages: string[]; hosts: string[] }
+  | { kind: "stopped" }
+  /** `lost`: Python is gone, and another try starts it anew. */
+  | { kind: "problem"; message: string; lost: boolean };
+
+export interface WorkerLike {
+  onmessage: ((event: { data: Reply }) => void) | null;
+  onerror: ((event: { message?: string; preventDefault?: () => void }) => void) | null;
+  postMessage(request: Request): void;
+  terminate(): void;
+}
+
+type RequestBody = Exclude<Request, { kind: "start" }> extends infer R ? (R extends Request ? Omit<R, "id"> : never) : never;
+
+interface Task {
+  readonly id: number;
+  readonly body: RequestBody;
+  /** Tasks of one key supersede each other. */
+  readonly key: string;
+  /** The run that this task is or prepares; 0 for none. */
+  readonly owner: number;
+  readonly output: ((text: string) => void) | null;
+  settle(reply: Settled): void;
+}
+
+/** What ends a task: its answer, or that it was stopped, superseded, or that Python failed. */
+type Settled = Reply | { kind: "stopped" } | { kind: "superseded" } | { kind: "lost"; message: string };
+
+/** One run, which the caller may stop. */
+export interface Run {
+  readonly outcome: Promise<Outcome>;
+  stop(): void;
+}
+
+export class ActProblem extends Error {}
+
+/** Seconds more than the worker's own patience: the worker can say which file is late, so it should report first. */
+const MARGIN_S = 10;
+/** Once every byte has arrived, Python is compiled and started in silence: a slow machine gets so many times the patience. */
+const STARTING = 6;
+const TICK_MS = 1000;
+
+export class PythonClient {
+  /** Whether the reader agreed that packages may come from other hosts. */
+  foreign = false;
+  readonly #spawn: () => WorkerLike;
+  readonly #release: () => Release;
+  readonly #base: string;
+  #patience = 0;
+  /** Seconds since the worker was last heard of, not counting those in which the machine slept. */
+  #silent = 0;
+  /** Has every byte of the start arrived? */
+  #arrived = false;
+  /** Has a start been tried again of itself, with nobody's Retry since? */
+  #again = false;
+  #clock: ReturnType<typeof setInterval> | undefined;
+  readonly #listeners = new Set<(status: Status) => void>();
+  #worker: WorkerLike | null = null;
+  #ready = false;
+  #engine = "";
+  #status: Status = { phase: "static", label: "", percent: null, snippet: "" };
+  #queue: Task[] = [];
+  #current: Task | null = null;
+  #nextId = 1;
+  #runs = 0;
+  /** Page -> snippet -> as it last ran without error in the present worker, in order of first success. */
+  readonly #ran = new Map<string, Map<string, Snippet>>();
+  /** Snippets run in the present worker to prepare a later one, whatever came of it. */
+  readonly #prepared = new Set<string>();
+
+  /** `release` is asked for at every start: what a start may ask for can change while the page is open. */
+  constructor(spawn: () => WorkerLike, release: () => Release, base: string) {
+    this.#spawn = spawn;
+    this.#release = release;
+    this.#base = base;
+  }
+
+  get status(): Status {
+    return this.#status;
+  }
+
+  /** The version of the engine that computes here; "" before the first start. */
+  get engine(): string {
+    return this.#engine;
+  }
+
+  /** Calls the listener at once and at every change. Returns the way to stop that. */
+  subscribe(listener: (status: Status) => void): () => void {
+    this.#listeners.add(listener);
+    listener(this.#status);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** The reader's intent: starts Python unless it has started. After a failure this is the retry. */
+  start(): void {
+    if (!this.#worker) this.#begin({ phase: "loading", label: "Python loads", percent: 0 });
+  }
+
+  /**
+   * Runs a snippet in its page's namespace. `before` are the snippets above it: those that have not run in this
+   * worker run first, silently, because one namespace is shared. With `tests` the code runs alone, and is tested.
+   */
+  run(snippet: Snippet, before: readonly Snippet[], output: (text: string) => void, tests?: Tests): Run {
+    const owner = (this.#runs += 1);
+    for (const earlier of before) this.#prepare(earlier, owner);
+    const asked = { kind: "run" as const, ...snippet, foreign: this.foreign, ...(tests ? { tests } : {}) };
+    const outcome = this.#enqueue(asked, `run:${snippetKey(snippet)}`, owner, output).then(
+      (settled): Outcome => {
+        if (settled.kind === "ran") {
+          if (!settled.error && !tests) this.#remember(snippet);
+          const { id: _, ...ran } = settled;
+          return ran;
+        }
+        if (settled.kind === "asks") return settled;
+        if (settled.kind === "problem" || settled.kind === "lost") {
+          return { kind: "problem", message: settled.message, lost: settled.kind === "lost" };
+        }
+        return { kind: "stopped" };
+      },
+    );
+    return { outcome, stop: () => this.#stop(owner) };
+  }
+
+  /** What can stand at a place of a snippet's code. Null while Python is not ready: nobody waits for it, and nothing starts it. */
+  async complete(page: string, source: string, at: number): Promise<Completed | null> {
+    if (this.#status.phase !== "ready") return null;
+    const settled = await this.#enqueue({ kind: "complete", page, source, at }, "complete");
+    return settled.kind === "completed" ? settled.completed : null;
+  }
+
+  /** Stops the snippet that runs now, whoever started it. */
+  stopRunning(): void {
+    if (this.#current?.body.kind === "run") this.#stop(this.#current.owner);
+  }
+
+  /**
+   * The view of a state, or null when a newer state was asked for meanwhile. Rejects with `ActProblem`. A frame, while a hand
+   * moves, is a view without tables and ledger: quicker.
+   */
+  compute(act: string, actUrl: string, state: State, frame = false): Promise<View | null> {
+    return this.#ask<View>({ kind: "compute", act, actUrl, state, frame }, `compute:${act}`);
+  }
+
+  reveal(act: string, actUrl: string, state: State): Promise<Verdict | null> {
+    return this.#ask<Verdict>({ kind: "reveal", act, actUrl, state }, `reveal:${act}`);
+  }
+
+  check(act: string, actUrl: string, reflection: string, answers: Record<string, Value>, state: State): Promise<Feedback | null> {
+    return this.#ask<Feedback>({ kind: "check", act, actUrl, reflection, answers, state }, `check:${act}:${reflection}`);
+  }
+
+  async #ask<T extends View | Verdict | Feedback>(body: RequestBody, key: string): Promise<T | null> {
+    const settled = await this.#enqueue(body, key);
+    if (settled.kind === "problem") throw new ActProblem(settled.message);
+    return settled.kind === "answer" ? (settled.answer as T) : null;
+  }
+
+  #enqueue(body: RequestBody, key: string, owner = 0, output: Task["output"] = null): Promise<Settled> {
+    return new Promise((settle) => {
+      const id = this.#nextId;
+      this.#nextId += 1;
+      const older = this.#queue.filter((task) => task.key === key);
+      this.#queue = this.#queue.filter((task) => task.key !== key);
+      this.#queue.push({ id, body, key, owner, output, settle });
+      for (const task of older) task.settle({ kind: "superseded" });
+      this.start();
+      this.#pump();
+    });
+  }
+
+  #prepare(snippet: Snippet, owner: number): void {
+    const key = snippetKey(snippet);
+    if (this.#prepared.has(key) || this.#ran.get(snippet.page)?.has(snippet.name)) return;
+    this.#prepared.add(key);
+    void this.#enqueue({ kind: "run", ...snippet, foreign: this.foreign }, `prepare:${key}`, owner).then((settled) => {
+      if (settled.kind === "ran" && !settled.error) this.#remember(snippet);
+      if (["stopped", "lost", "asks"].includes(settled.kind)) this.#prepared.delete(key);
+    });
+  }
+
+  #remember(snippet: Snippet): void {
+    const page = this.#ran.get(snippet.page) ?? new Map<string, Snippet>();
+    this.#ran.set(snippet.page, page.set(snippet.name, snippet));
+  }
+
+  #stop(owner: number): void {
+    const waiting = this.#queue.filter((task) => task.owner === owner);
+    this.#queue = this.#queue.filter((task) => task.owner !== owner);
+    const running = this.#current?.owner === owner ? this.#current : null;
+    if (running) this.#respawn(running);
+    // Nobody else waits for the start: it ends here, and so do its downloads.
+    else if (waiting.length && this.#status.phase === "loading" && !this.#queue.length) this.#end();
+    for (const task of running ? [running, ...waiting] : waiting) task.settle({ kind: "stopped" });
+  }
+
+  /** Stops a start, as if nobody had asked for Python. */
+  stopLoading(): void {
+    if (this.#status.phase !== "loading") return;
+    const given = this.#queue;
+    this.#queue = [];
+    this.#end();
+    for (const task of given) task.settle({ kind: "stopped" });
+  }
+
+  #end(): void {
+    this.#discard();
+    this.#publish({ phase: "static", label: "", percent: null });
+  }
+
+  /** Ends the worker, which is the only way to stop Python here, and brings a new one to where the page was. */
+  #respawn(stopped: Task): void {
+    const page = stopped.body.kind === "run" ? stopped.body.page : "";
+    const replay = [...(this.#ran.get(page)?.values() ?? [])];
+    this.#discard();
+    this.#begin({ phase: "stopped", label: "Python restarts", percent: null });
+    const rest = this.#queue;
+    this.#queue = [];
+    const owner = (this.#runs += 1);
+    for (const snippet of replay) this.#prepare(snippet, owner);
+    this.#queue.push(...rest);
+  }
+
+  #begin(status: Omit<Status, "snippet">): void {
+    this.#publish(status);
+    // The benchmark measures a reader's waiting time from here.
+    performance.mark("python-asked-for");
+    try {
+      const worker = this.#spawn();
+      this.#worker = worker;
+      worker.onmessage = ({ data }) => {
+        if (this.#worker === worker) this.#receive(data);
+      };
+      worker.onerror = (event) => {
+        event.preventDefault?.();
+        if (this.#worker === worker) this.#fail(event.message || "its worker could not be loaded");
+      };
+      const release = this.#release();
+      this.#patience = release.patience;
+      this.#engine = release.runtime.engineVersion;
+      worker.postMessage({ kind: "start", release, base: this.#base });
+      this.#silent = 0;
+      this.#arrived = false;
+      this.#clock = setInterval(() => this.#tick(), TICK_MS);
+    } catch (error) {
+      this.#fail(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /** A reader's own code may run as long as the reader likes; a start and an act's answer may not. */
+  #tick(): void {
+    const waits = !this.#ready || (this.#current !== null && this.#current.body.kind !== "run");
+    this.#silent = waits ? this.#silent + 1 : 0;
+    const limit = this.#patience * (this.#arrived && !this.#ready ? STARTING : 1) + MARGIN_S;
+    if (this.#silent > limit) this.#fail(`it said nothing for ${this.#silent} seconds`);
+  }
+
+  #receive(reply: Reply): void {
+    this.#silent = 0;
+    switch (reply.kind) {
+      case "alive":
+        return;
+      case "progress": {
+        this.#arrived = reply.total > 0 && reply.loaded === reply.total;
+        if (this.#status.phase === "stopped") return;
+        const percent = reply.total > 0 ? Math.floor((100 * reply.loaded) / reply.total) : null;
+        // The last bytes are our small wheels, which are fetched after Python has started. A bar at 99 % would look stuck.
+        if (percent !== null && percent >= 99) this.#publish({ ...this.#status, label: "Python starts", percent: null });
+        else this.#publish({ ...this.#status, label: reply.label, percent });
+        return;
+      }
+      case "ready":
+        this.#again = false;
+        this.#ready = true;
+        this.#pump();
+        return;
+      case "failed":
+        // It happens to a start now and then (seen in WebKit), and the next one succeeds.
+        if (reply.broken && !this.#ready && !this.#again) this.#startAgain(reply.message);
+        else this.#fail(reply.message);
+        return;
+      case "output":
+        if (this.#current?.id === reply.id) this.#current.output?.(reply.text);
+        return;
+      default: {
+        const task = this.#current;
+        if (task?.id !== reply.id) return;
+        this.#current = null;
+        task.settle(this.#queue.some((newer) => newer.key === task.key) ? { kind: "superseded" } : reply);
+        this.#pump();
+      }
+    }
+  }
+
+  #pump(): void {
+    if (!this.#worker || !this.#ready || this.#current) return;
+    const task = this.#queue.shift();
+    if (!task) {
+      this.#publish({ phase: "ready", label: "Python ready", percent: null });
+      return;
+    }
+    this.#current = task;
+    this.#silent = 0;
+    // A view takes milliseconds: only a snippet is worth telling.
+    this.#publish(
+      task.body.kind === "run"
+        ? { phase: "running", label: "Python runs", percent: null, snippet: task.body.name }
+        : { phase: "ready", label: "Python ready", percent: null },
+    );
+    this.#worker.postMessage({ ...task.body, id: task.id });
+  }
+
+  /** Brings a start that broke down to a second try, once. Who waits for Python goes on waiting. */
+  #startAgain(why: string): void {
+    console.warn(`Python is started once more: ${why}`);
+    this.#again = true;
+    this.#discard();
+    this.#begin({ phase: "loading", label: "Python starts again", percent: null });
+  }
+
+  #fail(why: string): void {
+    this.#again = false;
+    const message = `Python ${this.#ready ? "broke down" : "did not start"}: ${why.replace(/\.$/, "")}.`;
+    const lost = [this.#current, ...this.#queue].filter((task) => task !== null);
+    this.#discard();
+    this.#queue = [];
+    this.#publish({ phase: "error", label: message, percent: null });
+    for (const task of lost) task.settle({ kind: "lost", message });
+  }
+
+  #discard(): void {
+    clearInterval(this.#clock);
+    this.#worker?.terminate();
+    this.#worker = null;
+    this.#ready = false;
+    this.#current = null;
+    this.#ran.clear();
+    this.#prepared.clear();
+  }
+
+  #publish(change: Omit<Status, "snippet"> & Partial<Status>): void {
+    const status: Status = { snippet: "", ...change };
+    const { phase, label, percent, snippet } = this.#status;
+    if (phase === status.phase && label === status.label && percent === status.percent && snippet === status.snippet) return;
+    this.#status = status;
+    for (const listener of [...this.#listeners]) listener(status);
+  }
+}
+
+function snippetKey({ page, name }: Snippet): string {
+  return `${page}#${name}`;
+}

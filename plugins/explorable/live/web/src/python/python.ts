@@ -1,0 +1,103 @@
+// Python inside the worker: takes the page's requests one at a time, in the order they came, and answers those of acts.
+import type { Feedback, Release, Request, Response as Reply, State, Verdict, View } from "./protocol";
+import { Unavailable, type Send, type Snippets } from "./snippets";
+
+/** The Python module `explorable.live.runtime.acts`: JSON text in and out. */
+export interface Acts {
+  load_act(name: string, programJson: string): void;
+  compute(name: string, state: string): string;
+  frame(name: string, state: string): string;
+  reveal(name: string, state: string): string;
+  check(name: string, reflection: string, answers: string, state: string): string;
+}
+
+type Answered = Exclude<Request, { kind: "start" }>;
+
+export class Python {
+  readonly #acts: Acts;
+  readonly #snippets: Snippets;
+  readonly #send: Send;
+  readonly #readText: (url: string) => Promise<string>;
+  /** Act -> the address of the program that is loaded. */
+  readonly #loaded = new Map<string, string>();
+
+  constructor(acts: Acts, snippets: Snippets, send: Send, readText: (url: string) => Promise<string>) {
+    this.#acts = acts;
+    this.#snippets = snippets;
+    this.#send = send;
+    this.#readText = readText;
+  }
+
+  /** Answers one request. What Python raises becomes a `problem`; anything else means Python is gone and is thrown. */
+  async answer(request: Answered): Promise<void> {
+    try {
+      if (request.kind === "run") this.#send(await this.#snippets.run(request));
+      else if (request.kind === "complete") this.#send(this.#snippets.complete(request));
+      else this.#send(await this.#act(request));
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      if (error.name !== "PythonError" && !(error instanceof Unavailable)) throw error;
+      this.#send({ kind: "problem", id: request.id, message: plainMessage(error) });
+    }
+  }
+
+  async #act(request: Exclude<Answered, { kind: "run" | "complete" }>): Promise<Reply> {
+    const { id, act, actUrl } = request;
+    await this.#loadAct(act, actUrl);
+    const state = JSON.stringify(request.state satisfies State);
+    let answer: string;
+    if (request.kind === "reveal") answer = this.#acts.reveal(act, state);
+    else if (request.kind === "check") answer = this.#acts.check(act, request.reflection, JSON.stringify(request.answers), state);
+    else answer = request.frame ? this.#acts.frame(act, state) : this.#acts.compute(act, state);
+    return { kind: "answer", id, answer: JSON.parse(answer) as View | Verdict | Feedback };
+  }
+
+  async #loadAct(name: string, url: string): Promise<void> {
+    if (this.#loaded.get(name) === url) return;
+    let program: string;
+    try {
+      program = await this.#readText(url);
+    } catch (error) {
+      throw new Unavailable(`The act's program could not be downloaded (${reason(error)}).`);
+    }
+    this.#acts.load_act(name, program);
+    this.#loaded.set(name, url);
+  }
+}
+
+/** The worker's side of the conversation. */
+interface WorkerScope {
+  addEventListener(type: "message", listener: (event: MessageEvent<Request>) => void): void;
+  postMessage(reply: Reply): void;
+}
+
+/** Lets a worker listen to its page: `start` starts Python, which then answers. */
+export function listen(scope: WorkerScope, start: (release: Release, base: string, send: Send) => Promise<Python>): void {
+  const send = (reply: Reply): void => scope.postMessage(reply);
+  let python: Python | undefined;
+  let last: Promise<void> = Promise.resolve();
+  const handle = async (request: Request): Promise<void> => {
+    if (request.kind === "start") python = await start(request.release, request.base, send);
+    else await python?.answer(request);
+  };
+  scope.addEventListener("message", ({ data, isTrusted }) => {
+    // A snippet can make such an event too, and must not speak for the reader.
+    if (!isTrusted) return;
+    last = last.then(() => handle(data)).catch((error: unknown) => send({ kind: "failed", message: reason(error), broken: brokeDown(error) }));
+  });
+}
+
+/** Whether Pyodide's own program broke down: it marks the error that ends it. */
+function brokeDown(error: unknown): boolean {
+  return error instanceof Error && "pyodide_fatal_error" in error;
+}
+
+/** The last line of a Python traceback without the exception's module path; other messages as they are. */
+function plainMessage(error: Error): string {
+  const last = error.message.trimEnd().split("\n").at(-1) ?? "";
+  return last.replace(/^(?:\w+\.)+ActError: /, "");
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,48 @@
+// The service worker of a reader who keeps the book: every file comes from a complete release, and the network is asked for what none has.
+import { bookIs, CONTENTS, keptBooks } from "./offline/book";
+
+/** The build writes the book's id here. */
+bookIs("__EXPLORABLE_BOOK__");
+
+interface Scope {
+  registration: { scope: string };
+  skipWaiting(): Promise<void>;
+  clients: { claim(): Promise<void> };
+  addEventListener(type: "install" | "activate" | "fetch", listener: (event: Happening) => void): void;
+}
+interface Happening {
+  request: Request;
+  respondWith(answer: Promise<Response>): void;
+  waitUntil(done: Promise<unknown>): void;
+}
+
+const scope = globalThis as unknown as Scope;
+const OUT_OF_REACH = 504;
+/** What says how the site is now, and is worth nothing from a copy. */
+const NOW = [CONTENTS, "sw.js"];
+
+scope.addEventListener("install", (event) => event.waitUntil(scope.skipWaiting()));
+scope.addEventListener("activate", (event) => event.waitUntil(scope.clients.claim()));
+scope.addEventListener("fetch", (event) => {
+  const root = scope.registration.scope;
+  const url = event.request.url.replace(/[?#].*$/, "");
+  // A request that wants no copy gets none: an update looks at the site itself.
+  if (event.request.method !== "GET" || event.request.cache === "no-store" || !url.startsWith(root) || NOW.includes(url.slice(root.length))) return;
+  event.respondWith(answer(root, url, event.request));
+});
+
+async function answer(root: string, url: string, request: Request): Promise<Response> {
+  // A book that is forgotten meanwhile cannot be read any more: then the site itself is asked.
+  const kept = await answerFromBooks(root, url).catch(() => null);
+  return kept ?? fetch(request).catch(() => new Response("", { status: OUT_OF_REACH }));
+}
+
+async function answerFromBooks(root: string, url: string): Promise<Response | null> {
+  // The newest first. A tab of the release before finds there what only that one has: such files have hashes in their names.
+  for (const { cache: book } of await keptBooks(root)) {
+    const kept = await book.match(url.endsWith("/") ? `${url}index.html` : url);
+    if (kept) return kept;
+    if (await book.match(`${url}/index.html`)) return Response.redirect(`${url}/`);
+  }
+  return null;
+}

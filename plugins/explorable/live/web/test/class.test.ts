@@ -1,0 +1,100 @@
+// Many ledgers side by side: who predicted what in which act.
+import { expect, test } from "vitest";
+import { csvOf, median, mount, named, playedBy } from "../src/ledger/class";
+import { fileOf, textOf } from "../src/ledger/file";
+import { account, defended, entry, memory } from "./ledger-kit";
+
+const mine = { name: "Ada", entries: [entry()] };
+const other = { name: "Bob", entries: [entry({ memory: { ...memory, prediction: 40 }, account: { ...account, prediction: "40 %", verdict: null } })] };
+
+test("the predictions of an act come together, with the answer that one of them has seen", () => {
+  const [played, ...more] = playedBy([other, mine]);
+  expect(more).toEqual([]);
+  expect(played).toMatchObject({ act: "mfu-gap", title: "The MFU Gap", predictions: [40, 75], answer: 35, unit: " %" });
+});
+
+test("words that were chosen are counted, also where they stand for a number", () => {
+  const eve = { name: "Eve", entries: [entry({ memory: { ...memory, prediction: 2 }, account: { ...account, prediction: "It doubles." } })] };
+  const [played] = playedBy([eve, eve]);
+  expect(played).toMatchObject({ predictions: [], unit: "" });
+  expect([...(played?.chosen ?? [])]).toEqual([["It doubles.", 2]]);
+});
+
+test("of two files with one name the last is shown, and that is said in a line of its own", async () => {
+  const host = document.createElement("div");
+  mount(host);
+  const input = host.querySelector("input") as HTMLInputElement;
+  const [first, last] = [mine, other].map(({ entries }) => new File([textOf(fileOf(entries))], "ledger.json"));
+  Object.defineProperty(input, "files", { value: [first, last, new File(["{"], "odd.json")] });
+  input.dispatchEvent(new Event("change"));
+  await expect.poll(() => host.querySelectorAll(".il-trouble p").length).toBe(2);
+  expect(host.querySelector(".il-trouble p")?.textContent).toMatch(/^ledger\.json was chosen twice/);
+  expect([...host.querySelectorAll("tbody td")].map((cell) => cell.textContent)).toEqual(["40 %"]);
+});
+
+test("an act without a prediction is left out", () => {
+  expect(playedBy([{ name: "Eve", entries: [entry({ memory: { ...memory, prediction: null } })] }])).toEqual([]);
+});
+
+test("files become one table and a picture for each act; what is no ledger is refused by name", async () => {
+  const host = document.createElement("div");
+  mount(host);
+  const input = host.querySelector("input") as HTMLInputElement;
+  const files = [mine, other].map(({ name, entries }) => new File([textOf(fileOf(entries))], `${name}.json`));
+  Object.defineProperty(input, "files", { value: [...files, new File(["{}"], "odd.json")] });
+  input.dispatchEvent(new Event("change"));
+  await expect.poll(() => host.querySelectorAll("tbody tr").length).toBe(2);
+  const rows = [...host.querySelectorAll("tbody tr")].map((row) => [...row.children].map((cell) => cell.textContent));
+  expect(rows).toEqual([
+    ["Ada", "≠ 75 %"],
+    ["Bob", "40 %"],
+  ]);
+  expect(host.querySelector(".il-class__chosen")).toBeNull();
+  expect(host.querySelectorAll("circle").length).toBe(2);
+  expect(host.querySelector("svg")?.getAttribute("aria-label")).toBe("The MFU Gap: 2 predictions, from 40 to 75, the median 57.5; the answer is 35 %.");
+  expect(host.querySelector(".il-trouble")?.textContent).toMatch(/^odd\.json: .*no "schema_version"/);
+});
+
+test("what a reader chose, how far it is from the best, and why, stand in a table of the act", async () => {
+  const host = document.createElement("div");
+  mount(host);
+  const eve = textOf(fileOf([entry({ memory: { ...defended, argument: "<b>Because</b>" } })]));
+  const input = host.querySelector("input") as HTMLInputElement;
+  Object.defineProperty(input, "files", { value: [new File([eve], "Eve.json"), new File([textOf(fileOf([entry()]))], "Ada.json")] });
+  input.dispatchEvent(new Event("change"));
+  await expect.poll(() => host.querySelector(".il-class__chosen")).not.toBeNull();
+  const rows = [...host.querySelectorAll(".il-class__chosen tbody tr")].map((row) => [...row.children].map((cell) => cell.textContent));
+  expect(rows).toEqual([["Eve", "95 %", "Prefetching on: 41 %<b>Because</b>"]]);
+  expect(host.querySelector("b")).toBeNull();
+});
+
+test("the acts stand in the order of the lab, whoever played what first", () => {
+  const early = entry({ act: "optimizer-memory-tax" });
+  const acts = playedBy([{ name: "Ada", entries: [entry({ act: "of-another-site" }), entry(), early] }], ["optimizer-memory-tax", "mfu-gap"]);
+  expect(acts.map(({ act }) => act)).toEqual(["optimizer-memory-tax", "mfu-gap", "of-another-site"]);
+});
+
+test("the median of an even number of predictions is the mean of the two in the middle", () => {
+  expect(median([40, 1, 3])).toBe(3);
+  expect(median([40, 1, 3, 4])).toBe(3.5);
+});
+
+test("readers have the names that they gave; where two share one, and where there is none, the file says whose it is", () => {
+  const read = (file: string, player: string) => ({ file, player, entries: [] });
+  const hands = named([read("a", "Ada"), read("b", "Bob"), read("c", "Bob"), read("d", ""), read("e", "")]);
+  expect(hands.map(({ name }) => name)).toEqual(["Ada", "Bob (b)", "Bob (c)", "d", "e"]);
+});
+
+test.each(["=1", " +1", "@a", "-1", "\t1", "\r=1", "＝1", "＠a"])("a name that a spreadsheet would take for a formula is a text: %j", (name) => {
+  const [, line] = csvOf([{ name, entries: [entry()] }], playedBy([mine])).split(/\r\n(?=")/);
+  expect(line?.startsWith(`"'`)).toBe(true);
+});
+
+test("a spreadsheet gets a line for each reader and act, and no formula", () => {
+  const before = { attempts: 2, first: "-1 %", revealed: true };
+  const sly = { name: '=HYPERLINK("x")', entries: [entry({ memory: { ...memory, hints: 3, earlier: before } })] };
+  const [head, line, end] = csvOf([sly], playedBy([sly])).split("\r\n");
+  expect(head?.split(",")).toHaveLength(9);
+  expect(line).toBe(`"'=HYPERLINK(""x"")","The MFU Gap","75 %","35","${String(entry().account?.verdict?.correct)}","2","'-1 %","3",""`);
+  expect(end).toBe("");
+});

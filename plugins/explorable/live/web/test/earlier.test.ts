@@ -1,0 +1,29 @@
+// What an act keeps of attempts that were reset: whoever has seen the answer does not predict it any more.
+import { describe, expect, it } from "vitest";
+import { earlierOf, parseMemory, type Memory } from "../src/ledger/entry";
+
+const memory = (change: Partial<Memory> = {}): Memory => ({
+  prediction: null, context: "node", controls: {}, explored: false, revealed: false, answers: {}, checked: [], moves: [], ...change,
+});
+const words = (prediction: unknown): string => `${String(prediction)} GB`;
+
+describe("earlier attempts", () => {
+  it("are none while nothing was locked in", () => {
+    expect(earlierOf(memory({ revealed: false }), words)).toBeUndefined();
+  });
+
+  it("keep the first prediction, their number and whether an answer was seen", () => {
+    const first = earlierOf(memory({ prediction: 3, revealed: true }), words);
+    expect(first).toEqual({ attempts: 1, first: "3 GB", revealed: true });
+    const second = earlierOf(memory({ prediction: 12.5, earlier: first as never }), words);
+    expect(second).toEqual({ attempts: 2, first: "3 GB", revealed: true });
+    expect(earlierOf(memory({ earlier: second as never }), words)).toEqual(second);
+  });
+
+  it("can be written and read again, with the hints", () => {
+    const kept = memory({ hints: 3, earlier: { attempts: 1000, first: "3 GB", revealed: false } });
+    expect(parseMemory(JSON.parse(JSON.stringify(kept)))).toEqual(kept);
+    const more = earlierOf({ ...kept, prediction: 4 }, words);
+    expect(more?.attempts).toBe(1000);
+  });
+});

@@ -1,0 +1,120 @@
+"""The block `/// reported | group`: what the engine says, beside what somebody else measured and published.
+
+Reported numbers have a mark of their own and never share a row with a record of ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from xml.etree.ElementTree import Element
+
+from explorable.measured.errors import MeasuredError
+from explorable.measured.markup import Links, element, linked, scrolled
+from explorable.measured.reported.data import Reported, ReportedRows
+from explorable.measured.tables.options import OptionError, read_yaml
+from explorable.measured.values.computed import Outcomes, outcome
+from explorable.measured.values.quantities import format_number, quantity, show
+from explorable.shared.errors import nearest
+
+KEYS = ("caption", "rows", "engine")
+COMPUTED = "The engine says"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What an author asks for: a caption, some of the rows, and how the computed column is called."""
+
+    caption: str
+    rows: tuple[str, ...] = ()
+    engine: str = COMPUTED
+
+
+def parse(text: str) -> Options:
+    """The YAML of the block. Raises `OptionError`."""
+    data = read_yaml(text)
+    if not isinstance(data, dict) or not isinstance(data.get("caption"), str):
+        raise OptionError("the block has no caption", "write 'caption: …' below its first line")
+    for key in data:
+        if key not in KEYS:
+            raise OptionError(f"there is no option '{key}'", nearest(str(key), KEYS))
+    rows: Any = data.get("rows", [])
+    if not isinstance(rows, list) or not all(isinstance(name, str) for name in rows):
+        raise OptionError("'rows' is no list of names", "write 'rows: [one, two]'")
+    return Options(data["caption"], tuple(rows), str(data.get("engine", COMPUTED)))
+
+
+def expressions(group: str, text: str, reported: ReportedRows) -> list[str]:
+    """What a block asks of the engine; nothing where the block is wrong, which `build` will say."""
+    try:
+        return [row.engine for row in reported.select(group, parse(text).rows) if row.engine]
+    except MeasuredError:
+        return []
+
+
+def build(group: str, options: Options, reported: ReportedRows, outcomes: Outcomes, links: Links) -> Element:
+    """The table. Raises `MeasuredError` for a group or a row that is not there, or an expression that has no answer."""
+    rows = reported.select(group, options.rows)
+    predicted = any(row.engine for row in rows)
+    body, several = element("tbody"), len({row.settings for row in rows}) > 1
+    for row in rows:
+        try:
+            computed = _predicted(row, outcomes, links) if predicted else ()
+        except MeasuredError as error:
+            raise MeasuredError(
+                f"reported number '{row.id}' ({row.file}:{row.line}): {error.what}", error.fix
+            ) from None
+        body.append(element("tr", _head(row, several=several), *computed[:1], _reported(row), *computed[1:]))
+    number = "il-measured-table__number"
+    asked = [element("th", options.engine, scope="col", class_=number)] if predicted else []
+    gap = [element("th", "Off by", scope="col", class_=number)] if predicted else []
+    head = element("thead", element("tr", element("th", "What", scope="col"), *asked, _column(), *gap))
+    table = element("table", element("caption", options.caption), head, body, class_="il-table")
+    return element("div", scrolled(table, options.caption), _note(rows), class_="il-measured-table il-reported-table")
+
+
+def _column() -> Element:
+    return element("th", "Reported", scope="col", class_="il-measured-table__number")
+
+
+def _head(row: Reported, *, several: bool) -> Element:
+    """What was run, and in small letters how, where not all rows were run alike."""
+    if not several:
+        return element("th", row.what, scope="row")
+    settings = element("span", row.settings, class_="il-measured-table__remark il-reported-table__settings")
+    return element("th", row.what, settings, scope="row")
+
+
+def _predicted(row: Reported, outcomes: Outcomes, links: Links) -> tuple[Element, Element]:
+    """What the engine says, and by which share that is off."""
+    number = "il-measured-table__number"
+    if not row.engine:
+        nothing = element("td", "–", class_=number, title="The engine has no answer to this.")
+        return nothing, element("td", "–", class_=number)
+    found = outcome(row.engine, outcomes)
+    shown, origin = show(found.quantity, row.format), f"Computed by the engine: {row.engine}"
+    href = links.to_reference(found.origin)
+    made = linked(shown.glued, href, class_="il-number il-computed", title=origin)
+    off = format_number(100 * (shown.value / row.value - 1), "+.0f")
+    return element("td", made, class_=number), element("td", f"{off} %", class_=number)
+
+
+def _reported(row: Reported) -> Element:
+    text = show(quantity(row.value, row.format.unit), row.format).glued
+    origin = f"Reported, not measured by us. {row.source.sentence}"
+    name = f"{text}, reported by {row.source.title}"
+    link = element("a", text, href=row.source.url, class_="il-number il-reported", title=origin, aria_label=name)
+    return element("td", link, class_="il-measured-table__number")
+
+
+def _note(rows: list[Reported]) -> Element:
+    """The line under a table: who published, and how it was read."""
+    note = element("p", element("span", class_="il-reported", aria_hidden="true"), class_="il-measured-table__note")
+    alike = f" All: {rows[0].settings}." if len({row.settings for row in rows}) == 1 else ""
+    note[-1].tail = f"{alike} Reported by others, not measured by us: "
+    sources = list(dict.fromkeys(row.source for row in rows))
+    for place, source in enumerate(sources):
+        link = element("a", source.title, href=source.url, title=source.sentence)
+        link.tail = "; " if place + 1 < len(sources) else "."
+        note.append(link)
+    return note

@@ -1,0 +1,105 @@
+"""What waits for a GPU: sections whose tables have no record, folded at their page's end, and one list of all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element
+
+from explorable.measured.errors import MeasuredError
+from explorable.measured.markup import Links, element
+from explorable.measured.tables.options import parse_options
+from explorable.measured.values.recorded import Records, command, plan
+from explorable.shared.fences import without_fences
+
+HEADING = "Waiting for a GPU"
+EMPTY = "il-not-measured"
+"""The class of what stands for a table without any record."""
+_SHOWN = ("table", "figure", "svg")
+_BLOCK = re.compile(r"^/// measured \| ([\w-]+)\n(.*?)^///$", re.MULTILINE | re.DOTALL)
+_TITLE = re.compile(r"^# +(.+?)\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A page with tables that no record fills: their captions, and the suites that would fill them."""
+
+    page: str
+    title: str
+    captions: tuple[str, ...]
+    suites: tuple[str, ...]
+
+
+def gather(root: Element) -> None:
+    """Fold a page's sections that show only empty tables away at its end, one level lower, under `HEADING`."""
+    moved = [section for section in _sections(root) if _waits(section)]
+    if not moved:
+        return
+    root.append(element("h2", HEADING))
+    root.append(folded := element("details", element("summary", "What these sections will show")))
+    for section in moved:
+        section[0].tag = "h3"
+        for one in section:
+            root.remove(one)
+            folded.append(one)
+
+
+def waiting(pages: Iterable[tuple[str, str]], records: Records) -> list[Waiting]:
+    """The pages with empty tables, in their order.
+
+    Args:
+        pages: Source path and Markdown of every page.
+        records: What is measured.
+    """
+    found = []
+    for page, text in pages:
+        empty = {}
+        for suite, content in _BLOCK.findall(without_fences(text)):
+            if suite not in plan() or records.select(suite):
+                continue
+            try:
+                empty[parse_options(content).caption] = suite
+            except MeasuredError:
+                continue  # the page itself reports it
+        if empty:
+            title = _TITLE.search(text)
+            found.append(Waiting(page, title[1] if title else page, tuple(empty), tuple(dict.fromkeys(empty.values()))))
+    return found
+
+
+def listed(found: Sequence[Waiting], links: Links) -> Element:
+    """The one list: each page with the tables that wait on it, and the commands that would fill them."""
+    items = []
+    for one in found:
+        link = element("a", one.title, href=links.to_page(one.page))
+        items.append(element("li", link, f": {'; '.join(_lowered(caption).rstrip('.') for caption in one.captions)}."))
+    suites = dict.fromkeys(suite for one in found for suite in one.suites)
+    commands = element("pre", element("code", "\n".join(command(suite) for suite in suites)))
+    how = element("details", element("summary", "The commands that measure them"), commands)
+    return element("div", element("ul", *items), how, class_="il-waiting")
+
+
+def _lowered(caption: str) -> str:
+    """A caption within a sentence: its first word without a capital, unless it is a name."""
+    first = caption.split(" ", 1)[0]
+    return caption[0].lower() + caption[1:] if first[1:].islower() or len(first) == 1 else caption
+
+
+def _sections(root: Element) -> list[list[Element]]:
+    """The sections of a page, each with its heading of the second level."""
+    found: list[list[Element]] = []
+    for one in root:
+        if one.tag == "h2":
+            found.append([])
+        if found:
+            found[-1].append(one)
+    return found
+
+
+def _waits(section: Sequence[Element]) -> bool:
+    """Whether a section has an empty table and shows nothing."""
+    parts = [part for one in section for part in one.iter()]
+    empty = any(EMPTY in part.get("class", "").split() for part in parts)
+    title = "".join(section[0].itertext()).strip()
+    return empty and title != HEADING and not any(part.tag in _SHOWN for part in parts)

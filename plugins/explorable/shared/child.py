@@ -1,0 +1,229 @@
+"""Runs a Python module in a child process that answers JSON lines, with a time limit for every request.
+
+Code of authors runs there and not in the build's own process: it can loop, exit or crash without taking the build
+along, and it sees new sources without a restart of `mkdocs serve`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from explorable.book import current
+from explorable.shared.installed import Imported
+from explorable.shared.serving import WHERE
+
+_START_LIMIT_S = 120.0
+"""The most seconds that a process may take to start. They do not count as time of its first request."""
+_FRAME = re.compile(r'^  File "(.*)", line (\d+) in ', re.MULTILINE)
+
+
+class ChildError(Exception):
+    """The child gave no answer. The message is one line.
+
+    Attributes:
+        frames: File and line of each call that the child was in, the innermost first; empty if unknown.
+    """
+
+    def __init__(self, message: str, frames: Sequence[tuple[str, int]] = ()) -> None:
+        super().__init__(message)
+        self.frames = tuple(frames)
+
+    def line_in(self, file: str) -> int | None:
+        """The innermost line of a file that the child was in."""
+        return next((line for name, line in self.frames if name == file), None)
+
+
+class TimeLimitError(ChildError):
+    """The child did not answer within the time limit and was killed; what it had in memory is gone."""
+
+
+PATIENCE = 6
+"""How many times as long as its time limit a request may last on a busy machine."""
+
+
+def processor_s(pid: int) -> float:
+    """Seconds of a processor that a process has taken so far; 0 where the system does not tell."""
+    try:
+        after_name = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+        return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
+    except (AttributeError, OSError, ValueError, IndexError):
+        return 0.0
+
+
+class Child:
+    """A child process, started at the first request and again after it had to be killed.
+
+    Args:
+        module: the module to run with `python -m`. It reads a JSON document per line and answers each with one.
+        time_limit_s: the most seconds of a processor that a request may take, once the process is ready. It may last
+            `PATIENCE` times as long, because a busy machine gives it less than a whole processor.
+        bytecode: a folder for the byte code of what it imports, or None to write none. Beside the sources it would be
+            a change in a folder that `mkdocs serve` watches.
+        arguments: what the module gets on its command line.
+    """
+
+    def __init__(
+        self, module: str, time_limit_s: float, bytecode: Path | None = None, arguments: Sequence[str] = ()
+    ) -> None:
+        self._command = [sys.executable, "-m", "explorable.shared.watched", module, *arguments]
+        self._time_limit_s = time_limit_s
+        self._bytecode = bytecode
+        self._process: subprocess.Popen[str] | None = None
+        self._answers: queue.Queue[str | None] = queue.Queue()
+        self._ready = False
+        self._errors: IO[str] | None = None
+        self.imported = Imported()
+        """What the process had imported when it gave its last answer: all that an answer may depend on."""
+        self.losses = 0
+        """How often the process has ended: a change means that what it had in memory is gone."""
+
+    def start(self) -> None:
+        """Start the process ahead of its first request, so that its imports run beside other work."""
+        self._running()
+
+    def request(self, message: Mapping[str, Any]) -> Any:
+        """Send a request and return the answer.
+
+        Raises:
+            TimeLimitError: no answer within the time limit.
+            ChildError: the process ended without an answer.
+        """
+        process = self._running()
+        assert process.stdin is not None
+        try:
+            process.stdin.write(json.dumps(message) + "\n")
+            process.stdin.flush()
+            answer = self._answered(process.pid) if self._started() else None
+        except queue.Empty:
+            took = self._time_limit_s if self._ready else _START_LIMIT_S
+            frames = self._frames(process)
+            self.close()
+            raise TimeLimitError(f"stopped after {took:g} s", frames) from None
+        except BrokenPipeError:
+            answer = None
+        if answer is None:
+            raise ChildError(self._last_words())
+        told = json.loads(answer)
+        self.imported |= told["imports"]
+        return told["answer"]
+
+    def _answered(self, pid: int) -> str | None:
+        """The next answer. Raises `queue.Empty` when the time is over."""
+        began, before = time.monotonic(), processor_s(pid)
+        while True:
+            waited = time.monotonic() - began
+            spent = processor_s(pid) - before if before else waited
+            left = min(self._time_limit_s - spent, PATIENCE * self._time_limit_s - waited)
+            if left <= 0:
+                raise queue.Empty
+            with contextlib.suppress(queue.Empty):
+                return self._answers.get(timeout=left)
+
+    def close(self) -> None:
+        """End the process. A later request starts a new one."""
+        if self._process is None:
+            return
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._errors):
+            if stream is not None:
+                _close(stream)
+        self._process = None
+        self.imported = Imported()
+        self.losses += 1
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _running(self) -> subprocess.Popen[str]:
+        if self._process is None:
+            self._answers = queue.Queue()
+            self._ready = False
+            self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                encoding="utf-8",
+                env={**os.environ, **self._environment()},
+            )
+            assert self._process.stdout is not None
+            put = self._answers.put
+            threading.Thread(target=_forward, args=(self._process.stdout, put), daemon=True).start()
+        return self._process
+
+    def _started(self) -> bool:
+        """Wait until the process is ready; False if it ended before."""
+        if not self._ready:
+            self._ready = self._answers.get(timeout=_START_LIMIT_S) is not None
+        return self._ready
+
+    def _environment(self) -> dict[str, str]:
+        # A fixed hash seed gives sets one order, so that a page does not change from build to build.
+        fixed = {"PYTHONUTF8": "1", "PYTHONHASHSEED": "0"}
+        if library := current().library:
+            # A library that is not installed is found where it lies.
+            places = [str(library.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+            fixed["PYTHONPATH"] = os.pathsep.join(places)
+        if self._bytecode is None:
+            return {**fixed, "PYTHONDONTWRITEBYTECODE": "1"}
+        return {**fixed, "PYTHONPYCACHEPREFIX": str(self._bytecode.resolve())}
+
+    def _frames(self, process: subprocess.Popen[str]) -> list[tuple[str, int]]:
+        """Files and lines that the process is in now. On the signal WHERE it writes them to its error output."""
+        assert self._errors is not None
+        if WHERE is None or process.poll() is not None:
+            return []
+        process.send_signal(WHERE)
+        found: list[tuple[str, int]] = []
+        for _ in range(20):
+            time.sleep(0.05)
+            self._errors.seek(0)
+            found = [(match[1], int(match[2])) for match in _FRAME.finditer(self._errors.read())]
+            if found:
+                break
+        return found
+
+    def _last_words(self) -> str:
+        assert self._process is not None
+        assert self._errors is not None
+        status = self._process.wait()
+        self._errors.seek(0)
+        lines = self._errors.read().strip().splitlines()
+        self.close()
+        said = f": {lines[-1]}" if lines else ""
+        return f"the Python process ended with status {status}{said}"
+
+
+def _forward(stream: IO[str], put: Callable[[str | None], None]) -> None:
+    """Pass lines on until the stream ends, and then None."""
+    # `close` may close the stream while we wait for a line.
+    with contextlib.suppress(ValueError):
+        for line in stream:
+            put(line)
+    put(None)
+
+
+def _close(stream: IO[str]) -> None:
+    # A request that the process never read may still be in the buffer.
+    with contextlib.suppress(BrokenPipeError):
+        stream.close()

@@ -1,0 +1,43 @@
+"""A mistake in the site's sources, said so that its author can fix it: file, line, what is wrong, what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+MOST_LISTED = 24
+"""More names than these nobody reads to the end."""
+
+
+@dataclass(frozen=True)
+class Defect:
+    """One mistake. As text it is one line, `docs/page.md:12: what. fix`.
+
+    file: the source file, relative to the project.
+    line: its 1-based line, front matter counted, or None where the whole file is meant.
+    what: what is wrong, with the value.
+    fix: what is allowed, or what to do.
+    """
+
+    file: str
+    line: int | None
+    what: str
+    fix: str = ""
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        parts = (part.rstrip(".") for part in (self.what, self.fix) if part)
+        # Python's own messages may end in a question: "Did you mean: 'bool'?"
+        return f"{place}: {' '.join(part if part.endswith('?') else f'{part}.' for part in parts)}"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """What the author may have meant: the known name written nearly like `name`, or else what is allowed."""
+    names = sorted(set(known))
+    folded = {one.casefold(): one for one in reversed(names)}
+    if close := difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6):
+        return f"perhaps '{folded[close[0]]}' is meant"
+    if not names:
+        return "there is nothing to choose from"
+    return f"allowed: {', '.join(names)}" if len(names) <= MOST_LISTED else f"{len(names)} are known"

@@ -1,0 +1,234 @@
+"""Gives each of our Markdown constructs the line it stands on in its source file.
+
+Markdown has no line numbers once blocks are nested in tabs, lists or quotes. So before anything else happens, a
+preprocessor writes the line into the construct itself, as characters from Unicode's private area that survive every
+later step. The code that renders a construct takes them out again with `unstamp`. Characters that are left are removed
+from the page at the end; outside a code sample they mean that nothing rendered the construct, which is a defect.
+
+A plugin calls `install` with its constructs once in `on_config`, and `enter` for every page in `on_page_markdown`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from markdown import Markdown
+from markdown.extensions import Extension
+from markdown.postprocessors import Postprocessor
+from markdown.preprocessors import Preprocessor
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.plugins import get_plugin_logger
+from mkdocs.structure.pages import Page
+
+from explorable.shared.errors import Defect
+
+log = get_plugin_logger("shared")
+
+
+@dataclass(frozen=True)
+class Constructs:
+    """What a plugin adds to Markdown.
+
+    fences: languages of fenced code. blocks: names behind `///`. roles: names in braces at the start of a code span.
+    """
+
+    fences: tuple[str, ...] = ()
+    blocks: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+
+    def __or__(self, other: Constructs) -> Constructs:
+        """Both together, each name once."""
+        fences, blocks, roles = (
+            tuple(dict.fromkeys([*mine, *others]))
+            for mine, others in (
+                (self.fences, other.fences),
+                (self.blocks, other.blocks),
+                (self.roles, other.roles),
+            )
+        )
+        return Constructs(fences, blocks, roles)
+
+
+_DIGITS = [chr(0xE000 + digit) for digit in range(10)]
+_FENCE, _BLOCK, _INLINE = "\ue00a", "\ue00b", "\ue00c"
+_STAMP = re.compile(f"([{_FENCE}{_BLOCK}{_INLINE}])([{_DIGITS[0]}-{_DIGITS[9]}]+)")
+
+_FENCE_START = re.compile(r"(?P<prefix>[> \t]*)(?P<fence>`{3,}|~{3,})(?P<info>[^`]*)$")
+_LANGUAGE = re.compile(r"\s*(?:\{\s*)?\.?(?P<name>\w[\w-]*)")
+_BLOCK_START = re.compile(r"(?P<head>[> \t]*/{3,}[ ]*(?P<name>\w[\w-]*)[ ]*)(?P<argument>\|.*)?$")
+_ROLE = re.compile(r"`\{(?P<name>[\w-]+)\}")
+_PRE = re.compile(r"<pre\b.*?</pre>|<!--.*?-->", re.DOTALL)
+_CODE = re.compile(r"<code\b.*?</code>", re.DOTALL)
+
+
+def unstamp(text: str) -> tuple[str, int | None]:
+    """Return the text without stamps, and the source line of the first one, or None if there was none."""
+    found = _STAMP.search(text)
+    return _STAMP.sub("", text), None if found is None else _line(found)
+
+
+def stamp(lines: list[str], known: Constructs, first_line: int = 1) -> list[str]:
+    """Write its line into every known construct. `first_line` is the number of `lines[0]` in the source file.
+
+    A fence carries the stamp at the start of its code, a block at the end of its argument, an inline construct behind
+    its braces. Code fences in other languages are left as they are.
+    """
+    stamped: list[str] = []
+    fence: re.Match[str] | None = None
+    pending = ""
+    for number, line in enumerate(lines, first_line):
+        if fence is not None and _within(fence, line):
+            ends = _ends(fence, line)
+            if pending:
+                # An empty fence has no line of code to carry the stamp, so it gets one.
+                body = fence["prefix"] + pending
+                stamped.extend([body, line] if ends else [body + line[len(fence["prefix"]) :]])
+                pending = ""
+            else:
+                stamped.append(line)
+            fence = None if ends else fence
+            continue
+        fence = _FENCE_START.match(line)
+        if fence is not None:
+            language = _LANGUAGE.match(fence["info"])
+            pending = _mark(_FENCE, number) if language and language["name"] in known.fences else ""
+            stamped.append(line)
+        elif (block := _BLOCK_START.match(line)) and block["name"] in known.blocks:
+            argument = (block["argument"] or "| ").rstrip()
+            stamped.append(f"{block['head']}{argument} {_mark(_BLOCK, number)}")
+        else:
+            stamped.append(_ROLE.sub(partial(_marked, _mark(_INLINE, number), known.roles), line))
+    return stamped
+
+
+def _marked(mark: str, roles: tuple[str, ...], role: re.Match[str]) -> str:
+    return role[0] + mark if role["name"] in roles else role[0]
+
+
+def unclaimed(html: str) -> list[tuple[str, int]]:
+    """The constructs that nobody rendered and that no code sample explains, as (kind, source line)."""
+    visible = _PRE.sub("", html)
+    found = [("fence", _line(match)) for match in _STAMP.finditer(visible) if match[1] == _FENCE]
+    # Braces in inline code may be an example, so they are not reported; slashes at the start of a line never are one.
+    prose = _CODE.sub("", visible)
+    kinds = {_BLOCK: "block", _INLINE: "inline"}
+    found += [(kinds[match[1]], _line(match)) for match in _STAMP.finditer(prose) if match[1] in kinds]
+    return sorted(found, key=lambda item: item[1])
+
+
+def opens(line: str) -> re.Match[str] | None:
+    """The fence that the line begins, with its groups `prefix`, `fence` and `info`."""
+    return _FENCE_START.match(line)
+
+
+def closes(fence: re.Match[str], line: str) -> bool | None:
+    """Whether the line ends the fence; None if it lies outside, which shows that there was no fence."""
+    return _ends(fence, line) if _within(fence, line) else None
+
+
+class LocateExtension(Extension):
+    """Stamps every page before any other step, and checks and cleans it after the last."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.file = "<markdown>"
+        self.known = Constructs()
+        """What all plugins of the site have registered."""
+        self._first_line = 1
+        self._as_written = True
+
+    def enter(self, page: Page, markdown: str, config: MkDocsConfig) -> None:
+        """Say which page comes next. `markdown` is its text without front matter, not yet changed by any plugin.
+
+        Of a page that was made from something else, a notebook, the lines of the source file are not known.
+        """
+        self.file = source_path(page.file.abs_src_path or page.file.src_uri, config)
+        written = page.file.content_string.rstrip()
+        self._as_written = written.endswith(markdown.rstrip())
+        front_matter = written.removesuffix(markdown.rstrip())
+        self._first_line = 1 + front_matter.count("\n")
+
+    def defect(self, line: int | None, what: str, fix: str = "") -> Defect:
+        """A defect on the current page."""
+        return Defect(self.file, line if self._as_written else None, what, fix)
+
+    def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 - the name is Python-Markdown's
+        """Register the first preprocessor and the last postprocessor."""
+        md.preprocessors.register(_Stamper(md, self), "locate", 1000)
+        md.postprocessors.register(_Cleaner(md, self), "locate", -1000)
+
+    @property
+    def first_line(self) -> int:
+        """The line of the source file on which the page's Markdown starts."""
+        return self._first_line
+
+
+def install(config: MkDocsConfig, constructs: Constructs) -> LocateExtension:
+    """Register a plugin's constructs with the site's one `LocateExtension`, which the first plugin adds."""
+    extension = installed(config)
+    if extension is None:
+        extension = LocateExtension()
+        extensions: list[Any] = config.markdown_extensions
+        extensions.append(extension)
+    extension.known |= constructs
+    return extension
+
+
+def installed(config: MkDocsConfig) -> LocateExtension | None:
+    """The site's one `LocateExtension`, if a plugin has registered constructs."""
+    extensions: list[Any] = config.markdown_extensions
+    return next((one for one in extensions if isinstance(one, LocateExtension)), None)
+
+
+def source_path(path: str, config: MkDocsConfig) -> str:
+    """How messages name a source file: relative to the folder of `mkdocs.yml` where it lies within."""
+    root = Path(config.config_file_path).parent if config.config_file_path else Path.cwd()
+    resolved = Path(path).resolve()
+    return resolved.relative_to(root.resolve()).as_posix() if resolved.is_relative_to(root.resolve()) else path
+
+
+class _Stamper(Preprocessor):
+    def __init__(self, md: Markdown, extension: LocateExtension) -> None:
+        super().__init__(md)
+        self._extension = extension
+
+    def run(self, lines: list[str]) -> list[str]:
+        return stamp(lines, self._extension.known, self._extension.first_line)
+
+
+class _Cleaner(Postprocessor):
+    def __init__(self, md: Markdown, extension: LocateExtension) -> None:
+        super().__init__(md)
+        self._extension = extension
+
+    def run(self, text: str) -> str:
+        shapes = {
+            "fence": 'write the options as name="…" with quotes',
+            "block": "it needs an empty line before it, known options, and the matching slashes at its end",
+            "inline": "close it with a backtick on the same paragraph",
+        }
+        for kind, line in unclaimed(text):
+            log.warning("%s", self._extension.defect(line, f"this {kind} was not understood", shapes[kind]))
+        return _STAMP.sub("", text)
+
+
+def _within(fence: re.Match[str], line: str) -> bool:
+    """Whether the line belongs to the fence. A line that is indented less shows that there was no fence."""
+    content = line.lstrip("> \t")
+    return not content or len(line) - len(content) >= len(fence["prefix"])
+
+
+def _ends(fence: re.Match[str], line: str) -> bool:
+    return line[len(fence["prefix"]) :].rstrip() == fence["fence"]
+
+
+def _mark(kind: str, line: int) -> str:
+    return kind + "".join(_DIGITS[int(digit)] for digit in str(line))
+
+
+def _line(match: re.Match[str]) -> int:
+    return int("".join(str(_DIGITS.index(digit)) for digit in match[2]))

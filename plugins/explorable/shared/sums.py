@@ -1,0 +1,14 @@
+"""Hashes of content."""
+
+from __future__ import annotations
+
+import hashlib
+
+
+def digest(*parts: str | bytes) -> str:
+    """A hash of the parts, in which their borders count: 32 hexadecimal digits."""
+    state = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        state.update(len(data).to_bytes(8, "big") + data)
+    return state.hexdigest()[:32]

@@ -1,0 +1,41 @@
+"""YAML that authors write, read strictly: a key that stands twice is a mistake, and so is a name for a value.
+
+A few lines of names of names stand for more values than a machine holds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+
+class _Strict(yaml.SafeLoader):
+    """Refuses a mapping in which a key stands twice, and aliases."""
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """The node. Raises `MarkedYAMLError` for an alias."""
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()  # type: ignore[no-untyped-call]
+            raise yaml.MarkedYAMLError(
+                problem=f"the alias '*{event.anchor}' is not read", problem_mark=event.start_mark
+            )
+        node: yaml.Node | None = super().compose_node(parent, index)
+        return node
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """The mapping. Raises `MarkedYAMLError` at the second of two equal keys."""
+        seen: set[Any] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    raise yaml.MarkedYAMLError(
+                        problem=f"the key '{key.value}' stands twice", problem_mark=key.start_mark
+                    )
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def load(text: str) -> Any:
+    """The value of a YAML text. Raises `yaml.MarkedYAMLError` with the place of a mistake."""
+    return yaml.load(text, Loader=_Strict)

@@ -1,1 +1,0 @@
-"""What the engine predicts to fit a card, beside what was measured on it."""

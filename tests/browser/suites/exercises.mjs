@@ -1,0 +1,160 @@
+// Exercises in code, and what a snippet shows, shares and completes.
+// @ts-check
+import assert from "node:assert/strict";
+import { pagesWith } from "../harness/site.mjs";
+import { START_LIMIT_MS } from "./act_page.mjs";
+import { Snippet } from "./snippet_page.mjs";
+
+/** @typedef {import("../harness/world.mjs").World} World */
+
+const EXERCISE = 'live-exercise[data-exercise="optimizer-bytes"]';
+const PAGE = "chapter/optimizers/";
+const SOLVED = "def state_bytes(parameters, optimizer, bytes_each=4): return {'sgd': 0, 'momentum': 1, 'adam': 2}[optimizer] * parameters * bytes_each";
+/** Each line tries to run something, or to ask another host. */
+const HOSTILE = [
+  "<script>top.ran = 1</script><img src=x onerror='top.ran = 1'><svg onload='top.ran = 1'></svg>",
+  "<img src=https://example.org/a.png><iframe src=https://example.org/b></iframe><link rel=stylesheet href=https://example.org/c.css>",
+  "<meta http-equiv=refresh content='0;url=https://example.org/d'><style>body{background:url(https://example.org/e.png)}</style>",
+].join("");
+
+/** @param {import("../harness/world.mjs").Facts} facts */
+export function exerciseTests({ widely, once }) {
+  widely("exercises: a try that fails says why, a hint is counted, the solution opens after a try, a solved one stays in the ledger", async (all) => {
+    const { browser, server } = all;
+    await browser.open(server.base + PAGE);
+    await browser.waitFor(`${EXERCISE}[data-ready="true"]`, 10_000, "the exercise");
+    const snippet = new Snippet(browser, "exercise-optimizer-bytes");
+    await snippet.ready();
+    const press = (/** @type {string} */ name) => browser.click({ role: "button", name, exact: true, within: EXERCISE });
+    const said = () => browser.text(`${EXERCISE} [data-slot="said"]`);
+    await press("Solution");
+    assert.match(await browser.text(`${EXERCISE} [data-slot="note"]`), /opens after your first check/);
+    assert.equal(await browser.eval(() => /parameters \* bytes_each|training_memory\(name/.test(document.documentElement.outerHTML)), false);
+
+    await press("Check");
+    await browser.waitFor(`${EXERCISE} [data-slot="checks"] li`, START_LIMIT_MS, "the tests");
+    assert.equal(await said(), "0 of 7 tests pass.");
+    assert.match(await browser.text(`${EXERCISE} [data-slot="checks"]`), /state_bytes\(10, "adam"\) gives None/);
+    await press("Hint");
+    await browser.waitFor(`${EXERCISE} [data-slot="hints"] li`, 10_000, "the hint");
+    await press("Solution");
+    await browser.waitFor(`${EXERCISE} [data-slot="solution"] pre`, 10_000, "the solution");
+
+    await snippet.write(SOLVED);
+    await press("Check");
+    await browser.waitFor(`${EXERCISE} [data-passed="true"]`, START_LIMIT_MS, "the tests to pass");
+    assert.equal(await said(), "All 7 tests pass. Solved.");
+
+    await browser.open(`${server.base}lab/ledger/`);
+    await browser.waitFor("live-ledger h2", 10_000, "the ledger");
+    const ledger = await browser.text("live-ledger");
+    assert.match(ledger, /Exercise: The bytes of an optimizer\s+Solved/);
+    assert.match(ledger, /Tries\s+2, solution seen before it was solved/);
+    assert.match(ledger, /Hints\s+1/);
+  });
+
+  widely("snippets: a result that is HTML stands in a frame in which nothing runs and that asks nobody", async (all) => {
+    const { browser } = all;
+    const { snippet, baked } = await openTable(all);
+    assert.match(await inFrame(browser, snippet.host), /momentum/);
+    await snippet.run();
+    assert.equal(await browser.of(`${snippet.host} iframe`, (frame) => /** @type {HTMLIFrameElement} */ (frame).srcdoc), baked, "the browser's is the build's");
+
+    await snippet.write(`type("Hostile", (), {"_repr_html_": lambda self: """<p>shown</p>${HOSTILE}"""})()`);
+    await snippet.run();
+    await browser.waitFor(() => document.querySelector("live-snippet iframe")?.getAttribute("srcdoc")?.includes("top.ran"), 10_000, "the frame");
+    assert.match(await inFrame(browser, snippet.host), /shown/);
+    assert.equal(await browser.eval(() => "ran" in window), false);
+    assert.equal(await browser.of(`${snippet.host} iframe`, (frame) => frame.getAttribute("sandbox")), "allow-same-origin");
+    await browser.click(snippet.button("Reset"));
+    assert.match(await inFrame(browser, snippet.host), /momentum/);
+  });
+
+  widely("snippets: code in a link opens as text and runs when it is asked for, and the reader's own is there again", async (all) => {
+    const { browser, server } = all;
+    const { snippet, page } = await openTable(all);
+    await snippet.write("print('mine')");
+    const theirs = await browser.eval(async () => {
+      const stream = new Blob(["top_secret = '<img src=x onerror=alert(1)>'\nprint('theirs')"]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+      const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+      return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+    });
+    await browser.open("about:blank");
+    await browser.open(`${server.base}${page}#code=1.table.${theirs}`);
+    const note = `${snippet.host} .il-snippet__link`;
+    await browser.waitFor(`${note} [role="alert"]`, 20_000, "the sentence");
+    assert.match(await browser.text(note), /came with a link.*It runs only when you press Run/);
+    assert.match(await snippet.code(), /print\('theirs'\)/);
+    assert.equal(await browser.text(`${snippet.host} [data-slot="state"]`), "edited, not run");
+    assert.equal(await browser.has(`${snippet.host} img`), false);
+    assert.equal(await snippet.run(), "theirs");
+    await browser.click({ role: "button", name: "Back to my code", within: snippet.host });
+    await browser.waitFor(() => !location.hash, 5000, "the link to go");
+    assert.equal(await snippet.run(), "mine");
+    await browser.reload();
+    await snippet.ready();
+    assert.equal(await snippet.code(), "print('mine')");
+  });
+
+  widely("snippets: a program reads the page's data file, and in its place one that the reader opens, which stays in the browser", async (all) => {
+    const { browser } = all;
+    const { page } = await openTable(all);
+    const snippet = new Snippet(browser, "years");
+    await snippet.ready();
+    const baked = await snippet.output();
+    assert.equal(await snippet.run(), baked);
+    await browser.eval((host) => {
+      const input = /** @type {HTMLInputElement} */ (document.querySelector(`${host} input[type="file"]`));
+      const chosen = new DataTransfer();
+      chosen.items.add(new File(["year = {1066}"], "my works.bib"));
+      input.files = chosen.files;
+      input.dispatchEvent(new Event("change", { bubbles: true }));
+    }, snippet.host);
+    const place = `${snippet.host} [data-slot="file"]`;
+    await browser.waitFor(() => /my works\.bib/.test(document.querySelector('[data-slot="file"]')?.textContent ?? ""), 5000, "the file");
+    assert.match(await browser.text(place), /is read as references\.bib when you press Run\. It stays in this browser/);
+    assert.equal(await snippet.run(), "1066 #");
+    await browser.click({ role: "button", name: "Use the page's file", within: snippet.host });
+    assert.equal(await snippet.run(), baked, page);
+  });
+
+  once("snippets: the editor completes and shows signatures by keyboard, Escape closes, and Tab leaves", async (all) => {
+    const { browser } = all;
+    const { snippet } = await openTable(all);
+    await snippet.run();
+    await snippet.write("import math");
+    await snippet.run();
+    await snippet.write("math.sq");
+    await browser.press("Control+Space");
+    await browser.waitFor(".cm-tooltip-autocomplete li", 20_000, "the names");
+    await browser.press("ArrowDown");
+    await browser.press("Enter");
+    await browser.waitFor(() => !document.querySelector(".cm-tooltip-autocomplete"), 5000, "the list to close");
+    assert.match(await snippet.code(), /^math\.i?sqrt$/);
+    await browser.type("(");
+    await browser.waitFor(".il-signature", 20_000, "the signature");
+    assert.match(await browser.text(".il-signature"), /sqrt\(/);
+    await browser.press("Escape");
+    await browser.waitFor(() => !document.querySelector(".il-signature"), 5000, "the signature to close");
+    await browser.press("Tab");
+    assert.equal(await browser.eval(() => Boolean(document.activeElement?.closest(".cm-editor"))), false);
+  });
+}
+
+/** The snippet of the authors' page whose result is HTML. @param {World} all */
+async function openTable(all) {
+  const { browser, server } = all;
+  const page = pagesWith(all, 'data-name="table"').find((one) => one.startsWith("authoring/snippets"));
+  assert.ok(page !== undefined, "a page has a snippet that shows HTML");
+  await browser.open(server.base + page);
+  const snippet = new Snippet(browser, "table");
+  await snippet.ready();
+  const baked = await browser.of(`${snippet.host} iframe`, (frame) => /** @type {HTMLIFrameElement} */ (frame).srcdoc);
+  return { snippet, page, baked };
+}
+
+/** @param {import("../harness/browser.mjs").Browser} browser @param {string} host */
+async function inFrame(browser, host) {
+  await browser.waitFor(() => (/** @type {HTMLIFrameElement | null} */ (document.querySelector("live-snippet iframe"))?.contentDocument?.body?.textContent ?? "") !== "", 10_000, "the frame's document");
+  return browser.of(`${host} iframe`, (frame) => /** @type {HTMLIFrameElement} */ (frame).contentDocument?.body.textContent ?? "");
+}

@@ -1,0 +1,63 @@
+"""The chain of practice: its programs check an answer with the engine, and give nothing away before."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PAGE = Path(__file__).parents[2] / "docs/chapter/plan.md"
+PROGRAMS = dict(re.findall(r'```live name="(\w+)"\n(.*?)```', PAGE.read_text("utf-8"), re.DOTALL))
+LAYERS, WIDTH, MLP, KEYS, WORDS = 32, 4096, 14336, 1024, 128_256
+"""Llama 3 8B, as its configuration file has it."""
+WEIGHTS = LAYERS * (2 * WIDTH**2 + 2 * WIDTH * KEYS + 3 * WIDTH * MLP + 2 * WIDTH) + 2 * WIDTH * WORDS + WIDTH
+TOKENS = 20 * WEIGHTS
+FLOPS = 6 * (WEIGHTS - WIDTH * WORDS) + 12 * LAYERS * WIDTH * 8192
+PEAK = 989e12
+"""FLOP/s of an H100 in BF16, by its data sheet."""
+BY_HAND = {
+    "weights": WEIGHTS / 1e9,
+    "tokens": TOKENS / 1e9,
+    "flops": FLOPS / 1e9,
+    "days": TOKENS * FLOPS / (16 * PEAK) / 86_400,
+    "static": 16 * WEIGHTS / 1e9,
+    "zero": (4 + 12 / 16) * WEIGHTS / 1e9,
+    "logits": 8192 * WORDS * 4 / 1e9,
+    "batch": 1,
+    "bill": TOKENS * FLOPS / (16 * PEAK * 0.55) / 3600 * 16 * 4.18 / 1e3,
+}
+"""What a reader finds with a pencil; the bill at a utilization of 55 % and the engine's price of the card."""
+
+
+def answered(answers: dict[str, float]) -> dict[str, str]:
+    """What each program prints when the reader has written these answers."""
+    names: dict[str, Any] = {}
+    printed = {}
+    for name, program in PROGRAMS.items():
+        text = program.replace("check(None,", f"check({answers[name]!r},") if name in answers else program
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            exec(text, names)
+        printed[name] = out.getvalue()
+    return printed
+
+
+def test_there_are_ten_questions_and_each_has_a_folded_number() -> None:
+    text = PAGE.read_text("utf-8")
+    assert len(PROGRAMS) == 1 + 10
+    assert re.findall(r"^\*\*(\d+)\.", text, re.MULTILINE) == [str(number) for number in range(1, 11)]
+    assert text.count('??? question "The number"') == 10
+
+
+def test_nothing_is_given_away_before_an_answer() -> None:
+    for name, printed in list(answered({}).items())[1:]:
+        assert not re.search(r"\d", printed), name
+
+
+@pytest.mark.parametrize(("factor", "said"), [(1, "Right"), (2, "Too large"), (0.5, "Too small")])
+def test_an_answer_by_hand_is_right_and_its_double_and_half_are_not(factor: float, said: str) -> None:
+    printed = answered({name: factor * value for name, value in BY_HAND.items()})
+    assert {name: said in printed[name] for name in BY_HAND} == dict.fromkeys(BY_HAND, True)

@@ -1,0 +1,85 @@
+"""`ironlaw plan FILE…`: the numbers that `estimate` gives for the same words; 0 fits, 1 not or uncertain, 2 error."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ironlaw.cli import main
+
+QLORA = """\
+base_model: NousResearch/Meta-Llama-3.1-8B
+load_in_4bit: true
+adapter: qlora
+sequence_len: 2048
+sample_packing: true
+lora_r: 32
+lora_target_linear: true
+gradient_accumulation_steps: 4
+micro_batch_size: 1
+optimizer: paged_adamw_8bit
+bf16: auto
+gradient_checkpointing: true
+flash_attention: true
+"""
+
+
+def planned(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
+    code = main(["plan", *words, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "qlora.yaml"
+    path.write_text(QLORA, encoding="utf-8")
+    return path
+
+
+def test_a_plan_and_its_command_line_give_the_same_numbers(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, plan = planned(capsys, str(file), "--gpu", "h100-sxm")
+    assert (code, plan["verdict"]) == (0, "fits")
+    words = shlex.split(plan["command"])
+    assert words[:3] == ["python", "-m", "ironlaw"]
+    assert main([*words[3:], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == plan["estimate"]
+
+
+def test_what_does_not_fit_ends_with_1_and_a_choice_counts_before_the_file(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, plan = planned(capsys, str(file), "--gpu", "rtx-4060")
+    assert (code, plan["verdict"]) == (1, "not")
+    _, longer = planned(capsys, str(file), "--gpu", "rtx-4060", "--seq", "4096")
+    assert longer["estimate"]["memory_bytes"]["activations"] > plan["estimate"]["memory_bytes"]["activations"]
+
+
+def test_a_reader_sees_what_was_read_and_what_was_assumed(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["plan", str(file), "--gpu", "rtx-4060"])
+    out = capsys.readouterr().out
+    for told in ("axolotl: model llama3.1-8b", "does not fit", "The same numbers: python -m"):
+        assert told in out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--gpu", "h100-sxm"], "no file is given"),
+        (["nowhere.yaml", "--gpu", "h100-sxm"], "file 'nowhere.yaml' cannot be read"),
+        ([__file__, "--gpu", "h100-sxm"], "of no known kind"),
+        (["FILE"], "--gpu is missing"),
+        (["FILE", "--gpu", "h100-sxm", "--layers", "3"], "option '--layers' is unknown"),
+    ],
+)
+def test_what_cannot_be_planned_is_one_line_and_2(
+    words: list[str], told: str, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plan", *(str(file) if word == "FILE" else word for word in words)]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    assert told in said.err

@@ -1,0 +1,314 @@
+"""Configurations, commands, messages and logs as people paste them: each says what it says, and leaves nothing behind.
+
+The lines are those of public threads and of the programs' own examples; each test names where they stand.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from ironlaw.core.errors import EngineError
+from ironlaw.files import Facts, read
+
+GIB, MIB = 2**30, 2**20
+
+
+def said(text: str) -> dict[str, object]:
+    return read(text).facts.said()
+
+
+# axolotl, examples/llama-3/qlora-fsdp-70b.yaml, without the keys that say nothing of memory or time.
+AXOLOTL_QLORA = """\
+base_model: casperhansen/llama-3-70b-fp16
+load_in_8bit: false
+load_in_4bit: true
+adapter: qlora
+sequence_len: 512
+sample_packing: false
+lora_r: 8
+lora_dropout: 0.05
+lora_target_modules:
+lora_target_linear: true
+gradient_accumulation_steps: 4
+micro_batch_size: 1
+num_epochs: 4
+optimizer: adamw_torch
+bf16: auto
+fp16:
+gradient_checkpointing: true
+gradient_checkpointing_kwargs:
+  use_reentrant: true
+flash_attention: true
+fsdp:
+  - full_shard
+  - auto_wrap
+fsdp_config:
+  fsdp_offload_params: true
+  fsdp_sharding_strategy: FULL_SHARD
+"""
+
+
+def test_axolotl_trains_an_adapter_over_four_bits_divided_by_fsdp() -> None:
+    assert read(AXOLOTL_QLORA).kind == "axolotl"
+    assert said(AXOLOTL_QLORA) == {
+        "model": "llama3-70b",
+        "micro_batch": 1,
+        "accumulate": 4,
+        "sequence": 512,
+        "packing": False,
+        "stage": "sft",
+        "method": "qlora",
+        "rank": 8,
+        "targets": ("all-linear",),
+        "weights": "bf16",
+        "compute": "bf16",
+        "optimizer": "adamw",
+        "attention": "flash",
+        "checkpointing": True,
+        "reentrant": True,
+        "fused_loss": False,
+        "zero": 3,
+        "offload_optimizer": True,
+        "offload_parameters": True,
+        "runtime": "fsdp",
+        "epochs": 4.0,
+    }
+
+
+def test_axolotl_trains_all_weights_with_a_fused_loss() -> None:
+    # axolotl, examples/llama-3/fft-8b-liger-fsdp.yaml.
+    found = said(
+        "base_model: NousResearch/Meta-Llama-3.1-8B\nliger_fused_linear_cross_entropy: true\nsequence_len: 4096\n"
+        "sample_packing: true\ngradient_accumulation_steps: 4\nmicro_batch_size: 2\noptimizer: adamw_torch_fused\n"
+        "bf16: auto\ngradient_checkpointing: true\nattention: flash\n"
+    )
+    assert found["model"] == "llama3.1-8b"
+    assert (found["method"], found["weights"], found["update"], found["fused_loss"]) == ("full", "bf16", "fused", True)
+    assert "rank" not in found
+
+
+def test_llama_factory_recomputes_and_keeps_trained_weights_in_fp32_unless_told_otherwise() -> None:
+    # LLaMA-Factory, examples/train_lora/qwen3_lora_sft_ds3.yaml.
+    lora = (
+        "model_name_or_path: Qwen/Qwen2.5-7B-Instruct\nstage: sft\nfinetuning_type: lora\nlora_rank: 8\n"
+        "lora_target: all\n"
+        "deepspeed: examples/deepspeed/ds_z3_config.json  # choices: [ds_z0_config.json]\ntemplate: qwen\n"
+        "cutoff_len: 2048\nper_device_train_batch_size: 1\ngradient_accumulation_steps: 2\nbf16: true\n"
+    )
+    reading = read(lora)
+    assert reading.kind == "LLaMA-Factory"
+    assert reading.facts.said().items() >= {
+        "model": "qwen2.5-7b", "method": "lora", "rank": 8, "targets": ("all-linear",), "checkpointing": True,
+        "sequence": 2048, "micro_batch": 1, "accumulate": 2, "compute": "bf16",
+    }.items()  # fmt: skip
+    assert reading.missing == ("It names a DeepSpeed file, which says what is divided: add that file too.",)
+    full = said(lora.replace("finetuning_type: lora", "finetuning_type: full"))
+    assert (full["weights"], full["compute"]) == ("fp32", "bf16")
+    assert said(lora + "quantization_bit: 4\n")["method"] == "qlora"
+
+
+def test_trl_recomputes_cuts_at_1024_and_computes_in_bf16_when_its_file_is_silent() -> None:
+    # The defaults that `SFTConfig` documents as differing from `TrainingArguments`.
+    found = said("model_name_or_path: meta-llama/Llama-3.1-8B\ndataset_name: timdettmers/openassistant-guanaco\n")
+    assert (found["sequence"], found["checkpointing"], found["compute"]) == (1024, True, "bf16")
+    assert said("dataset_name: a/b\nmax_length: 4096\ngradient_checkpointing: false\n")["sequence"] == 4096
+
+
+def test_a_deepspeed_file_says_what_is_divided_and_auto_says_nothing() -> None:
+    text = json.dumps(
+        {
+            "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu"},
+                                  "offload_param": {"device": "none"}},
+            "bf16": {"enabled": True}, "fp16": {"enabled": "auto"},
+            "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": 8,
+        }
+    )  # fmt: skip
+    assert said(text) == {
+        "zero": 3, "offload_optimizer": True, "offload_parameters": False, "runtime": "deepspeed", "compute": "bf16",
+        "accumulate": 8,
+    }  # fmt: skip
+
+
+def test_an_accelerate_file_says_how_many_processes_divide_what() -> None:
+    text = (
+        "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmixed_precision: bf16\nnum_machines: 2\n"
+        "num_processes: 16\nfsdp_config:\n  fsdp_sharding_strategy: SHARD_GRAD_OP\n  fsdp_offload_params: false\n"
+    )
+    found = said(text)
+    assert (found["devices"], found["nodes"], found["zero"], found["runtime"]) == (16, 2, 2, "fsdp")
+
+
+@pytest.mark.parametrize(
+    ("command", "facts"),
+    [
+        ("torchrun --standalone --nproc_per_node=8 train.py", {"devices": 8}),
+        ("OMP_NUM_THREADS=1 torchrun --nnodes 2 --nproc-per-node 8 \\\n  train.py", {"devices": 16, "nodes": 2}),
+        ("accelerate launch --num_processes 4 train.py", {"devices": 4}),
+        (
+            "deepspeed --num_gpus 8 sft.py --per_device_train_batch_size 2 --max_length 2048 --bf16 True",
+            {"devices": 8, "micro_batch": 2, "sequence": 2048, "compute": "bf16"},
+        ),
+        (
+            "torchrun --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size 4 --num-attention-heads 32 "
+            "--pipeline-model-parallel-size 2 --micro-batch-size 1 --seq-length 4096 --bf16 "
+            "--use-distributed-optimizer --recompute-granularity full",
+            {"devices": 8, "tensor": 4, "pipeline": 2, "micro_batch": 1, "sequence": 4096, "zero": 1,
+             "checkpointing": True, "compute": "bf16"},
+        ),
+    ],
+)  # fmt: skip
+def test_a_command_says_how_many_devices_and_what_the_trainer_is_told(command: str, facts: dict[str, Any]) -> None:
+    assert read(command).kind == "command"
+    assert said(command).items() >= facts.items()
+
+
+def test_both_wordings_of_an_out_of_memory_message_are_read() -> None:
+    # lm-sys/FastChat #2701 and andimarafioti/florence2-finetuning #17.
+    older = read(
+        "OutOfMemoryError: CUDA out of memory. Tried to allocate 1.25 GiB (GPU 1; 79.10 GiB total capacity; "
+        "76.13 GiB \nalready allocated; 290.12 MiB free; 77.47 GiB reserved in total by PyTorch) If reserved memory"
+    )
+    assert older.measured is not None
+    assert older.facts.gpu_memory == round(79.10 * GIB)
+    assert (older.measured.asked, older.measured.allocated) == (1.25 * GIB, round(76.13 * GIB))
+    assert older.measured.reserved == round(77.47 * GIB)
+    newer = read(
+        "OutOfMemoryError: CUDA out of memory. Tried to allocate 108.00 MiB. GPU 0 has a total capacty of 15.89 GiB of "
+        "which 65.12 MiB is free. Process 2670 has 15.82 GiB memory in use. Of the allocated memory 15.36 GiB is "
+        "allocated by PyTorch, and 168.02 MiB is reserved by PyTorch but unallocated."
+    )
+    assert newer.measured is not None
+    assert newer.facts.gpu_memory == round(15.89 * GIB)
+    assert newer.measured.allocated == round(15.36 * GIB)
+    assert newer.measured.reserved == round(15.36 * GIB) + round(168.02 * MIB)
+    assert newer.measured.process == round(15.82 * GIB)
+
+
+# Oneflow-Inc/libai #528.
+SMI = """\
+| NVIDIA-SMI 535.146.02             Driver Version: 535.146.02   CUDA Version: 12.2     |
+|=========================================+======================+======================|
+|   0  NVIDIA A100-PCIE-40GB          Off | 00000000:3D:00.0 Off |                    0 |
+| N/A   32C    P0              86W / 250W |  13187MiB / 40960MiB |     99%      Default |
+|                                         |                      |             Disabled |
++-----------------------------------------+----------------------+----------------------+
+|   1  NVIDIA A100-PCIE-40GB          Off | 00000000:3E:00.0 Off |                    0 |
+| N/A   32C    P0              73W / 250W |  10222MiB / 40960MiB |     97%      Default |
+"""
+
+
+def test_a_table_of_gpus_says_which_how_many_and_what_is_in_use() -> None:
+    reading = read(SMI)
+    assert reading.facts == Facts(gpu="a100-40-pcie", gpu_memory=40960 * MIB, devices=2)
+    assert reading.measured is not None
+    assert reading.measured.process == 13187 * MIB
+
+
+LOGS: dict[str, tuple[str, dict[str, Any]]] = {
+    # karpathy/nanoGPT #178, #466; karpathy/llm.c #796; pytorch/torchtitan #2389; NVIDIA/Megatron-LM #756;
+    # axolotl-ai-cloud/axolotl #3196, #592; a log of `Trainer` with `include_num_input_tokens_seen`.
+    "nanoGPT": (
+        "iter 0: loss 4.2648, time 9371.81ms, mfu -100.00%\niter 10: loss 3.2202, time 893.76ms, mfu 16.68%\n"
+        "iter 20: loss 2.7697, time 894.88ms, mfu 16.67%\niter 30: loss 2.6104, time 893.50ms, mfu 16.68%\n",
+        {"step_s": 0.89419, "mfu": 0.16675, "lines": 4},
+    ),
+    "llm.c": (
+        "step   61/74 | loss 3.208939 (+nanz)| norm 1.4800 (+nanz)| lr 3.00e-04 | 44.57 ms | -100.0% bf16 MFU | "
+        "91886 tok/s\nstep   63/74 | loss 3.402215 (+nanz)| norm 1.3542 (+nanz)| lr 3.00e-04 | 44.58 ms | -100.0% "
+        "bf16 MFU | 91886 tok/s",
+        {"step_s": 0.04458, "tokens_per_s": 91886, "mfu": None},
+    ),
+    "torchtitan": (
+        "[titan] 2026-02-24 19:46:17,508 - root - INFO - step:  4  loss:  7.62585  grad_norm: 26.6250  "
+        "memory: 66.91GiB(37.51%)  tps: 10,050  tflops: 314.71  mfu: 13.99%",
+        {"tokens_per_s_device": 10050, "mfu": 0.1399, "reserved": round(66.91 * GIB)},
+    ),
+    "Megatron-LM": (
+        "[Rank 1] (after 1 iterations) memory (MB) | allocated: 54250.97802734375 | max allocated: 54250.98583984375 | "
+        "reserved: 61480.0 | max reserved: 61480.0\n [2024-04-06 02:55:45] iteration        2/     100 | consumed "
+        "samples:          256 | elapsed time per iteration (ms): 5630.1 | throughput per GPU (TFLOP/s/GPU): 231.9 | "
+        "learning rate: 4.000000E-07 | global batch size:   128 | lm loss: 2.021530E+00 |\n"
+        " [2024-04-06 02:55:50] iteration        3/     100 | elapsed time per iteration (ms): 5410.6 | "
+        "global batch size:   128 |",
+        {"step_s": 5.4106, "allocated": round(54250.98583984375 * MIB), "reserved": 61480 * MIB},
+    ),
+    "axolotl": (
+        " 32%|███▎      | 281/873 [25:36<52:46,  5.35s/it]\n"
+        "{'loss': 2.0312, 'grad_norm': 59.5, 'learning_rate': 4.9e-06, 'memory/max_mem_active(gib)': 34.89, "
+        "'memory/max_mem_allocated(gib)': 34.89, 'memory/device_mem_reserved(gib)': 41.26, 'epoch': 2.0}",
+        {"step_s": 5.35, "allocated": round(34.89 * GIB), "reserved": round(41.26 * GIB)},
+    ),
+    "transformers": (
+        "100%|##########| 100/100 [04:11<00:00,  2.27s/it]\n{'loss': 2.6031, 'train_runtime': 252.007, "
+        "'train_tokens_per_second': 78016.894}",
+        {"step_s": 2.27, "tokens_per_s": 78016.894},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("program", LOGS)
+def test_the_log_of_each_program_gives_its_times_and_bytes(program: str) -> None:
+    text, expected = LOGS[program]
+    measured = read(text).measured
+    assert measured is not None
+    assert measured.program == program
+    found = asdict(measured)
+    for name, value in expected.items():
+        assert found[name] == (None if value is None else pytest.approx(value)), name
+
+
+def test_the_batch_of_a_megatron_log_is_a_fact() -> None:
+    assert said(LOGS["Megatron-LM"][0]) == {"global_batch": 128}
+
+
+def test_two_files_complete_each_other_and_a_contradiction_is_named() -> None:
+    run, division = read(AXOLOTL_QLORA).facts, Facts(devices=8, nodes=1)
+    assert run.joined(division).devices == 8
+    with pytest.raises(EngineError, match=r"^zero 2 is not allowed, as another file says; allowed: 3"):
+        run.joined(Facts(zero=2))
+
+
+def test_nothing_of_a_text_travels_on_but_numbers_and_known_names() -> None:
+    secret = "hf_SECRETabcdef"
+    texts = (
+        AXOLOTL_QLORA + f"output_dir: /home/ann/{secret}\nhub_token: {secret}\ndataset_prepared_path: {secret}\n",
+        AXOLOTL_QLORA.replace("casperhansen/llama-3-70b-fp16", f"/data/{secret}/model"),
+        f"torchrun --nproc_per_node 8 /home/{secret}/train.py --token {secret} --max_length 512",
+        f"{secret} {LOGS['nanoGPT'][0]} {secret}",
+        SMI + f"|    0   N/A  N/A      1234      C   /home/{secret}/python   13000MiB |",
+    )
+    for text in texts:
+        assert secret not in repr(read(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "of no known kind"),
+        ("hello", "of no known kind"),
+        ("{" * 100_000, "of no known kind"),
+        ("micro_batch_size: &a 1\nsequence_len: *a\n", "YAML '*a' is not allowed; it must be without aliases"),
+        (
+            "micro_batch_size: 1\nmicro_batch_size: 2\n",
+            "key 'micro_batch_size' is not allowed; it must be written once",
+        ),
+        ('{"zero_optimization": {"stage": 3}, "zero_optimization": {}}', "written once"),
+        ("micro_batch_size: -1\n", "micro_batch_size -1 is not allowed; it must be a whole number of at least 1"),
+        ("micro_batch_size: 1\noptimizer: adamx\n", "optimizer 'adamx' is unknown"),
+        ("micro_batch_size: 1\ngradient_checkpointing: maybe\n", "allowed: true, false"),
+        ("adapter: lora\nmicro_batch_size: 1\nlora_target_modules: ['../../etc']\n", "names of modules"),
+        ('{"zero_optimization": {"stage": 7}}', "allowed: 0, 1, 2, 3"),
+        ("torchrun --nproc_per_node x train.py", "nproc-per-node 'x' is not allowed"),
+        ("torchrun 'train.py", "with pairs of quotation marks"),
+        ("!!python/object/apply:os.system ['ls']\nmicro_batch_size: 1", "of no known kind"),
+    ],
+)
+def test_a_text_that_says_nothing_or_too_much_is_refused_in_one_line(text: str, told: str) -> None:
+    with pytest.raises(EngineError) as refused:
+        read(text)
+    assert told in str(refused.value)
+    assert "\n" not in str(refused.value)

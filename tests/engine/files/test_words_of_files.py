@@ -1,0 +1,87 @@
+"""From files to a setup: what several files say together, what is assumed where they are silent, and never a guess."""
+
+from __future__ import annotations
+
+import pytest
+
+from ironlaw import setup
+from ironlaw.core.errors import EngineError
+from ironlaw.files import Facts, Reading, read
+from ironlaw.files.words import Understood, words_of
+
+RUN = "base_model: meta-llama/Llama-3.1-8B\nmicro_batch_size: 2\nbf16: true\noptimizer: adamw_torch_fused\n"
+NODE = "torchrun --nnodes 2 --nproc-per-node 8 train.py"
+ZERO = '{"zero_optimization": {"stage": 1}, "bf16": {"enabled": true}}'
+CONFIG = (
+    '{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 64, "intermediate_size": 172, '
+    '"num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 2, "vocab_size": 512, '
+    '"max_position_embeddings": 131072, "hidden_act": "silu", "rms_norm_eps": 1e-5, "tie_word_embeddings": false}'
+)
+
+
+def words(*texts: str, **given: object) -> Understood:
+    return words_of([read(text) for text in texts], {"gpu": "h100-sxm", **given})
+
+
+def test_files_complete_each_other() -> None:
+    found = words(RUN, NODE, ZERO)
+    assert found.words == {
+        "model": "llama3.1-8b", "gpu": "h100-sxm", "batch": 2, "sequence": 2048, "precision": "deepspeed",
+        "optimizer": "adamw", "update": "fused", "checkpointing": "none", "dp": 16, "zero": 1, "node_size": 8,
+        "runtime": "deepspeed",
+    }  # fmt: skip
+    asked = setup(**found.words)
+    assert (asked.devices, asked.layout.zero, asked.precision.name) == (16, 1, "deepspeed")
+
+
+def test_the_longest_context_is_never_assumed() -> None:
+    found = words(CONFIG)
+    assert found.words["sequence"] == 2048
+    assert found.words["model"].max_seq == 131072
+    assert any("2,048 tokens" in line for line in found.assumed)
+
+
+def test_a_choice_counts_before_a_file_and_files_may_not_contradict_each_other() -> None:
+    assert words(RUN, sequence=512, batch=8).words["batch"] == 8
+    with pytest.raises(EngineError, match=r"^micro batch 4 is not allowed, as another file says; allowed: 2$"):
+        words(RUN, RUN.replace("size: 2", "size: 4"))
+
+
+@pytest.mark.parametrize(
+    ("text", "precision"),
+    [
+        ("base_model: gpt2\nmicro_batch_size: 1\n", "fp32"),
+        ("base_model: gpt2\nmicro_batch_size: 1\nbf16: true\n", "bf16"),
+        ("base_model: gpt2\nmicro_batch_size: 1\nfp16: true\n", "fp16"),
+        ("base_model: gpt2\nmicro_batch_size: 1\nbf16: true\nadapter: lora\n", "amp-bf16"),
+        ("model_name_or_path: gpt2\nstage: sft\nfinetuning_type: full\nbf16: true\n", "amp-bf16"),
+        ("model_name_or_path: gpt2\nstage: sft\nfinetuning_type: full\npure_bf16: true\n", "bf16"),
+    ],
+)
+def test_a_precision_follows_from_the_formats_of_weights_and_products(text: str, precision: str) -> None:
+    assert words(text).words["precision"] == precision
+
+
+def test_a_global_batch_becomes_micro_batches_of_each_replica() -> None:
+    facts = Facts(model="gpt2", devices=8, micro_batch=4, global_batch=128)
+    assert words_of([Reading("command", facts)], {"gpu": "a100-80"}).words["accumulate"] == 4
+
+
+@pytest.mark.parametrize(
+    ("texts", "told"),
+    [
+        ((NODE,), "model is missing"),
+        (("torchrun --nproc-per-node 6 t.py --tensor-model-parallel-size 4",), "a multiple of 4"),
+    ],
+)
+def test_what_no_file_says_is_asked_for(texts: tuple[str, ...], told: str) -> None:
+    with pytest.raises(EngineError, match=told):
+        words(*texts)
+    with pytest.raises(EngineError, match="gpu is missing"):
+        words_of([read(RUN)])
+
+
+def test_what_is_left_out_of_the_count_is_said() -> None:
+    found = words(RUN + "rl: dpo\ncontext_parallel_size: 2\n")
+    assert any("no reference model" in line for line in found.assumed)
+    assert any("Context parallelism" in line for line in found.assumed)

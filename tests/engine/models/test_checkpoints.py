@@ -1,0 +1,94 @@
+"""A checkpoint's header against a model: real safetensors files, written by transformers."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from transformers import CONFIG_MAPPING, AutoModelForCausalLM
+
+from ironlaw import EngineError
+from ironlaw.cli import main
+from ironlaw.models import from_config
+from ironlaw.models.checkpoints import audit, read_header
+from tests.engine.graph.test_layer_kinds import PLAIN
+
+KINDS = ("grouped", "experts", "sinks, biased experts", "latent", "merged, partly rotated", "gpt2", "parallel")
+
+
+def saved(folder: Path, kind: str, config: dict[str, Any]) -> None:
+    """A checkpoint of random weights, as transformers saves it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        network: Any = AutoModelForCausalLM.from_config(CONFIG_MAPPING[kind](**config))  # type: ignore[no-untyped-call]
+        network.save_pretrained(folder)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_tensor_of_a_saved_model_is_explained(name: str, tmp_path: Path) -> None:
+    kind, config = PLAIN[name]
+    saved(tmp_path, kind, config)
+    read = from_config(tmp_path)
+    header = read_header(tmp_path)
+    buffers = {key: header.pop(key) for key in tuple(header) if key.endswith("e_score_correction_bias")}
+    found = audit(header, read)
+    assert (found.unexplained, found.absent) == ((), ())
+    assert found.elements - found.parameters in (0, read.vocab * read.hidden)
+    # DeepSeek V3's correction is a buffer, no parameter.
+    assert audit(header | buffers, read).unexplained == tuple(buffers.items())
+    assert header | buffers == read_header(tmp_path / "model.safetensors")
+
+
+def test_experts_kept_one_by_one_are_explained() -> None:
+    """As published checkpoints have them, with gate and input matrix apart."""
+    read = from_config({"model_type": "qwen3_moe", **PLAIN["experts"][1]})
+    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
+    for p in read.parameter_tensors:
+        for layer in range(p.count):
+            name = p.name.replace("*", str(layer))
+            if not name.endswith(("experts.gate_up_proj", "experts.down_proj")):
+                header[name] = {"dtype": "BF16", "shape": list(p.shape), "data_offsets": [0, 0]}
+                continue
+            for expert in range(p.shape[0]):
+                one = name.replace("experts.", f"experts.{expert}.")
+                rows, columns = p.shape[1:]
+                parts = {one: rows} if "down" in one else {f"{one}.gate": rows // 2, f"{one}.up": rows // 2}
+                header |= {part: {"shape": [size, columns]} for part, size in parts.items()}
+    found = audit(read_header(header), read)
+    assert (found.unexplained, found.absent) == ((), ())
+    assert found.elements == found.parameters
+
+
+def test_what_a_model_does_not_have_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kind, config = PLAIN["norms of heads"]
+    saved(tmp_path, kind, config)
+    plain = {key: config[key] for key in config if key != "head_dim"} | {"model_type": "llama", "head_dim": 32}
+    (tmp_path / "llama.json").write_text(json.dumps(plain))
+    assert main(["audit", "--tensors", str(tmp_path), "--config", str(tmp_path)]) == 0
+    assert "Every tensor is explained." in capsys.readouterr().out
+    assert main(["audit", "--tensors", str(tmp_path), "--config", str(tmp_path / "llama.json"), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert {name.split(".", 3)[3] for name, _ in found["unexplained"]} == {
+        "self_attn.q_norm.weight", "self_attn.k_norm.weight"
+    }  # fmt: skip
+    assert found["absent"] == []
+    assert found["elements"] - found["parameters"] == 2 * 2 * 32
+
+
+def test_a_file_that_is_none_is_refused_in_one_line(tmp_path: Path) -> None:
+    save_file({"a": torch.zeros(2)}, tmp_path / "whole.safetensors")
+    whole = (tmp_path / "whole.safetensors").read_bytes()
+    for name, content in {"short": whole[:20], "empty": b"", "text": b"not at all a header"}.items():
+        path = tmp_path / f"{name}.safetensors"
+        path.write_bytes(content)
+        with pytest.raises(EngineError, match="it must be a safetensors file"):
+            read_header(path)
+    with pytest.raises(EngineError, match="no such file"):
+        read_header(tmp_path / "absent.safetensors")
+    with pytest.raises(EngineError, match="it must be a name with a shape"):
+        read_header({"a": {"dtype": "F32"}})

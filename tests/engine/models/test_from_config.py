@@ -1,0 +1,141 @@
+"""Configurations: parameters equal those of transformers' own networks, and what is not understood is refused."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import CONFIG_MAPPING, AutoModelForCausalLM
+
+from ironlaw import EngineError, estimate, model
+from ironlaw.models import from_config
+from ironlaw.models.families import FAMILIES
+
+PUBLISHED: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "published.json").read_text())
+"""Published configurations by the name of the model. `source` says where the figures were read, and `from_memory` names
+the keys whose values were not found there."""
+TINY = {"num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "vocab_size": 100}
+
+
+def of_transformers(config: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    """Parameters of the network that transformers builds, and the configuration as version 5 writes it."""
+    config = config.get("text_config", config) | {"model_type": config["model_type"].replace("gemma3_text", "gemma3")}
+    kind = {"gemma3": "gemma3_text"}.get(config["model_type"], config["model_type"])
+    given = {key: value for key, value in config.items() if key != "model_type"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        settings = CONFIG_MAPPING[kind](**given)
+        with torch.device("meta"):
+            network = AutoModelForCausalLM.from_config(settings)  # type: ignore[no-untyped-call]
+    written = json.loads(settings.to_json_string(use_diff=False))
+    return sum(p.numel() for p in network.parameters()), written
+
+
+def test_sixty_models_are_written_down_with_their_source() -> None:
+    assert len(PUBLISHED) >= 60
+    assert {entry["config"]["model_type"].replace("gemma3", "gemma3_text") for entry in PUBLISHED.values()} >= set(
+        FAMILIES
+    ) - {"gemma3"}
+    for entry in PUBLISHED.values():
+        assert entry["source"].startswith("https://")
+        known = entry["config"].get("text_config", entry["config"])
+        assert set(entry["from_memory"]) <= set(known)
+
+
+@pytest.mark.sampled(10)
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_published_model_has_the_parameters_of_its_network(name: str) -> None:
+    config = PUBLISHED[name]["config"]
+    parameters, written = of_transformers(config)
+    assert from_config(config).parameters == parameters
+    assert from_config(written).parameters == parameters
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_defaults_are_those_of_transformers(kind: str) -> None:
+    config = {"model_type": kind, "num_hidden_layers": 5} | (
+        {"num_experts_per_tok": 6} if kind == "deepseek_v2" else {}
+    )
+    parameters, written = of_transformers(config)
+    assert from_config(config).parameters == parameters
+    assert from_config(written).parameters == parameters
+
+
+@pytest.mark.parametrize(
+    ("config", "name"),
+    [
+        ("gpt2-xl", "openai-community/gpt2-xl"),
+        ("llama2-7b", "meta-llama/Llama-2-7b-hf"),
+        ("llama3-8b", "meta-llama/Meta-Llama-3-8B"),
+        ("qwen2.5-7b", "Qwen/Qwen2.5-7B"),
+    ],
+)
+def test_a_configuration_is_the_model_of_that_name(config: str, name: str) -> None:
+    assert from_config(PUBLISHED[name]["config"]).parameters == model(config).parameters
+
+
+def test_a_llama_answers_as_the_shape_of_that_name() -> None:
+    read = from_config(PUBLISHED["meta-llama/Llama-2-7b-hf"]["config"])
+    mine, named = (estimate(one, "h200", sequence=1024, precision="bf16") for one in (read, model("llama2-7b")))
+    assert mine.memory_bytes == named.memory_bytes
+    assert mine.time == named.time
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"model_type": "mamba2"}, "model_type 'mamba2' is unknown"),
+        ({}, "model_type is missing; allowed: deepseek_v2,"),
+        (
+            {"model_type": "llama", "hidden_size": "wide"},
+            "hidden_size 'wide' is not allowed; it must be a whole number",
+        ),
+        (
+            {"model_type": "llama", "attention_bias": "no"},
+            "attention_bias 'no' is not allowed; it must be True or False",
+        ),
+        ({"model_type": "llama", "use_magic": 3}, "use_magic 3 is not allowed with model_type llama, of which nobody"),
+        ({"model_type": "llama", "hidden_act": "mish"}, "hidden_act 'mish' is unknown"),
+        ({"model_type": "qwen3", "layer_types": ["chunked"] * 32}, "layer_types 'chunked' is unknown"),
+        ({"model_type": "qwen3", "layer_types": ["full_attention"]}, "layer_types ['full_attention'] is not allowed"),
+        ({"model_type": "qwen3", "num_key_value_heads": 5}, "kv_heads 5 is not allowed with heads 32"),
+        ({"model_type": "deepseek_v2"}, "num_experts_per_tok is missing"),
+        ({"model_type": "deepseek_v3", "moe_layer_freq": 2}, "moe_layer_freq 2 is"),
+        ({"model_type": "phi3", "partial_rotary_factor": 2}, "partial_rotary_factor 2 is not allowed"),
+        ({"model_type": "gemma2", "use_bidirectional_attention": True}, "use_bidirectional_attention True is"),
+        ({"model_type": "llava", "text_config": {"model_type": "clip"}}, "model_type 'clip' is unknown"),
+        ({"model_type": "llava", "text_config": 3}, "text_config 3 is not allowed; it must be a JSON object"),
+    ],
+)
+def test_what_is_not_understood_is_refused_in_one_line(config: dict[str, Any], message: str) -> None:
+    with pytest.raises(EngineError) as error:
+        from_config(config)
+    assert str(error.value).startswith(message)
+    assert "\n" not in str(error.value)
+
+
+def test_old_and_new_spellings_are_one() -> None:
+    old = {"model_type": "phi3", "partial_rotary_factor": 0.5, "rope_theta": 1e4, "torch_dtype": "bfloat16"}
+    new = {
+        "model_type": "phi3",
+        "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.5},
+        "dtype": "bfloat16",
+    }
+    assert from_config(old) == from_config(new)
+    nested = {"model_type": "gemma3", "text_config": {"hidden_size": 2560}, "vision_config": {"hidden_size": 1152}}
+    assert from_config(nested).parameters == from_config({"model_type": "gemma3_text", "hidden_size": 2560}).parameters
+
+
+def test_a_file_and_its_folder_are_read(tmp_path: Path) -> None:
+    config = TINY | {"model_type": "llama", "_name_or_path": "somebody/tiny"}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    assert from_config(tmp_path) == from_config(str(tmp_path / "config.json")) == from_config(config)
+    assert from_config(tmp_path).name == "tiny"
+    (tmp_path / "config.json").write_text("[1, 2]")
+    for path in (tmp_path, tmp_path / "absent.json"):
+        with pytest.raises(EngineError, match="it must be a file with a JSON object"):
+            from_config(path)

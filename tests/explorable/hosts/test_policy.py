@@ -1,0 +1,80 @@
+"""The policy in a page, and the scripts that may stand there: those that are listed, and files of the site."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from book.theme.scripts import allowed, hash_of, scripts
+from explorable.hosts.policy import with_policy
+
+PAGE = """<!doctype html><html><head><meta charset="utf-8"><script>let answer = 42</script></head><body>
+<script type="application/json">{"not": "run"}</script><script src="../x.js" defer></script>
+<script>let answer = 42</script>
+</body></html>"""
+HASH = "FLIuX1bfcB4bQH6E9CmNLetGZNRaEsER/J9B8EC9tm4="
+"""printf 'let answer = 42' | openssl dgst -sha256 -binary | base64"""
+
+
+def directive(html: str, name: str) -> str:
+    """The sources of a directive of the page's policy."""
+    found = re.search(rf'content="(?:[^"]*; )?{name} ([^;"]*)', html)
+    assert found
+    return found[1]
+
+
+def test_a_script_in_the_page_is_allowed_by_its_hash_alone() -> None:
+    assert hash_of("let answer = 42") == HASH
+    assert directive(with_policy(PAGE, [HASH, HASH]), "script-src") == f"'self' 'wasm-unsafe-eval' 'sha256-{HASH}'"
+    assert directive(with_policy(PAGE), "script-src") == "'self' 'wasm-unsafe-eval'"
+
+
+def test_the_policy_stands_before_everything_that_it_governs() -> None:
+    html = with_policy(PAGE)
+    assert html.index("Content-Security-Policy") < html.index("<script")
+
+
+def test_other_hosts_are_reached_only_where_packages_lie_there() -> None:
+    assert directive(with_policy(PAGE), "connect-src") == "'self' blob:"
+    assert directive(with_policy(PAGE, folders=["https://cdn.example/python/"]), "connect-src") == (
+        "'self' blob: https://cdn.example/python/"
+    )
+
+
+def test_a_script_that_is_not_listed_is_refused_with_its_hash() -> None:
+    refused = [one.refused for one in scripts(PAGE, {"x.js"})]
+    assert refused == [f"the script 'let answer = 42' (sha256 {HASH}) is not listed"] * 2
+    assert all(allowed().values()), "each listed script has its reason"
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<script>1</script>",
+        "<SCRIPT async>1</SCRIPT >",
+        "<script>never ended",
+        '<script src="https://elsewhere.example/x.js"></script>',
+        "<script src=//elsewhere.example/x.js></script>",
+        '<script src="data:text/javascript,1"></script>',
+        '<script src="../y.js"></script>',
+        '<img src="a.png" onerror="1">',
+        "<svg/onload=1 onload=1>",
+        "<a href='javascript:1'>x</a>",
+    ],
+)
+def test_whatever_runs_is_found(html: str) -> None:
+    assert [one.refused != "" for one in scripts(f"<p>words</p>{html}<p>words</p>", {"x.js"})] == [True]
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<script src="../../x.js?v=1" defer></script>',
+        '<script src="../assets/javascripts/bundle.a5f9d56c.min.js"></script>',
+        '<script id="__config" type="application/json">{"a": 1}</script>',
+        "<p>onerror=1 and javascript: are words, as &lt;script&gt; is</p>",
+    ],
+)
+def test_the_sites_own_files_and_data_are_not(html: str) -> None:
+    assert list(scripts(html, {"x.js"})) == []

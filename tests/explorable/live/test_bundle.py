@@ -1,0 +1,127 @@
+"""What the browser's Python loads is small, exact, and really runs in Pyodide."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import shutil
+import subprocess
+import zipfile
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ironlaw
+from book.adapter import BOOK
+from explorable.live.build.assets import PYODIDE
+from explorable.live.build.bundle import EXPLORABLE, NOT_RUN, Wheel, build_wheels, lock
+from explorable.live.runtime import acts, snippets
+from explorable.live.runtime.program import Program
+
+LIBRARY = Path(ironlaw.__file__).parent
+WHEELS = build_wheels()
+LOCK: dict[str, Any] = json.loads(lock(WHEELS, PYODIDE))
+
+
+def names(wheel: Wheel) -> set[str]:
+    return set(zipfile.ZipFile(io.BytesIO(wheel.data)).namelist())
+
+
+def test_equal_sources_give_equal_wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = tmp_path / "elsewhere"
+    for folder in (EXPLORABLE, LIBRARY):
+        shutil.copytree(folder, copy / folder.name, ignore=shutil.ignore_patterns("web", "__pycache__"))
+        shutil.copy(folder.parent / "LICENSE", copy)
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    elsewhere = build_wheels(copy / "explorable", replace(BOOK, library=copy / "ironlaw"))
+    assert [wheel.sha256 for wheel in elsewhere] == [wheel.sha256 for wheel in WHEELS]
+
+
+def test_the_engine_brings_its_data() -> None:
+    sources = {
+        path.relative_to(LIBRARY.parent).as_posix()
+        for path in LIBRARY.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and not path.name.endswith(NOT_RUN)
+    }
+    assert {name for name in names(WHEELS[0]) if name.startswith("ironlaw/")} == sources
+
+
+def test_the_runtime_brings_nothing_of_the_build() -> None:
+    code = {name for name in names(WHEELS[1]) if name.startswith("explorable/")}
+    assert {"explorable/__init__.py", "explorable/live/__init__.py", "explorable/live/runtime/acts.py"} <= code
+    assert {name for name in code if "/runtime/" not in name} == {
+        "explorable/__init__.py",
+        "explorable/live/__init__.py",
+    }
+
+
+def test_the_lock_file_names_each_wheel_by_its_hash() -> None:
+    for wheel in WHEELS:
+        entry = LOCK["packages"][wheel.name]
+        assert entry["sha256"] == hashlib.sha256(wheel.data).hexdigest()
+        assert entry["file_name"] == wheel.path
+
+
+def test_the_lock_file_lists_only_what_a_reader_can_load() -> None:
+    assert set(LOCK["packages"]) == {"ironlaw", "explorable-live"}
+    assert LOCK["info"] == json.loads((PYODIDE / "pyodide-lock.json").read_text())["info"]
+
+
+ACT = """
+from ironlaw import model
+from explorable.live import *
+
+def fields(state):
+    return {"final_mfu_pct": 1}
+
+def compute(state):
+    gb = model("gpt2-xl").parameters * state.controls["bytes"] / 1e9
+    return View({"bars": [{"gb": gb}]}, Figure("Weights", f"{gb:.2f}", "GB"), f"{gb} GB")
+
+ACT = Act("weights", "Weights", 1, "s", (Context("c", "C", "d"),), NumberQuestion("?", "GB", 0, 20, lambda: 6.23),
+          (Choice("bytes", "Bytes", (ControlOption(2, "2"), ControlOption(4, "4")), 4),), compute,
+          lambda prediction, state: Verdict(False, f"off by {prediction / 6.23}", ()), {}, ledger=fields)
+"""
+SNIPPETS = [
+    "from ironlaw import training_memory\n"
+    "x = training_memory('gpt2-xl', optimizer='adam', precision='fp32')\nx.total_bytes / 3",
+    "1\nx.y",
+]
+STATE = json.dumps({"context": "c", "controls": {"bytes": 2}, "prediction": 7})
+SCRIPT = """
+const [pyodide, base, lockFile, calls] = process.argv.slice(2);
+const { loadPyodide } = await import(pyodide + "/pyodide.mjs");
+const options = { indexURL: pyodide, lockFileURL: lockFile, packageBaseUrl: base, stdout: () => {} };
+const python = await loadPyodide({ ...options, packages: ["ironlaw", "explorable-live"] });
+const [acts, snippets] = ["acts", "snippets"].map((name) => python.pyimport(`explorable.live.runtime.${name}`));
+const answers = JSON.parse(calls).map(([name, ...given]) =>
+  name === "run_snippet" ? snippets[name](...given, () => {}) : (acts[name](...given) ?? null),
+);
+console.log(JSON.stringify(answers));
+"""
+
+
+def test_pyodide_and_cpython_give_the_same_answers(tmp_path: Path) -> None:
+    for wheel in WHEELS:
+        (tmp_path / wheel.path).parent.mkdir()
+        (tmp_path / wheel.path).write_bytes(wheel.data)
+    (tmp_path / "lock.json").write_bytes(lock(WHEELS, PYODIDE))
+    (tmp_path / "run.mjs").write_text(SCRIPT)
+    calls = [
+        *(["run_snippet", "page", f"s{number}", source] for number, source in enumerate(SNIPPETS)),
+        ["load_act", "weights", Program({"act.py": ACT}).to_json()],
+        ["compute", "weights", STATE],
+        ["reveal", "weights", STATE],
+    ]
+    arguments = [str(PYODIDE), f"{tmp_path}/", str(tmp_path / "lock.json"), json.dumps(calls)]
+    command = ["node", str(tmp_path / "run.mjs"), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    in_pyodide = json.loads(done.stdout.splitlines()[-1])
+    ours: dict[str, Any] = {**vars(acts), "run_snippet": partial(snippets.run_snippet, write=lambda text: None)}
+    here = [ours[name](*rest) for name, *rest in calls]
+    assert in_pyodide == here

@@ -1,0 +1,85 @@
+"""A child process answers, or it is killed and says why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from explorable.shared.child import Child, ChildError, TimeLimitError
+
+
+@pytest.fixture
+def child(tmp_path: Path) -> Iterator[Child]:
+    with Child("explorable.live.build.child", 60.0, tmp_path, [str(tmp_path / "empty")]) as running:
+        yield running
+
+
+def run(child: Child, source: str) -> Any:
+    arguments = {"page": "page", "name": "test", "source": source}
+    return child.request({"call": "run_snippet", "arguments": arguments})["ok"]
+
+
+def test_it_answers_and_remembers(child: Child) -> None:
+    run(child, "x = 20")
+    assert run(child, "x + 1")["result"] == "21"
+
+
+def test_an_endless_loop_is_killed_at_the_limit(tmp_path: Path) -> None:
+    arguments = [str(tmp_path / "empty")]
+    with (
+        Child("explorable.live.build.child", 0.5, tmp_path, arguments) as child,
+        pytest.raises(TimeLimitError, match=r"stopped after 0\.5 s"),
+    ):
+        run(child, "while True: pass")
+
+
+def test_only_time_on_a_processor_counts_but_nothing_waits_for_ever(tmp_path: Path) -> None:
+    with Child("explorable.live.build.child", 1.0, tmp_path, [str(tmp_path / "empty")]) as child:
+        assert run(child, "import time\ntime.sleep(1.5)\n7")["result"] == "7"
+        with pytest.raises(TimeLimitError, match=r"stopped after 1 s"):
+            run(child, "time.sleep(600)")
+
+
+def test_the_start_of_the_process_does_not_count_as_time_of_its_first_request(tmp_path: Path) -> None:
+    (tmp_path / "slow_start.py").write_text(
+        "import time; time.sleep(4)\n"
+        "from explorable.shared.serving import serve\n"
+        "serve(lambda request: {'ok': request['number'] + 1})\n"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(tmp_path))
+        with Child("slow_start", 3.0) as child:
+            assert child.request({"number": 1}) == {"ok": 2}
+
+
+def test_after_a_kill_it_starts_anew_without_memory(child: Child) -> None:
+    run(child, "x = 1")
+    with pytest.raises(ChildError):
+        run(child, "import os; os._exit(3)")
+    assert child.losses == 1
+    assert "NameError" in run(child, "x")["error"]["text"]
+
+
+def test_a_death_is_reported_in_one_line(child: Child) -> None:
+    with pytest.raises(ChildError, match="status 3: out of luck") as raised:
+        run(child, "import os, sys; os.write(2, b'first\\nout of luck'); os._exit(3)")
+    assert "\n" not in str(raised.value)
+
+
+def test_output_of_grandchildren_does_not_break_the_conversation(child: Child) -> None:
+    assert run(child, "import os; os.system('echo no answer'); 5")["result"] == "5"
+
+
+def test_code_cannot_read_the_conversation(child: Child) -> None:
+    assert run(child, "import os; os.read(0, 10)")["result"] == "b''"
+
+
+def test_sets_have_one_order(tmp_path: Path) -> None:
+    def order() -> Any:
+        with Child("explorable.live.build.child", 5.0, tmp_path, [str(tmp_path / "empty")]) as fresh:
+            return run(fresh, "list({'a', 'b', 'c', 'd', 'e'})")["result"]
+
+    assert order() == order()

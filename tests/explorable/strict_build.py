@@ -1,0 +1,42 @@
+"""Builds a site as `mkdocs build --strict` does, and keeps what the build warned of."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from pathlib import Path
+
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+
+
+def browser_code(folder: Path) -> Path:
+    """A stand-in for the bundled browser code, in a new folder: what the build adds to it is the same."""
+    folder.mkdir()
+    (folder / "live.js").write_text("__EXPLORABLE_RELEASE__")
+    for name in ("live.css", "sw.js", "worker-abc.js"):
+        (folder / name).write_text("")
+    entries = {"src/live.ts": "live.js", "src/offline/keep.ts": "live.js"}
+    manifest = {"entries": entries, "files": {"live.js": {"imports": []}}}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    return folder
+
+
+def build_strictly(folder: Path, warnings: list[str]) -> None:
+    """Build the site in a folder; `warnings` then holds its warnings, whether it failed or not.
+
+    Raises:
+        Abort: There are warnings.
+    """
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
+    logging.getLogger("mkdocs").addHandler(handler)
+    try:
+        config = load_config(str(folder / "mkdocs.yml"), strict=True)
+        config.plugins.on_startup(command="build", dirty=False)
+        build(config)
+    finally:
+        logging.getLogger("mkdocs").removeHandler(handler)
+        warnings[:] = [line for line in stream.getvalue().splitlines() if line.startswith("WARNING")]

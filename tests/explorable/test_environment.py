@@ -1,0 +1,235 @@
+"""What the machine gets wrong: a build ends in one line with the file, or goes on; never with a traceback.
+
+Each row is a small site, built by `mkdocs build --strict` in a process of its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+from explorable.shared import yaml_text
+
+ROOT = Path(__file__).parents[2]
+PR_CAPBSET_DROP = 24
+LIMIT_S = 240
+FIGURE = """from explorable.figures.drawing import Drawing, canvas
+from explorable.shared.svg import INK
+
+def draw():
+    figure, axes = canvas(2)
+    axes.bar(["a"], [1], color=INK["compute"])
+    return Drawing(figure, "One bar.")
+"""
+SHOWN = "# A\n\n/// figure | one\nOne bar.\n///\n"
+BOMB = "\n".join(
+    ["a: &a [x, x, x, x, x, x, x, x, x]"]
+    + [f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]" for a, b in zip("abcdefgh", "bcdefghi", strict=True)]
+)
+CONFIG = f"""site_name: Small
+theme: {{name: null, custom_dir: theme}}
+hooks: [{ROOT}/plugins/explorable/hosts/environment.py, {ROOT}/plugins/explorable/hosts/strictness.py]
+markdown_extensions: [{{pymdownx.snippets: {{base_path: ["."], check_paths: true}}}}]
+plugins: [{{book: {{engine: {ROOT}/engine/ironlaw}}}}]
+"""
+
+Limit = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What happens to a small site, and what its build says.
+
+    does: changes the site. said: a pattern in the last lines; "" where the build succeeds. limit: what the process sets
+    for itself. inside: a folder for the site.
+    """
+
+    does: Callable[[Path], object]
+    said: str = ""
+    limit: Limit | None = None
+    inside: str = ""
+
+
+def page(text: str) -> Callable[[Path], object]:
+    return lambda site: (site / "docs/index.md").write_text(text, encoding="utf-8")
+
+
+def steps(*done: Callable[[Path], object]) -> Callable[[Path], object]:
+    """One after the other."""
+    return lambda site: [one(site) for one in done]
+
+
+def dated(site: Path, seconds: float) -> bool:
+    for file in site.rglob("*"):
+        os.utime(file, (seconds, seconds))
+    return True
+
+
+def small_files() -> None:
+    """No file may grow beyond 2,000 bytes, as on a full disk."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))
+
+
+def powerless() -> None:
+    """Leave the process the rights of a user: what root wrote without write permission is read-only to it, too."""
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    for capability in range(64):
+        prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+
+
+def figure(line: str) -> Callable[[Path], object]:
+    """A page of the chapter shows a figure, whose program has one line more."""
+
+    def write(site: Path) -> None:
+        (site / "docs/chapter/one.md").write_text(SHOWN, encoding="utf-8")
+        program = FIGURE.replace("    figure, axes", f"    {line}\n    figure, axes")
+        (site / "docs/chapter/figures/one.py").write_text(program, encoding="utf-8")
+
+    return write
+
+
+FAULTS = {
+    "a symbolic link to a file of the machine": Fault(
+        lambda site: (site / "docs/host.txt").symlink_to("/etc/hostname"),
+        r"docs/host\.txt: it is a symbolic link to '/etc/hostname', which is not followed\. Put a copy in its place",
+    ),
+    "a symbolic link to a folder": Fault(
+        lambda site: (site / "docs/etc").symlink_to("/etc/ssl"), r"docs/etc: it is a symbolic link to"
+    ),
+    "a symbolic link to nothing": Fault(
+        lambda site: (site / "docs/gone.md").symlink_to("nowhere"), r"docs/gone\.md: it is a symbolic link"
+    ),
+    "a symbolic link to itself": Fault(
+        lambda site: (site / "docs/loop").symlink_to("loop"), r"docs/loop: it is a symbolic link"
+    ),
+    "an include from outside": Fault(
+        page('# A\n\n--8<-- "../../../../../../etc/hostname"\n'),
+        r"docs/index\.md:3: '\S+hostname' lies outside of the project",
+    ),
+    "an include through a symbolic link": Fault(
+        steps(
+            page('# A\n\n--8<-- "docs/host.txt"\n'),
+            lambda site: (site / "docs/host.txt").symlink_to("/etc/hostname"),
+        ),
+        r"docs/index\.md:3: 'docs/host\.txt' lies outside of the project",
+    ),
+    "an include in another encoding": Fault(
+        lambda site: (
+            page('# A\n\n--8<-- "docs/latin.txt"\n')(site),
+            (site / "docs/latin.txt").write_bytes(b"caf\xe9\n"),
+        ),
+        r"docs/latin\.txt:1: the byte 0xe9 is not UTF-8",
+    ),
+    "a page in another encoding": Fault(
+        lambda site: (site / "docs/index.md").write_bytes(b"# caf\xe9\n"),
+        r"docs/index\.md:1: the byte 0xe9 is not UTF-8",
+    ),
+    "a page's name in another encoding": Fault(
+        lambda site: Path(os.fsdecode(bytes(site / "docs") + b"/caf\xe9.md")).write_text("# A\n"),
+        r"a file is not UTF-8|surrogates not allowed",
+    ),
+    "front matter that stands for 387 million values": Fault(
+        page(f"---\n{BOMB}\ntitle: *i\n---\n# A\n"),
+        r"docs/index\.md:3: the front matter is no YAML: the alias '\*a' is not read",
+    ),
+    "front matter nested too deeply": Fault(
+        page(f"---\na: {'[' * 5000}\n---\n# A\n"), r"nested too deeply|front matter is no YAML"
+    ),
+    "a file in the place of the site": Fault(
+        lambda site: (site / "site").write_text(""), r"The build ended: \S*site\S*: (File exists|Not a directory)\."
+    ),
+    "a disk that is full": Fault(page("# A\n\n" + "word " * 2000), r"The build ended: .*File too large\.", small_files),
+    "a cache that cannot be written": Fault(lambda site: (figure("pass")(site), (site / ".cache").write_text("")), ""),
+    "a program of a figure that is killed": Fault(
+        figure("import os; os.kill(os.getpid(), 9)"),
+        r"docs/chapter/one\.md:3: figure 'one': .*the Python process ended with status -9",
+    ),
+    "a program of a figure that leaves": Fault(
+        figure("import os; os._exit(3)"),
+        r"docs/chapter/one\.md:3: figure 'one': .*the Python process ended with status 3",
+    ),
+    "a pipe among the pages": Fault(
+        lambda site: os.mkfifo(site / "docs/pipe.bin"), r"The build ended: .*pipe\.bin.* is a named pipe\."
+    ),
+    "no pages": Fault(lambda site: shutil.rmtree(site / "docs"), r"docs_dir.*isn't an existing directory"),
+    "a configuration that is no YAML": Fault(lambda site: (site / "mkdocs.yml").write_text("a: ["), r"Error|error"),
+    "a user who may only what its files allow": Fault(figure("pass"), limit=powerless),
+    "a read-only folder": Fault(
+        lambda site: (site / "site").mkdir(mode=0o555), r"The build ended: \S*site\S*: Permission denied\.", powerless
+    ),
+    "a read-only project": Fault(
+        steps(figure("pass"), lambda site: site.chmod(0o555)),
+        r"The build ended: \S*site\S*: Permission denied\.",
+        powerless,
+    ),
+    "a page that may not be read": Fault(
+        lambda site: (site / "docs/index.md").chmod(0), r"index\.md: Permission denied\.", powerless
+    ),
+    "a path with spaces and umlauts": Fault(figure("pass"), inside="Bücher & Übungen/eins"),
+    "a clock set back after the pages were written": Fault(lambda site: (figure("pass")(site), dated(site, 4e9)), ""),
+    "a clock that was never set": Fault(lambda site: (figure("pass")(site), dated(site, 0)), ""),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path
+    for path in tmp_path.rglob("*"):
+        if not path.is_symlink():
+            path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+@pytest.mark.sampled(12)
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_of_the_machine_is_one_line(name: str, folder: Path) -> None:
+    fault = FAULTS[name]
+    site = folder / fault.inside if fault.inside else folder / "book"
+    for path, text in {
+        "mkdocs.yml": CONFIG,
+        "docs/index.md": "# A\n",
+        "theme/main.html": "{{ page.content }}",
+        "docs/chapter/figures/one.py": FIGURE,
+    }.items():
+        (site / path).parent.mkdir(parents=True, exist_ok=True)
+        (site / path).write_text(text, encoding="utf-8")
+    fault.does(site)
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict"],
+        cwd=site,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=LIMIT_S,
+        preexec_fn=fault.limit,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "NO_MKDOCS_2_WARNING": "1", "HOME": str(site)},
+    )
+    said = f"{built.stdout}\n{built.stderr}"
+    assert "Traceback" not in said, said
+    if not fault.said:
+        assert built.returncode == 0, said
+        assert (site / "site/index.html").is_file()
+        return
+    assert built.returncode == 1, said
+    assert re.search(fault.said, said), said
+    published = (
+        {file.read_bytes() for file in (site / "site").rglob("*") if file.is_file()}
+        if (site / "site").is_dir()
+        else set()
+    )
+    assert Path("/etc/hostname").read_bytes() not in published
+
+
+def test_yaml_that_names_values_is_refused_at_once() -> None:
+    with pytest.raises(yaml.MarkedYAMLError, match=r"the alias '\*a' is not read"):
+        yaml_text.load(BOMB)

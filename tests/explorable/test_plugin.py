@@ -1,0 +1,112 @@
+"""The plugin `explorable`: which book a site is, from `mkdocs.yml` or from a module; a wrong one is one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from mkdocs.config import load_config
+from mkdocs.exceptions import PluginError
+from mkdocs.plugins import CombinedEvent
+
+from book.adapter import BOOK
+from explorable.book import Book, NoRecords, current, use
+from explorable.live.runtime import exchange
+from explorable.plugin import ExplorablePlugin
+from explorable.records import JsonRecords
+from explorable.shared.svg import INK
+
+SECOND = Path(__file__).parents[1] / "second_book"
+
+
+@pytest.fixture(autouse=True)
+def this_book_again() -> Iterator[None]:
+    """The book of the other tests, also after this one."""
+    yield
+    use(BOOK)
+
+
+def made(folder: Path, options: str) -> ExplorablePlugin:
+    """The plugin of a site with these options."""
+    (folder / "docs").mkdir(exist_ok=True)
+    (folder / "mkdocs.yml").write_text(f"site_name: x\nplugins: [{{explorable: {options}}}]\n")
+    plugin = load_config(str(folder / "mkdocs.yml")).plugins["explorable"]
+    assert isinstance(plugin, ExplorablePlugin)
+    return plugin
+
+
+def test_options_say_what_the_book_is(tmp_path: Path) -> None:
+    options = (
+        f"{{id: queues, library: {SECOND}/queues, ledger: {SECOND}/ledger.json, colors: {{wait: '#006395'}}, "
+        f"numbers: {{schema: {SECOND}/records.schema.json, command: 'measure {{suite}}'}}}}"
+    )
+    made(tmp_path, options).use_book()
+    book = current()
+    assert (book.id, book.module, list(book.ledger_fields()["properties"])) == (
+        "queues",
+        "queues",
+        ["longest_wait_min"],
+    )
+    assert isinstance(book.records, JsonRecords)
+    assert book.records.command("line") == "measure line"
+    assert (INK["wait"], "memory" in INK) == ("#006395", False)
+    assert list(exchange._decisions()) == ["longest_wait_min"]
+
+
+def test_a_book_may_say_nothing(tmp_path: Path) -> None:
+    made(tmp_path, "{}").use_book()
+    assert (current().library, current().ledger_fields()["properties"]) == (None, {})
+    assert isinstance(current().records, NoRecords)
+    assert exchange._decisions() == {}
+
+
+def test_a_module_may_say_it(tmp_path: Path) -> None:
+    (tmp_path / "one_book.py").write_text("from explorable.book import Book\nBOOK = Book(id='told')\n")
+    made(tmp_path, "{book: one_book}").use_book()
+    assert current() == Book(id="told", records=current().records)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("{id: My Book}", "id: 'My Book' is not allowed; allowed: lower-case letters"),
+        ("{library: no_such_package}", "there is no package 'no_such_package'; install it"),
+        ("{colors: {wait: blue}}", "colors: 'wait: blue' is not allowed; allowed: .* '#006395'"),
+        ("{book: no_such_module}", "there is no module 'no_such_module'"),
+        ("{book: json}", "the module 'json' has no BOOK"),
+    ],
+)
+def test_a_wrong_option_is_one_line(tmp_path: Path, options: str, said: str) -> None:
+    with pytest.raises(PluginError, match=said) as caught:
+        made(tmp_path, options).use_book()
+    assert "\n" not in str(caught.value)
+
+
+def test_the_parts_keep_the_places_of_their_events(tmp_path: Path) -> None:
+    plugin = made(tmp_path, "{}")
+    for event in ("on_files", "on_page_markdown", "on_env", "on_post_build"):
+        assert isinstance(getattr(plugin, event), CombinedEvent)
+    priorities = {getattr(method, "mkdocs_priority", 0) for method in plugin.on_env.methods}  # type: ignore[attr-defined]
+    assert {0, -50} <= priorities
+    without = made(tmp_path, "{parts: [live]}")
+    assert list(without.parts) == ["live"]
+
+
+RECORD = """{"status": "ok", "case": {}, "summary": {"waiting": {"median": 5, "iqr": 1, "n": 9}},
+"device": {"name": "x"}, "provenance": {"finished": "2026-01-01", "git_commit": null, "dirty": false}}"""
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (RECORD, None),
+        ("{", "not valid JSON"),
+        (RECORD.replace('"ok"', "5"), "at status: 5 is not of type 'string'"),
+        (RECORD.replace('"n": 9', '"n": "9"'), "at summary.waiting.n: '9' is not of type 'integer'"),
+    ],
+)
+def test_records_are_what_their_schema_says(text: str, fault: str | None) -> None:
+    document, faults = JsonRecords(SECOND / "records.schema.json").checked(text.encode(), "line/one--x.json")
+    assert (document is None) == bool(fault)
+    assert [one[: len(fault)] for one in faults] == [fault] if fault else not faults

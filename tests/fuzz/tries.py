@@ -1,0 +1,188 @@
+"""What strangers may hand in, made up at random: a record, a command line, a page, an expression.
+
+    python -m tests.fuzz.tries KIND SEED SECONDS
+
+Prints how many were tried. A try that is neither taken nor refused as its kind refuses, or takes longer than its kind
+may, ends with 1 and the seed that makes it again, alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import random
+import sys
+import time
+from collections.abc import Callable
+
+MOST_S = 20.0
+"""Seconds of one try. It is far more than any takes on a busy machine; what has no end takes longer."""
+ODD = [
+    "",
+    " ",
+    "-1",
+    "0",
+    "1",
+    "nan",
+    "1e999",
+    "9" * 400,
+    "\x00",
+    "\u202e",
+    "٣",
+    "'",
+    '"',
+    "[" * 300,
+    "../../x",
+    "8",
+    "64",
+    "a=b",
+]
+Try = Callable[[random.Random], None]
+
+
+def a_record(dice: random.Random) -> None:
+    """A committed record with some of its bytes, values or places changed: read, or refused in a line."""
+    from gpu_bench.record import load
+    from gpu_bench.record.store import RESULTS
+    from tests.gpu_bench.record.mutations import falsified_at, places
+
+    text = dice.choice(sorted(RESULTS.rglob("*.json"))).read_text(encoding="utf-8")
+    if dice.random() < 0.5:
+        whole = json.loads(text)
+        place = dice.choice(sorted(places(whole), key=str))
+        text = dice.choice([way[2] for way in falsified_at(whole, place)] or [text])
+    data = bytearray(text.encode("utf-8", "surrogatepass"))
+    for _ in range(dice.choice([0, 0, 1, 5])):
+        at = dice.randrange(len(data))
+        data[at : at + dice.choice([0, 1, 40])] = dice.randbytes(dice.choice([0, 1, 8]))
+    try:
+        faults = load.faults(load.parse(bytes(data)))
+    except load.RecordError as error:
+        faults = [str(error)]
+    assert [fault for fault in faults if "\n" in fault] == []
+
+
+def a_command_line(dice: random.Random) -> None:
+    """A command with options and values that fit or do not: an answer, or one line and exit code 2."""
+    from ironlaw.cli import COMMANDS, main
+    from ironlaw.cli.options import OPTIONS
+
+    values = [
+        "gpt2",
+        "llama2-7b",
+        "h100-sxm",
+        "bf16",
+        "adamw",
+        "full",
+        "every:2",
+        "chunked:4",
+        "amp-bf16",
+        "flash",
+        *ODD,
+    ]
+    words = [dice.choice([*COMMANDS, "nothing", ""])]
+    for _ in range(dice.randrange(7)):
+        words.append(
+            dice.choice([*(option.flag for option in OPTIONS.values()), "--json", "--help", "--none", "-x", *ODD])
+        )
+        if dice.random() < 0.8:
+            words.append(dice.choice([*values, str(dice.randrange(10 ** dice.randrange(1, 12)))]))
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = main(words)
+        except SystemExit as left:
+            code = int(left.code or 0)
+    said = err.getvalue()
+    assert code in (0, 1, 2), (words, code)
+    assert code != 2 or (said.startswith("error: ") and said.count("\n") == 1 and not out.getvalue()), (words, said)
+
+
+def a_page(dice: random.Random) -> None:
+    """Markdown made of its own parts: what is wrong with it is found, each in a line of the page."""
+    from book.theme.scripts import scripts
+    from explorable.shared.locate import Constructs
+    from explorable.shared.sources import mistakes
+
+    parts = ["/// act | x", "///", "```live", "```", "~~~", "---", "title: *a", "a: &a [1]", "`{engine} 1 | count`"]
+    parts += ["{engine} x", "![]()", "[^n]", "<!--", "-->", "<script>", "</script>", "$$", "| a |", "    ", "> ", "- "]
+    parts += ["# A", "=" * 40, "`" * 30, "[" * 200, *ODD]
+    text = "".join(dice.choice(parts) + dice.choice(["\n", "\n", " ", ""]) for _ in range(dice.randrange(120)))
+    lines = len(text.splitlines()) + 1
+    for line, what, _ in mistakes(text, Constructs(("live",), ("act",), ("engine",))):
+        assert 1 <= line <= lines, (line, what)
+    assert all(0 <= found.start <= len(text) for found in scripts(text, ()))
+
+
+def an_expression(dice: random.Random) -> None:
+    """An expression of an inline number: a value, or a mistake of its author."""
+    from explorable.measured.errors import MeasuredError
+    from explorable.measured.values.expressions import Evaluator
+    from ironlaw import vocabulary
+
+    def expression(depth: int) -> str:
+        if depth == 0 or dice.random() < 0.2:
+            return dice.choice(
+                [
+                    "1",
+                    "2.5",
+                    "'gpt2'",
+                    "9" * 20,
+                    "model",
+                    "x",
+                    "()",
+                    "(1, 2)",
+                    "model('gpt2').parameters",
+                    "None",
+                    "1e300",
+                ]
+            )
+        one, two = expression(depth - 1), expression(depth - 1)
+        return dice.choice(
+            [
+                f"({one} {dice.choice(['+', '-', '*', '/', '//', '%', '**', '<', 'in', 'and', '@'])} {two})",
+                f"-{one}",
+                f"{one}[{two}]",
+                f"{one}.__class__",
+                f"sum({one} for x in {two})",
+                f"quantity({one}, {two!r})",
+                f"max({one}, {two})",
+                f"{one}({two})",
+                f"(lambda: {one})()",
+                f"{one}.parameters",
+            ]
+        )
+
+    with contextlib.suppress(MeasuredError):
+        Evaluator(vocabulary).evaluate(expression(3))
+
+
+KINDS: dict[str, Try] = {
+    "record": a_record,
+    "command-line": a_command_line,
+    "page": a_page,
+    "expression": an_expression,
+}
+
+
+def run(kind: str, seed: int, seconds: float) -> int:
+    """Try for so many seconds, at least once. The number `seed` and those after it each make one try."""
+    until, tries = time.monotonic() + seconds, 0
+    while tries == 0 or time.monotonic() < until:
+        began = time.process_time()
+        try:
+            KINDS[kind](random.Random(seed + tries))
+        except BaseException as error:
+            print(f"{kind}: seed {seed + tries}: {type(error).__name__}: {error}")
+            return 1
+        if (took := time.process_time() - began) > MOST_S:
+            print(f"{kind}: seed {seed + tries}: took {took:.0f} s")
+            return 1
+        tries += 1
+    print(f"{kind}: {tries} tries from seed {seed}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(run(sys.argv[1], int(sys.argv[2]), float(sys.argv[3])))
