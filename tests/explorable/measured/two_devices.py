@@ -7,6 +7,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from book.adapter import BOOK
+from explorable.book import use
 from tests.explorable.measured.made import Site, document
 
 _TABLE = """
@@ -35,4 +37,5 @@ def content() -> str:
 
 
 if __name__ == "__main__":
+    use(BOOK)
     sys.stdout.write(content())
