@@ -20,13 +20,13 @@ from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
 from explorable.shared import locate
 from explorable.shared.errors import nearest
 from explorable.shared.locate import LocateExtension, unstamp
-from tools.accuracy.calculators import CALCULATORS, medians, memory_answers, saved_activations
+from tools.accuracy.calculators import CALCULATORS, memory_answers, saved_activations
 from tools.accuracy.driver import RUNS, steps
 from tools.accuracy.experience_page import experience_sources, experience_totals, goals, overhead, regime_table
 from tools.accuracy.figure import figure
 from tools.accuracy.methods import methods, reasons_to_wait
 from tools.accuracy.predict import Comparison
-from tools.accuracy.report import GROUPS, TARGETS, Summary, reason, report
+from tools.accuracy.report import GROUPS, TARGETS, Summary, percentile, reason, report
 from tools.accuracy.tables import Cell, table
 
 log = logging.getLogger("mkdocs.plugins.accuracy")
@@ -98,34 +98,56 @@ def constants() -> Element:
 
 
 def calculators() -> Element:
-    """What other calculators answer for the rows whose peak the allocator reported."""
-    names = ["This engine", *(c.name for c in CALCULATORS)]
-    rows: list[list[Cell]] = [
-        [a.row.name, f"{a.published:.1f}", f"{a.engine:.1f}", *(_gib(v) for v in a.others)] for a in memory_answers()
-    ]
-    rows.append(["Median error %", "", *("" if error is None else f"{100 * error:.0f}" for error in medians())])
-    header = ["Run", "Published", *names]
-    return table("Peak memory in GiB, by who answers", header, rows, numbers=range(1, len(header)))
+    """How near each calculator comes to the peaks that the allocator reported, and the engine on the same rows."""
+    rows: list[list[Cell]] = []
+    for place, calculator in enumerate(CALCULATORS):
+        asked = [a for a in memory_answers() if a.others[place] is not None]
+        published = [a.published for a in asked]
+        theirs, ours = (
+            [abs(answer / true - 1) for answer, true in zip(answers, published, strict=True) if answer is not None]
+            for answers in ([a.others[place] for a in asked], [a.engine for a in asked])
+        )
+        rows.append([calculator.name, f"{len(asked)}", *_spread(theirs), *_spread(ours)])
+    header = ["Calculator", "Rows", "Median %", "90th percentile %", "This engine: median %", "90th percentile %"]
+    return table("Error of peak memory, on the rows that a calculator answers", header, rows, numbers=range(1, 6))
 
 
 def method_table() -> Element:
-    """Errors by method and stack, the other calculators beside the engine on the same rows."""
+    """Errors by method and stack."""
     rows: list[list[Cell]] = [
         [
             x.method,
             x.stack,
             x.level,
-            f"{x.rows}",
-            f"{x.asked}",
+            f"{x.asked} of {x.rows}",
             *("" if value is None else f"{100 * value:.1f}" for value in (x.median, x.p90)),
-            *("" if value is None else f"{100 * value:.0f}" for value in (x.coverage, *x.rivals)),
-            *([""] * (len(CALCULATORS) - len(x.rivals))),
+            "" if x.coverage is None else f"{100 * x.coverage:.0f}",
         ]
         for x in methods()
     ]
-    header = ["Method", "Stack", "What", "Rows", "Asked", "Median %", "90th percentile %", "In the band %"]
-    header += [f"{calculator.name} %" for calculator in CALCULATORS]
+    header = ["Method", "Stack", "What", "Rows asked", "Median %", "90th percentile %", "In the band %"]
     return table("Error by method and stack", header, rows, numbers=range(3, len(header)))
+
+
+def rival_table() -> Element:
+    """Median errors of the engine and of the other calculators on the same rows, the nearest first."""
+    rows: list[list[Cell]] = []
+    for x in methods():
+        known = ((c.name, error) for c, error in zip(CALCULATORS, x.rivals, strict=False) if error is not None)
+        others = sorted(known, key=lambda answer: answer[1])
+        if others:
+            engine = "not asked" if x.median is None else f"{100 * x.median:.1f}"
+            listed = ", ".join(f"{name} {100 * error:.1f}" for name, error in others)
+            rows.append([x.method, x.stack, f"{x.rows}", engine, listed])
+    header = ["Method", "Stack", "Rows", "This engine %", "Others %, nearest first"]
+    return table("Median error of allocated memory on the same rows, by who answers", header, rows, numbers=(2, 3))
+
+
+def _spread(errors: Sequence[float]) -> tuple[str, str]:
+    """Median and 90th percentile in percent; empty where there is none."""
+    if not errors:
+        return "", ""
+    return f"{100 * statistics.median(errors):.1f}", f"{100 * percentile(errors, 0.9):.1f}"
 
 
 def waiting_table() -> Element:
@@ -215,6 +237,7 @@ PARTS: dict[str, Callable[[], Element]] = {
     "worst": worst,
     "regimes": regime_table,
     "methods": method_table,
+    "rivals": rival_table,
     "waiting": waiting_table,
     "mechanisms": mechanisms,
     "constants": constants,
@@ -267,10 +290,6 @@ def on_config(config: MkDocsConfig) -> None:
 
 def _errors(summary: Summary) -> list[Cell]:
     return [f"{100 * summary.median:.1f}", f"{100 * summary.p90:.1f}", f"{100 * summary.signed:+.1f}"]
-
-
-def _gib(value: float | None) -> str:
-    return "" if value is None else f"{value:.1f}"
 
 
 def _number(value: float) -> str:

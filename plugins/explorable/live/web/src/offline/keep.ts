@@ -25,6 +25,8 @@ class Keeper {
   #busy = false;
   /** Does the text say how things stand, so that it has to be looked at again? */
   #rests = false;
+  /** Counts the looks at what is there: what an older look finds is not shown. */
+  #looks = 0;
 
   constructor() {
     // Another tab, or the browser when it is short of room, may have thrown the book away meanwhile.
@@ -39,13 +41,17 @@ class Keeper {
   async #begin(): Promise<void> {
     // Service workers exist only where the connection is safe, and some private windows have none.
     if (!("serviceWorker" in navigator) || !("caches" in globalThis)) return;
+    const look = (this.#looks += 1);
+    const late = (): boolean => this.#busy || look !== this.#looks;
     const { whole, part } = await heldBook(root).catch(() => ({ whole: null, part: new Set<string>() }));
-    if (this.#busy) return;
+    if (late()) return;
     const forget: Action = ["Forget it", () => void this.#forget()];
     if (!whole && !part.size) this.#show("", ["Keep this book", () => void this.#ask()]);
     else if (whole) this.#show(KEPT, forget);
+    // From here on a change elsewhere begins another look, which this one does not outlive.
+    this.#rests = true;
     const served = whole || part.size ? await servedContents(root).catch(() => null) : null;
-    if (this.#busy) return;
+    if (late()) return;
     if (!whole && part.size) {
       const there = served ? `${megabytes(total(served, part))} of ${megabytes(total(served))} MB` : "A part";
       this.#show(`${there} of this book ${served ? "are" : "is"} in this browser, which is not enough to read without a network.`, ["Go on", () => void (served ? this.#keep(served) : this.#ask())], forget);
@@ -55,6 +61,7 @@ class Keeper {
   }
 
   async #ask(): Promise<void> {
+    this.#looks += 1;
     try {
       const contents = await servedContents(root);
       const size = `${megabytes(total(contents))} MB`;
