@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 import ironlaw
 from book import fit, story
 from book.accounting import ACCOUNTINGS
@@ -17,6 +19,7 @@ from gpu_bench.record.store import SCHEMA_FILE
 from tools.accuracy.survey import utilization_at
 
 HERE = Path(__file__).parent
+ENGINE = Path(ironlaw.__file__).parent
 
 
 class Records:
@@ -47,8 +50,10 @@ class Records:
 BOOK = Book(
     # What readers of this book have kept in their browsers since its first release begins with this.
     id="iron-law",
-    library=Path(ironlaw.__file__).parent,
+    library=ENGINE,
     release=ironlaw.__version__,
+    # Reading files and the command line: few pages ask for them. YAML is read by PyYAML, without its part in C.
+    later={"ironlaw.cli": ENGINE / "cli", "ironlaw.files": ENGINE / "files", "yaml": Path(yaml.__file__).parent},
     vocabulary="ironlaw.vocabulary",
     ledger=HERE / "ledger.json",
     ledger_address="lab/ledger.schema.json",

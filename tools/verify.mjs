@@ -65,7 +65,12 @@ async function start() {
   const { packages } = JSON.parse(readFileSync(path, "utf8"));
   for (const { file_name, imports } of Object.values(packages)) if (file_name.includes("://")) imports.forEach((module) => foreign.add(module));
   const own = Object.keys(packages).filter((name) => name === "ironlaw" || name.startsWith("iron-law-"));
-  return loadPyodide({ lockFileURL: path, packageBaseUrl: join(path, ".."), packages: own, stdout: () => undefined });
+  const pyodide = await loadPyodide({ lockFileURL: path, packageBaseUrl: join(path, ".."), packages: own, stdout: () => undefined });
+  const later = files.find((file) => file.endsWith("/later.zip"));
+  if (later) pyodide.unpackArchive(new Uint8Array(readFileSync(resolve(site, later))), "zip", { extractDir: "/later" });
+  // Packages of the library lie in two folders then.
+  pyodide.runPython("import sys, ironlaw; sys.path.append('/later'); ironlaw.__path__.append('/later/ironlaw')");
+  return pyodide;
 }
 
 /** @param {string} text */

@@ -115,6 +115,8 @@ class Book:
         id: Prefix of what readers keep in their browser, and of the wheels: two books on one host never meet.
         library: The folder of the package that snippets, acts and numbers use; None for the standard library alone.
         release: The version of the library; by default that of the distribution with its name.
+        later: Module -> its folder: packages of the library, and others of pure Python, that a page fetches when one of
+            them is first imported. A start leaves them out.
         vocabulary: The module whose public names inline numbers may use; by default the package itself.
         ledger: A JSON file with the ledger's own fields: `{"title", "chapter", "properties": {name: JSON Schema}}`.
         ledger_address: Where the site publishes the schema of its readers' ledgers.
@@ -132,6 +134,7 @@ class Book:
     id: str = "book"
     library: Path | None = None
     release: str = ""
+    later: Mapping[str, Path] = field(default_factory=dict)
     vocabulary: str = ""
     ledger: Path | None = None
     ledger_address: str = ""
@@ -172,6 +175,7 @@ class Book:
                 "id": self.id,
                 "library": str(self.library or ""),
                 "release": self.release,
+                "later": {name: str(folder) for name, folder in self.later.items()},
                 "vocabulary": self.vocabulary,
                 "ledger": str(self.ledger or ""),
                 "colors": dict(self.colors),
@@ -199,7 +203,8 @@ def current() -> Book:
     if not _used:
         told: dict[str, Any] = json.loads(os.environ.get(PLAIN, "{}"))
         paths = {key: Path(told[key]) if told.get(key) else None for key in ("library", "ledger")}
-        use(Book(**{**told, **paths, "styles": tuple(map(Path, told.get("styles", ())))}))
+        later = {name: Path(folder) for name, folder in told.get("later", {}).items()}
+        use(Book(**{**told, **paths, "later": later, "styles": tuple(map(Path, told.get("styles", ())))}))
     return _used[0]
 
 

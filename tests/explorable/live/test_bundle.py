@@ -18,7 +18,7 @@ import pytest
 import ironlaw
 from book.adapter import BOOK
 from explorable.live.build.assets import PYODIDE
-from explorable.live.build.bundle import EXPLORABLE, NOT_RUN, Wheel, build_wheels, lock
+from explorable.live.build.bundle import EXPLORABLE, Wheel, build_wheels, later_archive, lock
 from explorable.live.runtime import acts, snippets
 from explorable.live.runtime.program import Program
 
@@ -41,13 +41,20 @@ def test_equal_sources_give_equal_wheels(tmp_path: Path, monkeypatch: pytest.Mon
     assert [wheel.sha256 for wheel in elsewhere] == [wheel.sha256 for wheel in WHEELS]
 
 
-def test_the_engine_brings_its_data() -> None:
+def test_the_wheel_and_what_comes_later_are_the_whole_engine() -> None:
     sources = {
         path.relative_to(LIBRARY.parent).as_posix()
         for path in LIBRARY.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts and not path.name.endswith(NOT_RUN)
+        if path.is_file() and "__pycache__" not in path.parts and not path.name.endswith(("py.typed", ".pyi"))
     }
-    assert {name for name in names(WHEELS[0]) if name.startswith("ironlaw/")} == sources
+    first = {name for name in names(WHEELS[0]) if name.startswith("ironlaw/")}
+    archive = later_archive()
+    assert archive is not None
+    assert archive == later_archive()
+    later = set(zipfile.ZipFile(io.BytesIO(archive)).namelist())
+    assert not first & later
+    assert {name for name in first | later if name.startswith("ironlaw/")} == sources - {"ironlaw/__main__.py"}
+    assert "yaml/__init__.py" in later
 
 
 def test_the_runtime_brings_nothing_of_the_build() -> None:

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from explorable.live.runtime.library import RestOfLibrary, fetch_on_demand
+from explorable.live.runtime.library import OnDemand, fetch_later, fetch_on_demand
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +60,7 @@ def test_an_import_fetches_once_and_finds_the_module(rest: str) -> None:
 def test_a_package_that_is_imported_already_gets_its_other_modules(rest: str, tmp_path: Path) -> None:
     start = str(tmp_path / "start.zip")
     package = _started("near_package", start)
-    sys.meta_path.append(RestOfLibrary(lambda: rest, start))
+    sys.meta_path.append(OnDemand(lambda name: name == "near_package.half", lambda: rest, start, "it"))
     import near_package.half  # type: ignore[import-not-found]
 
     assert near_package.half.HALF == 0.5
@@ -71,7 +71,27 @@ def test_what_the_library_does_not_have_is_never_asked_for(rest: str) -> None:
     def fetch() -> str:
         raise AssertionError("nothing of the library was imported")
 
-    assert RestOfLibrary(fetch, "/start.zip").find_spec("numpy", None) is None
+    fetch_on_demand(fetch)
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+        import no_such_module  # noqa: F401
+
+
+def test_what_a_book_keeps_for_later_comes_with_the_first_import_of_it(rest: str) -> None:
+    """Names that begin alike are others, and a package of the site gets its other half."""
+    asked: list[str] = []
+
+    def fetch() -> str:
+        asked.append(rest)
+        return rest
+
+    fetch_later(["far_module"], fetch)
+    with pytest.raises(ModuleNotFoundError):
+        import far_modules  # type: ignore[import-not-found]  # noqa: F401
+    assert not asked
+    import far_module
+
+    assert far_module.ANSWER == 42
+    assert asked == [rest]
 
 
 def test_a_failed_download_says_so_and_is_tried_again(rest: str) -> None:
@@ -88,4 +108,4 @@ def test_a_failed_download_says_so_and_is_tried_again(rest: str) -> None:
 def test_the_finder_comes_after_pythons_own(rest: str) -> None:
     fetch_on_demand(lambda: rest)
     finders = [type(finder) for finder in sys.meta_path]
-    assert finders.index(RestOfLibrary) == sys.meta_path.index(importlib.machinery.PathFinder) + 1
+    assert finders.index(OnDemand) == sys.meta_path.index(importlib.machinery.PathFinder) + 1

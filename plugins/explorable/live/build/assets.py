@@ -18,7 +18,7 @@ from mkdocs.exceptions import PluginError
 
 from explorable.book import current
 from explorable.live.build.bake import VEGA_LITE
-from explorable.live.build.bundle import build_wheels, lock, pyodide_version
+from explorable.live.build.bundle import build_wheels, later_archive, lock, pyodide_version
 from explorable.live.build.packages import Package, elsewhere
 from explorable.live.build.runner import LIVE, json_text
 from explorable.shared.cache import cached_file, digest
@@ -45,6 +45,8 @@ WASM = "pyodide.asm.wasm"
 CORE = ("pyodide.mjs", "pyodide.asm.mjs", WASM)
 """The files of Pyodide's npm package that a start needs, besides Python's standard library."""
 LIBRARY = LIVE / "library" / "dist"
+LATER = "later.zip"
+"""The modules that the book's library keeps for later."""
 START, REST = "python_start.zip", "python_rest.zip"
 """What `library/split.mjs` makes of the standard library: byte code of what starts import, and sources of the rest."""
 
@@ -145,6 +147,9 @@ def _python(pyodide: Path, library: Path, packages: Sequence[Package]) -> tuple[
     archives = {name: (library / name).read_bytes() for name in (START, REST)}
     archive_uris = {name: f"library/{digest(archive)[:16]}/{name}" for name, archive in archives.items()}
     files += [Asset(archive_uris[name], archive) for name, archive in archives.items()]
+    later = later_archive()
+    later_uri = f"library/{digest(later)[:16]}/{LATER}" if later else ""
+    files += [Asset(later_uri, later)] if later else []
     wheels = build_wheels()
     files += [Asset(f"wheels/{wheel.path}", wheel.data) for wheel in wheels]
     files += [Asset(f"wheels/{package.path}", package.wheel) for package in packages if package.wheel]
@@ -160,6 +165,7 @@ def _python(pyodide: Path, library: Path, packages: Sequence[Package]) -> tuple[
         "indexURL": f"{core}/",
         "lockFileURL": lock_uri,
         "library": {"start": archive_uris[START], "rest": archive_uris[REST]},
+        "later": {"archive": later_uri, "modules": sorted(current().later)} if later else None,
         "packages": [wheel.name for wheel in wheels],
         # The largest first: it is compiled while the others arrive.
         "first": [

@@ -1,4 +1,4 @@
-"""Packs what the browser's Python loads: two wheels, and a lock file that names every package by hash.
+"""Packs what the browser's Python loads: two wheels, an archive for later, and a lock file that names packages by hash.
 
 The lock file that comes with Pyodide lists hundreds of packages. Ours lists the book's library and live runtime, which
 a start loads, and the `packages` of mkdocs.yml, which an import loads. A package whose hash differs is refused by the
@@ -73,7 +73,22 @@ def build_wheels(package: Path = EXPLORABLE, book: Book | None = None) -> tuple[
     if book.library is None:
         return (made,)
     library = book.library
-    return (_build(library.parent, library.name, book.version, library.name, [library.name], {}), made)
+    parts = [name.replace(".", "/") for name in book.later if name.startswith(f"{library.name}.")]
+    return (_build(library.parent, library.name, book.version, library.name, [library.name], {}, parts), made)
+
+
+def later_archive(book: Book | None = None) -> bytes | None:
+    """The modules that a start leaves out, as an archive for Python's path; None for a book that names none."""
+    book = book or current()
+    if not book.later:
+        return None
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, folder in sorted(book.later.items()):
+            for path in sorted(folder.rglob("*.py")):
+                place = zipfile.ZipInfo(f"{name.replace('.', '/')}/{path.relative_to(folder).as_posix()}", EPOCH)
+                archive.writestr(place, path.read_bytes(), zipfile.ZIP_DEFLATED, compresslevel=9)
+    return buffer.getvalue()
 
 
 def lock(wheels: tuple[Wheel, ...], distribution: Path, packages: Sequence[Package] = ()) -> bytes:
@@ -112,8 +127,16 @@ def _spec(wheel: Wheel) -> dict[str, Any]:
     return spec.model_dump()
 
 
-def _build(root: Path, name: str, version: str, module: str, include: list[str], texts: Mapping[str, str]) -> Wheel:
-    """The wheel of what `include` names below `root`, and of `texts`: path in the wheel -> content."""
+def _build(
+    root: Path,
+    name: str,
+    version: str,
+    module: str,
+    include: list[str],
+    texts: Mapping[str, str],
+    exclude: Sequence[str] = (),
+) -> Wheel:
+    """The wheel of what `include` names below `root`, not `exclude`, and of `texts`: path in the wheel -> content."""
     with tempfile.TemporaryDirectory() as folder:
         forced = {}
         for number, (place, text) in enumerate(texts.items()):
@@ -122,13 +145,17 @@ def _build(root: Path, name: str, version: str, module: str, include: list[str],
             forced[str(file)] = place
         config = {
             "project": {"name": name, "version": version, "requires-python": ">=3.11"},
-            "tool": {"hatch": {"build": {"targets": {"wheel": {"only-include": include, "force-include": forced}}}}},
-        }
+            "tool": {"hatch": {"build": {"targets": {"wheel": {
+                "only-include": include, "exclude": [f"/{part}/" for part in exclude], "force-include": forced,
+            }}}}},
+        }  # fmt: skip
         builder = WheelBuilder(str(root), config=config, metadata=ProjectMetadata(str(root), None, config))
         path = Path(next(iter(builder.build(directory=folder, versions=["standard"]))))
         return Wheel(name, version, module, path.name, _lean(path.read_bytes()))
 
 
+EPOCH = (1980, 1, 1, 0, 0, 0)
+"""The date of every entry: equal sources give equal archives."""
 NOT_RUN = (".pyi", "py.typed", "__main__.py", ".dist-info/licenses/LICENSE")
 """Ends of names of files that no program of a page reads. The licenses stand in the site's own list."""
 

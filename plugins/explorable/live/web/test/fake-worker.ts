@@ -56,6 +56,7 @@ export const release: Release = {
     indexURL: "pyodide/",
     lockFileURL: "lock.json",
     library: { start: "start.zip", rest: "rest.zip" },
+    later: null,
     packages: [],
     first: [],
     sizes: {},

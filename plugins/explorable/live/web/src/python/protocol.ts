@@ -171,6 +171,8 @@ export interface RuntimeManifest {
   lockFileURL: string;
   /** What every start imports of Python's standard library, compiled, and the rest of it. */
   library: { start: string; rest: string };
+  /** Modules that are fetched when one of them is first imported; null for a book without any. */
+  later: { archive: string; modules: string[] } | null;
   /** Names in the lock file to load at start: the engine and the live runtime. */
   packages: string[];
   /** What a start fetches besides Pyodide's modules, in the order of need. */

@@ -8,6 +8,7 @@ import { Snippets, tell, type Pyodide, type Send, type SnippetModule } from "./s
 /** The Python module `explorable.live.runtime.library`. */
 interface Library {
   fetch_on_demand(fetch: () => string | undefined): void;
+  fetch_later(names: string[], fetch: () => string | undefined): void;
 }
 
 interface PyodideModule {
@@ -25,14 +26,15 @@ export type CreateModule = (settings: { API: { on_fatal?: (error: unknown) => vo
 
 /** Milliseconds between two words about a download. */
 const TELL_MS = 100;
-/** The rest of the library is fetched in one piece; a slow line takes a minute for it. */
-const REST_LIMIT_MS = 120_000;
+/** An archive is fetched in one piece; a slow line takes a minute for it. */
+const ARCHIVE_LIMIT_MS = 120_000;
 
 const HTTP_OK = 200;
 /** Taken before the worker gives it up. */
 const { XMLHttpRequest } = globalThis;
-/** Where Python keeps the part of its library that is fetched on demand. */
+/** Where Python keeps what is fetched on demand: the rest of its library, and what the book's library keeps for later. */
 const REST = "/lib/python_rest.zip";
+const LATER = "/lib/later.zip";
 
 /** Loads the runtime of a release. Reports byte progress, then that Python is ready; a start that cannot succeed rejects. */
 export async function startPython({ runtime, patience }: Release, base: string, send: Send, open: Gate["open"]): Promise<Python> {
@@ -102,7 +104,9 @@ export async function startPython({ runtime, patience }: Release, base: string, 
   const acts = pyodide.pyimport("explorable.live.runtime.acts") as Acts;
   const snippets = pyodide.pyimport("explorable.live.runtime.snippets") as SnippetModule;
   const library = pyodide.pyimport("explorable.live.runtime.library") as Library;
-  library.fetch_on_demand(() => fetchRest(pyodide, at(runtime.library.rest), send));
+  library.fetch_on_demand(() => fetchArchive(pyodide, at(runtime.library.rest), REST, send));
+  const { later } = runtime;
+  if (later) library.fetch_later(later.modules, () => fetchArchive(pyodide, at(later.archive), LATER, send));
   send({ kind: "ready" });
   return new Python(acts, new Snippets(pyodide, snippets, send, runtime.elsewhere, open), send, readText);
 }
@@ -138,14 +142,14 @@ function throttled(call: () => void): () => void {
   };
 }
 
-/** Puts the rest of the standard library into Python's file system. Its path, or undefined (Python's None) on a failure. */
-function fetchRest(pyodide: Pyodide, url: string, send: Send): string | undefined {
+/** Puts an archive into Python's file system. Its path, or undefined (Python's None) on a failure. */
+function fetchArchive(pyodide: Pyodide, url: string, path: string, send: Send): string | undefined {
   tell(send, "Python's library loads");
   // An import cannot wait for a promise. In a worker a synchronous request keeps nobody else waiting.
   const request = new XMLHttpRequest();
   request.open("GET", url, false);
   request.responseType = "arraybuffer";
-  request.timeout = REST_LIMIT_MS;
+  request.timeout = ARCHIVE_LIMIT_MS;
   try {
     request.send();
   } catch {
@@ -154,8 +158,8 @@ function fetchRest(pyodide: Pyodide, url: string, send: Send): string | undefine
     tell(send, "Python runs");
   }
   if (request.status !== HTTP_OK) return undefined;
-  pyodide.FS.writeFile(REST, new Uint8Array(request.response as ArrayBuffer));
-  return REST;
+  pyodide.FS.writeFile(path, new Uint8Array(request.response as ArrayBuffer));
+  return path;
 }
 
 async function readText(url: string): Promise<string> {
