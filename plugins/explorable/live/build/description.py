@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from explorable.live.runtime.acts import LoadedAct
-from explorable.live.runtime.contract import Act, ChoiceQuestion, Handle, Playback, Slider, Toggle
+from explorable.live.runtime.contract import Act, ChoiceQuestion, Handle, Note, Playback, Slider, Toggle
 from explorable.live.runtime.exchange import Plain, mapping, plain
 
 MOST_TICKS = 6
@@ -30,7 +30,11 @@ def describe(loaded: LoadedAct) -> Plain:
             }
             for reflection in act.reflections
         ],
-        **_named(act, "can_fail", "hints", "moves", "reveal_first", "beside"),
+        **_named(act, "can_fail", "hints", "moves", "reveal_first", "beside", "linked", "compared"),
+        "reader": None if act.reader is None else _named(act.reader, "label", "help"),
+        "follows": act.reader is not None and act.reader.rewrite is not None,
+        "suggests": act.suggest is not None,
+        "exports": act.exports is not None,
         "hands": [{"kind": type(hand).__name__.lower(), **mapping(plain(hand, "hands"))} for hand in act.hands],
         "staging": plain(act.staging, "staging"),
         "drawn": plain(_drawn_by(act), "drawn"),
@@ -67,6 +71,8 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _describe_control(control: Any) -> Plain:
+    if isinstance(control, Note):
+        return {"kind": "note", **_named(control, "name", "label", "longest", "default", "after_reveal")}
     kind = "toggle" if isinstance(control, Toggle) else "slider" if isinstance(control, Slider) else "choice"
     return {"kind": kind, **mapping(plain(control, f"control {control.name!r}"))}
 

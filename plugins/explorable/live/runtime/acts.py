@@ -10,18 +10,19 @@ import ast
 import gc
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import PurePosixPath
 from types import ModuleType
 from typing import Any, TypeVar
 
-from explorable.live.runtime.contract import Act, State, Value
+from explorable.live.runtime.contract import Act, State, Suggestion, Value
 from explorable.live.runtime.exchange import (
     Plain,
     check_verdict,
     check_view,
     chosen,
+    control_value,
     correct_blanks,
     ledger_fields,
     mapping,
@@ -53,6 +54,7 @@ class LoadedAct:
         """`filename` is how errors name `act.py`, and `others` the modules beside it."""
         self.act = act
         self._filenames = (filename, *others)
+        self._suggesting: Iterator[Suggestion] | None = None
 
     def compute(self, state: Mapping[str, Any]) -> Plain:
         """The view of a state, under `ledger` what the act writes into the reader's ledger there, and its `score`.
@@ -120,6 +122,38 @@ class LoadedAct:
             feedback[name] = {"correct": same(option.value, correct[name]), "why": option.why}
         return feedback
 
+    def hear(self, texts: Sequence[str], state: Mapping[str, Any]) -> Plain:
+        """What the act has understood of texts: `Heard`. Raises `ActError`, in a line, for what it cannot read."""
+        current, reader = self._state(state), self.act.reader
+        if reader is None:
+            raise ActError("this act reads no texts")
+        heard = self._guard("", lambda: reader.read(texts, current))
+        controls = {control.name: control for control in self.act.controls}
+        for name, value in heard.controls.items():
+            self._guard("reader", lambda: control_value(controls[name], value))  # noqa: B023 - called at once
+        return plain(heard, "Heard")
+
+    def rewrite(self, texts: Sequence[str], state: Mapping[str, Any]) -> Plain:
+        """How the reader's texts change with the state: name -> a unified diff."""
+        current, reader = self._state(state), self.act.reader
+        if reader is None or reader.rewrite is None:
+            return {}
+        follow = reader.rewrite
+        return plain(self._guard("rewrite", lambda: follow(texts, current)), "rewrite")
+
+    def suggest(self, state: Mapping[str, Any], start: bool) -> Plain:
+        """The next suggestion for a state, under `next`; None when there is no other. `start`: from the first on."""
+        current, suggest = self._state(state), self.act.suggest
+        if start or self._suggesting is None:
+            self._suggesting = iter(()) if suggest is None else self._guard("suggest", lambda: suggest(current))
+        coming = self._suggesting
+        return {"next": plain(self._guard("suggest", lambda: next(coming, None)), "Suggestion")}
+
+    def exports(self, state: Mapping[str, Any]) -> Plain:
+        """The state as texts for other programs."""
+        current, exports = self._state(state), self.act.exports
+        return {} if exports is None else plain(self._guard("exports", lambda: exports(current)), "exports")
+
     def line_of(self, function: str) -> int | None:
         """Where act.py begins one of the act's functions."""
         code = getattr(getattr(self.act, function, None), "__code__", None)
@@ -172,6 +206,17 @@ def reveal(name: str, state_json: str) -> str:
 def check(name: str, reflection: str, answers_json: str, state_json: str) -> str:
     """The feedback on the answers to a reflection: `Feedback` in protocol.ts."""
     return _json(loaded(name).check(reflection, json.loads(answers_json), json.loads(state_json)))
+
+
+def tell(name: str, what: str, texts_json: str, state_json: str) -> str:
+    """What a loaded act says besides: `hear`, `rewrite`, `suggest`, `more` (of the suggestions) or `exports`."""
+    act, state = loaded(name), json.loads(state_json)
+    if what in ("suggest", "more"):
+        return _json(act.suggest(state, what == "suggest"))
+    if what == "exports":
+        return _json(act.exports(state))
+    texts = json.loads(texts_json)
+    return _json(act.hear(texts, state) if what == "hear" else act.rewrite(texts, state))
 
 
 def loaded(name: str) -> LoadedAct:

@@ -7,7 +7,7 @@ from the same functions. Nothing here knows HTML, charts or physics.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -88,7 +88,7 @@ class ControlOption:
 
 @dataclass(frozen=True)
 class Choice:
-    """A control with a handful of positions, shown as a segmented radio group.
+    """A control with a handful of positions, shown as a segmented radio group, or with `menu` of many, in a list.
 
     With `after_reveal` it appears only once the reader has seen the answer; until then it stands at its default.
     """
@@ -99,6 +99,7 @@ class Choice:
     default: Value
     help: str = ""
     after_reveal: bool = False
+    menu: bool = False
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,65 @@ class Slider:
     after_reveal: bool = False
 
 
-Control = Choice | Toggle | Slider
+@dataclass(frozen=True)
+class Note:
+    """A text that no hand sets: what an act's `reader` has kept of the texts that somebody gave it. First it is empty.
+
+    `check` raises `ValueError` for a text that it cannot be: it may come with a link, from anybody.
+    """
+
+    name: str
+    label: str
+    check: Callable[[str], object]
+    longest: int = 4_000
+    default: str = ""
+    after_reveal: bool = False
+
+
+Control = Choice | Toggle | Slider | Note
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What an act has understood of the texts that a reader gave it.
+
+    labels: what each text is, in their order.
+    controls: the controls that it sets, by name.
+    said: what else there is to know, a sentence each.
+    """
+
+    labels: Sequence[str]
+    controls: Mapping[str, Value]
+    said: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class TextReader:
+    """Texts that a reader pastes, drops or opens, and that set controls. They stay in the page: nothing keeps them.
+
+    label: what the place is called; `help` says what it takes.
+    read: the texts and the state before, and what was understood. It raises `ValueError`, in a line, for what it cannot
+        read.
+    rewrite: where the texts can follow the controls, name -> the text's change, as a unified diff.
+    """
+
+    label: str
+    help: str
+    read: Callable[[Sequence[str], State], Heard]
+    rewrite: Callable[[Sequence[str], State], Mapping[str, str]] | None = None
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A change that helps: what it does, in a sentence with its numbers, and the controls that it sets.
+
+    The page shows those with the highest `worth` first.
+    """
+
+    title: str
+    text: str
+    controls: Mapping[str, Value]
+    worth: float
 
 
 @dataclass(frozen=True)
@@ -403,6 +462,16 @@ class Act:
     score: Callable[[State], float | None] | None = None
     """How good a state is that the reader has reached: more is better, None does not count. The ledger keeps the first
     such state and the best, each with its time. It is asked for states with a prediction."""
+    linked: bool = False
+    """Whether the state stands in the page's address, for links, and not in the ledger: for an instrument."""
+    compared: bool = False
+    """Whether a reader can keep a state's headline and readings, and see those of others beside it."""
+    reader: TextReader | None = None
+    """What a reader can paste, drop or open."""
+    suggest: Callable[[State], Iterator[Suggestion]] | None = None
+    """Changes that help, one by one: they are looked for while the reader waits, who can stop that."""
+    exports: Callable[[State], Mapping[str, str]] | None = None
+    """The state as texts for other programs: what each is called -> the text."""
     best: float | None = None
     """The best score that a search over all settings found, above 0: the ledger keeps how far a reader is from it."""
 

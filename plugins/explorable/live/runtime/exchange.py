@@ -17,6 +17,7 @@ from explorable.live.runtime.contract import (
     Act,
     ChoiceQuestion,
     Control,
+    Note,
     NumberQuestion,
     Option,
     Playback,
@@ -93,6 +94,8 @@ def control_value(control: Control, value: Value) -> Value:
         return value
     if isinstance(control, Slider):
         return slider_value(control, value)
+    if isinstance(control, Note):
+        return note_value(control, value)
     for option in control.options:
         if same(option.value, value):
             return option.value
@@ -111,6 +114,15 @@ def slider_value(slider: Slider, value: Value) -> Value:
     if float(value) != int(value):
         raise ValueError(f"control {slider.name!r} cannot be {value!r}; allowed: whole numbers")
     return int(value)
+
+
+def note_value(note: Note, value: Value) -> Value:
+    """Return the text if the note can be it. Raises `ValueError` otherwise."""
+    if not isinstance(value, str) or len(value) > note.longest:
+        raise ValueError(f"control {note.name!r} cannot be that; allowed: a text of at most {note.longest} characters")
+    if value:
+        note.check(value)
+    return value
 
 
 def chosen(what: str, options: Sequence[Option], value: Value) -> Option:

@@ -21,6 +21,7 @@ from explorable.live.runtime.contract import (
     Control,
     ControlOption,
     Handle,
+    Note,
     NumberQuestion,
     Option,
     Reflection,
@@ -89,6 +90,10 @@ def check_definition(act: object, name: str) -> Act:
     elif any(control.after_reveal for control in act.controls):
         raise ValueError("an instrument reveals nothing, so no control can wait for it")
     _check_adding(act)
+    if act.linked and (act.question is not None or act.ledger is not None):
+        raise ValueError("an act whose state stands in the address has neither a question nor fields of the ledger")
+    if not act.linked and any(isinstance(control, Note) for control in act.controls):
+        raise ValueError("a Note needs linked=True: the ledger keeps no such texts")
     if act.moves and len(act.contexts) > 1:
         raise ValueError("an act that records moves has one context: a move is a change of a control")
     if act.best is not None and (act.score is None or not act.best > 0):
@@ -109,6 +114,8 @@ def _check_control(control: Control) -> None:
         return
     if isinstance(control, Slider):
         _check_slider(control)
+        return
+    if isinstance(control, Note):
         return
     if len(control.options) < 2:
         raise ValueError(f"control {control.name!r} needs at least two options")

@@ -33,6 +33,7 @@ function setup({ modules = {}, loader = [], readText = () => Promise.resolve("AC
     frame: (_, json) => JSON.stringify({ ...view(json), tables: {} }),
     reveal: () => "{}",
     check: () => "{}",
+    tell: (_, what) => JSON.stringify({ what }),
     ...modules,
   };
   const send = (reply: Reply): void => void replies.push(reply);

@@ -11,9 +11,10 @@ import { documentLedger } from "../ledger/ledger";
 import type { State, Value } from "../python/protocol";
 import { accountOf } from "./account";
 import { Answers } from "./answers";
+import type { Around } from "../desk/desk";
 import { Bench } from "./bench";
 import { bringIntoView, keepAtHand, keepFocusVisible } from "./focus";
-import { Controls } from "./controls";
+import { Controls, type Instruments } from "./controls";
 import { changes, undo, withMove } from "./moves";
 import { Paint } from "./paint";
 import { answered, nameOf, readBlanks } from "./reflections";
@@ -32,6 +33,9 @@ class ActPart implements Part {
   readonly #paint: Paint;
   readonly #answers: Answers;
   readonly #unsubscribe: (() => void)[];
+  readonly #defaults: Instruments;
+  /** What stands around the instruments; null for an act without, and until its code is there. */
+  #around: Around | null = null;
   #memory: Memory;
   /** What the reader has typed or dragged and not locked in. */
   #held: number | null = null;
@@ -59,7 +63,8 @@ class ActPart implements Part {
       },
       signal,
     });
-    this.#memory = this.#fresh(this.#controls.reset());
+    this.#defaults = this.#controls.reset();
+    this.#memory = this.#fresh(this.#defaults);
     const asking = {
       host,
       name: this.#name,
@@ -82,6 +87,7 @@ class ActPart implements Part {
       this.#ledger.subscribe((acts, elsewhere) => this.#ledgerChanged(acts.has(this.#name) && elsewhere)),
     ];
     this.#ledgerChanged(false);
+    if (host.querySelector("[data-desk]")) void this.#standAround();
   }
 
   onscreen(): void {
@@ -124,6 +130,32 @@ class ActPart implements Part {
       (form) => this.#check(form),
       signal,
     );
+  }
+
+  /** Fetches and makes what stands around the instruments. */
+  async #standAround(): Promise<void> {
+    const { Around } = await import("../desk/desk");
+    const { signal } = this.#gone;
+    if (signal.aborted) return;
+    const around = new Around({
+      host: this.#host,
+      name: this.#name,
+      signal,
+      state: () => this.#state(),
+      defaults: () => this.#defaults,
+      tell: (what, texts, state) => this.#answers.tell(what, texts, state),
+      set: (controls) => this.#put(controls),
+      announce: (text) => this.#paint.announce(text),
+    });
+    await around.open();
+    this.#around = around;
+    this.#annotate();
+  }
+
+  /** Moves controls as the reader's hand does. */
+  #put(controls: Record<string, Value>): void {
+    this.#controls.write({ context: this.#memory.context, controls: { ...this.#memory.controls, ...controls } });
+    this.#instrumentsMoved();
   }
 
   // What the reader does
@@ -260,6 +292,7 @@ class ActPart implements Part {
 
   /** What the ledger holds of this act, if its prediction is still one of the answers. */
   #kept(): Memory | null {
+    if (this.#linked) return null;
     const memory = this.#ledger.entry(this.#name)?.memory ?? null;
     const fits = !memory || memory.prediction === null || this.#bench.question?.offers(memory.prediction);
     return memory && fits ? structuredClone(memory) : null;
@@ -285,11 +318,18 @@ class ActPart implements Part {
     this.#apply();
     // Python computes while the ledger is written.
     this.#answers.refreshIfNeeded();
-    this.#ledger.write(this.#name, this.#stage, structuredClone(this.#memory), this.#account());
+    if (!this.#linked) this.#ledger.write(this.#name, this.#stage, structuredClone(this.#memory), this.#account());
+  }
+
+  /** Whether the state stands in the address, and not in the ledger. */
+  get #linked(): boolean {
+    return this.#host.dataset.linked !== undefined;
   }
 
   /** Adds to the ledger what Python has said since. */
   #annotate(): void {
+    const { view } = this.#answers.results;
+    if (view) this.#around?.told(this.#state(), view);
     if (this.#ledger.entry(this.#name)?.memory) this.#ledger.annotate(this.#name, this.#stage, structuredClone(this.#memory), this.#account());
   }
 

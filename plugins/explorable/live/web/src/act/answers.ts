@@ -5,7 +5,7 @@ import { equal } from "../equal";
 import { withMark, type Account, type Memory } from "../ledger/entry";
 import { ActProblem } from "../python/client";
 import { documentPython } from "../python/interpreter";
-import type { State, View } from "../python/protocol";
+import type { State, Tell, View } from "../python/protocol";
 import type { Status } from "../python/status";
 import { perhapsTooOld } from "../release";
 import { Amounts } from "./amounts";
@@ -71,8 +71,9 @@ export class Answers {
     this.judge = new Judge(act, charts, paint, gone);
     this.#amounts = new Amounts(act, async (state) => this.#living(await this.#python.compute(act.name, act.url, state)));
     // Instant navigation may bring back an element that does not show the baked state any more. And an act with grips
-    // needs a live picture from the start, because a baked one has no scales.
-    this.#shown = act.host.dataset.live === "true" || handsOf(act.host).length ? null : this.#wanted();
+    // needs a live picture from the start, because a baked one has no scales. What stands around an act waits for a view too.
+    const needed = handsOf(act.host).length || act.host.querySelector("[data-desk]");
+    this.#shown = act.host.dataset.live === "true" || needed ? null : this.#wanted();
   }
 
   /** Follows how Python is. Returns the way to stop that. */
@@ -124,6 +125,11 @@ export class Answers {
     } finally {
       this.#following = false;
     }
+  }
+
+  /** What the act's Python says besides its views. */
+  tell(what: Tell, texts: readonly string[], state: State): Promise<object | null> {
+    return this.#python.tell(this.#act.name, this.#act.url, what, texts, state);
   }
 
   refreshIfNeeded(): void {

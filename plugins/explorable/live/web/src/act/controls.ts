@@ -169,7 +169,7 @@ export interface Instruments {
   controls: Record<string, Value>;
 }
 
-/** All controls of an act: radio groups (`data-choice`, `data-context`), check boxes (`data-toggle`), sliders. */
+/** All controls of an act: radio groups (`data-choice`, `data-context`), lists, check boxes (`data-toggle`), sliders, notes. */
 export class Controls {
   readonly root: HTMLElement;
   /** The context of an act without a switch for it. */
@@ -189,6 +189,8 @@ export class Controls {
     }
     for (const box of toggles(this.root)) controls[box.dataset.toggle ?? ""] = box.checked;
     for (const slider of sliders(this.root)) controls[slider.name] = slider.value;
+    for (const menu of menus(this.root)) controls[menu.dataset.menu ?? ""] = valueOf(menu.options[menu.selectedIndex] ?? menu);
+    for (const note of notes(this.root)) controls[note.dataset.note ?? ""] = note.value;
     const chosen = contextRadios(this.root).find((radio) => radio.checked);
     return { context: chosen ? String(valueOf(chosen)) : this.#onlyContext, controls };
   }
@@ -210,6 +212,19 @@ export class Controls {
       slider.set(controls[slider.name]);
       stand[slider.name] = slider.value;
     }
+    for (const menu of menus(this.root)) {
+      const name = menu.dataset.menu ?? "";
+      const options = [...menu.options];
+      const wanted = options.find((option) => valueOf(option) === controls[name]) ?? options.find((option) => option.defaultSelected);
+      if (!wanted) continue;
+      wanted.selected = true;
+      stand[name] = valueOf(wanted);
+    }
+    for (const note of notes(this.root)) {
+      const value = controls[note.dataset.note ?? ""];
+      note.value = typeof value === "string" && value.length <= note.maxLength ? value : "";
+      stand[note.dataset.note ?? ""] = note.value;
+    }
     const chosen = choose(contextRadios(this.root), context);
     return { context: chosen ? String(valueOf(chosen)) : this.#onlyContext, controls: stand };
   }
@@ -227,6 +242,9 @@ export function controlWords(root: ParentNode, control: string, value: Value): {
     const radio = radios(group).find((one) => valueOf(one) === value);
     return radio ? { label: words(group.querySelector("legend")), value: words(radio.labels?.[0]) } : null;
   }
+  const menu = menus(root).find((one) => one.dataset.menu === control);
+  const option = menu && [...menu.options].find((one) => valueOf(one) === value);
+  if (menu) return option ? { label: words(menu.labels[0]), value: words(option) } : null;
   const slider = sliders(root).find((one) => one.name === control);
   if (slider) return typeof value === "number" ? { label: words(slider.input.labels?.[0]), value: slider.words(value) } : null;
   const box = toggles(root).find((one) => one.dataset.toggle === control);
@@ -272,6 +290,16 @@ function contextRadios(root: ParentNode): HTMLInputElement[] {
 
 function toggles(root: ParentNode): HTMLInputElement[] {
   return all<HTMLInputElement>(root, "input[data-toggle]");
+}
+
+/** Lists of positions. */
+function menus(root: ParentNode): HTMLSelectElement[] {
+  return all<HTMLSelectElement>(root, "select[data-menu]");
+}
+
+/** Texts that no hand sets. */
+function notes(root: ParentNode): HTMLInputElement[] {
+  return all<HTMLInputElement>(root, "input[data-note]");
 }
 
 /** Checks the radio of a value, or the baked one. Returns it. */

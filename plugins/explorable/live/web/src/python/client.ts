@@ -1,7 +1,7 @@
 // The page's side of the conversation with Python: one worker, one request at a time, latest wins, stop and replay.
 //
 // Every state ends: a start or an answer on which nothing is heard for too long is given up, and Retry begins anew.
-import type { Check, Completed, DataFile, Drawing, Feedback, Release, Request, Response as Reply, SnippetError, State, Tests, Value, Verdict, View } from "./protocol";
+import type { Check, Completed, DataFile, Drawing, Feedback, Release, Request, Response as Reply, SnippetError, State, Tell, Tests, Value, Verdict, View } from "./protocol";
 import type { Status } from "./status";
 
 export interface Snippet {
@@ -164,7 +164,12 @@ export class PythonClient {
     return this.#ask<Feedback>({ kind: "check", act, actUrl, reflection, answers, state }, `check:${act}:${reflection}`);
   }
 
-  async #ask<T extends View | Verdict | Feedback>(body: RequestBody, key: string): Promise<T | null> {
+  /** What an act says besides; null when the same was asked for again meanwhile. */
+  tell(act: string, actUrl: string, what: Tell, texts: readonly string[], state: State): Promise<object | null> {
+    return this.#ask<object>({ kind: "tell", act, actUrl, what, texts, state }, `tell:${what}:${act}`);
+  }
+
+  async #ask<T extends View | Verdict | Feedback | object>(body: RequestBody, key: string): Promise<T | null> {
     const settled = await this.#enqueue(body, key);
     if (settled.kind === "problem") throw new ActProblem(settled.message);
     return settled.kind === "answer" ? (settled.answer as T) : null;

@@ -70,6 +70,21 @@ export interface Verdict {
   tables: Record<string, Table>;
   gap: Gap;
 }
+/** Mirrors live/runtime/contract.py: what an act has understood of the texts that a reader gave it. */
+export interface Heard {
+  labels: string[];
+  controls: Record<string, Value>;
+  said: string[];
+}
+export interface Suggestion {
+  title: string;
+  text: string;
+  controls: Record<string, Value>;
+  worth: number;
+}
+/** What an act says besides its views: of texts that it reads, of changes that help (the first, or one more), of exports. */
+export type Tell = "hear" | "rewrite" | "suggest" | "more" | "exports";
+
 /** Per blank: is the reader's choice right, and the sentence that says why. */
 export type Feedback = Record<string, { correct: boolean; why: string }>;
 
@@ -122,6 +137,7 @@ export type Request =
   | { kind: "complete"; id: number; page: string; source: string; at: number }
   | { kind: "compute"; id: number; act: string; actUrl: string; state: State; /** Only what the eye follows of a moving hand? */ frame: boolean }
   | { kind: "reveal"; id: number; act: string; actUrl: string; state: State }
+  | { kind: "tell"; id: number; act: string; actUrl: string; what: Tell; texts: readonly string[]; state: State }
   | { kind: "check"; id: number; act: string; actUrl: string; reflection: string; answers: Record<string, Value>; state: State };
 
 /** Worker -> page. `alive` says only that bytes arrive. */
@@ -134,7 +150,7 @@ export type Response =
   | { kind: "ran"; id: number; result: string | null; error: SnippetError | null; figures: Drawing[]; /** The last value's own document, for a frame. */ html?: string | null; /** None where nothing was tested. */ checks?: Check[] }
   | { kind: "asks"; id: number; packages: string[]; hosts: string[] }
   | { kind: "completed"; id: number; completed: Completed }
-  | { kind: "answer"; id: number; /** Of the kind that was asked for. */ answer: View | Verdict | Feedback }
+  | { kind: "answer"; id: number; /** Of the kind that was asked for. */ answer: View | Verdict | Feedback | object }
   | { kind: "problem"; id: number; message: string };
 
 /** What the build writes into the entry, so that a document never meets the files of another release. */

@@ -1,5 +1,5 @@
 // Python inside the worker: takes the page's requests one at a time, in the order they came, and answers those of acts.
-import type { Feedback, Release, Request, Response as Reply, State, Verdict, View } from "./protocol";
+import type { Release, Request, Response as Reply, State } from "./protocol";
 import { Unavailable, type Send, type Snippets } from "./snippets";
 
 /** The Python module `explorable.live.runtime.acts`: JSON text in and out. */
@@ -8,6 +8,7 @@ export interface Acts {
   compute(name: string, state: string): string;
   frame(name: string, state: string): string;
   reveal(name: string, state: string): string;
+  tell(name: string, what: string, texts: string, state: string): string;
   check(name: string, reflection: string, answers: string, state: string): string;
 }
 
@@ -47,9 +48,10 @@ export class Python {
     const state = JSON.stringify(request.state satisfies State);
     let answer: string;
     if (request.kind === "reveal") answer = this.#acts.reveal(act, state);
+    else if (request.kind === "tell") answer = this.#acts.tell(act, request.what, JSON.stringify(request.texts), state);
     else if (request.kind === "check") answer = this.#acts.check(act, request.reflection, JSON.stringify(request.answers), state);
     else answer = request.frame ? this.#acts.frame(act, state) : this.#acts.compute(act, state);
-    return { kind: "answer", id, answer: JSON.parse(answer) as View | Verdict | Feedback };
+    return { kind: "answer", id, answer: JSON.parse(answer) as object };
   }
 
   async #loadAct(name: string, url: string): Promise<void> {

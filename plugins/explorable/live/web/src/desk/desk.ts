@@ -1,0 +1,114 @@
+// What stands around the instruments of an act without a question: texts to read, changes that help, a comparison, exports, a link.
+// It comes as a chunk of its own, for the acts that have one of them.
+import { addressOf, linkedState } from "./address";
+import { Comparison } from "./comparison";
+import { Exports } from "./exports";
+import { Reader } from "./reader";
+import { Suggestions } from "./suggestions";
+import { h, setText } from "../dom";
+import type { Instruments } from "../act/controls";
+import type { State, Tell, Value, View } from "../python/protocol";
+
+/** The act around which it stands. */
+export interface Desk {
+  readonly host: HTMLElement;
+  readonly name: string;
+  readonly signal: AbortSignal;
+  state(): State;
+  /** Where the controls stand by default. */
+  defaults(): Instruments;
+  /** Asks the act's Python. Null when the same was asked for again meanwhile. */
+  tell(what: Tell, texts: readonly string[], state: State): Promise<unknown>;
+  /** Moves controls as a hand does. */
+  set(controls: Record<string, Value>): void;
+  announce(text: string): void;
+}
+
+/** Milliseconds for which a hand rests before the address follows: browsers limit how often it changes. */
+const REST_MS = 400;
+const COPIED_MS = 2500;
+
+export class Around {
+  readonly #desk: Desk;
+  readonly #linked: boolean;
+  readonly #reader: Reader | null;
+  readonly #suggestions: Suggestions | null;
+  readonly #exports: Exports | null;
+  readonly #comparison: Comparison | null;
+  #timer = 0;
+  /** What the page itself wrote into the address. */
+  #written = "";
+
+  constructor(desk: Desk) {
+    const place = (name: string): HTMLElement | null => desk.host.querySelector(`[data-slot="${name}"]`);
+    const made = <T>(name: string, make: (at: HTMLElement) => T): T | null => {
+      const at = place(name);
+      if (at) at.hidden = false;
+      return at && make(at);
+    };
+    this.#desk = desk;
+    this.#linked = desk.host.dataset.linked !== undefined;
+    this.#reader = made("reader", (at) => new Reader(at, desk));
+    this.#suggestions = made("suggestions", (at) => new Suggestions(at, desk));
+    this.#exports = made("exports", (at) => new Exports(at, desk));
+    this.#comparison = made("comparison", (at) => new Comparison(at, desk));
+    if (!this.#linked) return;
+    made("link", (at) => this.#offerLink(at));
+    addEventListener("hashchange", () => void this.open(), { signal: desk.signal });
+    desk.signal.addEventListener("abort", () => clearTimeout(this.#timer));
+  }
+
+  /** Puts the controls where the page's address says. */
+  async open(): Promise<void> {
+    const fragment = location.hash;
+    if (!fragment || fragment === this.#written) return;
+    const linked = await linkedState(fragment, this.#desk.name);
+    if (!linked || this.#desk.signal.aborted || location.hash !== fragment) return;
+    const place = this.#desk.host.querySelector('[data-slot="link-problem"]');
+    if (place) setText(place, "problem" in linked ? linked.problem : "");
+    if (!("problem" in linked)) this.#desk.set({ ...this.#desk.defaults().controls, ...linked.controls });
+  }
+
+  /** The page shows the whole view of a state. */
+  told(state: State, view: View): void {
+    this.#suggestions?.look(state);
+    this.#exports?.follow(state);
+    this.#reader?.follow(state);
+    this.#comparison?.show(view);
+    if (!this.#linked) return;
+    clearTimeout(this.#timer);
+    this.#timer = window.setTimeout(() => void this.#write(state), REST_MS);
+  }
+
+  async #write(state: State): Promise<void> {
+    const { context, controls } = state;
+    const address = await addressOf(location.href, this.#desk.name, { context, controls }, this.#desk.defaults());
+    if (this.#desk.signal.aborted) return;
+    const before = location.hash;
+    this.#written = new URL(address).hash;
+    // A page that nobody has touched keeps its plain address, and the anchor to which somebody has come.
+    if (this.#written === before || (!this.#written && !before.startsWith("#state="))) return;
+    history.replaceState(history.state, "", address);
+  }
+
+  #offerLink(place: HTMLElement): void {
+    const address = h("input", { type: "text", readonly: true, class: "il-ledger__link", "aria-label": "Link to these settings", hidden: true });
+    const button = h("button", { type: "button", class: "il-button" }, "Copy the link");
+    place.append(button, " ", address, h("span", { class: "il-problem", role: "alert", "data-slot": "link-problem" }));
+    const copy = async (): Promise<void> => {
+      const { context, controls } = this.#desk.state();
+      address.value = await addressOf(location.href, this.#desk.name, { context, controls }, this.#desk.defaults());
+      try {
+        await navigator.clipboard.writeText(address.value);
+        this.#desk.announce("The link is copied. Whoever opens it sees these settings.");
+        setText(button, "Copied");
+        window.setTimeout(() => setText(button, "Copy the link"), COPIED_MS);
+      } catch {
+        address.hidden = false;
+        address.focus();
+        address.select();
+      }
+    };
+    button.addEventListener("click", () => void copy(), { signal: this.#desk.signal });
+  }
+}

@@ -1,0 +1,47 @@
+// The state as texts for other programs: made when they are asked for, to copy or to save.
+import { h, setText } from "../dom";
+import type { State } from "../python/protocol";
+import type { Desk } from "./desk";
+
+const COPIED_MS = 2500;
+
+export class Exports {
+  readonly #desk: Desk;
+  readonly #place: HTMLDetailsElement;
+  readonly #texts = h("div");
+
+  constructor(place: HTMLElement, desk: Desk) {
+    this.#desk = desk;
+    this.#place = place as HTMLDetailsElement;
+    place.append(this.#texts);
+    place.addEventListener("toggle", () => this.follow(desk.state()), { signal: desk.signal });
+  }
+
+  follow(state: State): void {
+    if (this.#place.open) void this.#show(state);
+  }
+
+  async #show(state: State): Promise<void> {
+    const texts = (await this.#desk.tell("exports", [], state).catch((error: unknown) => ({ "": error instanceof Error ? error.message : "" }))) as Record<string, string> | null;
+    if (!texts) return;
+    this.#texts.replaceChildren(
+      ...Object.entries(texts).map(([name, text]) => h("div", { class: "il-export" }, h("p", {}, h("b", {}, name), " ", this.#copy(name, text), " ", this.#save(name, text)), h("pre", { tabindex: "0" }, h("code", {}, text)))),
+    );
+  }
+
+  #copy(name: string, text: string): HTMLElement {
+    const button = h("button", { type: "button", class: "il-button il-button--quiet", "aria-label": `Copy ${name}` }, "Copy");
+    const copied = (said: string): void => {
+      setText(button, said);
+      this.#desk.announce(`${name}: ${said}.`);
+      window.setTimeout(() => setText(button, "Copy"), COPIED_MS);
+    };
+    button.addEventListener("click", () => void navigator.clipboard.writeText(text).then(() => copied("Copied"), () => copied("Not copied")), { signal: this.#desk.signal });
+    return button;
+  }
+
+  #save(name: string, text: string): HTMLElement {
+    const address = `data:text/plain;charset=utf-8,${encodeURIComponent(text)}`;
+    return h("a", { href: address, download: name.includes(".") ? name : `${name}.txt`, "aria-label": `Save ${name}` }, "Save");
+  }
+}

@@ -1,0 +1,141 @@
+// Texts that a reader pastes, drops or opens: they go to the page's Python, which says what they set, and to nobody else.
+import { h, setText } from "../dom";
+import type { Heard, State } from "../python/protocol";
+import type { Desk } from "./desk";
+
+/** Of a text that is longer, the end is read: a log's last lines count. */
+const MOST_CHARACTERS = 1_000_000;
+const MOST_TEXTS = 8;
+
+interface Text {
+  label: string;
+  text: string;
+}
+
+export class Reader {
+  readonly #desk: Desk;
+  readonly #box: HTMLTextAreaElement;
+  readonly #list = h("ul", { class: "il-reader__texts" });
+  readonly #said = h("div", { class: "il-reader__said", role: "status" });
+  readonly #problem = h("p", { class: "il-problem", role: "alert" });
+  readonly #changes = h("details", { class: "il-details", hidden: true }, h("summary", {}, "Your files, changed to match"));
+  #texts: Text[] = [];
+
+  constructor(place: HTMLElement, desk: Desk) {
+    this.#desk = desk;
+    const { signal } = desk;
+    this.#box = h("textarea", { rows: "3", class: "il-reader__box", spellcheck: "false", autocapitalize: "off", "aria-label": place.dataset.label ?? "", placeholder: place.dataset.help ?? "" });
+    const read = h("button", { type: "button", class: "il-button il-button--primary", "data-action": "read" }, "Read it");
+    const id = `${desk.host.id}-files`;
+    const input = h("input", { type: "file", multiple: true, class: "il-vh", id });
+    const open = h("label", { class: "il-button", for: id }, "Open files");
+    const stays = h("p", { class: "il-help" }, "It stays in this page: nothing is sent, and nothing is kept.");
+    place.append(this.#box, h("p", { class: "il-reader__row" }, read, " ", h("span", { class: "il-ledger__file" }, input, open)), this.#problem, this.#list, this.#said, this.#changes, stays);
+    read.addEventListener("click", () => this.#readBox(), { signal });
+    this.#box.addEventListener("paste", () => queueMicrotask(() => setTimeout(() => this.#readBox())), { signal });
+    this.#box.addEventListener("keydown", (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && this.#readBox(), { signal });
+    input.addEventListener("change", () => void this.#readFiles(input), { signal });
+    this.#takeDrops(desk.host, signal);
+  }
+
+  /** Shows how the texts change with a state. */
+  follow(state: State): void {
+    if (this.#texts.length) void this.#rewrite(state);
+  }
+
+  #readBox(): void {
+    const text = this.#box.value;
+    if (text.trim()) void this.#add([text]);
+  }
+
+  async #readFiles(input: HTMLInputElement): Promise<void> {
+    const files = [...(input.files ?? [])];
+    input.value = "";
+    await this.#open(files);
+  }
+
+  async #open(files: readonly File[]): Promise<void> {
+    try {
+      await this.#add(await Promise.all(files.slice(0, MOST_TEXTS).map((file) => file.slice(Math.max(0, file.size - MOST_CHARACTERS)).text())));
+    } catch (error) {
+      if (error instanceof DOMException) setText(this.#problem, "A file could not be read.");
+      else throw error;
+    }
+  }
+
+  #takeDrops(host: HTMLElement, signal: AbortSignal): void {
+    const carries = ({ dataTransfer }: DragEvent): boolean => ["Files", "text/plain"].some((kind) => dataTransfer?.types.includes(kind));
+    const over = (event: DragEvent): void => {
+      if (!carries(event)) return;
+      event.preventDefault();
+      host.dataset.dropping = "true";
+    };
+    host.addEventListener("dragenter", over, { signal });
+    host.addEventListener("dragover", over, { signal });
+    host.addEventListener("dragleave", (event) => host.contains(event.relatedTarget as Node | null) || delete host.dataset.dropping, { signal });
+    host.addEventListener(
+      "drop",
+      (event) => {
+        delete host.dataset.dropping;
+        if (!carries(event)) return;
+        event.preventDefault();
+        const files = [...(event.dataTransfer?.files ?? [])];
+        const text = event.dataTransfer?.getData("text/plain") ?? "";
+        void (files.length ? this.#open(files) : this.#add([text]));
+      },
+      { signal },
+    );
+  }
+
+  /** Reads these texts together with those that are there. What cannot be read leaves everything as it was. */
+  async #add(texts: readonly string[]): Promise<void> {
+    const given = texts.map((text) => text.slice(-MOST_CHARACTERS)).filter((text) => text.trim());
+    if (!given.length) return;
+    if (this.#texts.length + given.length > MOST_TEXTS) return setText(this.#problem, `At most ${MOST_TEXTS} texts are read together: take one away first.`);
+    if (await this.#read([...this.#texts.map(({ text }) => text), ...given])) this.#box.value = "";
+  }
+
+  async #read(texts: readonly string[]): Promise<boolean> {
+    setText(this.#problem, "");
+    try {
+      const heard = (await this.#desk.tell("hear", texts, this.#desk.state())) as Heard | null;
+      if (!heard) return false;
+      this.#texts = texts.map((text, index) => ({ text, label: heard.labels[index] ?? "" }));
+      this.#show(heard.said);
+      this.#desk.set(heard.controls);
+      return true;
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      setText(this.#problem, error.message);
+      return false;
+    }
+  }
+
+  #show(said: readonly string[]): void {
+    this.#list.replaceChildren(
+      ...this.#texts.map((text) => {
+        const away = h("button", { type: "button", class: "il-button il-button--quiet", "aria-label": `Take ${text.label} away` }, "×");
+        away.addEventListener("click", () => this.#drop(text), { signal: this.#desk.signal });
+        return h("li", {}, text.label, " ", away);
+      }),
+    );
+    this.#said.replaceChildren(...(said.length ? [h("ul", {}, ...said.map((line) => h("li", {}, line)))] : []));
+  }
+
+  /** A text that goes leaves the controls where it has put them. */
+  #drop(text: Text): void {
+    this.#texts = this.#texts.filter((other) => other !== text);
+    this.#show([]);
+    this.#changes.hidden = true;
+    this.#desk.announce(`${text.label} is taken away.`);
+    this.#box.focus();
+  }
+
+  async #rewrite(state: State): Promise<void> {
+    const changed = (await this.#desk.tell("rewrite", this.#texts.map(({ text }) => text), state).catch(() => null)) as Record<string, string> | null;
+    if (!changed) return;
+    const diffs = Object.entries(changed);
+    this.#changes.hidden = diffs.length === 0;
+    this.#changes.replaceChildren(h("summary", {}, "Your files, changed to match"), ...diffs.flatMap(([name, diff]) => [h("p", {}, name), h("pre", { class: "il-reader__diff", tabindex: "0" }, h("code", {}, diff))]));
+  }
+}

@@ -1,0 +1,73 @@
+// Changes that help, looked for one by one while the reader waits: the best first, each a button.
+import { h, setText } from "../dom";
+import type { State, Suggestion } from "../python/protocol";
+import type { Desk } from "./desk";
+
+/** How many are shown. */
+const MOST = 6;
+
+export class Suggestions {
+  readonly #desk: Desk;
+  readonly #list = h("ol", { class: "il-suggestions__list" });
+  readonly #status = h("span", { role: "status" });
+  readonly #stop = h("button", { type: "button", class: "il-button il-button--quiet", hidden: true }, "Stop");
+  #look = 0;
+
+  constructor(place: HTMLElement, desk: Desk) {
+    this.#desk = desk;
+    place.append(this.#list, h("p", { class: "il-help" }, this.#status, " ", this.#stop));
+    this.#stop.addEventListener("click", () => this.#end("You stopped the search."), { signal: desk.signal });
+    desk.signal.addEventListener("abort", () => (this.#look += 1));
+  }
+
+  /** Looks for changes of a state; a later look ends this one. */
+  look(state: State): void {
+    void this.#search(state).catch((error: unknown) => {
+      if (!(error instanceof Error)) throw error;
+      this.#end(`The search ended: ${error.message}`);
+    });
+  }
+
+  #end(text: string): void {
+    this.#look += 1;
+    this.#stop.hidden = true;
+    setText(this.#status, text);
+  }
+
+  async #search(state: State): Promise<void> {
+    const look = (this.#look += 1);
+    const found: Suggestion[] = [];
+    this.#stop.hidden = false;
+    for (let tried = 0; ; tried += 1) {
+      setText(this.#status, `Looking for changes that help: ${tried} tried.`);
+      const answer = (await this.#desk.tell(tried ? "more" : "suggest", [], state)) as { next: Suggestion | null } | null;
+      if (look !== this.#look || !answer) return;
+      if (!answer.next) break;
+      if (answer.next.title) found.push(answer.next);
+      found.sort((one, other) => other.worth - one.worth);
+      this.#show(found.slice(0, MOST));
+    }
+    this.#show(found.slice(0, MOST));
+    this.#end(found.length ? "" : "No single change helps here.");
+  }
+
+  #show(suggestions: readonly Suggestion[]): void {
+    const focused = this.#list.contains(document.activeElement) ? document.activeElement?.textContent : null;
+    this.#list.replaceChildren(
+      ...suggestions.map(({ title, text, controls }) => {
+        const button = h("button", { type: "button", class: "il-button" }, title);
+        button.addEventListener(
+          "click",
+          () => {
+            this.#desk.announce(`Changed: ${title}.`);
+            this.#desk.set(controls);
+          },
+          { signal: this.#desk.signal },
+        );
+        return h("li", {}, button, " ", h("span", {}, text));
+      }),
+    );
+    // Whoever stands on a change keeps it while others arrive.
+    if (focused) [...this.#list.querySelectorAll("button")].find((button) => button.textContent === focused)?.focus();
+  }
+}
