@@ -45,12 +45,12 @@ class Config:
     def __init__(self, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
         self._given = given
         self._defaults = defaults
-        self._asked: set[str] = set()
+        self.asked: set[str] = set()
 
     def get(self, key: str, *others: str) -> Any:
         """The value of a key, or of another spelling of it; None where there is none."""
         names = (key, *others)
-        self._asked.update(names)
+        self.asked.update(names)
         if key in self._given and self._given[key] is None and not others:
             return None  # said to be absent, which a default must not undo
         every = (values[name] for values in (self._given, self._defaults) for name in names if name in values)
@@ -108,7 +108,7 @@ class Config:
     def require_understood(self) -> None:
         """Refuse the first key that nobody asked for, that is not off and not known to change nothing."""
         for key, value in self._given.items():
-            known = key in self._asked or key in HARMLESS
+            known = key in self.asked or key in HARMLESS
             known = known or key.endswith(HARMLESS_ENDINGS) or key.startswith(HARMLESS_BEGINNINGS)
             if not known and value not in (None, False, 0, [], {}, ""):
                 what = {"model_type": self._given.get("model_type")}
@@ -127,7 +127,7 @@ def from_config(config: Mapping[str, Any] | str | os.PathLike[str], name: str | 
             key that is not understood.
     """
     given = read_json(config)
-    text = _text(given)
+    text = text_part(given)
     from ironlaw.models.families import FAMILIES
 
     kind = text.get("model_type")
@@ -159,7 +159,7 @@ def read_json(source: Mapping[str, Any] | str | os.PathLike[str]) -> Mapping[str
     return found
 
 
-def _text(given: Mapping[str, Any]) -> Mapping[str, Any]:
+def text_part(given: Mapping[str, Any]) -> Mapping[str, Any]:
     """The part that describes the text model; what the whole says of tying holds for it."""
     text = given.get("text_config")
     if text is None:

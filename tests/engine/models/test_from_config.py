@@ -12,12 +12,11 @@ import torch
 from transformers import CONFIG_MAPPING, AutoModelForCausalLM
 
 from ironlaw import EngineError, estimate, model
+from ironlaw.files.published import essentials, published
 from ironlaw.models import from_config
 from ironlaw.models.families import FAMILIES
 
-PUBLISHED: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "published.json").read_text())
-"""Published configurations by the name of the model. `source` says where the figures were read, and `from_memory` names
-the keys whose values were not found there."""
+PUBLISHED = published()
 TINY = {"num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "vocab_size": 100}
 
 
@@ -53,6 +52,15 @@ def test_a_published_model_has_the_parameters_of_its_network(name: str) -> None:
     parameters, written = of_transformers(config)
     assert from_config(config).parameters == parameters
     assert from_config(written).parameters == parameters
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_what_counts_of_a_configuration_gives_the_same_model(name: str) -> None:
+    config = {**PUBLISHED[name]["config"], "_name_or_path": "/home/me/secret", "tokenizer_class": "secret"}
+    kept = essentials(config)
+    assert "secret" not in json.dumps(kept)
+    assert from_config(kept, "it") == from_config(config, "it")
+    assert essentials(kept) == kept
 
 
 @pytest.mark.parametrize("kind", FAMILIES)

@@ -85,7 +85,7 @@ def later_archive(book: Book | None = None) -> bytes | None:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, folder in sorted(book.later.items()):
-            for path in sorted(folder.rglob("*.py")):
+            for path in sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".json")):
                 place = zipfile.ZipInfo(f"{name.replace('.', '/')}/{path.relative_to(folder).as_posix()}", EPOCH)
                 archive.writestr(place, path.read_bytes(), zipfile.ZIP_DEFLATED, compresslevel=9)
     return buffer.getvalue()
