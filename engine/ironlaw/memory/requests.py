@@ -16,6 +16,10 @@ from ironlaw.memory.allocator import CachingAllocator
 from ironlaw.memory.liveness import kept_values
 from ironlaw.memory.static import static_tensors
 
+Key = tuple[str, str]
+"""A tensor of a section by name and format: a cast and the cast back share a name, and whole values hash slowly."""
+Schedule = list[tuple[list[tuple[Key, Bytes]], Bytes, list[Key]]]
+"""Operation by operation: tensors that it makes, with their bytes; its scratch memory; tensors freed after it."""
 PERSISTENT = ("parameters", "master")
 WORKSPACE: Bytes = 32 * 2**20
 """Scratch memory of the matrix library, as the ledger counts it."""
@@ -33,7 +37,9 @@ class Player:
         self._c, self._allocator = c, allocator
         self._stage = c.stages[0]
         sections = stage_sections(c, self._stage)
-        self._sections = [replace(s, count=1) for s in sections for _ in range(s.count)]
+        # Equal blocks are one section, several times.
+        self._sections = [part for s in sections for part in [replace(s, count=1)] * s.count]
+        self._schedules: dict[tuple[int, frozenset[Key], bool], Schedule] = {}
         self._static = [t for t in static_tensors(c, self._stage) if t.place == "device"]
         self._gradients: list[Count] = []
         self._states: list[Count] = []
@@ -101,7 +107,7 @@ class Player:
     def _micro_batch(self) -> None:
         """Forward through all sections, and backward through them again."""
         every, selective = self._c.checkpointing.every, self._c.checkpointing.kind == "selective"
-        kept: list[tuple[Section, dict[Value, Count], Count | None]] = []
+        kept: list[tuple[Section, dict[Key, Count], Count | None]] = []
         handed: Count | None = None
         for section in self._sections:
             again = bool(every) and section.name == "block"
@@ -130,66 +136,94 @@ class Player:
 
     def _forward(
         self, section: Section, entering: Count | None, kept: Sequence[Value], *, keep_input: bool = False
-    ) -> tuple[dict[Value, Count], Count | None]:
+    ) -> tuple[dict[Key, Count], Count | None]:
         """The handles of what is kept, and of the section's result, which the next one takes over."""
-        last: dict[Value, Count] = {}
+        wanted = frozenset(map(_key, kept))
+        given = None if section.input is None or entering is None else _key(section.input)
+        allocator = self._allocator
+        alive = {} if given is None or entering is None else {given: entering}
+        for made, scratch, freed in self._schedule(section, wanted, given):
+            for key, size in made:
+                alive[key] = allocator.allocate(size)
+            self._scratch(scratch)
+            for key in freed:
+                handle = alive.pop(key)
+                if not (keep_input and key == given):
+                    allocator.free(handle)
+        held = {key: handle for key, handle in alive.items() if key in wanted}
+        return held, alive.get(_key(section.output.storage))
+
+    def _schedule(self, section: Section, wanted: frozenset[Key], given: Key | None) -> Schedule:
+        """What a pass asks for; equal blocks ask for the same."""
+        known = id(section), wanted, given is not None
+        if known in self._schedules:
+            return self._schedules[known]
+        last: dict[Key, Count] = {}
         for index, op in enumerate(section.ops):
             for value in (*op.inputs, *op.outputs):
-                last[value.storage] = index
-        wanted, result = set(kept), section.output.storage
-        alive: dict[Value, Count] = {}
-        if section.input is not None and entering is not None:
-            alive[section.input] = entering
+                last[_key(value.storage)] = index
+        alive = dict.fromkeys(() if given is None else (given,))
+        stays = wanted | {_key(section.output.storage)}
+        schedule: Schedule = []
         for index, op in enumerate(section.ops):
-            made = dict.fromkeys(v.storage for v in (*op.outputs, *op.saved) if v.storage not in alive)
-            alive |= {value: self._allocator.allocate(self._size(value)) for value in made}
-            self._scratch(op.forward_workspace(self._c.batch, self._c.sequence))
-            for value in [v for v in alive if last.get(v, index) <= index and v not in wanted and v != result]:
-                handle = alive.pop(value)
-                if not (keep_input and value == section.input):
-                    self._allocator.free(handle)
-        held = {value: handle for value, handle in alive.items() if value in wanted}
-        return held, alive.get(result)
+            storages = {_key(v.storage): v.storage for v in (*op.outputs, *op.saved)}
+            made = [(key, self._size(value)) for key, value in storages.items() if key not in alive]
+            alive |= dict.fromkeys(key for key, _ in made)
+            freed = [key for key in alive if last.get(key, index) <= index and key not in stays]
+            for key in freed:
+                del alive[key]
+            schedule.append((made, op.forward_workspace(self._c.batch, self._c.sequence), freed))
+        self._schedules[known] = schedule
+        return schedule
 
     def _scratch(self, size: Bytes) -> None:
         if size:
             self._allocator.free(self._allocator.allocate(size))
 
-    def _backward(self, section: Section, held: dict[Value, Count], gradient: Count | None) -> Count | None:
+    def _backward(self, section: Section, held: dict[Key, Count], gradient: Count | None) -> Count | None:
         """Gradients in reverse; frees what each operation alone still needed. Returns the input's gradient."""
-        first: dict[Value, Count] = {}
+        first: dict[Key, Count] = {}
         for index, op in enumerate(section.ops):
             for value in op.saved:
-                first.setdefault(value, index)
-        alive = {} if gradient is None else {section.output: gradient}
+                first.setdefault(_key(value), index)
+        freed: dict[Count, list[Key]] = {}
+        for key, at in first.items():
+            freed.setdefault(at, []).append(key)
+        alive = {} if gradient is None else {_key(section.output): gradient}
         for index in range(len(section.ops) - 1, -1, -1):
             self._gradient(section.ops[index], alive)
-            for value in [v for v, at in first.items() if at == index and v in held]:
-                self._allocator.free(held.pop(value))
-        entering = alive.pop(section.input, None) if section.input else None
+            for key in freed.get(index, ()):
+                if key in held:
+                    self._allocator.free(held.pop(key))
+        entering = alive.pop(_key(section.input), None) if section.input else None
         for handle in {*alive.values()} - {entering}:
             self._allocator.free(handle)
         return entering
 
-    def _gradient(self, op: Op, alive: dict[Value, Count]) -> None:
-        ending = [value for value in op.outputs if value in alive]
+    def _gradient(self, op: Op, alive: dict[Key, Count]) -> None:
+        ending = [key for key in map(_key, op.outputs) if key in alive]
         if not ending:
             return
         if op.trains:
             self._gradients += self._take(self._c.gradients.bytes(op.trains))
         self._scratch(op.backward_workspace(self._c.batch, self._c.sequence))
         result, added = op.outputs[0], []
-        for value in dict.fromkeys(v for v in op.inputs if v.needs_gradient):
-            if op.passes_gradient and value.size == result.size and value.dtype == result.dtype and result in alive:
-                new = alive[result]
+        for key, value in {_key(v): v for v in op.inputs if v.needs_gradient}.items():
+            same = op.passes_gradient and value.size == result.size and value.dtype == result.dtype
+            if same and _key(result) in alive:
+                new = alive[_key(result)]
             else:
                 new = self._allocator.allocate(self._size(value))
-                if value in alive:
+                if key in alive:
                     added.append(new)
-            alive.setdefault(value, new)
-        for value in ending:
-            handle = alive.pop(value)
+            alive.setdefault(key, new)
+        for key in ending:
+            handle = alive.pop(key)
             if handle not in alive.values():
                 self._allocator.free(handle)
         for handle in added:
             self._allocator.free(handle)
+
+
+def _key(value: Value) -> Key:
+    return value.name, value.dtype.name

@@ -38,6 +38,8 @@ MOST_LINES = 400_000
 
 Lines are counted, since the time that they take differs from machine to machine.
 """
+MOST_OPTIONS = 24
+"""Of a longer menu so many are played, evenly over it; a test of the book can play them all."""
 _PLACES = 8
 """Between the ends of a number's range, so many predictions are judged."""
 
@@ -191,7 +193,7 @@ class _Rehearsal:
             if isinstance(control, Toggle):
                 options = (not control.default,)
             elif isinstance(control, Choice):
-                options = tuple(option.value for option in control.options)
+                options = tuple(option.value for option in control.options[:: 1 + len(control.options) // MOST_OPTIONS])
             for value in options:
                 moved = {**mapping(state["controls"]), control.name: value}
                 self._follow(control.name, {**state, "controls": moved})

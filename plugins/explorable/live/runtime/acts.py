@@ -12,6 +12,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import PurePosixPath
 from types import ModuleType
 from typing import Any, TypeVar
@@ -76,7 +77,7 @@ class LoadedAct:
 
         Raises `ActError` as `compute`. The whole view of where the hand rests is `compute`'s.
         """
-        current = self._state(state)
+        current = replace(self._state(state), moving=True)
         view = self._guard("compute", lambda: self.act.compute(current))
         seen = {name: getattr(view, name) for name in ("data", "headline", "summary", "failure", "success")}
         shown = self._guard("compute", lambda: plain(seen, "View"))

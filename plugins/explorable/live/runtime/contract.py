@@ -156,6 +156,7 @@ class Note:
     check: Callable[[str], object]
     longest: int = 4_000
     default: str = ""
+    help: str = ""
     after_reveal: bool = False
 
 
@@ -306,6 +307,8 @@ class State:
     `revealed` says that the reader has asked for the answer: what gives it away may wait for that.
     `held` is what the reader has typed or dragged and not locked in, or None; it is never judged.
     `moves` counts the changes of controls that led here and were not undone; 0 for an act that does not list moves.
+    `moving` says that a hand moves just now: what is read and not followed, tables above all, may be left out, and a
+    data set that is left out stays as it was drawn.
     """
 
     context: str
@@ -315,6 +318,7 @@ class State:
     held: Value | None = None
     moves: int = 0
     hint: bool = False
+    moving: bool = False
 
 
 @dataclass(frozen=True)

@@ -224,6 +224,11 @@ class ActPart implements Part {
     this.#hint = false;
     const made = this.#bench.history ? changes(this.#memory.controls, instruments.controls) : [];
     const moves = made.reduce(withMove, this.#memory.moves);
+    // What stands around an act makes its whole view slow: the eye has a frame of it first.
+    if (this.#around) {
+      this.#memory = { ...this.#memory, ...instruments };
+      if (this.#answers.ready) void this.#answers.follow();
+    }
     this.#remember({ ...instruments, explored: true, moves: moves.slice(-MOST_MOVES) });
   }
 

@@ -153,7 +153,7 @@ export class PythonClient {
    * moves, is a view without tables and ledger: quicker.
    */
   compute(act: string, actUrl: string, state: State, frame = false): Promise<View | null> {
-    return this.#ask<View>({ kind: "compute", act, actUrl, state, frame }, `compute:${act}`);
+    return this.#ask<View>({ kind: "compute", act, actUrl, state, frame }, `${frame ? "frame" : "compute"}:${act}`);
   }
 
   reveal(act: string, actUrl: string, state: State): Promise<Verdict | null> {

@@ -1,0 +1,87 @@
+"""The pictures of a plan, drawn by Altair while the site is built. The rows come from act.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+
+from docs.acts.drawing import INK, LIMIT, MUTED, SIZE, color, framed, rows
+
+COLORS = {
+    "parameters": "var(--il-memory)",
+    "gradients": "var(--il-memory-2)",
+    "optimizer": "var(--il-optimizer)",
+    "activations": "var(--il-activation)",
+    "logits": "var(--il-data)",
+    "passing": "var(--il-compute)",
+    "other": "var(--il-control)",
+}
+NAMES = {
+    "parameters": "weights",
+    "gradients": "gradients",
+    "optimizer": "optimizer",
+    "activations": "activations",
+    "logits": "logits, loss",
+    "passing": "passing",
+    "other": "driver",
+}
+
+
+def _x(field: str, **more: Any) -> alt.X:
+    axis = alt.Axis(title="GB", titleAnchor="end", tickCount=5, grid=True)
+    return alt.X(field, type="quantitative", scale=alt.Scale(zero=True, nice=False), axis=axis, **more)
+
+
+def memory() -> Any:
+    """One bar, part by part, the band of experience as a line under it, and what the card can give."""
+    frame = rows("frame").mark_point(stroke="transparent").encode(x=_x("gb"))
+    bar = (
+        rows("bar")
+        .mark_rect()
+        .encode(x=_x("from"), x2="to", y=alt.value(50), y2=alt.value(92), fill=color("part", COLORS), tooltip="name:N")
+    )
+    band = rows("band").mark_rule(strokeWidth=3, stroke=INK).encode(x=_x("low"), x2="high", y=alt.value(101))
+    room = (
+        rows("room")
+        .mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4])
+        .encode(x=_x("gb"), y=alt.value(42), y2=alt.value(110))
+    )
+    text = (
+        rows("room")
+        .mark_text(align="right", baseline="bottom", dx=6, fontSize=SIZE, fill=LIMIT)
+        .encode(x=_x("gb"), y=alt.value(40), text="text:N")
+    )
+    return framed(alt.layer(frame, bar, band, room, text, *_legend()), 190, left=8, right=14, top=14, bottom=44)
+
+
+def _legend() -> list[Any]:
+    """The names of the parts, in two rows above the bar."""
+    made: list[Any] = []
+    for index, (part, text) in enumerate(NAMES.items()):
+        row, column = divmod(index, 4)
+        left, up = 4 + 84 * column, -4 + 18 * row
+        one = alt.Chart(alt.InlineData(values=[{"text": text, "part": part}]))
+        place: dict[str, Any] = {"x": alt.value(left), "y": alt.value(up)}
+        made.append(one.mark_square(size=90, opacity=1, clip=False).encode(**place, fill=color("part", COLORS)))
+        place = {"x": alt.value(left + 9), "y": alt.value(up)}
+        words = one.mark_text(align="left", baseline="middle", fontSize=SIZE, fill=MUTED, clip=False)
+        made.append(words.encode(**place, text="text:N"))
+    return made
+
+
+def moments() -> Any:
+    """A bar for each phase: tensors in color, what the driver shows as an outline, and the card's line."""
+    axis = alt.Axis(title=None, labelLimit=150, grid=False)
+    y = alt.Y("phase:N", sort=alt.SortField("at"), axis=axis)
+    x = alt.X(
+        "gb",
+        type="quantitative",
+        scale=alt.Scale(zero=True, nice=False),
+        axis=alt.Axis(title="GB", titleAnchor="end", tickCount=4),
+    )
+    frame = rows("phase_frame").mark_point(stroke="transparent").encode(x=x)
+    outline = rows("phases").mark_bar(fill="transparent", stroke=INK, strokeWidth=1.2).encode(x=x, y=y)
+    tensors = rows("phases").mark_bar(fill="var(--il-memory)").encode(x=alt.X("tensors", type="quantitative"), y=y)
+    room = rows("room").mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4]).encode(x=x)
+    return framed(alt.layer(frame, tensors, outline, room), 250, left=150, right=14, top=8, bottom=44)

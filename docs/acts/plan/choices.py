@@ -1,0 +1,181 @@
+"""What a reader of the planner can choose, and the words of a setup that the choices make."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from explorable import live
+from ironlaw import Setup, Transformer, accelerator, list_accelerators, list_optimizers, setup
+from ironlaw.files.published import essentials, published, published_model
+from ironlaw.models import from_config
+
+PASTED = "pasted"
+"""The model of the reader's own configuration."""
+START = {"model": "meta-llama/Meta-Llama-3-8B", "gpu": "h100-sxm", "method": "lora", "sequence": 2048, "batch": 1}
+FORMATS = {
+    "": "the card's own",
+    "amp-bf16": "FP32 weights, BF16 autocast",
+    "bf16": "BF16 throughout",
+    "amp-fp16": "FP32 weights, FP16 autocast",
+    "mixed": "FP16 with FP32 copies",
+    "megatron": "BF16 with FP32 copies",
+    "deepspeed": "BF16, DeepSpeed's copies",
+    "tf32": "TF32",
+    "fp32": "FP32",
+    "fp8": "FP8 products",
+    "amp-fp8": "FP32 weights, FP8 autocast",
+}
+"""Precisions of the engine, as the page calls them."""
+SPECIAL = ("glasses", "microcontroller", "phone", "tpu-v4", "tpu-v5p")
+"""Devices on which nobody trains a language model with PyTorch."""
+MORE = frozenset((
+    "lora_targets", "lora_dropout", "dora", "double_quantization", "node_size", "update", "micro_batches", "runtime",
+    "framework", "keep_logits", "quantization_block", "adapter_format", "base_format", "dropout",
+))  # fmt: skip
+"""Words of a setup that no control has: files set them."""
+_WORD = re.compile(r"[A-Za-z0-9_.*,:-]{1,300}")
+
+
+def _menu(name: str, label: str, options: Mapping[Any, str], default: Any, text: str = "") -> live.Choice:
+    made = tuple(live.ControlOption(value, shown) for value, shown in options.items())
+    return live.Choice(name, label, made, default, text, menu=True)
+
+
+def _counts(*values: int) -> dict[int, str]:
+    return {value: f"{value:,}" for value in values}
+
+
+def _cards() -> dict[str, str]:
+    return {name: accelerator(name).title for name in list_accelerators() if name not in SPECIAL}
+
+
+def is_config(text: str) -> None:
+    """Refuse a note that is no configuration that the engine understands, or that holds more than counts."""
+    config = json.loads(text)
+    if not isinstance(config, dict) or essentials(config) != config:
+        raise ValueError("the model's configuration in the link is not one that this page wrote")
+
+
+def is_more(text: str) -> None:
+    """Refuse a note with other words of a setup than files set."""
+    for word, value in json.loads(text).items():
+        if word not in MORE or not (isinstance(value, bool | int | float) or _WORD.fullmatch(str(value))):
+            raise ValueError(f"the setting {word!r} in the link is not one that this page wrote")
+
+
+CONTROLS: tuple[live.Control, ...] = (
+    _menu(
+        "model",
+        "Model",
+        {PASTED: "the one you pasted", **{name: name for name in published()}},
+        START["model"],
+        "Not in the list? Paste its config.json above.",
+    ),
+    _menu("gpu", "Card", _cards(), START["gpu"]),
+    _menu("gpus", "Cards in all", _counts(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024), 1),
+    live.Choice(
+        "method",
+        "Trains",
+        (
+            live.ControlOption("full", "everything"),
+            live.ControlOption("lora", "LoRA"),
+            live.ControlOption("qlora", "QLoRA"),
+        ),
+        START["method"],
+    ),
+    _menu("rank", "Rank of the adapters", _counts(4, 8, 16, 32, 64, 128, 256), 16),
+    live.Slider("batch", "Sequences at once, per card", 1, 256, 1, scale="log", integer=True),
+    live.Slider("sequence", "Tokens of a sequence", 64, 131_072, 2048, scale="log", integer=True),
+    live.Slider("accumulate", "Passes before an update", 1, 1024, 1, scale="log", integer=True),
+    live.Choice(
+        "checkpointing",
+        "Recomputes activations",
+        (
+            live.ControlOption("none", "nothing"),
+            live.ControlOption("selective", "attention"),
+            live.ControlOption("full", "every block"),
+        ),
+        "full",
+    ),
+    _menu("precision", "Formats", FORMATS, ""),
+    _menu("optimizer", "Optimizer", {name: name for name in list_optimizers()}, "adamw"),
+    live.Choice(
+        "zero",
+        "Cards divide",
+        (
+            live.ControlOption(0, "nothing"),
+            live.ControlOption(1, "optimizer (ZeRO 1)"),
+            live.ControlOption(2, "gradients too (ZeRO 2)"),
+            live.ControlOption(3, "weights too (ZeRO 3, FSDP)"),
+        ),
+        0,
+    ),
+    _menu("tp", "Cards that share every matrix", _counts(1, 2, 4, 8), 1),
+    _menu("pp", "Stages of a pipeline", _counts(1, 2, 4, 8, 16), 1),
+    live.Toggle("flash", "Fused attention (Flash, SDPA)", True, "Kernels"),
+    live.Toggle("chunked", "Loss in pieces (Liger, cut cross-entropy)", False, "Kernels"),
+    live.Toggle("compiled", "torch.compile", False, "Kernels"),
+    live.Toggle("offload", "Optimizer in the host's memory", False, "Kernels"),
+    live.Slider("tokens", "Tokens of the run, in millions", 1, 20_000_000, 100, scale="log"),
+    live.Slider("price", "Price of a card and hour", 0, 20, 0, "USD", step=0.01, help="0: the price on record."),
+    live.Note("config", "Your model", is_config),
+    live.Note("more", "Other settings of your files", is_more),
+    live.Note("measured", "What you measured", lambda text: measured_of(text), 600),
+)
+
+
+def words_of(state: live.State) -> dict[str, Any]:
+    """The words of the setup at which the controls stand. The model is a `Transformer`."""
+    at = state.controls
+    together = int(at["tp"]) * int(at["pp"])
+    gpus, pipeline = int(at["gpus"]), int(at["pp"])
+    adapters = at["method"] != "full"
+    words: dict[str, Any] = {
+        "model": transformer(str(at["model"]), str(at["config"])),
+        "gpu": at["gpu"],
+        "batch": at["batch"],
+        "sequence": at["sequence"],
+        "precision": at["precision"] or None,
+        "optimizer": at["optimizer"],
+        "attention": "flash" if at["flash"] else "standard",
+        "checkpointing": at["checkpointing"],
+        "loss": "chunked:8" if at["chunked"] else "full",
+        "execution": "compiled" if at["compiled"] else None,
+        "offload": "optimizer" if at["offload"] else "none",
+        "method": at["method"],
+        "lora_rank": at["rank"] if adapters else None,
+        "dp": max(gpus // together, 1),
+        "tp": at["tp"],
+        "pp": pipeline,
+        # Replicas divide states; a single one has nobody to divide them with.
+        "zero": at["zero"] if gpus // together > 1 else 0,
+        ("micro_batches" if pipeline > 1 else "accumulate"): at["accumulate"],
+    }
+    more: dict[str, Any] = json.loads(str(at["more"]) or "{}")
+    return words | {word: value for word, value in more.items() if adapters or not word.startswith(("lora", "dora"))}
+
+
+def setup_of(state: live.State) -> Setup:
+    """The setup at which the controls stand. Raises `EngineError` where its parts exclude each other."""
+    return setup(**words_of(state))
+
+
+@cache
+def transformer(name: str, config: str) -> Transformer:
+    """The model of a name, or of the reader's configuration. Raises `EngineError` without one."""
+    if name == PASTED and config:
+        return from_config(json.loads(config), "your model")
+    return published_model(START["model"] if name == PASTED else name)  # type: ignore[arg-type]
+
+
+@cache
+def measured_of(text: str) -> Mapping[str, float]:
+    """What the reader has measured, by name. Raises `ValueError` for anything but numbers."""
+    found = json.loads(text or "{}")
+    if not isinstance(found, dict) or not all(isinstance(value, int | float) for value in found.values()):
+        raise ValueError("what the link says was measured is not a list of numbers")
+    return found

@@ -1,0 +1,149 @@
+"""What the planner understands of pasted texts: settings become controls, measurements a note; nothing else is kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from explorable import live
+from ironlaw.files import Reading
+from ironlaw.files import read as read_file
+from ironlaw.files.published import essentials, published
+from ironlaw.files.words import words_of
+
+from .choices import CONTROLS, MORE, PASTED
+from .choices import words_of as chosen
+
+_SAME = (
+    "gpu",
+    "batch",
+    "sequence",
+    "precision",
+    "optimizer",
+    "checkpointing",
+    "method",
+    "accumulate",
+    "tp",
+    "pp",
+    "zero",
+)
+"""Words of a setup that a control of the same name sets."""
+_SLIDERS = {control.name: control for control in CONTROLS if isinstance(control, live.Slider)}
+_OPTIONS = {
+    control.name: [option.value for option in control.options]
+    for control in CONTROLS
+    if isinstance(control, live.Choice)
+}
+
+
+def read(texts: Sequence[str], state: live.State) -> live.Heard:
+    """The controls that texts set together, and what was assumed or could not be set."""
+    readings = [read_file(text) for text in texts]
+    # What the texts do not say stands as the reader has it; the model and the card have to be known for the rest.
+    standing = chosen(state)
+    told = {name for reading in readings for name in reading.facts.said()}
+    given = {word: standing[word] for word in ("model", "gpu") if word not in told}
+    understood = words_of(readings, given)
+    said = [*understood.assumed, *understood.missing]
+    controls: dict[str, live.Value] = {}
+    model = _model(readings, said)
+    controls |= model
+    words = {word: value for word, value in understood.words.items() if word != "model" and word not in given}
+    for word, value in words.items():
+        _set(controls, word, value, said)
+    if "dp" in words:
+        gpus = int(words["dp"]) * int(words.get("tp") or 1) * int(words.get("pp") or 1)
+        controls["gpus"] = _nearest("gpus", gpus, said)
+    more = {word: value for word, value in words.items() if word in MORE and value is not None}
+    controls["more"] = json.dumps(more, sort_keys=True) if more else ""
+    measured = _measured(readings)
+    if measured:
+        controls["measured"] = json.dumps(measured, sort_keys=True)
+    return live.Heard([reading.kind for reading in readings], controls, said)
+
+
+def rewrite(texts: Sequence[str], state: live.State) -> Mapping[str, str]:
+    """How the pasted files change to say what the controls say."""
+    from ironlaw.files.diffs import diff
+
+    words = chosen(state)
+    changed: dict[str, str] = {}
+    for text in texts:
+        lines = diff(text, words)
+        if lines:
+            changed[read_file(text).kind] = lines
+    return changed
+
+
+def _model(readings: Sequence[Reading], said: list[str]) -> dict[str, live.Value]:
+    for reading in readings:
+        if reading.config is not None:
+            return {"model": PASTED, "config": json.dumps(essentials(reading.config), sort_keys=True)}
+    name = next((reading.facts.model for reading in readings if reading.facts.model), None)
+    if name is None:
+        return {}
+    from ironlaw import model
+
+    # The engine's own names and those of the hub are two lists: the same sizes are the same model.
+    size = model(name).parameters
+    same = next((hub for hub in published() if _parameters(hub) == size), None)
+    if same is None:
+        said.append(f"The file's model, {name}, is not in this page's list: paste its config.json.")
+        return {}
+    return {"model": same}
+
+
+def _parameters(hub: str) -> int:
+    from ironlaw.files.published import published_model
+
+    return published_model(hub).parameters
+
+
+def _set(controls: dict[str, live.Value], word: str, value: Any, said: list[str]) -> None:
+    if value is None:
+        return
+    if word == "micro_batches":
+        word = "accumulate"
+    if word == "lora_rank":
+        word = "rank"
+    if word == "attention":
+        controls["flash"] = value == "flash"
+    elif word == "loss":
+        controls["chunked"] = str(value).startswith("chunked")
+    elif word == "execution":
+        controls["compiled"] = value == "compiled"
+    elif word == "offload":
+        controls["offload"] = value == "optimizer"
+    elif word == "rank" or word in _SAME:
+        controls[word] = _nearest(word, value, said)
+
+
+def _nearest(name: str, value: Any, said: list[str]) -> live.Value:
+    """The value, or where the page does not offer it the nearest that it does."""
+    slider = _SLIDERS.get(name)
+    if slider:
+        inside = min(max(value, slider.minimum), slider.maximum)
+        if inside != value:
+            said.append(f"{slider.label}: {value:,} is beyond what this page offers; it stands at {inside:,.0f}.")
+        return int(inside) if slider.integer else float(inside)
+    offered = _OPTIONS[name]
+    if value in offered:
+        return value  # type: ignore[no-any-return]
+    if not isinstance(value, int):
+        said.append(f"{name}: {value} has no place on this page.")
+        return offered[0]
+    nearest = min((option for option in offered if isinstance(option, int)), key=lambda option: abs(option - value))
+    said.append(f"{name}: {value} has no place on this page; the nearest, {nearest}, stands there.")
+    return nearest
+
+
+def _measured(readings: Sequence[Reading]) -> dict[str, float]:
+    names = ("step_s", "tokens_per_s", "tokens_per_s_device", "allocated", "reserved", "process", "asked")
+    found: dict[str, float] = {}
+    for reading in readings:
+        if reading.measured:
+            seen = asdict(reading.measured)
+            found |= {name: seen[name] for name in names if seen[name] is not None}
+    return found

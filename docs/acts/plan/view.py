@@ -1,0 +1,254 @@
+"""What the planner shows of a plan: memory, time, money, each with the band that experience gives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from explorable import live
+from ironlaw import GB, EngineError, Setup, explain, training_memory
+from ironlaw.answers import prepare
+from ironlaw.answers.estimate import Estimate
+from ironlaw.config.resolved import DataShape
+from ironlaw.economics.cost import SECONDS_PER_HOUR
+from ironlaw.memory.phases import memory_phases
+
+from .choices import words_of
+from .give import command
+from .measured import measured_table
+
+PARTS = {
+    "parameters": "Weights",
+    "gradients": "Gradients",
+    "optimizer": "Optimizer",
+    "activations": "Activations",
+    "logits": "Logits and loss",
+    "passing": "Passing tensors",
+    "other": "Driver and buffers",
+}
+"""Parts of the bar, in its order."""
+SAID = {"fits": "Fits", "uncertain": "Uncertain", "not": "Does not fit"}
+PHASES = {
+    "load": "load",
+    "first step": "first step",
+    "step": "a step",
+    "evaluation": "evaluation",
+    "save": "save",
+}
+
+
+def compute(state: live.State) -> live.View:
+    """The plan at which the controls stand, or why there is none."""
+    try:
+        words = words_of(state)
+        batch, sequence = words.pop("batch"), words.pop("sequence")
+        return _view(state, plan_of(tuple(words.items())), batch, sequence)
+    except EngineError as error:
+        return _impossible(str(error))
+
+
+@lru_cache(maxsize=64)
+def plan_of(words: tuple[tuple[str, Any], ...]) -> Any:
+    """The plan without its batch and sequence, which a hand drags."""
+    from ironlaw import setup
+
+    return prepare(setup(**dict(words), batch=1, sequence=64))
+
+
+def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
+    found: Estimate = plan(batch, sequence)
+    memory = found.memory_bytes
+    need, room, verdict = memory.device_total / GB, memory.capacity / GB, found.verdict
+    band = found.calibrated.device_total if found.calibrated else None
+    sizes = parts_of(found)
+    drawn = bar(sizes, need, room, band)
+    headline = live.Figure(SAID[verdict], f"{need:.1f}", f"of {room:.1f} GB")
+    failure = None if verdict == "fits" else _failure(verdict, need, room, band)
+    if state.moving:
+        return live.View(data=drawn, headline=headline, summary="", failure=failure)
+    numbers = answers(state, found)
+    asked = replace(plan.setup, data=DataShape(batch, sequence))
+    phases = phases_of(asked)
+    largest = ", ".join(f"{PARTS[part].lower()} {size:.1f} GB" for part, size in sizes.items() if size >= 0.05)
+    return live.View(
+        data=drawn
+        | {
+            "phases": tuple(phases),
+            "phase_frame": ({"gb": 0.0}, {"gb": 1.08 * max(room, *(float(str(row["gb"])) for row in phases))}),
+        },
+        headline=headline,
+        summary=f"{SAID[verdict]}: the peak of a card is {need:.1f} GB of the {room:.1f} GB that it can give, of which "
+        f"{largest}. A step takes {numbers['A step'][0]}.",
+        tables={
+            "answer": _answer_table(numbers),
+            "memory": _memory_table(asked, found),
+            "moments": _phase_table(phases),
+            **measured_table(state, found),
+        },
+        failure=failure,
+        command=command(words_of(state)),
+        readings={what: expected for what, (expected, *_) in numbers.items()} | {"Verdict": SAID[verdict]},
+    )
+
+
+def bar(sizes: dict[str, float], need: float, room: float, band: Any) -> dict[str, tuple[live.Row, ...]]:
+    """The rows of the first chart: the parts one after the other, the band, and what the card can give."""
+    rows: list[live.Row] = []
+    base = 0.0
+    for part, size in sizes.items():
+        rows.append({"part": part, "from": base, "to": base + size, "name": f"{PARTS[part]} {size:.1f} GB"})
+        base += size
+    top = 1.08 * max(room, band.high / GB if band else 0, need)
+    return {
+        "bar": tuple(rows),
+        "room": ({"gb": room, "text": f"the card can give {room:.1f} GB"},),
+        "band": ({"low": band.low / GB, "high": band.high / GB},) if band else (),
+        "frame": ({"gb": 0.0}, {"gb": top}),
+    }
+
+
+def parts_of(found: Estimate) -> dict[str, float]:
+    """GB of the parts of the peak. They add up to what the card must have."""
+    m = found.memory_bytes
+    parts = {
+        "parameters": m.parameters + m.master + m.casts + m.gathered,
+        "gradients": m.gradients + m.buckets,
+        "optimizer": m.optimizer,
+        "activations": m.activations,
+        "logits": m.logits,
+        "passing": m.peak_balance,
+        "other": m.workspace + m.runtime + m.context,
+    }
+    # What is not alive at the peak is taken off where it is: passing tensors are never less than none.
+    missing = min(parts["passing"], 0)
+    parts["passing"] = max(parts["passing"], 0)
+    for part in ("logits", "activations", "gradients", "optimizer"):
+        taken = min(parts[part], -missing)
+        parts[part] -= taken
+        missing += taken
+    return {part: size / GB for part, size in parts.items()}
+
+
+def answers(state: live.State, found: Estimate) -> dict[str, tuple[str, str, str]]:
+    """Line -> what to expect, and the band's two ends, as texts."""
+    seen, time = found.calibrated, found.time
+    gpus = _gpus(state)
+    chip_price = found.usd_per_1e9_tokens
+    said = float(state.controls["price"])
+    # The estimate's price is per tokens at the physical rate; per hour it is the same at every rate.
+    hourly = (
+        said * gpus if said else None if chip_price is None else chip_price * time.tokens_per_s * SECONDS_PER_HOUR / 1e9
+    )
+    watts = found.energy_j_per_token * time.tokens_per_s
+    tokens = float(state.controls["tokens"]) * 1e6
+    steps = seen.step_s if seen else None
+    seconds = [steps.expected, steps.low, steps.high] if steps else [time.step_s] * 3
+    per_step = time.tokens_per_s * time.step_s
+    hours = [tokens / (per_step / one) / SECONDS_PER_HOUR for one in seconds]
+    memory = seen.device_total if seen else None
+    sizes = [memory.expected, memory.low, memory.high] if memory else [found.memory_bytes.device_total] * 3
+    lines = {
+        "A card's memory": [f"{size / GB:.1f} GB" for size in sizes],
+        "A step": [duration(one) for one in seconds],
+        "Tokens a second": [f"{significant(per_step / one)}" for one in seconds],
+        "The run": [duration(one * SECONDS_PER_HOUR) for one in hours],
+        "Money": ["no price on record" if hourly is None else f"{significant(one * hourly)} USD" for one in hours],
+        "Energy of the cards": [f"{significant(one * watts / 1000)} kWh" for one in hours],
+    }
+    return {what: (one[0], one[1], one[2]) for what, one in lines.items()}
+
+
+def _gpus(state: live.State) -> int:
+    together = int(state.controls["tp"]) * int(state.controls["pp"])
+    return max(int(state.controls["gpus"]) // together, 1) * together
+
+
+def duration(seconds: float) -> str:
+    """A time in the unit in which people say it."""
+    for size, unit in ((86_400 * 2, "days"), (7200, "hours"), (120, "minutes")):
+        if seconds >= size:
+            return f"{significant(seconds / {'days': 86_400, 'hours': 3600, 'minutes': 60}[unit])} {unit}"
+    return f"{significant(seconds)} s" if seconds >= 1 else f"{significant(seconds * 1000)} ms"
+
+
+def significant(value: float) -> str:
+    """A number with three digits that count."""
+    if value >= 100:
+        return f"{float(f'{value:.3g}'):,.0f}"
+    return f"{value:.3g}"
+
+
+def _answer_table(numbers: dict[str, tuple[str, str, str]]) -> live.Table:
+    rows = [
+        live.row(what, expected, f"{low} to {high}" if low != high else "")
+        for what, (expected, low, high) in numbers.items()
+    ]
+    return live.Table(
+        "What to expect, and where nine in ten published runs like it were", live.columns("", "Expect", "Band"), rows
+    )
+
+
+def _memory_table(asked: Setup, found: Estimate) -> live.Table:
+    """Every component at its largest, with the sum behind it."""
+    lines, data = explain(asked), asked.data
+    rows = [live.row(line.name, f"{line.value / GB:,.3f}", line.formula) for line in (*lines.static, *lines.saved)]
+    peak = found.memory_bytes.allocated_peak / GB
+    rows.append(live.row("the peak, of all that is alive at once", f"{peak:,.3f}", "the largest moment of the step"))
+    caption = f"Bytes of one card, B = {data.batch:,} sequences of T = {data.sequence:,} tokens"
+    return live.Table(caption, live.columns("Tensor", "GB|GB|n", "Sum"), rows)
+
+
+def phases_of(asked: Setup) -> list[live.Row]:
+    """Rows of the second chart: the phases where they are known, or the moments of the step."""
+    try:
+        found = [(PHASES[phase.name], phase.allocated, phase.process) for phase in memory_phases(asked).phases]
+    except EngineError:
+        ledger = training_memory(asked)
+        beside = ledger.device_total - ledger.allocated_peak
+        found = [(moment.name, moment.bytes, moment.bytes + beside) for moment in ledger.moments]
+    return [
+        {"phase": name, "at": at, "gb": process / GB, "tensors": allocated / GB}
+        for at, (name, allocated, process) in enumerate(found)
+    ]
+
+
+def _phase_table(phases: list[live.Row]) -> live.Table:
+    rows = [
+        live.row(str(row["phase"]), *(f"{float(str(row[key])):.1f}" for key in ("tensors", "gb"))) for row in phases
+    ]
+    columns = live.columns("Phase", "Tensors|GB|n", "The driver shows|GB|n")
+    return live.Table("The most that tensors take at once, and what the driver shows, phase by phase", columns, rows)
+
+
+def _failure(verdict: str, need: float, room: float, band: Any) -> live.Failure:
+    if verdict == "not":
+        return live.Failure(
+            "Does not fit", f"A card needs {need:.1f} GB.", f"It can give {room:.1f} GB.", "What helps stands below."
+        )
+    ends = f"{band.low / GB:.1f} to {band.high / GB:.1f} GB"
+    return live.Failure(
+        "Uncertain",
+        f"The count is {need:.1f} GB.",
+        f"Runs like it needed {ends}; the card gives {room:.1f} GB.",
+        "What makes it safe stands below.",
+    )
+
+
+def _impossible(why: str) -> live.View:
+    """A plan whose parts exclude each other."""
+    empty = live.Table("Nothing to show", live.columns("Part", "GB|GB|n"), [])
+    return live.View(
+        data={
+            "bar": (),
+            "room": (),
+            "band": (),
+            "frame": ({"gb": 0.0}, {"gb": 1.0}),
+            "phases": (),
+            "phase_frame": ({"gb": 0.0}, {"gb": 1.0}),
+        },
+        headline=live.Figure("Not possible", "–", ""),
+        summary=f"This combination is not possible: {why}",
+        tables={"answer": empty, "memory": empty, "moments": empty},
+        failure=live.Failure("Not possible together", why[:1].upper() + why[1:] + ".", "", ""),
+    )
