@@ -1,20 +1,17 @@
-"""Changes that make training need less memory: what each does to a configuration, and what it gives up."""
+"""Changes to a configuration that save memory or time: what each turns, and what it gives up."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from ironlaw.config.changed import changed
 from ironlaw.config.checks import require_possible
-from ironlaw.config.choices import Attention
-from ironlaw.config.optimizers import optimizer
 from ironlaw.config.resolved import Setup
 from ironlaw.core.errors import EngineError
 from ironlaw.core.units import Count
 from ironlaw.graph.checkpointing import checkpointing, sqrt_placement
-from ironlaw.hardware.cluster import cluster
-from ironlaw.numerics.precision import precision
 
 CHUNKS = (8, 16, 32, 64, 128, 256)
 """Numbers of pieces of a chunked loss that are tried. Fewer pieces mean larger and faster products, and eight are
@@ -24,6 +21,8 @@ MOST_MICRO_BATCHES = 1_000_000
 FUSED_UPDATES = ("sgd", "momentum", "adam", "adamw")
 """Optimizers of PyTorch 2.13 that take `fused=True` on CUDA."""
 MOST_DEVICES = 64
+MOST_MERGED = 64
+"""Micro-batches that a larger one takes the place of, at most."""
 SCALES = ("loss", "batch")
 """Knobs whose changes are grades of one change: more pieces of the loss, or more and smaller micro-batches."""
 
@@ -36,15 +35,21 @@ class Change:
 
     Attributes:
         option: How to ask for it on the command line.
-        apply: The changed configuration.
+        words: The words of `ironlaw.setup` that it changes, with their new values.
+        title: What to do, in words.
         gives_up: What it costs besides time, in words; empty where training computes the same numbers, up to rounding.
         safe: Whether training is known to converge as before. Pure 16-bit loses small updates.
     """
 
     option: str
-    apply: Callable[[Setup], Setup]
+    words: Mapping[str, Any] = field(hash=False)
+    title: str
     gives_up: str = ""
     safe: bool = True
+
+    def apply(self, c: Setup) -> Setup:
+        """The changed configuration."""
+        return changed(c, self.words)
 
     @property
     def knob(self) -> str:
@@ -53,93 +58,162 @@ class Change:
 
 
 def changes(c: Setup) -> tuple[Change, ...]:
-    """Every change that a configuration leaves open on its devices."""
+    """Every change to less memory that a configuration leaves open on its devices, with the same trained parameters."""
     every = (*_kernels(c), *_formats(c), *_recomputing(c), *_batches(c), *_states(c), *_divided(c))
     return tuple(change for change in every if allowed(change.apply(c)))
 
 
-def _with(part: str = "", **fields: Any) -> Callable[[Setup], Setup]:
-    """A function that replaces fields of a setup, or of one of its parts."""
-    return lambda s: replace(s, **({part: replace(getattr(s, part), **fields)} if part else fields))
-
-
 def _kernels(c: Setup) -> Iterator[Change]:
     if c.attention.kernel == "standard":
-        yield Change("--attention flash", _with(attention=Attention("flash")))
+        yield Change("--attention flash", {"attention": "flash"}, "Compute attention in one fused kernel (flash)")
     if c.framework.name == "torch" and c.update.kind != "fused" and c.optimizer.name in FUSED_UPDATES:
-        yield Change("--update fused", _with("update", kind="fused"))
+        yield Change("--update fused", {"update": "fused"}, "Update all parameters in one fused kernel")
 
 
 def _formats(c: Setup) -> Iterator[Change]:
     short = c.chip.short_format
     if short is None or c.precision.name in ("bf16", "fp16"):
         return
+    # The format of what is frozen beside adapters stays: as a default it would follow the precision.
+    base = {"base_format": c.adaptation.base} if c.adaptation.has_adapters else {}
     if c.precision.name == "fp32":
-        mixed = _with(precision=precision(f"amp-{short}"))
-        yield Change(f"--precision amp-{short}", mixed, "products and most activations in 16 bit")
+        mixed, lost = f"amp-{short}", "products and most activations in 16 bit"
+        yield Change(f"--precision {mixed}", {"precision": mixed} | base, f"Compute in 16 bit ({mixed})", lost)
     lost = "weights and states in 16 bit: an update below half the spacing of two numbers is lost"
-    yield Change(f"--precision {short}", _with(precision=precision(short)), lost, safe=False)
+    title = f"Keep weights and states in 16 bit ({short})"
+    yield Change(f"--precision {short}", {"precision": short} | base, title, lost, safe=False)
 
 
 def _recomputing(c: Setup) -> Iterator[Change]:
+    whole = {"keep_logits": False} if c.loss.kept else {}
     for chunks in CHUNKS:
         if c.loss.chunks < chunks <= c.sequence:
-            yield Change(f"--loss chunked:{chunks}", _with("loss", chunks=chunks))
+            name = f"chunked:{chunks}"
+            yield Change(f"--loss {name}", {"loss": name} | whole, f"Compute the loss in {chunks} pieces")
     segment = sqrt_placement(c.model.layers)
     names = ["selective"] if c.checkpointing.kind == "none" else []
     if len(c.model.kinds) == 1:
         names += [f"every:{length}" for length in sorted({2, segment, 2 * segment}) if 1 < length < c.model.layers]
-    for name in (*names, "full"):
-        if checkpointing(name) != c.checkpointing:
-            yield Change(f"--checkpointing {name}", _with(checkpointing=checkpointing(name)))
+    yield from (_recompute(name) for name in (*names, "full") if checkpointing(name) != c.checkpointing)
+
+
+def _recompute(name: str) -> Change:
+    titles = {
+        "none": "Keep all activations (no checkpointing)",
+        "selective": "Recompute attention (selective checkpointing)",
+        "full": "Recompute activations (full checkpointing)",
+    }
+    several = f"Recompute activations, {name.removeprefix('every:')} blocks at a time"
+    return Change(f"--checkpointing {name}", {"checkpointing": name}, titles.get(name, several))
 
 
 def _batches(c: Setup) -> Iterator[Change]:
     """Smaller micro-batches, and proportionally more of them, so that a step trains on as many sequences as before."""
     if c.update.in_backward:
         return
-    more = "--accumulate" if c.layout.pipeline == 1 else "--micro-batches"
     for times in range(2, c.batch + 1):
         if c.batch % times == 0 and c.micro_batches * times <= MOST_MICRO_BATCHES:
-            batch, count = c.batch // times, c.micro_batches * times
-            yield Change(f"--batch {batch} {more} {count}", _cut(batch, count))
+            yield _cut(c, c.batch // times, c.micro_batches * times)
 
 
-def _cut(batch: Count, micro_batches: Count) -> Callable[[Setup], Setup]:
-    return lambda s: _with("layout", micro_batches=micro_batches)(s.at(batch, s.sequence))
+def _cut(c: Setup, batch: Count, passes: Count) -> Change:
+    """As many sequences a step in other portions."""
+    accumulate, micro_batches = (passes, 1) if c.layout.pipeline == 1 else (1, passes)
+    more = "--accumulate" if c.layout.pipeline == 1 else "--micro-batches"
+    return Change(
+        f"--batch {batch} {more} {passes}",
+        {"batch": batch, "accumulate": accumulate, "micro_batches": micro_batches},
+        f"Train {batch:,} sequence{'s' * (batch > 1)} at a time, {passes:,} time{'s' * (passes > 1)} a step",
+    )
 
 
 def _states(c: Setup) -> Iterator[Change]:
     if c.optimizer.name in ("adam", "adamw"):
-        yield Change("--optimizer adamw-8bit", _with(optimizer=optimizer("adamw-8bit")), "states in 8 bit")
+        less = {"optimizer": "adamw-8bit"}
+        yield Change("--optimizer adamw-8bit", less, "Keep the optimizer's states in 8 bit", "states in 8 bit")
     if c.micro_batches == 1 and not c.update.in_backward and c.update.offload != "gradients":
-        lost = "no clipping by the gradients' global norm"
-        yield Change("--optimizer-in-backward", _with("update", in_backward=True), lost)
+        lost, title = "no clipping by the gradients' global norm", "Update each parameter in the backward pass"
+        yield Change("--optimizer-in-backward", {"optimizer_in_backward": True}, title, lost)
     if c.update.offload == "none" and c.host_link:
-        for what in ("optimizer", "gradients"):
-            yield Change(f"--offload {what}", _with("update", offload=what))
+        for what, title in (("optimizer", "optimizer states"), ("gradients", "optimizer states and gradients")):
+            yield Change(f"--offload {what}", {"offload": what}, f"Keep {title} in host memory")
+
+
+DIVIDED = ("nothing", "optimizer states", "optimizer states and gradients", "optimizer states, gradients, parameters")
+"""What ZeRO's stages divide."""
 
 
 def _divided(c: Setup) -> Iterator[Change]:
     """More of the state and of the activations divided among the devices that are there."""
     if c.layout.data > 1:
-        for zero in range(c.layout.zero + 1, 4):
-            yield Change(f"--zero {zero}", _with("layout", zero=zero))
+        yield from (_zero(zero) for zero in range(c.layout.zero + 1, 4))
     if c.layout.tensor > 1 and not c.layout.sequence_parallel:
-        yield Change("--sequence-parallel", _with("layout", sequence_parallel=True))
+        words = {"sequence_parallel": True}
+        yield Change("--sequence-parallel", words, "Divide norms and residuals too (sequence parallelism)")
+
+
+def _zero(zero: int) -> Change:
+    return Change(f"--zero {zero}", {"zero": zero}, f"Divide {DIVIDED[zero]} among replicas (ZeRO {zero})")
 
 
 def more_devices(c: Setup) -> Iterator[Change]:
     """Data parallelism over more devices, with ever more of the model's state divided among them."""
     if not c.chip.links:
         return
-    joined = c.cluster or cluster(c.chip)
     data = 2 * c.layout.data
-    while data * c.layout.tensor * c.layout.pipeline <= MOST_DEVICES:
+    while (devices := data * c.layout.tensor * c.layout.pipeline) <= MOST_DEVICES:
         for zero in range(max(c.layout.zero, 1), 4):
-            apply = _with(layout=replace(c.layout, data=data, zero=zero), cluster=joined)
-            yield Change(f"--dp {data} --zero {zero}", apply, f"{data // c.layout.data} times the devices")
+            lost, title = (
+                f"{data // c.layout.data} times the devices",
+                f"Divide {DIVIDED[zero]} among {devices} devices",
+            )
+            yield Change(f"--dp {data} --zero {zero}", {"dp": data, "zero": zero}, f"{title} (ZeRO {zero})", lost)
         data *= 2
+
+
+def quicker(c: Setup) -> tuple[Change, ...]:
+    """Changes that may save time, most of them for memory: those that `changes` does not have."""
+    every = (*_fused(c), *_kept(c), *_merged(c))
+    return tuple(change for change in every if allowed(change.apply(c)))
+
+
+def _fused(c: Setup) -> Iterator[Change]:
+    if c.framework.name != "torch" or c.framework.compiled:
+        return
+    words = {"execution": "compiled", "update": "fused"}
+    yield Change("--execution compiled --update fused", words, "Compile the model and the update (torch.compile)")
+    if c.framework.rms_norm == "separate" and c.model.norm == "rmsnorm":
+        yield Change("--rms-norm fused", {"rms_norm": "fused"}, "Run every RMSNorm as one fused kernel")
+
+
+def _kept(c: Setup) -> Iterator[Change]:
+    names = {"full": ("none", "selective"), "selective": ("none",)}.get(c.checkpointing.name, ("none", "full"))
+    if c.checkpointing.kind != "none":
+        yield from (_recompute(name) for name in names)
+    yield from (_zero(zero) for zero in range(c.layout.zero))
+    if c.update.offload != "none":
+        yield Change("--offload none", {"offload": "none"}, "Keep optimizer states on the device")
+
+
+def _merged(c: Setup) -> Iterator[Change]:
+    """Larger micro-batches, and fewer of them, so that a step trains on as many sequences as before."""
+    for times in range(2, min(c.micro_batches, MOST_MERGED) + 1):
+        if c.micro_batches % times == 0 and c.layout.pipeline == 1:
+            yield _cut(c, c.batch * times, c.micro_batches // times)
+
+
+def adapters(c: Setup) -> tuple[Change, ...]:
+    """Training adapters in place of the model, over weights of 16 bits or of 4."""
+    methods = {"full": ("lora", "qlora"), "lora": ("qlora",)}.get(c.adaptation.method, ())
+    titles = {"lora": "Train adapters only (LoRA)", "qlora": "Train adapters only, over weights of 4 bits (QLoRA)"}
+    lost = {"lora": "an adapter is trained, not the model", "qlora": "an adapter is trained, and the model is rounded"}
+    every = (_adapted(c, method, titles[method], lost[method]) for method in methods if not c.adaptation.frozen)
+    return tuple(change for change in every if allowed(change.apply(c)))
+
+
+def _adapted(c: Setup, method: str, title: str, lost: str) -> Change:
+    base = "fp32" if method == "qlora" and c.precision.autocast else "16-bit"
+    return Change(f"--method {method}", {"method": method, "base_format": base}, title, lost, safe=False)
 
 
 def allowed(c: Setup) -> bool:

@@ -17,7 +17,7 @@ from ironlaw.answers.changes import SCALES, Change, allowed
 from ironlaw.answers.estimate import prepare
 from ironlaw.config.resolved import Setup
 from ironlaw.core.units import Count, Ratio
-from ironlaw.memory.ledger import CUBLAS_WORKSPACE, CUDA_CONTEXT, memory_plans
+from ironlaw.memory.ledger import CUBLAS_WORKSPACE, CUDA_CONTEXT, busiest, memory_plans
 from ironlaw.memory.static import static_tensors
 from ironlaw.memory.tensors import MemoryLedger
 
@@ -166,14 +166,7 @@ class Search:
         if not allowed(changed):
             return float("inf")
         self._left -= 1
-        # `memory_plans` caches its results. One plan, for at most two micro-batches and two chunks, serves all grades
-        # of a scale: more micro-batches need as much memory as two, and the number of chunks is set below.
-        chunks, layout = changed.loss.chunks, changed.layout
-        if layout.pipeline == 1:
-            layout = replace(layout, micro_batches=min(changed.micro_batches, 2))
-        one = replace(changed, layout=layout, loss=replace(changed.loss, chunks=min(chunks, 2)))
-        plans = (replace(plan, chunks=chunks) for plan in memory_plans(one))
-        return max(MemoryLedger(plan, changed.batch, changed.sequence).device_total for plan in plans)
+        return ledger(changed).device_total
 
     def _floor(self, state: Taken) -> float:
         """Bytes that are there at the update whatever the batch: parameters, gradients and states."""
@@ -198,6 +191,17 @@ def apply(c: Setup, taken: Taken) -> Setup:
     for change in taken:
         c = change.apply(c)
     return c
+
+
+def ledger(c: Setup) -> MemoryLedger:
+    """The memory of the busiest device, counted quickly for setups that differ by grades of a scale only."""
+    # `memory_plans` caches its results. One plan, for at most two micro-batches and two chunks, serves all grades
+    # of a scale: more micro-batches need as much memory as two, and the number of chunks is set below.
+    chunks, layout = c.loss.chunks, c.layout
+    if layout.pipeline == 1:
+        layout = replace(layout, micro_batches=min(c.micro_batches, 2))
+    one = replace(c, layout=layout, loss=replace(c.loss, chunks=min(chunks, 2)))
+    return busiest(tuple(replace(plan, chunks=chunks) for plan in memory_plans(one)), c.batch, c.sequence)
 
 
 def seconds_per_token(c: Setup) -> float:

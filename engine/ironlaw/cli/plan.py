@@ -36,6 +36,7 @@ def run(words: Sequence[str]) -> int:
         )
     from ironlaw.config.setup import setup
     from ironlaw.files import read
+    from ironlaw.files.exports import command
     from ironlaw.files.words import words_of
 
     readings = [read(_text(name)) for name in words[:split]]
@@ -46,7 +47,7 @@ def run(words: Sequence[str]) -> int:
 
     found = prepare(asked)()
     verdict = found.verdict
-    data = {"verdict": verdict, "command": _command(understood), "assumed": understood.assumed,
+    data = {"verdict": verdict, "command": command(understood.words), "assumed": understood.assumed,
             "missing": understood.missing, "files": [_data(one) for one in readings], "estimate": None}  # fmt: skip
     show(values, lambda: {**data, "estimate": found.as_dict()}, _lines(asked, found, understood, verdict))
     return 0 if verdict == "fits" else 1
@@ -64,21 +65,6 @@ def _text(name: str) -> str:
         raise UsageError(f"file {quoted(name)} cannot be read: {error.strerror}") from None
 
 
-def _command(understood: Understood) -> str:
-    """The command line that gives the same numbers."""
-    flags = {option.argument: option for option in OPTIONS.values()}
-    parts = ["python -m ironlaw estimate"]
-    for word, value in understood.words.items():
-        option = flags[word]
-        if word == MODEL.argument and not isinstance(value, str):
-            parts.append("--config config.json")
-        elif option.kind is None:
-            parts += [option.flag] * (value == option.constant)
-        else:
-            parts.append(f"{option.flag} {value}")
-    return " ".join(parts)
-
-
 def _data(reading: Reading) -> Mapping[str, Any]:
     from dataclasses import asdict
 
@@ -86,12 +72,14 @@ def _data(reading: Reading) -> Mapping[str, Any]:
 
 
 def _lines(asked: Any, found: Estimate, understood: Understood, verdict: str) -> Iterator[str]:
+    from ironlaw.files.exports import command
+
     yield section("Read", *(f"  {one.kind}: {_said(one)}" for one in understood.readings))
     yield from render(asked, found)
     yield section("Assumed, because no file says so", *(f"  {line}" for line in understood.assumed or ("nothing",)))
     if understood.missing:
         yield section("Still missing", *(f"  {line}" for line in understood.missing))
-    yield section("Verdict", f"  {SAID.get(verdict, verdict)}", f"  The same numbers: {_command(understood)}")
+    yield section("Verdict", f"  {SAID.get(verdict, verdict)}", f"  The same numbers: {command(understood.words)}")
 
 
 def _said(reading: Reading) -> str:

@@ -16,6 +16,8 @@ from ironlaw.files.facts import Facts, Reading
 _PROGRAMS = r"torchrun|accelerate\s+launch|deepspeed|python3?|llamafactory-cli|axolotl"
 _STARTS = re.compile(rf"^\s*(?:[A-Z_][A-Z0-9_]*=\S+\s+)*(?:{_PROGRAMS})\s")
 _PROCESSES = ("nproc_per_node", "num_gpus", "gpus_per_node")
+_LISTS = ("lora_target_modules",)
+"""Options that take several values."""
 _MEGATRON = {
     "tensor_model_parallel_size": "tensor", "pipeline_model_parallel_size": "pipeline",
     "context_parallel_size": "context", "expert_model_parallel_size": "expert", "micro_batch_size": "micro_batch",
@@ -51,7 +53,8 @@ def options(text: str) -> dict[str, str]:
             found[name] = value if equals else "true"
             name = "" if equals else name
         elif name:
-            found[name], name = word, ""
+            found[name] = word if found[name] == "true" else f"{found[name]},{word}"
+            name = name if name in _LISTS else ""
     return found
 
 

@@ -98,7 +98,7 @@ def _targets(value: object) -> tuple[str, ...] | None:
     """Names of modules: letters, digits, dots and underscores only, so that nothing else travels on."""
     if value in values.ABSENT:
         return None
-    if value in ("all", "all-linear"):
+    if value in ("all", "all-linear", ["all-linear"]):
         return ("all-linear",)
     names = value.split(",") if isinstance(value, str) else value
     plain = [str(one).strip() for one in names] if isinstance(names, (list, tuple)) else []
@@ -220,7 +220,9 @@ def _trl(document: Document) -> Facts:
     if document.get("max_seq_length") is not None:
         found["sequence"] = values.count("max_seq_length", document["max_seq_length"])
     if values.switch("use_peft", document.get("use_peft")) or document.get("lora_r") is not None:
-        found |= _adapter(document, _bits(document))
+        # Its own key for double quantization, which it leaves out where its file is silent.
+        nested = document.get("use_bnb_nested_quant", False)
+        found |= _adapter({"double_quantization": nested, **document}, _bits(document))
         found["targets"] = _targets(document.get("lora_target_modules"))
     found["attention"] = _attention(document.get("attn_implementation"))
     kwargs = document.get("gradient_checkpointing_kwargs")

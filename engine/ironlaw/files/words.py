@@ -8,6 +8,7 @@ from functools import reduce
 from typing import Any
 
 from ironlaw.core.errors import MISSING, EngineError
+from ironlaw.files import values
 from ironlaw.files.facts import Facts, Format, Reading
 
 SEQUENCE = 2048
@@ -61,8 +62,12 @@ def words_of(readings: Iterable[Reading], given: Mapping[str, Any] | None = None
     config = next((reading.config for reading in read if reading.config is not None), None)
     if config is not None:
         from ironlaw.models import from_config
+        from ironlaw.models.families import FAMILIES
 
-        words["model"] = from_config(config)
+        # A file's own name for a model may be a path, which travels no further.
+        kind = config.get("model_type")
+        name = values.model(config.get("_name_or_path")) or (kind if kind in FAMILIES else "model")
+        words["model"] = from_config(config, str(name))
     words |= _step(facts, assumed) | _method(facts, assumed) | _division(facts, {**facts.said(), **given}, assumed)
     words = {**{word: value for word, value in words.items() if value is not None}, **given}
     if "model" not in words:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from ironlaw.core.sizes import NOTHING, Size, as_size, total
@@ -46,6 +47,7 @@ class WorkingSet:
     saves_input: bool
 
 
+@lru_cache(maxsize=512)
 def working_set(section: Section, gradients: DType, fate: GradientFate, *, selective: bool = False) -> WorkingSet:
     """The working set of a section.
 

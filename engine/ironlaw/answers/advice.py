@@ -1,0 +1,185 @@
+"""What to change: single changes that make a setup fit or, where it fits, that make it faster."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from ironlaw.answers.changes import SCALES, Change, adapters, allowed, changes, more_devices, quicker
+from ironlaw.answers.cheapest import Search, ledger
+from ironlaw.answers.estimate import Estimate, Verdict, prepare
+from ironlaw.answers.expected import expected, features
+from ironlaw.config.resolved import Setup, require_no_arrays
+from ironlaw.core.units import Bytes, Ratio
+
+GAIN: Ratio = 0.005
+"""Share of the time that a change saves at least to be advice for its speed."""
+FREE: Ratio = 0.01
+"""Share of the time below which what a change costs is not told apart: nobody measures it."""
+LEAST: Ratio = 0.002
+"""Share of what a device needs that a change saves at least to be advice, where it does not make the setup fit."""
+LEVELS = ("fits", "uncertain", "not")
+FOR_SPEED = ("attention", "update", "precision")
+"""Knobs of changes that save memory and time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """A change, and what comes of it.
+
+    Attributes:
+        option: How to ask for it on the command line.
+        words: The words of `ironlaw.setup` that it changes: `setup(**{**words_before, **words})` is the changed setup.
+        title: What to do, in words.
+        saves_bytes: Bytes that the busiest device needs less; negative where it needs more.
+        time_factor: Device-seconds per token over those before.
+        fits: Whether the busiest device then has what it needs, by the count alone.
+        verdict: Whether it then fits by experience.
+        gives_up: What it costs besides time; empty where training computes the same numbers, up to rounding.
+        safe: Whether what is trained converges as before.
+    """
+
+    option: str
+    words: Mapping[str, Any] = field(hash=False)
+    title: str
+    saves_bytes: Bytes
+    time_factor: Ratio
+    fits: bool
+    verdict: Verdict
+    gives_up: str
+    safe: bool
+
+    @property
+    def knob(self) -> str:
+        """What it turns; of each knob one advice is given."""
+        return self.option.split()[0]
+
+
+def advice(c: Setup, most: int = 6) -> tuple[Advice, ...]:
+    """What to change, the best first: one change each, of different knobs.
+
+    Of a setup that fits, by `Estimate.verdict`, the changes that make it faster and leave it fitting, the fastest
+    first. Of another one first the changes that make it fit, by the time they cost, then the others by the bytes that
+    they save for it. Changes that harm training or train something else come after those that do not. Where none of
+    these makes it fit, coarser checkpointing and more devices are tried too.
+
+    Args:
+        c: The setup.
+        most: Changes that are told.
+
+    Raises:
+        EngineError: The setup sweeps over arrays, or its chip has no rate on record.
+    """
+    require_no_arrays(c)
+    trial = _Trial(c)
+    if trial.now.verdict == "fits":
+        tried = [one for one in map(trial, _speeding(c)) if one.verdict == "fits" and one.time_factor < 1 - GAIN]
+        tried.sort(key=lambda one: (not one.safe, one.time_factor))
+    else:
+        least = LEAST * trial.now.memory_bytes.device_total
+        tried = [one for one in _saving(c, trial) if one.verdict == "fits" or one.saves_bytes > least]
+        tried.sort(key=_order)
+    best: dict[str, Advice] = {}
+    for one in tried:
+        best.setdefault(one.knob, one)
+    return tuple(best.values())[:most]
+
+
+def together(c: Setup) -> Advice | None:
+    """The cheapest set of changes that makes a setup fit by the count, as one; None where it fits or nothing helps.
+
+    It searches, for seconds where much has to be tried.
+
+    Args:
+        c: The setup.
+
+    Raises:
+        EngineError: The setup sweeps over arrays, or its chip has no rate on record.
+    """
+    require_no_arrays(c)
+    trial = _Trial(c)
+    taken = () if trial.now.fits else Search(c).cheapest([change for change in changes(c) if change.safe])
+    if not taken:
+        return None
+    words = {word: value for change in taken for word, value in change.words.items()}
+    lost = "; ".join(change.gives_up for change in taken if change.gives_up)
+    titles = (change.title if not at else change.title[0].lower() + change.title[1:] for at, change in enumerate(taken))
+    return trial(Change(" ".join(change.option for change in taken), words, "; ".join(titles), lost))
+
+
+def _order(one: Advice) -> tuple[object, ...]:
+    if one.verdict == "fits":
+        return 0, not one.safe, one.time_factor
+    return LEVELS.index(one.verdict), not one.safe, -one.saves_bytes / max(one.time_factor - 1, FREE)
+
+
+class _Trial:
+    """A setup, and what its changes come to."""
+
+    def __init__(self, c: Setup) -> None:
+        self.c = c
+        self.now = prepare(c)()
+        self.seconds = _seconds_per_token(c, self.now)
+
+    def __call__(self, change: Change) -> Advice:
+        after = change.apply(self.c)
+        then = prepare(after)()
+        return Advice(
+            option=change.option,
+            words=change.words,
+            title=change.title,
+            saves_bytes=self.now.memory_bytes.device_total - then.memory_bytes.device_total,
+            time_factor=_seconds_per_token(after, then) / self.seconds,
+            fits=then.fits,
+            verdict=then.verdict,
+            gives_up=change.gives_up,
+            safe=change.safe,
+        )
+
+
+def _seconds_per_token(c: Setup, found: Estimate) -> float:
+    return found.time.step_s * c.devices / c.tokens
+
+
+def _speeding(c: Setup) -> Iterator[Change]:
+    """Changes that may save time: of the larger micro-batches the largest that fits."""
+    options = quicker(c)
+    larger = [change for change in options if change.knob == "batch"]
+    yield from larger[: bisect_left(larger, True, key=lambda change: not _fits(change.apply(c)))][-1:]
+    yield from (change for change in options if change.knob != "batch")
+    yield from (change for change in changes(c) if change.knob in FOR_SPEED)
+
+
+def _saving(c: Setup, trial: _Trial) -> list[Advice]:
+    """Changes that may save memory; of the grades of one knob the mildest that fits, or else both ends."""
+    options = changes(c)
+    plain = [change for change in options if change.knob not in SCALES and ":" not in change.option]
+    plain += [change for change in quicker(c) if change.knob in ("execution", "rms-norm")]
+    found = [trial(change) for change in (*plain, *adapters(c))]
+    for knob in SCALES:
+        found += map(trial, _grades(c, [change for change in options if change.knob == knob]))
+    if not any(one.verdict == "fits" for one in found):
+        found += [trial(change) for change in options if change.option.startswith("--checkpointing every")]
+    if not any(one.verdict == "fits" for one in found):
+        found += map(trial, islice((change for change in more_devices(c) if _fits(change.apply(c))), 1))
+    return found
+
+
+def _grades(c: Setup, scale: Sequence[Change]) -> Iterator[Change]:
+    if scale and _fits(scale[-1].apply(c)):
+        yield scale[bisect_left(scale[:-1], True, key=lambda change: _fits(change.apply(c)))]
+    else:
+        yield from dict.fromkeys((*scale[:1], *scale[-1:]))
+
+
+def _fits(c: Setup) -> bool:
+    """Whether a setup fits by experience, without its time."""
+    if not allowed(c):
+        return False
+    held = ledger(c)
+    return (
+        expected(features(c), 1.0, 1.0, held.allocated_peak, held.device_total).device_total.high <= c.chip.usable_bytes
+    )

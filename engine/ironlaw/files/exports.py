@@ -1,0 +1,169 @@
+"""A plan as texts to take away: our command line, launch commands, files of other programs, a block for an issue.
+
+They are written from the setup that was understood, never from a pasted text: numbers, and names that the engine knows.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any
+
+from ironlaw import __version__
+from ironlaw.files import launch
+from ironlaw.files.words import Understood
+
+if TYPE_CHECKING:
+    from ironlaw.answers.estimate import Estimate, MemoryBytes
+    from ironlaw.config.resolved import Setup
+
+Words = Mapping[str, Any]
+_NEGATED = ("double_quantization", "overlap")
+"""Words that are true unless the command line denies them."""
+_NOT_PARTS = ("allocated_peak", "device_total", "capacity", "host")
+"""Fields of an estimate's memory that are no part of what a device holds."""
+SCRIPT, MEGATRON = "train.py", "pretrain_gpt.py"
+
+
+def exports(asked: Understood | Words) -> Mapping[str, str]:
+    """The texts of a plan by kind; those that cannot say what the setup asks are left out.
+
+    `"command"` is ours, `"torchrun"` starts a script that takes TRL's options, or Megatron-LM's where matrices or
+    layers are divided; `"accelerate"` and `"fsdp"` (a Trainer's settings) are YAML, `"deepspeed"` and `"json"` are
+    JSON; `"markdown"` is a block for an issue.
+
+    Args:
+        asked: What files said, or the words of `ironlaw.setup`.
+
+    Raises:
+        EngineError: The words are none of a setup.
+    """
+    from ironlaw.answers.estimate import prepare
+    from ironlaw.config.setup import setup
+
+    words = asked.words if isinstance(asked, Understood) else asked
+    c = setup(**words)
+    found = prepare(c)()
+    line, files = command(words), _files(c)
+    data = {"version": __version__, "command": line, "setup": _plain(words), "verdict": found.verdict,
+            "estimate": found.as_dict()}  # fmt: skip
+    texts = {"command": line, **files, "markdown": _markdown(c, found, line), "json": json.dumps(data, indent=2) + "\n"}
+    return {kind: text for kind, text in texts.items() if text}
+
+
+def command(words: Words) -> str:
+    """Our command line that gives the same numbers."""
+    parts = ["python -m ironlaw estimate"]
+    for word, value in words.items():
+        flag = "--seq" if word == "sequence" else f"--{word.replace('_', '-')}"
+        if word == "model" and not isinstance(value, str):
+            parts.append("--config config.json")
+        elif isinstance(value, bool):
+            if value is not (word in _NEGATED):
+                parts.append(flag if value else f"--no-{flag.removeprefix('--')}")
+        elif value is not None:
+            parts.append(f"{flag} {shlex.quote(str(value))}")
+    return " ".join(parts)
+
+
+def _plain(words: Words) -> dict[str, Any]:
+    return {word: value if isinstance(value, str | int | float) else asdict(value)
+            for word, value in words.items() if value is not None}  # fmt: skip
+
+
+def _files(c: Setup) -> dict[str, str]:
+    trainer, divided = launch.trainer(c), launch.fsdp(c)
+    texts = {"torchrun": _torchrun(c, trainer)}
+    if (found := launch.accelerate(c)) is not None:
+        texts["accelerate"] = _yaml(found)
+    if not divided and (found := launch.deepspeed(c)) is not None:
+        texts["deepspeed"] = json.dumps(found, indent=2) + "\n"
+    if trainer and divided:
+        texts["fsdp"] = _yaml({**trainer, **divided})
+    return texts
+
+
+def _torchrun(c: Setup, trainer: launch.Settings | None) -> str:
+    if (machines := launch.nodes(c)) is None:
+        return ""
+    start = [*([f"--nnodes {machines[0]}"] if machines[0] > 1 else []), f"--nproc-per-node {machines[1]}"]
+    if c.framework.by_hand or c.layout.tensor * c.layout.pipeline > 1:
+        settings, script = launch.megatron(c), MEGATRON
+    else:
+        settings, script = trainer, SCRIPT
+        if settings and launch.uses_deepspeed(c) and launch.deepspeed(c):
+            settings = {**settings, "deepspeed": "deepspeed.json"}
+        elif settings and (divided := launch.fsdp(c)):
+            settings = {**settings, "fsdp": divided["fsdp"]}
+        elif c.layout.zero or c.update.offload != "none":
+            settings = None
+    if settings is None:
+        return ""
+    words = (f"--{name}" if value is None else f"--{name} {_word(value)}" for name, value in settings.items())
+    return " ".join(("torchrun", *start, script, *words))
+
+
+def _word(value: object) -> str:
+    if isinstance(value, list):
+        return shlex.join(map(str, value))
+    return shlex.quote(str(value))
+
+
+def _yaml(settings: launch.Settings, indent: str = "") -> str:
+    lines = []
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            lines.append(f"{indent}{name}:\n{_yaml(value, indent + '  ')}")
+        elif isinstance(value, list):
+            lines.append(f"{indent}{name}:\n" + "".join(f"{indent}  - {json.dumps(one)}\n" for one in value))
+        else:
+            # What JSON writes of a switch, a number or a text is YAML too; a plain name needs no quotation marks.
+            plain = isinstance(value, str) and value.replace("_", "").replace(" ", "").isalnum()
+            plain = plain and str(value).lower() not in ("no", "none")
+            lines.append(f"{indent}{name}: {value if plain else json.dumps(value)}\n")
+    return "".join(lines)
+
+
+def _markdown(c: Setup, found: Estimate, line: str) -> str:
+    memory, seen = found.memory_bytes, found.calibrated
+    rows = [f"| {name} | {size / 1e9:,.2f} |" for name, size in parts(memory).items()]
+    passes = f"{c.batch:,} x {c.sequence:,} tokens a pass, {c.tokens:,} a step"
+    what = f"{c.model.name}, {c.adaptation.method}, {passes}, {c.precision.name}, {c.optimizer.name}"
+    where = f"{c.devices:,} x {c.chip.title}"
+    verdict = {"fits": "fits", "uncertain": "uncertain whether it fits", "not": "does not fit"}[found.verdict]
+    time = f"{found.time.step_s:.4g} s by the physics"
+    if seen:
+        step, held = seen.step_s, seen.device_total
+        time = f"{step.expected:.4g} s expected, {step.low:.4g} to {step.high:.4g} s in 90 % of runs; {time}"
+        verdict += f": {held.expected / 1e9:,.1f} GB expected, {held.low / 1e9:,.1f} to {held.high / 1e9:,.1f} GB"
+    return "\n".join(
+        (
+            f"**Plan:** {what}, {where}",
+            "",
+            f"- Verdict: {verdict} of {memory.capacity / 1e9:,.1f} GB a device",
+            f"- Step: {time}",
+            f"- Throughput: {found.time.tokens_per_s:,.0f} tokens/s by the physics",
+            "",
+            "| memory of the busiest device | GB |",
+            "|---|---:|",
+            *rows,
+            f"| **all** | {memory.device_total / 1e9:,.2f} |",
+            "",
+            f"`{line}` (ironlaw {__version__})",
+            "",
+        )
+    )
+
+
+def parts(memory: MemoryBytes) -> dict[str, int]:
+    """What a device holds, by component; it adds up to `device_total`."""
+    return dict(_held(memory))
+
+
+def _held(memory: MemoryBytes) -> Iterator[tuple[str, int]]:
+    for one in fields(memory):
+        size = getattr(memory, one.name)
+        if one.name not in _NOT_PARTS and size:
+            yield one.name.replace("_", " "), size

@@ -1,0 +1,172 @@
+"""A setup as settings of the programs that train: `transformers`' and TRL's Trainer, Megatron-LM, DeepSpeed, FSDP.
+
+Each function gives the settings by name, or None where the program has no setting for what the setup asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ironlaw.config.resolved import Setup
+from ironlaw.files import values
+
+Settings = Mapping[str, Any]
+
+_OPTIMIZERS = {
+    **{known: name for name, known in reversed([*values.OPTIMIZERS.items()]) if known[0] != "adam"},
+    ("adamw", "foreach"): "adamw_torch",
+}
+"""The engine's optimizer, and how its step runs, by the name that `transformers` gives it."""
+_DTYPES = {"fp32": "float32", "tf32": "float32", "amp-bf16": "float32", "amp-fp16": "float32", "bf16": "bfloat16",
+           "fp16": "float16", "deepspeed": None, "mixed": None}  # fmt: skip
+"""The precisions that a Trainer has, and the format in which it loads weights for them; None leaves it to DeepSpeed."""
+OF_DEEPSPEED = ("deepspeed", "mixed")
+"""Precisions with a master copy, which DeepSpeed keeps."""
+
+
+def uses_deepspeed(c: Setup) -> bool:
+    """Whether DeepSpeed divides or offloads what the setup does."""
+    return c.framework.runtime == "deepspeed" or c.precision.name in OF_DEEPSPEED or c.layout.zero == 1
+
+
+def uses_fsdp(c: Setup) -> bool:
+    """Whether PyTorch's FSDP divides what the setup does."""
+    return c.layout.data > 1 and c.layout.zero >= 2 and not uses_deepspeed(c)
+
+
+def nodes(c: Setup) -> tuple[int, int] | None:
+    """Machines and devices on each; None where the last machine would have fewer."""
+    size = c.cluster.node_size if c.cluster else c.devices
+    count = -(-c.devices // size)
+    return (count, c.devices // count) if c.devices % count == 0 else None
+
+
+def trainer(c: Setup) -> Settings | None:
+    """The settings of a Trainer."""
+    optimizer = _OPTIMIZERS.get((c.optimizer.name, c.update.kind)) or _OPTIMIZERS.get((c.optimizer.name, None))
+    recompute = c.checkpointing.name in ("none", "full")
+    elsewhere = c.framework.by_hand or c.layout.tensor * c.layout.pipeline > 1 or c.update.in_backward
+    frozen = c.adaptation.frozen and not c.adaptation.has_adapters
+    if optimizer is None or elsewhere or frozen or not recompute or c.precision.name not in _DTYPES:
+        return None
+    compute = c.precision.compute.name
+    found: dict[str, Any] = {
+        "per_device_train_batch_size": c.batch,
+        "gradient_accumulation_steps": c.micro_batches,
+        "max_length": c.sequence,
+        "bf16": compute == "bf16",
+        "fp16": compute == "fp16",
+        "optim": optimizer,
+        "gradient_checkpointing": c.checkpointing.kind == "full",
+        "attn_implementation": "eager" if c.attention.kernel == "standard" else "flash_attention_2",
+    }
+    if c.loss.chunks > 1:
+        found["use_liger_kernel"] = True
+    if c.framework.compiled:
+        found["torch_compile"] = True
+    dtype = _DTYPES[c.precision.name]
+    if dtype and not c.adaptation.has_adapters:
+        found["dtype"] = dtype
+    return found | _adapter(c)
+
+
+def _adapter(c: Setup) -> dict[str, Any]:
+    a = c.adaptation
+    if not a.has_adapters:
+        return {}
+    found: dict[str, Any] = {"use_peft": True, "lora_r": a.rank, "lora_target_modules": list(a.targets)}
+    if a.dropout:
+        found["lora_dropout"] = a.dropout
+    if a.magnitudes:
+        found["use_dora"] = True
+    if a.quantization:
+        found |= {"load_in_4bit": True, "use_bnb_nested_quant": a.quantization.nested}
+    return found
+
+
+def fsdp(c: Setup) -> Settings | None:
+    """Those settings of a Trainer that divide by FSDP."""
+    if not uses_fsdp(c):
+        return None
+    away = c.update.offload != "none"
+    return {
+        "fsdp": " ".join(("full_shard" if c.layout.zero == 3 else "shard_grad_op", "auto_wrap", *(["offload"] * away))),
+        "fsdp_config": {"reshard_after_forward": c.layout.zero == 3, "offload_params": away},
+    }
+
+
+def megatron(c: Setup) -> Settings | None:
+    """The settings of Megatron-LM."""
+    if not c.adaptation.everything or c.checkpointing.every > 1 or c.layout.zero > 1:
+        return None
+    compute = c.precision.compute.name
+    found: dict[str, Any] = {
+        "tensor-model-parallel-size": c.layout.tensor,
+        "pipeline-model-parallel-size": c.layout.pipeline,
+        "micro-batch-size": c.batch,
+        "global-batch-size": c.batch * c.micro_batches * c.replicas,
+        "seq-length": c.sequence,
+    }
+    switches = {
+        compute: compute in ("bf16", "fp16"),
+        "sequence-parallel": c.layout.sequence_parallel,
+        "use-distributed-optimizer": c.layout.zero == 1,
+        "use-flash-attn": c.attention.kernel == "flash",
+    }
+    if c.checkpointing.kind != "none":
+        found["recompute-granularity"] = c.checkpointing.kind
+    if c.checkpointing.kind == "full":
+        found |= {"recompute-method": "uniform", "recompute-num-layers": 1}
+    return found | {name: None for name, on in switches.items() if on}
+
+
+def deepspeed(c: Setup) -> Settings | None:
+    """DeepSpeed's configuration."""
+    plain = c.precision.name in OF_DEEPSPEED or c.adaptation.has_adapters or c.precision.name == "fp32"
+    divided = c.layout.zero or c.update.offload != "none" or c.framework.runtime == "deepspeed"
+    if not plain or not divided or c.layout.tensor * c.layout.pipeline > 1:
+        return None
+    zero: dict[str, Any] = {"stage": c.layout.zero}
+    if c.update.offload != "none":
+        zero["offload_optimizer"] = {"device": "cpu", "pin_memory": True}
+    found: dict[str, Any] = {
+        "train_micro_batch_size_per_gpu": c.batch,
+        "gradient_accumulation_steps": c.micro_batches,
+        "zero_optimization": zero,
+    }
+    if (compute := c.precision.compute.name) in ("bf16", "fp16"):
+        found[compute] = {"enabled": True}
+    return found
+
+
+def accelerate(c: Setup) -> Settings | None:
+    """The configuration of accelerate."""
+    if (machines := nodes(c)) is None or c.layout.tensor * c.layout.pipeline > 1:
+        return None
+    engine, compute = deepspeed(c) if uses_deepspeed(c) else None, c.precision.compute.name
+    autocast = compute in ("bf16", "fp16") and c.precision.name not in ("bf16", "fp16")
+    found: dict[str, Any] = {
+        "compute_environment": "LOCAL_MACHINE",
+        "num_machines": machines[0],
+        "num_processes": c.devices,
+        "machine_rank": 0,
+        "mixed_precision": compute if autocast else "no",
+    }
+    if engine:
+        away = "cpu" if c.update.offload != "none" else "none"
+        inside = {"zero_stage": c.layout.zero, "offload_optimizer_device": away}
+        inside["gradient_accumulation_steps"] = c.micro_batches
+        return found | {"distributed_type": "DEEPSPEED", "deepspeed_config": inside}
+    if uses_fsdp(c):
+        config: dict[str, Any] = {
+            "fsdp_version": 2,
+            "fsdp_auto_wrap_policy": "TRANSFORMER_BASED_WRAP",
+            "fsdp_reshard_after_forward": c.layout.zero == 3,
+            "fsdp_offload_params": c.update.offload != "none",
+            "fsdp_activation_checkpointing": c.checkpointing.kind == "full",
+        }
+        return found | {"distributed_type": "FSDP", "fsdp_config": config}
+    if c.layout.zero or c.update.offload != "none":
+        return None
+    return found | {"distributed_type": "MULTI_GPU" if c.devices > 1 else "NO"}

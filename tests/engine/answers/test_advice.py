@@ -1,0 +1,117 @@
+"""What advice says is what its words do: the same bytes, the same time, and first what makes a setup fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from ironlaw import estimate, setup
+from ironlaw.answers.advice import advice, together
+from ironlaw.answers.changes import adapters, changes, more_devices, quicker
+from ironlaw.config.checks import require_possible
+from ironlaw.core.errors import EngineError
+
+ASKED = st.fixed_dictionaries(
+    {
+        "model": st.sampled_from(["gpt2", "gpt2-xl", "qwen2.5-0.5b", "llama3-8b"]),
+        "gpu": st.sampled_from(["rtx-4060", "rtx-4090", "h100-sxm", "v100-16"]),
+        "batch": st.sampled_from([1, 2, 6, 16]),
+        "accumulate": st.sampled_from([1, 4]),
+        "sequence": st.sampled_from([512, 1024]),
+    },
+    optional={
+        "precision": st.sampled_from(["fp32", "bf16", "mixed"]),
+        "attention": st.just("standard"),
+        "attention_generation": st.just(1),
+        "checkpointing": st.sampled_from(["full", "selective", "every:3"]),
+        "dp": st.sampled_from([2, 8]),
+        "zero": st.sampled_from([1, 3]),
+        "pp": st.just(2),
+        "micro_batches": st.just(2),
+        "method": st.sampled_from(["lora", "qlora"]),
+        "base_format": st.just("fp32"),
+        "framework": st.just("megatron"),
+        "execution": st.just("compiled"),
+        "keep_logits": st.just(True),
+        "loss": st.just("chunked:16"),
+        "metrics": st.just(1),
+        "offload": st.just("optimizer"),
+    },
+)
+
+
+def possible(words: dict[str, Any]) -> Any:
+    try:
+        return setup(**words)
+    except EngineError:
+        assume(False)
+
+
+@given(ASKED)
+def test_a_change_s_words_make_the_setup_that_it_makes(words: dict[str, Any]) -> None:
+    c = possible(words)
+    offered = (*changes(c), *quicker(c), *adapters(c))
+    for change in (*offered, *more_devices(c)):
+        changed = change.apply(c)
+        if change not in offered:
+            try:
+                require_possible(changed)
+            except EngineError:
+                continue
+        assert setup(**{**words, **change.words}) == changed, change.option
+
+
+@settings(max_examples=settings().max_examples // 3)
+@given(ASKED)
+def test_advice_is_what_its_words_do(words: dict[str, Any]) -> None:
+    before = estimate(c := possible(words))
+    told = advice(c)
+    for one in told:
+        after_setup = setup(**{**words, **one.words})
+        after = estimate(after_setup)
+        assert one.saves_bytes == before.memory_bytes.device_total - after.memory_bytes.device_total
+        seconds = [found.time.step_s * asked.devices / asked.tokens for found, asked in
+                   ((before, c), (after, after_setup))]  # fmt: skip
+        assert one.time_factor == seconds[1] / seconds[0]
+        assert (one.fits, one.verdict) == (after.fits, after.verdict)
+        if before.verdict == "fits":
+            assert one.verdict == "fits"
+            assert one.time_factor < 1
+        else:
+            assert one.verdict == "fits" or one.saves_bytes > 0
+    assert len({one.knob for one in told}) == len(told) <= 6
+
+
+@settings(max_examples=settings().max_examples // 3)
+@given(ASKED)
+def test_the_first_advice_makes_it_fit_where_one_change_can(words: dict[str, Any]) -> None:
+    c = possible(words)
+    assume(estimate(c).verdict != "fits")
+    tried = [estimate(change.apply(c)).verdict for change in (*changes(c), *adapters(c))]
+    if "fits" in tried:
+        assert advice(c)[0].verdict == "fits"
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ({"model": "llama3-8b", "gpu": "h100-sxm", "sequence": 2048, "dp": 8}, "--zero 3"),
+        ({"model": "gpt2", "gpu": "rtx-4060", "batch": 64}, "--batch 4 --accumulate 16"),
+        ({"model": "gpt2-xl", "gpu": "h200", "accumulate": 32, "checkpointing": "full"}, "--batch 32 --accumulate 1"),
+    ],
+)
+def test_the_first_advice_is_what_a_person_would_do(words: dict[str, Any], first: str) -> None:
+    assert advice(setup(**words))[0].option == first
+
+
+def test_several_changes_together_make_a_setup_fit_that_none_does_alone() -> None:
+    words: dict[str, Any] = {"model": "llama3-8b", "gpu": "h100-sxm", "batch": 8, "sequence": 4096, "dp": 4}
+    c = setup(**words)
+    assert not any(one.fits for one in advice(c))
+    joint = together(c)
+    assert joint is not None
+    assert estimate(setup(**{**words, **joint.words})).fits
+    assert together(setup(**{**words, **joint.words})) is None

@@ -1,0 +1,165 @@
+"""What a plan is exported to says the same when it is read again, and nothing that was pasted is in it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from ironlaw import setup
+from ironlaw.cli.options import GROUPS
+from ironlaw.cli.parser import Parser
+from ironlaw.config.resolved import Setup
+from ironlaw.core.errors import EngineError
+from ironlaw.files import read
+from ironlaw.files.exports import command, exports
+from ironlaw.files.words import words_of
+
+CARD = {"model": "llama3-8b", "gpu": "h100-sxm"}
+
+
+def again(text: str, **given: Any) -> Setup:
+    """The setup of an exported text, with the model and the card given."""
+    return setup(**words_of([read(text)], {**CARD, **given}).words)
+
+
+def trained(**words: Any) -> dict[str, Any]:
+    return {**CARD, "batch": 2, "sequence": 4096, "accumulate": 4, **words}
+
+
+@pytest.mark.parametrize("division", [{}, {"dp": 8}, {"dp": 16, "zero": 2}, {"dp": 8, "zero": 3}], ids=str)
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"precision": "bf16", "checkpointing": "full", "update": "fused"},
+        {"precision": "amp-bf16", "attention": "standard", "optimizer": "adamw-8bit"},
+        {"precision": "amp-fp16", "loss": "chunked:8", "execution": "compiled", "update": "fused"},
+        {"precision": "fp32", "optimizer": "lion"},
+        {"method": "lora", "lora_rank": 8, "lora_targets": "q_proj,v_proj", "dora": True},
+        {"method": "qlora", "double_quantization": False, "optimizer": "paged-adamw-8bit"},
+    ],
+    ids=lambda words: words.get("method", words.get("precision")),
+)
+def test_a_launch_command_and_a_trainers_file_say_the_setup(words: dict[str, Any], division: dict[str, int]) -> None:
+    if "method" in words and division.get("zero") == 3:
+        division = {**division, "zero": 2}
+    asked = setup(**trained(**words, **division))
+    texts = exports(trained(**words, **division))
+    assert again(texts["torchrun"]) == asked
+    zero = division.get("zero", 0)
+    assert ("fsdp" in texts) == (zero > 1)
+    if zero:
+        # How many devices there are is no setting of a Trainer.
+        assert again(texts["fsdp"], dp=division["dp"], zero=zero) == asked
+
+
+def test_a_command_of_megatron_says_how_matrices_and_layers_are_divided() -> None:
+    words = trained(dp=2, tp=4, pp=2, zero=1, accumulate=1, micro_batches=8, checkpointing="full", precision="amp-bf16")
+    assert again(exports(words)["torchrun"]) == setup(**words)
+
+
+@pytest.mark.parametrize("offload", ["none", "optimizer"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"precision": "deepspeed", "runtime": "deepspeed", "dp": 8, "zero": 1},
+        {"precision": "deepspeed", "dp": 8, "zero": 3},
+        {"precision": "mixed", "dp": 16, "zero": 2},
+    ],
+    ids=str,
+)
+def test_files_for_deepspeed_say_what_it_divides(words: dict[str, Any], offload: str) -> None:
+    words = trained(**words, offload=offload)
+    texts, asked = exports(words), setup(**words)
+    assert "fsdp" not in texts
+    launch = read(f"torchrun --nnodes {words['dp'] // 8} --nproc-per-node 8 train.py")
+    for others in ([launch], [read(texts["accelerate"])]):
+        found = words_of([read(texts["deepspeed"]), *others], {**CARD, "sequence": 4096})
+        assert setup(**found.words) == asked
+
+
+@pytest.mark.parametrize(("zero", "offload", "how"), [*product((2, 3), ("none", "optimizer"), ("none", "full"))])
+def test_a_file_for_accelerate_says_what_fsdp_divides(zero: int, offload: str, how: str) -> None:
+    words = trained(dp=16, zero=zero, offload=offload, checkpointing=how)
+    text = exports(words)["accelerate"]
+    assert again(text, batch=2, sequence=4096, accumulate=4) == setup(**words)
+
+
+@pytest.mark.parametrize(
+    ("words", "kinds"),
+    [
+        ({}, {"torchrun", "accelerate"}),
+        ({"checkpointing": "every:2"}, {"accelerate"}),
+        ({"optimizer_in_backward": True, "accumulate": 1}, {"accelerate"}),
+        ({"offload": "optimizer", "precision": "fp32"}, {"deepspeed"}),
+        ({"precision": "fp8"}, {"accelerate"}),
+        ({"dp": 12, "zero": 3}, {"torchrun", "accelerate", "fsdp"}),
+        ({"dp": 13, "zero": 3}, {"fsdp"}),
+    ],
+    ids=str,
+)
+def test_what_a_program_cannot_say_is_left_out(words: dict[str, Any], kinds: set[str]) -> None:
+    assert exports(trained(**words)).keys() - {"command", "markdown", "json"} == kinds
+
+
+OPTIONAL = {option.argument: option for group in GROUPS.values() for option in group if option.kind is None}
+
+
+@given(
+    st.fixed_dictionaries(
+        {"model": st.just("gpt2"), "gpu": st.just("h100-sxm")},
+        optional={
+            "sequence": st.sampled_from([128, 1024]),
+            "dropout": st.sampled_from([0.1, 0.25]),
+            "dp": st.sampled_from([2, 8]),
+            "zero": st.sampled_from([0, 3]),
+            "network_gbit": st.just(12.5),
+            "frozen": st.just("wte,blocks.0.*"),
+            "method": st.sampled_from(["lora", "qlora"]),
+            **{word: st.booleans() for word in OPTIONAL if word not in ("tied", "bias")},
+        },
+    )
+)
+def test_our_command_line_says_every_word(words: dict[str, Any]) -> None:
+    try:
+        asked = setup(**words)
+    except EngineError:
+        assume(False)
+    parser = Parser("estimate", "")
+    parser.add_options(GROUPS)
+    assert setup(**parser.parse(shlex.split(command(words))[4:])) == asked
+
+
+SECRETS = """\
+model_name_or_path: /home/alice/private/zebra-model
+hf_token: hf_abcdefSECRET
+wandb_project: skunkworks
+run_name: alices-run
+output_dir: /mnt/nas/alice/out
+dataset_name: acme-corp/private-emails
+per_device_train_batch_size: 2
+use_peft: true
+lora_target_modules: [q_proj, v_proj]
+"""
+CONFIG = {
+    "architectures": ["LlamaForCausalLM"], "model_type": "llama", "_name_or_path": "/home/alice/private/zebra-model",
+    "hidden_size": 64, "intermediate_size": 172, "num_attention_heads": 4, "num_key_value_heads": 2,
+    "num_hidden_layers": 2, "vocab_size": 512, "max_position_embeddings": 2048, "hidden_act": "silu",
+    "rms_norm_eps": 1e-5, "tie_word_embeddings": False,
+}  # fmt: skip
+
+
+def test_nothing_that_was_pasted_is_in_an_export() -> None:
+    readings = [read(SECRETS), read(json.dumps(CONFIG))]
+    texts = exports(words_of(readings, {"gpu": "rtx-4090"}))
+    assert {"command", "torchrun", "accelerate", "markdown", "json"} <= texts.keys()
+    told = " ".join(texts.values()).lower()
+    for secret in ("alice", "private", "zebra", "secret", "hf_", "skunk", "nas", "acme", "emails", "/home"):
+        assert secret not in told, secret
+    assert "q_proj" in told
+    assert json.loads(texts["json"])["setup"]["model"]["hidden"] == 64
