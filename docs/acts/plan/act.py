@@ -5,9 +5,8 @@ from __future__ import annotations
 from explorable import live
 
 from .choices import CONTROLS
-
 from .take import read
-
+from .tips import suggest
 from .view import compute
 
 ACT = live.Act(
@@ -31,4 +30,5 @@ ACT = live.Act(
         "torchrun line, an out-of-memory message, nvidia-smi, a log.",
         read,
     ),
+    suggest=suggest,
 )

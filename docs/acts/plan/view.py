@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -74,7 +75,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
     return live.View(
         data=drawn
         | {
-            "phases": tuple(phases),
+            "phases": phases,
             "phase_frame": ({"gb": 0.0}, {"gb": 1.08 * max(room, *(float(str(row["gb"])) for row in phases))}),
         },
         headline=headline,
@@ -199,7 +200,8 @@ def _memory_table(asked: Setup, found: Estimate) -> live.Table:
     return live.Table(caption, live.columns("Tensor", "GB|GB|n", "Sum"), rows)
 
 
-def phases_of(asked: Setup) -> list[live.Row]:
+@lru_cache(maxsize=64)
+def phases_of(asked: Setup) -> tuple[live.Row, ...]:
     """Rows of the second chart: the phases where they are known, or the moments of the step."""
     try:
         found = [(PHASES[phase.name], phase.allocated, phase.process) for phase in memory_phases(asked).phases]
@@ -207,13 +209,13 @@ def phases_of(asked: Setup) -> list[live.Row]:
         ledger = training_memory(asked)
         beside = ledger.device_total - ledger.allocated_peak
         found = [(moment.name, moment.bytes, moment.bytes + beside) for moment in ledger.moments]
-    return [
+    return tuple(
         {"phase": name, "at": at, "gb": process / GB, "tensors": allocated / GB}
         for at, (name, allocated, process) in enumerate(found)
-    ]
+    )
 
 
-def _phase_table(phases: list[live.Row]) -> live.Table:
+def _phase_table(phases: Sequence[live.Row]) -> live.Table:
     rows = [
         live.row(str(row["phase"]), *(f"{float(str(row[key])):.1f}" for key in ("tensors", "gb"))) for row in phases
     ]

@@ -21,6 +21,8 @@ Key = tuple[str, str]
 Schedule = list[tuple[list[tuple[Key, Bytes]], Bytes, list[Key]]]
 """Operation by operation: tensors that it makes, with their bytes; its scratch memory; tensors freed after it."""
 PERSISTENT = ("parameters", "master")
+MOST_PASSES = 4
+"""Micro-batches that are played: from the third on, segments stay as they are (`tests/engine/memory/test_phases.py`)."""
 WORKSPACE: Bytes = 32 * 2**20
 """Scratch memory of the matrix library, as the ledger counts it."""
 
@@ -61,8 +63,8 @@ class Player:
                 self._take(tensor.dtype.bytes(tensor.elements), tensor.count)
 
     def step(self) -> None:
-        """One optimizer step of as many micro-batches as it has."""
-        for _ in range(self._c.micro_batches):
+        """One optimizer step of its micro-batches; after a few of them each asks for what the one before has freed."""
+        for _ in range(min(self._c.micro_batches, MOST_PASSES)):
             before, self._gradients = self._gradients, []
             self._micro_batch()
             if before:  # what is there already is added to

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ironlaw import EngineError, Transformer, setup, training_memory
 from ironlaw.cli import main
+from ironlaw.memory import requests
 from ironlaw.memory.allocator import CachingAllocator
 from ironlaw.memory.phases import memory_phases
 from ironlaw.memory.requests import Player
@@ -95,6 +96,18 @@ def test_what_is_played_is_what_is_counted(model: Transformer, method: str, chec
         if name == "step":
             break
     assert allocator.allocated_peak == pytest.approx(training_memory(c).allocated_peak, rel=0.04)
+
+
+@pytest.mark.parametrize("model", [GPT, LLAMA], ids=["gpt", "llama"])
+@pytest.mark.parametrize("method", ["full", "lora", "qlora"])
+@pytest.mark.parametrize("batch", [1, 3])
+def test_more_passes_than_are_played_change_no_segment(
+    model: Transformer, method: str, batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = setup(model, gpu="h200", batch=batch, sequence=300, method=method, checkpointing="full", accumulate=9)
+    played = memory_phases(asked)
+    monkeypatch.setattr(requests, "MOST_PASSES", 9)
+    assert memory_phases(asked) == played
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd", "paged-adamw-8bit", "muon"])

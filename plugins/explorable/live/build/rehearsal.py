@@ -38,7 +38,7 @@ MOST_LINES = 400_000
 
 Lines are counted, since the time that they take differs from machine to machine.
 """
-MOST_OPTIONS = 24
+MOST_OPTIONS = 8
 """Of a longer menu so many are played, evenly over it; a test of the book can play them all."""
 _PLACES = 8
 """Between the ends of a number's range, so many predictions are judged."""
