@@ -18,7 +18,7 @@ from explorable.measured.tables.options import OptionError, read_yaml
 from ironlaw import accelerator
 
 OPTIONS = {"caption", "models", "cards", "with"}
-MARKS = {"Fits": "✓", "Uncertain": "?", "Does not fit": "✗"}
+MARKS = {"Fits": "✓", "Uncertain": "?", "Does not fit": "✗", "Not possible together": "–"}
 
 
 def block(argument: str, text: str, records: Iterable[Mapping[str, Any]]) -> Element:
@@ -76,7 +76,8 @@ def link(state: State, start: State) -> str:
 
 def _cell(state: State, start: State) -> tuple[Element, ...]:
     view = ACT.compute(replace(state, moving=True))
-    said, need = view.headline.label, view.headline.value
+    told = view.failure or view.success
+    said, need = told.title if told else "", view.headline.value
     mark = element("span", MARKS.get(said, "–"), **{"aria-hidden": "true"})
     return (
         element(

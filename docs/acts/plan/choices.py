@@ -40,9 +40,11 @@ MORE = frozenset((
 _WORD = re.compile(r"[A-Za-z0-9_.*,:-]{1,300}")
 
 
-def _menu(name: str, label: str, options: Mapping[Any, str], default: Any, text: str = "") -> live.Choice:
+def _menu(
+    name: str, label: str, options: Mapping[Any, str], default: Any, text: str = "", *, more: bool = False
+) -> live.Choice:
     made = tuple(live.ControlOption(value, shown) for value, shown in options.items())
-    return live.Choice(name, label, made, default, text, menu=True)
+    return live.Choice(name, label, made, default, text, menu=True, more=more)
 
 
 def _counts(*values: int) -> dict[int, str]:
@@ -87,10 +89,10 @@ CONTROLS: tuple[live.Control, ...] = (
         ),
         START["method"],
     ),
-    _menu("rank", "Rank of the adapters", _counts(4, 8, 16, 32, 64, 128, 256), 16),
+    _menu("rank", "Rank of the adapters", _counts(4, 8, 16, 32, 64, 128, 256), 16, more=True),
     live.Slider("batch", "Sequences at once, per card", 1, 256, 1, scale="log", integer=True),
     live.Slider("sequence", "Tokens of a sequence", 64, 131_072, 2048, scale="log", integer=True),
-    live.Slider("accumulate", "Passes before an update", 1, 1024, 1, scale="log", integer=True),
+    live.Slider("accumulate", "Passes before an update", 1, 1024, 1, scale="log", integer=True, more=True),
     live.Choice(
         "checkpointing",
         "Recomputes activations",
@@ -101,8 +103,8 @@ CONTROLS: tuple[live.Control, ...] = (
         ),
         "full",
     ),
-    _menu("precision", "Formats", FORMATS, ""),
-    _menu("optimizer", "Optimizer", {name: name for name in list_optimizers()}, "adamw"),
+    _menu("precision", "Formats", FORMATS, "", more=True),
+    _menu("optimizer", "Optimizer", {name: name for name in list_optimizers()}, "adamw", more=True),
     live.Choice(
         "zero",
         "Cards divide",
@@ -114,14 +116,14 @@ CONTROLS: tuple[live.Control, ...] = (
         ),
         0,
     ),
-    _menu("tp", "Cards that share every matrix", _counts(1, 2, 4, 8), 1),
-    _menu("pp", "Stages of a pipeline", _counts(1, 2, 4, 8, 16), 1),
-    live.Toggle("flash", "Fused attention (Flash, SDPA)", True, "Kernels"),
-    live.Toggle("chunked", "Loss in pieces (Liger, cut cross-entropy)", False, "Kernels"),
-    live.Toggle("compiled", "torch.compile", False, "Kernels"),
-    live.Toggle("offload", "Optimizer in the host's memory", False, "Kernels"),
+    _menu("tp", "Cards that share every matrix", _counts(1, 2, 4, 8), 1, more=True),
+    _menu("pp", "Stages of a pipeline", _counts(1, 2, 4, 8, 16), 1, more=True),
+    live.Toggle("flash", "Fused attention (Flash, SDPA)", True, "Kernels", more=True),
+    live.Toggle("chunked", "Loss in pieces (Liger, cut cross-entropy)", False, "Kernels", more=True),
+    live.Toggle("compiled", "torch.compile", False, "Kernels", more=True),
+    live.Toggle("offload", "Optimizer in the host's memory", False, "Kernels", more=True),
     live.Slider("tokens", "Tokens of the run, in millions", 1, 20_000_000, 100, scale="log"),
-    live.Slider("price", "Price of a card and hour", 0, 20, 0, "USD", step=0.01, help="0: the price on record."),
+    live.Slider("price", "Price of a card and hour", 0, 20, 0, "USD", step=0.01, help="0: the price on record.", more=True),
     live.Note("config", "Your model", is_config),
     live.Note("more", "Other settings of your files", is_more),
     live.Note("measured", "What you measured", lambda text: measured_of(text), 600),

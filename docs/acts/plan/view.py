@@ -64,10 +64,11 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
     band = found.calibrated.device_total if found.calibrated else None
     sizes = parts_of(found)
     drawn = bar(sizes, need, room, band)
-    headline = live.Figure(SAID[verdict], f"{need:.1f}", f"of {room:.1f} GB")
+    headline = live.Figure("Peak of a card", f"{need:.1f}", f"of {room:.1f} GB")
     failure = None if verdict == "fits" else _failure(verdict, need, room, band)
+    success = _success(room, band) if verdict == "fits" else None
     if state.moving:
-        return live.View(data=drawn, headline=headline, summary="", failure=failure)
+        return live.View(data=drawn, headline=headline, summary="", failure=failure, success=success)
     numbers = answers(state, found)
     asked = replace(plan.setup, data=DataShape(batch, sequence))
     phases = phases_of(asked)
@@ -88,6 +89,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
             **measured_table(state, found),
         },
         failure=failure,
+        success=success,
         command=command(words_of(state)),
         readings={what: expected for what, (expected, *_) in numbers.items()} | {"Verdict": SAID[verdict]},
     )
@@ -152,7 +154,7 @@ def answers(state: live.State, found: Estimate) -> dict[str, tuple[str, str, str
     lines = {
         "A card's memory": [f"{size / GB:.1f} GB" for size in sizes],
         "A step": [duration(one) for one in seconds],
-        "Tokens a second": [f"{significant(per_step / one)}" for one in seconds],
+        "Tokens a second": [f"{significant(per_step / one)}" for one in (seconds[0], seconds[2], seconds[1])],
         "The run": [duration(one * SECONDS_PER_HOUR) for one in hours],
         "Money": ["no price on record" if hourly is None else f"{significant(one * hourly)} USD" for one in hours],
         "Energy of the cards": [f"{significant(one * watts / 1000)} kWh" for one in hours],
@@ -221,6 +223,12 @@ def _phase_table(phases: Sequence[live.Row]) -> live.Table:
     ]
     columns = live.columns("Phase", "Tensors|GB|n", "The driver shows|GB|n")
     return live.Table("The most that tensors take at once, and what the driver shows, phase by phase", columns, rows)
+
+
+def _success(room: float, band: Any) -> live.Success:
+    ends = f"Runs like it needed {band.low / GB:.1f} to {band.high / GB:.1f} GB; " if band else ""
+    said = f"{ends}the card gives {room:.1f} GB."
+    return live.Success("Fits", said[:1].upper() + said[1:])
 
 
 def _failure(verdict: str, need: float, room: float, band: Any) -> live.Failure:

@@ -72,7 +72,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 def _describe_control(control: Any) -> Plain:
     if isinstance(control, Note):
-        return {"kind": "note", **_named(control, "name", "label", "longest", "default", "after_reveal")}
+        return {"kind": "note", **_named(control, "name", "label", "longest", "default", "after_reveal", "more")}
     kind = "toggle" if isinstance(control, Toggle) else "slider" if isinstance(control, Slider) else "choice"
     return {"kind": kind, **mapping(plain(control, f"control {control.name!r}"))}
 

@@ -90,7 +90,8 @@ class ControlOption:
 class Choice:
     """A control with a handful of positions, shown as a segmented radio group, or with `menu` of many, in a list.
 
-    With `after_reveal` it appears only once the reader has seen the answer; until then it stands at its default.
+    With `after_reveal` it appears only once the reader has seen the answer; until then it stands at its default. With
+    `more` it stands folded under the others, as sliders and toggles can too.
     """
 
     name: str
@@ -100,6 +101,7 @@ class Choice:
     help: str = ""
     after_reveal: bool = False
     menu: bool = False
+    more: bool = False
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,7 @@ class Toggle:
     after_reveal: bool = False
     display_only: bool = False
     adds: float | None = None
+    more: bool = False
 
 
 @dataclass(frozen=True)
@@ -142,6 +145,7 @@ class Slider:
     integer: bool = False
     help: str = ""
     after_reveal: bool = False
+    more: bool = False
 
 
 @dataclass(frozen=True)
@@ -158,6 +162,7 @@ class Note:
     default: str = ""
     help: str = ""
     after_reveal: bool = False
+    more: bool = False
 
 
 Control = Choice | Toggle | Slider | Note
