@@ -212,8 +212,12 @@ def adapters(c: Setup) -> tuple[Change, ...]:
 
 
 def _adapted(c: Setup, method: str, title: str, lost: str) -> Change:
-    base = "fp32" if method == "qlora" and c.precision.autocast else "16-bit"
-    return Change(f"--method {method}", {"method": method, "base_format": base}, title, lost, safe=False)
+    # Adapters are kept in fp32, under autocast, whatever the format of a model that is trained whole.
+    compute = c.precision.compute.name
+    wide = {} if c.precision.autocast or compute == "fp32" else {"precision": f"amp-{compute}"}
+    base = "fp32" if method == "qlora" and (wide or c.precision.autocast) else "16-bit"
+    option = " ".join((f"--method {method}", *(f"--{word} {value}" for word, value in wide.items())))
+    return Change(option, {"method": method, "base_format": base, **wide}, title, lost, safe=False)
 
 
 def allowed(c: Setup) -> bool:

@@ -73,7 +73,7 @@ def read(text: str) -> Reading:
     if not dialect.marks & given.keys():
         return Reading("command", facts, missing=("The script's own settings are not in it: add its file.",))
     inside = trainers.read(given, dialect)
-    return Reading("command", facts.joined(inside.facts), missing=inside.missing)
+    return Reading("command", facts.joined(inside.facts), keys=inside.keys, missing=inside.missing)
 
 
 def _nodes(value: object) -> int | None:

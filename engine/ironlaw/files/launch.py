@@ -13,7 +13,7 @@ from ironlaw.files import values
 
 Settings = Mapping[str, Any]
 
-_OPTIMIZERS = {
+OPTIMIZERS = {
     **{known: name for name, known in reversed([*values.OPTIMIZERS.items()]) if known[0] != "adam"},
     ("adamw", "foreach"): "adamw_torch",
 }
@@ -44,7 +44,7 @@ def nodes(c: Setup) -> tuple[int, int] | None:
 
 def trainer(c: Setup) -> Settings | None:
     """The settings of a Trainer."""
-    optimizer = _OPTIMIZERS.get((c.optimizer.name, c.update.kind)) or _OPTIMIZERS.get((c.optimizer.name, None))
+    optimizer = OPTIMIZERS.get((c.optimizer.name, c.update.kind)) or OPTIMIZERS.get((c.optimizer.name, None))
     recompute = c.checkpointing.name in ("none", "full")
     elsewhere = c.framework.by_hand or c.layout.tensor * c.layout.pipeline > 1 or c.update.in_backward
     frozen = c.adaptation.frozen and not c.adaptation.has_adapters

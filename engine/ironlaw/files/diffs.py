@@ -1,0 +1,214 @@
+"""A change as a diff of the file that somebody pasted: the lines that make it, with comments and order untouched.
+
+An edit is believed only when the edited text, read again, says exactly the changed words and all others as before.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ironlaw.core.errors import EngineError
+from ironlaw.files import command_line, documents, edits, launch, read
+from ironlaw.files.facts import Facts, Reading
+from ironlaw.files.words import words_of
+
+if TYPE_CHECKING:
+    from ironlaw.answers.advice import Advice
+
+Edit = tuple[edits.Path, object]
+_SILENT = ("base_format", "keep_logits", "micro_batches")
+"""Words that come with others and that no file says."""
+_DEFAULTS = {"accumulate": 1, "attention": "flash", "checkpointing": "none", "offload": "none", "optimizer": "adamw"}
+_PRECISIONS: Mapping[str, Mapping[str, Mapping[str, object]]] = {
+    "axolotl": {"bf16": {"bf16": True}, "fp16": {"fp16": True}},
+    "LLaMA-Factory": {"bf16": {"pure_bf16": True}, "amp-bf16": {"bf16": True}, "amp-fp16": {"fp16": True}},
+    "TRL": {"bf16": {"bf16": True, "dtype": "bfloat16"}, "amp-bf16": {"bf16": True},
+            "amp-fp16": {"fp16": True, "bf16": False}},
+}  # fmt: skip
+_ATTENTION: Mapping[str, Mapping[str, object]] = {
+    "axolotl": {"flash_attention": True},
+    "LLaMA-Factory": {"flash_attn": "fa2"},
+    "TRL": {"attn_implementation": "flash_attention_2"},
+}
+_FUSED_LOSS = {"axolotl": "liger_fused_linear_cross_entropy", "LLaMA-Factory": "enable_liger_kernel",
+               "TRL": "use_liger_kernel"}  # fmt: skip
+_ADAPTERS: Mapping[str, Mapping[str, Mapping[str, object]]] = {
+    "axolotl": {
+        "lora": {"adapter": "lora", "lora_r": 16, "lora_alpha": 32, "lora_target_linear": True},
+        "qlora": {"adapter": "qlora", "load_in_4bit": True},
+    },
+    "LLaMA-Factory": {"lora": {"finetuning_type": "lora", "lora_rank": 16}, "qlora": {"quantization_bit": 4}},
+    "TRL": {
+        "lora": {"use_peft": True, "lora_r": 16, "lora_target_modules": "all-linear"},
+        "qlora": {"load_in_4bit": True, "use_bnb_nested_quant": True},
+    },
+}
+"""What makes a training one of adapters, and what makes that one over 4 bits."""
+
+
+class _UnwritableError(Exception):
+    """No setting of this file says it."""
+
+
+def diff(text: str, change: Advice | Mapping[str, Any], name: str = "settings") -> str | None:
+    """A unified diff that makes a change in a file; None where the file has no setting for it.
+
+    Args:
+        text: The file as it was pasted: of axolotl, LLaMA-Factory, TRL, DeepSpeed, accelerate, or a launch command.
+        change: Advice, or words of `ironlaw.setup` with their new values.
+        name: Its name in the diff.
+    """
+    after = edited(text, change)
+    if after is None or after == text:
+        return None
+    lines = difflib.unified_diff(text.splitlines(keepends=True), after.splitlines(keepends=True), name, name)
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def edited(text: str, change: Advice | Mapping[str, Any]) -> str | None:
+    """The file with the change made in it; None where it has no setting for it."""
+    words = change if isinstance(change, Mapping) else change.words
+    try:
+        reading = read(text)
+        after: str | None = text
+        for path, value in _edits(reading, _document(reading, text), words):
+            after = after and edits.set_value(reading.kind, after, path, value)
+        return after if after and _says(reading, read(after), words) else None
+    except (EngineError, _UnwritableError):
+        return None
+
+
+def _document(reading: Reading, text: str) -> Mapping[str, Any]:
+    return command_line.options(text) if reading.kind == "command" else documents.mapping(text) or {}
+
+
+def _says(before: Reading, after: Reading, words: Mapping[str, Any]) -> bool:
+    """Whether a reading says what another does, with these words changed."""
+    told = [_words(before), _words(after)]
+    expected = {**told[0], **{word: value for word, value in words.items() if word not in _SILENT}}
+    if "execution" in words:  # which has the fused update by default
+        expected["update"] = told[1].get("update", "fused")
+        told[1].setdefault("update", "fused")
+    if "method" in words:  # the adapter's own words follow from it
+        expected = {word: value for word, value in told[1].items() if word.startswith(("lora", "double"))} | expected
+    return expected == told[1]
+
+
+def _words(reading: Reading) -> dict[str, Any]:
+    # Of how many devices divide a model most files say nothing, and without some there is nothing to divide.
+    launched = Facts() if reading.facts.devices else Facts(devices=8)
+    given = {"model": "gpt2", "gpu": "h100-sxm"}
+    found = words_of([reading, Reading("command", launched)], given).words
+    return {**_DEFAULTS, **found}
+
+
+def _edits(reading: Reading, document: Mapping[str, Any], words: Mapping[str, Any]) -> Iterator[Edit]:
+    kind = reading.kind
+    if kind == "command":
+        kind = "LLaMA-Factory" if "finetuning_type" in document else "TRL"
+        if "num_attention_heads" in document or "tensor_model_parallel_size" in document:
+            kind = "command"
+    if words.get("micro_batches", 1) > 1:
+        raise _UnwritableError
+    for word in words:
+        if word in _SILENT:
+            continue
+        if kind == "DeepSpeed":
+            yield _of_deepspeed(word, words[word])
+        elif kind == "accelerate":
+            yield _of_accelerate(document, word, words[word])
+        elif kind in _FUSED_LOSS:
+            yield from _of_trainer(kind, reading, document, words, word)
+        else:
+            raise _UnwritableError
+
+
+def _of_deepspeed(word: str, value: Any) -> Edit:
+    keys = {"batch": "train_micro_batch_size_per_gpu", "accumulate": "gradient_accumulation_steps"}
+    if word in keys:
+        return (keys[word],), value
+    if word == "zero":
+        return ("zero_optimization", "stage"), value
+    if word == "offload":
+        return ("zero_optimization", "offload_optimizer", "device"), _host(value)
+    raise _UnwritableError
+
+
+def _host(offload: str) -> str:
+    """Where DeepSpeed keeps the optimizer's states."""
+    if offload not in ("none", "optimizer"):
+        raise _UnwritableError
+    return "none" if offload == "none" else "cpu"
+
+
+def _of_accelerate(document: Mapping[str, Any], word: str, value: Any) -> Edit:
+    if edits.has(document, "deepspeed_config"):
+        block = "deepspeed_config"
+        keys = {"zero": "zero_stage", "accumulate": "gradient_accumulation_steps"}
+        if word == "offload":
+            return (block, "offload_optimizer_device"), _host(value)
+    else:
+        block, keys = (
+            "fsdp_config",
+            {"checkpointing": "fsdp_activation_checkpointing", "offload": "fsdp_offload_params"},
+        )
+        if word == "zero" and value >= 2:
+            new = edits.has(document, block, "fsdp_reshard_after_forward")
+            strategy = "FULL_SHARD" if value == 3 else "SHARD_GRAD_OP"
+            return ((block, "fsdp_reshard_after_forward"), value == 3) if new else (
+                (block, "fsdp_sharding_strategy"), strategy)  # fmt: skip
+        value = {"full": True, "optimizer": True, "none": False}.get(value, value)
+    if word not in keys or isinstance(value, str):
+        raise _UnwritableError
+    return (block, keys[word]), value
+
+
+def _of_trainer(
+    kind: str, reading: Reading, document: Mapping[str, Any], words: Mapping[str, Any], word: str
+) -> Iterator[Edit]:
+    value = words[word]
+    found: dict[str, object] = {}
+    if word in ("batch", "accumulate"):
+        found = {reading.keys["micro_batch" if word == "batch" else word]: value}
+    elif word == "checkpointing" and value in ("none", "full"):
+        found = {"gradient_checkpointing": value == "full"}
+        if kind == "LLaMA-Factory":
+            found = {"disable_gradient_checkpointing": value == "none"}
+    elif word in ("optimizer", "update"):
+        found = _optimizer(kind, reading, words)
+    elif word == "execution" and value == "compiled":
+        found = {"torch_compile": True}
+    elif word == "loss" and value != "full":
+        found = _fused_loss(kind, document)
+    elif word == "attention" and value == "flash":
+        found = {**_ATTENTION[kind], **{key: False for key in ("eager_attention", "sdp_attention") if key in document}}
+        found = {"attn_implementation": "flash_attention_2"} if "attn_implementation" in document else found
+    elif word == "precision" and "method" in words:
+        return  # adapters are trained under autocast as it is
+    elif word == "precision":
+        found = {**_PRECISIONS[kind].get(value, {})}
+    elif word == "method" and value in ("lora", "qlora"):
+        ways = _ADAPTERS[kind]
+        has_adapter = reading.facts.method not in (None, "full")
+        found = {} if has_adapter else dict(ways["lora"])
+        found |= ways["qlora"] if value == "qlora" else {}
+    if not found:
+        raise _UnwritableError
+    yield from (((key,), one) for key, one in found.items())
+
+
+def _optimizer(kind: str, reading: Reading, words: Mapping[str, Any]) -> dict[str, object]:
+    name = words.get("optimizer", reading.facts.optimizer or "adamw")
+    known = launch.OPTIMIZERS.get((name, words.get("update"))) or launch.OPTIMIZERS.get((name, None))
+    return {"optimizer" if kind == "axolotl" else "optim": known} if known else {}
+
+
+def _fused_loss(kind: str, document: Mapping[str, Any]) -> dict[str, object]:
+    """The switch of the fused loss. In axolotl it does nothing without its plugin."""
+    if kind == "axolotl" and "liger" not in str(document.get("plugins")).lower():
+        if "plugins" in document:
+            return {}
+        return {"plugins": "[axolotl.integrations.liger.LigerPlugin]", _FUSED_LOSS[kind]: True}
+    return {_FUSED_LOSS[kind]: True}

@@ -1,0 +1,252 @@
+"""What somebody measured beside what the engine expects: where in the band it lies, and what would explain the rest.
+
+A difference between two runs is known only where a file says it. Here the engine tries a fixed list of settings that
+files often leave open or that are silently inactive. It tells those that move its own figures towards the measured
+ones, with what each would explain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ironlaw.answers.changes import allowed
+from ironlaw.answers.estimate import prepare
+from ironlaw.answers.expected import Expected
+from ironlaw.config.changed import changed
+from ironlaw.config.resolved import Setup
+from ironlaw.config.setup import setup
+from ironlaw.core.units import Bytes, Ratio, Seconds
+from ironlaw.files.facts import Observed
+from ironlaw.files.words import Understood
+
+Place = Literal["below", "inside", "above"]
+NOTICED: Ratio = 0.02
+"""Share of a gap that a difference closes at least to be told."""
+NAMES = {"step_s": "time of a step", "tokens_per_s": "tokens per second", "allocated_peak": "allocated memory",
+         "device_total": "memory of the device"}  # fmt: skip
+"""The figures that are compared: fields of `ironlaw.answers.expected.Expected`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A measured figure beside the engine's band.
+
+    Attributes:
+        name: A key of `NAMES`.
+        measured: What was measured, in seconds, tokens per second or bytes.
+        expected: What the engine expects.
+        low: Where its 90 % band begins.
+        high: Where it ends.
+    """
+
+    name: str
+    measured: float
+    expected: float
+    low: float
+    high: float
+
+    @property
+    def ratio(self) -> Ratio:
+        """Measured over expected."""
+        return self.measured / self.expected
+
+    @property
+    def place(self) -> Place:
+        """Where it lies; the band's ends are inside."""
+        return "below" if self.measured < self.low else "above" if self.measured > self.high else "inside"
+
+    @property
+    def sentence(self) -> str:
+        """All of it in words."""
+        band = f"{_amount(self.name, self.low)} to {_amount(self.name, self.high)}"
+        return (
+            f"The {NAMES[self.name]}, {_amount(self.name, self.measured)}, is {self.place} the band of {band}: "
+            f"{self.ratio:.2f} times the expected {_amount(self.name, self.expected)}."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A setting that would bring the engine's figures nearer to the measured ones.
+
+    Attributes:
+        words: The words of `ironlaw.setup` that it changes.
+        title: What the measured run would have done.
+        seconds: What it adds to a step's expected time; negative where it saves.
+        bytes: What it adds to the expected memory of the device.
+        left: The share of the gap that stays, as the mean of the figures outside their bands.
+        sentence: What it costs, and how much of the gap that would explain.
+    """
+
+    words: Mapping[str, Any] = field(hash=False)
+    title: str
+    seconds: Seconds
+    bytes: Bytes
+    left: Ratio
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The comparison.
+
+    Attributes:
+        figures: Every measured figure that the engine has too.
+        differences: What would explain those outside their bands, what explains most first; none where all are inside.
+    """
+
+    figures: tuple[Placed, ...]
+    differences: tuple[Difference, ...]
+
+    @property
+    def inside(self) -> bool:
+        """Whether all lie in their bands."""
+        return all(one.place == "inside" for one in self.figures)
+
+    @property
+    def sentence(self) -> str:
+        """What it comes to."""
+        if not self.figures:
+            return "Nothing was measured that the engine has too: it compares time, tokens per second and memory."
+        if self.inside:
+            return "All that was measured lies inside the bands: nothing needs an explanation."
+        if not self.differences:
+            return "None of the settings that were tried would explain it."
+        return "These settings, if the run had them, would explain it in part or in whole."
+
+
+def compare(asked: Setup | Understood | Mapping[str, Any], observed: Observed) -> Gap:
+    """What was measured beside the engine's bands, with the settings that would explain a gap.
+
+    Reserved memory has no band, so it is not compared.
+
+    Args:
+        asked: The setup that ran, what files said of it, or its words.
+        observed: What was measured.
+
+    Raises:
+        EngineError: The words are none of a setup, or its chip has no rate on record.
+    """
+    c = asked if isinstance(asked, Setup) else setup(**(asked.words if isinstance(asked, Understood) else asked))
+    now = _expected(c)
+    figures = tuple(_placed(now, dict(_measured(c, observed))))
+    gap = Gap(figures, ())
+    if gap.inside:
+        return gap
+    tried = (_tried(c, figures, now, words, title) for words, title in _switches(c))
+    found = sorted((one for one in tried if one is not None), key=lambda one: one.left)
+    return Gap(figures, tuple(found))
+
+
+def _expected(c: Setup) -> Expected:
+    found = prepare(c)().calibrated
+    assert found is not None  # only networks of images have none
+    return found
+
+
+def _measured(c: Setup, observed: Observed) -> Iterator[tuple[str, float]]:
+    rate = observed.tokens_per_s
+    if rate is None and observed.tokens_per_s_device is not None:
+        rate = observed.tokens_per_s_device * c.devices
+    if step := observed.step_s or (c.tokens / rate if rate else None):
+        yield "step_s", step
+    if rate:
+        yield "tokens_per_s", rate
+    # A run that failed for lack of memory never reached its peak.
+    if observed.allocated and observed.asked is None:
+        yield "allocated_peak", observed.allocated
+    if observed.process and observed.asked is None:
+        yield "device_total", observed.process
+
+
+def _placed(expected: Expected, measured: Mapping[str, float]) -> Iterator[Placed]:
+    for name, value in measured.items():
+        band = getattr(expected, name)
+        yield Placed(name, value, band.expected, band.low, band.high)
+
+
+def _switches(c: Setup) -> Iterator[tuple[dict[str, Any], str]]:
+    """Settings that files often leave open, other than those of the setup."""
+    eager = not c.framework.compiled and not c.framework.by_hand
+    flash = c.attention.kernel == "flash"
+    yield ({"attention": "standard"}, "Eager attention") if flash else ({"attention": "flash"}, "Fused attention")
+    if not c.framework.by_hand:
+        yield (
+            ({"execution": "compiled"}, "torch.compile")
+            if eager
+            else ({"execution": "eager"}, "Running without torch.compile")
+        )
+    if eager and c.model.norm == "rmsnorm":
+        fused = c.framework.rms_norm == "fused"
+        yield ({"rms_norm": "separate"}, "RMSNorm operation by operation") if fused else (
+            {"rms_norm": "fused"}, "RMSNorm in one kernel")  # fmt: skip
+    updates = {"fused": "A fused update", "foreach": "An update that is not fused", "for-loop": "An update in a loop"}
+    yield from (({"update": kind}, title) for kind, title in updates.items() if kind != c.update.kind)
+    if c.loss.chunks > 1:
+        yield {"loss": "full"}, "A loss over whole logits"
+    else:
+        yield {"loss": "chunked:8", "keep_logits": False}, "A loss in pieces"
+        if not c.loss.kept:
+            yield {"keep_logits": True}, "Keeping the logits to the end of the step"
+    kinds = {"none": "No checkpointing", "selective": "Selective checkpointing", "full": "Full checkpointing"}
+    yield from (({"checkpointing": kind}, title) for kind, title in kinds.items() if kind != c.checkpointing.name)
+    base = {"base_format": c.adaptation.base} if c.adaptation.has_adapters else {}
+    if c.precision.compute.name != "fp32":
+        yield {"precision": "fp32", **base}, "Computing in FP32"
+    elif short := c.chip.short_format:
+        yield {"precision": f"amp-{short}", **base}, "Computing in 16 bit"
+    if c.layout.data > 1:
+        yield (
+            {"overlap": not c.layout.overlap},
+            ("Waiting for collectives" if c.layout.overlap else "Overlapping collectives"),
+        )
+
+
+def _tried(
+    c: Setup, figures: tuple[Placed, ...], now: Expected, words: Mapping[str, Any], title: str
+) -> Difference | None:
+    """What a switch explains; None where it leads away, or contradicts another figure."""
+    after = changed(c, words)
+    if not allowed(after):
+        return None
+    then = _expected(after)
+    moved = {one.name: one for one in _placed(then, {one.name: one.measured for one in figures})}
+    # The throughput says what the time of a step says.
+    outside = [one for one in figures if one.place != "inside" and one.name != "tokens_per_s"]
+    left = sum(_distance(moved[one.name]) / _distance(one) for one in outside) / len(outside)
+    contradicted = any(one.place == "inside" and moved[one.name].place != "inside" for one in figures)
+    if contradicted or left > 1 - NOTICED:
+        return None
+    seconds = then.step_s.expected - now.step_s.expected
+    size = round(then.device_total.expected - now.device_total.expected)
+    told = (_explained(one, moved[one.name]) for one in outside)
+    sentence = f"{title} {'; it '.join(filter(None, told))}."
+    return Difference(words, title, seconds, size, left, sentence)
+
+
+def _distance(one: Placed) -> float:
+    return abs(one.measured - one.expected)
+
+
+def _explained(before: Placed, after: Placed) -> str:
+    """What a switch costs or saves of a figure, beside the gap; empty where it leads away."""
+    gap, moves = before.measured - before.expected, after.expected - before.expected
+    if moves * gap <= 0:
+        return ""
+    name, per = before.name, " a step" if before.name == "step_s" else f" of {NAMES[before.name]}"
+    does = "costs" if moves > 0 else "saves"
+    amount, whole = _amount(name, abs(moves)), _amount(name, abs(gap))
+    if abs(moves) > abs(gap) * (1 + NOTICED):
+        return f"{does} {amount}{per}, which is more than the {whole} to explain"
+    part = "all" if abs(moves) >= abs(gap) * (1 - NOTICED) else amount
+    return f"{does} {amount}{per}, which would explain {part} of the {whole}"
+
+
+def _amount(name: str, value: float) -> str:
+    if name == "tokens_per_s":
+        return f"{value:,.0f} tokens/s"
+    if name != "step_s":
+        return f"{value / 1e9:,.2f} GB"
+    return f"{value:,.3g} s" if value >= 1 else f"{value * 1e3:.3g} ms"

@@ -1,0 +1,119 @@
+"""A diff of a pasted file makes exactly the change: applied and read again, the file says the changed words."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ironlaw import setup
+from ironlaw.answers.advice import advice
+from ironlaw.files import read
+from ironlaw.files.diffs import diff, edited
+from ironlaw.files.words import words_of
+
+TEXTS = {
+    "axolotl": (
+        "# ours\nbase_model: NousResearch/Meta-Llama-3.1-8B\nhf_token: hf_x  # mine\nmicro_batch_size: 4  # a card\n"
+        "gradient_accumulation_steps: 2\ngradient_checkpointing: false # slow\noptimizer: adamw_torch\nbf16: true\n"
+        "sequence_len: 2048\neager_attention: true\nspecial_tokens:\n  pad_token: <|end|>\n"
+    ),
+    "LLaMA-Factory": (
+        "model_name_or_path: gpt2\nstage: sft\nfinetuning_type: full\nbf16: true\nper_device_train_batch_size: 4\r\n"
+        "gradient_accumulation_steps: 2\r\ndisable_gradient_checkpointing: true\r\nflash_attn: disabled\r\n"
+        "template: x\r\n"
+    ).replace("\r\n", "\n").replace("\n", "\r\n"),
+    "TRL": (
+        "dataset_name: a/b\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 2\n"
+        "gradient_checkpointing:   no\nattn_implementation: 'eager'\nbf16: true\ndtype: float32"
+    ),
+    "command": (
+        "torchrun --nproc-per-node 8 sft.py \\\n  --per-device-train-batch-size 4 --gradient_accumulation_steps=2 \\\n"
+        "  --max_length 2048 --bf16 --gradient_checkpointing False --attn_implementation eager --dtype float32\n"
+    ),
+    "DeepSpeed": (
+        '{\n    "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 2,\n    "zero_optimization": {\n'
+        '        "stage": 2, "overlap_comm": true\n    },\n    "bf16": {"enabled": true}\n}\n'
+    ),
+    "accelerate": (
+        "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n  # old\n"
+        "  fsdp_sharding_strategy: SHARD_GRAD_OP # two\n  fsdp_offload_params: false\nmixed_precision: bf16\n"
+        "num_machines: 1\nnum_processes: 8\n"
+    ),
+}  # fmt: skip
+GIVEN = {"model": "llama3-8b", "gpu": "h100-sxm"}
+BATCH = {"batch": 1, "accumulate": 8, "micro_batches": 1}
+OF_A_TRAINER: tuple[dict[str, Any], ...] = (
+    BATCH, {"checkpointing": "full"}, {"optimizer": "adamw-8bit"}, {"update": "fused"}, {"attention": "flash"},
+    {"loss": "chunked:8"}, {"execution": "compiled", "update": "fused"},
+)  # fmt: skip
+CASES = [
+    *((kind, words) for kind in ("axolotl", "LLaMA-Factory", "TRL", "command") for words in OF_A_TRAINER),
+    *(("DeepSpeed", words) for words in (BATCH, {"zero": 3}, {"offload": "optimizer"})),
+    *(("accelerate", words) for words in ({"zero": 3}, {"offload": "optimizer"}, {"checkpointing": "full"})),
+]
+
+
+def understood(text: str) -> dict[str, Any]:
+    readings = [read(text), *([read("torchrun --nproc-per-node 8 t.py")] if "zero_optimization" in text else [])]
+    return {"accumulate": 1, "optimizer": "adamw", **words_of(readings, GIVEN).words}
+
+
+@pytest.mark.parametrize(("kind", "words"), CASES, ids=str)
+def test_a_diff_makes_the_change_and_nothing_else(kind: str, words: dict[str, Any], tmp_path: Path) -> None:
+    text = TEXTS[kind]
+    assert read(text).kind == kind
+    made = diff(text, words, "settings")
+    assert made is not None
+    path = tmp_path / "settings"
+    path.write_text(text, encoding="utf-8", newline="")
+    subprocess.run(["git", "apply", "-p0"], input=made.encode(), cwd=tmp_path, check=True)
+    after = path.read_bytes().decode()
+    assert after == edited(text, words)
+    assert understood(after) == {**understood(text), **{k: v for k, v in words.items() if k != "micro_batches"}}
+    comments = [[line.partition("#")[2] for line in one.splitlines() if "#" in line] for one in (text, after)]
+    assert comments[0] == comments[1]
+    assert sum(line.startswith("-") for line in made.splitlines()[2:]) <= 2
+
+
+@pytest.mark.parametrize("kind", ["axolotl", "LLaMA-Factory", "TRL", "command"])
+@pytest.mark.parametrize("method", ["lora", "qlora"])
+def test_adapters_take_the_place_of_the_model(kind: str, method: str) -> None:
+    after = edited(TEXTS[kind], {"method": method, "base_format": "16-bit", "precision": "amp-bf16"})
+    assert after is not None
+    found = understood(after)
+    assert (found["method"], found["precision"]) == (method, "amp-bf16")
+    assert setup(**found).adaptation.rank == 16
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("axolotl", {"checkpointing": "every:2"}),
+        ("axolotl", {"zero": 3}),
+        ("TRL", {"optimizer_in_backward": True}),
+        ("DeepSpeed", {"checkpointing": "full"}),
+        ("DeepSpeed", {"offload": "gradients"}),
+        ("accelerate", {"batch": 1, "accumulate": 4, "micro_batches": 1}),
+        ("accelerate", {"zero": 1}),
+        ("command", {"dp": 16, "zero": 3}),
+    ],
+    ids=str,
+)
+def test_a_file_without_such_a_setting_has_no_diff(kind: str, words: dict[str, Any]) -> None:
+    assert diff(TEXTS[kind], words) is None
+
+
+def test_a_diff_is_withheld_where_an_edit_would_not_be_read_as_the_change() -> None:
+    flow = TEXTS["accelerate"].replace("fsdp_config:\n  # old\n", "fsdp_config: {fsdp_version: 2}\nother:\n")
+    assert diff(flow, {"zero": 2}) is None
+    assert diff("not a file", {"zero": 2}) is None
+    assert diff(TEXTS["axolotl"] + "plugins:\n  - mine\n", {"loss": "chunked:8"}) is None
+
+
+def test_advice_for_a_pasted_file_comes_with_its_diff() -> None:
+    told = advice(setup(**{**understood(TEXTS["axolotl"]), "gpu": "h200"}))
+    diffs = [diff(TEXTS["axolotl"], one) for one in told]
+    assert sum(one is not None for one in diffs) >= 3

@@ -1,0 +1,108 @@
+"""Measured beside expected: the engine's own figures lie inside, and a run with a difference is explained by it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ironlaw import estimate, setup
+from ironlaw.files import read
+from ironlaw.files.facts import Observed
+from ironlaw.files.gap import compare
+from ironlaw.files.words import words_of
+
+WORDS: dict[str, Any] = {
+    "model": "llama3-8b", "gpu": "h100-sxm", "dp": 8, "zero": 3, "sequence": 4096, "checkpointing": "full",
+    "precision": "bf16", "execution": "compiled",
+}  # fmt: skip
+
+
+def seen(**words: Any) -> Observed:
+    """A run that takes what is expected of these words."""
+    found = estimate(setup(**{**WORDS, **words})).calibrated
+    assert found is not None
+    return Observed(program="ours", step_s=found.step_s.expected, allocated=round(found.allocated_peak.expected))
+
+
+def test_what_is_expected_is_inside_and_needs_no_explanation() -> None:
+    gap = compare(WORDS, seen())
+    assert [one.name for one in gap.figures] == ["step_s", "allocated_peak"]
+    assert [one.ratio for one in gap.figures] == pytest.approx([1, 1])
+    assert gap.inside
+    assert gap.differences == ()
+    assert "nothing needs an explanation" in gap.sentence
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ({"attention": "standard"}, "Eager attention costs"),
+        ({"checkpointing": "none"}, "No checkpointing costs"),
+        ({"precision": "fp32"}, "Computing in FP32 costs"),
+    ],
+    ids=str,
+)
+def test_a_run_with_a_difference_is_explained_by_it_first(words: dict[str, Any], told: str) -> None:
+    gap = compare(WORDS, seen(**words))
+    first = gap.differences[0]
+    assert first.left < 0.02
+    assert first.sentence.startswith(told)
+    assert "explain all of the" in first.sentence
+    before, after = (estimate(setup(**{**WORDS, **changed})).calibrated for changed in ({}, words))
+    assert before
+    assert after
+    assert first.words == words
+    assert first.seconds == after.step_s.expected - before.step_s.expected
+    assert first.bytes == round(after.device_total.expected - before.device_total.expected)
+
+
+@given(st.floats(0.05, 20), st.one_of(st.none(), st.floats(0.3, 5)))
+def test_a_difference_is_told_only_where_it_leads_towards_what_was_measured(time: float, memory: float | None) -> None:
+    c = setup(**WORDS)
+    now = estimate(c).calibrated
+    assert now
+    held = None if memory is None else round(now.device_total.expected * memory)
+    step = now.step_s.expected * time
+    gap = compare(c, Observed(program="any", step_s=step, process=held))
+    for figure in gap.figures:
+        assert (figure.place == "inside") == (figure.low <= figure.measured <= figure.high)
+    if gap.inside:
+        assert not gap.differences
+    figures = {one.name: one for one in gap.figures}
+    for one in gap.differences:
+        then = estimate(setup(**{**WORDS, **one.words})).calibrated
+        assert then
+        nearer = {
+            name: abs(getattr(then, name).expected - figure.measured) <= abs(figure.expected - figure.measured)
+            for name, figure in figures.items()
+        }
+        assert any(nearer[name] for name, figure in figures.items() if figure.place != "inside"), one.sentence
+        assert 0 <= one.left < 1
+    assert [one.left for one in gap.differences] == sorted(one.left for one in gap.differences)
+
+
+def test_tokens_of_one_device_count_for_all_and_a_failed_run_has_no_peak() -> None:
+    c = setup(**WORDS)
+    gap = compare(c, Observed(program="torchtitan", tokens_per_s_device=100.0, allocated=10**9, asked=10**9))
+    step, rate = gap.figures
+    assert (step.name, rate.name) == ("step_s", "tokens_per_s")
+    assert step.measured == pytest.approx(c.tokens / 800)
+    assert (step.place, rate.place) == ("above", "below")
+    assert "800 tokens/s" in rate.sentence
+    assert compare(c, Observed(program="none")).sentence.startswith("Nothing was measured")
+
+
+def test_a_log_and_a_file_together_are_compared() -> None:
+    run = read(
+        "torchrun --nproc-per-node 8 t.py --max_length 4096 --bf16 True --dtype bfloat16 --use_liger_kernel True"
+    )
+    log = read("  5/100 [01:00<20:00, 12.50s/it]\n  6/100 [01:12<20:00, 12.50s/it]\n")
+    assert log.measured is not None
+    found = words_of([run, log], {"model": "llama3-8b", "gpu": "h100-sxm", "zero": 3})
+    gap = compare(found, log.measured)
+    assert gap.figures[0].measured == 12.5
+    assert gap.figures[0].place == "above"
+    assert "above the band" in gap.figures[0].sentence
