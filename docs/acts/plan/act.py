@@ -5,7 +5,8 @@ from __future__ import annotations
 from explorable import live
 
 from .choices import CONTROLS
-from .take import read
+from .give import exports
+from .take import read, rewrite
 from .tips import suggest
 from .view import compute
 
@@ -29,6 +30,8 @@ ACT = live.Act(
         "Paste or drop: a config.json, a YAML of axolotl, LLaMA-Factory or TRL, a DeepSpeed or accelerate file, a "
         "torchrun line, an out-of-memory message, nvidia-smi, a log.",
         read,
+        rewrite,
     ),
     suggest=suggest,
+    exports=exports,
 )

@@ -9,9 +9,10 @@ from functools import cache
 from typing import Any
 
 from explorable import live
-from ironlaw import Setup, Transformer, accelerator, list_accelerators, list_optimizers, setup
-from ironlaw.files.published import essentials, published, published_model
+from explorable.live.runtime.exchange import is_number
+from ironlaw import EngineError, Setup, Transformer, accelerator, list_accelerators, list_optimizers, setup
 from ironlaw.models import from_config
+from ironlaw.models.published import essentials, published
 
 PASTED = "pasted"
 """The model of the reader's own configuration."""
@@ -37,6 +38,8 @@ MORE = frozenset((
     "framework", "keep_logits", "quantization_block", "adapter_format", "base_format", "dropout",
 ))  # fmt: skip
 """Words of a setup that no control has: files set them."""
+MEASURED = frozenset(("step_s", "tokens_per_s", "tokens_per_s_device", "allocated", "reserved", "process", "asked"))
+"""What logs and messages say was measured: fields of `ironlaw.files.facts.Observed`."""
 _WORD = re.compile(r"[A-Za-z0-9_.*,:-]{1,300}")
 
 
@@ -123,7 +126,9 @@ CONTROLS: tuple[live.Control, ...] = (
     live.Toggle("compiled", "torch.compile", False, "Kernels", more=True),
     live.Toggle("offload", "Optimizer in the host's memory", False, "Kernels", more=True),
     live.Slider("tokens", "Tokens of the run, in millions", 1, 20_000_000, 100, scale="log"),
-    live.Slider("price", "Price of a card and hour", 0, 20, 0, "USD", step=0.01, help="0: the price on record.", more=True),
+    live.Slider(
+        "price", "Price of a card and hour", 0, 20, 0, "USD", step=0.01, help="0: the price on record.", more=True
+    ),
     live.Note("config", "Your model", is_config),
     live.Note("more", "Other settings of your files", is_more),
     live.Note("measured", "What you measured", lambda text: measured_of(text), 600),
@@ -131,13 +136,13 @@ CONTROLS: tuple[live.Control, ...] = (
 
 
 def words_of(state: live.State) -> dict[str, Any]:
-    """The words of the setup at which the controls stand. The model is a `Transformer`."""
+    """The words of the setup at which the controls stand."""
     at = state.controls
     together = int(at["tp"]) * int(at["pp"])
     gpus, pipeline = int(at["gpus"]), int(at["pp"])
     adapters = at["method"] != "full"
     words: dict[str, Any] = {
-        "model": transformer(str(at["model"]), str(at["config"])),
+        "model": model_of(str(at["model"]), str(at["config"])),
         "gpu": at["gpu"],
         "batch": at["batch"],
         "sequence": at["sequence"],
@@ -167,17 +172,20 @@ def setup_of(state: live.State) -> Setup:
 
 
 @cache
-def transformer(name: str, config: str) -> Transformer:
-    """The model of a name, or of the reader's configuration. Raises `EngineError` without one."""
-    if name == PASTED and config:
-        return from_config(json.loads(config), "your model")
-    return published_model(START["model"] if name == PASTED else name)  # type: ignore[arg-type]
+def model_of(name: str, config: str) -> str | Transformer:
+    """The model's name, or the reader's own by its configuration. Raises `EngineError` where there is none."""
+    if name != PASTED:
+        return name
+    if not config:
+        raise EngineError("model", "the one you pasted", "pasted: its config.json")
+    return from_config(json.loads(config), "your model")
 
 
 @cache
 def measured_of(text: str) -> Mapping[str, float]:
-    """What the reader has measured, by name. Raises `ValueError` for anything but numbers."""
+    """What the reader has measured, by name. Raises `ValueError` for anything but numbers of those in `MEASURED`."""
     found = json.loads(text or "{}")
-    if not isinstance(found, dict) or not all(isinstance(value, int | float) for value in found.values()):
+    named = isinstance(found, dict) and found.keys() <= MEASURED
+    if not named or not all(is_number(value) and value > 0 for value in found.values()):
         raise ValueError("what the link says was measured is not a list of numbers")
-    return found
+    return found  # type: ignore[no-any-return]

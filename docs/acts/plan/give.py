@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import signature
 from typing import Any
 
 from explorable import live
+from ironlaw import setup
 
 from .choices import words_of
 
+DEFAULTS = {word.name: word.default for word in signature(setup).parameters.values() if word.default is not word.empty}
 NAMES = {
     "command": "The same numbers in a shell",
     "torchrun": "torchrun",
@@ -22,11 +25,18 @@ NAMES = {
 
 def command(words: Mapping[str, Any]) -> str:
     """The line for a shell that gives the same numbers."""
-    return ""
+    from ironlaw.files.exports import command as line
+
+    return line(_said(words))
 
 
 def exports(state: live.State) -> Mapping[str, str]:
     """What each text is called, and the text."""
     from ironlaw.files.exports import exports as texts_of
 
-    return {NAMES.get(name, name): text for name, text in texts_of(words_of(state)).items()}
+    return {NAMES.get(name, name): text for name, text in texts_of(_said(words_of(state))).items()}
+
+
+def _said(words: Mapping[str, Any]) -> dict[str, Any]:
+    """The words that say something: what stands at its default is left out."""
+    return {word: value for word, value in words.items() if value is not None and DEFAULTS.get(word) != value}

@@ -1,36 +1,53 @@
-"""What a reader has measured, beside what the plan says."""
+"""What a reader has measured, beside what the plan says, and what would explain the rest."""
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from explorable import live
-from ironlaw import GB
-from ironlaw.answers.estimate import Estimate
+from ironlaw import GB, Setup
+from ironlaw.files.facts import Observed
+from ironlaw.files.gap import NAMES, Gap, compare
 
 from .choices import measured_of
 
+MOST = 6
+"""Differences that are told."""
 
-def measured_table(state: live.State, found: Estimate) -> dict[str, live.Table]:
-    """A table with a line for each measured value; none where nothing was measured."""
-    measured, seen = measured_of(str(state.controls["measured"])), found.calibrated
-    if not measured or seen is None:
+
+def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
+    """A table of measured figures, and one of what would explain those outside their bands; none without any."""
+    text = str(state.controls["measured"])
+    if not text:
         return {}
-    rows = []
-    for name, label, band, unit in (
-        ("step_s", "A step", seen.step_s, 1.0),
-        ("tokens_per_s", "Tokens a second", seen.tokens_per_s, 1.0),
-        ("allocated", "Allocated, GB", seen.allocated_peak, GB),
-        ("process", "The driver's view, GB", seen.device_total, GB),
-    ):
-        if name in measured:
-            value = measured[name]
-            where = (
-                "below the band" if value < band.low else "above the band" if value > band.high else "inside the band"
-            )
-            shown = (f"{x / unit:.4g}" for x in (value, band.expected, band.low, band.high))
-            rows.append(live.row(label, *shown, where))
-    columns = live.columns("", "Measured||n", "Expected||n", "From||n", "To||n", "")
-    return (
-        {"measured": live.Table("What you measured, beside nine in ten published runs like it", columns, rows)}
-        if rows
-        else {}
-    )
+    gap = _gap(asked, text)
+    tables = {
+        "measured": live.Table(
+            gap.sentence,
+            live.columns("Yours", "Measured||n", "Expected||n", "Band", ""),
+            [
+                live.row(
+                    f"{NAMES[one.name]}{', GB' if _unit(one.name) == GB else ''}",
+                    *(f"{value / _unit(one.name):.4g}" for value in (one.measured, one.expected)),
+                    f"{one.low / _unit(one.name):.4g} to {one.high / _unit(one.name):.4g}",
+                    one.place,
+                )
+                for one in gap.figures
+            ],
+        )
+    }
+    if gap.differences:
+        rows = [live.row(one.title, one.sentence) for one in gap.differences[:MOST]]
+        tables["differences"] = live.Table(
+            "What would explain it, what explains most first", live.columns("If", "Then"), rows
+        )
+    return tables
+
+
+@lru_cache(maxsize=8)
+def _gap(asked: Setup, text: str) -> Gap:
+    return compare(asked, Observed(program="", **measured_of(text)))
+
+
+def _unit(name: str) -> float:
+    return GB if name in ("allocated_peak", "device_total") else 1.0

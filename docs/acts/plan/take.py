@@ -10,10 +10,10 @@ from typing import Any
 from explorable import live
 from ironlaw.files import Reading
 from ironlaw.files import read as read_file
-from ironlaw.files.published import essentials, published
 from ironlaw.files.words import words_of
+from ironlaw.models.published import essentials, published
 
-from .choices import CONTROLS, MORE, PASTED
+from .choices import CONTROLS, MEASURED, MORE, PASTED
 from .choices import words_of as chosen
 
 _SAME = (
@@ -65,15 +65,24 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
 
 
 def rewrite(texts: Sequence[str], state: live.State) -> Mapping[str, str]:
-    """How the pasted files change to say what the controls say."""
-    from ironlaw.files.diffs import diff
+    """How the pasted files change to say what the controls say: what a file is -> a unified diff."""
+    from difflib import unified_diff
+
+    from ironlaw.files.diffs import edited
 
     words = chosen(state)
     changed: dict[str, str] = {}
     for text in texts:
-        lines = diff(text, words)
-        if lines:
-            changed[read_file(text).kind] = lines
+        reading = read_file(text)
+        said = words_of([reading], {"model": words["model"], "gpu": words["gpu"]}).words
+        after = text
+        for word in words.keys() & said.keys():
+            if words[word] != said[word] and word not in ("model", "gpu"):
+                # What the file has no setting for stays as it is.
+                after = edited(after, {word: words[word]}) or after
+        lines = unified_diff(text.splitlines(keepends=True), after.splitlines(keepends=True), "yours", "changed", n=1)
+        if difference := "".join(lines):
+            changed[reading.kind] = difference
     return changed
 
 
@@ -87,18 +96,12 @@ def _model(readings: Sequence[Reading], said: list[str]) -> dict[str, live.Value
     from ironlaw import model
 
     # The engine's own names and those of the hub are two lists: the same sizes are the same model.
-    size = model(name).parameters
-    same = next((hub for hub in published() if _parameters(hub) == size), None)
+    sizes = {hub: model(hub).parameters for hub in (name, *published())}
+    same = name if name in published() else next((hub for hub in published() if sizes[hub] == sizes[name]), None)
     if same is None:
         said.append(f"The file's model, {name}, is not in this page's list: paste its config.json.")
         return {}
     return {"model": same}
-
-
-def _parameters(hub: str) -> int:
-    from ironlaw.files.published import published_model
-
-    return published_model(hub).parameters
 
 
 def _set(controls: dict[str, live.Value], word: str, value: Any, said: list[str]) -> None:
@@ -140,10 +143,9 @@ def _nearest(name: str, value: Any, said: list[str]) -> live.Value:
 
 
 def _measured(readings: Sequence[Reading]) -> dict[str, float]:
-    names = ("step_s", "tokens_per_s", "tokens_per_s_device", "allocated", "reserved", "process", "asked")
     found: dict[str, float] = {}
     for reading in readings:
         if reading.measured:
             seen = asdict(reading.measured)
-            found |= {name: seen[name] for name in names if seen[name] is not None}
+            found |= {name: seen[name] for name in MEASURED if seen[name] is not None}
     return found

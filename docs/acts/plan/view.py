@@ -17,7 +17,7 @@ from ironlaw.memory.phases import memory_phases
 
 from .choices import words_of
 from .give import command
-from .measured import measured_table
+from .measured import measured_tables
 
 PARTS = {
     "parameters": "Weights",
@@ -86,7 +86,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
             "answer": _answer_table(numbers),
             "memory": _memory_table(asked, found),
             "moments": _phase_table(phases),
-            **measured_table(state, found),
+            **measured_tables(state, asked),
         },
         failure=failure,
         success=success,

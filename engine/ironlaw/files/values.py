@@ -84,7 +84,9 @@ def optimizer(what: str, value: object) -> tuple[str, str | None] | None:
 
 @cache
 def _models() -> dict[str, str]:
-    return {_plain(name): name for name in list_models()}
+    from ironlaw.models.published import published
+
+    return {_plain(name): name for name in (*published(), *list_models())}
 
 
 def _plain(name: str) -> str:

@@ -22,7 +22,7 @@ Schedule = list[tuple[list[tuple[Key, Bytes]], Bytes, list[Key]]]
 """Operation by operation: tensors that it makes, with their bytes; its scratch memory; tensors freed after it."""
 PERSISTENT = ("parameters", "master")
 MOST_PASSES = 4
-"""Micro-batches that are played: from the third on, segments stay as they are (`tests/engine/memory/test_phases.py`)."""
+"""Micro-batches that are played: from the third on segments stay as they are (`tests/engine/memory/test_phases.py`)."""
 WORKSPACE: Bytes = 32 * 2**20
 """Scratch memory of the matrix library, as the ledger counts it."""
 

@@ -397,7 +397,15 @@ def _experts(hidden: Count, part: Experts) -> Iterator[Parameter]:
 
 @cache
 def model(name: str) -> Transformer:
-    """The transformer called `name`, e.g. `model("gpt2-xl")`. Raises `EngineError` for an unknown name."""
+    """The transformer called `name`, e.g. `model("gpt2-xl")`, or as its hub has it, `model("Qwen/Qwen3-8B")`.
+
+    Raises:
+        EngineError: An unknown name.
+    """
+    if "/" in name:
+        from ironlaw.models.published import published_model
+
+        return published_model(name)
     record = read_record("models", name)
     return Transformer(name=name, sources=take_sources(record, f"models/{name}"), **record)
 

@@ -12,9 +12,9 @@ import torch
 from transformers import CONFIG_MAPPING, AutoModelForCausalLM
 
 from ironlaw import EngineError, estimate, model
-from ironlaw.files.published import essentials, published
 from ironlaw.models import from_config
 from ironlaw.models.families import FAMILIES
+from ironlaw.models.published import essentials, published
 
 PUBLISHED = published()
 TINY = {"num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "vocab_size": 100}

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from ironlaw.models.config_json import Config, text_part
+from ironlaw.core.errors import EngineError
+from ironlaw.models.config_json import Config, from_config, text_part
 from ironlaw.models.families import FAMILIES
 from ironlaw.models.transformer import Transformer
 
@@ -24,9 +25,9 @@ def published() -> Mapping[str, Mapping[str, Any]]:
 
 @cache
 def published_model(name: str) -> Transformer:
-    """The transformer of a published configuration. Raises `KeyError` for a name that is not there."""
-    from ironlaw.models import from_config
-
+    """The transformer of a published configuration. Raises `EngineError` for a name that is not there."""
+    if name not in published():
+        raise EngineError("model", name, tuple(published()), because="and a config.json says the same of any other")
     return from_config(published()[name]["config"], name.rpartition("/")[2])
 
 
@@ -36,8 +37,6 @@ def essentials(config: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         EngineError: As `from_config`.
     """
-    from ironlaw.models import from_config
-
     from_config(config)
     text = text_part(config)
     defaults, build = FAMILIES[text["model_type"]]
