@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import ironlaw
-from book import fit, story
+from book import cards, fit, story
 from book.accounting import ACCOUNTINGS
 from explorable.book import Book
 from gpu_bench.cases.suites import SUITES
@@ -65,6 +65,7 @@ BOOK = Book(
     survey=utilization_at,
     # Times of stages that somebody wrote down.
     blocks={"fit": fit.block},
+    cards=cards.cards,
     story=story,
     reads={"book.runs": (HERE.parent / "gpu_bench/results",)},
     without_script="The engine answers the same questions in a shell: <code>python -m ironlaw explain --help</code>.",
