@@ -67,7 +67,7 @@ export function ceilingsIn(text: string): Ceilings {
 export function checked(parsed: unknown): Ceilings {
   if ((parsed as { kind?: unknown } | null)?.kind !== "ceilings") throw new FileProblem('it is no file of ceilings: it has no "kind": "ceilings"');
   const fault = faultOf(parsed, schema as Rule);
-  if (fault) throw new FileProblem(`${fault.path.map((name) => name.slice(0, 40)).join(" › ") || "its top level"}: ${fault.allowed}`);
+  if (fault) throw new FileProblem(`${fault.path.map((name) => name.slice(0, 40).replace(/\s/g, " ")).join(" › ") || "its top level"}: ${fault.allowed}`);
   const made = parsed as Ceilings;
   if (!made.products.length && !made.copies.length) throw new FileProblem("it holds no measurement");
   return made;
