@@ -10,7 +10,7 @@ from explorable.measured.ceilings.contributed import Contribution, Contributions
 from explorable.measured.markup import Links, element, scrolled
 from explorable.measured.tables.options import OptionError, read_yaml
 
-NONE = "None yet."
+NONE = "none yet."
 _NUMBER = "il-measured-table__number"
 
 
@@ -21,7 +21,7 @@ def build(text: str, given: Contributions, links: Links) -> Element:
         raise OptionError("the block needs 'caption', and nothing else", "write 'caption: …' below its first line")
     caption = data["caption"]
     if not given.rows:
-        return element("p", f"{caption} ", element("em", NONE), class_="il-not-measured")
+        return element("p", f"{caption}: ", element("em", NONE), class_="il-measured-table__note")
     heads = [*(element("th", one.upper(), _unit("TFLOP/s"), scope="col", class_=_NUMBER) for one in FORMATS)]
     heads.append(element("th", "Copying", _unit("GB/s"), scope="col", class_=_NUMBER))
     first, last = element("th", "Card", scope="col"), element("th", "Given by", scope="col")

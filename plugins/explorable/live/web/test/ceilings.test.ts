@@ -272,7 +272,7 @@ describe("the page", () => {
     await expect.poll(() => host.querySelectorAll("tbody tr").length).toBe(4);
     const cells = [...host.querySelectorAll("tbody tr")].map((row) => [...row.children].map((cell) => cell.textContent?.trim()));
     expect(cells[0]).toEqual(["Fast 1: theirs.json, measured by PyTorch 2.13, median of several runs, 2026-11-23"]);
-    expect(cells[1]).toEqual(["FP32 product", "1,024 × 1,024 × 1,024", "8 TFLOP/s", "80 %"]);
+    expect(cells[1]).toEqual(["FP32 product", "1,024³", "8 TFLOP/s", "80 %"]);
     expect(cells[3]).toEqual(["Copy", "128 MiB", "450 GB/s", "90 %"]);
     expect((host.querySelector("select") as HTMLSelectElement).value).toBe("fast-1");
     expect(kept()).toEqual([]);

@@ -3,9 +3,9 @@ import { containKeys, h, setText } from "../dom";
 import type { Part } from "../element";
 import { siteVersion } from "../release";
 import { rate, roofOf, type Card } from "./cards";
-import { ceilingsIn, FileProblem, keep, kept, LONGEST, MOST_BYTES, MOST_KEPT, nameOf, textOf, type Ceilings } from "./file";
+import { ceilingsIn, FileProblem, keep, kept, LONGEST, MOST_BYTES, MOST_KEPT, nameOf, textOf, type Ceilings, type Product } from "./file";
 import { described, emulated, measure, MeasureProblem } from "./measure";
-import { point, roofline } from "./roofline";
+import { legend, point, roofline } from "./roofline";
 
 /** Files that are shown at once. */
 const MOST_OPENED = 4;
@@ -38,6 +38,7 @@ class CeilingsPart implements Part {
   readonly #trouble = h("div", { class: "il-trouble", role: "alert" });
   readonly #table = h("div", { "data-slot": "table" });
   readonly #picture = h("div", { "data-slot": "picture" });
+  readonly #legend = h("ul", { class: "il-ceilings__legend", "aria-label": "Lines of the picture" });
   readonly #width = new ResizeObserver(() => this.#draw());
   #adapter: GPUAdapter | null | undefined;
   #running: AbortController | null = null;
@@ -67,6 +68,7 @@ class CeilingsPart implements Part {
       this.#trouble,
       this.#status,
       this.#picture,
+      this.#legend,
       this.#table,
     );
     this.#width.observe(this.#picture);
@@ -220,7 +222,10 @@ class CeilingsPart implements Part {
     const card = this.#chosen();
     const rows = this.#rows();
     const width = Math.round(Math.min(WIDTHS.most, Math.max(WIDTHS.least, this.#picture.clientWidth)));
-    const svg = roofline(card, rows.map(({ made }, shape) => ({ made, shape })), width);
+    const shown = rows.map(({ made }, shape) => ({ made, shape }));
+    const svg = roofline(card, shown, width);
+    this.#legend.replaceChildren(...legend(card, shown));
+    this.#legend.hidden = !this.#legend.childElementCount;
     this.#picture.replaceChildren(...(svg ? [svg] : []));
     this.#table.replaceChildren(...(rows.length ? [this.#tableOf(rows)] : []));
   }
@@ -233,8 +238,7 @@ class CeilingsPart implements Part {
       const parts: [string, string, string, number | undefined][] = [
         ...made.products.map((one): [string, string, string, number | undefined] => {
           const roof = roofOf(card, one.format, made.tensor_cores);
-          const sides = [one.m, one.n, one.k].map((side) => side.toLocaleString("en-US"));
-          return [`${one.format.toUpperCase()} product`, sides.join(" × "), rate(one.flops_per_s, "FLOP/s"), roof ? one.flops_per_s / roof.flops_per_s : undefined];
+          return [`${one.format.toUpperCase()} product`, sizeOf(one), rate(one.flops_per_s, "FLOP/s"), roof ? one.flops_per_s / roof.flops_per_s : undefined];
         }),
         ...made.copies.map(({ bytes, bytes_per_s }): [string, string, string, number | undefined] => {
           return ["Copy", `${(bytes / 2 ** 20).toLocaleString("en-US")} MiB`, rate(bytes_per_s, "B/s"), card ? bytes_per_s / card.bandwidth : undefined];
@@ -251,7 +255,7 @@ class CeilingsPart implements Part {
       );
     });
     const heads = ["Size", "Reached", "Of the card's figure"].map((text) => h("th", { scope: "col", class: "il-num" }, text));
-    const table = h("table", { class: "il-table" }, h("caption", {}, "What was measured. Solid marks stand for the same in the picture."), h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "What"), ...heads)), ...lines);
+    const table = h("table", { class: "il-table" }, h("caption", {}, "What was measured. The mark before a name is that of its points in the picture."), h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "What"), ...heads)), ...lines);
     return h("div", { class: "il-table-scroll", role: "region", "aria-label": "What was measured", tabindex: "0" }, table);
   }
 
@@ -263,6 +267,12 @@ class CeilingsPart implements Part {
     this.#trouble.replaceChildren(text);
     if (text) this.#say("");
   }
+}
+
+/** The sides of a product: `4,096³`, or all three where they differ. */
+function sizeOf({ m, n, k }: Product): string {
+  const sides = [m, n, k].map((side) => side.toLocaleString("en-US"));
+  return m === n && n === k ? `${sides[0] ?? ""}³` : sides.join(" × ");
 }
 
 /** In words where a measurement comes from. */

@@ -1,4 +1,5 @@
 // The picture: the roofs of a card by the book's figures, and what was measured as points below them.
+import { h } from "../dom";
 import { intensity, type Ceilings } from "./file";
 import { rate, type Card } from "./cards";
 
@@ -6,7 +7,7 @@ const SVG = "http://www.w3.org/2000/svg";
 /** FLOP per byte at both ends of the axis. */
 const FROM = 0.1;
 const TO = 10_000;
-const MARGIN = { top: 12, right: 12, bottom: 40, left: 66 };
+const MARGIN = { top: 10, right: 26, bottom: 40, left: 78 };
 /** Letters are this large whatever the width: pixels. */
 const FONT = 12;
 
@@ -17,6 +18,14 @@ export interface Shown {
 }
 
 type Attributes = Record<string, string | number>;
+
+/** A roof is drawn through, one that only tensor cores reach is dashed, a measured one dotted. */
+const LOOKS = {
+  products: { stroke: "var(--il-good)", "stroke-width": 2 },
+  tensor: { stroke: "var(--il-good)", "stroke-width": 2, "stroke-dasharray": "6 4" },
+  memory: { stroke: "var(--il-sourced)", "stroke-width": 2 },
+  copy: { stroke: "var(--fg)", "stroke-dasharray": "2 3" },
+};
 
 function mark(tag: string, attributes: Attributes, text = ""): SVGElement {
   const made = document.createElementNS(SVG, tag);
@@ -59,35 +68,50 @@ export function roofline(card: Card | null, shown: readonly Shown[], width: numb
   say("FLOP per byte", { x: width - MARGIN.right, y: height - 6, "text-anchor": "end" });
 
   if (card) {
-    const top = Math.max(card.bandwidth, ...card.roofs.map((roof) => roof.flops_per_s));
     const bend = (level: number): number => Math.min(TO, level / card.bandwidth);
-    line([FROM, card.bandwidth * FROM], [bend(top), bend(top) * card.bandwidth], { stroke: "var(--il-sourced)", "stroke-width": 2 });
-    for (const roof of card.roofs) {
-      line([bend(roof.flops_per_s), roof.flops_per_s], [TO, roof.flops_per_s], { stroke: "var(--il-good)", "stroke-width": 2, ...(roof.tensor_cores && { "stroke-dasharray": "6 4" }) });
-      say(`${roof.label} ${rate(roof.flops_per_s, "FLOP/s")}`, { x: width - MARGIN.right, y: y(roof.flops_per_s) - 5, "text-anchor": "end", fill: "var(--il-good)" });
-    }
-    say(rate(card.bandwidth, "B/s"), { x: x(FROM * 1.3), y: y(card.bandwidth * FROM * 1.3) - 10, fill: "var(--il-sourced)" });
+    const top = bend(Math.max(card.bandwidth, ...card.roofs.map((roof) => roof.flops_per_s)));
+    line([FROM, card.bandwidth * FROM], [top, top * card.bandwidth], LOOKS.memory);
+    for (const roof of card.roofs) line([bend(roof.flops_per_s), roof.flops_per_s], [TO, roof.flops_per_s], roof.tensor_cores ? LOOKS.tensor : LOOKS.products);
   }
   for (const { made, shape } of shown) {
     for (const { bytes_per_s: slope } of made.copies) {
       const end = Math.min(TO, Math.max(...made.products.map((one) => one.flops_per_s), slope) / slope);
-      line([FROM, slope * FROM], [end, slope * end], { stroke: "var(--fg)", "stroke-dasharray": "2 3" });
-      svg.append(point(x(FROM), y(slope * FROM), shape));
+      line([FROM, slope * FROM], [end, slope * end], LOOKS.copy);
+      svg.append(point(x(FROM), y(slope * FROM), shape, `Copy, ${rate(slope, "B/s")}`));
     }
-    for (const one of made.products) svg.append(point(x(intensity(one)), y(one.flops_per_s), shape));
+    for (const one of made.products) {
+      svg.append(point(x(intensity(one)), y(one.flops_per_s), shape, `${one.format.toUpperCase()} product, ${rate(one.flops_per_s, "FLOP/s")}`));
+    }
   }
   return svg;
 }
 
 /** A solid mark: measured. Each file has a shape of its own. */
-export function point(x: number, y: number, shape: number): SVGElement {
+export function point(x: number, y: number, shape: number, title = ""): SVGElement {
   const shapes = [
     `M${x - 5},${y}a5,5 0 1,0 10,0a5,5 0 1,0 -10,0`,
     `M${x - 5},${y - 5}h10v10h-10z`,
     `M${x},${y - 6}l6,11h-12z`,
     `M${x},${y - 7}l6,7l-6,7l-6,-7z`,
   ];
-  return mark("path", { d: shapes[shape % shapes.length] ?? "", fill: "var(--fg)", stroke: "var(--bg)", "stroke-width": 1.5 });
+  const made = mark("path", { d: shapes[shape % shapes.length] ?? "", fill: "var(--fg)", stroke: "var(--bg)", "stroke-width": 1.5 });
+  if (title) made.append(mark("title", {}, title));
+  return made;
+}
+
+/** What the lines mean, below the picture: on a phone there is no room beside them. */
+export function legend(card: Card | null, shown: readonly Shown[]): HTMLElement[] {
+  const copies = shown.some(({ made }) => made.copies.length);
+  const lines: [Attributes, string][] = [
+    ...(card?.roofs.map((roof): [Attributes, string] => [roof.tensor_cores ? LOOKS.tensor : LOOKS.products, `${roof.label}: ${rate(roof.flops_per_s, "FLOP/s")}`]) ?? []),
+    ...(card ? [[LOOKS.memory, `memory: ${rate(card.bandwidth, "B/s")}`] as [Attributes, string]] : []),
+    ...(copies ? [[LOOKS.copy, "memory, as a copy reached it"] as [Attributes, string]] : []),
+  ];
+  return lines.map(([look, text]) => {
+    const svg = mark("svg", { viewBox: "0 0 28 10", class: "il-ceilings__line", "aria-hidden": "true" });
+    svg.append(mark("line", { x1: 0, x2: 28, y1: 5, y2: 5, ...look }));
+    return h("li", {}, svg, ` ${text}`);
+  });
 }
 
 function words(card: Card | null, shown: readonly Shown[]): string {
