@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 import ironlaw
-from book import fit, plans, story
+from book import cards, fit, plans, story
 from book.accounting import ACCOUNTINGS
 from explorable.book import Book
 from gpu_bench.cases.suites import SUITES
@@ -70,6 +70,7 @@ BOOK = Book(
     survey=utilization_at,
     # Times of stages that somebody wrote down.
     blocks={"fit": fit.block, "plans": plans.block},
+    cards=cards.cards,
     story=story,
     reads={"book.runs": (HERE.parent / "gpu_bench/results",)},
     without_script="The engine answers the same questions in a shell: <code>python -m ironlaw explain --help</code>.",

@@ -54,7 +54,9 @@ def _count(text: str) -> int:
 def _parser() -> _Parser:
     parser = _Parser(prog="python -m gpu_bench", description=__doc__, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=BENCHMARK_VERSION)
-    known = "list | run | show | plan | pack | unpack | validate | doctor | predict | report | compare | job | admit"
+    known = (
+        "list | run | show | plan | pack | unpack | validate | doctor | card | predict | report | compare | job | admit"
+    )
     commands = parser.add_subparsers(dest="command", metavar=known, required=True)
     commands.add_parser("list", help="print the suites and their cases", allow_abbrev=False)
     run = commands.add_parser("run", help="measure, and write one record per case", allow_abbrev=False)
@@ -100,6 +102,7 @@ def _parser() -> _Parser:
     validate.add_argument("paths", nargs="*", type=Path, default=[RESULTS], help="records or folders of them")
     doctor = commands.add_parser("doctor", help="say whether this machine is fit to measure", allow_abbrev=False)
     doctor.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    _add_card(commands)
     told = commands.add_parser("predict", help="print what the engine predicts for a GPU", allow_abbrev=False)
     told.add_argument("--gpu", required=True, help="a GPU by the engine's name, e.g. h200")
     told.add_argument("--suite", default="ladder", help=f"all, or one of: {', '.join(SUITES)}")
@@ -150,6 +153,14 @@ def _add_hour(commands: Any) -> None:
     opened.add_argument(
         "--compiled", action="store_true", help="bring compiled kernels too: programs, so only from one's own machine"
     )
+
+
+def _add_card(commands: Any) -> None:
+    card = commands.add_parser("card", help="measure what this card reaches, for the site's page", allow_abbrev=False)
+    card.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    card.add_argument("--out", type=Path, help="what to write, e.g. card.json (default: print it)")
+    card.add_argument("--contributor", default="", metavar="NAME", help="who gives the file away; needs --link")
+    card.add_argument("--link", default="", metavar="URL", help="a page of yours, https://…")
 
 
 def _add_job(parser: argparse.ArgumentParser) -> None:
@@ -326,10 +337,25 @@ def _predict(options: argparse.Namespace) -> int:
 
 
 def _doctor(device: str) -> int:
-    # Only this command needs PyTorch in this process.
     from gpu_bench.machine import doctor
 
     return doctor.report(device)
+
+
+def _card(options: argparse.Namespace) -> int:
+    # Only this command and the doctor need PyTorch in this process.
+    from gpu_bench.measure import card
+
+    given = card.contributor(options.contributor, options.link)
+    if options.out and not options.out.parent.is_dir():
+        raise ValueError(f"--out '{options.out}': there is no folder '{options.out.parent}'; allowed: a file in one")
+    text = card.measure(options.device, given, lambda line: print(f"gpu_bench: {line}", file=sys.stderr))
+    if options.out is None:
+        print(text, end="")
+    else:
+        options.out.write_text(text, encoding="utf-8")
+        print(f"{options.out}: {len(text.encode()):,} B")
+    return 0
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -344,6 +370,7 @@ def main(arguments: Sequence[str]) -> int:
         "unpack": lambda: _unpack(options),
         "validate": lambda: _validate(options.paths),
         "doctor": lambda: _doctor(options.device),
+        "card": lambda: _card(options),
         "predict": lambda: _predict(options),
         "report": lambda: _report(options),
         "compare": lambda: _compare(options),

@@ -56,6 +56,13 @@ def matmul_ceilings(device: torch.device, name: str, shapes: Sequence[Shape]) ->
     return found
 
 
+def copy_ceiling(device: torch.device, size: int) -> float:
+    """Bytes per second of copying a buffer of `size` bytes within the device, read and written bytes both counted."""
+    operation = _copy(size, device)
+    seconds = statistics.median(timed_rounds(operation.build(), device, _ROUNDS[device.type], BUSY_S[device.type]))
+    return operation.bytes / seconds
+
+
 def multiplication(device: torch.device, name: str, shape: Shape, *, fast: bool = True) -> Callable[[], object]:
     """A product of random operands in a format, `b` by columns, as `x @ weight.T` has it; `fast` concerns FP8 only."""
     m, n, k = shape
@@ -196,7 +203,7 @@ def _measured(operation: Operation, case: RooflineCase, device: torch.device) ->
         "samples_s": [],
         "work": {"flops": operation.flops, "bytes": operation.bytes},
     }
-    reason = _unsupported(operation.settings, device)
+    reason = why_unsupported(operation.settings, device)
     if reason is not None:
         return point | {"status": "unsupported", "message": reason}
     # FP32 means FP32, and TF32 means TF32, whatever the environment says.
@@ -214,7 +221,7 @@ def _measured(operation: Operation, case: RooflineCase, device: torch.device) ->
     return point
 
 
-def _unsupported(settings: Mapping[str, Any], device: torch.device) -> str | None:
+def why_unsupported(settings: Mapping[str, Any], device: torch.device) -> str | None:
     """Why the device has no such product, or None."""
     name = settings.get("format")
     if device.type != "cuda":

@@ -15,8 +15,11 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from xml.etree.ElementTree import Element
+
+if TYPE_CHECKING:
+    from explorable.measured.ceilings.card import Card
 
 PLAIN = "EXPLORABLE_BOOK"
 """The environment variable by which child processes learn of the book's data."""
@@ -126,6 +129,7 @@ class Book:
         accountings: By name, what claims may be checked by.
         survey: The value that a share of published results stays below; None without a survey.
         blocks: Blocks of the book's own, which stand among its numbers.
+        cards: Figures of the cards that a reader may measure, for `/// ceilings`; asked once per build.
         story: Fills `/// strip`; None for a book without one.
         reads: Module -> files that a figure which imports it reads.
         without_script: What an act says where JavaScript is off: where else the library answers.
@@ -144,6 +148,7 @@ class Book:
     accountings: Mapping[str, Accounting] = field(default_factory=dict)
     survey: Callable[[float], float] | None = None
     blocks: Mapping[str, Block] = field(default_factory=dict)
+    cards: Callable[[], Sequence[Card]] = tuple
     story: Story | None = None
     reads: Mapping[str, Sequence[Path]] = field(default_factory=dict)
     without_script: str = ""

@@ -17,6 +17,7 @@ import { EVIDENCE, factsIn } from "./harness/world.mjs";
 import { accessTests } from "./suites/access.mjs";
 import { actTests } from "./suites/act.mjs";
 import { brokenNetworkTests } from "./suites/broken_network.mjs";
+import { ceilingTests } from "./suites/ceilings.mjs";
 import { claimTests } from "./suites/claims.mjs";
 import { deviceTests } from "./suites/devices.mjs";
 import { everyPageTests } from "./suites/every_page.mjs";
@@ -44,7 +45,7 @@ import { snippetTests } from "./suites/snippets.mjs";
 
 /** Suites of what runs inside a page (acts, snippets, figures), and suites of pages and site as a whole. */
 const acts = [harnessTests, loadingTests, brokenNetworkTests, policyTests, journeyTests, actTests, labTests];
-const widgets = [ledgerTests, missionTests, handsTests, figureTests, hostileLedgerTests, snippetTests, exerciseTests];
+const widgets = [ledgerTests, missionTests, handsTests, figureTests, hostileLedgerTests, snippetTests, exerciseTests, ceilingTests];
 const around = [pageTests, offlineTests, releaseTests, memoryTests, claimTests, searchTests, deviceTests, accessTests, secondBookTests];
 const all = [...acts, ...widgets, ...around, everyPageTests];
 

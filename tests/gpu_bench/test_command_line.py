@@ -44,6 +44,10 @@ def _gpu_bench(*arguments: str, **environment: str) -> subprocess.CompletedProce
         (["run", "--suite", "smoke", "--out", "README.md"], "'README.md' is a file"),
         (["run", "--suite", "checkpointing", "--device", "cpu"], "needs a CUDA GPU"),
         (["validate", "nowhere"], "'nowhere' does not exist"),
+        (["card", "--device", "tpu"], "'tpu'"),
+        (["card", "--device", "cpu", "--link", "https://example.org"], "--contributor '' is not allowed with --link"),
+        (["card", "--contributor", "Ada", "--link", "example.org"], "--link 'example.org' is not allowed"),
+        (["card", "--out", "nowhere/card.json"], "there is no folder 'nowhere'"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(

@@ -20,6 +20,9 @@ from pymdownx.blocks import BlocksExtension, BlocksProcessor  # type: ignore[imp
 from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
 
 from explorable.book import current
+from explorable.measured.ceilings import block as ceilings
+from explorable.measured.ceilings import table as contributed
+from explorable.measured.ceilings.contributed import Contributions
 from explorable.measured.claims import page as claims_page
 from explorable.measured.claims.judged import Claims
 from explorable.measured.claims.listing import Mentions
@@ -37,7 +40,7 @@ from explorable.measured.values.recorded import Records
 from explorable.shared.locate import Constructs, unstamp
 
 ROLES = ("engine", "record", "claim", "claims", "checked")
-BLOCKS = ("measured", "reported", "claims", "waiting")
+BLOCKS = ("measured", "reported", "claims", "waiting", "ceilings", "contributed")
 
 
 def constructs() -> Constructs:
@@ -57,12 +60,14 @@ class Sources:
 
     claims: what the source documents say.
     reported: what others measured and published.
+    contributed: what readers measured on their cards.
     """
 
     computed: Computed
     records: Records
     claims: Claims
     reported: ReportedRows
+    contributed: Contributions = field(default_factory=Contributions)
 
 
 @dataclass(frozen=True)
@@ -98,8 +103,8 @@ class MeasuredExtension(BlocksExtension):  # type: ignore[misc]
         block_mgr.register(_MeasuredBlock, {})
         block_mgr.register(_ReportedBlock, {})
         block_mgr.register(_ClaimsBlock, {})
-        for name in current().blocks:
-            # A block of the book's own, which its name finds again.
+        for name in ("ceilings", "contributed", *current().blocks):
+            # The last are the book's own, which their names find again.
             block_mgr.register(type(f"_{name}", (_MeasuredBlock,), {"NAME": name, "KIND": name}), {})
         block_mgr.register(_WaitingBlock, {})
 
@@ -223,7 +228,9 @@ def _made(
         return build(parse_options(content), text, sources.records, links)
     if kind == "reported":
         return reported.build(text, reported.parse(content), sources.reported, outcomes, links)
-    if own := current().blocks.get(kind):
+    if kind == "contributed":
+        return contributed.build(content, sources.contributed, links)
+    if own := {"ceilings": ceilings.block, **current().blocks}.get(kind):
         return own(text, content, [record.document for record in sources.records.records])
     if kind == "claims list":
         return claims_page.block(text, sources.claims, page.mentions, links)

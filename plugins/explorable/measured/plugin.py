@@ -19,6 +19,7 @@ from mkdocs.structure.pages import Page
 
 from explorable.book import current, library_folder
 from explorable.measured import wrong
+from explorable.measured.ceilings import contributed as contributed_data
 from explorable.measured.claims import data as claims_data
 from explorable.measured.claims.judged import Claims
 from explorable.measured.claims.listing import Mention
@@ -54,6 +55,7 @@ class Options(Config):  # type: ignore[no-untyped-call]
     engine: the library, by name or as a folder relative to `mkdocs.yml`; by default the book's.
     records: the folder of the records, `<suite>/<case>--<device>.json`, relative to `mkdocs.yml`.
     claims, reported: the folders of the claims and of what others published, relative to `mkdocs.yml`.
+    contributed: the folder, inside the docs folder, of what readers measured on their cards.
     claims_page: the page that lists the claims, relative to the docs folder.
     reference: the folder of the engine's reference, relative to the docs folder; empty for numbers without links. A
             module is documented on the page that says `::: module`.
@@ -64,6 +66,7 @@ class Options(Config):  # type: ignore[no-untyped-call]
     reference = option.Type(str, default="")
     claims = option.Type(str, default="docs/claims")
     reported = option.Type(str, default="docs/measured/reported")
+    contributed = option.Type(str, default="plan/contributed")
     claims_page = option.Type(str, default="claims/index.md")
 
 
@@ -93,13 +96,15 @@ class MeasuredPlugin(BasePlugin[Options]):  # type: ignore[no-untyped-call]
             raise PluginError(what) from None
         loaded, claim_files = load(folder, root), claims_data.load(claims, root)
         published = reported_data.load(reported, root)
-        for defect in (*loaded.defects, *claim_files.defects, *published.defects):
+        contributed = contributed_data.load(Path(config.docs_dir), self.config.contributed, root, current().cards())
+        for defect in (*loaded.defects, *claim_files.defects, *published.defects, *contributed.defects):
             log.warning("%s", defect)
         computed = Computed(engine, Cache(root / CACHE / "values"), root / CACHE / "bytecode")
         self._locate = locate.install(config, constructs())
         self._reference = {}
         self._claims_page = self.config.claims_page
-        sources = Sources(computed, loaded, Claims(claim_files, computed, loaded), published)
+        claimed = Claims(claim_files, computed, loaded)
+        sources = Sources(computed, loaded, claimed, published, contributed)
         self._extension = MeasuredExtension(sources, self._context("index.md"))
         extensions: list[Any] = config.markdown_extensions
         extensions.append(self._extension)
@@ -108,7 +113,7 @@ class MeasuredPlugin(BasePlugin[Options]):  # type: ignore[no-untyped-call]
             script = ExtraScriptValue(posixpath.join(ASSETS, file.name))
             script.defer = True
             config.extra_javascript.append(script)
-        watched = (engine, folder, claims, reported)
+        watched = (engine, folder, claims, reported, Path(config.docs_dir) / self.config.contributed)
         config.watch += [str(path) for path in watched if path and path.exists()]
         return config
 
@@ -127,8 +132,10 @@ class MeasuredPlugin(BasePlugin[Options]):  # type: ignore[no-untyped-call]
             published.append(
                 (posixpath.join(posixpath.dirname(self.config.claims_page), "schema.json"), claims_data.SCHEMA)
             )
-        if schema := current().records.schema_file:
-            published.append((posixpath.join(PUBLISHED, "schema.json"), schema))
+        schemas = {PUBLISHED: current().records.schema_file}
+        if (Path(config.docs_dir) / self.config.contributed).is_dir():
+            schemas[self.config.contributed] = contributed_data.SCHEMA
+        published += [(posixpath.join(folder, "schema.json"), schema) for folder, schema in schemas.items() if schema]
         suites: dict[str, list[Mapping[str, Any]]] = {}
         for record in loaded.records:
             suites.setdefault(record.suite, []).append(record.document)

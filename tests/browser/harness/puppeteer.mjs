@@ -11,6 +11,8 @@ const START_LIMIT_MS = 60_000;
 const END_HEARD_MS = 500;
 const CHROMIUM_FLAGS = [
   "--disable-gpu",
+  // WebGPU, by an emulation on the processor.
+  "--enable-unsafe-webgpu",
   "--disable-quic",
   "--no-first-run",
   "--disable-background-networking",

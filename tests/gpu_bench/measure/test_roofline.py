@@ -49,11 +49,11 @@ def test_products_that_a_device_has_not_are_results_with_a_reason() -> None:
 def test_on_a_gpu_formats_need_their_generation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device=None: (8, 0))
     gpu = torch.device("cuda")
-    assert roofline._unsupported({"format": "fp8"}, gpu) == "fp8 needs compute capability 8.9; this GPU has 8.0"
-    assert roofline._unsupported({"format": "tf32"}, gpu) is None
+    assert roofline.why_unsupported({"format": "fp8"}, gpu) == "fp8 needs compute capability 8.9; this GPU has 8.0"
+    assert roofline.why_unsupported({"format": "tf32"}, gpu) is None
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device=None: (9, 0))
-    assert "multiples of 16" in str(roofline._unsupported({"format": "fp8", "m": 16, "n": 50257, "k": 16}, gpu))
-    assert roofline._unsupported({"format": "fp8", "m": 16, "n": 50304, "k": 16}, gpu) is None
+    assert "multiples of 16" in str(roofline.why_unsupported({"format": "fp8", "m": 16, "n": 50257, "k": 16}, gpu))
+    assert roofline.why_unsupported({"format": "fp8", "m": 16, "n": 50304, "k": 16}, gpu) is None
 
 
 def test_a_copy_reads_and_writes_every_byte() -> None:

@@ -9,14 +9,14 @@ const here = dirname(fileURLToPath(import.meta.url));
 const outdir = join(here, "dist");
 
 /**
- * Data that explains itself to people, where a browser only decides by it: descriptions in the ledger's schema, reasons in the
+ * Data that explains itself to people, where a browser only decides by it: descriptions in the schemas of files, reasons in the
  * list of what a worker keeps.
  */
 const unexplained = {
   name: "unexplained",
   /** @param {import("esbuild").PluginBuild} build */
   setup: ({ onLoad }) =>
-    onLoad({ filter: /(ledger\.schema|allowed)\.json$/ }, async ({ path }) => {
+    onLoad({ filter: /(ledger\.schema|ceilings\/schema|allowed)\.json$/ }, async ({ path }) => {
       const text = await readFile(path, "utf-8");
       const short = path.endsWith("allowed.json")
         ? JSON.parse(text, (key, value) => (typeof value === "string" && !/^\d+$/.test(key) ? 0 : value))

@@ -25,6 +25,7 @@ define("live-ledger", async () => {
   return mount;
 });
 define("live-figure", async () => (await import("./figure")).mount);
+define("live-ceilings", async () => (await import("./ceilings/page")).mount);
 define("live-class", async () => (await import("./ledger/class")).mount);
 define("live-defense", async () => {
   const [{ mount }] = await Promise.all([import("./ledger/defense"), documentLedger().ready]);

@@ -1,0 +1,293 @@
+// <live-ceilings>: measures the card of this machine in the browser, and shows it beside the book's figures and beside files of others.
+import { containKeys, h, setText } from "../dom";
+import type { Part } from "../element";
+import { siteVersion } from "../release";
+import { rate, roofOf, type Card } from "./cards";
+import { ceilingsIn, FileProblem, keep, kept, LONGEST, MOST_BYTES, MOST_KEPT, nameOf, textOf, type Ceilings, type Product } from "./file";
+import { described, emulated, measure, MeasureProblem } from "./measure";
+import { legend, point, roofline } from "./roofline";
+
+/** Files that are shown at once. */
+const MOST_OPENED = 4;
+const WIDTHS = { least: 280, most: 680 };
+const HERE = "measured here, in a browser, without tensor cores";
+/** The last entry of the list: a card that the book does not know. */
+const OTHER = "";
+
+/** What is shown: a measurement of this browser, or a file by its name. */
+interface Row {
+  made: Ceilings;
+  file: string;
+}
+
+export const mount = (host: HTMLElement): Part => new CeilingsPart(host);
+
+class CeilingsPart implements Part {
+  readonly #gone = new AbortController();
+  readonly #host: HTMLElement;
+  readonly #cards: Card[];
+  readonly #card = h("select", { id: "il-ceilings-card" });
+  readonly #start = h("button", { type: "button", class: "il-button il-button--primary", "data-action": "measure", hidden: true }, "Measure this machine");
+  readonly #stop = h("button", { type: "button", class: "il-button", "data-action": "stop", hidden: true }, "Stop");
+  readonly #file = h("input", { type: "file", accept: "application/json,.json", class: "il-vh", id: "il-ceilings-file" });
+  readonly #save = h("a", { class: "il-button", "data-action": "save", hidden: true }, "Download the file");
+  readonly #forget = h("button", { type: "button", class: "il-button il-button--quiet", "data-action": "forget", hidden: true }, "Forget all");
+  readonly #bar = h("progress", { max: "1", value: "0", "aria-label": "Share of the measurement that is done", hidden: true });
+  readonly #offer = h("p", { class: "il-help", "data-slot": "offer" });
+  readonly #status = h("p", { class: "il-ledger__status", role: "status", "data-slot": "status" });
+  readonly #trouble = h("div", { class: "il-trouble", role: "alert" });
+  readonly #table = h("div", { "data-slot": "table" });
+  readonly #picture = h("div", { "data-slot": "picture" });
+  readonly #legend = h("ul", { class: "il-ceilings__legend", "aria-label": "Lines of the picture" });
+  readonly #width = new ResizeObserver(() => this.#draw());
+  #adapter: GPUAdapter | null | undefined;
+  #running: AbortController | null = null;
+  #own: Ceilings[] = kept();
+  #opened: Row[] = [];
+
+  constructor(host: HTMLElement) {
+    this.#host = host;
+    this.#cards = JSON.parse(host.dataset.cards ?? "[]") as Card[];
+    const { signal } = this.#gone;
+    containKeys(host, signal);
+    this.#card.append(h("option", { value: OTHER }, "Another card, or I do not know"), ...this.#cards.map(({ name, title }) => h("option", { value: name }, title)));
+    this.#card.value = this.#own[0]?.card ?? OTHER;
+    if (this.#card.selectedIndex < 0) this.#card.value = OTHER;
+    const on = (button: HTMLElement, act: () => void): void => button.addEventListener("click", act, { signal });
+    on(this.#start, () => void this.#measure());
+    on(this.#stop, () => this.#running?.abort());
+    on(this.#forget, () => this.#forgetAll());
+    this.#card.addEventListener("change", () => this.#draw(), { signal });
+    this.#file.addEventListener("change", () => void this.#open(), { signal });
+    const choose = h("label", { class: "il-button", for: this.#file.id }, "Open a file");
+    host.replaceChildren(
+      h("p", { class: "il-ceilings__card" }, h("label", { for: this.#card.id }, "The card of this machine "), this.#card),
+      this.#offer,
+      h("div", { class: "il-ledger__bar" }, this.#start, this.#stop, h("span", { class: "il-ledger__file" }, this.#file, choose), this.#save, this.#forget),
+      this.#bar,
+      this.#trouble,
+      this.#status,
+      this.#picture,
+      this.#legend,
+      this.#table,
+    );
+    this.#width.observe(this.#picture);
+    this.#show();
+  }
+
+  onscreen(): void {
+    if (this.#adapter === undefined) void this.#look();
+  }
+
+  offscreen(): void {
+    // A measurement that was begun goes on.
+  }
+
+  gone(): void {
+    this.#gone.abort();
+    this.#running?.abort();
+    this.#width.disconnect();
+    URL.revokeObjectURL(this.#save.href);
+  }
+
+  /** Which card the browser offers, and in a sentence what that means. */
+  async #look(): Promise<void> {
+    this.#adapter = null;
+    // TypeScript's library takes it for granted; browsers do not.
+    const gpu = navigator.gpu as GPU | undefined;
+    this.#adapter = (await gpu?.requestAdapter({ powerPreference: "high-performance" }).catch(() => null)) ?? null;
+    if (this.#gone.signal.aborted) return;
+    const { shell = "", seconds = "" } = this.#host.dataset;
+    const elsewhere: (Node | string)[] = shell ? [" ", h("code", {}, shell), " measures the same in a shell, and its file can be opened here."] : [];
+    if (!this.#adapter) {
+      this.#offer.replaceChildren("This browser offers no card to web pages (WebGPU), so nothing can be measured here.", ...elsewhere);
+    } else if (emulated(this.#adapter)) {
+      this.#offer.replaceChildren("This browser offers no card, only an emulation of one by the processor, whose speed says nothing of a card.", ...elsewhere);
+      setText(this.#start, "Measure the emulation all the same");
+      this.#start.classList.remove("il-button--primary");
+    } else {
+      this.#offer.replaceChildren(`It takes about ${seconds} seconds, and nothing leaves this browser.`);
+    }
+    this.#start.hidden = !this.#adapter;
+  }
+
+  async #measure(): Promise<void> {
+    const adapter = this.#adapter;
+    if (!adapter || this.#running) return;
+    const running = (this.#running = new AbortController());
+    this.#fail("");
+    this.#busy(true);
+    this.#stop.focus();
+    try {
+      const seconds = Number(this.#host.dataset.seconds);
+      const told = (share: number, doing: string): void => {
+        this.#bar.value = share;
+        this.#say(`Measuring ${doing}.`);
+      };
+      this.#say("Measuring.");
+      const found = await measure(adapter, { seconds, signal: running.signal, told });
+      const made: Ceilings = { ...this.#about(adapter), ...found };
+      this.#own = [made, ...this.#own].slice(0, MOST_KEPT);
+      const lasting = keep(this.#own);
+      this.#say(`Measured${lasting ? "" : ". This browser keeps nothing: download the file"}.`);
+    } catch (error) {
+      this.#say("");
+      if (running.signal.aborted) this.#say("Stopped. Nothing is kept of a measurement that did not end.");
+      else this.#fail(`Nothing was measured: ${error instanceof MeasureProblem ? error.message : `the browser says: ${String(error).slice(0, 120)}`}.`);
+      // An adapter gives one device.
+    } finally {
+      this.#running = null;
+      this.#adapter = undefined;
+      if (!this.#gone.signal.aborted) {
+        const hadFocus = this.#stop === document.activeElement;
+        this.#busy(false);
+        await this.#look();
+        if (hadFocus && !this.#start.hidden) this.#start.focus();
+        this.#show();
+      }
+    }
+  }
+
+  #about(adapter: GPUAdapter): Omit<Ceilings, "products" | "copies"> {
+    return {
+      kind: "ceilings",
+      schema_version: 1,
+      card: this.#card.value,
+      measured: new Date().toISOString().replace(/\.\d+Z$/, "Z"),
+      place: "browser",
+      program: `WebGPU, site ${siteVersion()}`.slice(0, LONGEST.program),
+      system: navigator.userAgent.slice(0, LONGEST.system),
+      device: described(adapter).slice(0, LONGEST.device),
+      emulated: emulated(adapter),
+      tensor_cores: false,
+      statistic: "best",
+    };
+  }
+
+  #busy(busy: boolean): void {
+    if (busy) this.#bar.value = 0;
+    this.#bar.hidden = this.#stop.hidden = !busy;
+    this.#start.hidden = busy;
+    this.#card.disabled = busy;
+  }
+
+  async #open(): Promise<void> {
+    const file = this.#file.files?.[0];
+    if (!file) return;
+    // The same file can be chosen again.
+    this.#file.value = "";
+    const name = file.name.slice(0, 60);
+    this.#fail("");
+    try {
+      if (file.size > MOST_BYTES) throw new FileProblem(`it has more than ${MOST_BYTES / 1024} KiB`);
+      const made = ceilingsIn(await file.text());
+      this.#opened = [{ made, file: name }, ...this.#opened.filter((one) => one.file !== name)].slice(0, MOST_OPENED);
+      if (this.#cards.some((card) => card.name === made.card) && !this.#running) this.#card.value = made.card;
+      this.#say(`${name} is shown below. It is not kept.`);
+      this.#show();
+    } catch (error) {
+      this.#fail(`${name} was not opened: ${error instanceof FileProblem ? error.message : "it cannot be read"}.`);
+    }
+  }
+
+  #forgetAll(): void {
+    this.#own = [];
+    this.#opened = [];
+    keep([]);
+    this.#show();
+    this.#say("Forgotten.");
+  }
+
+  #show(): void {
+    const [newest] = this.#own;
+    URL.revokeObjectURL(this.#save.href);
+    this.#save.hidden = !newest;
+    this.#forget.hidden = !this.#rows().length;
+    if (newest) {
+      this.#save.href = URL.createObjectURL(new Blob([textOf(newest)], { type: "application/json" }));
+      this.#save.download = nameOf(newest);
+    }
+    this.#draw();
+  }
+
+  #rows(): Row[] {
+    return [...this.#own.map((made) => ({ made, file: "" })), ...this.#opened];
+  }
+
+  #chosen(): Card | null {
+    return this.#cards.find(({ name }) => name === this.#card.value) ?? null;
+  }
+
+  #draw(): void {
+    const card = this.#chosen();
+    const rows = this.#rows();
+    const width = Math.round(Math.min(WIDTHS.most, Math.max(WIDTHS.least, this.#picture.clientWidth)));
+    const shown = rows.map(({ made }, shape) => ({ made, shape }));
+    const svg = roofline(card, shown, width);
+    this.#legend.replaceChildren(...legend(card, shown));
+    this.#legend.hidden = !this.#legend.childElementCount;
+    this.#picture.replaceChildren(...(svg ? [svg] : []));
+    this.#table.replaceChildren(...(rows.length ? [this.#tableOf(rows)] : []));
+  }
+
+  #tableOf(rows: readonly Row[]): HTMLElement {
+    const number = (text: string): HTMLElement => h("td", { class: "il-num" }, text);
+    const known = (name: string): Card | null => this.#cards.find((one) => one.name === name) ?? null;
+    const lines = rows.flatMap(({ made, file }, shape) => {
+      const card = known(made.card);
+      const parts: [string, string, string, number | undefined][] = [
+        ...made.products.map((one): [string, string, string, number | undefined] => {
+          const roof = roofOf(card, one.format, made.tensor_cores);
+          return [`${one.format.toUpperCase()} product`, sizeOf(one), rate(one.flops_per_s, "FLOP/s"), roof ? one.flops_per_s / roof.flops_per_s : undefined];
+        }),
+        ...made.copies.map(({ bytes, bytes_per_s }): [string, string, string, number | undefined] => {
+          return ["Copy", `${(bytes / 2 ** 20).toLocaleString("en-US")} MiB`, rate(bytes_per_s, "B/s"), card ? bytes_per_s / card.bandwidth : undefined];
+        }),
+      ];
+      const head = h("th", { scope: "rowgroup", colspan: "4" }, sign(shape), ` ${card?.title ?? "Another card"}: ${origin(made, file)}`);
+      return h(
+        "tbody",
+        {},
+        h("tr", {}, head),
+        ...parts.map(([what, size, reached, share]) => {
+          return h("tr", {}, h("th", { scope: "row" }, what), number(size), number(reached), number(share === undefined ? "–" : `${(100 * share).toFixed(0)} %`));
+        }),
+      );
+    });
+    const heads = ["Size", "Reached", "Of the card's figure"].map((text) => h("th", { scope: "col", class: "il-num" }, text));
+    const table = h("table", { class: "il-table" }, h("caption", {}, "What was measured. The mark before a name is that of its points in the picture."), h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "What"), ...heads)), ...lines);
+    return h("div", { class: "il-table-scroll", role: "region", "aria-label": "What was measured", tabindex: "0" }, table);
+  }
+
+  #say(text: string): void {
+    setText(this.#status, text);
+  }
+
+  #fail(text: string): void {
+    this.#trouble.replaceChildren(text);
+    if (text) this.#say("");
+  }
+}
+
+/** The sides of a product: `4,096³`, or all three where they differ. */
+function sizeOf({ m, n, k }: Product): string {
+  const sides = [m, n, k].map((side) => side.toLocaleString("en-US"));
+  return m === n && n === k ? `${sides[0] ?? ""}³` : sides.join(" × ");
+}
+
+/** In words where a measurement comes from. */
+export function origin(made: Ceilings, file: string): string {
+  const how = made.place === "browser" ? "measured in a browser, without tensor cores" : `measured by ${made.program}`;
+  const emulation = made.emulated ? ", an emulation by the processor" : "";
+  const by = made.contributor ? `, given by ${made.contributor.name}` : "";
+  return `${file ? `${file}, ${how}` : HERE}${emulation}, ${made.statistic} of several runs, ${made.measured.slice(0, 10)}${by}`;
+}
+
+function sign(shape: number): SVGElement {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("viewBox", "0 0 16 16");
+  svg.setAttribute("class", "il-ceilings__sign");
+  svg.setAttribute("aria-hidden", "true");
+  svg.append(point(8, 8, shape));
+  return svg;
+}

@@ -1,0 +1,128 @@
+"""Files of ceilings that readers contributed: read strictly, and never taken for measurements of the book."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import yaml
+
+from explorable.measured.ceilings.card import Card
+from explorable.shared.errors import Defect, nearest
+
+SCHEMA = Path(__file__).with_name("schema.json")
+MOST_BYTES = 64 * 1024
+CLOCK = 1.2
+"""How far a card may pass a figure of its data sheet, whose clock is not the highest."""
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """A file that somebody contributed, with the card that it is of."""
+
+    file: str
+    card: Card
+    document: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Contributions:
+    """All contributed files that hold, by card and date, and what is wrong with the others.
+
+    address: where the site publishes them, relative to its root.
+    """
+
+    rows: tuple[Contribution, ...] = ()
+    defects: tuple[Defect, ...] = ()
+    address: str = ""
+
+
+def load(docs: Path, address: str, root: Path, cards: Iterable[Card]) -> Contributions:
+    """Read `*.json` of the folder `address` of the docs; what does not hold is left out and becomes defects."""
+    folder = docs / address
+    known = {card.name: card for card in cards}
+    checker = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text("utf-8")))
+    rows, defects = [], []
+    for path in sorted(folder.glob("*.json")):
+        name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+        found = [Defect(name, line, what, fix) for line, what, fix in _faults(path, checker, known)]
+        defects += found
+        if not found:
+            document = json.loads(path.read_text("utf-8"))
+            rows.append(Contribution(path.name, known[document["card"]], document))
+    rows.sort(key=lambda row: (row.card.title, row.document["measured"]))
+    return Contributions(tuple(rows), tuple(defects), address)
+
+
+Fault = tuple[int | None, str, str]
+"""The line, what is wrong, and what is allowed."""
+_Placed = tuple[Sequence[str | int], str, str]
+"""The same, with the way through the document in place of the line."""
+
+
+def _faults(path: Path, checker: jsonschema.Draft202012Validator, known: Mapping[str, Card]) -> list[Fault]:
+    if path.stat().st_size > MOST_BYTES:
+        return [(None, f"the file has {path.stat().st_size:,} bytes", f"allowed: {MOST_BYTES:,}")]
+    try:
+        text = path.read_text("utf-8")
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        return [(error.lineno, f"not valid JSON: {error.msg}", "")]
+    except (UnicodeDecodeError, RecursionError):
+        return [(None, "not JSON in UTF-8", "")]
+    faults = sorted(checker.iter_errors(document), key=lambda fault: list(map(str, fault.absolute_path)))
+    fix = "the site publishes the schema beside the files"
+    wrong: list[_Placed] = [(list(fault.absolute_path), fault.message, fix) for fault in faults]
+    wrong = wrong or list(_beyond_the_schema(document, known))
+    return [(_line(text, place), what, fix) for place, what, fix in wrong]
+
+
+def _beyond_the_schema(document: Mapping[str, Any], known: Mapping[str, Card]) -> Iterator[_Placed]:
+    """What no schema can say: who gives it, of which card, and whether the card can have reached it."""
+    if "contributor" not in document:
+        yield [], "it names no contributor", "write 'contributor' with 'name' and 'link'"
+    if document["emulated"]:
+        yield ["emulated"], "it is of an emulation, which says nothing of a card", ""
+    if not document["products"] and not document["copies"]:
+        yield [], "it holds no measurement", ""
+    card = known.get(document["card"])
+    if card is None:
+        yield ["card"], f"there is no card '{document['card']}'", nearest(document["card"], known)
+        return
+    for at, product in enumerate(document["products"]):
+        rates = [
+            roof.flops_per_s
+            for roof in card.roofs
+            if product["format"] in roof.formats and (document["tensor_cores"] or not roof.tensor_cores)
+        ]
+        # Of a format without a figure of its own, the card's highest is still out of reach.
+        most = CLOCK * max(rates or [roof.flops_per_s for roof in card.roofs])
+        if product["flops_per_s"] > most:
+            yield from _too_fast(["products", at, "flops_per_s"], product["flops_per_s"], most, card)
+    for at, copy in enumerate(document["copies"]):
+        if copy["bytes_per_s"] > CLOCK * card.bandwidth:
+            yield from _too_fast(["copies", at, "bytes_per_s"], copy["bytes_per_s"], CLOCK * card.bandwidth, card)
+
+
+def _too_fast(
+    place: list[str | int], rate: float, most: float, card: Card
+) -> Iterator[tuple[list[str | int], str, str]]:
+    yield place, f"{rate:.3g} is more than a {card.title} can reach", f"at most {most:.3g}: its figure and a fifth more"
+
+
+def _line(text: str, place: Sequence[str | int]) -> int | None:
+    """The line on which a value of a JSON text begins. JSON is YAML, whose reader knows its places."""
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError:
+        return None
+    for key in place:
+        if isinstance(node, yaml.SequenceNode) and isinstance(key, int):
+            node = node.value[key]
+        elif isinstance(node, yaml.MappingNode):
+            node = next((value for name, value in node.value if name.value == key), node)
+    return 1 + node.start_mark.line if node is not None else None
