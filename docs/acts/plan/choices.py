@@ -9,14 +9,14 @@ from functools import cache
 from typing import Any
 
 from explorable import live
-from explorable.live.runtime.exchange import is_number
 from ironlaw import EngineError, Setup, Transformer, accelerator, list_accelerators, list_optimizers, setup
 from ironlaw.models import from_config
 from ironlaw.models.published import essentials, published
 
 PASTED = "pasted"
 """The model of the reader's own configuration."""
-START = {"model": "meta-llama/Meta-Llama-3-8B", "gpu": "h100-sxm", "method": "lora", "sequence": 2048, "batch": 1}
+MODEL, CARD = "meta-llama/Meta-Llama-3-8B", "h100-sxm"
+"""What is shown first."""
 FORMATS = {
     "": "the card's own",
     "amp-bf16": "FP32 weights, BF16 autocast",
@@ -65,6 +65,14 @@ def is_config(text: str) -> None:
         raise ValueError("the model's configuration in the link is not one that this page wrote")
 
 
+def is_measured(text: str) -> None:
+    """Refuse a note with anything but numbers of the names in `MEASURED`."""
+    found = json.loads(text)
+    named = isinstance(found, dict) and found.keys() <= MEASURED
+    if not named or not all(type(value) in (int, float) and 0 < value < 1e18 for value in found.values()):
+        raise ValueError("what the link says was measured is not a list of numbers")
+
+
 def is_more(text: str) -> None:
     """Refuse a note with other words of a setup than files set."""
     for word, value in json.loads(text).items():
@@ -72,15 +80,15 @@ def is_more(text: str) -> None:
             raise ValueError(f"the setting {word!r} in the link is not one that this page wrote")
 
 
-CONTROLS: tuple[live.Control, ...] = (
+CONTROLS = (
     _menu(
         "model",
         "Model",
         {PASTED: "the one you pasted", **{name: name for name in published()}},
-        START["model"],
+        MODEL,
         "Not in the list? Paste its config.json above.",
     ),
-    _menu("gpu", "Card", _cards(), START["gpu"]),
+    _menu("gpu", "Card", _cards(), CARD),
     _menu("gpus", "Cards in all", _counts(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024), 1),
     live.Choice(
         "method",
@@ -90,7 +98,7 @@ CONTROLS: tuple[live.Control, ...] = (
             live.ControlOption("lora", "LoRA"),
             live.ControlOption("qlora", "QLoRA"),
         ),
-        START["method"],
+        "lora",
     ),
     _menu("rank", "Rank of the adapters", _counts(4, 8, 16, 32, 64, 128, 256), 16, more=True),
     live.Slider("batch", "Sequences at once, per card", 1, 256, 1, scale="log", integer=True),
@@ -131,7 +139,7 @@ CONTROLS: tuple[live.Control, ...] = (
     ),
     live.Note("config", "Your model", is_config),
     live.Note("more", "Other settings of your files", is_more),
-    live.Note("measured", "What you measured", lambda text: measured_of(text), 600),
+    live.Note("measured", "What you measured", is_measured, 600),
 )
 
 
@@ -179,13 +187,3 @@ def model_of(name: str, config: str) -> str | Transformer:
     if not config:
         raise EngineError("model", "the one you pasted", "pasted: its config.json")
     return from_config(json.loads(config), "your model")
-
-
-@cache
-def measured_of(text: str) -> Mapping[str, float]:
-    """What the reader has measured, by name. Raises `ValueError` for anything but numbers of those in `MEASURED`."""
-    found = json.loads(text or "{}")
-    named = isinstance(found, dict) and found.keys() <= MEASURED
-    if not named or not all(is_number(value) and value > 0 for value in found.values()):
-        raise ValueError("what the link says was measured is not a list of numbers")
-    return found  # type: ignore[no-any-return]

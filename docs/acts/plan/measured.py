@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
+from typing import Any
 
 from explorable import live
 from ironlaw import GB, Setup
 from ironlaw.files.facts import Observed
 from ironlaw.files.gap import NAMES, Gap, compare
-
-from .choices import measured_of
 
 MOST = 6
 """Differences that are told."""
@@ -46,7 +46,8 @@ def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
 
 @lru_cache(maxsize=8)
 def _gap(asked: Setup, text: str) -> Gap:
-    return compare(asked, Observed(program="", **measured_of(text)))
+    numbers: dict[str, Any] = json.loads(text)
+    return compare(asked, Observed(program="", **numbers))
 
 
 def _unit(name: str) -> float:

@@ -1,0 +1,226 @@
+"""The planner: what it shows is the engine's, pasted files become its controls, and nothing of them leaves."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from book import plans
+from docs.acts.plan.act import ACT
+from docs.acts.plan.choices import CONTROLS, MORE, words_of
+from docs.acts.plan.take import read
+from explorable.live import Choice, Note, Slider, State, Toggle
+from explorable.live.runtime.acts import ActError, LoadedAct
+from explorable.live.runtime.exchange import control_value
+from ironlaw import GB, EngineError, estimate, setup
+from ironlaw.cli import main
+from ironlaw.files.logs import read as read_log
+from ironlaw.models.published import published
+from tests.docs.acts import loaded
+
+START = ACT.default_state()
+AXOLOTL = """base_model: NousResearch/Meta-Llama-3-8B
+load_in_4bit: true
+adapter: qlora
+lora_r: 32
+sequence_len: 4096
+micro_batch_size: 2
+gradient_accumulation_steps: 4
+optimizer: adamw_bnb_8bit
+bf16: auto
+gradient_checkpointing: true
+flash_attention: true
+"""
+SECRETS = """hub_token: hf_sEcReTtOkEn
+wandb_project: my-secret-project
+output_dir: /home/somebody/very/secret
+datasets:
+  - path: somebody/private-data
+"""
+
+
+@pytest.fixture(scope="module")
+def act() -> LoadedAct:
+    return loaded("plan")
+
+
+def at(**controls: Any) -> State:
+    """The default state with these controls."""
+    return plans.moved(START, controls)
+
+
+def sent(state: State) -> dict[str, Any]:
+    """A state as the page sends it."""
+    return {"context": state.context, "controls": dict(state.controls), "prediction": None}
+
+
+def test_what_is_shown_is_what_the_engine_answers() -> None:
+    state = at(model="Qwen/Qwen3-8B", gpu="a100-80", method="qlora", batch=3, sequence=3000, rank=64)
+    view, found = ACT.compute(state), estimate(**words_of(state))
+    assert view.headline.value == f"{found.memory_bytes.device_total / GB:.1f}"
+    parts = view.data["bar"]
+    assert float(str(parts[-1]["to"])) == pytest.approx(found.memory_bytes.device_total / GB)
+    assert view.readings["Verdict"] == "Fits" == (view.success.title if view.success else "")
+    moving = ACT.compute(State(state.context, state.controls, moving=True))
+    assert moving.headline == view.headline
+    assert all(moving.data[name] == view.data[name] for name in moving.data)
+
+
+def test_the_command_gives_the_same_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    for state in (
+        START,
+        at(model="Qwen/Qwen2.5-7B", method="full", gpus=8, zero=3, batch=2, chunked=True, compiled=True),
+    ):
+        view = ACT.compute(state)
+        words = view.command.removeprefix("python -m ironlaw ").split()
+        assert main([*words, "--json"]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        assert f"{answer['memory_bytes']['device_total'] / GB:.1f}" == view.headline.value
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("model", published())
+@pytest.mark.parametrize("method", ["full", "lora", "qlora"])
+def test_every_model_has_an_answer(model: str, method: str) -> None:
+    view = ACT.compute(at(model=model, method=method))
+    assert (view.failure or view.success) is not None
+    assert view.summary
+
+
+@given(st.data())
+def test_every_setting_has_an_answer_in_words(data: st.DataObject) -> None:
+    """Whatever a reader chooses, the page answers or says in a sentence why not."""
+    controls: dict[str, Any] = {}
+    for control in data.draw(st.lists(st.sampled_from(CONTROLS), max_size=6)):
+        if isinstance(control, Choice) and control.name != "model":
+            controls[control.name] = data.draw(st.sampled_from([option.value for option in control.options]))
+        elif isinstance(control, Toggle):
+            controls[control.name] = data.draw(st.booleans())
+        elif isinstance(control, Slider) and control.integer:
+            controls[control.name] = data.draw(st.integers(int(control.minimum), int(control.maximum)))
+    state = State("run", {**at(model="Qwen/Qwen2.5-0.5B").controls, **controls}, moving=True)
+    view = ACT.compute(state)
+    assert view.headline.value
+    if view.failure:
+        assert view.failure.title in ("Does not fit", "Uncertain", "Not possible together")
+
+
+def test_a_pasted_file_sets_the_controls() -> None:
+    heard = read([AXOLOTL], START)
+    state = State("run", {**START.controls, **heard.controls})
+    words = words_of(state)
+    assert heard.labels == ["axolotl"]
+    expected = {"model": "meta-llama/Meta-Llama-3-8B", "batch": 2, "sequence": 4096, "accumulate": 4, "method": "qlora"}
+    assert {name: words[name] for name in expected} == expected
+    assert (words["lora_rank"], words["optimizer"], words["checkpointing"]) == (32, "adamw-8bit", "full")
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("name", published())
+def test_a_pasted_configuration_is_the_model_of_the_list(name: str) -> None:
+    config = {**published()[name]["config"], "_name_or_path": "/home/somebody/secret", "auto_map": {"a": "secret"}}
+    heard = read([json.dumps({"architectures": ["secret"], **config})], START)
+    assert "secret" not in json.dumps(dict(heard.controls))
+    pasted = ACT.compute(State("run", {**START.controls, **heard.controls}))
+    assert pasted.headline == ACT.compute(at(model=name)).headline
+
+
+def test_no_secret_of_a_file_leaves(act: LoadedAct) -> None:
+    """Not in the controls, which the address holds, not in what is said, not in an export."""
+    texts = [AXOLOTL + SECRETS, "torchrun --nproc-per-node 2 /home/somebody/secret/train.py --token hf_sEcReT"]
+    heard = read(texts, START)
+    state = State("run", {**START.controls, **heard.controls})
+    assert state.controls["gpus"] == 2
+    left = json.dumps([dict(heard.controls), list(heard.said), act.exports(sent(state)), act.compute(sent(state))])
+    left += plans.link(state, START) + plans.link(state, START)
+    assert not [word for word in ("sEcReT", "secret", "somebody", "private") if word in left]
+
+
+def test_files_follow_the_controls(act: LoadedAct) -> None:
+    heard = read([AXOLOTL], START)
+    state = State("run", {**START.controls, **heard.controls, "batch": 1, "checkpointing": "none"})
+    changed = act.rewrite([AXOLOTL], sent(state))
+    assert isinstance(changed, dict)
+    lines = str(changed["axolotl"]).splitlines()
+    assert {"-micro_batch_size: 2", "+micro_batch_size: 1", "+gradient_checkpointing: false"} <= set(lines)
+    unchanged = act.rewrite([AXOLOTL], sent(State("run", {**START.controls, **heard.controls})))
+    assert unchanged == {}
+
+
+def test_what_was_measured_stands_beside_the_band(act: LoadedAct) -> None:
+    log = "\n".join(f"iter {n}: loss 3.1, time {900 + n}.00ms, mfu 40.00%" for n in range(1, 30))
+    assert read_log(log) is not None
+    heard = read([log], START)
+    view = ACT.compute(State("run", {**START.controls, **heard.controls}))
+    assert set(json.loads(str(heard.controls["measured"]))) >= {"step_s"}
+    rows = view.tables["measured"].rows
+    assert rows
+    assert {row["e"] for row in rows} <= {"below", "inside", "above"}
+
+
+def test_what_cannot_be_read_is_said_in_a_line(act: LoadedAct) -> None:
+    for text in ("hello", "{", '{"model_type": "mamba2", "vocab_size": 5}', "iter", "\x00" * 50):
+        with pytest.raises(ActError) as caught:
+            act.hear([text], sent(START))
+        assert "\n" not in str(caught.value)
+
+
+def test_changes_are_the_engines_and_can_be_made(act: LoadedAct) -> None:
+    state = sent(at(model="Qwen/Qwen2.5-7B", method="full", gpu="rtx-4090", checkpointing="none", batch=4))
+    before = estimate(
+        **words_of(at(model="Qwen/Qwen2.5-7B", method="full", gpu="rtx-4090", checkpointing="none", batch=4))
+    )
+    told = []
+    answer: Any = act.suggest(state, True)
+    while answer["next"]:
+        told.append(answer["next"])
+        answer = act.suggest(state, False)
+    named = [one for one in told if one["title"]]
+    assert named
+    for one in named:
+        controls = {**state["controls"], **one["controls"]}
+        after = estimate(**words_of(State("run", controls)))
+        saved = (before.memory_bytes.device_total - after.memory_bytes.device_total) / GB
+        assert one["text"].startswith(f"{abs(saved):.1f} GB {'less' if saved > 0 else 'more'}")
+
+
+def test_links_of_the_tables_open_as_the_page_reads_them() -> None:
+    state = at(model="Qwen/Qwen3-8B", method="qlora", gpus=8)
+    letters = plans.link(state, START).removeprefix("#state=1.plan.")
+    packed = base64.urlsafe_b64decode(letters + "=" * (-len(letters) % 4))
+    assert json.loads(zlib.decompress(packed, -15)) == {
+        "controls": {"model": "Qwen/Qwen3-8B", "method": "qlora", "gpus": 8}
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("config", '{"model_type": "llama", "_name_or_path": "secret"}'),
+        ("config", "[]"),
+        ("config", "not json"),
+        ("more", '{"gpu": "h200"}'),
+        ("more", '{"lora_targets": "<script>"}'),
+        ("measured", '{"step_s": "1"}'),
+        ("measured", '{"step_s": NaN}'),
+        ("measured", '{"name": 1}'),
+    ],
+)
+def test_a_link_holds_only_what_the_page_writes(name: str, text: str) -> None:
+    note = next(control for control in CONTROLS if control.name == name)
+    assert isinstance(note, Note)
+    with pytest.raises((ValueError, EngineError)):
+        control_value(note, text)
+
+
+def test_words_of_notes_are_words_of_a_setup() -> None:
+    for word in MORE:
+        with pytest.raises(EngineError) as caught:
+            setup("gpt2", **{word: object()})
+        assert caught.value.what != "word"
