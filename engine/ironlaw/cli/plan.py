@@ -9,16 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 from ironlaw.cli.errors import UsageError, quoted
 from ironlaw.cli.estimate import render
-from ironlaw.cli.options import GROUPS, MODEL, OPTIONS
+from ironlaw.cli.options import GROUPS, MODEL, OPTIONS, Option, one_of
 from ironlaw.cli.parser import Parser, show
-from ironlaw.cli.tables import section
+from ironlaw.cli.tables import gigabytes, section, table
 
 if TYPE_CHECKING:
-    from ironlaw.answers.estimate import Estimate
+    from ironlaw.answers.advice import Advice
     from ironlaw.files.facts import Reading
+    from ironlaw.files.gap import Gap
     from ironlaw.files.words import Understood
 
 SAID = {"not": "does not fit"}
+EXPORT = Option(
+    "--export",
+    one_of("command", "torchrun", "accelerate", "deepspeed", "fsdp", "markdown", "json"),
+    "print this alone",
+)
 LARGEST = 16 * 2**20
 """Bytes of a file that is read; of a longer log the end."""
 
@@ -28,29 +34,35 @@ def run(words: Sequence[str]) -> int:
     split = next((index for index, word in enumerate(words) if word.startswith("-") and word != "-"), len(words))
     parser = Parser("plan FILE...", __doc__ or "")
     parser.add_options({title: options for title, options in GROUPS.items() if title != "model"} | {"model": (MODEL,)})
+    parser.add_options({"answer": (EXPORT,)})
+    parser.add_switch("--diff", "print what to change as diffs of the files")
     parser.add_switch("--json", "print JSON")
     values = parser.parse(words[split:])
     if not split:
         raise UsageError(
             "no file is given; give a config.json, a trainer's YAML, a command, a log; '-' reads the input"
         )
-    from ironlaw.config.setup import setup
     from ironlaw.files import read
-    from ironlaw.files.exports import command
     from ironlaw.files.words import words_of
 
-    readings = [read(_text(name)) for name in words[:split]]
+    texts = {name: _text(name) for name in words[:split]}
     given = {option.argument: values[option.argument] for option in OPTIONS.values() if option.argument in values}
-    understood = words_of(readings, given)
-    asked = setup(**understood.words)
-    from ironlaw.answers.estimate import prepare
+    understood = words_of([read(text) for text in texts.values()], given)
+    answer = _Answer(understood, texts if values["diff"] else {})
+    if "export" in values:
+        print(_export(understood, values["export"]), end="")
+    else:
+        show(values, answer.data, answer.lines())
+    return 0 if answer.found.verdict == "fits" else 1
 
-    found = prepare(asked)()
-    verdict = found.verdict
-    data = {"verdict": verdict, "command": command(understood.words), "assumed": understood.assumed,
-            "missing": understood.missing, "files": [_data(one) for one in readings], "estimate": None}  # fmt: skip
-    show(values, lambda: {**data, "estimate": found.as_dict()}, _lines(asked, found, understood, verdict))
-    return 0 if verdict == "fits" else 1
+
+def _export(understood: Understood, kind: str) -> str:
+    from ironlaw.files.exports import exports
+
+    texts = exports(understood)
+    if kind not in texts:
+        raise UsageError(f"--export {kind} is not allowed: it cannot say this setup; allowed: {', '.join(texts)}")
+    return texts[kind].rstrip("\n") + "\n"
 
 
 def _text(name: str) -> str:
@@ -65,21 +77,86 @@ def _text(name: str) -> str:
         raise UsageError(f"file {quoted(name)} cannot be read: {error.strerror}") from None
 
 
+class _Answer:
+    """What the files come to: the estimate, what to change, and what was measured beside it."""
+
+    def __init__(self, understood: Understood, texts: Mapping[str, str]) -> None:
+        from ironlaw.answers.estimate import prepare
+        from ironlaw.config.setup import setup
+        from ironlaw.files.exports import command
+
+        self.understood, self.texts = understood, texts
+        self.asked = setup(**understood.words)
+        self.found = prepare(self.asked)()
+        self.command = command(understood.words)
+
+    def data(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        from dataclasses import asdict
+
+        understood = self.understood
+        return {
+            "verdict": self.found.verdict,
+            "command": self.command,
+            "assumed": understood.assumed,
+            "missing": understood.missing,
+            "files": [_data(one) for one in understood.readings],
+            "advice": [{**asdict(one), "diffs": self.diffs(one)} for one in self.advice()],
+            "measured": [{**asdict(gap), "sentence": gap.sentence} for gap in self.gaps()],
+            "estimate": self.found.as_dict(),
+        }
+
+    def advice(self) -> tuple[Advice, ...]:
+        from ironlaw.answers.advice import advice
+
+        return advice(self.asked)
+
+    def diffs(self, advice: Advice) -> list[str]:
+        """The advice as diffs of the files that can say it."""
+        from ironlaw.files.diffs import diff
+
+        return [made for name, text in self.texts.items() if (made := diff(text, advice, name)) is not None]
+
+    def gaps(self) -> list[Gap]:
+        """What files measured beside what is expected, where the engine has such a figure."""
+        from ironlaw.files.gap import compare
+
+        measured = [one.measured for one in self.understood.readings if one.measured is not None]
+        return [gap for one in measured if (gap := compare(self.asked, one)).figures]
+
+    def lines(self) -> Iterator[str]:
+        """All of it as text."""
+        understood, verdict = self.understood, self.found.verdict
+        yield section("Read", *(f"  {one.kind}: {_said(one)}" for one in understood.readings))
+        yield from render(self.asked, self.found)
+        yield section("Assumed, because no file says so", *(f"  {one}" for one in understood.assumed or ("nothing",)))
+        if understood.missing:
+            yield section("Still missing", *(f"  {line}" for line in understood.missing))
+        for gap in self.gaps():
+            told = [one.sentence for one in gap.figures] + [one.sentence for one in gap.differences]
+            yield section("Measured beside expected", *(f"  {sentence}" for sentence in (*told, gap.sentence)))
+        yield from self._changes()
+        yield section("Verdict", f"  {SAID.get(verdict, verdict)}", f"  The same numbers: {self.command}")
+
+    def _changes(self) -> Iterator[str]:
+        advice = self.advice()
+        if not advice:
+            return
+        rows = [
+            (one.title, gigabytes(one.saves_bytes), f"x {one.time_factor:.2f}", SAID.get(one.verdict, one.verdict),
+             one.option, one.gives_up)
+            for one in advice
+        ]  # fmt: skip
+        header = ("one of these", "saves GB", "time per token", "then", "option", "gives up")
+        yield section("What to change", table(rows, header, right=(1, 2)))
+        for one in advice:
+            yield from (f"\n{one.title}:\n{made.rstrip()}" for made in self.diffs(one))
+
+
 def _data(reading: Reading) -> Mapping[str, Any]:
     from dataclasses import asdict
 
     return {"kind": reading.kind, **reading.facts.said(), "measured": reading.measured and asdict(reading.measured)}
-
-
-def _lines(asked: Any, found: Estimate, understood: Understood, verdict: str) -> Iterator[str]:
-    from ironlaw.files.exports import command
-
-    yield section("Read", *(f"  {one.kind}: {_said(one)}" for one in understood.readings))
-    yield from render(asked, found)
-    yield section("Assumed, because no file says so", *(f"  {line}" for line in understood.assumed or ("nothing",)))
-    if understood.missing:
-        yield section("Still missing", *(f"  {line}" for line in understood.missing))
-    yield section("Verdict", f"  {SAID.get(verdict, verdict)}", f"  The same numbers: {command(understood.words)}")
 
 
 def _said(reading: Reading) -> str:

@@ -171,7 +171,8 @@ def _of_trainer(
     value = words[word]
     found: dict[str, object] = {}
     if word in ("batch", "accumulate"):
-        found = {reading.keys["micro_batch" if word == "batch" else word]: value}
+        key = reading.keys.get("micro_batch" if word == "batch" else word)
+        found = {key: value} if key else {}
     elif word == "checkpointing" and value in ("none", "full"):
         found = {"gradient_checkpointing": value == "full"}
         if kind == "LLaMA-Factory":

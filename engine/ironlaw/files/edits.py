@@ -26,7 +26,7 @@ def in_yaml(text: str, path: Path, value: object) -> str | None:
         indent = inside if len(inside) > len(indent) else f"{indent}  "
     written = _yaml_value(value)
     if (at := _line(lines, start, indent, path[-1])) is not None:
-        key, space, comment = re.match(r"([^:]*:)([ \t]*)[^#\r\n]*?([ \t]+#.*)?\r?\n?$", lines[at]).groups()  # type: ignore[union-attr]
+        key, space, comment = re.match(r"([^:]*:)([ \t]*)[^\r\n]*?([ \t]+#.*)?\r?\n?$", lines[at]).groups()  # type: ignore[union-attr]
         lines[at] = f"{key}{space or ' '}{written}{comment or ''}{ending}"
     else:
         if len(path) == 1:

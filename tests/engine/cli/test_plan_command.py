@@ -65,12 +65,48 @@ def test_a_reader_sees_what_was_read_and_what_was_assumed(file: Path, capsys: py
         assert told in out
 
 
+def test_what_to_change_comes_with_what_it_saves_and_with_its_diff(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, plan = planned(capsys, str(file), "--gpu", "rtx-4090", "--seq", "16384", "--diff")
+    assert plan["verdict"] == "not"
+    advice = {one["option"]: one for one in plan["advice"]}
+    fused = advice["--loss chunked:8"]
+    assert fused["saves_bytes"] > 0
+    assert "+liger_fused_linear_cross_entropy: true" in fused["diffs"][0]
+    main(["plan", str(file), "--gpu", "rtx-4090", "--seq", "16384", "--diff"])
+    out = capsys.readouterr().out
+    assert "What to change" in out
+    assert f"{fused['title']}:\n--- {file}" in out
+
+
+def test_a_log_is_put_beside_what_is_expected(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "log.txt"
+    log.write_text(" 6/100 [01:12<20:00, 9.50s/it]\n", encoding="utf-8")
+    main(["plan", str(file), str(log), "--gpu", "rtx-4090"])
+    assert "The time of a step, 9.5 s, is above the band" in capsys.readouterr().out
+    _, plan = planned(capsys, str(file), str(log), "--gpu", "rtx-4090")
+    assert plan["measured"][0]["figures"][0]["measured"] == 9.5
+    assert plan["measured"][0]["differences"]
+
+
+def test_an_export_is_printed_alone_and_refused_where_it_cannot_say_the_setup(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plan", str(file), "--gpu", "h100-sxm", "--export", "torchrun"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("torchrun --nproc-per-node 1 train.py")
+    assert out.count("\n") == 1
+    assert main(["plan", str(file), "--gpu", "h100-sxm", "--export", "fsdp"]) == 2
+    assert "--export fsdp is not allowed: it cannot say this setup; allowed: command," in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
         (["--gpu", "h100-sxm"], "no file is given"),
         (["nowhere.yaml", "--gpu", "h100-sxm"], "file 'nowhere.yaml' cannot be read"),
-        ([__file__, "--gpu", "h100-sxm"], "of no known kind"),
+        ([str(Path(__file__).with_name("asking.py")), "--gpu", "h100-sxm"], "of no known kind"),
         (["FILE"], "--gpu is missing"),
         (["FILE", "--gpu", "h100-sxm", "--layers", "3"], "option '--layers' is unknown"),
     ],

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ironlaw import setup
 from ironlaw.answers.advice import advice
@@ -110,7 +112,29 @@ def test_a_diff_is_withheld_where_an_edit_would_not_be_read_as_the_change() -> N
     flow = TEXTS["accelerate"].replace("fsdp_config:\n  # old\n", "fsdp_config: {fsdp_version: 2}\nother:\n")
     assert diff(flow, {"zero": 2}) is None
     assert diff("not a file", {"zero": 2}) is None
+    assert diff("torchrun --nproc-per-node 8 t.py", BATCH) is None
     assert diff(TEXTS["axolotl"] + "plugins:\n  - mine\n", {"loss": "chunked:8"}) is None
+
+
+WORDS = [words for _, words in CASES] + [{"method": "qlora", "base_format": "fp32"}, {"zero": 2}]
+
+
+@given(
+    st.sampled_from([*TEXTS]),
+    st.lists(st.tuples(st.integers(0, 400), st.integers(0, 6), st.text(": #{}[]\"'\n\\-,abz01", max_size=4))),
+    st.sampled_from(WORDS),
+)
+def test_whatever_a_text_has_become_a_diff_of_it_is_the_change_or_none(
+    kind: str, damage: list[tuple[int, int, str]], words: dict[str, Any]
+) -> None:
+    text = TEXTS[kind]
+    for at, length, put in damage:
+        text = text[:at] + put + text[at + length :]
+    after = edited(text, words)
+    if after is not None:
+        found = understood(after)
+        told = {word: value for word, value in words.items() if word not in ("base_format", "micro_batches")}
+        assert {word: found.get(word) for word in told} == told
 
 
 def test_advice_for_a_pasted_file_comes_with_its_diff() -> None:
