@@ -1,7 +1,7 @@
 // Ceilings of a card: the arithmetic of timing, the numbers that a product is checked by, and files from elsewhere.
 import { Validator, type Schema } from "@cfworker/json-schema";
 import fc from "fast-check";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { rate, roofOf, type Card } from "../src/ceilings/cards";
 import { ceilingsIn, intensity, keep, kept, MOST_BYTES, MOST_KEPT, nameOf, textOf, type Ceilings } from "../src/ceilings/file";
 import { mount } from "../src/ceilings/page";
@@ -281,11 +281,20 @@ describe("the page", () => {
     expect(host.querySelectorAll("tbody tr").length).toBe(4);
   });
 
-  test("what was measured here before stands there with its label, until it is forgotten", () => {
+  test("what was measured here before stands there with its label, until it is forgotten; who gives it away is in the file", async () => {
     keep([{ ...made, place: "browser", tensor_cores: false, statistic: "best" }]);
     const host = page();
     expect(host.querySelector("tbody th")?.textContent).toContain("measured here, in a browser, without tensor cores");
     expect([...host.querySelectorAll("tbody tr")].map((row) => row.lastElementChild?.textContent)[2]).toBe("–");
+    const address = vi.spyOn(URL, "createObjectURL");
+    for (const [input, text] of [["input[type=text]", " Ada "], ["input[type=url]", "https://example.org/ada"]] as const) {
+      (host.querySelector(input) as HTMLInputElement).value = text;
+      host.querySelector(input)?.dispatchEvent(new Event("input"));
+    }
+    const texts = await Promise.all(address.mock.calls.map(([blob]) => (blob as Blob).text()));
+    address.mockRestore();
+    const givers = texts.map((text) => ceilingsIn(text).contributor);
+    expect(givers).toEqual([undefined, { name: "Ada", link: "https://example.org/ada" }]);
     (host.querySelector("[data-action=forget]") as HTMLElement).click();
     expect(host.querySelector("tbody")).toBeNull();
     expect(kept()).toEqual([]);

@@ -46,7 +46,12 @@ export const LONGEST = {
   system: schema.properties.system.maxLength,
   device: schema.properties.device.maxLength,
   program: schema.properties.program.maxLength,
+  name: schema.properties.contributor.properties.name.maxLength,
+  link: schema.properties.contributor.properties.link.maxLength,
 };
+
+/** Whether both fields are given, as a file may hold them. */
+export const isContributor = (given: { name: string; link: string }): boolean => !faultOf(given, schema.properties.contributor as Rule);
 
 /** Why a text is no such file, in one line for the reader. */
 export class FileProblem extends Error {}

@@ -3,7 +3,7 @@ import { containKeys, h, setText } from "../dom";
 import type { Part } from "../element";
 import { siteVersion } from "../release";
 import { rate, roofOf, type Card } from "./cards";
-import { ceilingsIn, FileProblem, keep, kept, LONGEST, MOST_BYTES, MOST_KEPT, nameOf, textOf, type Ceilings, type Product } from "./file";
+import { ceilingsIn, FileProblem, isContributor, keep, kept, LONGEST, MOST_BYTES, MOST_KEPT, nameOf, textOf, type Ceilings, type Product } from "./file";
 import { described, emulated, measure, MeasureProblem } from "./measure";
 import { legend, point, roofline } from "./roofline";
 
@@ -31,6 +31,16 @@ class CeilingsPart implements Part {
   readonly #stop = h("button", { type: "button", class: "il-button", "data-action": "stop", hidden: true }, "Stop");
   readonly #file = h("input", { type: "file", accept: "application/json,.json", class: "il-vh", id: "il-ceilings-file" });
   readonly #save = h("a", { class: "il-button", "data-action": "save", hidden: true }, "Download the file");
+  readonly #name = h("input", { type: "text", maxlength: String(LONGEST.name), autocomplete: "off" });
+  readonly #link = h("input", { type: "url", maxlength: String(LONGEST.link), placeholder: "https://", autocomplete: "off" });
+  readonly #give = h(
+    "details",
+    { class: "il-ceilings__give", hidden: true },
+    h("summary", {}, "Give the file away"),
+    h("p", { class: "il-help" }, "Both go into the file that you download, and nowhere else."),
+    h("label", {}, "Your name ", this.#name),
+    h("label", {}, "A page of yours ", this.#link),
+  );
   readonly #forget = h("button", { type: "button", class: "il-button il-button--quiet", "data-action": "forget", hidden: true }, "Forget all");
   readonly #bar = h("progress", { max: "1", value: "0", "aria-label": "Share of the measurement that is done", hidden: true });
   readonly #offer = h("p", { class: "il-help", "data-slot": "offer" });
@@ -59,11 +69,13 @@ class CeilingsPart implements Part {
     on(this.#forget, () => this.#forgetAll());
     this.#card.addEventListener("change", () => this.#draw(), { signal });
     this.#file.addEventListener("change", () => void this.#open(), { signal });
+    for (const field of [this.#name, this.#link]) field.addEventListener("input", () => this.#write(), { signal });
     const choose = h("label", { class: "il-button", for: this.#file.id }, "Open a file");
     host.replaceChildren(
       h("p", { class: "il-ceilings__card" }, h("label", { for: this.#card.id }, "The card of this machine "), this.#card),
       this.#offer,
       h("div", { class: "il-ledger__bar" }, this.#start, this.#stop, h("span", { class: "il-ledger__file" }, this.#file, choose), this.#save, this.#forget),
+      this.#give,
       this.#bar,
       this.#trouble,
       this.#status,
@@ -199,15 +211,21 @@ class CeilingsPart implements Part {
   }
 
   #show(): void {
+    this.#forget.hidden = !this.#rows().length;
+    this.#write();
+    this.#draw();
+  }
+
+  /** The newest measurement as a file to download, with who gives it away where both fields say it. */
+  #write(): void {
     const [newest] = this.#own;
     URL.revokeObjectURL(this.#save.href);
-    this.#save.hidden = !newest;
-    this.#forget.hidden = !this.#rows().length;
-    if (newest) {
-      this.#save.href = URL.createObjectURL(new Blob([textOf(newest)], { type: "application/json" }));
-      this.#save.download = nameOf(newest);
-    }
-    this.#draw();
+    this.#save.hidden = this.#give.hidden = !newest;
+    if (!newest) return;
+    const contributor = { name: this.#name.value.trim(), link: this.#link.value.trim() };
+    const made = isContributor(contributor) ? { ...newest, contributor } : newest;
+    this.#save.href = URL.createObjectURL(new Blob([textOf(made)], { type: "application/json" }));
+    this.#save.download = nameOf(made);
   }
 
   #rows(): Row[] {
