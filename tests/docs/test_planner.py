@@ -221,6 +221,7 @@ def test_a_link_holds_only_what_the_page_writes(name: str, text: str) -> None:
 
 def test_words_of_notes_are_words_of_a_setup() -> None:
     for word in MORE:
+        words: dict[str, Any] = {word: object()}
         with pytest.raises(EngineError) as caught:
-            setup("gpt2", **{word: object()})
+            setup("gpt2", **words)
         assert caught.value.what != "word"

@@ -265,7 +265,28 @@ def a_file() -> ValueKind:
 
 
 CONFIG = Option("--config", a_file(), "a model by its config.json, or by the folder that holds it")
-MODEL = Option("--model", named("models", _models), "a model by name")
+def a_model() -> ValueKind:
+    """A name from the engine's list, or a published model as its hub has it."""
+    listed = named("models", _models)
+
+    def read(text: str) -> str:
+        if "/" not in text:
+            return str(listed.read(text))
+        from ironlaw.models.published import published
+
+        if text not in published():
+            raise ValueError(text)
+        return text
+
+    def names() -> tuple[str, ...]:
+        from ironlaw.models.published import published
+
+        return (*_models(), *published())
+
+    return ValueKind(read, f"{listed.allowed}, or one such as Qwen/Qwen3-8B", names)
+
+
+MODEL = Option("--model", a_model(), "a model by name")
 GPU = Option("--gpu", named("gpus", _gpus), "an accelerator by name (h100-sxm)")
 GROUPS = {
     "model": (MODEL, CONFIG, *SHAPE),
