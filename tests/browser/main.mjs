@@ -34,6 +34,7 @@ import { memoryTests } from "./suites/memory.mjs";
 import { missionTests } from "./suites/missions.mjs";
 import { offlineTests } from "./suites/offline.mjs";
 import { pageTests } from "./suites/pages.mjs";
+import { planTests } from "./suites/plan.mjs";
 import { policyTests } from "./suites/policy.mjs";
 import { releaseTests } from "./suites/releases.mjs";
 import { searchTests } from "./suites/search.mjs";
@@ -45,7 +46,7 @@ import { snippetTests } from "./suites/snippets.mjs";
 
 /** Suites of what runs inside a page (acts, snippets, figures), and suites of pages and site as a whole. */
 const acts = [harnessTests, loadingTests, brokenNetworkTests, policyTests, journeyTests, actTests, labTests];
-const widgets = [ledgerTests, missionTests, handsTests, figureTests, hostileLedgerTests, snippetTests, exerciseTests, ceilingTests];
+const widgets = [ledgerTests, missionTests, handsTests, figureTests, hostileLedgerTests, snippetTests, exerciseTests, planTests, ceilingTests];
 const around = [pageTests, offlineTests, releaseTests, memoryTests, claimTests, searchTests, deviceTests, accessTests, secondBookTests];
 const all = [...acts, ...widgets, ...around, everyPageTests];
 

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from explorable import live
+from ironlaw import GIB, accelerator
 from ironlaw.files import Reading
 from ironlaw.files import read as read_file
 from ironlaw.files.words import words_of
@@ -16,6 +17,8 @@ from ironlaw.models.published import essentials, published
 from .choices import CONTROLS, MEASURED, MORE, PASTED
 from .choices import words_of as chosen
 
+FAR = 0.03
+"""A share of memory by which two cards differ."""
 _SAME = (
     "gpu",
     "batch",
@@ -30,6 +33,8 @@ _SAME = (
     "zero",
 )
 """Words of a setup that a control of the same name sets."""
+_GIVEN = {"model": "model", "gpu": "gpu", "batch": "micro_batch", "sequence": "sequence"}
+"""Words that stand as the reader has them where no text says the fact."""
 _SLIDERS = {control.name: control for control in CONTROLS if isinstance(control, live.Slider)}
 _OPTIONS = {
     control.name: [option.value for option in control.options]
@@ -44,7 +49,7 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     # What the texts do not say stands as the reader has it; the model and the card have to be known for the rest.
     standing = chosen(state)
     told = {name for reading in readings for name in reading.facts.said()}
-    given = {word: standing[word] for word in ("model", "gpu") if word not in told}
+    given = {word: standing[word] for word, fact in _GIVEN.items() if fact not in told}
     understood = words_of(readings, given)
     said = [*understood.assumed, *understood.missing]
     controls: dict[str, live.Value] = {}
@@ -58,6 +63,8 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
         controls["gpus"] = _nearest("gpus", gpus, said)
     more = {word: value for word, value in words.items() if word in MORE and value is not None}
     controls["more"] = json.dumps(more, sort_keys=True) if more else ""
+    if "gpu" not in told:
+        controls |= _card(readings, said)
     measured = _measured(readings)
     if measured:
         controls["measured"] = json.dumps(measured, sort_keys=True)
@@ -102,6 +109,20 @@ def _model(readings: Sequence[Reading], said: list[str]) -> dict[str, live.Value
         said.append(f"The file's model, {name}, is not in this page's list: paste its config.json.")
         return {}
     return {"model": same}
+
+
+def _card(readings: Sequence[Reading], said: list[str]) -> dict[str, live.Value]:
+    """The card whose memory a message names: the nearest of the list, as drivers count differently by a percent."""
+    memory = next((reading.facts.gpu_memory for reading in readings if reading.facts.gpu_memory), None)
+    if memory is None:
+        return {}
+    away = {str(name): abs(accelerator(str(name)).memory_bytes / memory - 1) for name in _OPTIONS["gpu"]}
+    nearest = min(away, key=lambda name: away[name])
+    if away[nearest] > FAR:
+        said.append(f"No card of the list has {memory / GIB:.2f} GiB: choose yours.")
+        return {}
+    said.append(f"{accelerator(nearest).title} has the memory that the message names. Is yours another? Choose it.")
+    return {"gpu": nearest}
 
 
 def _set(controls: dict[str, live.Value], word: str, value: Any, said: list[str]) -> None:

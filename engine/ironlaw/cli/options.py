@@ -265,6 +265,8 @@ def a_file() -> ValueKind:
 
 
 CONFIG = Option("--config", a_file(), "a model by its config.json, or by the folder that holds it")
+
+
 def a_model() -> ValueKind:
     """A name from the engine's list, or a published model as its hub has it."""
     listed = named("models", _models)

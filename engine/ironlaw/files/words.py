@@ -68,7 +68,8 @@ def words_of(readings: Iterable[Reading], given: Mapping[str, Any] | None = None
         kind = config.get("model_type")
         name = values.model(config.get("_name_or_path")) or (kind if kind in FAMILIES else "model")
         words["model"] = from_config(config, str(name))
-    words |= _step(facts, assumed) | _method(facts, assumed) | _division(facts, {**facts.said(), **given}, assumed)
+    words |= _step(facts, assumed, given) | _method(facts, assumed)
+    words |= _division(facts, {**facts.said(), **given}, assumed)
     words = {**{word: value for word, value in words.items() if value is not None}, **given}
     if "model" not in words:
         raise EngineError("model", MISSING, ("a config.json", "a name that the engine knows"))
@@ -83,14 +84,14 @@ def _answered(line: str, words: Mapping[str, Any], facts: Facts) -> bool:
     return ("config.json" in line and "model" in words) or ("DeepSpeed" in line and facts.runtime == "deepspeed")
 
 
-def _step(facts: Facts, assumed: list[str]) -> dict[str, Any]:
+def _step(facts: Facts, assumed: list[str], given: Mapping[str, Any]) -> dict[str, Any]:
     """Batch, sequence, formats, kernels."""
     found: dict[str, Any] = {"batch": facts.micro_batch or 1, "sequence": facts.sequence or SEQUENCE}
-    if facts.micro_batch is None:
+    if facts.micro_batch is None and "batch" not in given:
         assumed.append("One sequence a forward pass: no file says how many.")
-    if facts.sequence is None:
+    if facts.sequence is None and "sequence" not in given:
         assumed.append(f"Sequences of {SEQUENCE:,} tokens: no file says how long they are.")
-    elif not facts.packing:
+    elif facts.sequence is not None and not facts.packing:
         assumed.append(f"Every sequence has {facts.sequence:,} tokens; shorter ones need less.")
     found["precision"] = _precision(facts)
     found["optimizer"], found["update"] = facts.optimizer, facts.update

@@ -1,6 +1,6 @@
 // What an act's page shows of Python's answers beside its charts: number, tables, verdict, feedback, and how Python is.
 import type { Results } from "./results";
-import { all, find, putChildren, setText, slot } from "../dom";
+import { all, find, h, putChildren, setText, slot } from "../dom";
 import { showBelow } from "./focus";
 import { blanks } from "./reflections";
 import type { View } from "../python/protocol";
@@ -72,6 +72,7 @@ export class Paint {
   /** A whole view. */
   view(view: View): void {
     this.frame(view);
+    this.#makeRoom(view);
     for (const place of all(this.#host, "[data-table]")) {
       const table = view.tables[place.dataset.table ?? ""];
       putChildren(place, table ? [renderTable(table)] : []);
@@ -81,6 +82,13 @@ export class Paint {
     setText(slot(this.#host, "command"), view.command);
     clearTimeout(this.#summaryTimer);
     this.#summaryTimer = window.setTimeout(() => setText(slot(this.#host, "summary"), view.summary), SUMMARY_MS);
+  }
+
+  /** A place for every table that the baked view did not have. */
+  #makeRoom({ tables }: View): void {
+    const known = new Set(all(this.#host, "[data-table]").map((place) => place.dataset.table));
+    const command = find(this.#host, ".il-command");
+    for (const name of Object.keys(tables)) if (!known.has(name)) command.before(h("div", { class: "il-extra-table", "data-table": name }));
   }
 
   verdict({ verdict }: Results): void {

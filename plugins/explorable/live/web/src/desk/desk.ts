@@ -6,6 +6,7 @@ import { Exports } from "./exports";
 import { Reader } from "./reader";
 import { Suggestions } from "./suggestions";
 import { h, setText } from "../dom";
+import { wrongNumber } from "../number";
 import type { Instruments } from "../act/controls";
 import type { State, Tell, Value, View } from "../python/protocol";
 
@@ -36,6 +37,7 @@ export class Around {
   readonly #exports: Exports | null;
   readonly #comparison: Comparison | null;
   #timer = 0;
+  readonly #wrong = h("a", { class: "il-link__wrong", hidden: true }, "This number is wrong");
   /** What the page itself wrote into the address. */
   #written = "";
 
@@ -75,9 +77,17 @@ export class Around {
     this.#exports?.follow(state);
     this.#reader?.follow(state);
     this.#comparison?.show(view);
+    this.#offerForm(view);
     if (!this.#linked) return;
     clearTimeout(this.#timer);
     this.#timer = window.setTimeout(() => void this.#write(state), REST_MS);
+  }
+
+  /** The form for a wrong number, with the headline and the command that gives it; a link of the reader's is not in it. */
+  #offerForm({ headline: { label, value, unit }, command }: View): void {
+    const form = command && wrongNumber(`${label} ${value} ${unit}`, command);
+    this.#wrong.hidden = !form;
+    if (form) this.#wrong.href = form;
   }
 
   async #write(state: State): Promise<void> {
@@ -94,7 +104,7 @@ export class Around {
   #offerLink(place: HTMLElement): void {
     const address = h("input", { type: "text", readonly: true, class: "il-ledger__link", "aria-label": "Link to these settings", hidden: true });
     const button = h("button", { type: "button", class: "il-button" }, "Copy the link");
-    place.append(button, " ", address, h("span", { class: "il-problem", role: "alert", "data-slot": "link-problem" }));
+    place.append(button, " ", this.#wrong, " ", address, h("span", { class: "il-problem", role: "alert", "data-slot": "link-problem" }));
     const copy = async (): Promise<void> => {
       const { context, controls } = this.#desk.state();
       address.value = await addressOf(location.href, this.#desk.name, { context, controls }, this.#desk.defaults());

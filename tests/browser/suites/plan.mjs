@@ -1,0 +1,184 @@
+// The planner: files are pasted and dropped, changes are found and made, the plan stands in the address, nothing of a file leaves.
+// @ts-check
+import assert from "node:assert/strict";
+import { START_LIMIT_MS } from "./act_page.mjs";
+
+/** @typedef {import("../harness/browser.mjs").Browser} Browser */
+/** @typedef {import("../harness/world.mjs").World} World */
+
+const ACT = 'live-act[data-name="plan"]';
+const PAGE = "plan/";
+const BOX = `${ACT} .il-reader__box`;
+const SECRET = "sEcReTsEcReT";
+const AXOLOTL = [
+  "base_model: Qwen/Qwen2.5-7B",
+  "adapter: qlora",
+  "load_in_4bit: true",
+  "lora_r: 32",
+  "sequence_len: 4096",
+  "micro_batch_size: 4",
+  "optimizer: adamw_bnb_8bit",
+  "bf16: auto",
+  `hub_token: ${SECRET}`,
+  `output_dir: /home/${SECRET}/out`,
+  "",
+].join("\n");
+const OUT_OF_MEMORY =
+  "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.32 GiB. GPU 0 has a total capacity of 23.65 GiB of which 1.09 GiB is free.";
+
+/** @param {import("../harness/world.mjs").Facts} facts */
+export function planTests({ everywhere, once }) {
+  everywhere("plan: a pasted file is read, the answer follows, its address opens the same plan, and no secret leaves", async (all) => {
+    const { browser, server } = all;
+    await openPlan(all);
+    const before = await headline(browser);
+    await paste(browser, AXOLOTL);
+    await answered(browser, before);
+    assert.match(await browser.text(`${ACT} .il-reader__texts`), /axolotl/);
+    const shown = await headline(browser);
+    await browser.waitFor(() => location.hash.startsWith("#state=1.plan."), 10_000, "the plan in the address");
+    const address = await browser.eval(() => location.href);
+    assert.equal(await browser.eval((secret) => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]).includes(secret), SECRET), false, "in the storage");
+
+    await browser.click({ role: "button", name: "Keep this to compare", within: ACT });
+    await choose(browser, "gpu", "rtx-4060");
+    await answered(browser, shown);
+    assert.equal(await browser.text(`${ACT} [data-slot="headline-flag"]`), "Does not fit");
+    assert.match(await browser.text(`${ACT} .il-comparison`), /Kept Now/);
+
+    await browser.eval(() => document.querySelector("live-act .il-exports")?.toggleAttribute("open"));
+    await browser.waitFor(`${ACT} .il-export pre`, 20_000, "the exports");
+    const exports = await browser.text(`${ACT} .il-exports`);
+    assert.match(exports, /python -m ironlaw estimate .*--gpu rtx-4060/);
+    assert.ok(!exports.includes(SECRET), "in an export");
+    assert.ok(!server.log().some(({ path }) => path.includes(SECRET)), "in a request");
+
+    await browser.open(server.base);
+    await browser.open(address);
+    await browser.waitFor(`${ACT}[data-ready="true"]`, START_LIMIT_MS);
+    await browser.waitFor(() => document.querySelector("live-act")?.getAttribute("data-live") === "true", START_LIMIT_MS, "the linked plan");
+    await browser.waitFor(() => /** @type {HTMLSelectElement | null} */ (document.querySelector('select[data-menu="optimizer"]'))?.selectedOptions[0]?.text === "adamw-8bit", 20_000, "the controls of the link");
+    await same(browser, shown);
+  });
+
+  once("plan: by keyboard alone a file is read, a change is made and undone by hand, and a search can be stopped", async (all) => {
+    const { browser } = all;
+    await openPlan(all);
+    await choose(browser, "gpu", "rtx-4090");
+    await choose(browser, "model", "Qwen/Qwen2.5-7B");
+    await browser.focus(`${ACT} [data-choice="method"] input`);
+    const before = await headline(browser);
+    await browser.press("ArrowLeft");
+    await answered(browser, before);
+    await browser.waitFor(`${ACT} .il-suggestions__list button`, 60_000, "a change that helps");
+    const change = await browser.text(`${ACT} .il-suggestions__list li:first-child`);
+    assert.match(change, /GB (less|more), /);
+    const full = await headline(browser);
+    await browser.focus(`${ACT} .il-suggestions__list li:first-child button`);
+    await browser.press("Enter");
+    await answered(browser, full);
+    assert.match(await browser.text(`${ACT} [data-slot="announce"]`), /^Changed: /);
+  });
+
+  once("plan: an out-of-memory message and a log stand beside the band; what cannot be read is said, and kept in the box", async (all) => {
+    const { browser } = all;
+    await openPlan(all);
+    await browser.eval((text) => {
+      const box = /** @type {HTMLTextAreaElement} */ (document.querySelector(".il-reader__box"));
+      box.value = text;
+    }, "nothing that anybody knows");
+    await browser.click({ role: "button", name: "Read it", within: ACT });
+    await browser.waitFor(() => (document.querySelector(".il-reader .il-problem")?.textContent ?? "") !== "", 20_000, "why it cannot be read");
+    assert.equal(await browser.of(BOX, (box) => box.value), "nothing that anybody knows");
+    await paste(browser, OUT_OF_MEMORY);
+    await browser.waitFor(() => /out of memory/.test(document.querySelector(".il-reader__texts")?.textContent ?? ""), 20_000, "the message");
+    const log = Array.from({ length: 12 }, (_, n) => `iter ${n + 1}: loss 3.1, time ${900 + n}.00ms, mfu 40.00%`).join("\n");
+    await drop(browser, log);
+    await browser.waitFor(() => /time of a step/.test(document.querySelector('[data-table="measured"]')?.textContent ?? ""), 20_000, "the measured time");
+  });
+
+  once("plan: a link that is damaged or hostile changes nothing and says so; a cell of the tables opens its plan", async (all) => {
+    const { browser, server } = all;
+    for (const fragment of ["#state=1.plan.AAAA", "#state=9.plan.q1ZKzs8rKcrPKVayUqhWys1PSc0BspQ", "#state=<script>"]) {
+      await browser.open(server.base);
+      await browser.open(`${server.base}${PAGE}${fragment}`);
+      await browser.waitFor(() => (document.querySelector('[data-slot="link-problem"]')?.textContent ?? "") !== "", START_LIMIT_MS, `a word on ${fragment}`);
+      assert.equal(await browser.of(`${ACT} select[data-menu="gpu"]`, (menu) => menu.selectedOptions[0].text), "NVIDIA H100 SXM5 80 GB");
+    }
+    await openPlan(all);
+    const before = await headline(browser);
+    const cell = 'a[href*="#state=1.plan."]';
+    const said = await browser.of(cell, (link) => {
+      link.scrollIntoView({ block: "center", behavior: "instant" });
+      return link.textContent;
+    });
+    await browser.click(cell);
+    await answered(browser, before);
+    assert.ok(said.includes((await headline(browser)).split(" ")[0] ?? "?"), `${said} opens ${await headline(browser)}`);
+  });
+}
+
+/** Opens the planner and waits for its first answer. @param {World} all */
+async function openPlan({ browser, server }) {
+  await browser.open(server.base);
+  await browser.open(server.base + PAGE);
+  await browser.waitFor(`${ACT} .il-reader__box`, START_LIMIT_MS, "the planner");
+  await browser.waitFor(() => document.querySelector("live-act")?.getAttribute("data-live") === "true", START_LIMIT_MS, "its first answer");
+}
+
+/** @param {Browser} browser */
+const headline = (browser) => browser.text(`${ACT} [data-slot="headline"] .il-headline__figure`);
+
+/** @param {Browser} browser @param {string} before */
+async function answered(browser, before) {
+  await browser.waitFor(() => !document.querySelector("live-act")?.hasAttribute("data-stale"), 30_000);
+  const until = Date.now() + 30_000;
+  while ((await headline(browser)) === before) {
+    if (Date.now() > until) throw new Error(`the answer stays ${before}`);
+    await new Promise((done) => setTimeout(done, 50));
+  }
+}
+
+/** @param {Browser} browser @param {string} wanted */
+async function same(browser, wanted) {
+  const until = Date.now() + 30_000;
+  while ((await headline(browser)) !== wanted) {
+    if (Date.now() > until) assert.equal(await headline(browser), wanted);
+    await new Promise((done) => setTimeout(done, 50));
+  }
+}
+
+/** Chooses a position of a list. @param {Browser} browser @param {string} name @param {string} value */
+async function choose(browser, name, value) {
+  await browser.eval(
+    (menu, wanted) => {
+      const select = /** @type {HTMLSelectElement} */ (document.querySelector(`select[data-menu="${menu}"]`));
+      const option = [...select.options].find((one) => JSON.parse(one.dataset["value"] ?? "null") === wanted);
+      if (!option) throw new Error(`no ${wanted} in ${menu}`);
+      option.selected = true;
+      select.dispatchEvent(new Event("change", { bubbles: true }));
+    },
+    name,
+    value,
+  );
+}
+
+/** What a browser does when somebody pastes: it puts the text there after the event. @param {Browser} browser @param {string} text */
+async function paste(browser, text) {
+  await browser.eval((pasted) => {
+    const box = /** @type {HTMLTextAreaElement} */ (document.querySelector(".il-reader__box"));
+    box.focus();
+    box.dispatchEvent(new ClipboardEvent("paste", { bubbles: true }));
+    box.value = pasted;
+  }, text);
+  await browser.waitFor(() => /** @type {HTMLTextAreaElement} */ (document.querySelector(".il-reader__box")).value === "", 30_000, "the text to be read");
+}
+
+/** Drops a file. @param {Browser} browser @param {string} text */
+async function drop(browser, text) {
+  await browser.eval((dropped) => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([dropped], "train.log", { type: "text/plain" }));
+    document.querySelector("live-act .il-bench")?.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+  }, text);
+}
