@@ -2,23 +2,17 @@
 import { containKeys, h, setText } from "../dom";
 import type { Part } from "../element";
 import { siteVersion } from "../release";
-import { rate, roofOf, type Card } from "./cards";
-import { ceilingsIn, FileProblem, isContributor, keep, kept, LONGEST, MOST_BYTES, MOST_KEPT, nameOf, textOf, type Ceilings, type Product } from "./file";
+import type { Card } from "./cards";
+import { ceilingsIn, FileProblem, isContributor, keep, kept, LONGEST, MOST_BYTES, MOST_KEPT, nameOf, textOf, type Ceilings } from "./file";
 import { described, emulated, measure, MeasureProblem } from "./measure";
-import { legend, point, roofline } from "./roofline";
+import { legend, roofline, SOLID } from "./roofline";
+import { tableOf, type Row } from "./table";
 
 /** Files that are shown at once. */
 const MOST_OPENED = 4;
 const WIDTHS = { least: 280, most: 680 };
-const HERE = "measured here, in a browser, without tensor cores";
 /** The last entry of the list: a card that the book does not know. */
 const OTHER = "";
-
-/** What is shown: a measurement of this browser, or a file by its name. */
-interface Row {
-  made: Ceilings;
-  file: string;
-}
 
 export const mount = (host: HTMLElement): Part => new CeilingsPart(host);
 
@@ -53,7 +47,7 @@ class CeilingsPart implements Part {
   #adapter: GPUAdapter | null | undefined;
   #running: AbortController | null = null;
   #own: Ceilings[] = kept();
-  #opened: Row[] = [];
+  #opened: Omit<Row, "shape">[] = [];
 
   constructor(host: HTMLElement) {
     this.#host = host;
@@ -146,9 +140,9 @@ class CeilingsPart implements Part {
       this.#say("");
       if (running.signal.aborted) this.#say("Stopped. Nothing is kept of a measurement that did not end.");
       else this.#fail(`Nothing was measured: ${error instanceof MeasureProblem ? error.message : `the browser says: ${String(error).slice(0, 120)}`}.`);
-      // An adapter gives one device.
     } finally {
       this.#running = null;
+      // An adapter gives one device: the next measurement takes another.
       this.#adapter = undefined;
       if (!this.#gone.signal.aborted) {
         const hadFocus = this.#stop === document.activeElement;
@@ -229,7 +223,8 @@ class CeilingsPart implements Part {
   }
 
   #rows(): Row[] {
-    return [...this.#own.map((made) => ({ made, file: "" })), ...this.#opened];
+    const own = this.#own.map((made, shape) => ({ made, file: "", shape }));
+    return [...own, ...this.#opened.map((one, at) => ({ ...one, shape: SOLID + at }))];
   }
 
   #chosen(): Card | null {
@@ -240,41 +235,11 @@ class CeilingsPart implements Part {
     const card = this.#chosen();
     const rows = this.#rows();
     const width = Math.round(Math.min(WIDTHS.most, Math.max(WIDTHS.least, this.#picture.clientWidth)));
-    const shown = rows.map(({ made }, shape) => ({ made, shape }));
-    const svg = roofline(card, shown, width);
-    this.#legend.replaceChildren(...legend(card, shown));
+    const svg = roofline(card, rows, width);
+    this.#legend.replaceChildren(...legend(card, rows));
     this.#legend.hidden = !this.#legend.childElementCount;
     this.#picture.replaceChildren(...(svg ? [svg] : []));
-    this.#table.replaceChildren(...(rows.length ? [this.#tableOf(rows)] : []));
-  }
-
-  #tableOf(rows: readonly Row[]): HTMLElement {
-    const number = (text: string): HTMLElement => h("td", { class: "il-num" }, text);
-    const known = (name: string): Card | null => this.#cards.find((one) => one.name === name) ?? null;
-    const lines = rows.flatMap(({ made, file }, shape) => {
-      const card = known(made.card);
-      const parts: [string, string, string, number | undefined][] = [
-        ...made.products.map((one): [string, string, string, number | undefined] => {
-          const roof = roofOf(card, one.format, made.tensor_cores);
-          return [`${one.format.toUpperCase()} product`, sizeOf(one), rate(one.flops_per_s, "FLOP/s"), roof ? one.flops_per_s / roof.flops_per_s : undefined];
-        }),
-        ...made.copies.map(({ bytes, bytes_per_s }): [string, string, string, number | undefined] => {
-          return ["Copy", `${(bytes / 2 ** 20).toLocaleString("en-US")} MiB`, rate(bytes_per_s, "B/s"), card ? bytes_per_s / card.bandwidth : undefined];
-        }),
-      ];
-      const head = h("th", { scope: "rowgroup", colspan: "4" }, sign(shape), ` ${card?.title ?? "Another card"}: ${origin(made, file)}`);
-      return h(
-        "tbody",
-        {},
-        h("tr", {}, head),
-        ...parts.map(([what, size, reached, share]) => {
-          return h("tr", {}, h("th", { scope: "row" }, what), number(size), number(reached), number(share === undefined ? "–" : `${(100 * share).toFixed(0)} %`));
-        }),
-      );
-    });
-    const heads = ["Size", "Reached", "Of the card's figure"].map((text) => h("th", { scope: "col", class: "il-num" }, text));
-    const table = h("table", { class: "il-table" }, h("caption", {}, "What was measured. The mark before a name is that of its points in the picture."), h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "What"), ...heads)), ...lines);
-    return h("div", { class: "il-table-scroll", role: "region", "aria-label": "What was measured", tabindex: "0" }, table);
+    this.#table.replaceChildren(...(rows.length ? [tableOf(rows, this.#cards)] : []));
   }
 
   #say(text: string): void {
@@ -285,27 +250,4 @@ class CeilingsPart implements Part {
     this.#trouble.replaceChildren(text);
     if (text) this.#say("");
   }
-}
-
-/** The sides of a product: `4,096³`, or all three where they differ. */
-function sizeOf({ m, n, k }: Product): string {
-  const sides = [m, n, k].map((side) => side.toLocaleString("en-US"));
-  return m === n && n === k ? `${sides[0] ?? ""}³` : sides.join(" × ");
-}
-
-/** In words where a measurement comes from. */
-export function origin(made: Ceilings, file: string): string {
-  const how = made.place === "browser" ? "measured in a browser, without tensor cores" : `measured by ${made.program}`;
-  const emulation = made.emulated ? ", an emulation by the processor" : "";
-  const by = made.contributor ? `, given by ${made.contributor.name}` : "";
-  return `${file ? `${file}, ${how}` : HERE}${emulation}, ${made.statistic} of several runs, ${made.measured.slice(0, 10)}${by}`;
-}
-
-function sign(shape: number): SVGElement {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("viewBox", "0 0 16 16");
-  svg.setAttribute("class", "il-ceilings__sign");
-  svg.setAttribute("aria-hidden", "true");
-  svg.append(point(8, 8, shape));
-  return svg;
 }

@@ -11,7 +11,7 @@ const MARGIN = { top: 10, right: 26, bottom: 40, left: 78 };
 /** Letters are this large whatever the width: pixels. */
 const FONT = 12;
 
-/** What is measured of one file, with the shape of its points. */
+/** A measurement, with the shape of its points. */
 export interface Shown {
   made: Ceilings;
   shape: number;
@@ -86,15 +86,19 @@ export function roofline(card: Card | null, shown: readonly Shown[], width: numb
   return svg;
 }
 
-/** A solid mark: measured. Each file has a shape of its own. */
+/** Marks are solid up to this shape, and open beyond. */
+export const SOLID = 4;
+
+/** A mark: solid for what this browser measured, open for a file. Each measurement has a shape of its own. */
 export function point(x: number, y: number, shape: number, title = ""): SVGElement {
+  const look = shape < SOLID ? { fill: "var(--fg)", stroke: "var(--bg)" } : { fill: "var(--bg)", stroke: "var(--fg)" };
   const shapes = [
     `M${x - 5},${y}a5,5 0 1,0 10,0a5,5 0 1,0 -10,0`,
     `M${x - 5},${y - 5}h10v10h-10z`,
     `M${x},${y - 6}l6,11h-12z`,
     `M${x},${y - 7}l6,7l-6,7l-6,-7z`,
   ];
-  const made = mark("path", { d: shapes[shape % shapes.length] ?? "", fill: "var(--fg)", stroke: "var(--bg)", "stroke-width": 1.5 });
+  const made = mark("path", { d: shapes[shape % shapes.length] ?? "", ...look, "stroke-width": 1.5 });
   if (title) made.append(mark("title", {}, title));
   return made;
 }
