@@ -44,7 +44,7 @@ def block(argument: str, text: str, records: Iterable[Mapping[str, Any]]) -> Ele
         element("tbody", *rows),
         class_="il-table",
     )
-    return scrolled(table, str(data["caption"]))
+    return element("div", scrolled(table, str(data["caption"])), class_="il-measured-table")
 
 
 def moved(start: State, controls: Mapping[str, Any]) -> State:
