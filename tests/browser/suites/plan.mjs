@@ -8,6 +8,8 @@ import { START_LIMIT_MS } from "./act_page.mjs";
 
 const ACT = 'live-act[data-name="plan"]';
 const PAGE = "plan/";
+const PHONE = { width: 360, height: 740 };
+const slider = (/** @type {string} */ name) => `${ACT} input[data-slider="${name}"]`;
 const BOX = `${ACT} .il-reader__box`;
 const SECRET = "sEcReTsEcReT";
 const AXOLOTL = [
@@ -95,6 +97,28 @@ export function planTests({ everywhere, once }) {
     const log = Array.from({ length: 12 }, (_, n) => `iter ${n + 1}: loss 3.1, time ${900 + n}.00ms, mfu 40.00%`).join("\n");
     await drop(browser, log);
     await browser.waitFor(() => /time of a step/.test(document.querySelector('[data-table="measured"]')?.textContent ?? ""), 20_000, "the measured time");
+  });
+
+  once("plan: on a phone a slider is dragged and the bar follows while it moves; nothing sticks out, and the answer is in view", async (all) => {
+    const { browser } = all;
+    await browser.resize(PHONE.width, PHONE.height);
+    await openPlan(all);
+    const bar = () => browser.eval(() => document.querySelector('live-act [data-chart="memory"] svg')?.innerHTML ?? "");
+    const still = await bar();
+    await browser.of(slider("sequence"), (input) => {
+      input.scrollIntoView({ block: "center", behavior: "instant" });
+      input.value = input.max;
+      input.dispatchEvent(new Event("input", { bubbles: true }));
+    });
+    const until = Date.now() + 20_000;
+    while ((await bar()) === still) {
+      if (Date.now() > until) throw new Error("the bar does not follow the hand");
+      await new Promise((done) => setTimeout(done, 50));
+    }
+    assert.equal(await browser.of(slider("sequence"), (input) => input.getAttribute("aria-valuetext")), "131,072");
+    assert.ok(await browser.eval(() => document.documentElement.scrollWidth <= innerWidth), "the page is wider than the phone");
+    const shown = await browser.of(`${ACT} [data-slot="headline"]`, (headline) => headline.getBoundingClientRect());
+    assert.ok(shown.top >= 0 && shown.bottom <= PHONE.height / 2, "the answer stays in view beside the slider");
   });
 
   once("plan: a link that is damaged or hostile changes nothing and says so; a cell of the tables opens its plan", async (all) => {
