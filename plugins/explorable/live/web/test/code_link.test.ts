@@ -71,7 +71,9 @@ describe("a snippet whose code came with a link", () => {
   const open = async (code: string): Promise<LinkedCode> => {
     history.replaceState(null, "", fragmentOf(await linkTo(PAGE, "sum", code)));
     const linked = new LinkedCode(snippet(), gone.signal);
-    await vi.waitFor(() => expect(text).toBe(code));
+    // The sentence and its buttons come after the code.
+    await vi.waitFor(() => expect(host.querySelector('[role="alert"]')).not.toBeNull());
+    expect(text).toBe(code);
     return linked;
   };
 
