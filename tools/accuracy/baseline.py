@@ -25,11 +25,12 @@ def utilization(o: Observation) -> float:
 
 def hindsight(seen: Sequence[Observation]) -> list[float]:
     """Relative error of each row's time, with the best utilization for each GPU and number format of its source."""
+    reached = [utilization(o) for o in seen]
     groups: dict[tuple[str, str, str], list[float]] = {}
-    for o in seen:
-        groups.setdefault(_group(o), []).append(utilization(o))
+    for o, share in zip(seen, reached, strict=True):
+        groups.setdefault(_group(o), []).append(share)
     chosen = {group: best(values) for group, values in groups.items()}
-    return [utilization(o) / chosen[_group(o)] - 1 for o in seen]
+    return [share / chosen[_group(o)] - 1 for o, share in zip(seen, reached, strict=True)]
 
 
 def carried_over(seen: Sequence[Observation]) -> list[float | None]:
@@ -38,22 +39,23 @@ def carried_over(seen: Sequence[Observation]) -> list[float | None]:
     Every other source counts once, by the median of its rows, on the same GPU and number format, else on the same
     family and format, else on the same family.
     """
-    return [_carried(o, seen) for o in seen]
+    reached = [(o, utilization(o)) for o in seen]
+    return [_carried(o, share, reached) for o, share in reached]
 
 
-def _carried(o: Observation, seen: Iterable[Observation]) -> float | None:
-    others = [other for other in seen if other.source != o.source]
+def _carried(o: Observation, share: float, reached: Iterable[tuple[Observation, float]]) -> float | None:
+    others = [(other, theirs) for other, theirs in reached if other.source != o.source]
     gpu = o.comparison.row.get("gpu")
-    near = [other for other in others if other.features.family == o.features.family]
-    same_numbers = [other for other in near if other.features.numbers == o.features.numbers]
-    same_gpu = [other for other in same_numbers if other.comparison.row.get("gpu") == gpu]
+    near = [(other, theirs) for other, theirs in others if other.features.family == o.features.family]
+    same_numbers = [(other, theirs) for other, theirs in near if other.features.numbers == o.features.numbers]
+    same_gpu = [(other, theirs) for other, theirs in same_numbers if other.comparison.row.get("gpu") == gpu]
     known = same_gpu or same_numbers or near
     if not known:
         return None
     by_source: dict[str, list[float]] = {}
-    for other in known:
-        by_source.setdefault(other.source, []).append(utilization(other))
-    return utilization(o) / statistics.median(statistics.median(values) for values in by_source.values()) - 1
+    for other, theirs in known:
+        by_source.setdefault(other.source, []).append(theirs)
+    return share / statistics.median(statistics.median(values) for values in by_source.values()) - 1
 
 
 def best(values: Sequence[float]) -> float:

@@ -121,11 +121,7 @@ class Adaptation:
 
     def adapts(self, p: Parameter, name: str) -> bool:
         """Whether a parameter has an adapter beside it. The name has its layer's number."""
-        # A matrix for each expert in one tensor is no linear layer to peft.
-        if not self.has_adapters or p.role != "matrix" or len(p.shape) != 2 or not p.name.startswith("blocks."):
-            return False
-        module = name.removesuffix(".weight")
-        return any(pattern == ALL_LINEAR or matches(module, pattern) for pattern in self.targets)
+        return self.has_adapters and any(targeted(p, name, pattern) for pattern in self.targets)
 
     def quantizes(self, p: Parameter) -> bool:
         """Whether a parameter is kept in 4 bits: the blocks' matrices."""
@@ -135,6 +131,14 @@ class Adaptation:
 
 FULL = Adaptation()
 """Everything is trained."""
+
+
+def targeted(p: Parameter, name: str, pattern: str) -> bool:
+    """Whether a pattern of adapters means a parameter. The name has its layer's number."""
+    # A matrix for each expert in one tensor is no linear layer to peft.
+    if p.role != "matrix" or len(p.shape) != 2 or not p.name.startswith("blocks."):
+        return False
+    return pattern == ALL_LINEAR or matches(name.removesuffix(".weight"), pattern)
 
 
 def matches(name: str, pattern: str) -> bool:
@@ -256,7 +260,7 @@ def require_adaptable(model: Transformer, adaptation: Adaptation) -> None:
         matrices = [p for p in blocks if p.role == "matrix" and len(p.shape) == 2]
         allowed = (ALL_LINEAR, *(p.name.removesuffix(".weight").rpartition(".")[2] for p in matrices))
         for pattern in adaptation.targets:
-            if not any(replace(adaptation, targets=(pattern,)).adapts(p, name) for p, name in names):
+            if not any(targeted(p, name, pattern) for p, name in names):
                 raise EngineError("lora_targets", pattern, allowed, {"model": model.name})
         least = min(min(p.shape) for p in matrices)
         if adaptation.rank > least:
