@@ -101,7 +101,7 @@ def test_a_file_for_accelerate_says_what_fsdp_divides(zero: int, offload: str, h
         ({"dp": 12, "zero": 3}, {"torchrun", "accelerate", "fsdp"}),
         ({"dp": 13, "zero": 3}, {"fsdp"}),
     ],
-    ids=str,
+    ids=lambda given: "-".join(sorted(given)) if isinstance(given, set) else str(given),
 )
 def test_what_a_program_cannot_say_is_left_out(words: dict[str, Any], kinds: set[str]) -> None:
     assert exports(trained(**words)).keys() - {"command", "markdown", "json"} == kinds
