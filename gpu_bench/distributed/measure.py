@@ -34,15 +34,10 @@ RENDEZVOUS, NODES = "GPU_BENCH_RENDEZVOUS", "GPU_BENCH_NODES"
 
 @dataclass(frozen=True)
 class Meeting:
-    """Machines that measure together.
+    """Machines that measure together."""
 
-    Attributes:
-        address: HOST:PORT of one of them; empty for a machine alone.
-        nodes: How many machines.
-    """
-
-    address: str = ""
-    nodes: int = 1
+    address: str = ""  # HOST:PORT of one of them; empty for a machine alone
+    nodes: int = 1  # How many machines
 
     def joined(self, processes: int) -> bool:
         """Whether so many processes are spread over all machines; one process runs on each by itself."""
@@ -144,19 +139,9 @@ def _model_flops(case: ScalingCase, batch: int) -> int:
 
 
 def launch(case: ScalingCase, device: str, options: Sequence[str], here: int) -> dict[str, Any]:
-    """Run the case under `torchrun`.
+    """Run the case under `torchrun`, `here` processes of it on this machine; returns what `rank.measure` found.
 
-    Args:
-        case: What is trained.
-        device: `cpu` or `cuda`.
-        options: How many processes, and where they meet.
-        here: How many of them this machine runs.
-
-    Returns:
-        What `rank.measure` found.
-
-    Raises:
-        LaunchError: When a process failed.
+    `options` say how many processes there are, and where they meet. Raises `LaunchError` when one failed.
     """
     with tempfile.TemporaryDirectory(prefix="gpu_bench-scaling-") as name:
         job, report = Path(name) / "job.json", Path(name) / "report.json"

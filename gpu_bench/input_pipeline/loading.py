@@ -50,11 +50,7 @@ def encoding(vocabulary: int) -> Encode:
 
 
 class Stream(IterableDataset[Tensor], ABC):
-    """Windows of (sequence + 1,) tokens, int32, without end. Each worker begins in a part of its own.
-
-    Args:
-        sequence: Tokens that the model reads.
-    """
+    """Windows of (sequence + 1,) tokens, int32, without end. Each worker begins in a part of its own."""
 
     def __init__(self, sequence: int) -> None:
         super().__init__()
@@ -76,13 +72,7 @@ class Stream(IterableDataset[Tensor], ABC):
 
 
 class TextStream(Stream):
-    """Encodes text as it goes.
-
-    Args:
-        text: The text.
-        encode: Text to tokens.
-        sequence: Tokens that the model reads.
-    """
+    """Encodes text as it goes."""
 
     def __init__(self, text: bytes, encode: Encode, sequence: int) -> None:
         super().__init__(sequence)
@@ -97,12 +87,7 @@ class TextStream(Stream):
 
 
 class TokenStream(Stream):
-    """Hands out tokens that were encoded before.
-
-    Args:
-        tokens: (tokens,), any integer format.
-        sequence: Tokens that the model reads.
-    """
+    """Hands out tokens (tokens,), of any integer format, that were encoded before."""
 
     def __init__(self, tokens: Tensor, sequence: int) -> None:
         super().__init__(sequence)

@@ -16,11 +16,7 @@ from gpu_bench.measure.data import read_text
 
 
 class EncoderProcesses:
-    """Processes that encode texts at the same time, each its own.
-
-    Args:
-        texts: One for each process.
-    """
+    """Processes that encode texts at the same time, one for each text."""
 
     def __init__(self, texts: list[bytes]) -> None:
         command = [sys.executable, "-m", "gpu_bench.input_pipeline.encoder_process"]

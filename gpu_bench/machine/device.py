@@ -12,21 +12,13 @@ from gpu_bench.machine import nvml, provenance
 
 @dataclass(frozen=True)
 class DeviceInfo:
-    """What a record says of the device.
+    """What a record says of the device."""
 
-    Attributes:
-        type: `cpu` or `cuda`.
-        name: As the driver or the processor calls itself; None when it does not.
-        slug: The device in file names, e.g. `nvidia-h200`, `cpu-amd-epyc-2c`.
-        memory: Bytes of device memory; the machine's memory for a CPU.
-        power_limit_w: The enforced power limit of a GPU in W.
-    """
-
-    type: str
-    name: str | None
-    slug: str
-    memory: int | None
-    power_limit_w: float | None
+    type: str  # `cpu` or `cuda`
+    name: str | None  # As the driver or the processor calls itself; None when it does not
+    slug: str  # The device in file names, e.g. `nvidia-h200`, `cpu-amd-epyc-2c`
+    memory: int | None  # Bytes of device memory; the machine's memory for a CPU
+    power_limit_w: float | None  # The enforced power limit of a GPU in W
 
     def as_dict(self) -> dict[str, Any]:
         """The description as plain data."""

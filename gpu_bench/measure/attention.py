@@ -43,13 +43,7 @@ Function = Callable[[tuple[Tensor, ...]], Tensor]
 
 
 def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
-    """Time every variant in every format at every size, forward and backward. Returns plain data.
-
-    Args:
-        case: What to time.
-        device: Where.
-        repeat: Which repeat this is; all are alike.
-    """
+    """Time every variant in every format at every size, forward and backward; all repeats are alike."""
     assert isinstance(case, AttentionCase)
     started, load = provenance.utc_now(), provenance.load_average()
     torch.set_float32_matmul_precision("highest")

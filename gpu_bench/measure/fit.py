@@ -35,11 +35,7 @@ Trial = dict[str, Any]
 def run_repeat(case: Case, device: torch.device, repeat: int, kept: Path | None = None) -> dict[str, Any]:
     """Search the largest batch of every policy.
 
-    Args:
-        case: What to search.
-        device: Where.
-        repeat: Which repeat this is.
-        kept: Where finished trials wait for a process that goes on after this one; None keeps none.
+    In `kept` finished trials wait for a process that goes on after this one; None keeps none.
     """
     assert isinstance(case, FitCase)
     limit = case.memory_limit if card.emulates(case, _memory(device)) else None

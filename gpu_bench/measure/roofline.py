@@ -75,21 +75,13 @@ _ADAM_FLOPS = 12
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation that can be timed.
+    """One operation that can be timed."""
 
-    Attributes:
-        label: Its name in tables.
-        settings: What tells it from the others.
-        flops: Arithmetic of one call.
-        bytes: Traffic of one call that cannot be avoided.
-        build: Makes its tensors and returns the call.
-    """
-
-    label: str
-    settings: Mapping[str, str | int]
-    flops: int
-    bytes: int
-    build: Callable[[], Callable[[], object]]
+    label: str  # Its name in tables
+    settings: Mapping[str, str | int]  # What tells it from the others
+    flops: int  # Arithmetic of one call
+    bytes: int  # Traffic of one call that cannot be avoided
+    build: Callable[[], Callable[[], object]]  # Makes its tensors and returns the call
 
 
 def operations(case: RooflineCase, name: str, dtype: torch.dtype, device: torch.device) -> Iterator[Operation]:

@@ -36,17 +36,11 @@ _UNKNOWN_STEP_S = 1.0
 
 @dataclass(frozen=True)
 class Duration:
-    """Seconds of a case.
+    """Seconds of a case."""
 
-    Attributes:
-        first: Its first repeat, which compiles, counts memory and measures the ceilings.
-        later: Each of the others.
-        repeats: How many there are.
-    """
-
-    first: float
-    later: float
-    repeats: int
+    first: float  # Its first repeat, which compiles, counts memory and measures the ceilings
+    later: float  # Each of the others
+    repeats: int  # How many there are
 
     @property
     def total(self) -> float:

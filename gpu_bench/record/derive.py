@@ -265,21 +265,14 @@ def utilization(
     name: str | None,
     step_s: float,
 ) -> dict[str, Any]:
-    """Model FLOP/s, and its share of what the chip could do; unknown peak, null.
+    """Model FLOP/s of a step of `step_s` seconds, and its share of what the chip could do; unknown peak, null.
 
     Two conventions count attention: the whole square of scores, and its causal half, which is what kernels need. With
     long sequences the first can pass a peak that no kernel passed; its shares are null then.
 
-    FP8 runs some products in 8 and the others in 16 bit. Over the BF16 peak that is a BF16 equivalent, which can
-    exceed 1, and not an MFU. `formats_share` is the time that all products would take at the data sheet's peak of
-    their own format, over the time they took.
-
-    Args:
-        case: What was trained.
-        flops: The block `flops`.
-        ceilings: The products that were measured.
-        name: The device.
-        step_s: Median seconds of a step.
+    FP8 runs some products in 8 and the others in 16 bit. Over the BF16 peak that is a BF16 equivalent, which can exceed
+    1, and not an MFU. `formats_share` is the time that all products would take at the data sheet's peak of their own
+    format, over the time they took.
     """
     own = compute_format(case.precision)
     fp8 = own == "fp8"

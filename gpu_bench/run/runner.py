@@ -38,13 +38,9 @@ __all__ = ["RunError", "Settings", "run"]
 
 
 def run(cases: Sequence[tuple[str, Case]], settings: Settings) -> int:
-    """Run the cases and write their records.
+    """Run the cases and write their records: 0 when all that could run are finished, 1 when one failed or time ran out.
 
-    Returns:
-        0 when every case that could be run has a finished record, 1 when one failed or time ran out.
-
-    Raises:
-        RunError: When the device is missing, none of the cases fits it, or another run writes to the same folder.
+    Raises `RunError` when the device is missing, none of the cases fits it, or another run writes to the same folder.
     """
     with _only_run(settings.out):
         began = time.monotonic()

@@ -15,13 +15,7 @@ from gpu_bench.machine import provenance
 
 
 def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
-    """Train each run of the failure. They always run on the CPU, where all machines round alike.
-
-    Args:
-        case: The failure.
-        device: Unused.
-        repeat: Added to the case's seed.
-    """
+    """Train each run of the failure, on the CPU whatever the device, where all machines round alike."""
     assert isinstance(case, FailureCase)
     started, load = provenance.utc_now(), provenance.load_average()
     torch.set_num_threads(1)

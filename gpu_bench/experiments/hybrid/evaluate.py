@@ -22,7 +22,7 @@ from gpu_bench.experiments.hybrid.recurrent import Recurrent
 from gpu_bench.experiments.hybrid.task import Batch, Task
 from gpu_bench.experiments.hybrid.text_task import TextTask
 from gpu_bench.experiments.hybrid.trainer import HybridTrainer, LossOf, Options
-from gpu_bench.experiments.hybrid.verdict import point_steps, told
+from gpu_bench.experiments.hybrid.verdict import point_steps
 from gpu_bench.machine import provenance
 
 LOADING = 50
@@ -159,7 +159,7 @@ def _told(trainer: HybridTrainer) -> dict[str, Any]:
         cosine = sum(kept.cosines[index] for index in chosen) / len(chosen)
         error = sum(kept.errors[index] for index in chosen) / len(chosen)
         horizons.append({"ahead": ahead, "compared": len(chosen), "cosine": compact(cosine), "error": compact(error)})
-    measured = {
+    return {
         "phases": dict(kept.steps),
         "phase_seconds": {phase: round(seconds, 4) for phase, seconds in kept.seconds.items()},
         "extra_seconds": round(kept.extra_seconds, 4),
@@ -168,4 +168,3 @@ def _told(trainer: HybridTrainer) -> dict[str, Any]:
         "history_bytes": kept.history_bytes,
         "horizons": horizons,
     }
-    return told(measured)

@@ -23,15 +23,11 @@ _STEP = "hybrid step "
 
 
 def peaks(trainer: HybridTrainer, following: Callable[[], Sequence[LossOf]]) -> dict[str, Any]:
-    """Train for `STEPS` and note the peak of each step.
+    """Train a new trainer, with the schedule `SHORT`, for `STEPS` and note the peak of each step.
 
-    Args:
-        trainer: A new one, with the schedule `SHORT`.
-        following: Gives the losses of the next batch's micro-batches.
-
-    Returns:
-        Bytes of the device: the largest peaks of `computed` steps and of `predicted` ones (None without any); and what
-        was `elsewhere`, in host memory. On a CPU that is the same memory, so these bytes are subtracted from the peaks.
+    Returns bytes of the device: the largest peaks of `computed` steps and of `predicted` ones (None without any); and
+    what was `elsewhere`, in host memory. On a CPU that is the same memory, so these bytes are subtracted from the
+    peaks.
     """
     phases: list[Phase] = []
     away: list[int] = []

@@ -84,10 +84,7 @@ def _(x: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
 def gradient_gelu(gradient: Tensor, weight: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
     """Gradient of what goes into GELU (M, N), and its sum over M, of a layer behind GELU.
 
-    Args:
-        gradient: Gradient of the layer's output (M, K).
-        weight: The layer's weight (K, N).
-        before: What goes into GELU (M, N).
+    From the gradient of the layer's output (M, K), its weight (K, N), and what goes into GELU (M, N).
     """
     after = torch.ops.aten.gelu_backward(gradient @ weight, before, approximate="tanh")
     return after, after.sum(0)

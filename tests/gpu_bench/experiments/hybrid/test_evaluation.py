@@ -21,7 +21,7 @@ from gpu_bench.experiments.hybrid.case import HYBRID_SUITE, HybridCase
 from gpu_bench.experiments.hybrid.evaluate import predictor_of, run_repeat, task_of, train
 from gpu_bench.experiments.hybrid.schedule import CONSERVATIVE
 from gpu_bench.experiments.hybrid.text_task import most_frequent
-from gpu_bench.experiments.hybrid.verdict import concluded, interval
+from gpu_bench.experiments.hybrid.verdict import concluded, interval, told
 from gpu_bench.machine import provenance
 from gpu_bench.record.assembly import assemble
 from gpu_bench.record.derive import derive
@@ -183,7 +183,7 @@ def test_no_op_skips_steps_and_a_predictor_moves_on_from_the_same_start() -> Non
     runs = {name: train(ARMS[name], CASE, task, seed=2) for name in ("plain", "no-op", "last-update")}
     phases = {name: [point["phase"] for point in run["curve"]] for name, run in runs.items()}
     assert "predict" in phases["no-op"]
-    assert runs["no-op"]["told"]["computed"] == computed(ARMS["no-op"].schedule(CASE.steps), CASE.steps)
+    assert told(runs["no-op"]["told"])["computed"] == computed(ARMS["no-op"].schedule(CASE.steps), CASE.steps)
     first = next(index for index, phase in enumerate(phases["no-op"]) if phase == "predict")
     losses = {name: [point["loss"] for point in run["curve"]] for name, run in runs.items()}
     assert losses["plain"][:first] == losses["no-op"][:first] == losses["last-update"][:first]
