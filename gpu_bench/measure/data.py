@@ -64,10 +64,12 @@ def read_text(limit: int = CORPUS_BYTES) -> tuple[bytes, int]:
     """
     root = Path(sysconfig.get_paths()["stdlib"])
     left_out = {"site-packages", "dist-packages", "test", "tests", "idle_test", "__pycache__"}
-    paths = sorted(
-        (path for path in root.rglob("*.py") if not left_out.intersection(path.relative_to(root).parts)),
-        key=lambda path: path.relative_to(root).as_posix(),
-    )
+    paths: list[Path] = []
+    for place, folders, names in os.walk(root):
+        # Thousands of installed files may lie there, which are not even looked at.
+        folders[:] = [name for name in folders if name not in left_out]
+        paths += [Path(place, name) for name in names if name.endswith(".py")]
+    paths.sort(key=lambda path: path.relative_to(root).as_posix())
     text = bytearray()
     files = 0
     for path in paths:
