@@ -83,14 +83,13 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
         LaunchError: When not even one number of processes could be measured.
     """
     assert isinstance(case, ScalingCase)
-    load = provenance.load_average()
     devices = (torch.cuda.device_count() if device.type == "cuda" else provenance.cpu_cores()) or 1
     together = meeting()
     counts = [count for count in case.fitting(devices * together.nodes) if count == 1 or count % together.nodes == 0]
     points = [_point(case, device.type, count, together, repeat) for count in counts]
     if all(point["status"] == "error" for point in points):
         raise LaunchError(points[0]["message"])
-    return {"status": "ok", "message": None, "points": points, "load_average": load}
+    return {"status": "ok", "message": None, "points": points}
 
 
 def _point(case: ScalingCase, device: str, processes: int, together: Meeting, repeat: int) -> dict[str, Any]:

@@ -21,7 +21,6 @@ from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from gpu_bench.cases.case import Case, TrainingCase
 from gpu_bench.input_pipeline.case import Loader, LoaderCase, loader_of
-from gpu_bench.machine import provenance
 from gpu_bench.measure.bpe import VOCABULARY, gpt2_encoder
 from gpu_bench.measure.data import read_corpus, read_text
 from gpu_bench.measure.stopwatch import Stopwatch
@@ -144,24 +143,14 @@ def shares(events: Sequence[Mapping[str, Any]], device: str) -> dict[str, float]
 def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     """Measure the step with every loader of the case. Returns plain data."""
     assert isinstance(case, LoaderCase)
-    load = provenance.load_average()
     trainer = Trainer(_training(case), device)
-    points = [_point(case, text, trainer) for text in case.loaders]
-    return {"status": "ok", "message": None, "points": points, "load_average": load}
+    return {"status": "ok", "message": None, "points": [_point(case, text, trainer) for text in case.loaders]}
 
 
 def _training(case: LoaderCase) -> TrainingCase:
     """The training case whose step the loaders feed."""
-    return TrainingCase(
-        name=case.name,
-        model=case.model,
-        precision=case.precision,
-        optimizer="adamw",
-        learning_rate=3e-4,
-        batch=case.batch,
-        sequence=case.sequence,
-        seed=case.seed,
-    )
+    same = {name: getattr(case, name) for name in ("name", "model", "precision", "batch", "sequence", "seed")}
+    return TrainingCase(**same, optimizer="adamw", learning_rate=3e-4)
 
 
 def make_loader(loader: Loader, vocabulary: int, batch: int, sequence: int, device: torch.device) -> DataLoader[Tensor]:

@@ -36,7 +36,6 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     The first repeat also counts memory, names the attention kernel, and measures energy and the ceilings, afterwards.
     """
     assert isinstance(case, TrainingCase)
-    started, load = provenance.utc_now(), provenance.load_average()
     context = limit_memory(device, case.memory_limit) if case.memory_limit and device.type == "cuda" else None
     if case.allocator == "expandable" and device.type == "cuda":
         # Set before the first allocation. PyTorch reads its environment only once, perhaps already.
@@ -67,8 +66,6 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
         "data": corpus.as_dict(),
         "timing": timing,
         "course": course.as_dict() if course else None,
-        "load_average": load,
-        "started": started,
     }
     part |= {"context": context, "peak": cuda_memory["allocated_peak"] if cuda_memory else None}
     if case.memory_limit and device.type == "cpu":
@@ -87,7 +84,6 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
         if device.type == "cuda":
             torch.cuda.empty_cache()
         part["ceilings"] = measured_ceilings(case, device)
-    part["finished"] = provenance.utc_now()
     return part
 
 

@@ -280,12 +280,14 @@ def utilization(
     specified, fp8_peak = format_peak(name, main), format_peak(name, "fp8") if fp8 else None
     full, causal = flops["model_per_step"] / step_s, flops["model_per_step_causal"] / step_s
     again = flops["recomputed_per_step"] / step_s
-    matmul, matmul_fp8 = ceiling(ceilings, main), ceiling(ceilings, "fp8")
+    matmul = ceiling(ceilings, main)
     eight, other = flops["fp8_per_step"], flops["model_per_step_causal"] - flops["fp8_per_step"]
-    mfu, mfu_causal = _shares(full, causal, None if fp8 else specified)
     hfu, _ = _shares(full + again, causal + again, None if fp8 else specified)
-    matmul_share, matmul_share_causal = _shares(full, causal, matmul, equivalent=fp8)
-    equivalent, equivalent_causal = _shares(full, causal, specified if fp8 else None, equivalent=True)
+    pairs = {
+        "mfu": _shares(full, causal, None if fp8 else specified),
+        "bf16_equivalent": _shares(full, causal, specified if fp8 else None, equivalent=True),
+        "matmul_share": _shares(full, causal, matmul, equivalent=fp8),
+    }
     return {
         "model_flops_per_s": full,
         "model_flops_per_s_causal": causal,
@@ -293,15 +295,11 @@ def utilization(
         "specified_peak": specified,
         "matmul_ceiling": matmul,
         "fp8_specified_peak": fp8_peak,
-        "fp8_matmul_ceiling": matmul_fp8,
-        "mfu": mfu,
-        "mfu_causal": mfu_causal,
+        "fp8_matmul_ceiling": ceiling(ceilings, "fp8"),
         "hfu": hfu,
-        "bf16_equivalent": equivalent,
-        "bf16_equivalent_causal": equivalent_causal,
         "formats_share": (eight / fp8_peak + other / specified) / step_s if fp8 and fp8_peak and specified else None,
-        "matmul_share": matmul_share,
-        "matmul_share_causal": matmul_share_causal,
+        **{which: both[0] for which, both in pairs.items()},
+        **{f"{which}_causal": both[1] for which, both in pairs.items()},
     }
 
 

@@ -34,12 +34,8 @@ class Digits:
 
     def as_dict(self) -> dict[str, Any]:
         """What a record says of the data."""
-        return {
-            "source": self.source,
-            "sha256": self.sha256,
-            "train": len(self.classes),
-            "test": len(self.test_classes),
-        }
+        counts = {"train": len(self.classes), "test": len(self.test_classes)}
+        return {"source": self.source, "sha256": self.sha256, **counts}
 
 
 @cache

@@ -23,7 +23,6 @@ from gpu_bench.experiments.hybrid.task import Batch, Task
 from gpu_bench.experiments.hybrid.text_task import TextTask
 from gpu_bench.experiments.hybrid.trainer import HybridTrainer, LossOf, Options
 from gpu_bench.experiments.hybrid.verdict import point_steps
-from gpu_bench.machine import provenance
 
 LOADING = 50
 """Steps of the short training before the first run."""
@@ -35,23 +34,13 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     Before the first run it trains for a moment, which loads what all of them use.
     """
     assert isinstance(case, HybridCase)
-    started, load = provenance.utc_now(), provenance.load_average()
     torch.set_num_threads(1)
     task, seed = task_of(case, device), case.seed + repeat
     train(case.arms["plain"], replace(case, steps=min(case.steps, LOADING)), task, seed)
     runs = {name: {"settings": arm.as_dict(), "seed": train(arm, case, task, seed)} for name, arm in case.arms.items()}
-    return {
-        "status": "ok",
-        "message": None,
-        "arms": {
-            "data": task.about(),
-            "quality": task.quality,
-            "clock": "wall" if device.type == "cuda" else "processor",
-            "runs": runs,
-        },
-        "load_average": load,
-        "started": started,
-    }
+    clock = "wall" if device.type == "cuda" else "processor"
+    arms = {"data": task.about(), "quality": task.quality, "clock": clock, "runs": runs}
+    return {"status": "ok", "message": None, "arms": arms}
 
 
 def task_of(case: HybridCase, device: torch.device) -> Task:
