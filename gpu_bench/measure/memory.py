@@ -7,12 +7,9 @@ to the allocator's peak with a named remainder: kernel workspaces, which no tens
 
 from __future__ import annotations
 
-import json
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -22,6 +19,7 @@ from torch.profiler import ProfilerActivity, profile
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from gpu_bench.machine.device import open_nvml
+from gpu_bench.measure.trace import events_of
 from gpu_bench.measure.training import Trainer
 from ironlaw.memory.ledger import CUDA_CONTEXT
 
@@ -220,11 +218,7 @@ def cpu_allocator_peak(step: Callable[[], object], at_rest: int) -> int:
     """
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
         step()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "trace.json"
-        profiler.export_chrome_trace(str(path))
-        events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
-    allocations = sorted((e["ts"], e["args"]["Bytes"]) for e in events if e.get("name") == "[memory]")
+    allocations = sorted((e["ts"], e["args"]["Bytes"]) for e in events_of(profiler) if e.get("name") == "[memory]")
     alive = peak = 0
     for _, size in allocations:
         alive += size

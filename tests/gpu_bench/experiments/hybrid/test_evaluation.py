@@ -18,18 +18,16 @@ from gpu_bench.cases.sizes import SIZES
 from gpu_bench.cases.suites import TINY
 from gpu_bench.experiments.hybrid.arms import ARMS, PREDICTING, computed
 from gpu_bench.experiments.hybrid.case import HYBRID_SUITE, HybridCase
-from gpu_bench.experiments.hybrid.evaluate import predictor_of, run_repeat, task_of, train
+from gpu_bench.experiments.hybrid.evaluate import predictor_of, task_of, train
 from gpu_bench.experiments.hybrid.schedule import CONSERVATIVE
 from gpu_bench.experiments.hybrid.text_task import most_frequent
 from gpu_bench.experiments.hybrid.verdict import concluded, interval, told
-from gpu_bench.machine import provenance
-from gpu_bench.record.assembly import assemble
 from gpu_bench.record.derive import derive
 from gpu_bench.record.load import faults
 from gpu_bench.record.report import flat_rows
 from gpu_bench.record.tables import to_json
-from gpu_bench.run import worker
 from ironlaw import model, training_memory
+from tests.gpu_bench.tiny import recorded
 
 CASE = TINY["hybrid-tiny"][0]
 TEXT = next(case for case in TINY["hybrid-tiny"] if case.name == "hybrid-text")
@@ -38,11 +36,7 @@ TEXT = next(case for case in TINY["hybrid-tiny"] if case.name == "hybrid-text")
 @pytest.fixture(scope="module")
 def record() -> dict[str, Any]:
     """A record of the tiny evaluation, with every run."""
-    part = run_repeat(CASE, torch.device("cpu"), 0)
-    part.setdefault("finished", provenance.utc_now())
-    made = assemble("hybrid-tiny", CASE, worker.probe("cpu"), [part], "python -m gpu_bench run")
-    again: dict[str, Any] = json.loads(json.dumps(made))
-    return again
+    return recorded("hybrid-tiny", CASE)
 
 
 def test_the_tiny_evaluation_makes_a_valid_record(record: dict[str, Any]) -> None:
@@ -58,9 +52,7 @@ def test_the_tiny_evaluation_makes_a_valid_record(record: dict[str, Any]) -> Non
 
 def test_the_evaluation_on_text_makes_a_valid_record_and_judges_perplexity() -> None:
     assert isinstance(TEXT, HybridCase)
-    part = run_repeat(TEXT, torch.device("cpu"), 0)
-    part.setdefault("finished", provenance.utc_now())
-    made = json.loads(json.dumps(assemble("hybrid-tiny", TEXT, worker.probe("cpu"), [part], "python -m gpu_bench run")))
+    made = recorded("hybrid-tiny", TEXT)
     assert faults(made) == []
     made = derive(made)
     assert list(made["arms"]["runs"]) == [name for name in ARMS if name not in TEXT.left_out]
