@@ -161,10 +161,4 @@ def _count_memory(trainer: Trainer, window: Tensor, cuda_memory: dict[str, int |
         peak = memory.cpu_allocator_peak(lambda: trainer.step(loaded), at_rest)
         source = "PyTorch CPU allocator over one profiled step"
     at_peak = tracked.at_peak if tracked else memory.compiled_components(trainer, loaded, peak)
-    return {
-        "held": asdict(held),
-        "at_peak": at_peak,
-        "peak": peak,
-        "peak_source": source,
-        "cuda": cuda_memory,
-    }
+    return {"held": asdict(held), "at_peak": at_peak, "peak": peak, "peak_source": source, "cuda": cuda_memory}

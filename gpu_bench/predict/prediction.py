@@ -88,7 +88,7 @@ def recomputed_flops(case: TrainingCase) -> int:
 
 
 def predict(case: TrainingCase, device: Mapping[str, Any]) -> dict[str, Any]:
-    """The block `predicted` of a record: memory by component, step time where the chip is known."""
+    """The block `predicted` of a record: memory by component, step time where the chip is known, textbook memory."""
     memory, memory_notes = _memory(case, "cuda" if device["type"] == "cuda" else "cpu")
     seconds, time_notes = _seconds(case, device["name"])
     notes = [*(_not_counted(case) if memory or seconds else []), *memory_notes, *time_notes]

@@ -259,11 +259,7 @@ def training_flops(case: TrainingCase) -> dict[str, int]:
 
 
 def utilization(
-    case: TrainingCase,
-    flops: Mapping[str, int],
-    ceilings: Sequence[Mapping[str, Any]],
-    name: str | None,
-    step_s: float,
+    case: TrainingCase, flops: Mapping[str, int], ceilings: Sequence[Mapping[str, Any]], name: str | None, step_s: float
 ) -> dict[str, Any]:
     """Model FLOP/s of a step of `step_s` seconds, and its share of what the chip could do; unknown peak, null.
 

@@ -216,11 +216,7 @@ def _points(record: Record) -> Table:
     return Table(f"{record['suite']}/{record['name']} on {record['device']['slug']}", tuple(head), tuple(rows), 2)
 
 
-_RATES = (
-    ("flops_per_s", "TFLOP/s", 1e-12),
-    ("bytes_per_s", "GB/s", 1e-9),
-    ("tokens_per_s", "thousand tokens/s", 1e-3),
-)
+_RATES = (("flops_per_s", "TFLOP/s", 1e-12), ("bytes_per_s", "GB/s", 1e-9), ("tokens_per_s", "thousand tokens/s", 1e-3))
 
 
 def _fit(record: Record) -> Table:

@@ -152,13 +152,7 @@ class _TwoLayers(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
-        x: Tensor,
-        w1: Tensor,
-        b1: Tensor,
-        w2: Tensor,
-        b2: Tensor,
-        fused: tuple[bool, bool, bool],
+        ctx: Any, x: Tensor, w1: Tensor, b1: Tensor, w2: Tensor, b2: Tensor, fused: tuple[bool, bool, bool]
     ) -> Tensor:
         """(M, C), (F, C), (F), (C, F), (C) to (M, C); `fused` says which of the MLP's places have an epilogue."""
         if fused[0]:
