@@ -93,14 +93,10 @@ def _arm_step(case: HybridCase, arm: Arm, device_name: str | None) -> float:
     """Seconds of a step of one run, as if none were predicted: each of these at least runs forward or moves memory."""
     training = TrainingCase(
         name=case.name,
-        model=case.model,
-        precision="amp-bf16" if arm.mixed else case.precision,
-        optimizer="adam",
-        learning_rate=case.learning_rate,
-        batch=max(1, case.batch * arm.larger // arm.parts),
-        accumulate=arm.parts,
+        model=case.model, precision="amp-bf16" if arm.mixed else case.precision, optimizer="adam",
+        learning_rate=case.learning_rate, batch=max(1, case.batch * arm.larger // arm.parts), accumulate=arm.parts,
         sequence=case.sequence,
-    )
+    )  # fmt: skip
     return _step(training, device_name)
 
 

@@ -86,7 +86,8 @@ def work(
     with tempfile.TemporaryDirectory(prefix="gpu_bench-") as name:
         folder = Path(name)
         report_path = folder / "report.json"
-        environment = {**os.environ, **order.get("environment", {}), "PYTHONPATH": os.pathsep.join(_import_path())}
+        path = os.pathsep.join([str(provenance.ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+        environment = {**os.environ, **order.get("environment", {}), "PYTHONPATH": path}
         with (folder / "stderr").open("w+b") as stderr:
             worker = subprocess.Popen(
                 [sys.executable, "-m", WORKER],
@@ -114,11 +115,6 @@ def work(
             stderr.seek(0)
             message = _last_words(code, stderr.read().decode("utf-8", "replace"))
             return {"status": "error", "message": message, "lost": code < 0}
-
-
-def _import_path() -> list[str]:
-    """The checkout first, then what the caller had."""
-    return [str(provenance.ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
 
 
 def _end(worker: subprocess.Popen[bytes]) -> None:

@@ -138,12 +138,10 @@ class _Sweep:
         for place in places:
             if place.context["device"]["slug"] != job.slug or (job.place or place).name != place.name:
                 continue
-            if _slots(job.case, place) <= place.slots - self._occupied(place):
+            here = [one.job.case for one in self._running.values() if one.place.name == place.name]
+            if _slots(job.case, place) + sum(_slots(case, place) for case in here) <= place.slots:
                 return place
         return None
-
-    def _occupied(self, place: Place) -> int:
-        return sum(_slots(one.job.case, place) for one in self._running.values() if one.place.name == place.name)
 
     def _move_on(self, job: Job) -> None:
         """Free a job from a machine that is gone. Its repeats go too: one record tells of one machine."""

@@ -72,7 +72,7 @@ class Schedule(Generic[T]):
     @property
     def waiting(self) -> list[T]:
         """Tasks that are neither over nor running."""
-        return [task for task in self._tasks if not task.over and not self._runs(task)]
+        return [task for task in self._tasks if not task.over and not _among(task, self._running)]
 
     def next(self, left_s: float | None, free: Callable[[T], bool] = lambda task: True, slots: int = 1) -> T | None:
         """The task whose repeat begins now and ends within `left_s` seconds (None is no limit); None where none can.
@@ -145,9 +145,6 @@ class Schedule(Generic[T]):
             return 1.0
         pace = sum(seconds for seconds, _ in self._told) / sum(told for _, told in self._told)
         return min(max(pace, _FASTEST), _SLOWEST)
-
-    def _runs(self, task: T) -> bool:
-        return _among(task, self._running)
 
 
 def _key(task: Task) -> tuple[str, str]:

@@ -90,7 +90,7 @@ def concluded(
         for name, run in runs.items():
             run["summary"]["memory"] = _memory(name, settings[name], seeds[name], base, run["summary"]["worse"])
     for name, run in runs.items():
-        run["summary"]["helps"] = _helps(run["summary"], controls) if name in judged else None
+        run["summary"]["helps"] = all(_parts(run["summary"], controls).values()) if name in judged else None
     helping = [name for name in judged if runs[name]["summary"]["helps"]]
     divergences = sum(seed["told"]["divergences"] for name in judged for seed in seeds[name])
     verdict = {"judged": len(judged), "helping": len(helping), "divergences": divergences}
@@ -167,7 +167,3 @@ def _parts(summary: Mapping[str, Any], controls: Sequence[str]) -> dict[str, boo
         "good": summary["worse"] is not None and summary["worse"] <= QUALITY,
         "beats": all(high is not None and high < 0 for high in highs),
     }
-
-
-def _helps(summary: Mapping[str, Any], controls: Sequence[str]) -> bool:
-    return all(_parts(summary, controls).values())

@@ -50,7 +50,7 @@ def _kept(out: Path) -> list[dict[str, Any]]:
 def test_an_hour_that_one_machine_began_another_finishes(
     names: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A rehearsal in tiny shapes: begun, the whole hour with its checks, cut off, carried over in an archive, finished."""
+    """A rehearsal in tiny shapes: begun (the whole hour with checks), cut off, carried in an archive, finished."""
     first, second, home = tmp_path / "first", tmp_path / "second", tmp_path / "home.tar.gz"
     cut_off = _run(first, names)
     try:
