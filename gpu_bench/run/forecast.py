@@ -22,7 +22,6 @@ class Planned:
     done: int = 0  # Repeats that are finished
     starts: float | None = None  # Seconds after the beginning at which its first repeat begins; None where none does
     ends: float | None = None  # Seconds at which it has its record; None where that is not before the end
-    seconds: float = 0.0  # What its repeats take
     broken: bool = False  # Whether a repeat passed its time limit
     slug: str = "planned"
 
@@ -49,7 +48,7 @@ def forecast(
             task.starts = clock if task.starts is None else task.starts
             schedule.begin(task)
             took = min(seconds, task.case.time_limit_s, end - clock)
-            clock, task.seconds = clock + took, task.seconds + took
+            clock += took
             if took < min(seconds, task.case.time_limit_s):
                 # The end of the command cut it off.
                 break

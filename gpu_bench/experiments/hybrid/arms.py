@@ -93,8 +93,6 @@ ARMS: dict[str, Arm] = {
     "recurrent": Arm(predictor="recurrent"),
 }
 """Every run by name. All start from the same weights and see batches in the same order."""
-PREDICTING = tuple(name for name, arm in ARMS.items() if arm.predictor not in ("none", "no-op"))
-"""The runs that are judged."""
 
 _STATES: tuple[tuple[str, OptimizerState], ...] = (("", "keep"), ("offloaded", "offload"), ("dropped", "drop"))
 MEMORY_ARMS: dict[str, Arm] = {"plain": Arm()} | {

@@ -117,7 +117,6 @@ def _optimizer(arm: Arm, case: HybridCase, model: nn.Module) -> torch.optim.Opti
 def _options(arm: Arm, case: HybridCase) -> Options:
     return Options(
         forward=arm.forward,
-        clip=None,
         autocast=torch.bfloat16 if arm.mixed or case.precision == "amp-bf16" else None,
         optimizer_state=arm.optimizer_state,
         predicts=arm.predictor != "none",

@@ -33,7 +33,6 @@ class Options:
     # notice that training diverges
     forward: bool = True
     autocast: torch.dtype | None = None  # Format of matrix products, or None for that of the weights
-    clip: float | None = 1.0  # Largest norm of the gradient, or None
     # During predicted steps the optimizer's state stays where it is, moves to host memory together with the snapshot,
     # or is given up, so that the optimizer starts anew
     optimizer_state: OptimizerState = "keep"
@@ -146,8 +145,6 @@ class HybridTrainer:
             total += float(loss.detach())
         if self._has_diverged(total):
             return total  # This step is taken back: neither optimizer nor predictor learns from it.
-        if self.options.clip is not None:
-            nn.utils.clip_grad_norm_(self._parameters, self.options.clip)
         if not self.options.predicts:
             self.optimizer.step()
             return total

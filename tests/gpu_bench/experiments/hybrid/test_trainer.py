@@ -74,7 +74,7 @@ def test_predicted_steps_move_the_weights_by_what_is_predicted_and_no_op_leaves_
 
 
 def test_without_predicted_steps_it_is_plain_training_to_the_bit() -> None:
-    trained = trainer(LastUpdate(), Options(clip=None), Schedule(warmup_steps=50))
+    trained = trainer(LastUpdate(), rules=Schedule(warmup_steps=50))
     model = network()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
     for step in range(12):
@@ -164,7 +164,7 @@ def test_the_speed_up_is_against_computed_steps_without_what_prediction_adds_to_
 
 
 def test_a_trainer_that_may_not_predict_is_plain_training_and_remembers_nothing() -> None:
-    trained = trainer(LastUpdate(), Options(predicts=False, clip=None))
+    trained = trainer(LastUpdate(), Options(predicts=False))
     model = network()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
     for step in range(20):
@@ -183,7 +183,7 @@ def test_confidence_is_the_cosine_of_updates_and_keeps_predictions_out_where_it_
     rules = Schedule(warmup_steps=20, full_steps=3, confidence_threshold=0.9)
     model = nn.Linear(64, 64)
     plain = torch.optim.SGD(model.parameters(), lr=1e-3)
-    trained = HybridTrainer(model, plain, rules, LastUpdate(), Options(clip=None))
+    trained = HybridTrainer(model, plain, rules, LastUpdate())
     draw = torch.Generator().manual_seed(0)
 
     def noise(of: nn.Module) -> Tensor:
@@ -192,7 +192,7 @@ def test_confidence_is_the_cosine_of_updates_and_keeps_predictions_out_where_it_
     assert "predict" not in {trained.step(noise).phase for _ in range(60)}
     assert trained.confidence < 0.2
 
-    steady = HybridTrainer(model, plain, rules, LastUpdate(), Options(clip=None))
+    steady = HybridTrainer(model, plain, rules, LastUpdate())
     assert "predict" in {steady.step(lambda of: sum((p.sum() for p in of.parameters()), torch.zeros(()))).phase
                          for _ in range(60)}  # fmt: skip
     assert steady.confidence == pytest.approx(1)
