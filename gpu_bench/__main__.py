@@ -51,131 +51,100 @@ def _count(text: str) -> int:
     return int(text)
 
 
+_SHARED: dict[str, dict[str, Any]] = {
+    "--suite": {"default": "all", "help": f"all, or one of: {', '.join(SUITES)}"},
+    "--case": {"action": "append", "default": [], "help": "only this case; can be given several times"},
+    "--device": {"choices": ("auto", "cpu", "cuda"), "default": "auto"},
+    "--gpu": {"required": True, "help": "a GPU by the engine's name, e.g. h200"},
+    "--out": {"type": Path, "default": RESULTS, "help": "folder of the records (default: gpu_bench/results)"},
+    "--committed": {"type": Path, "default": RESULTS, "help": "records to compare with"},
+    "--budget-seconds": {"type": _seconds, "help": "start nothing that would end later than this"},
+    "--wait-for-quiet": {
+        "type": _seconds, "default": 0.0, "metavar": "SECONDS",
+        "help": "patience for a quiet machine: wait before repeats, and measure spoiled ones again",
+    },
+    "--format": {"choices": ("text", "markdown"), "default": "text"},
+    "paths": {"nargs": "*", "type": Path, "default": [RESULTS], "help": "records or folders of them"},
+}  # fmt: skip
+"""Arguments that several commands have."""
+
+
 def _parser() -> _Parser:
     parser = _Parser(prog="python -m gpu_bench", description=__doc__, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=BENCHMARK_VERSION)
-    known = (
-        "list | run | show | plan | pack | unpack | validate | doctor | card | predict | report | compare | job | admit"
-    )
+    known = "list | run | show | plan | pack | unpack | validate | doctor | card | predict | report | compare | job"
+    known += " | admit"
     commands = parser.add_subparsers(dest="command", metavar=known, required=True)
-    commands.add_parser("list", help="print the suites and their cases", allow_abbrev=False)
-    run = commands.add_parser("run", help="measure, and write one record per case", allow_abbrev=False)
-    run.add_argument("--suite", help=f"one of: {', '.join({**HOURS, **SUITES})}")
-    run.add_argument("--case", action="append", default=[], help="only this case; can be given several times")
-    run.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
-    run.add_argument("--out", type=Path, default=RESULTS, help="folder of the records (default: gpu_bench/results)")
-    run.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="FIELD=VALUE",
-        help="change a field of the cases, e.g. batch=33, or batch=24,33 for both; their names say so",
-    )
-    run.add_argument(
-        "--checks", action="store_true", help="only see whether the machinery works: one repeat of each check"
-    )
-    run.add_argument("--again", action="store_true", help="measure even what has a finished record")
-    run.add_argument("--budget-seconds", type=_seconds, help="start nothing that would end later than this")
-    run.add_argument(
+
+    def command(do: Callable[[argparse.Namespace], int], about: str, *shared: str) -> argparse.ArgumentParser:
+        made: argparse.ArgumentParser = commands.add_parser(do.__name__[1:], help=about, allow_abbrev=False)
+        made.set_defaults(do=do)
+        for name in shared:
+            made.add_argument(name, **_SHARED[name])
+        return made
+
+    command(_list, "print the suites and their cases")
+    run = command(
+        _run, "measure, and write one record per case", "--case", "--device", "--out", "--budget-seconds",
         "--wait-for-quiet",
-        type=_seconds,
-        default=0.0,
-        metavar="SECONDS",
-        help="patience for a quiet machine: wait before repeats, and measure spoiled ones again",
-    )
-    run.add_argument(
-        "--executor",
-        choices=("local", "ray"),
-        default="local",
-        help="local: this machine, one case at a time; ray: a Ray cluster (RAY_ADDRESS, or this machine), one per GPU",
-    )
-    run.add_argument(
-        "--retries",
-        type=_count,
-        metavar="N",
-        help="begin a repeat again, up to N times, whose process or machine was taken away (local: 0, ray: 2)",
-    )
-    shown_one = commands.add_parser("show", help="print a record as a page", allow_abbrev=False)
-    shown_one.add_argument("record", type=Path, help="its file, or a folder of them")
-    _add_hour(commands)
-    validate = commands.add_parser("validate", help="check records", allow_abbrev=False)
-    validate.add_argument("paths", nargs="*", type=Path, default=[RESULTS], help="records or folders of them")
-    doctor = commands.add_parser("doctor", help="say whether this machine is fit to measure", allow_abbrev=False)
-    doctor.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
-    _add_card(commands)
-    told = commands.add_parser("predict", help="print what the engine predicts for a GPU", allow_abbrev=False)
-    told.add_argument("--gpu", required=True, help="a GPU by the engine's name, e.g. h200")
-    told.add_argument("--suite", default="ladder", help=f"all, or one of: {', '.join(SUITES)}")
-    told.add_argument("--case", action="append", default=[], help="only this case; can be given several times")
-    told.add_argument("--format", choices=("text", "markdown"), default="text")
-    shown = commands.add_parser("report", help="print records as tables", allow_abbrev=False)
-    shown.add_argument("paths", nargs="*", type=Path, default=[RESULTS], help="records or folders of them")
-    shown.add_argument("--format", choices=("text", "markdown", "csv", "json"), default="text")
-    compared = commands.add_parser(
-        "compare", help="say which numbers moved beyond noise: 0 none, 1 some", allow_abbrev=False
-    )
-    compared.add_argument("old", type=Path, metavar="OLD", help="a record or a folder of them")
-    compared.add_argument("new", type=Path, metavar="NEW", help="likewise")
-    compared.add_argument("--format", choices=("text", "markdown"), default="text")
-    compared.add_argument("--all", action="store_true", help="also what did not move")
-    admitted = commands.add_parser("admit", help="take in what another machine measured", allow_abbrev=False)
-    admitted.add_argument("measured", type=Path, metavar="FOLDER", help="its records; anything else there is refused")
-    admitted.add_argument("--out", type=Path, required=True, help="folder for the proposal")
-    admitted.add_argument("--committed", type=Path, default=RESULTS, help="records to compare with")
-    _add_job(commands.add_parser("job", help="what a GPU runner does: measure, compare, propose", allow_abbrev=False))
-    return parser
-
-
-def _add_hour(commands: Any) -> None:
-    """What a rented machine needs: a plan for its time, and a way to bring everything home."""
-    planned = commands.add_parser("plan", help="print what a budget has room for", allow_abbrev=False)
-    planned.add_argument(
-        "--budget",
-        type=_budgets,
-        required=True,
-        metavar="SECONDS[,SECONDS…]",
-        help="time for measuring, of one command or of each of several",
-    )
-    planned.add_argument("--gpu", required=True, help="a GPU by the engine's name, e.g. h200")
-    planned.add_argument("--suite", help="a suite or an hour (default: the first hour for a card of that size)")
-    planned.add_argument("--case", action="append", default=[], help="only this case; can be given several times")
-    planned.add_argument("--format", choices=("text", "markdown"), default="text")
-    packed = commands.add_parser("pack", help="put all that was measured into an archive", allow_abbrev=False)
-    packed.add_argument("archive", type=Path, help="what to write, e.g. results.tar.gz")
-    packed.add_argument("--out", type=Path, default=RESULTS, help="folder of the records (default: gpu_bench/results)")
-    packed.add_argument("--split-mib", type=_count, default=0, metavar="N", help="in pieces of at most so many MiB")
-    packed.add_argument(
-        "--most-mib", type=_count, default=60, metavar="N", help="leave compiled kernels out beyond this (default: 60)"
-    )
-    opened = commands.add_parser("unpack", help="validate what an archive holds, and file it", allow_abbrev=False)
-    opened.add_argument("archives", type=Path, nargs="+", help="the archive, or all its pieces")
-    opened.add_argument("--into", type=Path, default=RESULTS, help="folder of the records (default: gpu_bench/results)")
-    opened.add_argument(
-        "--compiled", action="store_true", help="bring compiled kernels too: programs, so only from one's own machine"
-    )
-
-
-def _add_card(commands: Any) -> None:
-    card = commands.add_parser("card", help="measure what this card reaches, for the site's page", allow_abbrev=False)
-    card.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    )  # fmt: skip
+    run.add_argument("--suite", help=f"one of: {', '.join({**HOURS, **SUITES})}")
+    told = "change a field of the cases, e.g. batch=33, or batch=24,33 for both; their names say so"
+    run.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help=told)
+    told = "only see whether the machinery works: one repeat of each check"
+    run.add_argument("--checks", action="store_true", help=told)
+    run.add_argument("--again", action="store_true", help="measure even what has a finished record")
+    told = "local: this machine, one case at a time; ray: a Ray cluster (RAY_ADDRESS, or this machine), one per GPU"
+    run.add_argument("--executor", choices=("local", "ray"), default="local", help=told)
+    told = "begin a repeat again, up to N times, whose process or machine was taken away (local: 0, ray: 2)"
+    run.add_argument("--retries", type=_count, metavar="N", help=told)
+    command(_show, "print a record as a page").add_argument("record", type=Path, help="its file, or a folder of them")
+    _add_hour(command)
+    command(_validate, "check records", "paths")
+    command(_doctor, "say whether this machine is fit to measure", "--device")
+    card = command(_card, "measure what this card reaches, for the site's page", "--device")
     card.add_argument("--out", type=Path, help="what to write, e.g. card.json (default: print it)")
     card.add_argument("--contributor", default="", metavar="NAME", help="who gives the file away; needs --link")
     card.add_argument("--link", default="", metavar="URL", help="a page of yours, https://…")
+    command(
+        _predict, "print what the engine predicts for a GPU", "--gpu", "--suite", "--case", "--format"
+    ).set_defaults(suite="ladder")
+    shown = command(_report, "print records as tables", "paths")
+    shown.add_argument("--format", choices=("text", "markdown", "csv", "json"), default="text")
+    compared = command(_compare, "say which numbers moved beyond noise: 0 none, 1 some", "--format")
+    compared.add_argument("old", type=Path, metavar="OLD", help="a record or a folder of them")
+    compared.add_argument("new", type=Path, metavar="NEW", help="likewise")
+    compared.add_argument("--all", action="store_true", help="also what did not move")
+    admitted = command(_admit, "take in what another machine measured", "--committed")
+    admitted.add_argument("measured", type=Path, metavar="FOLDER", help="its records; anything else there is refused")
+    admitted.add_argument("--out", type=Path, required=True, help="folder for the proposal")
+    given = ("--suite", "--case", "--device", "--committed", "--budget-seconds", "--wait-for-quiet")
+    proposed = command(_job, "what a GPU runner does: measure, compare, propose", *given)
+    proposed.add_argument("--out", type=Path, required=True, help="folder for what was measured and the proposal")
+    proposed.add_argument("--unfit-too", action="store_true", help="measure although the doctor warns")
+    proposed.add_argument("--apply", action="store_true", help="copy the proposal over the committed records")
+    return parser
 
 
-def _add_job(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--suite", default="all", help=f"all, or one of: {', '.join(SUITES)}")
-    parser.add_argument("--case", action="append", default=[], help="only this case; can be given several times")
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
-    parser.add_argument("--out", type=Path, required=True, help="folder for what was measured and the proposal")
-    parser.add_argument("--committed", type=Path, default=RESULTS, help="records to compare with")
-    parser.add_argument("--budget-seconds", type=_seconds, help="start nothing that would end later than this")
-    parser.add_argument("--wait-for-quiet", type=_seconds, default=0.0, metavar="SECONDS", help="as in run")
-    parser.add_argument("--unfit-too", action="store_true", help="measure although the doctor warns")
-    parser.add_argument("--apply", action="store_true", help="copy the proposal over the committed records")
+def _add_hour(command: Callable[..., argparse.ArgumentParser]) -> None:
+    """What a rented machine needs: a plan for its time, and a way to bring everything home."""
+    planned = command(_plan, "print what a budget has room for", "--gpu", "--case", "--format")
+    told = "time for measuring, of one command or of each of several"
+    planned.add_argument("--budget", type=_budgets, required=True, metavar="SECONDS[,SECONDS…]", help=told)
+    planned.add_argument("--suite", help="a suite or an hour (default: the first hour for a card of that size)")
+    packed = command(_pack, "put all that was measured into an archive", "--out")
+    packed.add_argument("archive", type=Path, help="what to write, e.g. results.tar.gz")
+    packed.add_argument("--split-mib", type=_count, default=0, metavar="N", help="in pieces of at most so many MiB")
+    told = "leave compiled kernels out beyond this (default: 60)"
+    packed.add_argument("--most-mib", type=_count, default=60, metavar="N", help=told)
+    opened = command(_unpack, "validate what an archive holds, and file it")
+    opened.add_argument("archives", type=Path, nargs="+", help="the archive, or all its pieces")
+    opened.add_argument("--into", type=Path, default=RESULTS, help="folder of the records (default: gpu_bench/results)")
+    told = "bring compiled kernels too: programs, so only from one's own machine"
+    opened.add_argument("--compiled", action="store_true", help=told)
 
 
-def _list() -> int:
+def _list(_: argparse.Namespace) -> int:
     for suite, cases in SUITES.items():
         print(suite)
         for case in cases:
@@ -185,7 +154,7 @@ def _list() -> int:
     return 0
 
 
-def _run(options: argparse.Namespace, arguments: Sequence[str]) -> int:
+def _run(options: argparse.Namespace) -> int:
     if options.suite is None and not options.case:
         raise ValueError(f"nothing to run: give --suite or --case; suites: {', '.join(SUITES)}")
     if options.out.exists() and not options.out.is_dir():
@@ -200,7 +169,7 @@ def _run(options: argparse.Namespace, arguments: Sequence[str]) -> int:
         again=options.again,
         budget_s=options.budget_seconds,
         patience_s=options.wait_for_quiet,
-        command=provenance.recorded_command(arguments),
+        command=options.typed,
         executor=options.executor,
         retries=retries,
         checks_only=options.checks,
@@ -242,8 +211,8 @@ def _plan(options: argparse.Namespace) -> int:
     return 0
 
 
-def _show(path: Path) -> int:
-    print("\n\n".join(report.page(record) for _, record in load.valid([path])) or "no records")
+def _show(options: argparse.Namespace) -> int:
+    print("\n\n".join(report.page(record) for _, record in load.valid([options.record])) or "no records")
     return 0
 
 
@@ -271,8 +240,8 @@ def _unpack(options: argparse.Namespace) -> int:
     return 1 if done.refused else 0
 
 
-def _validate(paths: Sequence[Path]) -> int:
-    files = load.record_files(paths)
+def _validate(options: argparse.Namespace) -> int:
+    files = load.record_files(options.paths)
     faulty = 0
     for file in files:
         faults = load.file_faults(file)
@@ -307,7 +276,7 @@ def _compare(options: argparse.Namespace) -> int:
     return 1 if moved else 0
 
 
-def _job(options: argparse.Namespace, arguments: Sequence[str]) -> int:
+def _job(options: argparse.Namespace) -> int:
     cases = find_cases(options.suite, tuple(options.case))
     return job.run(
         cases,
@@ -319,15 +288,13 @@ def _job(options: argparse.Namespace, arguments: Sequence[str]) -> int:
             patience_s=options.wait_for_quiet,
             unfit_too=options.unfit_too,
             apply=options.apply,
-            command=provenance.recorded_command(arguments),
+            command=options.typed,
         ),
     )
 
 
-def _admit(options: argparse.Namespace, arguments: Sequence[str]) -> int:
-    typed = provenance.recorded_command(arguments)
-    asked = job.JobSettings("auto", options.committed, options.out, command=typed)
-    return job.admit(options.measured, asked)
+def _admit(options: argparse.Namespace) -> int:
+    return job.admit(options.measured, job.JobSettings("auto", options.committed, options.out, command=options.typed))
 
 
 def _predict(options: argparse.Namespace) -> int:
@@ -336,10 +303,11 @@ def _predict(options: argparse.Namespace) -> int:
     return 0
 
 
-def _doctor(device: str) -> int:
+def _doctor(options: argparse.Namespace) -> int:
+    # Only this command needs PyTorch in this process.
     from gpu_bench.machine import doctor
 
-    return doctor.report(device)
+    return doctor.report(options.device)
 
 
 def _card(options: argparse.Namespace) -> int:
@@ -361,24 +329,10 @@ def _card(options: argparse.Namespace) -> int:
 def main(arguments: Sequence[str]) -> int:
     """Run one command and return its exit status: 0 done, 1 something failed, 2 bad input."""
     options = _parser().parse_args(arguments)
-    commands: dict[str, Callable[[], int]] = {
-        "list": _list,
-        "run": lambda: _run(options, arguments),
-        "show": lambda: _show(options.record),
-        "plan": lambda: _plan(options),
-        "pack": lambda: _pack(options),
-        "unpack": lambda: _unpack(options),
-        "validate": lambda: _validate(options.paths),
-        "doctor": lambda: _doctor(options.device),
-        "card": lambda: _card(options),
-        "predict": lambda: _predict(options),
-        "report": lambda: _report(options),
-        "compare": lambda: _compare(options),
-        "job": lambda: _job(options, arguments),
-        "admit": lambda: _admit(options, arguments),
-    }
+    options.typed = provenance.recorded_command(arguments)
     try:
-        return commands[options.command]()
+        status: int = options.do(options)
+        return status
     except (ValueError, runner.RunError) as error:
         print(f"gpu_bench: {error}", file=sys.stderr)
         return 2

@@ -11,7 +11,9 @@ A full run (`FULL=1`) also has what the run of every change leaves out, because 
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -20,6 +22,11 @@ from hypothesis import settings
 # NumPy and PyTorch read these when they are first imported, which is later.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Tests start hundreds of processes. Where Python is told to write no bytecode, each would compile PyTorch anew: 3 s.
+sys.dont_write_bytecode = False
+sys.pycache_prefix = str(Path(__file__).parents[1] / ".cache" / "bytecode")
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
 # Time is measured by the benchmark scripts; here it would only make tests fail on a busy machine.
 FULL = bool(os.environ.get("FULL"))

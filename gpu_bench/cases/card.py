@@ -30,15 +30,10 @@ POLICIES: Mapping[str, Mapping[str, Any]] = {
     "checkpointing": {**_AMP, **_SHORT_OF_EVERYTHING},
     "8-bit-adam": {**_AMP, **_SHORT_OF_EVERYTHING, "optimizer": "adamw-8bit", "update": "flat"},
     "16-bit-weights": {
-        **_AMP,
-        **_SHORT_OF_EVERYTHING,
-        "precision": "bf16-rounded",
-        "optimizer": "adamw-8bit",
-        "update": "flat",
-        "optimizer_in_backward": True,
-        "clip_norm": None,
+        **_AMP, **_SHORT_OF_EVERYTHING, "precision": "bf16-rounded", "optimizer": "adamw-8bit", "update": "flat",
+        "optimizer_in_backward": True, "clip_norm": None,
     },
-}
+}  # fmt: skip
 """Name -> what it sets in a training case. Each saves memory over the one before; the last ones change the result of
 training: quantized moments, then weights without an FP32 copy, rounded at random and updated without clipping."""
 
@@ -46,19 +41,10 @@ training: quantized moments, then weights without an FP32 copy, rounded at rando
 def trial(case: FitCase, policy: str, batch: int) -> TrainingCase:
     """The training case that shows whether a batch fits the emulated card."""
     return TrainingCase(
-        name=f"{case.name}-{policy}-b{batch}",
-        seed=case.seed,
-        repeats=1,
-        time_limit_s=case.time_limit_s,
-        model=case.model,
-        batch=batch,
-        sequence=case.sequence,
-        warmup=1,
-        steps=case.steps,
-        steady=False,
-        memory_limit=case.memory_limit,
-        **POLICIES[policy],
-    )
+        name=f"{case.name}-{policy}-b{batch}", seed=case.seed, repeats=1, time_limit_s=case.time_limit_s,
+        model=case.model, batch=batch, sequence=case.sequence, warmup=1, steps=case.steps, steady=False,
+        memory_limit=case.memory_limit, **POLICIES[policy],
+    )  # fmt: skip
 
 
 def emulates(case: FitCase, memory: int | None) -> bool:
@@ -78,19 +64,10 @@ _REAL = 14 * 10**9
 def fit_case(model: ModelName) -> FitCase:
     """What fits a card of 16 GB."""
     return FitCase(
-        name=f"fit-16gb-{SIZE_NAMES[model]}",
-        value=87,
-        reason="which settings train on a card that readers own",
-        model=model,
-        sequence=1024,
-        card=_CARD,
-        memory_limit=int(_USABLE * accelerator(_CARD).memory_bytes),
-        policies=tuple(POLICIES),
-        repeats=1,
-        device="cuda",
-        minimum_memory=_REAL,
-        time_limit_s=1800.0,
-    )
+        name=f"fit-16gb-{SIZE_NAMES[model]}", value=87, reason="which settings train on a card that readers own",
+        model=model, sequence=1024, card=_CARD, memory_limit=int(_USABLE * accelerator(_CARD).memory_bytes),
+        policies=tuple(POLICIES), repeats=1, device="cuda", minimum_memory=_REAL, time_limit_s=1800.0,
+    )  # fmt: skip
 
 
 FIT = tuple(fit_case(model) for model in reversed(MODELS))
@@ -116,30 +93,14 @@ CARD = tuple(
 """How fast each policy trains on a 16 GB card; any larger GPU can run them too."""
 
 _BASELINE: dict[str, Any] = {
-    **UNTIMED,
-    "precision": "fp32",
-    "optimizer": "adamw",
-    "attention": "standard",
-    "dropout": 0.1,
-    "batch": 8,
-    "sequence": 512,
-    "learning_rate": 3e-4,
-    "steps": 1000,
-    "validate_every": 100,
-    "repeats": 1,
-    "allocator": "expandable",
-    "time_limit_s": 3600.0,
-}
+    **UNTIMED, "precision": "fp32", "optimizer": "adamw", "attention": "standard", "dropout": 0.1, "batch": 8,
+    "sequence": 512, "learning_rate": 3e-4, "steps": 1000, "validate_every": 100, "repeats": 1,
+    "allocator": "expandable", "time_limit_s": 3600.0,
+}  # fmt: skip
 _TOGETHER: dict[str, Any] = {
-    "precision": "bf16-rounded",
-    "optimizer": "adamw-8bit",
-    "update": "flat",
-    "attention": "flash",
-    "checkpointing": "full",
-    "loss": "chunked:8",
-    "batch": 1,
-    "accumulate": 8,
-}
+    **_SHORT_OF_EVERYTHING, "precision": "bf16-rounded", "optimizer": "adamw-8bit", "update": "flat",
+    "attention": "flash", "batch": 1, "accumulate": 8,
+}  # fmt: skip
 _ALONE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("baseline", {}),
     ("mixed", {"precision": "amp-bf16"}),

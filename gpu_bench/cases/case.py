@@ -43,36 +43,26 @@ _FUSED = ("sgd", "momentum", "adam", "adamw")
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """What the runner needs to know of any case.
-
-    Attributes:
-        name: Unique name; the record's file name starts with it.
-        kind: What is done with it, a name from `kinds.KINDS`.
-        value: 0 to 100: how much a reader learns from it. Cases of the highest value come first, in case time runs out.
-        reason: Why that value.
-        against: The case that it is compared with, if any: the two are measured in the same turns.
-        check: Whether its first repeat opens a run, to show that the machinery works.
-        repeats: Fresh processes. The repeats of different cases are interleaved, so that a slow drift hits all alike.
-        device: What the case needs.
-        devices: How many devices it occupies.
-        minimum_memory: Memory in bytes of one device below which the case is not attempted.
-        time_limit_s: Seconds that one repeat may take before it is ended.
-        seed: Seed of the random numbers.
-    """
+    """What the runner needs to know of any case."""
 
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
-    name: Slug
-    kind: str
+    name: Slug  # Unique name; the record's file name starts with it
+    kind: str  # What is done with it, a name from `kinds.KINDS`
+    # 0 to 100: how much a reader learns from it. Cases of the highest value come first, in case time runs out
     value: Annotated[int, Rule("1", least=0, most=100, unstated=True)] = 50
-    reason: Annotated[str, Rule(unstated=True)] = ""
+    reason: Annotated[str, Rule(unstated=True)] = ""  # Why that value
+    # The case that it is compared with, if any: the two are measured in the same turns
     against: Annotated[str, Rule(unstated=True)] = ""
+    # Whether its first repeat opens a run, to show that the machinery works
     check: Annotated[bool, Rule(unstated=True)] = False
+    # Fresh processes. The repeats of different cases are interleaved, so that a slow drift hits all alike
     repeats: Count = 3
-    device: Device = "any"
-    devices: Annotated[int, Rule("1", least=1, most=100_000)] = 1
-    minimum_memory: Bytes = 0
+    device: Device = "any"  # What the case needs
+    devices: Annotated[int, Rule("1", least=1, most=100_000)] = 1  # How many devices it occupies
+    minimum_memory: Bytes = 0  # Memory in bytes of one device below which the case is not attempted
+    # Seconds that one repeat may take before it is ended
     time_limit_s: Annotated[float, Rule("s", above=0, most=10**6)] = 120.0
-    seed: Whole = 1234
+    seed: Whole = 1234  # Seed of the random numbers
 
     def __post_init__(self) -> None:
         for name, (_, hint) in rules.hints(type(self)).items():
@@ -93,81 +83,68 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingCase(Case):
-    """One configuration to train and measure.
-
-    Attributes:
-        model: A size from `gpt2.SIZES`.
-        batch: Sequences of one forward and backward pass.
-        sequence: Tokens per sequence.
-        attention: Which form, and so which tensors are kept: `flash` is fused, `standard` materializes the scores.
-        attention_kernel: Whose fused kernel; `auto` is PyTorch's choice.
-        clip_norm: Largest global norm of the gradients; None where they are not clipped.
-        update: Implementation of the optimizer's step; `default` is PyTorch's choice, `flat` ours: a few long vectors,
-            clipped, updated and rounded by one kernel each.
-        vocab_multiple: The vocabulary is padded to a multiple of this: rows that never occur, so that the head's
-            product fills whole tiles.
-        compile: Mode of `torch.compile` over model and loss together. `split-k` tries many kernels for each
-            product, also those that divide the summed dimension.
-        compile_region: What is compiled as one: the model with its loss, or each block, and head and loss. All blocks
-            share what is compiled for the first, so that 48 take no longer than one.
-        step_graph: Whether the whole step, update included, is replayed as one CUDA graph.
-        residual: Format of the stream between blocks: that of the weights, or BF16 where it would be FP32.
-        epilogues: Whether products also compute GELU, its gradient and the gradients of biases (`fused`), or kernels of
-            their own do. A product that is not right or not faster on the device runs without; the record says which.
-        scaling: Where the scales of an FP8 precision come from: `dynamic`, the tensor itself; `delayed`, earlier
-            steps; `delayed-fast` also adds up gradients' products in fewer bits.
-        implementation: Whose model: ours, or that of the package `transformers`; or ours with FP8 layers or 8-bit AdamW
-            of `torchao`, or with head and loss of Liger.
-        allocator: How PyTorch asks a GPU for memory: `expandable` segments grow, so that little is lost between them.
-        validate_every: Steps between two losses on text that is not trained on; 0 is no such loss.
-        checkpointing: What the blocks compute again in the backward pass, see `measure/techniques/checkpointing.py`.
-        accumulate: Forward and backward passes per step.
-        loss: `full`, or `chunked:K` to compute logits and loss in K pieces of the sequence.
-        optimizer_in_backward: Whether each parameter is updated as soon as its gradient is known.
-        warmup: Training steps before the clock starts; more follow, up to four times as many, until times are steady.
-        warm_s: Seconds of training before the clock starts, counted from the last step that compiled anything.
-        steady: Whether times must become steady: False where a case is about bytes or losses, and not about time.
-        steps: Timed training steps in each repeat.
-        timed_s: Seconds of timed training in each repeat, if that is more than `steps`; fewer once the median is known
-            within half a percent.
-        energy_s: Seconds over which the first repeat measures energy, after the timed steps; 0 is not at all.
-        memory_limit: Bytes the process may use of the device, as an emulation of a smaller card; 0 is all.
-    """
+    """One configuration to train and measure."""
 
     kind: Literal["training"] = "training"
-    model: ModelName
+    model: ModelName  # A size from `gpt2.SIZES`
     precision: Precision
     optimizer: OptimizerName
     learning_rate: Annotated[float, Rule("1", least=0, most=1000)]
-    batch: Count
-    sequence: Tokens
+    batch: Count  # Sequences of one forward and backward pass
+    sequence: Tokens  # Tokens per sequence
+    # Which form, and so which tensors are kept: `flash` is fused, `standard` materializes the scores
     attention: Attention = "flash"
-    attention_kernel: AttentionKernel = "auto"
+    attention_kernel: AttentionKernel = "auto"  # Whose fused kernel; `auto` is PyTorch's choice
     activation: Activation = "gelu-tanh"
     dropout: Amount = 0.0
+    # Largest global norm of the gradients; None where they are not clipped
     clip_norm: Annotated[float, Rule("1", above=0)] | None = 1.0
+    # Implementation of the optimizer's step; `default` is PyTorch's choice, `flat` ours: a few long vectors, clipped,
+    # updated and rounded by one kernel each
     update: Update = "default"
+    # The vocabulary is padded to a multiple of this: rows that never occur, so that the head's product fills whole
+    # tiles
     vocab_multiple: Count = 1
+    # Mode of `torch.compile` over model and loss together. `split-k` tries many kernels for each product, also those
+    # that divide the summed dimension
     compile: Compile = "none"
+    # What is compiled as one: the model with its loss, or each block, and head and loss. All blocks share what is
+    # compiled for the first, so that 48 take no longer than one
     compile_region: Region = "model"
-    step_graph: bool = False
+    step_graph: bool = False  # Whether the whole step, update included, is replayed as one CUDA graph
+    # Format of the stream between blocks: that of the weights, or BF16 where it would be FP32
     residual: Residual = "as-is"
+    # Whether products also compute GELU, its gradient and the gradients of biases (`fused`), or kernels of their own
+    # do. A product that is not right or not faster on the device runs without; the record says which
     epilogues: Epilogues = "plain"
+    # Where the scales of an FP8 precision come from: `dynamic`, the tensor itself; `delayed`, earlier steps; `delayed-
+    # fast` also adds up gradients' products in fewer bits
     scaling: Scaling = "dynamic"
+    # Whose model: ours, or that of the package `transformers`; or ours with FP8 layers or 8-bit AdamW of `torchao`, or
+    # with head and loss of Liger
     implementation: Implementation = "own"
+    # How PyTorch asks a GPU for memory: `expandable` segments grow, so that little is lost between them
     allocator: Allocator = "default"
+    # Steps between two losses on text that is not trained on; 0 is no such loss
     validate_every: Annotated[int, Rule("step", least=0)] = 0
+    # What the blocks compute again in the backward pass, see `measure/techniques/checkpointing.py`
     checkpointing: Checkpointing = "none"
-    accumulate: Count = 1
-    loss: LossForm = "full"
-    optimizer_in_backward: bool = False
+    accumulate: Count = 1  # Forward and backward passes per step
+    loss: LossForm = "full"  # `full`, or `chunked:K` to compute logits and loss in K pieces of the sequence
+    optimizer_in_backward: bool = False  # Whether each parameter is updated as soon as its gradient is known
+    # Training steps before the clock starts; more follow, up to four times as many, until times are steady
     warmup: Steps = 5
+    # Seconds of training before the clock starts, counted from the last step that compiled anything
     warm_s: Duration = 0.0
+    # Whether times must become steady: False where a case is about bytes or losses, and not about time
     steady: bool = True
-    steps: Steps = 20
+    steps: Steps = 20  # Timed training steps in each repeat
+    # Seconds of timed training in each repeat, if that is more than `steps`; fewer once the median is known within half
+    # a percent
     timed_s: Duration = 0.0
+    # Seconds over which the first repeat measures energy, after the timed steps; 0 is not at all
     energy_s: Duration = 0.0
-    memory_limit: Bytes = 0
+    memory_limit: Bytes = 0  # Bytes the process may use of the device, as an emulation of a smaller card; 0 is all
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -31,21 +31,13 @@ _QUICK: dict[str, Any] = {"compile": "default", "accumulate": 1}
 
 @dataclass(frozen=True)
 class _Card:
-    """What a size of card trains: a model with its batches, and the smallest model with its own.
+    """What a size of card trains: a model with its batches, and the smallest model with its own."""
 
-    Attributes:
-        gigabytes: As the card is sold.
-        name: What stands in the names of its cases; empty for the largest.
-        model: The largest model that trains there with FP32 state.
-        batches: Of that model, by the best recipe and by the plain one.
-        small: The same of the smallest model.
-    """
-
-    gigabytes: int
-    name: str
-    model: ModelName
-    batches: tuple[int, int]
-    small: tuple[int, int]
+    gigabytes: int  # As the card is sold
+    name: str  # What stands in the names of its cases; empty for the largest
+    model: ModelName  # The largest model that trains there with FP32 state
+    batches: tuple[int, int]  # Of that model, by the best recipe and by the plain one
+    small: tuple[int, int]  # The same of the smallest model
 
     @property
     def hour(self) -> str:
@@ -84,26 +76,14 @@ def _speeds(card: _Card) -> tuple[TrainingCase, ...]:
     return (
         plain,
         replace(
-            _rung("weights"),
-            **large,
-            name=f"{size}-bf16",
-            value=100,
+            _rung("weights"), **large, name=f"{size}-bf16", value=100, against=plain.name, batch=best,
             reason="the goal: 60 % of the peak at 1.5 billion parameters",
-            against=plain.name,
-            batch=best,
         ),
         replace(
-            _rung("fp8"),
-            **large,
-            **_QUICK,
-            name=f"{size}-fp8",
-            value=97,
-            reason="whether 8-bit products gain, and what the loss says",
-            against=f"{size}-bf16",
-            check=True,
-            batch=best,
+            _rung("fp8"), **large, **_QUICK, name=f"{size}-fp8", value=97, against=f"{size}-bf16", batch=best,
+            reason="whether 8-bit products gain, and what the loss says", check=True,
         ),
-    )
+    )  # fmt: skip
 
 
 def _epilogues() -> TrainingCase:
@@ -127,26 +107,16 @@ def _smalls(card: _Card) -> tuple[TrainingCase, ...]:
 
 
 _XL, _ROWS = SIZES["gpt2-xl"], _CARDS[0].batches[0] * 1024
-_SIDES = (
-    *(
-        (3 * _XL.hidden, _XL.hidden),
-        (_XL.hidden, _XL.hidden),
-        (4 * _XL.hidden, _XL.hidden),
-        (_XL.hidden, 4 * _XL.hidden),
-    ),
-    *((vocab, _XL.hidden) for vocab in (-(-_XL.vocab // 64) * 64, _XL.vocab)),
-)
+_C = _XL.hidden
+_SIDES = ((3 * _C, _C), (_C, _C), (4 * _C, _C), (_C, 4 * _C), (-(-_XL.vocab // 64) * 64, _C), (_XL.vocab, _C))
 """Columns and depth of a block's products, and of the head's, with and without the rows that pad the vocabulary."""
 _PRODUCTS = RooflineCase(
     name="hour-products",
     value=92,
     reason="the ceiling of the products of these very shapes, and what padding the vocabulary gains",
-    part="matmul",
-    formats=("bf16", "fp8"),
-    shapes=(*(f"{_ROWS}x{n}x{k}" for n, k in _SIDES), "8192x8192x8192"),
-    device="cuda",
-    repeats=1,
-)
+    part="matmul", formats=("bf16", "fp8"), shapes=(*(f"{_ROWS}x{n}x{k}" for n, k in _SIDES), "8192x8192x8192"),
+    device="cuda", repeats=1,
+)  # fmt: skip
 
 
 def _memory(name: str, value: int, model: ModelName = "gpt2-xl", **fields: Any) -> TrainingCase:
@@ -165,15 +135,9 @@ _MEMORY = (
     _memory("355m-sgd", 83, "gpt2-medium", **_SGD),
 )
 _TRANSFORMERS = on_gpu(
-    "hour-124m-transformers",
-    "gpt2",
-    93,
-    "another implementation, if it is installed",
-    against="hour-124m-plain",
-    **{**PLAIN_RECIPE, **_SHORT, "vocab_multiple": 1},
-    batch=64,
-    implementation="transformers",
-)
+    "hour-124m-transformers", "gpt2", 93, "another implementation, if it is installed", against="hour-124m-plain",
+    **{**PLAIN_RECIPE, **_SHORT, "vocab_multiple": 1}, batch=64, implementation="transformers",
+)  # fmt: skip
 _FIT = replace(
     fit_case("gpt2-xl"),
     name="hour-fit-16gb-1558m",
@@ -188,11 +152,7 @@ _FIT = replace(
 
 FIRST_HOUR: tuple[Case, ...] = (
     *(case for card in _CARDS for case in (*_speeds(card), *_smalls(card))),
-    _epilogues(),
-    _TRANSFORMERS,
-    _PRODUCTS,
-    *_MEMORY,
-    _FIT,
+    *(_epilogues(), _TRANSFORMERS, _PRODUCTS, *_MEMORY, _FIT),
 )
 """All cases of the hours of all cards: their records stand in one folder."""
 

@@ -16,26 +16,16 @@ from gpu_bench.record.rules import Count, Rule, Seconds, Steps, Tokens, Words
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionCase(Case):
-    """Attention alone, timed forward and backward over a range of sequence lengths.
-
-    Attributes:
-        variants: Its forms, in the order of the tables.
-        sizes: Sequence lengths.
-        formats: Number formats, e.g. `bf16`.
-        batch: Sequences.
-        heads: Heads.
-        head_size: Width of a head.
-        rounds: Timed forward and backward passes of each point.
-    """
+    """Attention alone, timed forward and backward over a range of sequence lengths."""
 
     kind: Literal["attention"] = "attention"
-    variants: Annotated[tuple[Words, ...], Rule(fewest=1)]
-    sizes: Annotated[tuple[Count, ...], Rule(fewest=1)]
-    formats: Annotated[tuple[Words, ...], Rule(fewest=1)]
-    batch: Count = 1
-    heads: Count = 1
-    head_size: Count = 64
-    rounds: Count = 30
+    variants: Annotated[tuple[Words, ...], Rule(fewest=1)]  # Its forms, in the order of the tables
+    sizes: Annotated[tuple[Count, ...], Rule(fewest=1)]  # Sequence lengths
+    formats: Annotated[tuple[Words, ...], Rule(fewest=1)]  # Number formats, e.g. `bf16`
+    batch: Count = 1  # Sequences
+    heads: Count = 1  # Heads
+    head_size: Count = 64  # Width of a head
+    rounds: Count = 30  # Timed forward and backward passes of each point
 
     @property
     def extent(self) -> str:
@@ -58,25 +48,18 @@ class FitCase(Case):
     """The largest batch that fits a card, for one policy after another, each tried in a fresh process.
 
     A GPU of the card's size runs as it is; a larger one, and a CPU, has its memory limited.
-
-    Attributes:
-        model: A size from `gpt2.SIZES`.
-        sequence: Tokens per sequence.
-        card: A card of that size, a name of the engine's.
-        memory_limit: Bytes that programs can allocate on it.
-        policies: Names from `card.POLICIES`, from the most conservative to the most aggressive.
-        batches: Batches that are tried, ascending.
-        steps: Training steps that a batch must survive.
     """
 
     kind: Literal["fit"] = "fit"
-    model: ModelName
-    sequence: Tokens
-    card: Words
-    memory_limit: Annotated[int, Rule("B", above=0)]
+    model: ModelName  # A size from `gpt2.SIZES`
+    sequence: Tokens  # Tokens per sequence
+    card: Words  # A card of that size, a name of the engine's
+    memory_limit: Annotated[int, Rule("B", above=0)]  # Bytes that programs can allocate on it
+    # Names from `card.POLICIES`, from the most conservative to the most aggressive
     policies: Annotated[tuple[Words, ...], Rule(fewest=1)]
+    # Batches that are tried, ascending
     batches: Annotated[tuple[Count, ...], Rule(fewest=1)] = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
-    steps: Steps = 20
+    steps: Steps = 20  # Training steps that a batch must survive
 
     @property
     def extent(self) -> str:
@@ -91,28 +74,19 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 
 @dataclass(frozen=True, kw_only=True)
 class RooflineCase(Case):
-    """Matrix products of many shapes, copies of many sizes, or the operations of one training step.
-
-    Attributes:
-        part: Which of the three.
-        formats: Number formats, a subset of `FORMATS`; unused by copies.
-        shapes: Products, `MxNxK`: (M, K) times (K, N).
-        sizes: Copies: bytes of the source.
-        model: Operations: whose sizes they have.
-        batch: Operations: sequences.
-        sequence: Operations: tokens per sequence.
-        rounds: Samples of each point.
-    """
+    """Matrix products of many shapes, copies of many sizes, or the operations of one training step."""
 
     kind: Literal["roofline"] = "roofline"
-    part: Part
+    part: Part  # Which of the three
+    # Number formats, a subset of `FORMATS`; unused by copies
     formats: Annotated[tuple[Format, ...], Rule(fewest=1)] = ("bf16",)
+    # Products, `MxNxK`: (M, K) times (K, N)
     shapes: tuple[Annotated[str, Rule(pattern="[1-9][0-9]{0,8}x[1-9][0-9]{0,8}x[1-9][0-9]{0,8}")], ...] = ()
-    sizes: tuple[Annotated[int, Rule("B", least=1)], ...] = ()
-    model: ModelName = "gpt2-xl"
-    batch: Count = 1
-    sequence: Tokens = 1
-    rounds: Count = 20
+    sizes: tuple[Annotated[int, Rule("B", least=1)], ...] = ()  # Copies: bytes of the source
+    model: ModelName = "gpt2-xl"  # Operations: whose sizes they have
+    batch: Count = 1  # Operations: sequences
+    sequence: Tokens = 1  # Operations: tokens per sequence
+    rounds: Count = 20  # Samples of each point
     time_limit_s: Seconds = 600.0
 
     def __post_init__(self) -> None:
@@ -144,20 +118,15 @@ class RooflineCase(Case):
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of case.
+    """One kind of case."""
 
-    Attributes:
-        case: The class of its cases.
-        module: Where `run_repeat(case, device, repeat)` is, which measures one repeat and returns plain data. The
-            module imports PyTorch, so only workers load it.
-        resumes: Whether `run_repeat` takes `kept`, the file where it leaves what the next process goes on from.
-        result: The part of the record that it fills: `training` (step times, memory, loss, ...), `points`, `fit` or
-            `arms`.
-    """
-
-    case: type[Case]
+    case: type[Case]  # The class of its cases
+    # Where `run_repeat(case, device, repeat)` is, which measures one repeat and returns plain data. The module imports
+    # PyTorch, so only workers load it
     module: str
+    # The part of the record that it fills: `training` (step times, memory, loss, ...), `points`, `fit` or `arms`
     result: str
+    # Whether `run_repeat` takes `kept`, the file where it leaves what the next process goes on from
     resumes: bool = False
 
 

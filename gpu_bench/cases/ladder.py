@@ -88,40 +88,23 @@ _CLIMBED = _climb("gpt2-xl")
 _BLOCKS: dict[str, Any] = {**PLAIN_RECIPE, "compile_region": "block"}
 _BESIDE: tuple[TrainingCase, ...] = (
     on_gpu(
-        "ladder-124m-beside-launched",
-        "gpt2",
-        80,
-        "a batch so small that launching kernels may take longer than running them",
-        **_BLOCKS,
-        batch=4,
+        "ladder-124m-beside-launched", "gpt2", 80,
+        "a batch so small that launching kernels may take longer than running them", **_BLOCKS, batch=4,
     ),
     on_gpu(
-        "ladder-124m-beside-graph",
-        "gpt2",
-        80,
-        "the same step as one CUDA graph: one launch instead of a thousand",
-        against="ladder-124m-beside-launched",
-        **_BLOCKS,
-        batch=4,
-        step_graph=True,
+        "ladder-124m-beside-graph", "gpt2", 80, "the same step as one CUDA graph: one launch instead of a thousand",
+        against="ladder-124m-beside-launched", **_BLOCKS, batch=4, step_graph=True,
     ),
     on_gpu(
-        "ladder-1558m-beside-8-bit",
-        "gpt2-xl",
-        78,
+        "ladder-1558m-beside-8-bit", "gpt2-xl", 78,
         "8-bit moments, weights rounded at random, and no FP32 copy, in one kernel for each vector",
-        **{**_BLOCKS, "precision": "bf16-rounded", "optimizer": "adamw-8bit", "update": "flat"},
-        batch=33,
+        **{**_BLOCKS, "precision": "bf16-rounded", "optimizer": "adamw-8bit", "update": "flat"}, batch=33,
     ),
     replace(
-        _WEIGHTS,
-        name="ladder-1558m-beside-epilogues",
-        value=99,
+        _WEIGHTS, name="ladder-1558m-beside-epilogues", value=99, against=_WEIGHTS.name, epilogues="fused",
         reason="GELU, its gradient and the gradients of biases by the products beside which they stand",
-        against=_WEIGHTS.name,
-        epilogues="fused",
     ),
-)
+)  # fmt: skip
 
 
 _CONTROL: dict[ModelName, str] = {"gpt2": "ladder-124m-peer-plain-b64", "gpt2-xl": "ladder-1558m-peer-plain-b24"}
@@ -142,10 +125,4 @@ def _peers(model: ModelName) -> tuple[TrainingCase, ...]:
     )
 
 
-LADDER = (
-    *_CLIMBED,
-    *_climb("gpt2"),
-    *_peers("gpt2-xl"),
-    *_peers("gpt2"),
-    *_BESIDE,
-)
+LADDER = (*_CLIMBED, *_climb("gpt2"), *_peers("gpt2-xl"), *_peers("gpt2"), *_BESIDE)

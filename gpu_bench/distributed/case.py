@@ -14,37 +14,26 @@ Scaling = Literal["weak", "strong"]
 
 @dataclass(frozen=True, kw_only=True)
 class ScalingCase(Case):
-    """The same training step on one process, then on more and more, one device each.
-
-    Attributes:
-        model: A size from `sizes.SIZES`.
-        precision: `fp32`, or `amp-bf16`.
-        strategy: What is spread: `ddp` the batch; `fsdp2` the batch and every parameter; `tensor` every matrix;
-            `pipeline` the layers.
-        scaling: `weak`: the batch grows with the processes; `strong`: it stays.
-        batch: Sequences per step on one process.
-        sequence: Tokens per sequence.
-        processes: How many, ascending, from 1 on; those that have no devices are left out.
-        micro_batches: Pieces that a pipeline cuts the batch into.
-        compile: Whether each block is compiled, all by the code of the first; on one process too.
-        warmup: Training steps before the clock starts.
-        steps: Timed training steps.
-        profiled: Training steps under the profiler after the timed ones: it slows steps down, so they are apart.
-    """
+    """The same training step on one process, then on more and more, one device each."""
 
     kind: Literal["scaling"] = "scaling"
-    model: ModelName
-    precision: Literal["fp32", "amp-bf16"]
+    model: ModelName  # A size from `sizes.SIZES`
+    precision: Literal["fp32", "amp-bf16"]  # `fp32`, or `amp-bf16`
+    # What is spread: `ddp` the batch; `fsdp2` the batch and every parameter; `tensor` every matrix; `pipeline` the
+    # layers
     strategy: Strategy
-    scaling: Scaling
-    batch: Count
-    sequence: Tokens
+    scaling: Scaling  # `weak`: the batch grows with the processes; `strong`: it stays
+    batch: Count  # Sequences per step on one process
+    sequence: Tokens  # Tokens per sequence
     learning_rate: Amount = 1e-4
+    # How many, ascending, from 1 on; those that have no devices are left out
     processes: tuple[Count, ...] = (1, 2, 4, 8, 16)
-    micro_batches: Count = 1
+    micro_batches: Count = 1  # Pieces that a pipeline cuts the batch into
+    # Whether each block is compiled, all by the code of the first; on one process too
     compile: Literal["none", "default"] = "none"
-    warmup: Steps = 5
-    steps: Steps = 20
+    warmup: Steps = 5  # Training steps before the clock starts
+    steps: Steps = 20  # Timed training steps
+    # Training steps under the profiler after the timed ones: it slows steps down, so they are apart
     profiled: Steps = 3
     time_limit_s: Seconds = 900.0
 

@@ -34,15 +34,10 @@ RENDEZVOUS, NODES = "GPU_BENCH_RENDEZVOUS", "GPU_BENCH_NODES"
 
 @dataclass(frozen=True)
 class Meeting:
-    """Machines that measure together.
+    """Machines that measure together."""
 
-    Attributes:
-        address: HOST:PORT of one of them; empty for a machine alone.
-        nodes: How many machines.
-    """
-
-    address: str = ""
-    nodes: int = 1
+    address: str = ""  # HOST:PORT of one of them; empty for a machine alone
+    nodes: int = 1  # How many machines
 
     def joined(self, processes: int) -> bool:
         """Whether so many processes are spread over all machines; one process runs on each by itself."""
@@ -88,14 +83,13 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
         LaunchError: When not even one number of processes could be measured.
     """
     assert isinstance(case, ScalingCase)
-    load = provenance.load_average()
     devices = (torch.cuda.device_count() if device.type == "cuda" else provenance.cpu_cores()) or 1
     together = meeting()
     counts = [count for count in case.fitting(devices * together.nodes) if count == 1 or count % together.nodes == 0]
     points = [_point(case, device.type, count, together, repeat) for count in counts]
     if all(point["status"] == "error" for point in points):
         raise LaunchError(points[0]["message"])
-    return {"status": "ok", "message": None, "points": points, "load_average": load}
+    return {"status": "ok", "message": None, "points": points}
 
 
 def _point(case: ScalingCase, device: str, processes: int, together: Meeting, repeat: int) -> dict[str, Any]:
@@ -144,19 +138,9 @@ def _model_flops(case: ScalingCase, batch: int) -> int:
 
 
 def launch(case: ScalingCase, device: str, options: Sequence[str], here: int) -> dict[str, Any]:
-    """Run the case under `torchrun`.
+    """Run the case under `torchrun`, `here` processes of it on this machine; returns what `rank.measure` found.
 
-    Args:
-        case: What is trained.
-        device: `cpu` or `cuda`.
-        options: How many processes, and where they meet.
-        here: How many of them this machine runs.
-
-    Returns:
-        What `rank.measure` found.
-
-    Raises:
-        LaunchError: When a process failed.
+    `options` say how many processes there are, and where they meet. Raises `LaunchError` when one failed.
     """
     with tempfile.TemporaryDirectory(prefix="gpu_bench-scaling-") as name:
         job, report = Path(name) / "job.json", Path(name) / "report.json"

@@ -102,9 +102,8 @@ STRATEGIES: dict[Strategy, Callable[[ScalingCase, Here], Parallel]] = {
 def measure(case: ScalingCase, here: Here) -> dict[str, Any]:
     """Train the case on these processes. A single one trains the plain model, which is what the others compare with.
 
-    Returns:
-        In every process: seconds of the steps here; losses of the whole batch, from the first step on; what
-        communication took, and the allocator's peak, of every process.
+    Returns in every process the seconds of its steps, the losses of the whole batch from the first step on, and of
+    every process what communication took and the allocator's peak.
     """
     make = plain if here.world == 1 else STRATEGIES[case.strategy]
     parallel = make(case, here)

@@ -31,17 +31,11 @@ CLIP_NORM = 1.0
 
 @dataclass(frozen=True)
 class Here:
-    """This process among the others.
+    """This process among the others."""
 
-    Attributes:
-        rank: Which it is, from 0 on.
-        world: How many there are.
-        device: What it computes on.
-    """
-
-    rank: int
-    world: int
-    device: torch.device
+    rank: int  # Which it is, from 0 on
+    world: int  # How many there are
+    device: torch.device  # What it computes on
 
 
 class Parallel(Protocol):
@@ -98,13 +92,10 @@ def by_kind(parameters: Iterable[nn.Parameter]) -> tuple[list[nn.Parameter], lis
 def clip(
     parameters: Sequence[nn.Parameter], group: ProcessGroup | None = None, counted: Sequence[nn.Parameter] | None = None
 ) -> None:
-    """Scale all gradients down to a global norm of at most `CLIP_NORM`.
+    """Scale all gradients of this process down to a global norm of at most `CLIP_NORM`.
 
-    Args:
-        parameters: This process's.
-        group: The processes that hold different parameters, whose norms have to be put together; None where all hold
-            a part of every parameter, or all of them.
-        counted: Which of them count for the norm; None is all.
+    `group` are the processes with different parameters, whose norms are put together; None where all hold a part of
+    every parameter, or all of them. `counted` are the parameters that count for the norm; None is all.
     """
     squared = torch.zeros((), device=parameters[0].device)
     for alike in by_kind(parameters if counted is None else counted):
@@ -185,12 +176,7 @@ _PLAN = {
 
 
 class LocalHeads(nn.Module):
-    """Attention over this process's H / N heads: `c_attn` yields (B, T, 3C / N), `c_proj` takes (B, T, C / N).
-
-    Args:
-        whole: Attention over all heads, whose modules it takes over.
-        heads: H / N.
-    """
+    """Attention over H / N heads of `whole`: `c_attn` yields (B, T, 3C / N), `c_proj` takes (B, T, C / N)."""
 
     def __init__(self, whole: SelfAttention, heads: int) -> None:
         super().__init__()

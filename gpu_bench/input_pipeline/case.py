@@ -17,19 +17,12 @@ _LOADER = re.compile(
 
 @dataclass(frozen=True)
 class Loader:
-    """One way to bring batches to the device.
+    """One way to bring batches to the device."""
 
-    Attributes:
-        source: `text` is encoded while training runs; `tokens` were encoded before.
-        workers: Processes that make batches; 0 is the training process itself.
-        prefetch: Batches that each worker has ready.
-        pinned: Whether batches lie in memory that the device copies from by itself.
-    """
-
-    source: Source
-    workers: int
-    prefetch: int
-    pinned: bool
+    source: Source  # `text` is encoded while training runs; `tokens` were encoded before
+    workers: int  # Processes that make batches; 0 is the training process itself
+    prefetch: int  # Batches that each worker has ready
+    pinned: bool  # Whether batches lie in memory that the device copies from by itself
 
 
 def loader_of(text: str) -> Loader:
@@ -43,18 +36,13 @@ def loader_of(text: str) -> Loader:
 
 @dataclass(frozen=True, kw_only=True)
 class TokenizeCase(Case):
-    """Real text to GPT-2's tokens, on one process, then on more.
-
-    Attributes:
-        processes: How many encode at the same time; those beyond the machine's cores are left out.
-        chunk: Bytes of text that each encodes in one round.
-        rounds: Timed rounds.
-    """
+    """Real text to GPT-2's tokens, on one process, then on more."""
 
     kind: Literal["tokenize"] = "tokenize"
+    # How many encode at the same time; those beyond the machine's cores are left out
     processes: Annotated[tuple[Count, ...], Rule(fewest=1)] = (1, 2, 4, 8, 16)
-    chunk: Annotated[int, Rule("B", least=1)] = 2**18
-    rounds: Count = 10
+    chunk: Annotated[int, Rule("B", least=1)] = 2**18  # Bytes of text that each encodes in one round
+    rounds: Count = 10  # Timed rounds
 
     @property
     def extent(self) -> str:
@@ -64,26 +52,18 @@ class TokenizeCase(Case):
 
 @dataclass(frozen=True, kw_only=True)
 class LoaderCase(Case):
-    """The same training step, fed by one loader after another.
-
-    Attributes:
-        model: A size from `sizes.SIZES`.
-        batch: Sequences per step.
-        sequence: Tokens per sequence.
-        loaders: As `loader_of` reads them; the first is what the others are compared with.
-        warmup: Training steps before the clock starts, for each loader.
-        steps: Timed training steps.
-        profiled: Training steps under the profiler after the timed ones: it slows steps down, so they are apart.
-    """
+    """The same training step, fed by one loader after another."""
 
     kind: Literal["loader"] = "loader"
-    model: ModelName
+    model: ModelName  # A size from `sizes.SIZES`
     precision: Precision
-    batch: Count
-    sequence: Tokens
+    batch: Count  # Sequences per step
+    sequence: Tokens  # Tokens per sequence
+    # As `loader_of` reads them; the first is what the others are compared with
     loaders: Annotated[tuple[Words, ...], Rule(fewest=1)]
-    warmup: Steps = 10
-    steps: Steps = 30
+    warmup: Steps = 10  # Training steps before the clock starts, for each loader
+    steps: Steps = 30  # Timed training steps
+    # Training steps under the profiler after the timed ones: it slows steps down, so they are apart
     profiled: Steps = 5
     time_limit_s: Seconds = 600.0
 

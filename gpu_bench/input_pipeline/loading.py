@@ -21,7 +21,6 @@ from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from gpu_bench.cases.case import Case, TrainingCase
 from gpu_bench.input_pipeline.case import Loader, LoaderCase, loader_of
-from gpu_bench.machine import provenance
 from gpu_bench.measure.bpe import VOCABULARY, gpt2_encoder
 from gpu_bench.measure.data import read_corpus, read_text
 from gpu_bench.measure.stopwatch import Stopwatch
@@ -50,11 +49,7 @@ def encoding(vocabulary: int) -> Encode:
 
 
 class Stream(IterableDataset[Tensor], ABC):
-    """Windows of (sequence + 1,) tokens, int32, without end. Each worker begins in a part of its own.
-
-    Args:
-        sequence: Tokens that the model reads.
-    """
+    """Windows of (sequence + 1,) tokens, int32, without end. Each worker begins in a part of its own."""
 
     def __init__(self, sequence: int) -> None:
         super().__init__()
@@ -76,13 +71,7 @@ class Stream(IterableDataset[Tensor], ABC):
 
 
 class TextStream(Stream):
-    """Encodes text as it goes.
-
-    Args:
-        text: The text.
-        encode: Text to tokens.
-        sequence: Tokens that the model reads.
-    """
+    """Encodes text as it goes."""
 
     def __init__(self, text: bytes, encode: Encode, sequence: int) -> None:
         super().__init__(sequence)
@@ -97,12 +86,7 @@ class TextStream(Stream):
 
 
 class TokenStream(Stream):
-    """Hands out tokens that were encoded before.
-
-    Args:
-        tokens: (tokens,), any integer format.
-        sequence: Tokens that the model reads.
-    """
+    """Hands out tokens (tokens,), of any integer format, that were encoded before."""
 
     def __init__(self, tokens: Tensor, sequence: int) -> None:
         super().__init__(sequence)
@@ -159,24 +143,14 @@ def shares(events: Sequence[Mapping[str, Any]], device: str) -> dict[str, float]
 def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     """Measure the step with every loader of the case. Returns plain data."""
     assert isinstance(case, LoaderCase)
-    load = provenance.load_average()
     trainer = Trainer(_training(case), device)
-    points = [_point(case, text, trainer) for text in case.loaders]
-    return {"status": "ok", "message": None, "points": points, "load_average": load}
+    return {"status": "ok", "message": None, "points": [_point(case, text, trainer) for text in case.loaders]}
 
 
 def _training(case: LoaderCase) -> TrainingCase:
     """The training case whose step the loaders feed."""
-    return TrainingCase(
-        name=case.name,
-        model=case.model,
-        precision=case.precision,
-        optimizer="adamw",
-        learning_rate=3e-4,
-        batch=case.batch,
-        sequence=case.sequence,
-        seed=case.seed,
-    )
+    same = {name: getattr(case, name) for name in ("name", "model", "precision", "batch", "sequence", "seed")}
+    return TrainingCase(**same, optimizer="adamw", learning_rate=3e-4)
 
 
 def make_loader(loader: Loader, vocabulary: int, batch: int, sequence: int, device: torch.device) -> DataLoader[Tensor]:

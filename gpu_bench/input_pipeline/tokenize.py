@@ -16,11 +16,7 @@ from gpu_bench.measure.data import read_text
 
 
 class EncoderProcesses:
-    """Processes that encode texts at the same time, each its own.
-
-    Args:
-        texts: One for each process.
-    """
+    """Processes that encode texts at the same time, one for each text."""
 
     def __init__(self, texts: list[bytes]) -> None:
         command = [sys.executable, "-m", "gpu_bench.input_pipeline.encoder_process"]
@@ -51,11 +47,10 @@ class EncoderProcesses:
 def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     """Measure every number of processes that the machine has cores for. Returns plain data."""
     assert isinstance(case, TokenizeCase)
-    load = provenance.load_average()
     cores = provenance.cpu_cores() or 1
     counts = [count for count in case.processes if count <= cores]
     points = [_point(case, count, "warm") for count in counts] + [_point(case, 1, "cold")]
-    return {"status": "ok", "message": None, "points": points, "load_average": load}
+    return {"status": "ok", "message": None, "points": points}
 
 
 def _point(case: TokenizeCase, count: int, order: str) -> dict[str, Any]:

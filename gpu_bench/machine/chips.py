@@ -8,19 +8,6 @@ from ironlaw.core.errors import EngineError
 from ironlaw.hardware.accelerators import Accelerator, accelerator
 from ironlaw.hardware.driver_names import DRIVER_NAMES
 
-_COMPUTE_FORMAT: dict[Precision, str] = {
-    "fp32": "fp32",
-    "tf32": "tf32",
-    "amp-bf16": "bf16",
-    "amp-fp16": "fp16",
-    "bf16": "bf16",
-    "fp16": "fp16",
-    "bf16-master": "bf16",
-    "bf16-rounded": "bf16",
-    "fp8": "fp8",
-    "fp8-master": "fp8",
-}
-
 
 def chip_of(device_name: str | None) -> Accelerator | None:
     """What the engine knows of a device; None when it does not know exactly this one."""
@@ -39,7 +26,7 @@ def nearly_known(device_name: str | None) -> str | None:
 
 def compute_format(precision: Precision) -> str:
     """The format that the large matrix products run in."""
-    return _COMPUTE_FORMAT[precision]
+    return precision.removeprefix("amp-").partition("-")[0]
 
 
 def format_peak(device_name: str | None, name: str) -> float | None:

@@ -2,35 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
 
 from gpu_bench.machine import nvml, provenance
-
-
-@dataclass(frozen=True)
-class DeviceInfo:
-    """What a record says of the device.
-
-    Attributes:
-        type: `cpu` or `cuda`.
-        name: As the driver or the processor calls itself; None when it does not.
-        slug: The device in file names, e.g. `nvidia-h200`, `cpu-amd-epyc-2c`.
-        memory: Bytes of device memory; the machine's memory for a CPU.
-        power_limit_w: The enforced power limit of a GPU in W.
-    """
-
-    type: str
-    name: str | None
-    slug: str
-    memory: int | None
-    power_limit_w: float | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """The description as plain data."""
-        return asdict(self)
 
 
 def resolve_device(wanted: str) -> torch.device:
@@ -56,15 +32,15 @@ def open_nvml(device: torch.device) -> nvml.Gpu | None:
     return nvml.open_gpu(f"GPU-{uuid}") or nvml.open_gpu(f"MIG-{uuid}")
 
 
-def describe(device: torch.device) -> DeviceInfo:
-    """What is known of the device."""
+def describe(device: torch.device) -> dict[str, Any]:
+    """What a record says of the device: its type, name, slug in file names, memory in bytes, and power limit in W."""
+    name, limit, memory = provenance.cpu_model(), None, provenance.memory_bytes()
+    slug = provenance.cpu_slug(name, provenance.cpu_cores())
     if device.type == "cuda":
-        properties = torch.cuda.get_device_properties(device)
-        gpu = open_nvml(device)
-        limit = gpu.power_limit_w() if gpu else None
-        return DeviceInfo("cuda", properties.name, provenance.slugify(properties.name), properties.total_memory, limit)
-    name, cores = provenance.cpu_model(), provenance.cpu_cores()
-    return DeviceInfo("cpu", name, provenance.cpu_slug(name, cores), provenance.memory_bytes(), None)
+        properties, gpu = torch.cuda.get_device_properties(device), open_nvml(device)
+        name, memory, limit = properties.name, properties.total_memory, gpu.power_limit_w() if gpu else None
+        slug = provenance.slugify(name)
+    return {"type": device.type, "name": name, "slug": slug, "memory": memory, "power_limit_w": limit}
 
 
 def software(device: torch.device) -> dict[str, Any]:

@@ -34,9 +34,9 @@ def examine(wanted: str) -> list[Finding]:
     """Look at the device and at what else runs on it. Raises `ValueError` when the device is not there."""
     device = resolve_device(wanted)
     info, versions = describe(device), software(device)
-    size = "unknown memory" if info.memory is None else f"{info.memory / 2**30:.1f} GiB"
+    size = "unknown memory" if info["memory"] is None else f"{info['memory'] / 2**30:.1f} GiB"
     findings = [
-        Finding(True, f"device {info.type}: {info.name or 'unknown name'}, {size}, in file names {info.slug}"),
+        Finding(True, f"device {info['type']}: {info['name'] or 'unknown name'}, {size}, in file names {info['slug']}"),
         Finding(True, f"PyTorch {versions['torch']}, {versions['threads']} threads on {provenance.cpu_cores()} cores"),
     ]
     if device.type == "cuda":

@@ -42,11 +42,7 @@ class OthersWatch:
 
 
 def await_quiet(patience_s: float) -> bool:
-    """Wait until the machine is quiet, at most `patience_s` seconds.
-
-    Returns:
-        Whether it became quiet; a system that does not say counts as quiet.
-    """
+    """Wait at most `patience_s` seconds for a quiet machine; whether it is one, as one counts that does not say."""
     deadline = time.monotonic() + patience_s
     while time.monotonic() < deadline:
         watch = OthersWatch()

@@ -43,15 +43,8 @@ Function = Callable[[tuple[Tensor, ...]], Tensor]
 
 
 def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
-    """Time every variant in every format at every size, forward and backward. Returns plain data.
-
-    Args:
-        case: What to time.
-        device: Where.
-        repeat: Which repeat this is; all are alike.
-    """
+    """Time every variant in every format at every size, forward and backward; all repeats are alike."""
     assert isinstance(case, AttentionCase)
-    started, load = provenance.utc_now(), provenance.load_average()
     torch.set_float32_matmul_precision("highest")
     torch.manual_seed(case.seed)
     points: list[dict[str, Any]] = []
@@ -63,14 +56,8 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     state = summary(monitor.samples)
     # The GPU's clock changes with what runs, so only a reason that the driver gives counts as slowing down.
     slowed = abnormal(state)
-    return {
-        "status": "throttled" if slowed else "ok",
-        "message": slowed,
-        "points": points,
-        "timing": {"gpu": state},
-        "load_average": load,
-        "started": started,
-    }
+    status = "throttled" if slowed else "ok"
+    return {"status": status, "message": slowed, "points": points, "timing": {"gpu": state}}
 
 
 def settings(case: AttentionCase) -> Iterator[Setting]:

@@ -58,7 +58,7 @@ def measure(wanted: str, given: dict[str, str] | None, say: Callable[[str], None
 
 def _about(device: torch.device) -> dict[str, Any]:
     info, versions = describe(device), software(device)
-    chip = chip_of(info.name)
+    chip = chip_of(info["name"])
     cuda = device.type == "cuda"
     names = ("cuda", "driver")
     known = [f"{name} {versions[name]}" for name in names if versions[name]]
@@ -70,7 +70,7 @@ def _about(device: torch.device) -> dict[str, Any]:
         "place": "shell",
         "program": f"PyTorch {versions['torch']}, gpu_bench {BENCHMARK_VERSION}",
         "system": ", ".join([provenance.operating_system(), *known]),
-        "device": info.name or "unknown",
+        "device": info["name"] or "unknown",
         "emulated": False,
         "tensor_cores": cuda and torch.cuda.get_device_capability(device) >= _TENSOR_CORES,
         "statistic": "median",

@@ -27,37 +27,24 @@ _BLOCK_S = 2.0
 
 @dataclass(frozen=True)
 class Warmup:
-    """What happened before the clock started.
+    """What happened before the clock started."""
 
-    Attributes:
-        seconds: Of every step.
-        settled: Whether it ended because steps had become steady and nothing was compiled any more.
-        compile_s: Seconds that steps in which something was compiled took longer than the last ones; None when
-            nothing was compiled. The first step's other costs, such as creating the optimizer's state, are in it.
-        graphs: Graphs that were compiled.
-        first_peak: The CUDA allocator's peak in the first step, in bytes.
-    """
-
-    seconds: list[float]
-    settled: bool
+    seconds: list[float]  # Of every step
+    settled: bool  # Whether it ended because steps had become steady and nothing was compiled any more
+    # Seconds that steps in which something was compiled took longer than the last ones; None when nothing was compiled.
+    # The first step's other costs, such as creating the optimizer's state, are in it
     compile_s: float | None
-    graphs: int
-    first_peak: int | None
+    graphs: int  # Graphs that were compiled
+    first_peak: int | None  # The CUDA allocator's peak in the first step, in bytes
 
 
 @dataclass(frozen=True)
 class Timed:
-    """The timed steps.
+    """The timed steps."""
 
-    Attributes:
-        seconds: Of every step.
-        gpu: The GPU's state under load, as `nvml.summary` gives it; None without a GPU.
-        graphs: Graphs compiled meanwhile, which spoils times: none after a warm-up that settled.
-    """
-
-    seconds: list[float]
-    gpu: dict[str, Any] | None
-    graphs: int
+    seconds: list[float]  # Of every step
+    gpu: dict[str, Any] | None  # The GPU's state under load, as `nvml.summary` gives it; None without a GPU
+    graphs: int  # Graphs compiled meanwhile, which spoils times: none after a warm-up that settled
 
 
 def warm_up(trainer: Trainer, windows: Iterator[Tensor], losses: list[Tensor]) -> Warmup:
@@ -99,13 +86,8 @@ def time_steps(
 ) -> Timed:
     """Time the case's steps, and more until its seconds are over or its median is known well enough.
 
-    Args:
-        trainer: Trained and warm.
-        windows: The batches to come.
-        losses: Each step's loss is added here, still on the device.
-        gpu: The GPU; None where there is none.
-        usual_s: Seconds of a step, as warm-up found.
-        course: Notes gradient norms and validates between two steps; validation is not timed.
+    A step takes `usual_s` seconds, as warm-up found. Each step's loss is added to `losses`, still on the device. A
+    course notes gradient norms and validates between two steps, untimed.
     """
     case, before = trainer.case, _graphs()
     if trainer.device.type == "cuda":
@@ -143,19 +125,12 @@ def _block(
 
 
 def measure_energy(trainer: Trainer, window: Tensor, gpu: Gpu | None, step_s: float, wanted_s: float) -> dict[str, Any]:
-    """Train on for at least 30 s and read the GPU's energy counter before and after.
+    """Train on, on one window, for at least 30 s and read the GPU's energy counter before and after.
 
-    Args:
-        trainer: Trained and warm.
-        window: The batch to repeat.
-        gpu: The GPU; None where there is none, and so no energy.
-        step_s: Seconds of a step, as timed.
-        wanted_s: Seconds to train; below 30 they are 30, and 0 means not at all.
-
-    Returns:
-        The block `energy` of a record, each value null where it was not measured.
+    A step takes `step_s`; `wanted_s` below 30 are 30 s, and 0 means not at all. Returns the block `energy` of a record,
+    each value null where it was not measured.
     """
-    nothing = dict.fromkeys(("window_s", "steps", "energy_j", "per_token_j", "mean_power_w"))
+    nothing = dict.fromkeys(("window_s", "steps", "energy_j"))
     before = gpu.energy_j() if gpu and wanted_s else None
     if gpu is None or before is None:
         return nothing
@@ -167,14 +142,7 @@ def measure_energy(trainer: Trainer, window: Tensor, gpu: Gpu | None, step_s: fl
     elapsed, after = time.perf_counter() - began, gpu.energy_j()
     if after is None or elapsed < SHORTEST_ENERGY_S:
         return nothing
-    joules = after - before
-    return {
-        "window_s": elapsed,
-        "steps": steps,
-        "energy_j": joules,
-        "per_token_j": joules / (steps * trainer.case.tokens_per_step),
-        "mean_power_w": joules / elapsed,
-    }
+    return {"window_s": elapsed, "steps": steps, "energy_j": after - before}
 
 
 def _graphs() -> int:

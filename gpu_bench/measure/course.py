@@ -11,7 +11,6 @@ from torch import Tensor
 
 from gpu_bench.measure.data import Corpus, draw_windows
 from gpu_bench.measure.training import Trainer
-from gpu_bench.record.derive import divergences, perplexity
 
 HELD_BACK = 0.05
 """Share of the text, at its end, that is not trained on."""
@@ -27,12 +26,7 @@ def split(corpus: Corpus) -> tuple[Corpus, Corpus]:
 
 @dataclass
 class Course:
-    """Notes how a run goes. Numbers stay on the device until the end, so that noting delays nothing.
-
-    Args:
-        trainer: What is trained.
-        held_back: Text that it does not see.
-    """
+    """Notes how a run goes on held-back text. Numbers stay on the device until the end: noting delays nothing."""
 
     trainer: Trainer
     held_back: Corpus
@@ -65,23 +59,14 @@ class Course:
         asked = torch.cuda.memory_reserved(device) if cuda else None
         self._points.append((step, torch.stack(losses).mean(), held, asked))
 
-    def as_dict(self, losses: list[float | None]) -> dict[str, Any]:
-        """The block `course` of a record.
-
-        Args:
-            losses: Of the steps, in nats per token; None where one was not finite.
-        """
+    def as_dict(self) -> dict[str, Any]:
+        """The block `course` of a record."""
         points = []
         for step, loss, held, asked in self._points:
             value = _finite(loss)
             points.append({"step": step, "validation_loss": value, "allocated": held, "reserved": asked})
         norms = [None if norm is None else _finite(norm) for norm in self._norms]
-        return {
-            "points": points,
-            "gradient_norms": norms,
-            "divergences": divergences(losses),
-            "perplexity": perplexity(points[-1]["validation_loss"]),
-        }
+        return {"points": points, "gradient_norms": norms}
 
 
 def _finite(value: Tensor) -> float | None:

@@ -31,21 +31,13 @@ CACHE = ROOT / ".cache" / "gpu_bench"
 
 @dataclass(frozen=True)
 class Corpus:
-    """The text and what a record says of it.
+    """The text and what a record says of it."""
 
-    Attributes:
-        tokens: (tokens,) uint8 for bytes, int32 for byte pairs.
-        files: How many files were read.
-        bytes: Length of the text.
-        sha256: Of the text, in hexadecimal: the same on two machines when both trained on the same text.
-        tokenizer: What a token is.
-    """
-
-    tokens: Tensor
-    files: int
-    bytes: int
-    sha256: str
-    tokenizer: str
+    tokens: Tensor  # (tokens,) uint8 for bytes, int32 for byte pairs
+    files: int  # How many files were read
+    bytes: int  # Length of the text
+    sha256: str  # Of the text, in hexadecimal: the same on two machines when both trained on the same text
+    tokenizer: str  # What a token is
 
     def as_dict(self) -> dict[str, Any]:
         """The block `data` of a record."""
@@ -72,10 +64,12 @@ def read_text(limit: int = CORPUS_BYTES) -> tuple[bytes, int]:
     """
     root = Path(sysconfig.get_paths()["stdlib"])
     left_out = {"site-packages", "dist-packages", "test", "tests", "idle_test", "__pycache__"}
-    paths = sorted(
-        (path for path in root.rglob("*.py") if not left_out.intersection(path.relative_to(root).parts)),
-        key=lambda path: path.relative_to(root).as_posix(),
-    )
+    paths: list[Path] = []
+    for place, folders, names in os.walk(root):
+        # Thousands of installed files may lie there, which are not even looked at.
+        folders[:] = [name for name in folders if name not in left_out]
+        paths += [Path(place, name) for name in names if name.endswith(".py")]
+    paths.sort(key=lambda path: path.relative_to(root).as_posix())
     text = bytearray()
     files = 0
     for path in paths:
@@ -132,12 +126,7 @@ _DRAWN_AT_ONCE = 16
 def window_stream(corpus: Corpus, batch: int, sequence: int, seed: int, pinned: bool = False) -> Iterator[Tensor]:
     """Batches of random windows without end, as `draw_windows` gives them; the same seed gives the same batches.
 
-    Args:
-        corpus: Where windows are cut out.
-        batch: Windows of a batch.
-        sequence: Tokens that the model reads of each.
-        seed: Seed of the random numbers.
-        pinned: Whether batches lie in memory that a GPU copies from by itself.
+    Pinned ones lie in memory that a GPU copies from by itself.
     """
     for round_ in itertools.count():
         drawn = draw_windows(corpus, _DRAWN_AT_ONCE, batch, sequence, seed + round_ * 7919)

@@ -21,7 +21,6 @@ import torch
 from gpu_bench.cases import card
 from gpu_bench.cases.case import Case
 from gpu_bench.cases.kinds import FitCase
-from gpu_bench.machine import provenance
 from gpu_bench.predict.prediction import predicted_batch
 from gpu_bench.record.derive import LARGEST
 from gpu_bench.record.judgement import MEASURED
@@ -35,15 +34,10 @@ Trial = dict[str, Any]
 def run_repeat(case: Case, device: torch.device, repeat: int, kept: Path | None = None) -> dict[str, Any]:
     """Search the largest batch of every policy.
 
-    Args:
-        case: What to search.
-        device: Where.
-        repeat: Which repeat this is.
-        kept: Where finished trials wait for a process that goes on after this one; None keeps none.
+    In `kept` finished trials wait for a process that goes on after this one; None keeps none.
     """
     assert isinstance(case, FitCase)
     limit = case.memory_limit if card.emulates(case, _memory(device)) else None
-    started, load = provenance.utc_now(), provenance.load_average()
     saved = (read_json(kept) if kept else None) or {"trials": [], "contexts": []}
     trials: list[Trial] = saved["trials"]
     contexts: list[int] = saved["contexts"]
@@ -65,7 +59,7 @@ def run_repeat(case: Case, device: torch.device, repeat: int, kept: Path | None 
 
     results = [_search_policy(case, policy, device.type, attempt) for policy in case.policies]
     fit = {"context": max(contexts, default=None), "policies": results, "trials": trials}
-    return {"status": "ok", "message": None, "fit": fit, "load_average": load, "started": started}
+    return {"status": "ok", "message": None, "fit": fit}
 
 
 def _memory(device: torch.device) -> int | None:

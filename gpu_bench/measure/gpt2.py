@@ -179,15 +179,10 @@ class GPT2(nn.Module):
                 nn.init.normal_(parameter, std=0.02 / math.sqrt(2 * config.layers))
 
     def forward(self, tokens: Tensor, targets: Tensor) -> tuple[Tensor | None, Tensor]:
-        """Score the next token everywhere.
+        """Score the next token everywhere, from tokens (B, T) below V and their followers, the targets (B, T).
 
-        Args:
-            tokens: (B, T) integers below V.
-            targets: (B, T), the token that follows each position.
-
-        Returns:
-            Logits (B, T, V), None when the head never has them all at once, and the mean cross-entropy in nats per
-            token.
+        Returns logits (B, T, V), None when the head never has them all at once, and the mean cross-entropy, nats per
+        token.
         """
         x = self.embed(tokens)  # (B, T, C)
         x = self.run_blocks(list(self.blocks), x)  # (B, T, C)

@@ -7,12 +7,9 @@ to the allocator's peak with a named remainder: kernel workspaces, which no tens
 
 from __future__ import annotations
 
-import json
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -22,6 +19,7 @@ from torch.profiler import ProfilerActivity, profile
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from gpu_bench.machine.device import open_nvml
+from gpu_bench.measure.trace import events_of
 from gpu_bench.measure.training import Trainer
 from ironlaw.memory.ledger import CUDA_CONTEXT
 
@@ -167,15 +165,11 @@ def track_step(trainer: Trainer, window: Tensor) -> Tracked:
 
 
 def components(model: nn.Module, peak: Mapping[str, int], state: int) -> dict[str, int]:
-    """The components of a peak by their names in a record.
+    """The components of a peak by their names in a record, from bytes by the tracker's own names.
 
     On CUDA the tracker rounds every tensor up to the allocator's 512 bytes. Parameters are counted exactly, so that a
-    record can be held against the model; what rounding adds to them is part of the remainder.
-
-    Args:
-        model: What is trained.
-        peak: Bytes by the tracker's own names, at the peak.
-        state: Bytes of the optimizer's state between steps.
+    record can be held against the model; what rounding adds to them is part of the remainder. `state` are the bytes of
+    the optimizer's state between steps.
     """
     # The tracker's keys are members of a string enumeration, so a plain string finds them.
     state = min(state, peak["Optstate"])
@@ -219,20 +213,12 @@ def _resting(trainer: Trainer, window: Tensor) -> dict[str, int]:
 def cpu_allocator_peak(step: Callable[[], object], at_rest: int) -> int:
     """Peak bytes of PyTorch's CPU allocator during one untimed step, from the profiler's record of every allocation.
 
-    The profiler sees what kernels allocate inside themselves, which tensors do not show. It starts from zero, so what
-    was alive before is added.
-
-    Args:
-        step: Runs the step.
-        at_rest: Bytes alive before it.
+    The profiler sees what kernels allocate inside themselves, which tensors do not show. It starts from zero, so the
+    bytes that were alive before, `at_rest`, are added.
     """
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
         step()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "trace.json"
-        profiler.export_chrome_trace(str(path))
-        events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
-    allocations = sorted((e["ts"], e["args"]["Bytes"]) for e in events if e.get("name") == "[memory]")
+    allocations = sorted((e["ts"], e["args"]["Bytes"]) for e in events_of(profiler) if e.get("name") == "[memory]")
     alive = peak = 0
     for _, size in allocations:
         alive += size
@@ -241,15 +227,10 @@ def cpu_allocator_peak(step: Callable[[], object], at_rest: int) -> int:
 
 
 def limit_memory(device: torch.device, limit: int) -> int:
-    """Let this process allocate what `limit` leaves after the CUDA context. Call it before the first allocation.
+    """Let this process allocate what `limit` bytes leave after the CUDA context. Call it before the first allocation.
 
-    Args:
-        device: A CUDA device.
-        limit: Bytes that programs can allocate on the emulated card.
-
-    Returns:
-        Bytes counted as context: what the driver says this process holds already, but at least the engine's
-        assumption, since kernels that are loaded later add to it.
+    Returns the bytes counted as context: what the driver says this process holds already, but at least the engine's
+    assumption, since kernels that are loaded later add to it.
 
     Raises:
         ValueError: When the device is not larger than the card, or something was allocated already.

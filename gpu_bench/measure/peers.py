@@ -37,19 +37,12 @@ class TransformersGPT2(nn.Module):
         self.config = config
         self.peer = transformers.GPT2LMHeadModel(
             transformers.GPT2Config(
-                vocab_size=config.vocab,
-                n_positions=config.max_seq,
-                n_embd=config.hidden,
-                n_layer=config.layers,
-                n_head=config.heads,
-                resid_pdrop=config.dropout,
-                embd_pdrop=config.dropout,
-                attn_pdrop=config.dropout,
-                bos_token_id=None,
-                eos_token_id=None,
+                vocab_size=config.vocab, n_positions=config.max_seq, n_embd=config.hidden, n_layer=config.layers,
+                n_head=config.heads, **dict.fromkeys(("resid_pdrop", "embd_pdrop", "attn_pdrop"), config.dropout),
+                bos_token_id=None, eos_token_id=None,
                 attn_implementation="sdpa" if config.attention == "flash" else "eager",
             )
-        )
+        )  # fmt: skip
 
     def forward(self, tokens: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         """Tokens and targets (B, T) to logits (B, T, V) and the mean loss, in FP32 as the package computes it."""

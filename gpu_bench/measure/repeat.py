@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from gpu_bench.cases.case import Case, TrainingCase
-from gpu_bench.cases.sizes import product_shapes, remainder_tolerance
+from gpu_bench.cases.sizes import product_shapes
 from gpu_bench.machine import provenance
-from gpu_bench.machine.chips import compute_format, format_peak
-from gpu_bench.machine.device import describe, open_nvml
+from gpu_bench.machine.chips import compute_format
+from gpu_bench.machine.device import open_nvml
 from gpu_bench.machine.nvml import Gpu
 from gpu_bench.machine.quiet import OthersWatch
 from gpu_bench.measure import clock, memory
@@ -33,14 +33,9 @@ from gpu_bench.record.judgement import diverged_at, judged
 def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     """Train the case once and return everything measured as plain data.
 
-    Args:
-        case: What to train.
-        device: Where.
-        repeat: Which repeat this is. The first one also counts memory, names the attention kernel, and measures energy
-            and the matrix ceiling, afterwards.
+    The first repeat also counts memory, names the attention kernel, and measures energy and the ceilings, afterwards.
     """
     assert isinstance(case, TrainingCase)
-    started, load = provenance.utc_now(), provenance.load_average()
     context = limit_memory(device, case.memory_limit) if case.memory_limit and device.type == "cuda" else None
     if case.allocator == "expandable" and device.type == "cuda":
         # Set before the first allocation. PyTorch reads its environment only once, perhaps already.
@@ -67,12 +62,10 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     part: dict[str, Any] = {
         "status": status,
         "message": message,
-        "model": {"parameters": trainer.model.parameter_count(), **asdict(config)},
+        "model": {"parameters": trainer.model.parameter_count()},
         "data": corpus.as_dict(),
         "timing": timing,
-        "course": course.as_dict(timing["losses"]) if course else None,
-        "load_average": load,
-        "started": started,
+        "course": course.as_dict() if course else None,
     }
     part |= {"context": context, "peak": cuda_memory["allocated_peak"] if cuda_memory else None}
     if case.memory_limit and device.type == "cpu":
@@ -90,8 +83,7 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
         gc.collect()
         if device.type == "cuda":
             torch.cuda.empty_cache()
-        part["peaks"] = measure_peaks(case, device)
-    part["finished"] = provenance.utc_now()
+        part["ceilings"] = measured_ceilings(case, device)
     return part
 
 
@@ -104,18 +96,11 @@ def _peak_within(limit: int, trainer: Trainer, window: Tensor) -> int:
     return peak
 
 
-def measure_peaks(case: TrainingCase, device: torch.device) -> dict[str, Any]:
-    """Data sheet and measured products for the case's format; for FP8, which runs part of the products, also BF16's."""
-    own, name = compute_format(case.precision), describe(device).name
-    main = "bf16" if own == "fp8" else own
+def measured_ceilings(case: TrainingCase, device: torch.device) -> list[dict[str, Any]]:
+    """Measured products in the case's format; for FP8, which runs part of the products, also in BF16."""
+    own, shapes = compute_format(case.precision), product_shapes(case, SQUARE[device.type])
     formats = ("bf16", "fp8") if own == "fp8" else (own,)
-    shapes = product_shapes(case, SQUARE[device.type])
-    return {
-        "format": main,
-        "specified": format_peak(name, main),
-        "specified_fp8": format_peak(name, "fp8") if own == "fp8" else None,
-        "ceilings": [one for form in formats for one in matmul_ceilings(device, form, shapes)],
-    }
+    return [one for form in formats for one in matmul_ceilings(device, form, shapes)]
 
 
 def _train(
@@ -176,11 +161,4 @@ def _count_memory(trainer: Trainer, window: Tensor, cuda_memory: dict[str, int |
         peak = memory.cpu_allocator_peak(lambda: trainer.step(loaded), at_rest)
         source = "PyTorch CPU allocator over one profiled step"
     at_peak = tracked.at_peak if tracked else memory.compiled_components(trainer, loaded, peak)
-    return {
-        "held": {**asdict(held), "optimizer_total": sum(held.optimizer.values())},
-        "at_peak": {**at_peak, "remainder": peak - sum(at_peak.values())},
-        "peak": peak,
-        "peak_source": source,
-        "tolerance": remainder_tolerance(trainer.case, peak, trainer.device.type),
-        "cuda": cuda_memory,
-    }
+    return {"held": asdict(held), "at_peak": at_peak, "peak": peak, "peak_source": source, "cuda": cuda_memory}

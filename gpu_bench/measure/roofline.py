@@ -11,6 +11,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -82,21 +83,13 @@ _ADAM_FLOPS = 12
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation that can be timed.
+    """One operation that can be timed."""
 
-    Attributes:
-        label: Its name in tables.
-        settings: What tells it from the others.
-        flops: Arithmetic of one call.
-        bytes: Traffic of one call that cannot be avoided.
-        build: Makes its tensors and returns the call.
-    """
-
-    label: str
-    settings: Mapping[str, str | int]
-    flops: int
-    bytes: int
-    build: Callable[[], Callable[[], object]]
+    label: str  # Its name in tables
+    settings: Mapping[str, str | int]  # What tells it from the others
+    flops: int  # Arithmetic of one call
+    bytes: int  # Traffic of one call that cannot be avoided
+    build: Callable[[], Callable[[], object]]  # Makes its tensors and returns the call
 
 
 def operations(case: RooflineCase, name: str, dtype: torch.dtype, device: torch.device) -> Iterator[Operation]:
@@ -111,55 +104,48 @@ def operations(case: RooflineCase, name: str, dtype: torch.dtype, device: torch.
     def operation(label: str, flops: int, moved: int, build: Callable[[], Callable[[], object]]) -> Operation:
         return Operation(f"{name} {label}", {"operation": label, "format": name}, flops, moved, build)
 
-    def linear() -> Callable[[], object]:
-        x, weight = random(tokens, c), random(4 * c, c)
-        return lambda: functional.linear(x, weight)
-
-    def layer_norm() -> Callable[[], object]:
-        x, weight, bias = random(tokens, c), random(c), random(c)
-        return lambda: functional.layer_norm(x, (c,), weight, bias)
-
-    def gelu() -> Callable[[], object]:
-        x = random(tokens, 4 * c)
-        return lambda: functional.gelu(x, approximate="tanh")
-
-    def addition() -> Callable[[], object]:
-        x, y = random(tokens, c), random(tokens, c)
-        return lambda: x + y
-
-    def softmax() -> Callable[[], object]:
-        x = random(b, h, t, t)
-        return lambda: torch.softmax(x, dim=-1)
-
     def attention() -> Callable[[], object]:
         q, k, value = (random(b, h, t, d) for _ in range(3))
         return lambda: functional.scaled_dot_product_attention(q, k, value, is_causal=True)
 
-    def embedding() -> Callable[[], object]:
-        table, indices = random(v, c), torch.randint(v, (tokens,), device=device)
-        return lambda: functional.embedding(indices, table)
-
     def loss() -> Callable[[], object]:
-        logits, targets = random(tokens, v, of=torch.float32), torch.randint(v, (tokens,), device=device)
-        return lambda: functional.cross_entropy(logits, targets)
+        return partial(functional.cross_entropy, random(tokens, v, of=torch.float32), below_v())
 
     def adamw() -> Callable[[], object]:
         weight = random(4 * c, c, of=torch.float32).requires_grad_()
         weight.grad = random(4 * c, c, of=torch.float32)
         return torch.optim.AdamW([weight], lr=1e-4, fused=True).step
 
-    activations = tokens * c
+    def below_v() -> Tensor:
+        return torch.randint(v, (tokens,), device=device)
+
+    activations, scores, one = tokens * c, b * h * t * t, FLOPS_PER_ELEMENT["elementwise"]
     yield operation(
-        "linear, C to 4C", 2 * tokens * c * 4 * c, width * (activations + 4 * c * c + 4 * activations), linear
-    )
+        "linear, C to 4C", 2 * tokens * c * 4 * c, width * (activations + 4 * c * c + 4 * activations),
+        lambda: partial(functional.linear, random(tokens, c), random(4 * c, c)),
+    )  # fmt: skip
     # A causal product needs half of each score matrix: 2 products of 2 t t d, halved, for every head.
     yield operation("attention, fused", 2 * b * h * t * t * d, width * 4 * activations, attention)
-    yield operation("layer norm", FLOPS_PER_ELEMENT["norm"] * activations, width * 2 * activations, layer_norm)
-    yield operation("GELU", FLOPS_PER_ELEMENT["elementwise"] * 4 * activations, width * 8 * activations, gelu)
-    yield operation("addition", FLOPS_PER_ELEMENT["elementwise"] * activations, width * 3 * activations, addition)
-    scores = b * h * t * t
-    yield operation("softmax of the scores", FLOPS_PER_ELEMENT["softmax"] * scores, width * 2 * scores, softmax)
-    yield operation("embedding", 0, width * 2 * activations + 8 * tokens, embedding)
+    yield operation(
+        "layer norm", FLOPS_PER_ELEMENT["norm"] * activations, width * 2 * activations,
+        lambda: partial(functional.layer_norm, random(tokens, c), (c,), random(c), random(c)),
+    )  # fmt: skip
+    yield operation(
+        "GELU", one * 4 * activations, width * 8 * activations,
+        lambda: partial(functional.gelu, random(tokens, 4 * c), approximate="tanh"),
+    )  # fmt: skip
+    yield operation(
+        "addition", one * activations, width * 3 * activations,
+        lambda: partial(torch.add, random(tokens, c), random(tokens, c)),
+    )  # fmt: skip
+    yield operation(
+        "softmax of the scores", FLOPS_PER_ELEMENT["softmax"] * scores, width * 2 * scores,
+        lambda: partial(torch.softmax, random(b, h, t, t), dim=-1),
+    )  # fmt: skip
+    yield operation(
+        "embedding", 0, width * 2 * activations + 8 * tokens,
+        lambda: partial(functional.embedding, below_v(), random(v, c)),
+    )  # fmt: skip
     if dtype != torch.float32:
         # Loss and update stay in FP32 whatever the format of the products.
         return

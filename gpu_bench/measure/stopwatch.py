@@ -13,9 +13,6 @@ class Stopwatch:
     """Marks moments of what a device does.
 
     On a GPU a mark is a CUDA event in the device's queue: it costs the host microseconds and delays nothing.
-
-    Args:
-        device: where the work runs.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -50,11 +47,7 @@ _WARMUP_S = {"cuda": 0.05, "cpu": 0.0}
 def timed_rounds(call: Callable[[], object], device: torch.device, rounds: int, busy_s: float = 0.0) -> list[float]:
     """Seconds of one call, as the mean of one sample's calls, for each of `rounds` samples.
 
-    Args:
-        call: What is timed.
-        device: Where it runs.
-        rounds: Samples.
-        busy_s: Seconds of calls before the first sample, and of all samples together, if that is longer than usual.
+    `busy_s` are the seconds of calls before the first sample, and of all samples, if that is longer than usual.
     """
     shortest_s = max(busy_s / rounds, _SHORTEST_S[device.type])
     once = max(_sample(call, device, 1), 1e-9)

@@ -56,11 +56,16 @@ def traced(steps: Callable[[], None], device: torch.device) -> list[Mapping[str,
         steps()
         if device.type == "cuda":
             torch.cuda.synchronize(device)
+    return [event for event in events_of(profiler) if event.get("ph") == "X"]
+
+
+def events_of(profiler: profile) -> list[dict[str, Any]]:
+    """All events of a profile that is over."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.json"
         profiler.export_chrome_trace(str(path))
-        events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
-    return [event for event in events if event.get("ph") == "X"]
+        events: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
+    return events
 
 
 def interval(event: Mapping[str, Any]) -> Interval:

@@ -26,19 +26,12 @@ from gpu_bench.measure.techniques.trial import choose, usable
 
 @dataclass(frozen=True)
 class Formats:
-    """What a precision means for a training step.
+    """What a precision means for a training step."""
 
-    Attributes:
-        weights: Format of parameters, gradients and optimizer state.
-        autocast: Format of matrix products under autocast, or None.
-        tf32: Whether FP32 products may use TF32.
-        scaled: Whether the loss is scaled: FP16 gradients below 6e-8 would be zero.
-    """
-
-    weights: torch.dtype = torch.float32
-    autocast: torch.dtype | None = None
-    tf32: bool = False
-    scaled: bool = False
+    weights: torch.dtype = torch.float32  # Format of parameters, gradients and optimizer state
+    autocast: torch.dtype | None = None  # Format of matrix products under autocast, or None
+    tf32: bool = False  # Whether FP32 products may use TF32
+    scaled: bool = False  # Whether the loss is scaled: FP16 gradients below 6e-8 would be zero
 
 
 FORMATS: dict[Precision, Formats] = {
@@ -202,13 +195,8 @@ class Trainer:
     def step(self, window: Tensor, after_pass: Callable[[], None] | None = None) -> Tensor:
         """One whole training step over a loaded (B * passes, T + 1) window.
 
-        Args:
-            window: The tokens of all passes.
-            after_pass: Called after each forward and backward pass, none of which a CUDA graph replays then.
-
-        Returns:
-            The detached mean loss, still on the device: reading it here would make the host wait inside the timed
-            region.
+        `after_pass` is called after each forward and backward pass, none of which a CUDA graph replays then. Returns
+        the detached mean loss, still on the device: reading it here would make the host wait inside the timed region.
         """
         if not self._ready:
             self.prepare(window)

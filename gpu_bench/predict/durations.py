@@ -36,17 +36,11 @@ _UNKNOWN_STEP_S = 1.0
 
 @dataclass(frozen=True)
 class Duration:
-    """Seconds of a case.
+    """Seconds of a case."""
 
-    Attributes:
-        first: Its first repeat, which compiles, counts memory and measures the ceilings.
-        later: Each of the others.
-        repeats: How many there are.
-    """
-
-    first: float
-    later: float
-    repeats: int
+    first: float  # Its first repeat, which compiles, counts memory and measures the ceilings
+    later: float  # Each of the others
+    repeats: int  # How many there are
 
     @property
     def total(self) -> float:
@@ -99,14 +93,10 @@ def _arm_step(case: HybridCase, arm: Arm, device_name: str | None) -> float:
     """Seconds of a step of one run, as if none were predicted: each of these at least runs forward or moves memory."""
     training = TrainingCase(
         name=case.name,
-        model=case.model,
-        precision="amp-bf16" if arm.mixed else case.precision,
-        optimizer="adam",
-        learning_rate=case.learning_rate,
-        batch=max(1, case.batch * arm.larger // arm.parts),
-        accumulate=arm.parts,
+        model=case.model, precision="amp-bf16" if arm.mixed else case.precision, optimizer="adam",
+        learning_rate=case.learning_rate, batch=max(1, case.batch * arm.larger // arm.parts), accumulate=arm.parts,
         sequence=case.sequence,
-    )
+    )  # fmt: skip
     return _step(training, device_name)
 
 

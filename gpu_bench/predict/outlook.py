@@ -27,12 +27,7 @@ def device_name(text: str) -> str:
 
 
 def prediction_table(cases: Iterable[tuple[str, Case]], gpu: str) -> Table:
-    """Step time, throughput, utilization and peak of every training case on a GPU, with what was approximated.
-
-    Args:
-        cases: Pairs of suite and case; cases that train nothing are left out.
-        gpu: The GPU, as the driver or the engine calls it.
-    """
+    """Step time, throughput, utilization and peak of every training case on a GPU, with what was approximated."""
     name = device_name(gpu)
     rows = []
     for suite, case in cases:
@@ -63,34 +58,21 @@ _OF_THE_RUN = {
 
 @dataclass(frozen=True)
 class Point:
-    """One batch by the engine.
+    """One batch by the engine."""
 
-    Attributes:
-        batch: Sequences per step.
-        memory: Bytes that the process holds at its peak, the CUDA context included.
-        tokens_per_s: Speed on the card.
-    """
-
-    batch: int
-    memory: int
-    tokens_per_s: float
+    batch: int  # Sequences per step
+    memory: int  # Bytes that the process holds at its peak, the CUDA context included
+    tokens_per_s: float  # Speed on the card
 
 
 @dataclass(frozen=True)
 class Curve:
-    """One size of GPT-2 under one policy, over the batches of the suite.
+    """One size of GPT-2 under one policy, over the batches of the suite."""
 
-    Attributes:
-        size: As the suites call it, e.g. `124m`.
-        policy: A name from `card.POLICIES`.
-        limit: Bytes that programs can allocate on the card.
-        points: Ascending in the batch.
-    """
-
-    size: str
-    policy: str
-    limit: int
-    points: tuple[Point, ...]
+    size: str  # As the suites call it, e.g. `124m`
+    policy: str  # A name from `card.POLICIES`
+    limit: int  # Bytes that programs can allocate on the card
+    points: tuple[Point, ...]  # Ascending in the batch
 
     @property
     def fitting(self) -> tuple[Point, ...]:

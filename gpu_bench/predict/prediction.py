@@ -34,17 +34,9 @@ class StepFlops:
 
 
 def step_flops(parameters: int, layers: int, hidden: int, sequence: int, batch: int) -> StepFlops:
-    """Model FLOPs of one step over `batch` sequences.
+    """Model FLOPs of one step over `batch` sequences of T tokens, by both conventions.
 
-    Args:
-        parameters: N, without the position table, which is looked up and never multiplied.
-        layers: L.
-        hidden: h.
-        sequence: T in tokens.
-        batch: Sequences per step.
-
-    Returns:
-        FLOPs of the step by both conventions.
+    `parameters` are N, without the position table, which is looked up and never multiplied.
     """
     tokens = batch * sequence
     attention = layers * hidden * sequence
@@ -96,12 +88,7 @@ def recomputed_flops(case: TrainingCase) -> int:
 
 
 def predict(case: TrainingCase, device: Mapping[str, Any]) -> dict[str, Any]:
-    """The block `predicted` of a record: memory by component, step time where the chip is known, textbook memory.
-
-    Args:
-        case: What is trained.
-        device: `type` and `name`, as in the record.
-    """
+    """The block `predicted` of a record: memory by component, step time where the chip is known, textbook memory."""
     memory, memory_notes = _memory(case, "cuda" if device["type"] == "cuda" else "cpu")
     seconds, time_notes = _seconds(case, device["name"])
     notes = [*(_not_counted(case) if memory or seconds else []), *memory_notes, *time_notes]

@@ -18,14 +18,10 @@ from gpu_bench.record.judgement import MEASURED, diverged_at
 def assemble(
     suite: str, case: Case, context: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], command: str
 ) -> dict[str, Any]:
-    """Make the record of a case from what its repeats reported.
+    """Make the record of a case from what its repeats reported, one part each.
 
-    Args:
-        suite: The suite the case belongs to.
-        case: What was run.
-        context: `device`, `software`, `machine` and `code` as found when the run began.
-        parts: One report per repeat, in order; the last one may be a failure, which then is the record's outcome.
-        command: What was typed.
+    The last part may be a failure, which then is the record's outcome. `context` has `device`, `software`, `machine`
+    and `code` as found when the run began.
     """
     failed = next((part for part in parts if part["status"] not in MEASURED), None)
     record: dict[str, Any] = {
@@ -135,7 +131,7 @@ def _trained(case: TrainingCase, device: Mapping[str, Any], parts: Sequence[Mapp
             "graphs_while_timed": [timing["graphs_while_timed"] for timing in timings],
             "fallbacks": [timing.get("fallbacks", []) for timing in timings],
         },
-        "ceilings": first["peaks"]["ceilings"],
+        "ceilings": first["ceilings"],
         "loss": {
             "curve": curves[0],
             "same_in_all_repeats": all(curve[:shared] == curves[0][:shared] for curve in curves),

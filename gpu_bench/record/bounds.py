@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -27,34 +28,19 @@ def _most(what: Callable[[Accelerator], float | None]) -> float:
     return max(value for name in list_accelerators() if (value := what(accelerator(name))) is not None)
 
 
-def _peak(form: str) -> Callable[[Accelerator], float | None]:
-    def peak(chip: Accelerator) -> float | None:
-        try:
-            return chip.peak(form)
-        except EngineError:
-            return None
-
-    return peak
+def _of(device: Mapping[str, Any], what: Callable[[Accelerator], float]) -> float:
+    chip = chip_of(device["name"])
+    return what(chip) if chip else _most(what)
 
 
 @cache
 def _most_flops(form: str) -> float:
-    return BOOST * _most(_peak(form))
+    def peak(chip: Accelerator) -> float | None:
+        with suppress(EngineError):
+            return chip.peak(form)
+        return None
 
-
-def flops_per_s(device: Mapping[str, Any], cores: int | None, form: str) -> float:
-    """FLOP/s that no product in a format reaches on a device of a record."""
-    if device["type"] == "cpu":
-        return (cores or 4096) * _CPU_CLOCK * _CPU_FLOPS.get(form, _CPU_TILE_FLOPS)
-    return fastest_product(device["name"], form) or _most_flops(form)
-
-
-def bytes_per_s(device: Mapping[str, Any]) -> float:
-    """Bytes a second that the memory of a device cannot pass."""
-    if device["type"] == "cpu":
-        return _CPU_BANDWIDTH
-    chip = chip_of(device["name"])
-    return chip.bandwidth if chip else _most(_bandwidth)
+    return BOOST * _most(peak)
 
 
 def _bandwidth(chip: Accelerator) -> float:
@@ -69,13 +55,23 @@ def _memory(chip: Accelerator) -> float:
     return 1.1 * chip.memory_bytes
 
 
+def flops_per_s(device: Mapping[str, Any], cores: int | None, form: str) -> float:
+    """FLOP/s that no product in a format reaches on a device of a record."""
+    if device["type"] == "cpu":
+        return (cores or 4096) * _CPU_CLOCK * _CPU_FLOPS.get(form, _CPU_TILE_FLOPS)
+    return fastest_product(device["name"], form) or _most_flops(form)
+
+
+def bytes_per_s(device: Mapping[str, Any]) -> float:
+    """Bytes a second that the memory of a device cannot pass."""
+    return _CPU_BANDWIDTH if device["type"] == "cpu" else _of(device, _bandwidth)
+
+
 def watts(device: Mapping[str, Any]) -> float:
     """The largest power limit that a GPU can have."""
-    chip = chip_of(device["name"])
-    return _power(chip) if chip else _most(_power)
+    return _of(device, _power)
 
 
 def memory_bytes(device: Mapping[str, Any]) -> float:
     """Bytes that the memory of a GPU cannot pass."""
-    chip = chip_of(device["name"])
-    return _memory(chip) if chip else _most(_memory)
+    return _of(device, _memory)

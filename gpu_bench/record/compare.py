@@ -31,28 +31,18 @@ _LEAST = {"peak memory": 0.005, "loss": 0.01, "energy per token": 0.02}
 
 @dataclass(frozen=True)
 class Change:
-    """One number of one record, before and after.
+    """One number of one record, before and after."""
 
-    Attributes:
-        record: `suite/case--device`.
-        quantity: What it is; for points with their label.
-        verdict: `moved` or `same`; `new` and `gone` for records or numbers of one side only; `status` when a case
-            ended otherwise than before; `other` when the two cannot be compared, as `note` says.
-        old: Before.
-        new: After.
-        unit: Of both.
-        noise: The share below which a difference means nothing.
-        note: In words, where numbers do not tell.
-    """
-
-    record: str
-    quantity: str
+    record: str  # `suite/case--device`
+    quantity: str  # What it is; for points with their label
+    # `moved` or `same`; `new` and `gone` for records or numbers of one side only; `status` when a case ended otherwise
+    # than before; `other` when the two cannot be compared, as `note` says
     verdict: Verdict
-    old: float | None = None
-    new: float | None = None
-    unit: str = ""
-    noise: float | None = None
-    note: str = ""
+    old: float | None = None  # Before
+    new: float | None = None  # After
+    unit: str = ""  # Of both
+    noise: float | None = None  # The share below which a difference means nothing
+    note: str = ""  # In words, where numbers do not tell
 
     @property
     def share(self) -> float | None:

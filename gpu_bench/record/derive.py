@@ -259,27 +259,16 @@ def training_flops(case: TrainingCase) -> dict[str, int]:
 
 
 def utilization(
-    case: TrainingCase,
-    flops: Mapping[str, int],
-    ceilings: Sequence[Mapping[str, Any]],
-    name: str | None,
-    step_s: float,
+    case: TrainingCase, flops: Mapping[str, int], ceilings: Sequence[Mapping[str, Any]], name: str | None, step_s: float
 ) -> dict[str, Any]:
-    """Model FLOP/s, and its share of what the chip could do; unknown peak, null.
+    """Model FLOP/s of a step of `step_s` seconds, and its share of what the chip could do; unknown peak, null.
 
     Two conventions count attention: the whole square of scores, and its causal half, which is what kernels need. With
     long sequences the first can pass a peak that no kernel passed; its shares are null then.
 
-    FP8 runs some products in 8 and the others in 16 bit. Over the BF16 peak that is a BF16 equivalent, which can
-    exceed 1, and not an MFU. `formats_share` is the time that all products would take at the data sheet's peak of
-    their own format, over the time they took.
-
-    Args:
-        case: What was trained.
-        flops: The block `flops`.
-        ceilings: The products that were measured.
-        name: The device.
-        step_s: Median seconds of a step.
+    FP8 runs some products in 8 and the others in 16 bit. Over the BF16 peak that is a BF16 equivalent, which can exceed
+    1, and not an MFU. `formats_share` is the time that all products would take at the data sheet's peak of their own
+    format, over the time they took.
     """
     own = compute_format(case.precision)
     fp8 = own == "fp8"
@@ -287,12 +276,14 @@ def utilization(
     specified, fp8_peak = format_peak(name, main), format_peak(name, "fp8") if fp8 else None
     full, causal = flops["model_per_step"] / step_s, flops["model_per_step_causal"] / step_s
     again = flops["recomputed_per_step"] / step_s
-    matmul, matmul_fp8 = ceiling(ceilings, main), ceiling(ceilings, "fp8")
+    matmul = ceiling(ceilings, main)
     eight, other = flops["fp8_per_step"], flops["model_per_step_causal"] - flops["fp8_per_step"]
-    mfu, mfu_causal = _shares(full, causal, None if fp8 else specified)
     hfu, _ = _shares(full + again, causal + again, None if fp8 else specified)
-    matmul_share, matmul_share_causal = _shares(full, causal, matmul, equivalent=fp8)
-    equivalent, equivalent_causal = _shares(full, causal, specified if fp8 else None, equivalent=True)
+    pairs = {
+        "mfu": _shares(full, causal, None if fp8 else specified),
+        "bf16_equivalent": _shares(full, causal, specified if fp8 else None, equivalent=True),
+        "matmul_share": _shares(full, causal, matmul, equivalent=fp8),
+    }
     return {
         "model_flops_per_s": full,
         "model_flops_per_s_causal": causal,
@@ -300,15 +291,11 @@ def utilization(
         "specified_peak": specified,
         "matmul_ceiling": matmul,
         "fp8_specified_peak": fp8_peak,
-        "fp8_matmul_ceiling": matmul_fp8,
-        "mfu": mfu,
-        "mfu_causal": mfu_causal,
+        "fp8_matmul_ceiling": ceiling(ceilings, "fp8"),
         "hfu": hfu,
-        "bf16_equivalent": equivalent,
-        "bf16_equivalent_causal": equivalent_causal,
         "formats_share": (eight / fp8_peak + other / specified) / step_s if fp8 and fp8_peak and specified else None,
-        "matmul_share": matmul_share,
-        "matmul_share_causal": matmul_share_causal,
+        **{which: both[0] for which, both in pairs.items()},
+        **{f"{which}_causal": both[1] for which, both in pairs.items()},
     }
 
 

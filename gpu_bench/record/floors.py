@@ -50,12 +50,9 @@ def peak_bytes(case: TrainingCase) -> int:
 
 
 def step_seconds(case: TrainingCase, flops_per_s: Callable[[str], float], bytes_per_s: float) -> float:
-    """The least time of a step: its products, and then the update, which reads and writes weights and states.
+    """The least time of a step: its products, by the fastest in each format, and then the update.
 
-    Args:
-        case: What is trained.
-        flops_per_s: The fastest product in a format.
-        bytes_per_s: The memory's rate.
+    The update reads and writes weights and states at the memory's rate.
     """
     flops, own = training_flops(case), compute_format(case.precision)
     eight = flops["fp8_per_step"]

@@ -32,9 +32,7 @@ def diverged_at(case: TrainingCase, losses: Sequence[float | None]) -> int | Non
 def judged(case: TrainingCase, repeat: Mapping[str, Any]) -> tuple[str, str | None]:
     """The status of a repeat that ran to its end, and why it is not `ok`: the worst of what can be wrong counts.
 
-    Args:
-        case: What was trained.
-        repeat: `diverged_at`, `graphs_while_timed`, `settled`, `warmup_s` and `gpu`.
+    Of the repeat it needs `diverged_at`, `graphs_while_timed`, `settled`, `warmup_s` and `gpu`.
     """
     if repeat["diverged_at"] is not None:
         return "diverged", f"the loss of step {repeat['diverged_at'] + 1} is not finite, or far above guessing"

@@ -140,15 +140,9 @@ def form_faults(record: Mapping[str, Any]) -> list[str]:
 
 
 def read(path: Path, folder: Path | None = None, *, placed: bool = True) -> tuple[dict[str, Any] | None, list[str]]:
-    """The record in a file, or everything that is wrong with it.
+    """The record in a file and no faults, or None and the faults, a line each, which do not name the file.
 
-    Args:
-        path: The file.
-        folder: The folder of records that it lies in, which its place is held against; None is its grandparent.
-        placed: Whether its place counts at all.
-
-    Returns:
-        The record and no faults, or None and the faults, a line each, which do not name the file.
+    Its place is held against `folder`, the folder of records (None is its grandparent), unless `placed` is False.
     """
     place = None
     if placed:

@@ -30,21 +30,11 @@ def command_of(record: Record) -> str:
 
 def flat_rows(record: Record) -> list[dict[str, Any]]:
     """The record as flat rows in SI units and bytes: one for a trained case, one per point, one per policy."""
-    device, provenance = record["device"], record["provenance"]
-    head = {
-        "suite": record["suite"],
-        "case": record["name"],
-        "device": device["name"],
-        "power_limit_w": device["power_limit_w"],
-        "status": record["status"],
-    }
-    tail = {
-        "benchmark_version": record["benchmark_version"],
-        "git_commit": provenance["git_commit"],
-        "torch": provenance["torch"],
-        "finished": provenance["finished"],
-        "command": command_of(record),
-    }
+    device, ran = record["device"], record["provenance"]
+    head = {"suite": record["suite"], "case": record["name"], "device": device["name"]}
+    head |= {"power_limit_w": device["power_limit_w"], "status": record["status"]}
+    tail = {"benchmark_version": record["benchmark_version"], "git_commit": ran["git_commit"], "torch": ran["torch"]}
+    tail |= {"finished": ran["finished"], "command": command_of(record)}
     if record["points"] is not None:
         middle = [_point_row(point, record["points"][0]) for point in record["points"]]
     elif record["fit"] is not None:
@@ -62,34 +52,29 @@ def _plain(summary: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in summary.items() if not isinstance(value, Mapping)}
 
 
+_COLUMNS = {
+    "step_s": "summary.step_s.median", "step_iqr_s": "summary.step_s.iqr", "samples": "summary.step_s.n",
+    "tokens_per_s": "summary.tokens_per_s.median", "mfu": "utilization.mfu", "mfu_causal": "utilization.mfu_causal",
+    "hfu": "utilization.hfu", "bf16_equivalent": "utilization.bf16_equivalent",
+    "matmul_share": "utilization.matmul_share", "peak_b": "memory.peak", "optimizer_b": "memory.held.optimizer_total",
+    "loss_first": "loss.first", "loss_last": "loss.last_five_mean", "energy_per_token_j": "energy.per_token_j",
+    "usd_per_1e9_tokens": "cost.usd_per_1e9_tokens", "engine_step_s": "predicted.step_s",
+    "engine_mfu": "predicted.mfu", "engine_peak_b": "predicted.memory.peak",
+    "textbook_total_b": "predicted.textbook.total",
+}  # fmt: skip
+"""A column of a trained case, and where its number is; the engine's stand beside the measured ones."""
+
+
 def _training_row(record: Record) -> dict[str, Any]:
-    """The numbers of a trained case beside the engine's; all null for one that failed."""
-    summary, memory = record["summary"] or {}, record["memory"] or {}
-    used, loss = record["utilization"] or {}, record["loss"] or {}
-    energy, cost, told = record["energy"] or {}, record["cost"] or {}, record["predicted"] or {}
-    told_memory, textbook = told.get("memory") or {}, told.get("textbook") or {}
-    step = summary.get("step_s", {})
-    return {
-        "step_s": step.get("median"),
-        "step_iqr_s": step.get("iqr"),
-        "samples": step.get("n"),
-        "tokens_per_s": summary.get("tokens_per_s", {}).get("median"),
-        "mfu": used.get("mfu"),
-        "mfu_causal": used.get("mfu_causal"),
-        "hfu": used.get("hfu"),
-        "bf16_equivalent": used.get("bf16_equivalent"),
-        "matmul_share": used.get("matmul_share"),
-        "peak_b": memory.get("peak"),
-        "optimizer_b": memory.get("held", {}).get("optimizer_total"),
-        "loss_first": loss.get("first"),
-        "loss_last": loss.get("last_five_mean"),
-        "energy_per_token_j": energy.get("per_token_j"),
-        "usd_per_1e9_tokens": cost.get("usd_per_1e9_tokens"),
-        "engine_step_s": told.get("step_s"),
-        "engine_mfu": told.get("mfu"),
-        "engine_peak_b": told_memory.get("peak"),
-        "textbook_total_b": textbook.get("total"),
-    }
+    """The numbers of a trained case; all null for one that failed."""
+
+    def at(path: str) -> Any:
+        value: Any = record
+        for name in path.split("."):
+            value = None if value is None else value.get(name)
+        return value
+
+    return {column: at(path) for column, path in _COLUMNS.items()}
 
 
 def _point_row(point: Mapping[str, Any], first: Mapping[str, Any]) -> dict[str, Any]:
@@ -231,23 +216,15 @@ def _points(record: Record) -> Table:
     return Table(f"{record['suite']}/{record['name']} on {record['device']['slug']}", tuple(head), tuple(rows), 2)
 
 
-_RATES = (
-    ("flops_per_s", "TFLOP/s", 1e-12),
-    ("bytes_per_s", "GB/s", 1e-9),
-    ("tokens_per_s", "thousand tokens/s", 1e-3),
-)
+_RATES = (("flops_per_s", "TFLOP/s", 1e-12), ("bytes_per_s", "GB/s", 1e-9), ("tokens_per_s", "thousand tokens/s", 1e-3))
 
 
 def _fit(record: Record) -> Table:
     rows = tuple(
-        (
-            one["policy"],
-            number(one["predicted_batch"], 0),
-            number(one["largest_batch"], 0),
-            number(one["peak"], 2, 1 / _GIB),
-        )
+        (one["policy"], *(number(one[f"{which}_batch"], 0) for which in ("predicted", "largest")),
+         number(one["peak"], 2, 1 / _GIB))
         for one in record["fit"]["policies"]
-    )
+    )  # fmt: skip
     head = ("policy", "engine's batch", "largest batch", "peak GiB")
     how = "fits (emulated)" if record["fit"]["limit"] is not None else "fits"
     return Table(f"{record['suite']}/{record['name']} on {record['device']['slug']}: {how}", head, rows)

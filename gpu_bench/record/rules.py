@@ -18,27 +18,16 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 @dataclass(frozen=True)
 class Rule:
-    """Bounds of a value.
+    """Bounds of a value."""
 
-    Attributes:
-        unit: Of a number, in pint's notation; `1` is a pure number.
-        above: A number is larger than this.
-        least: A number is at least this.
-        most: A number is at most this.
-        pattern: A text matches this as a whole.
-        longest: Characters of a text.
-        fewest: Items of a list, or of a mapping.
-        unstated: No record's file states the value: it follows from others, or it is of the plan alone.
-    """
-
-    unit: str = ""
-    above: float | None = None
-    least: float | None = None
-    most: float | None = None
-    pattern: str = ""
-    longest: int = 0
-    fewest: int = 0
-    unstated: bool = False
+    unit: str = ""  # Of a number, in pint's notation; `1` is a pure number
+    above: float | None = None  # A number is larger than this
+    least: float | None = None  # A number is at least this
+    most: float | None = None  # A number is at most this
+    pattern: str = ""  # A text matches this as a whole
+    longest: int = 0  # Characters of a text
+    fewest: int = 0  # Items of a list, or of a mapping
+    unstated: bool = False  # No record's file states the value: it follows from others, or it is of the plan alone
 
     def fault(self, value: Any) -> str | None:
         """What is wrong with a value of the right type, in words; None when nothing is."""

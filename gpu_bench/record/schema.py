@@ -10,6 +10,7 @@ import inspect
 import json
 import re
 import sys
+from dataclasses import is_dataclass
 from functools import cache
 from typing import Any
 
@@ -67,8 +68,6 @@ def document() -> dict[str, Any]:
     named: dict[str, dict[str, Any]] = {"Record": made}
     named |= made["$defs"]
     for name, block in named.items():
-        if "description" in block:
-            block["description"] = block["description"].partition("Attributes:")[0].strip()
         for field, told in _told(name).items():
             if field in block.get("properties", {}):
                 block["properties"][field]["description"] = told
@@ -76,12 +75,18 @@ def document() -> dict[str, Any]:
 
 
 def _told(name: str) -> dict[str, str]:
-    """What the docstring of a class says of its fields."""
+    """What the source of a class says beside its fields, or above them."""
     found: dict[str, str] = {}
     for kind in reversed(_classes()[name].__mro__ if name in _classes() else ()):
-        _, _, listed = inspect.cleandoc(kind.__doc__ or "").partition("Attributes:\n")
-        entries = re.findall(r"^    (\w+): (.*(?:\n        +.*)*)", listed, re.MULTILINE)
-        found |= {field: " ".join(words.split()).removesuffix(".") for field, words in entries}
+        above: list[str] = []
+        for line in inspect.getsource(kind).splitlines() if is_dataclass(kind) else ():
+            if line.startswith("    # "):
+                above.append(line[6:])
+                continue
+            field, beside = re.match(r"    (\w+): ", line), re.search(r"  # (?!type: |fmt: )(.*)", line)
+            if field and (above or beside):
+                found[field[1]] = " ".join([*above, *([beside[1]] if beside else [])])
+            above = []
     return found
 
 

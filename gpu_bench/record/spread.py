@@ -61,14 +61,10 @@ class Ratio:
 
 
 def ratio(over: Sequence[Sequence[float]], under: Sequence[Sequence[float]]) -> Ratio:
-    """The ratio of the medians of two sets of repeats, with a bootstrap interval.
+    """The ratio of the medians of two sets of repeats, a list of samples for each, with a bootstrap interval.
 
     Repeats are drawn first, then samples within them (Davison and Hinkley 1997, section 3.8): samples of one process
     resemble each other more than those of two. The same data give the same interval.
-
-    Args:
-        over: Samples of the numerator, one list per repeat.
-        under: Those of the denominator.
     """
     draw, sets = random.Random(0), [[_thinned(row) for row in rows] for rows in (over, under)]
     found = sorted(

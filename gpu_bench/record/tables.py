@@ -18,19 +18,12 @@ _LINKS = re.compile(r"://|www\.", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Table:
-    """A table ready to print.
+    """A table ready to print."""
 
-    Attributes:
-        title: What it shows.
-        head: Column titles, with units.
-        rows: Cells as text.
-        left: How many columns, from the first on, are words; the others are numbers and set right.
-    """
-
-    title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    left: int = 1
+    title: str  # What it shows
+    head: tuple[str, ...]  # Column titles, with units
+    rows: tuple[tuple[str, ...], ...]  # Cells as text
+    left: int = 1  # How many columns, from the first on, are words; the others are numbers and set right
 
 
 def render(table: Table, form: Format) -> str:

@@ -42,16 +42,9 @@ class Packed:
 
 
 def pack(out: Path, archive: Path, split: int, most: int) -> Packed:
-    """Pack a folder of records.
+    """Pack a folder of records into `archive`, in pieces of `split` bytes (`….tar.gz.000`; 0 is one file).
 
-    Args:
-        out: What `run --out` was given.
-        archive: The archive, `….tar.gz`; in pieces it is `….tar.gz.000` and so on.
-        split: Bytes of a piece; 0 is one file.
-        most: Bytes of the archive beyond which compiled kernels are left out.
-
-    Raises:
-        ValueError: When there is nothing to pack.
+    Beyond `most` bytes compiled kernels are left out. Raises `ValueError` when there is nothing to pack.
     """
     records = sorted(file for file in out.glob("*/*.json") if _RECORD.fullmatch(_inside(file, out)))
     parts = sorted(file for file in (out / PARTS).rglob("*") if file.is_file() and _PART.fullmatch(_inside(file, out)))
@@ -104,15 +97,10 @@ class Unpacked:
 
 
 def unpack(archives: Sequence[Path], into: Path, *, compiled: bool = False) -> Unpacked:
-    """File what an archive holds into a folder of records; each that was measured without git gets its commit here.
+    """File what an archive, or all its pieces, holds; a record that was measured without git gets its commit here.
 
-    Args:
-        archives: The archive, or all its pieces.
-        into: The folder of records.
-        compiled: Whether to bring compiled kernels too. They are programs: only from a machine of one's own.
-
-    Raises:
-        ValueError: For what is not an archive, or holds something that `pack` does not write.
+    Compiled kernels come only when asked for: they are programs, so only from a machine of one's own. Raises
+    `ValueError` for what is not an archive, or holds something that `pack` does not write.
     """
     for archive in archives:
         if not archive.is_file():

@@ -14,27 +14,15 @@ SLOWER = 1.3
 
 @dataclass
 class Planned:
-    """A case in a plan.
+    """A case in a plan."""
 
-    Attributes:
-        suite: The suite it belongs to.
-        case: What is measured.
-        device: The GPU, as its driver calls it.
-        done: Repeats that are finished.
-        starts: Seconds after the beginning at which its first repeat begins; None where none does.
-        ends: Seconds at which it has its record; None where that is not before the end.
-        seconds: What its repeats take.
-        broken: Whether a repeat passed its time limit.
-    """
-
-    suite: str
-    case: Case
-    device: str | None
-    done: int = 0
-    starts: float | None = None
-    ends: float | None = None
-    seconds: float = 0.0
-    broken: bool = False
+    suite: str  # The suite it belongs to
+    case: Case  # What is measured
+    device: str | None  # The GPU, as its driver calls it
+    done: int = 0  # Repeats that are finished
+    starts: float | None = None  # Seconds after the beginning at which its first repeat begins; None where none does
+    ends: float | None = None  # Seconds at which it has its record; None where that is not before the end
+    broken: bool = False  # Whether a repeat passed its time limit
     slug: str = "planned"
 
     @property
@@ -46,13 +34,10 @@ class Planned:
 def forecast(
     cases: Iterable[tuple[str, Case]], device: str | None, budgets: Sequence[float], factor: float = 1.0
 ) -> list[Planned]:
-    """The cases in their order, with what becomes of each.
+    """The cases in their order, the most valuable first, with what becomes of each.
 
-    Args:
-        cases: Pairs of suite and case, the most valuable first.
-        device: The GPU, as its driver calls it.
-        budgets: Seconds of one command after another; each goes on where the last one stopped.
-        factor: How many times as long as predicted everything takes. The schedule learns that only as it goes.
+    Budgets are seconds of one command after another; each goes on where the last one stopped. Everything takes `factor`
+    times as long as predicted, which the schedule learns only as it goes.
     """
     tasks = [Planned(suite, case, device) for suite, case in cases]
     clock = 0.0
@@ -63,7 +48,7 @@ def forecast(
             task.starts = clock if task.starts is None else task.starts
             schedule.begin(task)
             took = min(seconds, task.case.time_limit_s, end - clock)
-            clock, task.seconds = clock + took, task.seconds + took
+            clock += took
             if took < min(seconds, task.case.time_limit_s):
                 # The end of the command cut it off.
                 break

@@ -28,17 +28,12 @@ class RunError(Exception):
 
 @dataclass(frozen=True)
 class Place:
-    """A machine on which repeats run, each on a device of its own.
+    """A machine on which repeats run, each on a device of its own."""
 
-    Attributes:
-        name: Tells the places of one executor apart.
-        context: What the machine is: `device`, `device_count`, `software`, `machine`, `code`.
-        slots: How many repeats it takes at a time.
-    """
-
-    name: str
+    name: str  # Tells the places of one executor apart
+    # What the machine is: `device`, `device_count`, `software`, `machine`, `code`
     context: Mapping[str, Any] = field(repr=False)
-    slots: int = 1
+    slots: int = 1  # How many repeats it takes at a time
 
 
 class Executor(Protocol):
@@ -48,14 +43,9 @@ class Executor(Protocol):
         """The places that are alive now. Raises `RunError` when there is none to begin with."""
 
     def submit(self, ticket: int, place: Place, order: Mapping[str, Any], limit_s: float, devices: int) -> None:
-        """Begin a repeat.
+        """Begin a repeat on so many of the place's slots; it is ended after `limit_s` seconds.
 
-        Args:
-            ticket: Names it in `collect`.
-            place: Where.
-            order: What the worker reads, see `worker.py`.
-            limit_s: Seconds after which it is ended.
-            devices: How many of the place's slots it occupies.
+        For the order, which the worker reads, see `worker.py`.
         """
 
     def collect(self) -> Sequence[tuple[int, dict[str, Any]]]:
@@ -96,7 +86,8 @@ def work(
     with tempfile.TemporaryDirectory(prefix="gpu_bench-") as name:
         folder = Path(name)
         report_path = folder / "report.json"
-        environment = {**os.environ, **order.get("environment", {}), "PYTHONPATH": os.pathsep.join(_import_path())}
+        path = os.pathsep.join([str(provenance.ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+        environment = {**os.environ, **order.get("environment", {}), "PYTHONPATH": path}
         with (folder / "stderr").open("w+b") as stderr:
             worker = subprocess.Popen(
                 [sys.executable, "-m", WORKER],
@@ -124,11 +115,6 @@ def work(
             stderr.seek(0)
             message = _last_words(code, stderr.read().decode("utf-8", "replace"))
             return {"status": "error", "message": message, "lost": code < 0}
-
-
-def _import_path() -> list[str]:
-    """The checkout first, then what the caller had."""
-    return [str(provenance.ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
 
 
 def _end(worker: subprocess.Popen[bytes]) -> None:
@@ -169,13 +155,7 @@ def compiler_caches(folder: Path) -> dict[str, str]:
 
 
 class LocalExecutor:
-    """Runs one repeat at a time in a fresh process on this machine.
-
-    Args:
-        device: `auto`, `cpu` or `cuda`.
-        on_start: Called with the ticket and the process id of each worker.
-        compiled: Folder for what compilers make.
-    """
+    """Runs one repeat at a time in a fresh process here; `on_start` is told the ticket and the process id."""
 
     def __init__(self, device: str, on_start: Callable[[int, int], None], compiled: Path) -> None:
         self._added = compiler_caches(compiled)

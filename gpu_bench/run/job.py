@@ -40,40 +40,25 @@ _MOST_ROWS = 100
 
 @dataclass(frozen=True)
 class JobSettings:
-    """What the job is to do.
+    """What the job is to do."""
 
-    Attributes:
-        device: `auto`, `cpu` or `cuda`.
-        committed: The records that are compared with.
-        out: Folder of the job: `records/` as measured, `proposal/` for the pull request, `pull-request.md` its text.
-            A job that was cut off goes on where it stopped when it is given the same folder.
-        budget_s: Seconds for measuring; None is no budget.
-        patience_s: Seconds to wait for a quiet machine.
-        unfit_too: Whether to measure although the machine is not fit, e.g. to try the job out.
-        apply: Whether to copy the proposal into `committed`.
-        command: What was typed, for the records.
-    """
-
-    device: str
-    committed: Path
+    device: str  # `auto`, `cpu` or `cuda`
+    committed: Path  # The records that are compared with
+    # Folder of the job: `records/` as measured, `proposal/` for the pull request, `pull-request.md` its text. A job
+    # that was cut off goes on where it stopped when it is given the same folder
     out: Path
-    budget_s: float | None = None
-    patience_s: float = 0.0
-    unfit_too: bool = False
-    apply: bool = False
-    command: str = "python -m gpu_bench job"
+    budget_s: float | None = None  # Seconds for measuring; None is no budget
+    patience_s: float = 0.0  # Seconds to wait for a quiet machine
+    unfit_too: bool = False  # Whether to measure although the machine is not fit, e.g. to try the job out
+    apply: bool = False  # Whether to copy the proposal into `committed`
+    command: str = "python -m gpu_bench job"  # What was typed, for the records
 
 
 def run(cases: Sequence[tuple[str, Case]], job: JobSettings, say: Callable[[str], None] = print) -> int:
-    """Do the job.
+    """Do the job: 0 when there is a proposal or nothing to propose, 1 when the machine is unfit or no record is valid.
 
-    A record that is not valid is left out and told: hours of other measurements do not wait for it.
-
-    Returns:
-        0 when there is a proposal or nothing to propose; 1 when the machine is not fit, or no valid record was made.
-
-    Raises:
-        RunError: When the device is missing, or none of the cases fits it.
+    A record that is not valid is left out and told: hours of other measurements do not wait for it. Raises `RunError`
+    when the device is missing, or none of the cases fits it.
     """
     fit, examined = _examine(job.device)
     say(examined)
@@ -104,11 +89,8 @@ def run(cases: Sequence[tuple[str, Case]], job: JobSettings, say: Callable[[str]
 def admit(measured: Path, job: JobSettings, say: Callable[[str], None] = print) -> int:
     """Propose what another machine has measured, after a look at each file as at a stranger's.
 
-    Returns:
-        0 when there is a proposal or nothing to propose; 1 when anything was out of place, and then nothing is written.
-
-    Raises:
-        ValueError: When there is no such folder.
+    Returns 0 when there is a proposal or nothing to propose; 1 when anything was out of place, and then nothing is
+    written. Raises `ValueError` when there is no such folder.
     """
     found, faults = admission.admit(measured)
     if faults:
@@ -126,18 +108,9 @@ def propose(
     complete: bool,
     say: Callable[[str], None],
 ) -> int:
-    """Write down what a person may merge, and what became worse and is held back.
+    """Write down what a person may merge, and what became worse and is held back; 1 when there is no valid record.
 
-    Args:
-        measured: Valid records, each with its file.
-        faults: What is wrong with others, a line each.
-        job: Where to write.
-        examined: What the doctor said.
-        complete: Whether every case was measured.
-        say: Prints.
-
-    Returns:
-        0, or 1 when there is no valid record.
+    `faults` are those of other records, a line each; `examined` is what the doctor said.
     """
     found = [_Found.of(file, record, job.committed) for file, record in measured]
     if not found:

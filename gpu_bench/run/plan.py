@@ -21,33 +21,24 @@ from gpu_bench.run.isolation import Place, RunError
 
 @dataclass(frozen=True)
 class Settings:
-    """How to run.
+    """How to run."""
 
-    Attributes:
-        device: `auto`, `cpu` or `cuda`.
-        out: Folder of the records.
-        again: Measure even what has a finished record.
-        budget_s: No repeat starts that would likely end later than this many seconds from now; None is no budget.
-        patience_s: How long, in all, to wait for a quiet machine before repeats, and to spend on repeats that others
-            spoiled and that are therefore measured again. Only on this machine.
-        command: What was typed, for the records.
-        on_start: Called with the case and the process id of each worker on this machine.
-        executor: `local` or `ray`.
-        retries: How often a repeat is begun again whose process or machine was taken away from outside.
-        compiled: Folder for what compilers make; None is beside the records, on a cluster each machine's own.
-        checks_only: Whether to stop after the cases that show whether the machinery works, one repeat of each.
-    """
-
-    device: str
-    out: Path
-    again: bool = False
+    device: str  # `auto`, `cpu` or `cuda`
+    out: Path  # Folder of the records
+    again: bool = False  # Measure even what has a finished record
+    # No repeat starts that would likely end later than this many seconds from now; None is no budget
     budget_s: float | None = None
+    # How long, in all, to wait for a quiet machine before repeats, and to spend on repeats that others spoiled and that
+    # are therefore measured again. Only on this machine
     patience_s: float = 0.0
-    command: str = "python -m gpu_bench run"
+    command: str = "python -m gpu_bench run"  # What was typed, for the records
+    # Called with the case and the process id of each worker on this machine
     on_start: Callable[[Case, int], None] = lambda case, pid: None
-    executor: str = "local"
-    retries: int = 0
+    executor: str = "local"  # `local` or `ray`
+    retries: int = 0  # How often a repeat is begun again whose process or machine was taken away from outside
+    # Folder for what compilers make; None is beside the records, on a cluster each machine's own
     compiled: Path | None = None
+    # Whether to stop after the cases that show whether the machinery works, one repeat of each
     checks_only: bool = False
 
 

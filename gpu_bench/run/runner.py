@@ -38,13 +38,9 @@ __all__ = ["RunError", "Settings", "run"]
 
 
 def run(cases: Sequence[tuple[str, Case]], settings: Settings) -> int:
-    """Run the cases and write their records.
+    """Run the cases and write their records: 0 when all that could run are finished, 1 when one failed or time ran out.
 
-    Returns:
-        0 when every case that could be run has a finished record, 1 when one failed or time ran out.
-
-    Raises:
-        RunError: When the device is missing, none of the cases fits it, or another run writes to the same folder.
+    Raises `RunError` when the device is missing, none of the cases fits it, or another run writes to the same folder.
     """
     with _only_run(settings.out):
         began = time.monotonic()
@@ -142,12 +138,10 @@ class _Sweep:
         for place in places:
             if place.context["device"]["slug"] != job.slug or (job.place or place).name != place.name:
                 continue
-            if _slots(job.case, place) <= place.slots - self._occupied(place):
+            here = [one.job.case for one in self._running.values() if one.place.name == place.name]
+            if _slots(job.case, place) + sum(_slots(case, place) for case in here) <= place.slots:
                 return place
         return None
-
-    def _occupied(self, place: Place) -> int:
-        return sum(_slots(one.job.case, place) for one in self._running.values() if one.place.name == place.name)
 
     def _move_on(self, job: Job) -> None:
         """Free a job from a machine that is gone. Its repeats go too: one record tells of one machine."""

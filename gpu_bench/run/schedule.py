@@ -59,12 +59,7 @@ T = TypeVar("T", bound=Task)
 
 
 class Schedule(Generic[T]):
-    """The tasks that are left, those that run, and what was seen of the time that repeats take.
-
-    Args:
-        tasks: In the order of their worth.
-        checks_only: Whether to stop after the checks.
-    """
+    """The tasks that are left, in the order of their worth, those that run, and what was seen of their times."""
 
     def __init__(self, tasks: Sequence[T], *, checks_only: bool = False) -> None:
         self._tasks, self._checks_only = list(tasks), checks_only
@@ -77,15 +72,12 @@ class Schedule(Generic[T]):
     @property
     def waiting(self) -> list[T]:
         """Tasks that are neither over nor running."""
-        return [task for task in self._tasks if not task.over and not self._runs(task)]
+        return [task for task in self._tasks if not task.over and not _among(task, self._running)]
 
     def next(self, left_s: float | None, free: Callable[[T], bool] = lambda task: True, slots: int = 1) -> T | None:
-        """The task whose repeat begins now; None where nothing can.
+        """The task whose repeat begins now and ends within `left_s` seconds (None is no limit); None where none can.
 
-        Args:
-            left_s: Seconds that are left; None is no limit.
-            free: Whether there is room for a repeat of the task now.
-            slots: Repeats that run at a time.
+        `free` says whether there is room for a repeat of a task, `slots` how many run at a time.
         """
         ready = [
             task for task in self.waiting if free(task) and (left_s is None or self.expected(task, task.done) <= left_s)
@@ -153,9 +145,6 @@ class Schedule(Generic[T]):
             return 1.0
         pace = sum(seconds for seconds, _ in self._told) / sum(told for _, told in self._told)
         return min(max(pace, _FASTEST), _SLOWEST)
-
-    def _runs(self, task: T) -> bool:
-        return _among(task, self._running)
 
 
 def _key(task: Task) -> tuple[str, str]:

@@ -36,7 +36,7 @@ def probe(wanted: str) -> dict[str, Any]:
     except ValueError as error:
         return {"unavailable": str(error)}
     return {
-        "device": describe(device).as_dict(),
+        "device": describe(device),
         "device_count": (torch.cuda.device_count() if device.type == "cuda" else provenance.cpu_cores()) or 1,
         "software": software(device),
         "machine": provenance.machine(),
@@ -49,7 +49,7 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     case = case_from_dict(job["case"])
     # Imported here, because it takes a second and a probe does not need it.
     module = importlib.import_module(KINDS[case.kind].module)
-    started = provenance.utc_now()
+    when: dict[str, Any] = {"started": provenance.utc_now(), "load_average": provenance.load_average()}
     try:
         more = {"kept": Path(job["kept"])} if KINDS[case.kind].resumes and job.get("kept") else {}
         report: dict[str, Any] = module.run_repeat(case, resolve_device(job["device"]), job["repeat"], **more)
@@ -58,8 +58,8 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
         if kind is None:
             raise
         message = provenance.redact(told(error))
-        return {"status": kind, "message": message, "started": started, "finished": provenance.utc_now()}
-    return {"started": started, "finished": provenance.utc_now(), **report}
+        report = {"status": kind, "message": message}
+    return {**when, "finished": provenance.utc_now(), **report}
 
 
 def main() -> int:

@@ -1,10 +1,13 @@
-"""A case small enough for a second."""
+"""A case small enough for a second, and a record without another process."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from gpu_bench.cases.case import TrainingCase
+from gpu_bench.cases.case import Case, TrainingCase
+from gpu_bench.record.assembly import assemble
+from gpu_bench.run import worker
 
 
 def tiny_case(name: str = "tiny", **changes: Any) -> TrainingCase:
@@ -22,3 +25,11 @@ def tiny_case(name: str = "tiny", **changes: Any) -> TrainingCase:
         "repeats": 1,
     }
     return TrainingCase(**{**fields, **changes})
+
+
+def recorded(suite: str, case: Case) -> dict[str, Any]:
+    """What the file of a record would state of a case, one repeat of which runs here."""
+    part = worker.measure({"case": case.as_dict(), "device": "cpu", "repeat": 0})
+    made = assemble(suite, case, worker.probe("cpu"), [part], "python -m gpu_bench run")
+    stated: dict[str, Any] = json.loads(json.dumps(made))
+    return stated

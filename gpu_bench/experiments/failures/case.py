@@ -12,16 +12,11 @@ from gpu_bench.record.rules import Count, Words
 
 @dataclass(frozen=True, kw_only=True)
 class FailureCase(Case):
-    """A failure beside its reference and its repairs. Each repeat trains all of them from one seed of its own.
-
-    Attributes:
-        failure: A name from `recipes.FAILURES`.
-        shortened: By what the steps of its runs are divided; 1 is the whole length.
-    """
+    """A failure beside its reference and its repairs. Each repeat trains all of them from one seed of its own."""
 
     kind: Literal["failure"] = "failure"
-    failure: Words
-    shortened: Count = 1
+    failure: Words  # A name from `recipes.FAILURES`
+    shortened: Count = 1  # By what the steps of its runs are divided; 1 is the whole length
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -16,50 +16,30 @@ Role = Literal["reference", "failure", "cure", "shown"]
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """One way to train on the digits.
-
-    Attributes:
-        role: What the run is there for.
-        task: Classify the digit, or reconstruct its image with an autoencoder.
-        depth: Hidden layers.
-        products: Format of matrix products; `fp32`, or that of autocast.
-        weights: Format to which the weights are rounded after each step. All else is computed in FP32.
-        master: Whether the optimizer goes on from an FP32 copy of them, which is not rounded.
-        optimizer: Its rule.
-        learning_rate: After warm-up.
-        momentum: Of SGD.
-        warmup: Steps over which the learning rate rises in a straight line.
-        batch: Images of a step.
-        steps: Steps.
-        scaling: What the loss is multiplied by before the backward pass: nothing, `scale`, or what the scaler finds.
-        scale: The factor, or that of the first step.
-        growth_interval: Steps without overflow after which the scaler doubles its factor.
-        clip: Largest norm of all gradients together; None where they are not clipped.
-        outlier_step: Step whose batch is faulty, counted from 0; None without.
-        outlier: By what the pixels of that batch are multiplied.
-        weight: By what the loss is multiplied; below 1 it stands for one small term of a larger loss.
-    """
+    """One way to train on the digits."""
 
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
-    role: Role
-    task: Task = "classify"
-    depth: Count = 2
-    products: Format = "fp32"
-    weights: Format = "fp32"
-    master: bool = False
-    optimizer: Literal["sgd", "adam"] = "sgd"
-    learning_rate: Amount = 0.1
-    momentum: Amount = 0.0
-    warmup: Annotated[int, Rule("step", least=0)] = 0
-    batch: Count = 64
-    steps: Steps = 400
+    role: Role  # What the run is there for
+    task: Task = "classify"  # Classify the digit, or reconstruct its image with an autoencoder
+    depth: Count = 2  # Hidden layers
+    products: Format = "fp32"  # Format of matrix products; `fp32`, or that of autocast
+    weights: Format = "fp32"  # Format to which the weights are rounded after each step. All else is computed in FP32
+    master: bool = False  # Whether the optimizer goes on from an FP32 copy of them, which is not rounded
+    optimizer: Literal["sgd", "adam"] = "sgd"  # Its rule
+    learning_rate: Amount = 0.1  # After warm-up
+    momentum: Amount = 0.0  # Of SGD
+    warmup: Annotated[int, Rule("step", least=0)] = 0  # Steps over which the learning rate rises in a straight line
+    batch: Count = 64  # Images of a step
+    steps: Steps = 400  # Steps
+    # What the loss is multiplied by before the backward pass: nothing, `scale`, or what the scaler finds
     scaling: Scaling = "none"
-    scale: Annotated[float, Rule("1", above=0)] = 65536.0
-    growth_interval: Steps = 50
-    clip: Number | None = None
+    scale: Annotated[float, Rule("1", above=0)] = 65536.0  # The factor, or that of the first step
+    growth_interval: Steps = 50  # Steps without overflow after which the scaler doubles its factor
+    clip: Number | None = None  # Largest norm of all gradients together; None where they are not clipped
+    # Step whose batch is faulty, counted from 0; None without
     outlier_step: Annotated[int, Rule("step", least=0)] | None = None
-    outlier: Number = 65535.0
-    weight: Number = 1.0
+    outlier: Number = 65535.0  # By what the pixels of that batch are multiplied
+    weight: Number = 1.0  # By what the loss is multiplied; below 1 it stands for one small term of a larger loss
 
     def as_dict(self) -> dict[str, Any]:
         """The settings of a run as plain data."""
@@ -68,17 +48,12 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Failure:
-    """A failure with its runs, all of which start from the same weights and see the same images.
+    """A failure with its runs, all of which start from the same weights and see the same images."""
 
-    Attributes:
-        worse: A run failed if its loss on the tested digits is not finite, or more than so many times the reference's.
-        recipes: The runs by name.
-        histograms: Steps of the reference at which the sizes of gradients are counted.
-    """
-
+    # A run failed if its loss on the tested digits is not finite, or more than so many times the reference's
     worse: float
-    recipes: dict[str, Recipe]
-    histograms: tuple[int, ...] = ()
+    recipes: dict[str, Recipe]  # The runs by name
+    histograms: tuple[int, ...] = ()  # Steps of the reference at which the sizes of gradients are counted
 
 
 def _outlier() -> dict[str, Recipe]:

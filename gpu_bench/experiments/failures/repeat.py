@@ -11,28 +11,14 @@ from gpu_bench.experiments.digits import digits
 from gpu_bench.experiments.failures.case import FailureCase
 from gpu_bench.experiments.failures.recipes import FAILURES, planned
 from gpu_bench.experiments.failures.training import run
-from gpu_bench.machine import provenance
 
 
 def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
-    """Train each run of the failure. They always run on the CPU, where all machines round alike.
-
-    Args:
-        case: The failure.
-        device: Unused.
-        repeat: Added to the case's seed.
-    """
+    """Train each run of the failure, on the CPU whatever the device, where all machines round alike."""
     assert isinstance(case, FailureCase)
-    started, load = provenance.utc_now(), provenance.load_average()
     torch.set_num_threads(1)
     data, failure = digits.load(), FAILURES[case.failure]
     runs = {}
     for name, (recipe, histograms) in planned(case.failure, case.shortened).items():
         runs[name] = {"settings": recipe.as_dict(), "seed": run(recipe, data, case.seed + repeat, histograms)}
-    return {
-        "status": "ok",
-        "message": None,
-        "arms": {"data": data.as_dict(), "worse": failure.worse, "runs": runs},
-        "load_average": load,
-        "started": started,
-    }
+    return {"status": "ok", "message": None, "arms": {"data": data.as_dict(), "worse": failure.worse, "runs": runs}}

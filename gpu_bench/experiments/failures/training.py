@@ -60,13 +60,7 @@ def loss_of(model: nn.Module, recipe: Recipe, images: Tensor, classes: Tensor) -
 
 
 class Run:
-    """A training under way.
-
-    Args:
-        recipe: How it trains.
-        digits: On what.
-        seed: Seed of the weights and of the order of images.
-    """
+    """A training under way; the seed is that of the weights and of the order of images."""
 
     def __init__(self, recipe: Recipe, digits: Digits, seed: int) -> None:
         self.recipe, self.digits = recipe, digits
@@ -198,11 +192,7 @@ class Run:
 def run(recipe: Recipe, digits: Digits, seed: int, histograms: tuple[int, ...] = ()) -> dict[str, Any]:
     """Train once. Returns plain data: curves of at most `POINTS` points, results of the test, processor seconds.
 
-    Args:
-        recipe: How.
-        digits: On what.
-        seed: Seed of the random numbers.
-        histograms: Steps before which the sizes of gradients are counted.
+    Sizes of gradients are counted before the steps in `histograms`.
     """
     began, training = time.process_time(), Run(recipe, digits, seed)
     every = max(1, recipe.steps // POINTS)

@@ -14,12 +14,9 @@ FORMATS = ("fp16", "bf16", "fp8-e4m3", "fp8-e5m2")
 def concluded(
     worse: float, settings: Mapping[str, Mapping[str, Any]], seeds: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> dict[str, Any]:
-    """The runs with everything that follows from what was measured, and the verdict.
+    """The runs, from their settings and their seeds' measurements, with everything that follows, and the verdict.
 
-    Args:
-        worse: See `recipes.Failure`.
-        settings: Of each run.
-        seeds: What each run measured, seed by seed.
+    For `worse` see `recipes.Failure`.
     """
     reference = next(name for name, one in settings.items() if one["role"] == "reference")
     runs: dict[str, dict[str, Any]] = {}

@@ -29,33 +29,20 @@ SPEEDUP, QUALITY = 1.4, 1.02
 
 @dataclass(frozen=True, kw_only=True)
 class Arm:
-    """One way to train.
-
-    Attributes:
-        predictor: What predicts; `none` is plain training.
-        preset: The schedule.
-        optimizer: Its rule.
-        rate: By what the case's learning rate is multiplied.
-        larger: By what the case's batch is multiplied, and the number of steps divided.
-        control: Whether runs that predict have to beat it.
-        fewer: Whether only as many steps are taken as the conservative preset computes.
-        forward: Whether predicted steps compute their loss, which lets the trainer notice that it diverges.
-        mixed: Whether matrix products are computed in BF16 whatever the case's precision: autocast.
-        parts: Into how many micro-batches a batch is divided, whose gradients are accumulated.
-        optimizer_state: Where the optimizer's state is while steps are predicted; see `trainer.Options`.
-    """
+    """One way to train."""
 
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
-    predictor: PredictorName = "none"
-    preset: Literal["conservative", "aggressive"] = "conservative"
-    optimizer: Literal["adam", "sgd"] = "adam"
-    rate: Amount = 1.0
-    larger: Count = 1
-    control: bool = False
-    fewer: bool = False
-    forward: bool = False
-    mixed: bool = False
-    parts: Count = 1
+    predictor: PredictorName = "none"  # What predicts; `none` is plain training
+    preset: Literal["conservative", "aggressive"] = "conservative"  # The schedule
+    optimizer: Literal["adam", "sgd"] = "adam"  # Its rule
+    rate: Amount = 1.0  # By what the case's learning rate is multiplied
+    larger: Count = 1  # By what the case's batch is multiplied, and the number of steps divided
+    control: bool = False  # Whether runs that predict have to beat it
+    fewer: bool = False  # Whether only as many steps are taken as the conservative preset computes
+    forward: bool = False  # Whether predicted steps compute their loss, which lets the trainer notice that it diverges
+    mixed: bool = False  # Whether matrix products are computed in BF16 whatever the case's precision: autocast
+    parts: Count = 1  # Into how many micro-batches a batch is divided, whose gradients are accumulated
+    # Where the optimizer's state is while steps are predicted; see `trainer.Options`
     optimizer_state: OptimizerState = "keep"
 
     def as_dict(self) -> dict[str, Any]:
@@ -106,8 +93,6 @@ ARMS: dict[str, Arm] = {
     "recurrent": Arm(predictor="recurrent"),
 }
 """Every run by name. All start from the same weights and see batches in the same order."""
-PREDICTING = tuple(name for name, arm in ARMS.items() if arm.predictor not in ("none", "no-op"))
-"""The runs that are judged."""
 
 _STATES: tuple[tuple[str, OptimizerState], ...] = (("", "keep"), ("offloaded", "offload"), ("dropped", "drop"))
 MEMORY_ARMS: dict[str, Arm] = {"plain": Arm()} | {

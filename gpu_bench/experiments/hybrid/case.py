@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from gpu_bench.cases.case import Case, ModelName
 from gpu_bench.experiments.hybrid.arms import ARMS, MEMORY_ARMS, Arm
@@ -16,34 +16,23 @@ HybridPrecision = Literal["fp32", "amp-bf16"]
 
 @dataclass(frozen=True, kw_only=True)
 class HybridCase(Case):
-    """All runs of `arms.ARMS` on one task. Each repeat trains all of them from one seed of its own.
-
-    Attributes:
-        task: `digits`: two convolutions tell handwritten digits of 8 x 8 pixels. `mnist`: the same of 28 x 28 pixels.
-            `text`: a GPT-2 continues source code.
-        steps: Of plain training, predicted ones of the others included.
-        batch: Images or sequences of a step.
-        learning_rate: Of plain training.
-        channels: Digits: of the first of two convolutions; the second has twice as many.
-        model: Text: the shape, a name from `sizes.SIZES`.
-        sequence: Text: tokens per sequence.
-        vocabulary: Text: kinds of token. 50,257 are all of GPT-2's; fewer are the most frequent of the text, with one
-            more for all others; 256 are bytes.
-        precision: Of the passes; `amp-bf16` is autocast.
-        left_out: Runs of `arms.ARMS` that are not trained.
-    """
+    """All runs of `arms.ARMS` on one task. Each repeat trains all of them from one seed of its own."""
 
     kind: Literal["hybrid"] = "hybrid"
+    # `digits`: two convolutions tell handwritten digits of 8 x 8 pixels. `mnist`: the same of 28 x 28 pixels. `text`: a
+    # GPT-2 continues source code
     task: Literal["digits", "mnist", "text"] = "digits"
-    steps: Steps
-    batch: Count = 64
-    learning_rate: Amount = 1e-3
-    channels: Count = 8
-    model: ModelName = "pico"
-    sequence: Tokens = 64
+    steps: Steps  # Of plain training, predicted ones of the others included
+    batch: Count = 64  # Images or sequences of a step
+    learning_rate: Amount = 1e-3  # Of plain training
+    channels: Count = 8  # Digits: of the first of two convolutions; the second has twice as many
+    model: ModelName = "pico"  # Text: the shape, a name from `sizes.SIZES`
+    sequence: Tokens = 64  # Text: tokens per sequence
+    # Text: kinds of token. 50,257 are all of GPT-2's; fewer are the most frequent of the text, with one more for all
+    # others; 256 are bytes
     vocabulary: Annotated[int, Rule("1", least=BYTES_VOCABULARY, most=GPT2_VOCABULARY)] = BYTES_VOCABULARY
-    precision: HybridPrecision = "fp32"
-    left_out: tuple[Words, ...] = ()
+    precision: HybridPrecision = "fp32"  # Of the passes; `amp-bf16` is autocast
+    left_out: tuple[Words, ...] = ()  # Runs of `arms.ARMS` that are not trained
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -80,125 +69,57 @@ class MemoryCase(HybridCase):
         return MEMORY_ARMS
 
 
-def _gpt2(
-    model: ModelName, value: int, batch: int, rate: float, memory: float, left_out: tuple[str, ...] = ()
-) -> HybridCase:
-    """A published size on a GPU, at the rates that models of its size are trained with (GPT-3, table 2.1)."""
-    return HybridCase(
-        name=f"hybrid-{model}",
-        value=value,
-        reason="whether predicted steps save time that a higher rate would not save, where training is dear",
-        task="text",
-        steps=600,
-        repeats=5,
-        batch=batch,
-        learning_rate=rate,
-        model=model,
-        sequence=1024,
-        vocabulary=GPT2_VOCABULARY,
-        precision="amp-bf16",
-        left_out=left_out,
-        device="cuda",
-        minimum_memory=int(memory),
-        time_limit_s=7200.0,
-    )
-
-
 _SLOWER = ("dynamic-modes", "recurrent")
 """Both take longer than the steps that they replace, on the small digits already."""
+_HIGHER = ("plain-momentum", "fewer-steps-momentum", "fewer-steps-2x-batch", "fewer-steps-4x-batch",
+           "last-update-watched")  # fmt: skip
+"""After 300 steps each of these had a higher loss than a control that is kept. Leaving controls out can only make it
+easier for a prediction to win."""
+_TEXT: dict[str, Any] = {"task": "text", "steps": 300, "batch": 8, "vocabulary": 2048}
+_GPT2: dict[str, Any] = {"vocabulary": GPT2_VOCABULARY, "device": "cuda", "time_limit_s": 7200.0}
+
+
+def _case(name: str, value: int, reason: str, kind: type[HybridCase] = HybridCase, **fields: Any) -> HybridCase:
+    return kind(name=f"hybrid-{name}", value=value, reason=reason, repeats=5, **fields)
+
+
+def _gpt2(model: ModelName, value: int, **fields: Any) -> HybridCase:
+    """A published size on a GPU, at the rates that models of its size are trained with (GPT-3, table 2.1)."""
+    reason = "whether predicted steps save time that a higher rate would not save, where training is dear"
+    fields |= {**_GPT2, "task": "text", "steps": 600, "sequence": 1024, "precision": "amp-bf16"}
+    return _case(model, value, reason, model=model, **fields)
+
 
 HYBRID_SUITE: tuple[HybridCase, ...] = (
-    HybridCase(
-        name="hybrid-digits-ci",
-        value=45,
-        reason="whether predicted steps save time that skipping them would not save, in the size of a test",
-        steps=300,
-        repeats=5,
-        channels=4,
-        time_limit_s=1800.0,
+    _case(
+        "digits-ci", 45, "whether predicted steps save time that skipping them would not save, in the size of a test",
+        steps=300, channels=4, time_limit_s=1800.0,
     ),
-    HybridCase(
-        name="hybrid-digits",
-        value=44,
-        reason="the same until training has converged",
-        steps=600,
-        repeats=5,
-        channels=12,
-        time_limit_s=3600.0,
+    _case("digits", 44, "the same until training has converged", steps=600, channels=12, time_limit_s=3600.0),
+    _case(
+        "text", 43, "the same with a small GPT-2 on source code, whose quality is a perplexity",
+        **_TEXT, left_out=_SLOWER, time_limit_s=3600.0,
     ),
-    HybridCase(
-        name="hybrid-text",
-        value=43,
-        reason="the same with a small GPT-2 on source code, whose quality is a perplexity",
-        task="text",
-        steps=300,
-        repeats=5,
-        batch=8,
-        vocabulary=2048,
-        left_out=_SLOWER,
-        time_limit_s=3600.0,
+    # Two passes over the images.
+    _case(
+        "digits-full", 43, "the same on all 60,000 digits of MNIST, which each run sees twice, with 10,000 to test",
+        task="mnist", steps=2 * (60_000 // 64), left_out=_SLOWER, time_limit_s=4 * 3600.0,
     ),
-    HybridCase(
-        name="hybrid-digits-full",
-        value=43,
-        reason="the same on all 60,000 digits of MNIST, which each run sees twice, with 10,000 to test",
-        task="mnist",
-        # Two passes over the images.
-        steps=2 * (60_000 // 64),
-        repeats=5,
-        left_out=_SLOWER,
-        time_limit_s=4 * 3600.0,
+    _case(
+        "text-long", 43, "the small GPT-2 for three times as long",
+        **{**_TEXT, "steps": 900}, left_out=(*_SLOWER, *_HIGHER), time_limit_s=4 * 3600.0,
     ),
-    HybridCase(
-        name="hybrid-text-long",
-        value=43,
-        reason="the small GPT-2 for three times as long",
-        task="text",
-        steps=900,
-        repeats=5,
-        batch=8,
-        vocabulary=2048,
-        # After 300 steps each of these had a higher loss than a control that is kept. Leaving controls out can only
-        # make it easier for a prediction to win.
-        left_out=(
-            *_SLOWER,
-            "plain-momentum",
-            "fewer-steps-momentum",
-            "fewer-steps-2x-batch",
-            "fewer-steps-4x-batch",
-            "last-update-watched",
-        ),
-        time_limit_s=4 * 3600.0,
+    _case(
+        "memory", 42,
+        "what mixed precision, accumulation and putting the optimizer's state away save, alone and together",
+        MemoryCase, **_TEXT, time_limit_s=3600.0,
     ),
-    MemoryCase(
-        name="hybrid-memory",
-        value=42,
-        reason="what mixed precision, accumulation and putting the optimizer's state away save, alone and together",
-        task="text",
-        steps=300,
-        repeats=5,
-        batch=8,
-        vocabulary=2048,
-        time_limit_s=3600.0,
+    _case(
+        "memory-gpt2", 41, "the same on a GPU, at the shape for which the plan has estimates", MemoryCase,
+        **{**_TEXT, **_GPT2}, learning_rate=6e-4, model="gpt2", sequence=512, minimum_memory=12 * 10**9,
     ),
-    MemoryCase(
-        name="hybrid-memory-gpt2",
-        value=41,
-        reason="the same on a GPU, at the shape for which the plan has estimates",
-        task="text",
-        steps=300,
-        repeats=5,
-        batch=8,
-        learning_rate=6e-4,
-        model="gpt2",
-        sequence=512,
-        vocabulary=GPT2_VOCABULARY,
-        device="cuda",
-        minimum_memory=int(12e9),
-        time_limit_s=7200.0,
-    ),
-    _gpt2("gpt2", 42, batch=8, rate=6e-4, memory=45e9),
-    _gpt2("gpt2-medium", 41, batch=8, rate=3e-4, memory=79e9),
+    _gpt2("gpt2", 42, batch=8, learning_rate=6e-4, minimum_memory=45 * 10**9),
+    _gpt2("gpt2-medium", 41, batch=8, learning_rate=3e-4, minimum_memory=79 * 10**9),
     # Eight remembered updates of 6 GB each and the snapshot leave no room for eight more numbers per weight.
-    _gpt2("gpt2-xl", 40, batch=2, rate=2e-4, memory=139e9, left_out=("recurrent",)),
-)
+    _gpt2("gpt2-xl", 40, batch=2, learning_rate=2e-4, minimum_memory=139 * 10**9, left_out=("recurrent",)),
+)  # fmt: skip

@@ -17,13 +17,7 @@ TOGETHER = 1000
 
 
 class DigitsTask:
-    """Digits, on the CPU or a GPU.
-
-    Args:
-        data: Which digits.
-        channels: Of the first convolution; the second has twice as many.
-        device: Where network and batches are.
-    """
+    """Digits, on the CPU or a GPU; the second convolution has twice as many channels as the first."""
 
     quality: Quality = "loss"
 

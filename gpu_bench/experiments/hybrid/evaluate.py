@@ -22,8 +22,7 @@ from gpu_bench.experiments.hybrid.recurrent import Recurrent
 from gpu_bench.experiments.hybrid.task import Batch, Task
 from gpu_bench.experiments.hybrid.text_task import TextTask
 from gpu_bench.experiments.hybrid.trainer import HybridTrainer, LossOf, Options
-from gpu_bench.experiments.hybrid.verdict import point_steps, told
-from gpu_bench.machine import provenance
+from gpu_bench.experiments.hybrid.verdict import point_steps
 
 LOADING = 50
 """Steps of the short training before the first run."""
@@ -35,23 +34,13 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     Before the first run it trains for a moment, which loads what all of them use.
     """
     assert isinstance(case, HybridCase)
-    started, load = provenance.utc_now(), provenance.load_average()
     torch.set_num_threads(1)
     task, seed = task_of(case, device), case.seed + repeat
     train(case.arms["plain"], replace(case, steps=min(case.steps, LOADING)), task, seed)
     runs = {name: {"settings": arm.as_dict(), "seed": train(arm, case, task, seed)} for name, arm in case.arms.items()}
-    return {
-        "status": "ok",
-        "message": None,
-        "arms": {
-            "data": task.about(),
-            "quality": task.quality,
-            "clock": "wall" if device.type == "cuda" else "processor",
-            "runs": runs,
-        },
-        "load_average": load,
-        "started": started,
-    }
+    clock = "wall" if device.type == "cuda" else "processor"
+    arms = {"data": task.about(), "quality": task.quality, "clock": clock, "runs": runs}
+    return {"status": "ok", "message": None, "arms": arms}
 
 
 def task_of(case: HybridCase, device: torch.device) -> Task:
@@ -128,7 +117,6 @@ def _optimizer(arm: Arm, case: HybridCase, model: nn.Module) -> torch.optim.Opti
 def _options(arm: Arm, case: HybridCase) -> Options:
     return Options(
         forward=arm.forward,
-        clip=None,
         autocast=torch.bfloat16 if arm.mixed or case.precision == "amp-bf16" else None,
         optimizer_state=arm.optimizer_state,
         predicts=arm.predictor != "none",
@@ -159,7 +147,7 @@ def _told(trainer: HybridTrainer) -> dict[str, Any]:
         cosine = sum(kept.cosines[index] for index in chosen) / len(chosen)
         error = sum(kept.errors[index] for index in chosen) / len(chosen)
         horizons.append({"ahead": ahead, "compared": len(chosen), "cosine": compact(cosine), "error": compact(error)})
-    measured = {
+    return {
         "phases": dict(kept.steps),
         "phase_seconds": {phase: round(seconds, 4) for phase, seconds in kept.seconds.items()},
         "extra_seconds": round(kept.extra_seconds, 4),
@@ -168,4 +156,3 @@ def _told(trainer: HybridTrainer) -> dict[str, Any]:
         "history_bytes": kept.history_bytes,
         "horizons": horizons,
     }
-    return told(measured)

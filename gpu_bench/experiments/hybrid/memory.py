@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import tempfile
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,6 +11,7 @@ from torch.profiler import ProfilerActivity, profile, record_function
 from gpu_bench.experiments.hybrid.schedule import Phase, Schedule
 from gpu_bench.experiments.hybrid.trainer import HybridTrainer, LossOf
 from gpu_bench.measure.memory import storage_bytes
+from gpu_bench.measure.trace import events_of
 
 SHORT = Schedule(warmup_steps=3, full_steps=2, max_predict_steps=4, confidence_threshold=0, correction_interval=2)
 """A schedule with every phase, and every change from one phase to another, within `STEPS`."""
@@ -23,15 +21,11 @@ _STEP = "hybrid step "
 
 
 def peaks(trainer: HybridTrainer, following: Callable[[], Sequence[LossOf]]) -> dict[str, Any]:
-    """Train for `STEPS` and note the peak of each step.
+    """Train a new trainer, with the schedule `SHORT`, for `STEPS` and note the peak of each step.
 
-    Args:
-        trainer: A new one, with the schedule `SHORT`.
-        following: Gives the losses of the next batch's micro-batches.
-
-    Returns:
-        Bytes of the device: the largest peaks of `computed` steps and of `predicted` ones (None without any); and what
-        was `elsewhere`, in host memory. On a CPU that is the same memory, so these bytes are subtracted from the peaks.
+    Returns bytes of the device: the largest peaks of `computed` steps and of `predicted` ones (None without any); and
+    what was `elsewhere`, in host memory. On a CPU that is the same memory, so these bytes are subtracted from the
+    peaks.
     """
     phases: list[Phase] = []
     away: list[int] = []
@@ -76,10 +70,7 @@ def _on_cpu(step: Callable[[], None], trainer: HybridTrainer) -> list[int]:
         for index in range(STEPS):
             with record_function(f"{_STEP}{index}"):
                 step()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "trace.json"
-        profiler.export_chrome_trace(str(path))
-        events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
+    events = events_of(profiler)
     ends = sorted(one["ts"] + one["dur"] for one in events if str(one.get("name")).startswith(_STEP))
     found = [alive] * STEPS
     at = 0

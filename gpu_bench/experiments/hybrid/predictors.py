@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -17,15 +17,10 @@ Update = list[Tensor]
 
 
 class Predictor(Protocol):
-    """Guesses updates.
+    """Guesses updates from the last ones, of which it remembers as many as `history`."""
 
-    Attributes:
-        name: How it is called in tables.
-        history: Updates that it remembers.
-    """
-
-    name: str
     history: int
+    updates: list[Update]
 
     def observe(self, update: Update) -> None:
         """Learn from the update that a computed step made: one tensor for each parameter, which it may keep."""
@@ -33,47 +28,27 @@ class Predictor(Protocol):
     def predict(self, ahead: int) -> Update | None:
         """The update `ahead` steps after the last one observed, counted from 1; None while too few are observed."""
 
-    def state_dict(self) -> dict[str, Any]:
-        """All it remembers."""
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue from what `state_dict` gave."""
-
 
 class History:
-    """Remembers the last updates.
-
-    Attributes:
-        history: Updates that are remembered, and needed before the first prediction.
-    """
+    """Remembers the last updates, as many as `history`; all are needed before the first prediction."""
 
     def __init__(self, history: int) -> None:
         if history < 1:
             raise ValueError(f"history {history} is not allowed; it must be at least 1")
         self.history = history
-        self._updates: list[Update] = []
+        self.updates: list[Update] = []
 
     def observe(self, update: Update) -> None:
         """Remember an update, and forget the oldest."""
-        self._updates = [*self._updates, update][-self.history :]
-
-    def state_dict(self) -> dict[str, Any]:
-        """The remembered updates."""
-        return {"updates": [list(update) for update in self._updates]}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Restore the remembered updates."""
-        self._updates = [[tensor.clone() for tensor in update] for update in state["updates"]]
+        self.updates = [*self.updates, update][-self.history :]
 
 
 class Weighted(History, ABC):
     """Predicts each update as a weighted sum of those remembered; the subclasses choose the weights."""
 
-    name: str
-
     def predict(self, ahead: int) -> Update | None:
         """The weighted sum, or None before enough is remembered."""
-        if len(self._updates) < self.history:
+        if len(self.updates) < self.history:
             return None
         return self.sum_of(self.weights(ahead).tolist())
 
@@ -83,8 +58,8 @@ class Weighted(History, ABC):
 
     def sum_of(self, weights: Sequence[float]) -> Update:
         """The sum of the remembered updates, each times its weight."""
-        total = [torch.zeros_like(tensor) for tensor in self._updates[-1]]
-        for weight, update in zip(weights, self._updates, strict=True):
+        total = [torch.zeros_like(tensor) for tensor in self.updates[-1]]
+        for weight, update in zip(weights, self.updates, strict=True):
             if weight:
                 torch._foreach_add_(total, update, alpha=weight)
         return total
@@ -92,8 +67,8 @@ class Weighted(History, ABC):
     def products(self) -> Tensor:
         """The inner products of all remembered updates with each other: (history, history) in FP64."""
         rows = [
-            torch.stack([_dot(one, other) for other in self._updates[: index + 1]])
-            for index, one in enumerate(self._updates)
+            torch.stack([_dot(one, other) for other in self.updates[: index + 1]])
+            for index, one in enumerate(self.updates)
         ]
         lower = torch.zeros(self.history, self.history, dtype=torch.float64)
         for index, row in enumerate(rows):
@@ -103,8 +78,6 @@ class Weighted(History, ABC):
 
 class NoOp(Weighted):
     """The control: a predicted step leaves the weights as they are, so its data is skipped."""
-
-    name = "no-op"
 
     def __init__(self) -> None:
         super().__init__(1)
@@ -117,8 +90,6 @@ class NoOp(Weighted):
 class LastUpdate(Weighted):
     """Predicts that the last update is repeated."""
 
-    name = "last-update"
-
     def __init__(self) -> None:
         super().__init__(1)
 
@@ -130,8 +101,6 @@ class LastUpdate(Weighted):
 class MeanUpdate(Weighted):
     """The mean of the last updates: the straight line through the last positions of the weights."""
 
-    name = "mean-update"
-
     def weights(self, ahead: int) -> Tensor:
         """The same weight for each update."""
         return torch.full((self.history,), 1 / self.history, dtype=torch.float64)
@@ -139,8 +108,6 @@ class MeanUpdate(Weighted):
 
 class LinearFit(Weighted):
     """A line of least squares through the last updates of each weight, continued."""
-
-    name = "linear-fit"
 
     def __init__(self, history: int = 8) -> None:
         if history < 2:
@@ -164,8 +131,6 @@ class DynamicModes(Weighted):
     Attributes:
         rank: Directions that are kept.
     """
-
-    name = "dynamic-modes"
 
     def __init__(self, history: int = 8, rank: int = 3) -> None:
         if not 0 < rank < history:

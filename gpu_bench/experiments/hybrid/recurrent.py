@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
@@ -22,8 +20,6 @@ class Recurrent(History):
     Attributes:
         width: Units of its state; each weight has a state of that width while it predicts.
     """
-
-    name = "recurrent"
 
     def __init__(self, history: int = 8, width: int = 8, seed: int = 0) -> None:
         if history < 2:
@@ -44,43 +40,23 @@ class Recurrent(History):
         """Remember an update, and learn to predict it from those before it."""
         super().observe(update)
         self._ahead = 0
-        if len(self._updates) == self.history:
+        if len(self.updates) == self.history:
             self._learn()
 
     def predict(self, ahead: int) -> Update | None:
         """The network's prediction; for steps further ahead it reads its own predictions, one after the other."""
-        if len(self._updates) < self.history:
+        if len(self.updates) < self.history:
             return None
         with torch.no_grad():
             if ahead <= self._ahead or self._ahead == 0:
-                self._states = [tensor.new_zeros(tensor.numel(), self.width) for tensor in self._updates[-1]]
-                for update in self._updates:
+                self._states = [tensor.new_zeros(tensor.numel(), self.width) for tensor in self.updates[-1]]
+                for update in self.updates:
                     self._read(update)
                 self._ahead = 1
             while self._ahead < ahead:
                 self._read(self._next)
                 self._ahead += 1
         return [tensor.clone() for tensor in self._next]
-
-    def state_dict(self) -> dict[str, Any]:
-        """The remembered updates, the network, and the state of its random numbers."""
-        return super().state_dict() | {
-            "cell": self._cell.state_dict(),
-            "out": self._out.state_dict(),
-            "learner": self._learner.state_dict(),
-            "draw": self._draw.get_state(),
-        }
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue from what `state_dict` gave."""
-        super().load_state_dict(state)
-        device = self._updates[-1][0].device if self._updates else torch.device("cpu")
-        self._to(device)
-        self._cell.load_state_dict(state["cell"])
-        self._out.load_state_dict(state["out"])
-        self._learner.load_state_dict(state["learner"])
-        self._draw.set_state(state["draw"])
-        self._ahead = 0
 
     def _parameters(self) -> list[nn.Parameter]:
         return [*self._cell.parameters(), *self._out.parameters()]
@@ -94,7 +70,7 @@ class Recurrent(History):
         """Move the state of every weight on by one update, and predict the next."""
         self._to(update[0].device)
         said = []
-        for index, (tensor, last) in enumerate(zip(update, self._updates[-1], strict=True)):
+        for index, (tensor, last) in enumerate(zip(update, self.updates[-1], strict=True)):
             size = _size(last)
             state = self._cell((tensor.float() / size).reshape(-1, 1), self._states[index])
             self._states[index] = state
@@ -103,7 +79,7 @@ class Recurrent(History):
 
     def _learn(self) -> None:
         """One step of learning on weights drawn at random: predict the last update from those before it."""
-        self._to(self._updates[-1][0].device)
+        self._to(self.updates[-1][0].device)
         sequence = self._sample()
         with torch.enable_grad():
             state = sequence.new_zeros(sequence.shape[1], self.width)
@@ -116,13 +92,13 @@ class Recurrent(History):
 
     def _sample(self) -> Tensor:
         """The remembered updates of some weights, scaled: (history, sampled)."""
-        elements = [tensor.numel() for tensor in self._updates[-1]]
+        elements = [tensor.numel() for tensor in self.updates[-1]]
         chosen = torch.randint(sum(elements), (min(SAMPLED, sum(elements)),), generator=self._draw).sort().values
         ends = torch.tensor(elements).cumsum(0)
         rows = []
-        for update in self._updates:
+        for update in self.updates:
             parts, start = [], 0
-            for tensor, last, end in zip(update, self._updates[-1], ends.tolist(), strict=True):
+            for tensor, last, end in zip(update, self.updates[-1], ends.tolist(), strict=True):
                 inside = chosen[(chosen >= start) & (chosen < end)] - start
                 parts.append(tensor.flatten()[inside.to(tensor.device)].float() / _size(last))
                 start = end

@@ -14,22 +14,15 @@ COMPUTED: tuple[Phase, ...] = ("warmup", "full", "correct")
 class Schedule:
     """The rules of the phases.
 
-    Attributes:
-        warmup_steps: Computed steps at the start, before anything may be predicted.
-        full_steps: Computed steps between two excursions of predicted steps.
-        max_predict_steps: Predicted steps of one excursion at most.
-        confidence_threshold: Confidence from which a step may be predicted; 0 predicts whatever it is.
-        correction_interval: Predicted steps after which one is computed, to compare and to correct.
-
     Raises:
         ValueError: A count below 1, or a threshold outside 0 to 1.
     """
 
-    warmup_steps: int = 100
-    full_steps: int = 20
-    max_predict_steps: int = 50
-    confidence_threshold: float = 0.60
-    correction_interval: int = 15
+    warmup_steps: int = 100  # Computed steps at the start, before anything may be predicted
+    full_steps: int = 20  # Computed steps between two excursions of predicted steps
+    max_predict_steps: int = 50  # Predicted steps of one excursion at most
+    confidence_threshold: float = 0.60  # Confidence from which a step may be predicted; 0 predicts whatever it is
+    correction_interval: int = 15  # Predicted steps after which one is computed, to compare and to correct
 
     def __post_init__(self) -> None:
         for name in ("warmup_steps", "full_steps", "max_predict_steps", "correction_interval"):
@@ -46,27 +39,17 @@ AGGRESSIVE = Schedule(confidence_threshold=0.55, max_predict_steps=75, correctio
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a training is in its schedule.
+    """Where a training is in its schedule."""
 
-    Attributes:
-        phase: The phase of the next step.
-        done: Steps of this phase that are done; in an excursion, predicted steps of all of it.
-        since: Predicted steps since the last computed one.
-    """
-
-    phase: Phase = "warmup"
-    done: int = 0
-    since: int = 0
+    phase: Phase = "warmup"  # The phase of the next step
+    done: int = 0  # Steps of this phase that are done; in an excursion, predicted steps of all of it
+    since: int = 0  # Predicted steps since the last computed one
 
 
 def advance(rules: Schedule, at: Position, confidence: float, *, diverged: bool = False) -> Position:
-    """The position after a step.
+    """The position after the step at a position is done.
 
-    Args:
-        rules: The schedule.
-        at: The position of the step that is done.
-        confidence: How well updates are predicted at the moment, 0 to 1.
-        diverged: Whether the step was taken back, because the loss left its range.
+    `confidence`, 0 to 1, says how well updates are predicted; `diverged`, that the step was taken back.
     """
     if diverged:
         return Position("full")

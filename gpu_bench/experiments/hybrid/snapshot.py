@@ -12,15 +12,10 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Weights, buffers and the optimizer's state at one moment.
+    """Weights, buffers and the optimizer's state at one moment."""
 
-    Attributes:
-        tensors: The model's parameters and buffers by name.
-        optimizer: The optimizer's own state.
-    """
-
-    tensors: dict[str, Tensor]
-    optimizer: dict[str, Any]
+    tensors: dict[str, Tensor]  # The model's parameters and buffers by name
+    optimizer: dict[str, Any]  # The optimizer's own state
 
     @classmethod
     def of(cls, model: nn.Module, optimizer: torch.optim.Optimizer, device: str | None = None) -> Snapshot:

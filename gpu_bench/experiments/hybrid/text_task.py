@@ -24,12 +24,7 @@ WINDOWS, TOGETHER = 256, 8
 
 
 class TextTask:
-    """Source code, on the CPU or a GPU.
-
-    Args:
-        case: Shape, sequence and vocabulary.
-        device: Where network and batches are.
-    """
+    """Source code, on the CPU or a GPU."""
 
     quality: Quality = "perplexity"
 

@@ -6,14 +6,13 @@ import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
-from gpu_bench.experiments.hybrid import costs
 from gpu_bench.experiments.hybrid.predictors import Predictor, Update, likeness
 from gpu_bench.experiments.hybrid.schedule import COMPUTED, Phase, Position, Schedule, advance
 from gpu_bench.experiments.hybrid.snapshot import Snapshot, state_bytes
@@ -28,97 +27,53 @@ FARTHEST = 6.0
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a step does besides the schedule.
+    """What a step does besides the schedule."""
 
-    Attributes:
-        forward: Whether predicted steps compute their loss. Without it they cost no pass at all, and only computed
-            steps can notice that training diverges.
-        autocast: Format of matrix products, or None for that of the weights.
-        clip: Largest norm of the gradient, or None.
-        optimizer_state: During predicted steps the optimizer's state stays where it is, moves to host memory together
-            with the snapshot, or is given up, so that the optimizer starts anew.
-        predicts: Whether anything may be predicted. If not, every step is one of warm-up: plain training, which
-            remembers and compares nothing.
-    """
-
+    # Whether predicted steps compute their loss. Without it they cost no pass at all, and only computed steps can
+    # notice that training diverges
     forward: bool = True
-    autocast: torch.dtype | None = None
-    clip: float | None = 1.0
+    autocast: torch.dtype | None = None  # Format of matrix products, or None for that of the weights
+    # During predicted steps the optimizer's state stays where it is, moves to host memory together with the snapshot,
+    # or is given up, so that the optimizer starts anew
     optimizer_state: OptimizerState = "keep"
+    # Whether anything may be predicted. If not, every step is one of warm-up: plain training, which remembers and
+    # compares nothing
     predicts: bool = True
 
 
 @dataclass(slots=True)
 class Statistics:
-    """What happened so far.
+    """What happened so far."""
 
-    Attributes:
-        steps: Steps by phase.
-        seconds: Wall-clock seconds by phase; on a GPU only meaningful where the caller waits for each step.
-        extra_seconds: Of the seconds of computed steps, those that serve prediction alone: comparing and remembering.
-        divergences: Excursions that were taken back.
-        taken_back: Steps that were lost with them.
-        snapshot_bytes: Memory of the largest snapshot.
-        history_bytes: Memory of the remembered updates at their most.
-        cosines: For each comparison, the cosine between predicted and real update.
-        errors: For each comparison, the error relative to the real update's length.
-        horizons: For each comparison, how many steps ahead it was predicted.
-    """
-
+    # Steps by phase
     steps: dict[Phase, int] = field(default_factory=lambda: {"warmup": 0, "full": 0, "predict": 0, "correct": 0})
+    # Wall-clock seconds by phase; on a GPU only meaningful where the caller waits for each step
     seconds: dict[Phase, float] = field(
         default_factory=lambda: {"warmup": 0.0, "full": 0.0, "predict": 0.0, "correct": 0.0}
     )
+    # Of the seconds of computed steps, those that serve prediction alone: comparing and remembering
     extra_seconds: float = 0.0
-    divergences: int = 0
-    taken_back: int = 0
-    snapshot_bytes: int = 0
-    history_bytes: int = 0
+    divergences: int = 0  # Excursions that were taken back
+    snapshot_bytes: int = 0  # Memory of the largest snapshot
+    history_bytes: int = 0  # Memory of the remembered updates at their most
+    # For each comparison, the cosine between predicted and real update
     cosines: list[float] = field(default_factory=list)
+    # For each comparison, the error relative to the real update's length
     errors: list[float] = field(default_factory=list)
-    horizons: list[int] = field(default_factory=list)
-
-    @property
-    def computed(self) -> int:
-        """Steps that ran backward."""
-        return sum(self.steps[phase] for phase in COMPUTED)
-
-    @property
-    def backward_reduction(self) -> float:
-        """Share of all steps that ran no backward."""
-        return costs.backward_reduction(self.steps)
-
-    @property
-    def speedup(self) -> float:
-        """Wall-clock speed-up over computing every step; see `costs.speedup`."""
-        return costs.speedup(self.steps, self.seconds, self.extra_seconds)
+    horizons: list[int] = field(default_factory=list)  # For each comparison, how many steps ahead it was predicted
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step.
+    """One step."""
 
-    Attributes:
-        phase: The phase it belonged to.
-        loss: Its loss before the weights moved; None where a predicted step computed none.
-        diverged: Whether training went back to the snapshot because of it.
-    """
-
-    phase: Phase
-    loss: float | None
-    diverged: bool = False
+    phase: Phase  # The phase it belonged to
+    loss: float | None  # Its loss before the weights moved; None where a predicted step computed none
+    diverged: bool = False  # Whether training went back to the snapshot because of it
 
 
 class HybridTrainer:
-    """Alternates computed and predicted steps.
-
-    Args:
-        model: Any module whose parameters the optimizer updates.
-        optimizer: Its optimizer.
-        schedule: When to predict.
-        predictor: What to predict.
-        options: What else a step does.
-    """
+    """Alternates computed and predicted steps of any module and its optimizer."""
 
     def __init__(
         self,
@@ -133,7 +88,6 @@ class HybridTrainer:
         self.statistics = Statistics()
         self._at = Position()
         self._ahead = 0
-        self._excursion = 0
         self._recent: deque[float] = deque(maxlen=REMEMBERED_LOSSES)
         self._cosines: deque[float] = deque(maxlen=REMEMBERED_LOSSES)
         self._snapshot: Snapshot | None = None
@@ -158,13 +112,9 @@ class HybridTrainer:
         return state + self._snapshot.bytes
 
     def step(self, *losses: LossOf) -> Step:
-        """One step on one batch, or on several micro-batches whose gradients are averaged.
+        """One step on one batch, or on several micro-batches, a function each, whose gradients are averaged.
 
-        Args:
-            losses: For each micro-batch, what computes its loss from the model.
-
-        Raises:
-            ValueError: No losses are given.
+        Raises `ValueError` when no losses are given.
         """
         if not losses:
             raise ValueError("step needs at least one function that computes a loss")
@@ -173,7 +123,6 @@ class HybridTrainer:
         diverged = loss is not None and self._has_diverged(loss)
         done = perf_counter()
         self.statistics.steps[phase] += 1
-        self._excursion = self._excursion + 1 if self._snapshot else 0
         if diverged:
             self._go_back()
         elif phase in COMPUTED and loss is not None:
@@ -186,33 +135,6 @@ class HybridTrainer:
             self.statistics.extra_seconds += ended - done
         return Step(phase, loss, diverged)
 
-    def state_dict(self) -> dict[str, Any]:
-        """Everything that is needed to continue this training, besides the states of model and optimizer."""
-        return {
-            "position": asdict(self._at),
-            "ahead": self._ahead,
-            "excursion": self._excursion,
-            "recent": list(self._recent),
-            "cosines": list(self._cosines),
-            "statistics": asdict(self.statistics),
-            "predictor": self.predictor.state_dict(),
-            "snapshot": None
-            if self._snapshot is None
-            else {"tensors": self._snapshot.tensors, "optimizer": self._snapshot.optimizer},
-        }
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue exactly where `state_dict` was taken. Model and optimizer load their own."""
-        self._at, self._ahead = Position(**state["position"]), state["ahead"]
-        self._excursion = state["excursion"]
-        self._recent.extend(state["recent"])
-        self._cosines.extend(state["cosines"])
-        self.statistics = Statistics(**state["statistics"])
-        self.predictor.load_state_dict(state["predictor"])
-        self._snapshot = Snapshot(**state["snapshot"]) if state["snapshot"] else None
-        if self._at.phase == "predict":
-            self._put_away()
-
     def _computed(self, losses: Sequence[LossOf]) -> float:
         self.optimizer.zero_grad(set_to_none=True)
         total = 0.0
@@ -223,8 +145,6 @@ class HybridTrainer:
             total += float(loss.detach())
         if self._has_diverged(total):
             return total  # This step is taken back: neither optimizer nor predictor learns from it.
-        if self.options.clip is not None:
-            nn.utils.clip_grad_norm_(self._parameters, self.options.clip)
         if not self.options.predicts:
             self.optimizer.step()
             return total
@@ -237,9 +157,7 @@ class HybridTrainer:
         self._compare(update)
         self.predictor.observe(update)
         self._ahead = 0
-        self.statistics.history_bytes = max(
-            self.statistics.history_bytes, state_bytes(self.predictor.state_dict().get("updates", []))
-        )
+        self.statistics.history_bytes = max(self.statistics.history_bytes, state_bytes(self.predictor.updates))
         self.statistics.extra_seconds += perf_counter() - compared + moved - copied
         return total
 
@@ -291,7 +209,6 @@ class HybridTrainer:
         self._snapshot.restore(self.model, self.optimizer)
         self._snapshot = None
         self.statistics.divergences += 1
-        self.statistics.taken_back += self._excursion
 
     def _move(self, *, diverged: bool) -> None:
         was = self._at.phase

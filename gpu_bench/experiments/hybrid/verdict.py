@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gpu_bench.experiments.hybrid.arms import HARMLESS, NEAR, PLANNED, QUALITY, SPEEDUP
-from gpu_bench.experiments.hybrid.costs import backward_reduction, speedup
-from gpu_bench.experiments.hybrid.schedule import COMPUTED
+from gpu_bench.experiments.hybrid.schedule import COMPUTED, Phase
 
 _STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
 """Two-sided 95 % points of Student's t by degrees of freedom."""
@@ -21,6 +22,32 @@ POINTS = 60
 def point_steps(steps: int) -> range:
     """The steps of a run that are points of its curve."""
     return range(0, steps, max(1, steps // POINTS))
+
+
+def backward_reduction(steps: Mapping[Phase, int]) -> float:
+    """Share of all steps, by phase, that ran no backward."""
+    total = sum(steps.values())
+    return steps["predict"] / total if total else 0.0
+
+
+def speedup(steps: Mapping[Phase, int], seconds: Mapping[Phase, float], extra: float) -> float:
+    """Wall-clock speed-up: what all steps would have taken at the pace of the computed ones, over what they took.
+
+    Steps and seconds are by phase. Prediction's own work in computed steps, `extra` seconds, counts as time taken, not
+    as their pace. 1 before the first step.
+    """
+    computed, taken = sum(steps[phase] for phase in COMPUTED), _added(seconds.values())
+    if not computed or not taken:
+        return 1.0
+    return (_added(seconds[phase] for phase in COMPUTED) - extra) / computed * sum(steps.values()) / taken
+
+
+def _added(seconds: Iterable[float]) -> float:
+    """The sum of seconds, rounded after every addition, as `sum` does until Python 3.11; from 3.12 on it rounds less.
+
+    A record holds the quotient, and every Python that checks it must come to the same bits.
+    """
+    return functools.reduce(operator.add, seconds, 0.0)
 
 
 def told(measured: Mapping[str, Any]) -> dict[str, Any]:
@@ -37,12 +64,9 @@ def told(measured: Mapping[str, Any]) -> dict[str, Any]:
 def concluded(
     quality: str, settings: Mapping[str, Mapping[str, Any]], seeds: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> dict[str, Any]:
-    """The runs with everything that follows from what was measured, and the verdict.
+    """The runs, from their settings and their seeds' measurements, with everything that follows, and the verdict.
 
-    Args:
-        quality: What is compared, the `loss` or the `perplexity`, which is e to the loss.
-        settings: Of each run.
-        seeds: What each run measured, seed by seed.
+    `quality` is what is compared, the `loss` or the `perplexity`, which is e to the loss.
     """
     seeds = {name: [{**one, "told": told(one["told"])} for one in measured] for name, measured in seeds.items()}
     controls = [name for name, one in settings.items() if one["control"]]
@@ -66,7 +90,7 @@ def concluded(
         for name, run in runs.items():
             run["summary"]["memory"] = _memory(name, settings[name], seeds[name], base, run["summary"]["worse"])
     for name, run in runs.items():
-        run["summary"]["helps"] = _helps(run["summary"], controls) if name in judged else None
+        run["summary"]["helps"] = all(_parts(run["summary"], controls).values()) if name in judged else None
     helping = [name for name in judged if runs[name]["summary"]["helps"]]
     divergences = sum(seed["told"]["divergences"] for name in judged for seed in seeds[name])
     verdict = {"judged": len(judged), "helping": len(helping), "divergences": divergences}
@@ -143,7 +167,3 @@ def _parts(summary: Mapping[str, Any], controls: Sequence[str]) -> dict[str, boo
         "good": summary["worse"] is not None and summary["worse"] <= QUALITY,
         "beats": all(high is not None and high < 0 for high in highs),
     }
-
-
-def _helps(summary: Mapping[str, Any], controls: Sequence[str]) -> bool:
-    return all(_parts(summary, controls).values())

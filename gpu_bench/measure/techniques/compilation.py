@@ -40,13 +40,8 @@ to 1/8 away: about 1 %. A wrong kernel is off by much more."""
 def compiled_loss(case: TrainingCase, model: GPT2, loss: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
     """The function that computes the loss of a window, compiled as the case says.
 
-    Args:
-        case: What is compiled, and how.
-        model: Its blocks and its head are replaced by compiled ones when the region is a block.
-        loss: The function as it is, which runs the model.
-
-    Raises:
-        UnsupportedError: When this version of PyTorch lacks an option.
+    Where the region is a block, the model's blocks and head are replaced by compiled ones. Raises `UnsupportedError`
+    when this version of PyTorch lacks an option.
     """
     how: dict[str, Any] = {"dynamic": False}
     if case.compile == "split-k":
@@ -65,11 +60,7 @@ def compiled_loss(case: TrainingCase, model: GPT2, loss: Callable[[Tensor], Tens
 
 
 class JoiningBlock(nn.Module):
-    """A block that first adds what the block before left to add, and leaves what its own MLP adds.
-
-    Args:
-        block: A `gpt2.Block`, whose parameters it uses.
-    """
+    """A `gpt2.Block` that first adds what the block before left to add, and leaves what its own MLP adds."""
 
     def __init__(self, block: nn.Module) -> None:
         super().__init__()
@@ -109,13 +100,7 @@ def _known(options: dict[str, Any]) -> dict[str, Any]:
 def check_compiled_block(
     block: nn.Module, run: Callable[[Tensor], Tensor], x: Tensor, autocast: torch.dtype | None
 ) -> None:
-    """Compare what a compiled block adds to (B, T, C), and its gradients, with the uncompiled block.
-
-    Args:
-        block: The block.
-        run: Runs it, compiled.
-        x: What goes in.
-        autocast: Format of products under autocast, or None.
+    """Compare what a compiled block, run by `run`, adds to x (B, T, C), and its gradients, with the uncompiled block.
 
     Raises:
         UnsupportedError: When one is not finite or they are further apart than `AGREEMENT`: these versions of PyTorch
@@ -160,13 +145,9 @@ AS_THEY_ARE = 3
 class StepGraph:
     """Runs a step: as it is at first, then from a recording. Untried: no GPU has run it yet.
 
-    Args:
-        step: Takes a window of tokens on the device, trains on it, returns the loss there. It never waits for the
-            device, and all its tensors have the same shapes every time.
-        device: Where it runs.
-
-    Raises:
-        UnsupportedError: On a device without CUDA graphs.
+    The step takes a window of tokens on the device, trains on it and returns the loss there. It never waits for the
+    device, and all its tensors have the same shapes every time. Raises `UnsupportedError` on a device without CUDA
+    graphs.
     """
 
     def __init__(self, step: Callable[[Tensor], Tensor], device: torch.device) -> None:

@@ -39,23 +39,14 @@ _CANDIDATES = 8
 
 @dataclass(frozen=True)
 class Product:
-    """D (m, n) = op(A) (m, k) op(B) (k, n) in BF16, stored by columns without gaps, and its epilogue.
+    """D (m, n) = op(A) (m, k) op(B) (k, n) in BF16, stored by columns without gaps, and its epilogue."""
 
-    Attributes:
-        m: Rows of D.
-        n: Columns of D.
-        k: The summed dimension.
-        transpose_a: Whether A is stored as (k, m).
-        transpose_b: Whether B is stored as (n, k).
-        epilogue: `GELU_AUX_BIAS`, `DGELU_BGRAD` or `BGRADB`.
-    """
-
-    m: int
-    n: int
-    k: int
-    transpose_a: bool
-    transpose_b: bool
-    epilogue: int
+    m: int  # Rows of D
+    n: int  # Columns of D
+    k: int  # The summed dimension
+    transpose_a: bool  # Whether A is stored as (k, m)
+    transpose_b: bool  # Whether B is stored as (n, k)
+    epilogue: int  # `GELU_AUX_BIAS`, `DGELU_BGRAD` or `BGRADB`
 
     @property
     def a(self) -> tuple[int, int]:

@@ -84,10 +84,7 @@ def _(x: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
 def gradient_gelu(gradient: Tensor, weight: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
     """Gradient of what goes into GELU (M, N), and its sum over M, of a layer behind GELU.
 
-    Args:
-        gradient: Gradient of the layer's output (M, K).
-        weight: The layer's weight (K, N).
-        before: What goes into GELU (M, N).
+    From the gradient of the layer's output (M, K), its weight (K, N), and what goes into GELU (M, N).
     """
     after = torch.ops.aten.gelu_backward(gradient @ weight, before, approximate="tanh")
     return after, after.sum(0)
@@ -155,13 +152,7 @@ class _TwoLayers(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
-        x: Tensor,
-        w1: Tensor,
-        b1: Tensor,
-        w2: Tensor,
-        b2: Tensor,
-        fused: tuple[bool, bool, bool],
+        ctx: Any, x: Tensor, w1: Tensor, b1: Tensor, w2: Tensor, b2: Tensor, fused: tuple[bool, bool, bool]
     ) -> Tensor:
         """(M, C), (F, C), (F), (C, F), (C) to (M, C); `fused` says which of the MLP's places have an epilogue."""
         if fused[0]:

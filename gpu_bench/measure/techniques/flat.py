@@ -79,19 +79,13 @@ _PIECE = 16_384 * BLOCK
 
 @dataclass
 class Vector:
-    """Parameters that lie one after another, and their state.
+    """Parameters that lie one after another, and their state."""
 
-    Attributes:
-        parameters: In their order; each one's data is a view of `weights`.
-        starts: Where each begins.
-        weights: All of them (n,), in the format in which the model computes.
-        state: `exp_avg` and `exp_avg_sq` (n,) FP32, or `state1`, `state2` (n,) in 8 bits and `scales1`, `scales2`; and
-            `master` (n,) FP32 where there is one.
-    """
-
-    parameters: list[nn.Parameter]
-    starts: list[int]
-    weights: Tensor
+    parameters: list[nn.Parameter]  # In their order; each one's data is a view of `weights`
+    starts: list[int]  # Where each begins
+    weights: Tensor  # All of them (n,), in the format in which the model computes
+    # `exp_avg` and `exp_avg_sq` (n,) FP32, or `state1`, `state2` (n,) in 8 bits and `scales1`, `scales2`; and `master`
+    # (n,) FP32 where there is one
     state: dict[str, Tensor]
 
     @torch.no_grad()

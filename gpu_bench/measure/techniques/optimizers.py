@@ -65,9 +65,6 @@ def update_in_backward(case: TrainingCase, parameters: Iterable[nn.Parameter]) -
 
     No two gradients of different layers need to be alive at once. The price: no clipping by the global norm, which
     needs all gradients, and no accumulation.
-
-    Returns:
-        The optimizers, which own the state.
     """
     optimizers: list[torch.optim.Optimizer] = []
     for parameter in parameters:

@@ -36,25 +36,14 @@ Compute = Callable[[], tuple[Tensor, ...]]
 
 @dataclass(frozen=True)
 class Trial:
-    """One product in its real shape.
+    """One product in its real shape."""
 
-    Attributes:
-        fused: Computes it by cuBLASLt.
-        plain: Computes the same by PyTorch, in as few kernels as its compiler would take.
-    """
-
-    fused: Compute
-    plain: Compute
+    fused: Compute  # Computes it by cuBLASLt
+    plain: Compute  # Computes the same by PyTorch, in as few kernels as its compiler would take
 
 
 def trials(rows: int, hidden: int, device: torch.device) -> Iterator[tuple[str, Trial]]:
-    """Each place of `PLACES` with its trial, over random numbers of usual size.
-
-    Args:
-        rows: Tokens of a forward pass, batch times sequence.
-        hidden: Width C of the model.
-        device: Where.
-    """
+    """Each place of `PLACES` with its trial over random numbers, for `rows` tokens and width `hidden`."""
 
     def random(size: float, *shape: int) -> Tensor:
         return (torch.randn(shape, device=device) * size).to(torch.bfloat16)
@@ -84,16 +73,9 @@ def _plain_sums(gradient: Tensor, x: Tensor) -> tuple[Tensor, ...]:
 
 
 def judge(trial: Trial, kernels: int, choose: Callable[[int], None], seconds: Callable[[Compute], float]) -> int:
-    """The fastest kernel of a product that computes the right numbers.
+    """The fastest kernel of a product that computes the right numbers; `choose` makes the product run by one.
 
-    Args:
-        trial: The product.
-        kernels: How many there are.
-        choose: Makes the product run by the kernel of this number.
-        seconds: Times a computation.
-
-    Raises:
-        UnsupportedError: When none is right, or none faster than the plain form.
+    Raises `UnsupportedError` when none is right, or none faster than the plain form.
     """
     expected = [one.float() for one in trial.plain()]
     usual, found, furthest = seconds(trial.plain), [], 0.0

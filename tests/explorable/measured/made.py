@@ -161,7 +161,7 @@ def _part(plan: TrainingCase, seconds: float, number: int, name: str) -> dict[st
         },
         "attention_ran": ["flash"],
         "energy": dict.fromkeys(("window_s", "steps", "energy_j")),
-        "peaks": {"ceilings": products},
+        "ceilings": products,
     }  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
 import tomllib
@@ -15,20 +14,19 @@ import pytest
 import torch
 
 from gpu_bench.cases.case import NARROW, Case, Compile, TrainingCase
-from gpu_bench.cases.kinds import KINDS, AttentionCase, FitCase
+from gpu_bench.cases.kinds import AttentionCase, FitCase
 from gpu_bench.cases.ladder import RUNGS
 from gpu_bench.cases.sizes import config_of
 from gpu_bench.cases.suites import SUITES, TINY, find_cases, with_fields
 from gpu_bench.measure import fit, roofline
 from gpu_bench.measure.training import Trainer
 from gpu_bench.predict.prediction import predict
-from gpu_bench.record.assembly import assemble
 from gpu_bench.record.derive import derive
 from gpu_bench.record.load import faults
 from gpu_bench.record.store import SCHEMA_FILE
 from gpu_bench.run import worker
 from ironlaw.hardware.accelerators import accelerator
-from tests.gpu_bench.tiny import tiny_case
+from tests.gpu_bench.tiny import recorded, tiny_case
 
 CPU = torch.device("cpu")
 CLAIMS = Path(__file__).parents[3] / "docs" / "claims"
@@ -78,10 +76,7 @@ def test_tiny_cases_run_and_their_records_are_valid(suite: str, case: Case, monk
         suite, case = "trial", replace(case, policies=(case.policies[0], case.policies[-1]), batches=(1, 8))
     # Trials run in this process; `test_first_hour.py` runs each in its own.
     monkeypatch.setattr(fit, "work", lambda order, limit_s: worker.measure(dict(order)))
-    part = importlib.import_module(KINDS[case.kind].module).run_repeat(case, CPU, 0)
-    part.setdefault("finished", part["started"])
-    record = assemble(suite, case, worker.probe("cpu"), [part], "python -m gpu_bench run")
-    record = json.loads(json.dumps(record))
+    record = recorded(suite, case)
     assert faults(record) == []
     record = derive(record)
     assert record["status"] == "ok"

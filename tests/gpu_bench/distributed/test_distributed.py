@@ -26,10 +26,10 @@ from gpu_bench.machine import provenance
 from gpu_bench.measure.gpt2 import GPT2, SIZES
 from gpu_bench.predict.prediction import step_flops
 from gpu_bench.record import load
-from gpu_bench.record.assembly import assemble
 from gpu_bench.record.derive import derive
-from gpu_bench.run import plan, worker
+from gpu_bench.run import plan
 from gpu_bench.run.isolation import Place
+from tests.gpu_bench.tiny import recorded
 
 CASE = ScalingCase(
     name="tiny",
@@ -252,14 +252,12 @@ def test_torchrun_measures_two_processes_into_a_valid_record(
         "launch",
         lambda case, device, options, here: found[1]["ddp-fp32"] if here == 1 else launch(case, device, options, here),
     )
-    case, started = replace(CASE, devices=2, repeats=1), provenance.utc_now()
+    case = replace(CASE, devices=2, repeats=1)
     # The processes end when standard input does.
     end, beginning = os.pipe()
     with os.fdopen(end) as standard_input, os.fdopen(beginning, "w"):
         monkeypatch.setattr(sys, "stdin", standard_input)
-        part = measure.run_repeat(case, torch.device("cpu"), 0)
-    part |= {"started": started, "finished": provenance.utc_now()}
-    record = json.loads(json.dumps(assemble("trial", case, worker.probe("cpu"), [part], "python -m gpu_bench run")))
+        record = recorded("trial", case)
     assert load.faults(record) == []
     record = derive(record)
     alone, together = record["points"]

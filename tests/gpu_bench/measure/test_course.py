@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 import torch
 
@@ -32,10 +30,8 @@ def test_a_course_records_validation_losses_and_gradients_and_changes_neither_tr
     assert again["course"] == course
     losses = [point["validation_loss"] for point in course["points"]]
     assert losses[1] < losses[0] < timing["losses"][0]
-    assert course["perplexity"] == math.exp(losses[1])
     assert len(course["gradient_norms"]) == 4
     assert min(course["gradient_norms"]) > 0
-    assert course["divergences"] == 0
     # Every training step draws random numbers for dropout. Validation draws none, so it does not change training.
     assert run_repeat(tiny_case(steps=4, dropout=0.1), CPU, 1)["course"] is None
 

@@ -22,6 +22,7 @@ from gpu_bench.measure import clock, memory, roofline
 from gpu_bench.measure.gpt2 import KERNELS
 from gpu_bench.measure.techniques.fp8 import Float8Linear
 from gpu_bench.measure.unsupported import kind_of, told
+from gpu_bench.record.derive import _energy
 from tests.gpu_bench.tiny import tiny_case
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda", 0)
@@ -249,6 +250,7 @@ def test_energy_is_the_difference_of_the_counter_over_at_least_half_a_minute(mon
     gpu: Any = SimpleNamespace(energy_j=lambda: next(counter))
     found = clock.measure_energy(trainer, torch.zeros(2, 33), gpu, 0.5, wanted_s=1.0)
     assert steps[0] == found["steps"] == 63, "30 s and 5 % more, at half a second a step"
-    assert found["mean_power_w"] == pytest.approx(600.0)
-    assert found["per_token_j"] == pytest.approx(31.5 * 600.0 / (63 * 64))
+    derived = _energy(tiny_case(), found)
+    assert derived["mean_power_w"] == pytest.approx(600.0)
+    assert derived["per_token_j"] == pytest.approx(31.5 * 600.0 / (63 * 64))
     assert set(clock.measure_energy(trainer, torch.zeros(2, 33), None, 0.5, wanted_s=1.0).values()) == {None}

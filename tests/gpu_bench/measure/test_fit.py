@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,10 @@ from gpu_bench.cases.kinds import FitCase
 from gpu_bench.cases.tiny import TINY_LIMIT
 from gpu_bench.measure import fit
 from gpu_bench.predict.prediction import predicted_batch, predicted_peak
-from gpu_bench.record.assembly import assemble
 from gpu_bench.record.derive import derive, found_by_policy
 from gpu_bench.record.load import faults
 from gpu_bench.run import worker
+from tests.gpu_bench.tiny import recorded
 
 BATCHES = (1, 2, 4, 8, 16, 32)
 
@@ -66,9 +65,7 @@ def test_trials_meet_the_limit_and_the_prediction(monkeypatch: pytest.MonkeyPatc
     """Trials run in this process; `test_first_hour.py` runs each in its own."""
     monkeypatch.setattr(fit, "work", lambda order, limit_s: worker.measure(dict(order)))
     case = _fit(batches=(8, 64))
-    part = fit.run_repeat(case, torch.device("cpu"), 0)
-    part["finished"] = part["started"]
-    record = json.loads(json.dumps(assemble("trial", case, worker.probe("cpu"), [part], "python -m gpu_bench run")))
+    record = recorded("trial", case)
     assert faults(record) == []
     found = derive(record)["fit"]
     assert [(trial["batch"], trial["outcome"]) for trial in found["trials"]] == [(8, "fits"), (64, "oom")]

@@ -159,7 +159,7 @@ def test_a_record_that_cannot_be_keeps_all_that_was_measured_and_no_figure(
     assert kept["measured"]["samples"]["step_s"] == [report["timing"]["step_s"]]
     assert kept["measured"]["loss"]["curve"] == report["timing"]["losses"]
     assert kept["measured"]["memory"]["peak"] == changed["peak"]
-    assert kept["measured"]["ceilings"] == report["peaks"]["ceilings"]
+    assert kept["measured"]["ceilings"] == report["ceilings"]
     assert not {"summary", "flops", "utilization", "cost"} & {*kept["measured"]}
     assert "measured and withheld, raw, in the file: model, data, samples" in page(record)
     assert runner.run([("trial", tiny_case())], Settings("cpu", tmp_path)) == 1, "it is tried again"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
@@ -16,17 +15,14 @@ from gpu_bench.cases.suites import SUITES, TINY
 from gpu_bench.experiments.digits import digits
 from gpu_bench.experiments.failures.case import FailureCase
 from gpu_bench.experiments.failures.recipes import FAILURES, Recipe
-from gpu_bench.experiments.failures.repeat import run_repeat
 from gpu_bench.experiments.failures.training import LOWEST, Run, run
 from gpu_bench.experiments.failures.verdict import concluded, lost
-from gpu_bench.machine import provenance
 from gpu_bench.record.arms_checks import arms_faults
-from gpu_bench.record.assembly import assemble
 from gpu_bench.record.derive import derive
 from gpu_bench.record.load import faults, read
 from gpu_bench.record.report import flat_rows, tables
 from gpu_bench.record.store import RESULTS
-from gpu_bench.run import worker
+from tests.gpu_bench.tiny import recorded
 
 CASES = [case for case in TINY["failures-tiny"] if isinstance(case, FailureCase)]
 RECORDS = sorted((RESULTS / "failures").glob("*.json"))
@@ -37,11 +33,7 @@ def _recipe(failure: str, name: str, **changes: Any) -> Recipe:
 
 
 def _record(case: FailureCase) -> dict[str, Any]:
-    part = run_repeat(case, torch.device("cpu"), 0)
-    part.setdefault("finished", provenance.utc_now())
-    made = assemble("failures-tiny", case, worker.probe("cpu"), [part], "python -m gpu_bench run")
-    again: dict[str, Any] = json.loads(json.dumps(made))
-    return again
+    return recorded("failures-tiny", case)
 
 
 @pytest.fixture(scope="module")

@@ -16,20 +16,18 @@ import torch
 from book.runs import compared
 from gpu_bench.cases.sizes import SIZES
 from gpu_bench.cases.suites import TINY
-from gpu_bench.experiments.hybrid.arms import ARMS, PREDICTING, computed
+from gpu_bench.experiments.hybrid.arms import ARMS, computed
 from gpu_bench.experiments.hybrid.case import HYBRID_SUITE, HybridCase
-from gpu_bench.experiments.hybrid.evaluate import predictor_of, run_repeat, task_of, train
+from gpu_bench.experiments.hybrid.evaluate import predictor_of, task_of, train
 from gpu_bench.experiments.hybrid.schedule import CONSERVATIVE
 from gpu_bench.experiments.hybrid.text_task import most_frequent
-from gpu_bench.experiments.hybrid.verdict import concluded, interval
-from gpu_bench.machine import provenance
-from gpu_bench.record.assembly import assemble
+from gpu_bench.experiments.hybrid.verdict import concluded, interval, told
 from gpu_bench.record.derive import derive
 from gpu_bench.record.load import faults
 from gpu_bench.record.report import flat_rows
 from gpu_bench.record.tables import to_json
-from gpu_bench.run import worker
 from ironlaw import model, training_memory
+from tests.gpu_bench.tiny import recorded
 
 CASE = TINY["hybrid-tiny"][0]
 TEXT = next(case for case in TINY["hybrid-tiny"] if case.name == "hybrid-text")
@@ -38,18 +36,14 @@ TEXT = next(case for case in TINY["hybrid-tiny"] if case.name == "hybrid-text")
 @pytest.fixture(scope="module")
 def record() -> dict[str, Any]:
     """A record of the tiny evaluation, with every run."""
-    part = run_repeat(CASE, torch.device("cpu"), 0)
-    part.setdefault("finished", provenance.utc_now())
-    made = assemble("hybrid-tiny", CASE, worker.probe("cpu"), [part], "python -m gpu_bench run")
-    again: dict[str, Any] = json.loads(json.dumps(made))
-    return again
+    return recorded("hybrid-tiny", CASE)
 
 
 def test_the_tiny_evaluation_makes_a_valid_record(record: dict[str, Any]) -> None:
     assert faults(record) == []
     record = derive(record)
     assert list(record["arms"]["runs"]) == list(ARMS)
-    assert record["arms"]["verdict"]["judged"] == len(PREDICTING)
+    assert record["arms"]["verdict"]["judged"] == sum(arm.predictor not in ("none", "no-op") for arm in ARMS.values())
     # The site keeps records as read-only mappings, which JSON encoders refuse.
     for run in record["arms"]["runs"].values():
         run["summary"]["against"] = MappingProxyType(run["summary"]["against"])
@@ -58,9 +52,7 @@ def test_the_tiny_evaluation_makes_a_valid_record(record: dict[str, Any]) -> Non
 
 def test_the_evaluation_on_text_makes_a_valid_record_and_judges_perplexity() -> None:
     assert isinstance(TEXT, HybridCase)
-    part = run_repeat(TEXT, torch.device("cpu"), 0)
-    part.setdefault("finished", provenance.utc_now())
-    made = json.loads(json.dumps(assemble("hybrid-tiny", TEXT, worker.probe("cpu"), [part], "python -m gpu_bench run")))
+    made = recorded("hybrid-tiny", TEXT)
     assert faults(made) == []
     made = derive(made)
     assert list(made["arms"]["runs"]) == [name for name in ARMS if name not in TEXT.left_out]
@@ -183,7 +175,7 @@ def test_no_op_skips_steps_and_a_predictor_moves_on_from_the_same_start() -> Non
     runs = {name: train(ARMS[name], CASE, task, seed=2) for name in ("plain", "no-op", "last-update")}
     phases = {name: [point["phase"] for point in run["curve"]] for name, run in runs.items()}
     assert "predict" in phases["no-op"]
-    assert runs["no-op"]["told"]["computed"] == computed(ARMS["no-op"].schedule(CASE.steps), CASE.steps)
+    assert told(runs["no-op"]["told"])["computed"] == computed(ARMS["no-op"].schedule(CASE.steps), CASE.steps)
     first = next(index for index, phase in enumerate(phases["no-op"]) if phase == "predict")
     losses = {name: [point["loss"] for point in run["curve"]] for name, run in runs.items()}
     assert losses["plain"][:first] == losses["no-op"][:first] == losses["last-update"][:first]

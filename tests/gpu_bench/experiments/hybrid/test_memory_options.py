@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -12,13 +11,11 @@ import torch
 from gpu_bench.cases.suites import TINY
 from gpu_bench.experiments.hybrid.arms import MEMORY_ARMS, PLANNED
 from gpu_bench.experiments.hybrid.case import MemoryCase
-from gpu_bench.experiments.hybrid.evaluate import peaks_of, run_repeat, task_of
+from gpu_bench.experiments.hybrid.evaluate import peaks_of, task_of
 from gpu_bench.experiments.hybrid.verdict import concluded
-from gpu_bench.machine import provenance
-from gpu_bench.record.assembly import assemble
 from gpu_bench.record.derive import derive
 from gpu_bench.record.load import faults
-from gpu_bench.run import worker
+from tests.gpu_bench.tiny import recorded
 
 CASE = next(case for case in TINY["hybrid-tiny"] if case.name == "hybrid-memory")
 
@@ -26,11 +23,7 @@ CASE = next(case for case in TINY["hybrid-tiny"] if case.name == "hybrid-memory"
 @pytest.fixture(scope="module")
 def record() -> dict[str, Any]:
     """A record of all options of memory in a tiny shape."""
-    part = run_repeat(CASE, torch.device("cpu"), 0)
-    part["finished"] = provenance.utc_now()
-    made = assemble("hybrid-tiny", CASE, worker.probe("cpu"), [part], "python -m gpu_bench run")
-    again: dict[str, Any] = json.loads(json.dumps(made))
-    return again
+    return recorded("hybrid-tiny", CASE)
 
 
 @pytest.mark.full
