@@ -79,7 +79,8 @@ def test_every_act_shows_a_command_line_or_says_why_not() -> None:
     assert shown | set(WITHOUT) == set(ACTS)
 
 
-@pytest.mark.parametrize("name", [name for name in ACTS if name not in WITHOUT])
+# The planner's controls are of other kinds: `test_planner.py` holds its headline against its command line.
+@pytest.mark.parametrize("name", [name for name in ACTS if name not in WITHOUT and name != "plan"])
 def test_the_headline_of_an_act_is_what_its_command_line_gives(name: str) -> None:
     act = loaded(name)
     prediction = 0.5 if name.endswith("scaling-wall") else 12

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ironlaw.answers.estimate import Estimate, MemoryBytes
     from ironlaw.config.resolved import Setup
 
-Words = Mapping[str, Any]
 _NEGATED = ("double_quantization", "overlap")
 """Words that are true unless the command line denies them."""
 _NOT_PARTS = ("allocated_peak", "device_total", "capacity", "host")
@@ -27,7 +26,7 @@ _NOT_PARTS = ("allocated_peak", "device_total", "capacity", "host")
 SCRIPT, MEGATRON = "train.py", "pretrain_gpt.py"
 
 
-def exports(asked: Understood | Words) -> Mapping[str, str]:
+def exports(asked: Understood | Mapping[str, Any]) -> Mapping[str, str]:
     """The texts of a plan by kind; those that cannot say what the setup asks are left out.
 
     `"command"` is ours, `"torchrun"` starts a script that takes TRL's options, or Megatron-LM's where matrices or
@@ -53,7 +52,7 @@ def exports(asked: Understood | Words) -> Mapping[str, str]:
     return {kind: text for kind, text in texts.items() if text}
 
 
-def command(words: Words) -> str:
+def command(words: Mapping[str, Any]) -> str:
     """Our command line that gives the same numbers."""
     parts = ["python -m ironlaw estimate"]
     for word, value in words.items():
@@ -68,7 +67,7 @@ def command(words: Words) -> str:
     return " ".join(parts)
 
 
-def _plain(words: Words) -> dict[str, Any]:
+def _plain(words: Mapping[str, Any]) -> dict[str, Any]:
     return {word: value if isinstance(value, str | int | float) else asdict(value)
             for word, value in words.items() if value is not None}  # fmt: skip
 

@@ -38,7 +38,10 @@ def describe(loaded: LoadedAct) -> Plain:
         "hands": [{"kind": type(hand).__name__.lower(), **mapping(plain(hand, "hands"))} for hand in act.hands],
         "staging": plain(act.staging, "staging"),
         "drawn": plain(_drawn_by(act), "drawn"),
-        "state": plain(act.default_state(), "state"),
+        # Whether a hand moves, only the page's Python is told.
+        "state": {
+            name: value for name, value in mapping(plain(act.default_state(), "state")).items() if name != "moving"
+        },
     }
 
 
