@@ -55,8 +55,8 @@ def test_every_number_of_a_public_dataclass_carries_a_unit() -> None:
         if hint in (int, float)
     ]
     assert len(_public_dataclasses()) > 40
-    # The unit of a line and of a polynomial is that of what they sum, a measured figure's is its name's; loss scales are
-    # pure numbers.
+    # The unit of a line and of a polynomial is that of what they sum, and a measured figure's that of what it measures;
+    # loss scales are pure numbers.
     apart = {"Line.value", "Polynomial.constant", "LossScaleWindow.lowest", "LossScaleWindow.highest"}
     apart |= {f"Placed.{name}" for name in ("measured", "expected", "low", "high")}
     assert set(bare) == apart
