@@ -47,12 +47,12 @@ def memory() -> Any:
         .mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4])
         .encode(x=_x("gb"), y=alt.value(42), y2=alt.value(110))
     )
-    text = (
-        rows("room")
-        .mark_text(align="right", baseline="bottom", dx=6, fontSize=SIZE, fill=LIMIT)
-        .encode(x=_x("gb"), y=alt.value(40), text="text:N")
-    )
-    return framed(alt.layer(frame, bar, band, room, text, *_legend()), 190, left=8, right=14, top=14, bottom=44)
+    # The label stands on that side of the line on which there is room.
+    label: dict[str, Any] = {"baseline": "bottom", "fontSize": SIZE, "fill": LIMIT}
+    left = rows("room_right").mark_text(align="right", dx=6, **label)
+    right = rows("room_left").mark_text(align="left", dx=-6, **label)
+    texts = [one.encode(x=_x("gb"), y=alt.value(40), text="text:N") for one in (left, right)]
+    return framed(alt.layer(frame, bar, band, room, *texts, *_legend()), 190, left=8, right=14, top=14, bottom=44)
 
 
 def _legend() -> list[Any]:

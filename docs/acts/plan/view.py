@@ -103,9 +103,12 @@ def bar(sizes: dict[str, float], need: float, room: float, band: Any) -> dict[st
         rows.append({"part": part, "from": base, "to": base + size, "name": f"{PARTS[part]} {size:.1f} GB"})
         base += size
     top = 1.08 * max(room, band.high / GB if band else 0, need)
+    label: tuple[live.Row, ...] = ({"gb": room, "text": f"the card can give {room:.1f} GB"},)
     return {
         "bar": tuple(rows),
-        "room": ({"gb": room, "text": f"the card can give {room:.1f} GB"},),
+        "room": label,
+        "room_right": label if room > top / 2 else (),
+        "room_left": label if room <= top / 2 else (),
         "band": ({"low": band.low / GB, "high": band.high / GB},) if band else (),
         "frame": ({"gb": 0.0}, {"gb": top}),
     }
@@ -252,6 +255,8 @@ def _impossible(why: str) -> live.View:
         data={
             "bar": (),
             "room": (),
+            "room_right": (),
+            "room_left": (),
             "band": (),
             "frame": ({"gb": 0.0}, {"gb": 1.0}),
             "phases": (),

@@ -117,8 +117,11 @@ export function planTests({ everywhere, once }) {
     }
     assert.equal(await browser.of(slider("sequence"), (input) => input.getAttribute("aria-valuetext")), "131,072");
     assert.ok(await browser.eval(() => document.documentElement.scrollWidth <= innerWidth), "the page is wider than the phone");
-    const shown = await browser.of(`${ACT} [data-slot="headline"]`, (headline) => headline.getBoundingClientRect());
-    assert.ok(shown.top >= 0 && shown.bottom <= PHONE.height / 2, "the answer stays in view beside the slider");
+    const [top, bottom] = await browser.of(`${ACT} [data-slot="headline"]`, (headline) => {
+      const box = headline.getBoundingClientRect();
+      return /** @type {[number, number]} */ ([box.top, box.bottom]);
+    });
+    assert.ok(top >= 0 && bottom <= PHONE.height / 2, `the answer stays in view beside the slider: ${top} to ${bottom} px`);
   });
 
   once("plan: a link that is damaged or hostile changes nothing and says so; a cell of the tables opens its plan", async (all) => {
