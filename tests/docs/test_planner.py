@@ -142,6 +142,11 @@ def test_no_secret_of_a_file_leaves(act: LoadedAct) -> None:
     assert not [word for word in ("sEcReT", "secret", "somebody", "private") if word in left]
 
 
+def test_what_cards_divide_is_kept_where_another_file_says_how_many_there_are() -> None:
+    heard = read(['{"zero_optimization": {"stage": 3}, "bf16": {"enabled": true}}'], START)
+    assert heard.controls["zero"] == 3
+
+
 def test_files_follow_the_controls(act: LoadedAct) -> None:
     heard = read([AXOLOTL], START)
     state = State("run", {**START.controls, **heard.controls, "batch": 1, "checkpointing": "none"})
@@ -169,6 +174,7 @@ def test_what_cannot_be_read_is_said_in_a_line(act: LoadedAct) -> None:
         with pytest.raises(ActError) as caught:
             act.hear([text], sent(START))
         assert "\n" not in str(caught.value)
+        assert ".py" not in str(caught.value)
 
 
 def test_changes_are_the_engines_and_can_be_made(act: LoadedAct) -> None:

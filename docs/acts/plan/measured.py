@@ -24,7 +24,7 @@ def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
     tables = {
         "measured": live.Table(
             gap.sentence,
-            live.columns("Yours", "Measured||n", "Expected||n", "Band", ""),
+            live.columns("Yours", "Measured", "Expected", "Band", ""),
             [
                 live.row(
                     f"{NAMES[one.name]}{', GB' if _unit(one.name) == GB else ''}",

@@ -61,6 +61,10 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     if "dp" in words:
         gpus = int(words["dp"]) * int(words.get("tp") or 1) * int(words.get("pp") or 1)
         controls["gpus"] = _nearest("gpus", gpus, said)
+    stage = next((reading.facts.zero for reading in readings if reading.facts.zero), None)
+    if stage is not None:
+        # A file says what cards divide, and another one how many there are.
+        controls["zero"] = stage
     more = {word: value for word, value in words.items() if word in MORE and value is not None}
     controls["more"] = json.dumps(more, sort_keys=True) if more else ""
     if "gpu" not in told:

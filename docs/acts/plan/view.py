@@ -202,7 +202,7 @@ def _memory_table(asked: Setup, found: Estimate) -> live.Table:
     peak = found.memory_bytes.allocated_peak / GB
     rows.append(live.row("the peak, of all that is alive at once", f"{peak:,.3f}", "the largest moment of the step"))
     caption = f"Bytes of one card, B = {data.batch:,} sequences of T = {data.sequence:,} tokens"
-    return live.Table(caption, live.columns("Tensor", "GB|GB|n", "Sum"), rows)
+    return live.Table(caption, live.columns("Tensor", "GB|GB", "Sum"), rows)
 
 
 @lru_cache(maxsize=64)
@@ -224,7 +224,7 @@ def _phase_table(phases: Sequence[live.Row]) -> live.Table:
     rows = [
         live.row(str(row["phase"]), *(f"{float(str(row[key])):.1f}" for key in ("tensors", "gb"))) for row in phases
     ]
-    columns = live.columns("Phase", "Tensors|GB|n", "The driver shows|GB|n")
+    columns = live.columns("Phase", "Tensors|GB", "The driver shows|GB")
     return live.Table("The most that tensors take at once, and what the driver shows, phase by phase", columns, rows)
 
 
@@ -250,7 +250,7 @@ def _failure(verdict: str, need: float, room: float, band: Any) -> live.Failure:
 
 def _impossible(why: str) -> live.View:
     """A plan whose parts exclude each other."""
-    empty = live.Table("Nothing to show", live.columns("Part", "GB|GB|n"), [])
+    empty = live.Table("Nothing to show", live.columns("Part", "GB|GB"), [])
     return live.View(
         data={
             "bar": (),

@@ -80,6 +80,9 @@ export function planTests({ everywhere, once }) {
     await browser.press("Enter");
     await answered(browser, full);
     assert.match(await browser.text(`${ACT} [data-slot="announce"]`), /^Changed: /);
+    await browser.waitFor(() => document.querySelectorAll("live-act .il-suggestions__list button").length > 0, 30_000, "changes of the changed plan");
+    await browser.reload();
+    await browser.waitFor(`${ACT} .il-suggestions__list button`, START_LIMIT_MS, "changes again after a reload");
   });
 
   once("plan: an out-of-memory message and a log stand beside the band; what cannot be read is said, and kept in the box", async (all) => {

@@ -128,7 +128,11 @@ class LoadedAct:
         current, reader = self._state(state), self.act.reader
         if reader is None:
             raise ActError("this act reads no texts")
-        heard = self._guard("", lambda: reader.read(texts, current))
+        try:
+            heard = reader.read(texts, current)
+        except ValueError as error:
+            # It is about the text, and the reader of the page has written that: no file of the act's is named.
+            raise ActError(str(error)) from error
         controls = {control.name: control for control in self.act.controls}
         for name, value in heard.controls.items():
             self._guard("reader", lambda: control_value(controls[name], value))  # noqa: B023 - called at once

@@ -87,6 +87,8 @@ class ActPart implements Part {
       this.#ledger.subscribe((acts, elsewhere) => this.#ledgerChanged(acts.has(this.#name) && elsewhere)),
     ];
     this.#ledgerChanged(false);
+    // What is baked is not what the link says: it fades until that is computed.
+    if (this.#linked && location.hash.startsWith("#state=")) host.dataset.stale = "true";
     if (host.querySelector("[data-desk]")) void this.#standAround();
   }
 

@@ -164,6 +164,7 @@ export class Answers {
     if (!this.#stands(wanted) || this.#computing) return;
     this.#shown = wanted;
     this.#results = last;
+    if (this.#act.host.querySelector("[data-desk]")) this.#act.told();
   }
 
   /** What the results for a state depend on besides it: the act's source and the Python that runs it. */

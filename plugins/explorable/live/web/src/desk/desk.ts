@@ -69,6 +69,7 @@ export class Around {
     const place = this.#desk.host.querySelector('[data-slot="link-problem"]');
     if (place) setText(place, "problem" in linked ? linked.problem : "");
     if (!("problem" in linked)) this.#desk.set({ ...this.#desk.defaults().controls, ...linked.controls });
+    this.#desk.host.scrollIntoView({ block: "start", behavior: "instant" });
   }
 
   /** The page shows the whole view of a state. */
