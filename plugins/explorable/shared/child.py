@@ -94,8 +94,8 @@ class Child:
         """Start the process ahead of its first request, so that its imports run beside other work."""
         self._running()
 
-    def request(self, message: Mapping[str, Any]) -> Any:
-        """Send a request and return the answer.
+    def request(self, message: Mapping[str, Any], *, limits: int = 1) -> Any:
+        """Send a request and return the answer. One that does much may take several time `limits`.
 
         Raises:
             TimeLimitError: no answer within the time limit.
@@ -106,9 +106,9 @@ class Child:
         try:
             process.stdin.write(json.dumps(message) + "\n")
             process.stdin.flush()
-            answer = self._answered(process.pid) if self._started() else None
+            answer = self._answered(process.pid, limits * self._time_limit_s) if self._started() else None
         except queue.Empty:
-            took = self._time_limit_s if self._ready else _START_LIMIT_S
+            took = limits * self._time_limit_s if self._ready else _START_LIMIT_S
             frames = self._frames(process)
             self.close()
             raise TimeLimitError(f"stopped after {took:g} s", frames) from None
@@ -120,13 +120,13 @@ class Child:
         self.imported |= told["imports"]
         return told["answer"]
 
-    def _answered(self, pid: int) -> str | None:
+    def _answered(self, pid: int, limit_s: float) -> str | None:
         """The next answer. Raises `queue.Empty` when the time is over."""
         began, before = time.monotonic(), processor_s(pid)
         while True:
             waited = time.monotonic() - began
             spent = processor_s(pid) - before if before else waited
-            left = min(self._time_limit_s - spent, PATIENCE * self._time_limit_s - waited)
+            left = min(limit_s - spent, PATIENCE * limit_s - waited)
             if left <= 0:
                 raise queue.Empty
             with contextlib.suppress(queue.Empty):

@@ -20,6 +20,8 @@ from explorable.shared.child import Child, ChildError
 from explorable.shared.errors import Defect, nearest
 
 LIVE = Path(__file__).parents[1]
+REHEARSAL = 12
+"""A rehearsal calls an act's functions some hundred times, so it gets this many time limits."""
 PROGRAM = (
     LIVE / "__init__.py",
     LIVE / "runtime",
@@ -188,8 +190,9 @@ class Runner:
             description = _unwrap(filename, self._python, {"call": "load_act", "arguments": load})
             state = {"name": name, "state_json": json_text(description["state"])}
             self._find_charts(folder, description["charts"])
-            _unwrap(filename, self._python, {"call": "rehearse", "arguments": {"name": name}})
+            # First the one call: an endless loop is told soon.
             view = _unwrap(filename, self._python, {"call": "compute", "arguments": state})
+            _unwrap(filename, self._python, {"call": "rehearse", "arguments": {"name": name}}, limits=REHEARSAL)
             act = {"description": description, "view": view}
             self._cache.put(key, act, self._python.imported)
         return BakedAct(name, act["description"], act["view"], self._charts(folder, name, act), program)
@@ -271,9 +274,9 @@ def _run_snippet(page: str, ran: Ran, seed: int = 0) -> dict[str, Any]:
     return {"call": "run_snippet", "seed": seed, "files": packed, "arguments": arguments}
 
 
-def _unwrap(filename: str, child: Child, request: Mapping[str, Any]) -> Any:
+def _unwrap(filename: str, child: Child, request: Mapping[str, Any], limits: int = 1) -> Any:
     try:
-        answer = child.request(request)
+        answer = child.request(request, limits=limits)
     except ChildError as error:
         raise ActDefect(Defect(filename, error.line_in(filename) or 1, str(error))) from None
     if "error" in answer:
