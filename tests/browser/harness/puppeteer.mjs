@@ -187,8 +187,14 @@ export async function startPuppeteer(engine, program, proxyPort) {
   return tellingCrashes(driver, end, () => crash);
 }
 
-/** Firefox sometimes reports this when the page is left, or the network lost, while its service worker handles a request. No code of the page throws it. */
-const ENDED_WITH_ITS_PAGE = /^Error: Failed to load ‘’\. A ServiceWorker intercepted the request/;
+/** What Firefox reports as a page's errors though no code of the page throws it. */
+const NOT_OF_THE_PAGE = [
+  // When the page is left, or the network lost, while its service worker handles a request.
+  /^Error: Failed to load ‘’\. A ServiceWorker intercepted the request/,
+  // When a worker is ended while it loads: what it was waiting for fails some tenths of a second after `terminate`.
+  /^Error: uncaught exception: undefined$/,
+  /The worker is shutting down$/,
+];
 
 /**
  * A new page, and what fails when the page crashes: puppeteer's own calls would then wait forever.
@@ -200,7 +206,7 @@ async function newPage(browser, errors) {
   await setViewport(page, DESKTOP);
   page.on("pageerror", (error) => {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    if (!ENDED_WITH_ITS_PAGE.test(text)) errors.push(text);
+    if (!NOT_OF_THE_PAGE.some((noise) => noise.test(text))) errors.push(text);
   });
   page.on("dialog", (dialog) => void dialog.accept());
   /** @type {Promise<never>} */

@@ -13,6 +13,8 @@ import { RESULTS } from "./site.mjs";
 export const EVIDENCE = join(RESULTS, "browser");
 /** Generous: a machine that is busy with something else must not look like a defect. */
 const TEST_LIMIT_MS = 600_000;
+/** The same for one call to the browser's storage. */
+const STORAGE_LIMIT_MS = 60_000;
 
 /**
  * @typedef {object} World
@@ -53,16 +55,22 @@ export async function newReader({ browser, server, proxy }) {
   await browser.resize(DESKTOP.width, DESKTOP.height);
   server.lose(false);
   await browser.open(server.origin + BLANK_PATH);
-  await browser.eval(async () => {
+  await browser.eval(async (/** @type {number} */ limitMs) => {
+    /** A step that does not end is named: the engine's own limit for a script would say only that the script took too long.
+     * @template T @param {string} step @param {Promise<T>} doing @returns {Promise<T>} */
+    const inTime = (step, doing) =>
+      Promise.race([doing, new Promise((_, fail) => setTimeout(() => fail(new Error(`${step} did not end in ${limitMs} ms`)), limitMs))]);
     localStorage.clear();
     sessionStorage.clear();
-    for (const name of await caches.keys()) await caches.delete(name);
-    for (const worker of await navigator.serviceWorker.getRegistrations()) await worker.unregister();
-    return new Promise((done) => {
+    for (const name of await inTime("listing the caches", caches.keys())) await inTime(`deleting the cache ${name}`, caches.delete(name));
+    const workers = await inTime("listing the service workers", navigator.serviceWorker.getRegistrations());
+    for (const worker of workers) await inTime("unregistering a service worker", worker.unregister());
+    const deleted = new Promise((done) => {
       const request = indexedDB.deleteDatabase("iron-law");
       request.onsuccess = request.onerror = () => done(undefined);
     });
-  });
+    await inTime("deleting the database", deleted);
+  }, STORAGE_LIMIT_MS);
   server.clear();
   proxy.clear();
   browser.driver.clearErrors();
