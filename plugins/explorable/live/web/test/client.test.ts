@@ -397,6 +397,32 @@ describe("failure", () => {
     expect(workers).toHaveLength(4);
   });
 
+  test("a Python that breaks down over an act's answer is started once more and asked again; over a reader's program it is told", async () => {
+    vi.spyOn(console, "warn").mockImplementation(ignore);
+    const { client, workers, worker } = bench();
+    const broken = { kind: "failed", message: "Out of bounds memory access", broken: true } as const;
+    const asked = client.compute("tax", "act.py", state(1));
+    worker().ready();
+    worker().reply(broken);
+    expect(workers).toHaveLength(2);
+    worker().ready();
+    worker().reply({ kind: "answer", id: worker().last.kind === "compute" ? worker().last.id : -1, answer: view("there") });
+    expect(await asked).toEqual(view("there"));
+    // An answer ends the one try; an act that breaks Python down each time is told at the second.
+    const fatal = client.compute("tax", "act.py", state(2));
+    worker().reply(broken);
+    worker().ready();
+    worker().reply(broken);
+    expect(await fatal).toBeNull();
+    expect([workers.length, client.status.label]).toEqual([3, "Python broke down: Out of bounds memory access."]);
+
+    const program = client.run(snippet("count"), [], ignore);
+    worker().ready();
+    worker().reply(broken);
+    expect(await program.outcome).toMatchObject({ kind: "problem", lost: true });
+    expect(workers).toHaveLength(4);
+  });
+
   test("a worker that cannot be loaded is a failure with a message", () => {
     const { client, worker } = bench();
     client.start();

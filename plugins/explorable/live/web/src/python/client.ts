@@ -66,7 +66,7 @@ export class PythonClient {
   #silent = 0;
   /** Has every byte of the start arrived? */
   #arrived = false;
-  /** Has a start been tried again of itself, with nobody's Retry since? */
+  /** Has Python been started again of itself, with no answer and nobody's Retry since? */
   #again = false;
   #clock: ReturnType<typeof setInterval> | undefined;
   readonly #listeners = new Set<(status: Status) => void>();
@@ -289,14 +289,11 @@ export class PythonClient {
         return;
       }
       case "ready":
-        this.#again = false;
         this.#ready = true;
         this.#pump();
         return;
       case "failed":
-        // It happens to a start now and then (seen in WebKit), and the next one succeeds.
-        if (reply.broken && !this.#ready && !this.#again) this.#startAgain(reply.message);
-        else this.#fail(reply.message);
+        this.#breakDown(reply.message, reply.broken);
         return;
       case "output":
         if (this.#current?.id === reply.id) this.#current.output?.(reply.text);
@@ -305,6 +302,7 @@ export class PythonClient {
         const task = this.#current;
         if (task?.id !== reply.id) return;
         this.#current = null;
+        this.#again = false;
         task.settle(this.#queue.some((newer) => newer.key === task.key) ? { kind: "superseded" } : reply);
         this.#pump();
       }
@@ -329,10 +327,21 @@ export class PythonClient {
     this.#worker.postMessage({ ...task.body, id: task.id });
   }
 
-  /** Brings a start that broke down to a second try, once. Who waits for Python goes on waiting. */
+  /**
+   * Pyodide's own program breaks down now and then, during a start or an act's answer (seen in WebKit), and the next try
+   * succeeds. A reader's program may be what breaks it, so that one is not run again.
+   */
+  #breakDown(why: string, broken: boolean): void {
+    if (broken && !this.#again && this.#current?.body.kind !== "run") this.#startAgain(why);
+    else this.#fail(why);
+  }
+
+  /** Brings a Python that broke down to a second try, once. Who waits for it goes on waiting. */
   #startAgain(why: string): void {
     console.warn(`Python is started once more: ${why}`);
     this.#again = true;
+    const asked = this.#current;
+    if (asked) this.#queue.unshift(asked);
     this.#discard();
     this.#begin({ phase: "loading", label: "Python starts again", percent: null });
   }
