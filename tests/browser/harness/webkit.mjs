@@ -134,11 +134,13 @@ export async function startWebKit(programs, proxyPort) {
     async reload() {
       await page.navigate().refresh();
     },
-    // WebKit's automation has a single window, so a new one is opened only after a crash.
+    // WebKit's automation has a single window, and a page that was left and is kept for the way back holds its connection to the
+    // database: deleting that one waited for ever, mostly after pages with Python. A new session has a profile of its own.
     async renew() {
-      if (!gone) return;
+      if (!gone) await page.quit().catch(() => {});
       page = await begin();
       gone = false;
+      await resize(DESKTOP.width, DESKTOP.height);
     },
     async evaluate(expression) {
       const outcome = /** @type {{value?: unknown, error?: string}} */ (
