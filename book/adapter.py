@@ -11,12 +11,12 @@ import yaml
 import ironlaw
 from book import cards, fit, plans, story
 from book.accounting import ACCOUNTINGS
-from explorable.book import Book
+from explorable.book import Book, Survey
 from gpu_bench.cases.suites import SUITES
 from gpu_bench.record import load, report, tables
 from gpu_bench.record.judgement import MEASURED
 from gpu_bench.record.store import SCHEMA_FILE
-from tools.accuracy.survey import utilization_at
+from tools.accuracy.survey import population, utilization_at
 
 HERE = Path(__file__).parent
 ENGINE = Path(ironlaw.__file__).parent
@@ -67,7 +67,7 @@ BOOK = Book(
     styles=(HERE / "theme/overrides/assets/css",),
     records=Records(),
     accountings=ACCOUNTINGS,
-    survey=utilization_at,
+    survey=Survey(utilization_at, population),
     # Times of stages that somebody wrote down.
     blocks={"fit": fit.block, "plans": plans.block},
     cards=cards.cards,

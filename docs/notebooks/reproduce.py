@@ -12,9 +12,9 @@
 # ---
 
 # %% [markdown]
-# # Reproduce the chapter's numbers
+# # Reproduce the book's numbers
 #
-# Every number here stands in the first two pages of the chapter. Each is computed twice: by hand, from the shape of a
+# Every number here stands in the first two pages of the book. Each is computed twice: by hand, from the shape of a
 # model or the data of a paper, and by the engine. Where the two differ, a cell stops with an error, and this site is
 # not built.
 
@@ -22,7 +22,7 @@
 # ## How a number is checked
 #
 # `check` takes the number as it was computed by hand and as the engine gives it. They must agree to nine digits. It
-# keeps the number in the form in which the chapter shows it; a test of this site looks for that form on the page.
+# keeps the number in the form in which the book shows it; a test of this site looks for that form on the page.
 
 # %%
 from math import isclose
@@ -104,7 +104,7 @@ print(f"the rule is {rule / token - 1:.2%} above it")
 # %% [markdown]
 # ## One run, and one use
 #
-# The run of the chapter has 32,000 steps of 1,024 sequences. One use is a forward pass over one full sequence. Their
+# The run of the book has 32,000 steps of 1,024 sequences. One use is a forward pass over one full sequence. Their
 # ratio is the asymmetry of [the first page](../chapter/why.md#many-steps), and $T$ and the shape of the model cancel
 # in it.
 

@@ -41,13 +41,14 @@ import { searchTests } from "./suites/search.mjs";
 import { secondBookTests } from "./suites/second_book.mjs";
 import { setupTests } from "./suites/setup.mjs";
 import { snippetTests } from "./suites/snippets.mjs";
+import { wrongNumberTests } from "./suites/wrong_number.mjs";
 
 /** @typedef {import("./harness/world.mjs").World} World */
 
 /** Suites of what runs inside a page (acts, snippets, figures), and suites of pages and site as a whole. */
 const acts = [harnessTests, loadingTests, brokenNetworkTests, policyTests, journeyTests, actTests, labTests];
 const widgets = [ledgerTests, missionTests, handsTests, figureTests, hostileLedgerTests, snippetTests, exerciseTests, planTests, ceilingTests];
-const around = [pageTests, offlineTests, releaseTests, memoryTests, claimTests, searchTests, deviceTests, accessTests, secondBookTests];
+const around = [pageTests, offlineTests, releaseTests, memoryTests, claimTests, searchTests, deviceTests, accessTests, secondBookTests, wrongNumberTests];
 const all = [...acts, ...widgets, ...around, everyPageTests];
 
 // The browsers end with this process, however it ends.

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import logging
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 from xml.etree.ElementTree import fromstring
 
 import pytest
 from markdown import Markdown
+from mkdocs.config.defaults import MkDocsConfig
 
 from explorable.shared.locate import LocateExtension
 from ironlaw import model
@@ -18,8 +20,11 @@ from tools.accuracy.page import PARTS, AccuracyExtension, time_plot
 from tools.accuracy.report import report
 
 
-def convert(part: str) -> str:
-    return Markdown(extensions=[AccuracyExtension(LocateExtension())]).convert(f"/// accuracy | {part}\n///\n")
+def convert(part: str, repository: str = "") -> str:
+    site = MkDocsConfig()
+    site.site_url = "https://example.org/book/"
+    site.extra.update({"repository": repository})
+    return Markdown(extensions=[AccuracyExtension(LocateExtension(), site)]).convert(f"/// accuracy | {part}\n///\n")
 
 
 @pytest.mark.parametrize("part", sorted(PARTS))
@@ -38,6 +43,13 @@ def test_every_shape_of_a_plot_takes_its_color_from_the_site() -> None:
     svg = next(fromstring(convert("memory-plot")).iter("svg"))
     shapes = [shape for shape in svg.iter() if shape.tag in ("circle", "polygon", "polyline", "text")]
     assert all("var(--il-" in shape.attrib["style"] for shape in shapes)
+
+
+def test_the_page_links_to_the_form_for_a_wrong_number_where_the_site_has_one() -> None:
+    [link] = fromstring(convert("wrong", "https://example.org/x")).iter("a")
+    asked = parse_qs(urlsplit(link.get("href", "")).query)
+    assert asked["page"] == ["https://example.org/book/engine/accuracy/"]
+    assert not list(fromstring(convert("wrong")))
 
 
 def test_an_unknown_part_is_a_warning_that_names_the_near_one(caplog: pytest.LogCaptureFixture) -> None:

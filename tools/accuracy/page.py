@@ -17,6 +17,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from pymdownx.blocks import BlocksExtension, BlocksProcessor  # type: ignore[import-untyped]
 from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
 
+from explorable.measured import wrong
 from explorable.shared import locate
 from explorable.shared.errors import nearest
 from explorable.shared.locate import LocateExtension, unstamp
@@ -30,6 +31,8 @@ from tools.accuracy.report import GROUPS, TARGETS, Summary, percentile, reason, 
 from tools.accuracy.tables import Cell, table
 
 log = logging.getLogger("mkdocs.plugins.accuracy")
+PAGE = "engine/accuracy/"
+"""The address of the page with the block, below the site's."""
 
 
 def groups() -> Element:
@@ -251,6 +254,18 @@ PARTS: dict[str, Callable[[], Element]] = {
 }
 
 
+def wrong_row(site: MkDocsConfig) -> list[Element]:
+    """Where a reader says that a row is read wrongly; nothing on a site that names no repository."""
+    form = wrong.form_of(site.extra, f"{site.site_url or ''}{PAGE}")
+    if not form:
+        return []
+    said = Element("p")
+    said.text = "A row that is read wrongly, or a source that says something else: "
+    link = SubElement(said, "a", {"href": wrong.filled(form, "", "a published run of the accuracy page")})
+    link.text, link.tail = "This number is wrong", "."
+    return [said]
+
+
 class _AccuracyBlock(Block):  # type: ignore[misc]
     """`/// accuracy | part`, without content."""
 
@@ -261,31 +276,35 @@ class _AccuracyBlock(Block):  # type: ignore[misc]
         part, line = unstamp(self.argument)
         part = part.strip()
         box = SubElement(parent, "div", {"class": "il-accuracy"})
-        if part in PARTS:
+        if part == "wrong":
+            box.extend(wrong_row(self.config["site"]))
+        elif part in PARTS:
             box.append(PARTS[part]())
         else:
             what = f"there is no part '{part}' of the accuracy report"
             # A warning fails the strict build; `mkdocs serve` goes on.
-            log.warning("%s", self.config["located"].defect(line, what, nearest(part, list(PARTS))))
+            log.warning("%s", self.config["located"].defect(line, what, nearest(part, [*PARTS, "wrong"])))
         return box
 
 
 class AccuracyExtension(BlocksExtension):  # type: ignore[misc]
     """The block for pages that show how accurate the engine is."""
 
-    def __init__(self, located: LocateExtension, **kwargs: Any) -> None:
+    def __init__(self, located: LocateExtension, site: MkDocsConfig, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._located = located
+        self._site = site
 
     def extendMarkdownBlocks(self, md: Markdown, block_mgr: BlocksProcessor) -> None:  # noqa: N802
         """Register the block."""
-        block_mgr.register(_AccuracyBlock, {"located": self._located})
+        block_mgr.register(_AccuracyBlock, {"located": self._located, "site": self._site})
 
 
 def on_config(config: MkDocsConfig) -> None:
     """Add the block to the site's Markdown."""
     extensions: list[Any] = config.markdown_extensions
-    extensions.append(AccuracyExtension(locate.install(config, locate.Constructs(blocks=("accuracy",)))))
+    located = locate.install(config, locate.Constructs(blocks=("accuracy",)))
+    extensions.append(AccuracyExtension(located, config))
 
 
 def _errors(summary: Summary) -> list[Cell]:

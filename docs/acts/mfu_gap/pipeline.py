@@ -1,7 +1,7 @@
 """One training iteration: how long its stages take, and what the levers change.
 
 Everything is the engine's: the step's kernels, the disk's reads, the loader, the bus. One figure is assumed, and
-marked as assumed wherever it is shown: `TOKENIZING`, what a processor core needs for one text.
+marked as assumed wherever it is shown: what a processor core needs to tokenize a text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ironlaw import GB, Setup, accelerator, link, model, setup, step_time, train
 from ironlaw.hardware import storage
 from ironlaw.memory import MemoryLedger
 from ironlaw.time.step import StepTime
-from ironlaw.training import Iteration, Samples, StageTimes, stage_times
+from ironlaw.training import Iteration, StageTimes, english_text, stage_times
 
 GPT2_XL, A100 = model("gpt2-xl"), accelerator("a100-80")
 SEQUENCE, BASE_BATCH, BATCHES = 256, 32, (16, 32, 64, 128, 256)
@@ -26,10 +26,8 @@ SEGMENTS = 4
 """Checkpointing keeps the input of each of this many runs of blocks and computes the rest again."""
 POLICY = f"every:{GPT2_XL.layers // SEGMENTS}"
 DISK, BUS = storage("hdd"), link("pcie-4-x16")
-TOKENIZING = 0.010
-"""Seconds of one core to tokenize one text of `SEQUENCE` tokens: assumed, nobody measured it."""
-TEXT = Samples(stored_bytes=4.3 * SEQUENCE, loaded_bytes=8 * SEQUENCE, cpu_seconds=TOKENIZING)
-"""English has about 4.3 letters to a token; a token travels as a 64-bit integer."""
+TEXT = english_text(SEQUENCE)
+"""A text, tokenized at the rate that the engine assumes."""
 LOADERS, PREFETCH_FACTOR = 8, 2
 """Prefetching: so many processes, and batches in advance for each. Without it the training process loads, alone."""
 SOURCE_BATCH_RULE = ((16, 0.60), (32, 0.70), (256, 0.90))
@@ -101,7 +99,8 @@ def iteration(setting: Setting) -> Iteration:
 def shares(setting: Setting) -> dict[str, float]:
     """Share of the step by segment; recompute is the part of compute that does nothing new."""
     found = iteration(setting).shares
-    useful = found["compute"] * step(replace(setting, checkpointing=False)).compute / step(setting).compute
+    # The quotient first: without checkpointing it is exactly 1, and nothing is left for recompute.
+    useful = found["compute"] * (step(replace(setting, checkpointing=False)).compute / step(setting).compute)
     return {
         "data": found["data"],
         "transfer": found["transfer"],
@@ -154,7 +153,7 @@ DEVICE = f"{A100.usable_bytes / GB:.2f} GB"
 """What programs get of the card."""
 TARGET = 50
 """The MFU to reach on the bench, in percent."""
-ASSUMED = f"{1e3 * TOKENIZING:.0f} ms to tokenize one (assumed)"
+ASSUMED = f"{1e3 * TEXT.cpu_seconds:.1f} ms to tokenize one (assumed)"
 """The words for the one figure that is not the engine's."""
 LOADING = f"{DISK.title}, {1e3 * DISK.latency:.0f} ms to reach a text; a processor core, {ASSUMED}"
 """What loading takes."""

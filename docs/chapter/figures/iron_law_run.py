@@ -25,7 +25,7 @@ PRICES = {100: "$100", 1000: "$1,000", 10_000: "$10,000"}
 CONTROLS = (
     Control("gpu", "Peak of each", tuple(CHIPS), tuple(CHIPS.values()), "h100-sxm", buttons=True),
     Control("devices", "Devices", DEVICES, tuple(map(str, DEVICES)), 8),
-    Control("share", "Utilization", SHARES, tuple(f"{share} %" for share in SHARES), 40),
+    Control("share", "Share of the peak", SHARES, tuple(f"{share} %" for share in SHARES), 40),
     Control("price", "Price of", ("2024", "today"), ("2024", "today"), "2024", buttons=True),
 )
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -5,11 +5,11 @@ from explorable.figures.sketch import Sketch
 from ironlaw import link, step_time
 from ironlaw.hardware import storage
 from ironlaw.time.step import StepTime
-from ironlaw.training import Samples, StageTimes, stage_times
+from ironlaw.training import StageTimes, english_text, stage_times
 
 MODEL, GPU, BATCH, WORKERS = "gpt2-medium", "h100-sxm", 32, 4
-TEXT = Samples(stored_bytes=4_400, loaded_bytes=8_192, cpu_seconds=0.010)
-"""A text and its 1,024 tokens; ten milliseconds of a core to tokenize it are an assumption."""
+TEXT = english_text(1_024)
+"""A text of the model's whole context, tokenized at the rate that the engine assumes."""
 LEFT, RIGHT, LANE, GAP = 62, 426, 20, 5
 Span = tuple[float, float, str, float]
 """Begin and end in seconds, ink, faintness."""

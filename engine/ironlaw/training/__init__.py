@@ -13,10 +13,12 @@ from ironlaw.training.dynamics import (
     warmup_cosine,
 )
 from ironlaw.training.pipeline import (
+    TOKENIZING,
     Iteration,
     Samples,
     StageTimes,
     buffer_bytes,
+    english_text,
     shuffled_rate,
     stage_times,
     throughput,

@@ -22,6 +22,12 @@ HOST_COPY: BytesPerSecond = 10e9
 """Bytes per second at which one thread collates a batch into pinned memory; an assumption, about half a DDR4
 channel."""
 
+TOKENIZING: Seconds = 1e-5
+"""Seconds of one core to make one token of a text; an assumption: byte-pair encoders differ by a factor of ten."""
+
+ENGLISH: Annotated[float, Unit("B")] = 4.3
+"""Bytes of English text for one token of GPT-2's vocabulary."""
+
 
 @dataclass(frozen=True, slots=True)
 class StageTimes:
@@ -108,6 +114,16 @@ class Samples:
     stored_bytes: Annotated[float, Unit("B")]
     loaded_bytes: Annotated[float, Unit("B")]
     cpu_seconds: Seconds
+
+
+def english_text(tokens: Count) -> Samples:
+    """A text of so many tokens that is tokenized while training; a token travels as a 64-bit integer.
+
+    Raises:
+        EngineError: Fewer than one token.
+    """
+    require_each(1, {"tokens": tokens})
+    return Samples(stored_bytes=ENGLISH * tokens, loaded_bytes=8 * tokens, cpu_seconds=TOKENIZING * tokens)
 
 
 def stage_times(

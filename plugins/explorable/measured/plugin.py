@@ -172,9 +172,7 @@ class MeasuredPlugin(BasePlugin[Options]):  # type: ignore[no-untyped-call]
 
     @staticmethod
     def _form_of(page: Page, config: MkDocsConfig) -> str:
-        release = config.extra.get("release", {})
-        version = f"{release['version']}, build {release['build']}" if release else ""
-        return wrong.form(config.extra.get("repository") or "", page.canonical_url or page.url, version)
+        return wrong.form_of(config.extra, page.canonical_url or page.url)
 
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """End the child process."""

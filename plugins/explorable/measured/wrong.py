@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlencode
 
 FORM = "wrong-number.yml"
@@ -20,6 +22,13 @@ def form(repository: str, page: str, version: str) -> str:
         return ""
     known = {"template": FORM, "page": page, "version": version}
     return f"{repository.rstrip('/')}/issues/new?{urlencode(known)}"
+
+
+def form_of(extra: Mapping[str, Any], page: str) -> str:
+    """The form for a page, by the `extra` of the site's configuration: `repository`, and `release` once it is known."""
+    release = extra.get("release", {})
+    version = f"{release['version']}, build {release['build']}" if release else ""
+    return form(extra.get("repository") or "", page, version)
 
 
 def filled(address: str, number: str, origin: str) -> str:

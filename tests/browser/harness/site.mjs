@@ -20,6 +20,14 @@ export function builtSite() {
     console.error(`browser tests: SITE_DIR is "${given}", which holds no index.html; build the site there first`);
     process.exit(2);
   }
+  return built();
+}
+
+/**
+ * The folder of a strict build of the site as it is published: with a form for wrong numbers. It goes when this process ends.
+ * @returns {string}
+ */
+export function built() {
   const folder = mkdtempSync(join(tmpdir(), "iron-law-site-"));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   const python = join(REPOSITORY, ".venv", "bin", "mkdocs");
@@ -27,7 +35,7 @@ export function builtSite() {
   const built = spawnSync(python, ["build", "--strict", "--site-dir", folder], {
     cwd: REPOSITORY,
     encoding: "utf8",
-    env: { ...process.env, NO_MKDOCS_2_WARNING: "1" },
+    env: { REPOSITORY_URL: "https://example.org/book", ...process.env, NO_MKDOCS_2_WARNING: "1" },
   });
   if (built.status !== 0) {
     console.error(built.stderr.split("\n").filter((line) => !line.startsWith("INFO")).join("\n"));

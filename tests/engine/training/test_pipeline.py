@@ -13,9 +13,11 @@ from ironlaw.core.errors import EngineError
 from ironlaw.hardware.links import link
 from ironlaw.hardware.storage import storage
 from ironlaw.training.pipeline import (
+    TOKENIZING,
     Samples,
     StageTimes,
     buffer_bytes,
+    english_text,
     shuffled_rate,
     stage_times,
     throughput,
@@ -86,6 +88,14 @@ def test_gpt2_batch_of_token_ids_is_negligible_on_the_bus_and_tokenizing_is_not(
     assert one.transfer < 1e-4
     eight = stage_times(text, 32, 0.08, storage("nvme-3"), link("pcie-3-x16"), workers=8)
     assert eight.load == pytest.approx(one.load / 8)
+
+
+def test_a_text_is_tokenized_at_one_rate_whatever_its_length() -> None:
+    short, long = english_text(256), english_text(1024)
+    assert long.cpu_seconds == pytest.approx(4 * short.cpu_seconds) == pytest.approx(1024 * TOKENIZING)
+    assert (long.stored_bytes, long.loaded_bytes) == (4 * short.stored_bytes, 8 * 1024)
+    with pytest.raises(EngineError, match="tokens"):
+        english_text(0)
 
 
 def test_a_second_device_adds_nothing_to_a_saturated_loader() -> None:

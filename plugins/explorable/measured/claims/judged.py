@@ -174,8 +174,8 @@ class Claims:
         survey = current().survey
         if survey is None:
             raise MeasuredError("this book has no survey of published results", "check the claim in another way")
-        value = convert(quantity(survey(float(check.text)), "1"), form.unit)
-        return Answer(value, check.asked)
+        value = convert(quantity(survey.at(float(check.text)), "1"), form.unit)
+        return Answer(value, f"{check.asked}: {survey.population()}")
 
     def _measured(self, check: Check, form: Format) -> Answer | str:
         """The value in the records, or why there is none yet."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from explorable.book import current
 from explorable.measured.claims.data import Claim, Source
 from explorable.measured.claims.verdict import holds, shown
 from explorable.measured.errors import MeasuredError
@@ -14,11 +15,12 @@ from explorable.measured.values.expressions import Outcome
 from explorable.measured.values.quantities import convert, parse_format, unit_text
 from explorable.shared.typed_numbers import typed_numbers
 
-NUMBER = re.compile(r"`\{(engine|other|arithmetic|check|also)\}([^`]*)`")
+NUMBER = re.compile(r"`\{(engine|other|arithmetic|check|also|survey)\}([^`]*)`")
 """A number in a note: `{engine} expression | unit format`, or `{check} unit format` for the claim's own check.
 
 `{other}` is an `{engine}` number that answers another question than the claim, though it has the claim's unit.
-`{arithmetic}` puts the source's own figures together, without the engine.
+`{arithmetic}` puts the source's own figures together, without the engine. `{survey}` says how many results the
+book's survey has.
 """
 _FIGURE = re.compile(r"(?<![A-Za-z\d.,])\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 """A number in an expression or a sentence; not the digits of a name such as `fp16`."""
@@ -48,7 +50,8 @@ def computed(claim: Claim, outcomes: Outcomes, record: str = "") -> tuple[str | 
     parts: list[str | NoteNumber] = []
     position = 0
     for match in NUMBER.finditer(claim.note):
-        parts += [claim.note[position : match.start()], _number(claim, match[1], match[2], outcomes, record)]
+        parts.append(claim.note[position : match.start()])
+        parts.append(_population() if match[1] == "survey" else _number(claim, match[1], match[2], outcomes, record))
         position = match.end()
     parts.append(claim.note[position:])
     for part in parts:
@@ -56,9 +59,16 @@ def computed(claim: Claim, outcomes: Outcomes, record: str = "") -> tuple[str | 
             raise MeasuredError(
                 f"'{part.strip()}' has code that is not a number",
                 "allowed in a note: `{engine} expression | unit format`, the same with {other} or {arithmetic}, "
-                "`{check} unit format`, `{also} unit format`",
+                "`{check} unit format`, `{also} unit format`, `{survey}`",
             )
     return tuple(part for part in parts if part)
+
+
+def _population() -> str:
+    survey = current().survey
+    if survey is None:
+        raise MeasuredError("this book has no survey of published results", "leave `{survey}` out of the note")
+    return survey.population()
 
 
 def _split(text: str) -> tuple[str, str]:

@@ -1,0 +1,62 @@
+// "This number is wrong": on a site that names its repository, the card of a number and the planner open a form that is filled in.
+// @ts-check
+import assert from "node:assert/strict";
+import { serveSite } from "../harness/server.mjs";
+import { built, htmlOf } from "../harness/site.mjs";
+import { actReady } from "./act_page.mjs";
+
+const FORM = "a[data-wrong-number]";
+const CARD = ".il-card--number:popover-open";
+const COMPUTED = "main p a.il-number.il-computed";
+const PLANNER = 'live-act[data-name="plan"] a.il-link__wrong:not([hidden])';
+const LIMIT_MS = 300_000;
+
+/** The fields of a form's address. @param {string} address */
+function fields(address) {
+  const { pathname, searchParams } = new URL(address);
+  assert.ok(pathname.endsWith("/issues/new"), address);
+  return Object.fromEntries(searchParams);
+}
+
+/** @param {import("../harness/world.mjs").Facts} facts */
+export function wrongNumberTests({ once }) {
+  once(
+    "wrong number: the card of a number, the planner, the accuracy page and a measured table link to a form that is filled in",
+    async (all) => {
+      const { browser } = all;
+      // A site that was built without a repository has no form, as it must be.
+      const own = htmlOf(all, "").includes("data-wrong-number") ? null : await serveSite(built());
+      const { base } = own ?? all.server;
+      const link = (/** @type {string} */ selector) => browser.of(selector, (found) => found instanceof HTMLAnchorElement ? found.href : "");
+      try {
+        await browser.open(`${base}chapter/why/`);
+        const page = fields(await link(FORM));
+        assert.ok(page["page"]?.endsWith("chapter/why/"));
+        assert.ok(page["version"]);
+        const shown = await browser.of(COMPUTED, (number) => number.textContent?.trim() ?? "");
+        await browser.focus(COMPUTED);
+        await browser.press("Enter");
+        await browser.waitFor(CARD);
+        const { number, origin, ...rest } = fields(await link(`${CARD} a[href*="issues/new"]`));
+        assert.deepEqual(rest, page);
+        assert.equal(number, shown);
+        assert.match(origin ?? "", /\w/);
+
+        await browser.open(`${base}plan/`);
+        await actReady(browser);
+        await browser.waitFor(PLANNER, 20_000, "the planner's link");
+        const plan = fields(await link(PLANNER));
+        assert.match(plan["number"] ?? "", /\d/);
+        assert.match(plan["origin"] ?? "", /python -m ironlaw/);
+
+        await browser.open(`${base}engine/accuracy/`);
+        assert.ok(fields(await link('.il-accuracy a[href*="issues/new"]'))["page"]?.endsWith("engine/accuracy/"));
+        await browser.open(`${base}measured/`);
+        assert.match(fields(await link('.il-measured-table a[href*="issues/new"]'))["origin"] ?? "", /^Measured: .*\.json/);
+      } finally {
+        await own?.close();
+      }
+    },
+    { limitMs: LIMIT_MS },
+  );
+}
