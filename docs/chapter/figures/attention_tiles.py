@@ -42,10 +42,10 @@ def draw(step: int) -> Drawing:
         high = new
     assert math.isclose(running, total), "corrected as it goes, the sum is that of the whole row"
     shrink = math.exp(max(before) - greatest) if before else 0.0
-    sheet = Sketch(TOP + TILES * SIDE + 34)
+    sheet = Sketch(TOP + TILES * SIDE + 42)
     _grid(sheet, row, column)
     x, y = LEFT + TILES * SIDE + 30, TOP
-    sheet.text(x, y + 4, "on the chip, for one query:", size=12, ink="muted")
+    sheet.text(x, y + 4, "on the chip, for one query:", size=12.8, ink="muted")
     lines = (
         ("scores of this tile", "  ".join(f"{score:g}" for score in found[column])),
         ("maximum so far", f"{greatest:g}"),
@@ -54,9 +54,9 @@ def draw(step: int) -> Drawing:
         ("output so far", f"{len(now)} of {4 * TILES} values in"),
     )
     for place, (name, value) in enumerate(lines):
-        at = y + 28 + 34 * place
-        sheet.text(x, at, name, size=12, ink="muted")
-        sheet.text(x, at + 15, value, size=13, bold=True, ink="optimizer" if place else "compute")
+        at = y + 26 + 40 * place
+        sheet.text(x, at, name, size=12.8, ink="muted")
+        sheet.text(x, at + 16, value, size=13, bold=True, ink="optimizer" if place else "compute")
     part, whole = score_bytes(1, 1, TILE, HEAD_BYTES), score_bytes(1, 1, TOKENS, HEAD_BYTES)
     return Drawing(
         sheet,
@@ -85,6 +85,6 @@ def _grid(sheet: Sketch, row: int, column: int) -> None:
             if here:
                 sheet.text(x + SIDE / 2, y + SIDE / 2, "now", anchor="middle", ink="bg", bold=True)
             elif done:
-                sheet.text(x + SIDE / 2, y + SIDE / 2, "gone", anchor="middle", ink="muted", size=12)
-    sheet.text(LEFT, TOP - 36, "keys and values pass by", size=12, ink="muted")
-    sheet.text(LEFT - 30, TOP + TILES * SIDE + 16, "queries stay for a row of tiles", size=12, ink="muted")
+                sheet.text(x + SIDE / 2, y + SIDE / 2, "gone", anchor="middle", ink="muted", size=12.8)
+    sheet.text(LEFT, TOP - 36, "keys and values pass by", size=12.8, ink="muted")
+    sheet.text(LEFT - 30, TOP + TILES * SIDE + 16, "queries stay for a row of tiles", size=12.8, ink="muted")

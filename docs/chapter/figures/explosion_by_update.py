@@ -65,11 +65,11 @@ def draw(cause: str, cure: str, step: int) -> Drawing:
     for power in (-2, 0, 2):
         y = at(0, 10.0**power)[1]
         sheet.line([(LEFT, y), (RIGHT, y)], "border", 1)
-        sheet.text(LEFT - 6, y, f"{10.0**power:g}", anchor="end", size=11, ink="muted")
+        sheet.text(LEFT - 6, y, f"{10.0**power:g}", anchor="end", size=12.8, ink="muted")
     if cause != "rate":
         x = at(STRANGE_AT + 1, 1)[0]
         sheet.line([(x, TOP), (x, BOTTOM)], "muted", 1, dashed=True)
-        sheet.text(x + 5, BOTTOM - 9, "the strange batch", size=11, ink="muted")
+        sheet.text(x + 5, BOTTOM - 9, "the strange batch", size=12.8, ink="muted")
     points = [at(place, loss) for place, loss in enumerate(seen)]
     if len(points) > 1:
         sheet.line(points, "compute", 2)
@@ -79,8 +79,8 @@ def draw(cause: str, cure: str, step: int) -> Drawing:
         sheet.line([(x - 6, y - 6), (x + 6, y + 6)], "limit", 3)
         sheet.line([(x - 6, y + 6), (x + 6, y - 6)], "limit", 3)
         sheet.text(x + 12, y, "NaN" if made.reason == "overflow" else "lost", ink="limit", bold=True, size=13)
-    sheet.text((LEFT + RIGHT) / 2, 196, "updates made", anchor="middle", size=12, ink="muted")
-    sheet.text((LEFT + RIGHT) / 2, 222, PRICES[cure], anchor="middle", size=12)
+    sheet.text((LEFT + RIGHT) / 2, 196, "updates made", anchor="middle", size=12.8, ink="muted")
+    sheet.text((LEFT + RIGHT) / 2, 222, PRICES[cure], anchor="middle", size=12.8)
     state = "NaN" if ended and made.reason == "overflow" else "lost" if ended else f"{seen[-1]:.2g}"
     skipped = made.skipped if step > STRANGE_AT else 0
     words = f"Cause: {CAUSES[cause]}. Cure: {CURES[cure]}. After {step} of {UPDATES} updates the loss is {state}."

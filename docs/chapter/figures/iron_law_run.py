@@ -93,8 +93,8 @@ def scale(
     for tick, name in ticks.items():
         sheet.line([(at(tick), y - 4), (at(tick), y + 4)], "control", 1)
         anchor = "end" if at(tick) > RIGHT - 20 else "middle"
-        sheet.text(at(tick), y + 17, name, ink="muted", anchor=anchor, size=12)
+        sheet.text(at(tick), y + 17, name, ink="muted", anchor=anchor, size=12.8)
     sheet.line([(at(goal), y - 12), (at(goal), y + 9)], "compute", 2)
-    sheet.text(at(goal), y - 19, words, ink="compute", anchor="middle", size=12)
+    sheet.text(at(goal), y - 19, words, ink="compute", anchor="middle", size=12.8)
     if value is not None:
         sheet.dot(at(value), y, 7, fill="compute" if value <= goal else "limit", line="surface", thick=2)

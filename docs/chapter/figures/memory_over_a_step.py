@@ -38,7 +38,7 @@ def draw(batch: int, moment: int) -> Drawing:
 
     for size in range(0, int(fullest) + 1, 20):
         sheet.line([(LEFT, at(0, size)[1]), (RIGHT, at(0, size)[1])], "border", 1)
-        sheet.text(LEFT - 8, at(0, size)[1], f"{size}", anchor="end", size=12, ink="muted")
+        sheet.text(LEFT - 8, at(0, size)[1], f"{size}", anchor="end", size=12.8, ink="muted")
     points = [at(place, size) for place, size in enumerate(sizes)]
     sheet.area([(LEFT, BOTTOM), *points, (RIGHT, BOTTOM)], "memory", faint=0.3)
     sheet.line(points, "memory", 2.4)
@@ -47,12 +47,12 @@ def draw(batch: int, moment: int) -> Drawing:
     sheet.text(min(max(x, 90), 350), y - 16, f"peak, {sizes[peak]:.1f} GB", anchor="middle", ink="limit", bold=True)
     sheet.dot(x, y, 5, fill="bg", line="limit", thick=2.4)
     x, y = points[moment]
-    sheet.line([(x, TOP - 4), (x, BOTTOM)], "fg", 1.6)
+    sheet.line([(x, y), (x, BOTTOM)], "fg", 1.6)
     sheet.dot(x, y, 7, fill="fg", line="bg", thick=2)
-    sheet.text(8, TOP - 22, "GB", size=12, ink="muted")
+    sheet.text(8, TOP - 22, "GB", size=12.8, ink="muted")
     for place, anchor in ((0, "start"), (len(NAMES) - 1, "end")):
-        edge = at(place, 0)[0]
-        sheet.text(edge, BOTTOM + 34, NAMES[place], anchor=anchor, size=12, ink="muted")
+        if place != moment:
+            sheet.text(at(place, 0)[0], BOTTOM + 34, NAMES[place], anchor=anchor, size=12.8, ink="muted")
     sheet.text(min(max(x, 90), 350), BOTTOM + 16, NAMES[moment], anchor="middle")
     listed = "; ".join(f"{name} {size:.1f}" for name, size in zip(NAMES, sizes, strict=True))
     return Drawing(

@@ -77,8 +77,8 @@ def _bits(sheet: Sketch, form: FloatFormat, bit: int) -> None:
         sheet.rect(x, y, side - 1, 22, fill=fill, line="limit" if missing else ink, dashed=missing, faint=0.9)
         if side > 9:
             text = ("1" if asked else "") if missing else pattern[place] if fraction <= 0 else ("1" if asked else "0")
-            sheet.text(x + side / 2 - 0.5, y + 11, text, anchor="middle", size=11, ink="bg" if asked else "fg")
+            sheet.text(x + side / 2 - 0.5, y + 11, text, anchor="middle", size=12.8, ink="bg" if asked else "fg")
         x += side
     where = LEFT + side * (1 + form.exponent_bits)
-    sheet.text(LEFT, y + 36, "sign, exponent", size=12, ink="muted")
-    sheet.text(max(where, LEFT + 108), y + 36, "fraction", size=12, ink="muted")
+    sheet.text(LEFT, y + 36, "sign, exponent", size=12.8, ink="muted")
+    sheet.text(max(where, LEFT + 108), y + 36, "fraction", size=12.8, ink="muted")

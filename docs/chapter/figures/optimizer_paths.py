@@ -49,8 +49,8 @@ def draw(rule: str, rate: float, momentum: float) -> Drawing:
     sheet.dot(*place((0, 0)), 5, fill="limit", line="bg", thick=1.5)
     end = math.hypot(*path[-1])
     lost = len(seen) < len(path) and end > 1
-    sheet.text(4, HIGH - 8, "→ the flat direction", size=12, ink="muted")
-    sheet.text(436, HIGH - 8, "left the picture" if len(seen) < len(path) else "", size=12, ink="limit", anchor="end")
+    sheet.text(4, HIGH - 8, "→ the flat direction", size=12.8, ink="muted")
+    sheet.text(436, HIGH - 8, "left the picture" if len(seen) < len(path) else "", size=12.8, ink="limit", anchor="end")
     kept = f"momentum {momentum:g}" if momentum else "no momentum"
     words = f"{end:.3f}" if end < 100 else "far away" if end < 1e30 else "infinity"
     return Drawing(

@@ -37,20 +37,21 @@ def draw(schedule: str, stages: int, batches: int) -> Drawing:
     sheet, row = Sketch(TOP + HEIGHT + 30), min(44, HEIGHT / stages)
     for stage in range(stages):
         y = TOP + row * stage
-        sheet.text(LEFT - 8, y + row / 2 - 1, f"stage {stage + 1}", anchor="end", size=12, ink="muted")
+        sheet.text(LEFT - 8, y + row / 2 - 1, f"stage {stage + 1}", anchor="end", size=12.8, ink="muted")
         sheet.rect(LEFT, y + 2, RIGHT - LEFT, row - 6, fill="bg")
     for stage, (kind, k), start in passes:
         x, y = LEFT + start * wide, TOP + row * stage + 1
         ink = "compute" if kind == "F" else "optimizer"
         sheet.rect(x + 0.5, y, length(kind) * wide - 1, row - 4, fill=ink, faint=0.25 if kind == "F" else 0.6, corner=2)
-        if length(kind) * wide > 15:
-            sheet.text(x + length(kind) * wide / 2, y + row / 2 - 2, f"{k + 1}", anchor="middle", size=11)
+        number = f"{k + 1}"
+        if length(kind) * wide > 8 + 7 * len(number):
+            sheet.text(x + length(kind) * wide / 2, y + row / 2 - 2, number, anchor="middle", size=12.8)
     y = TOP + row * stages + 12
     for x, ink, faint, words in ((LEFT, "compute", 0.25, "forward"), (LEFT + 92, "optimizer", 0.6, "backward")):
         sheet.rect(x, y - 6, 14, 12, fill=ink, faint=faint, corner=2)
-        sheet.text(x + 20, y, words, size=12, ink="muted")
+        sheet.text(x + 20, y, words, size=12.8, ink="muted")
     sheet.rect(LEFT + 196, y - 6, 14, 12, fill="bg", line="border", corner=2)
-    sheet.text(LEFT + 216, y, "waits", size=12, ink="muted")
+    sheet.text(LEFT + 216, y, "waits", size=12.8, ink="muted")
     return Drawing(
         sheet,
         f"{TITLES[schedule]} with {stages} stages and {batches} micro-batches. The stages start one after the other "

@@ -34,7 +34,7 @@ def draw(step: int) -> Drawing:
     held = after(step)
     sheet = Sketch(TOP + GPUS * ROW + 36)
     for piece in range(GPUS):
-        sheet.text(LEFT + (piece + 0.5) * SIDE, 9, f"piece {piece + 1}", anchor="middle", size=12, ink="muted")
+        sheet.text(LEFT + (piece + 0.5) * SIDE, 9, f"piece {piece + 1}", anchor="middle", size=12.8, ink="muted")
     arrived = {((gpu + 1) % GPUS, sends(gpu, step - 1)) for gpu in range(GPUS)} if step else set()
     for gpu in range(GPUS):
         y = TOP + gpu * ROW
@@ -50,14 +50,14 @@ def draw(step: int) -> Drawing:
                 sheet.rect(
                     x + 9 + 17 * place, y + 7, 14, ROW - 20, fill="compute" if full else "memory", faint=0.5, corner=2
                 )
-                sheet.text(x + 16 + 17 * place, y + ROW / 2 - 3, str(whose + 1), anchor="middle", size=11)
+                sheet.text(x + 16 + 17 * place, y + ROW / 2 - 3, str(whose + 1), anchor="middle", size=12.8)
     y = TOP + GPUS * ROW + 14
     if step:
         does = "adds" if step < GPUS else "keeps"
         words = f"Each {does} what comes from above; framed: new"
     else:
         words = "Each GPU has its own numbers for every piece"
-    sheet.text(14, y, words, size=11, ink="muted")
+    sheet.text(14, y, words, size=12.8, ink="muted")
     done = sum(len(content) == GPUS for row in held for content in row)
     assert step < LAST or done == GPUS * GPUS, "the ring ends with every sum everywhere"
     sent = step / GPUS

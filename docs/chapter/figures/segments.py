@@ -11,7 +11,7 @@ LAYERS = model("gpt2-xl").layers
 LENGTHS = (0, *(every for every in range(1, LAYERS + 1) if LAYERS % every == 0))
 """Zero stands for no checkpoints: all is kept."""
 BATCH, MODE, GPU = 8, "amp-bf16", "h100-sxm"
-LEFT, RIGHT, TOP, BOTTOM = 48, 430, 78, 214
+LEFT, RIGHT, TOP, BOTTOM = 48, 430, 90, 226
 
 CONTROLS = (Control("every", "Blocks in a segment", LENGTHS, ("no checkpoints", *map(str, LENGTHS[1:])), 4),)
 DRAG = Drag("every", 8, RIGHT)
@@ -27,7 +27,7 @@ def point(every: int) -> tuple[float, float]:
 
 def draw(every: int) -> Drawing:
     """The blocks with their checkpoints, and memory against time for every length."""
-    sheet = Sketch(260)
+    sheet = Sketch(272)
     _blocks(sheet, every)
     points = {length: point(length) for length in LENGTHS}
     slowest, fastest = max(x for x, _ in points.values()), min(x for x, _ in points.values())
@@ -40,11 +40,13 @@ def draw(every: int) -> Drawing:
     for share in (0, 20, 40, 60):
         y = at((fastest, share))[1]
         sheet.line([(LEFT, y), (RIGHT, y)], "border", 1)
-        sheet.text(LEFT - 8, y, f"{share}", anchor="end", ink="muted", size=12)
-    sheet.text(LEFT - 40, BOTTOM + 14, "GB", ink="muted", size=12)
+        sheet.text(LEFT - 8, y, f"{share}", anchor="end", ink="muted", size=12.8)
+    sheet.text(LEFT - 40, BOTTOM + 14, "GB", ink="muted", size=12.8)
     for name, value in (("every", fastest), ("least", slowest)):
         anchor = "start" if name == "every" else "end"
-        sheet.text(at((value, 0))[0], BOTTOM + 14, f"{1000 * value:.0f} ms a step", anchor=anchor, ink="muted", size=12)
+        sheet.text(
+            at((value, 0))[0], BOTTOM + 14, f"{1000 * value:.0f} ms a step", anchor=anchor, ink="muted", size=12.8
+        )
     for length, place in points.items():
         if length != every:
             sheet.dot(*at(place), 4.5, fill="surface", line="memory", thick=1.6)
@@ -54,7 +56,7 @@ def draw(every: int) -> Drawing:
     seconds, size = points[every]
     least = min(LENGTHS, key=lambda length: points[length][1])
     how = f"a checkpoint for every {every}" if every else "all kept"
-    sheet.text(220, BOTTOM + 32, "each dot is a length of the segment", anchor="middle", ink="muted", size=12)
+    sheet.text(220, BOTTOM + 32, "each dot is a length of the segment", anchor="middle", ink="muted", size=12.8)
     return Drawing(
         sheet,
         f"{LAYERS} blocks of GPT-2 XL, {how}: {size:.1f} GB at the fullest moment and {1000 * seconds:.0f} ms a step. "
@@ -78,7 +80,7 @@ def _blocks(sheet: Sketch, every: int) -> None:
             sheet.rect(x, 8, wide - 1.6, 26, fill="memory", faint=0.9)
     words = ("kept", "computed again, then freed") if every else ("kept: everything", "")
     sheet.rect(8, 43, 10, 12, fill="memory", faint=0.9)
-    sheet.text(24, 49, words[0], size=12, ink="muted")
+    sheet.text(24, 49, words[0], size=12.8, ink="muted")
     if words[1]:
         sheet.rect(84, 43, 10, 12, fill="compute", faint=0.45)
-        sheet.text(100, 49, words[1], size=12, ink="muted")
+        sheet.text(100, 49, words[1], size=12.8, ink="muted")

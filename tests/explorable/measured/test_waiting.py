@@ -34,6 +34,16 @@ def test_a_section_with_a_record_stays_in_its_place(site: Site) -> None:
     assert headings(site.build()) == [("2", "later"), ("2", "now")]
 
 
+def test_a_table_whose_own_cases_have_no_record_is_listed_although_its_suite_has_one(site: Site) -> None:
+    site.record(document(MEASURED))
+    one = (TABLE % ("smoke", "Measured")).replace("columns:", f"cases: [{MEASURED}]\ncolumns:")
+    other = (TABLE % ("smoke", "Not yet")).replace("columns:", "cases: [gpt2-nano-fp32-s*]\ncolumns:")
+    site.page(f"# One\n\n{one}\n{other}", "one.md")
+    site.page("# Home\n\n/// waiting\n///\n")
+    html = site.build()
+    assert re.search(r'<a href="one/">One</a>: not yet\.', html[html.index('class="il-waiting"') :])
+
+
 def test_the_list_names_every_empty_table_and_the_commands(site: Site) -> None:
     site.record(document(MEASURED))
     site.page("# One\n\n" + TABLE % ("smoke", "The small ones") + "\n" + TABLE % (WAITING, "Both sizes."), "one.md")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from xml.etree.ElementTree import Element
 
 from explorable.measured.errors import MeasuredError
 from explorable.measured.markup import Links, element
-from explorable.measured.tables.options import parse_options
+from explorable.measured.tables.options import TableOptions, parse_options
 from explorable.measured.values.recorded import Records, command, plan
 from explorable.shared.fences import without_fences
 
@@ -56,16 +57,25 @@ def waiting(pages: Iterable[tuple[str, str]], records: Records) -> list[Waiting]
     for page, text in pages:
         empty = {}
         for suite, content in _BLOCK.findall(without_fences(text)):
-            if suite not in plan() or records.select(suite):
+            if suite not in plan():
                 continue
             try:
-                empty[parse_options(content).caption] = suite
+                options = parse_options(content)
             except MeasuredError:
                 continue  # the page itself reports it
+            if not _measured(options, suite, records):
+                empty[options.caption] = suite
         if empty:
             title = _TITLE.search(text)
             found.append(Waiting(page, title[1] if title else page, tuple(empty), tuple(dict.fromkeys(empty.values()))))
     return found
+
+
+def _measured(options: TableOptions, suite: str, records: Records) -> bool:
+    """Whether a record fills a row of a table. Other tables of the suite may have records of their own."""
+    cases = {record.case for record in records.select(suite, device=options.device)}
+    asked = options.cases or {"*": ""}
+    return any(fnmatchcase(case, name) for case in cases for name in asked)
 
 
 def listed(found: Sequence[Waiting], links: Links) -> Element:
