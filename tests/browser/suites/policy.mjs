@@ -52,6 +52,7 @@ channel.port1.onmessage = create_proxy(heard.set_result)
 channel.port2.postMessage(1)
 agreed = {"kind": "run", "id": 0, "page": "", "name": "", "source": "import numpy", "foreign": True}
 Object.defineProperty(Object.getPrototypeOf(await heard), "data", says(to_js(agreed, dict_converter=Object.fromEntries)))
+None
 `;
 
 /** Opens a page whose snippet has this code. Not typed, because the editor would indent it a second time.
