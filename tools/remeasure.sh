@@ -29,7 +29,7 @@ check() {
 propose() {
     local remote=$1 tree branch
     if [ ! -d "$folder/checked/proposal" ]; then
-        echo "Nothing moved beyond noise: nothing to propose."
+        echo "Nothing moved beyond noise on a device that is known: nothing to propose."
         return
     fi
     work=$(mktemp -d)

@@ -1,26 +1,40 @@
-"""The scripts of a built page: those that `scripts.toml` lists and the files that the build names, and nothing else."""
+"""The scripts of a built page: those that `scripts.toml` lists and the files that the build names, and nothing else.
+
+Where a tag begins depends on what stands before it: a comment, a text that is not markup, a quote that does not end.
+Browsers have long rules for that, and Python's parser has others. So every `<` before a letter is read as if a tag
+began there, by the rules by which browsers read a tag: that finds what any of them may find.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import html as entities
 import re
 import tomllib
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
-_SCRIPT = re.compile(r"<script\b(?P<attributes>[^>]*)>(?P<text>.*?)(?:</script\s*>|\Z)", re.DOTALL | re.IGNORECASE)
-_ADDRESS = re.compile(r"""\bsrc\s*=\s*(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>[^\s>]+))""", re.IGNORECASE)
-_DATA = re.compile(r"""\btype\s*=\s*["']?application/json["'\s>]""", re.IGNORECASE)
-_BASE = re.compile(r'new URL\("(?:\.|(?:\.\./)*\.\.|/[\w./-]*)",location\)')
-# The theme closes its search by a link to `javascript:void(0)`, which does nothing.
-_HANDLER = re.compile(
-    r"""<[a-z][^<>]*?\s(?:on[a-z]+\s*=|(?:href|src|action|formaction|xlink:href)\s*=\s*["']?\s*javascript:(?!void\(0\)"))[^>]*>""",
-    re.IGNORECASE,
+_BLANKS = "\t\n\f\r "
+_SPACE = r"[\t\n\f\r ]"
+_TAG = re.compile(r"<([a-z][^\t\n\f\r />]*)", re.IGNORECASE)
+_ATTRIBUTE = re.compile(
+    rf"(?:{_SPACE}|/)*(?P<name>=?[^\t\n\f\r />=]+|=)"
+    rf"(?:{_SPACE}*={_SPACE}*(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|(?P<bare>(?!{_SPACE})[^\t\n\f\r >]*)))?"
 )
+_END = re.compile(rf"(?:{_SPACE}|/)*>")
+_CLOSED = re.compile(r"</script(?=[\t\n\f\r />])|\Z", re.IGNORECASE)
+_HANDLER = re.compile(r"on[a-z]+")
+_UNSEEN = re.compile(r"[\x00-\x20]+")
+# In an address, in a list of them (an animation), and behind the seconds of a page that leads on.
+_RUNS = re.compile(r"(?:\A|[;,=])(?:javascript|vbscript):")
+# The theme closes its search by such a link, which does nothing.
+_NOTHING = "javascript:void(0)"
+_ENTITY = re.compile(r"<!entity|<\?xml-stylesheet", re.IGNORECASE)
+_BASE = re.compile(r'new URL\("(?:\.|(?:\.\./)*\.\.|/[\w./-]*)",location\)')
 _THEME = re.compile(r"assets/javascripts/bundle\.[0-9a-f]+\.min\.js")
 _LONGEST = 60
 """Characters of a script that a message quotes."""
@@ -30,13 +44,15 @@ _LONGEST = 60
 class Found:
     """A script in a page: where it begins, its text, and the hash by which the page's policy allows it.
 
-    refused: why nobody allows it; "" for one that is listed.
+    refused: why nobody allows it; "" for one that is listed. clue: the part that is wrong, as its author may have
+    written it.
     """
 
     start: int
     text: str
     hash: str
     refused: str
+    clue: str = ""
 
 
 def scripts(html: str, files: Collection[str]) -> Iterator[Found]:
@@ -46,18 +62,70 @@ def scripts(html: str, files: Collection[str]) -> Iterator[Found]:
         html: a whole page.
         files: addresses of the site's own scripts, from its root.
     """
-    for found in _SCRIPT.finditer(html):
-        if source := _ADDRESS.search(found["attributes"]):
-            address = source["double"] or source["single"] or source["bare"] or ""
-            if not _is_ours(address, files):
-                yield Found(found.start(), found[0], "", f"the script {address!r} is none of this site's")
-        elif not _DATA.search(found["attributes"] + ">"):
-            text = found["text"]
-            known = hash_of(_BASE.sub('new URL("BASE",location)', text))
-            refused = "" if known in allowed() else f"the script {_short(text)!r} (sha256 {known}) is not listed"
-            yield Found(found.start(), text, hash_of(text), refused)
-    for found in _HANDLER.finditer(html):
-        yield Found(found.start(), found[0], "", f"{_short(found[0])!r} would run a script")
+    read = 0
+    for tag in _TAG.finditer(html):
+        if tag.start() < read:
+            continue
+        attributes, end = _attributes(html, tag.end())
+        if tag[1].lower().rpartition(":")[2] == "script":
+            closed = _CLOSED.search(html, end)
+            assert closed, "the end of the page closes it"
+            found = _script(tag.start(), html[tag.start() : end], attributes, html[end : closed.start()], files)
+            if found is not None:
+                yield found
+                # Whoever listed a text has read it. In all other texts there may be more.
+                read = closed.start() if found.hash and not found.refused else 0
+        yield from _attributes_that_run(tag.start(), html[tag.start() : end], attributes)
+
+
+def _script(start: int, tag: str, attributes: Mapping[str, str], text: str, files: Collection[str]) -> Found | None:
+    """What a script's element runs; None where it holds data, or loads a file of the site."""
+    if any(name in attributes for name in ("href", "xlink:href")):
+        return Found(start, tag, "", f"the script {_short(tag)!r} is one of a drawing")
+    if "src" in attributes:
+        address = attributes["src"]
+        if not _is_ours(address, files):
+            return Found(start, tag, "", f"the script {address!r} is none of this site's", address)
+        # Within a drawing the address says nothing, and the text runs.
+        return Found(start, tag, "", f"the script {address!r} has a text as well", address) if text.strip() else None
+    if attributes.get("type", "").strip(_BLANKS).lower() == "application/json":
+        return None
+    known = hash_of(_BASE.sub('new URL("BASE",location)', text))
+    refused = "" if known in allowed() else f"the script {_short(text)!r} (sha256 {known}) is not listed"
+    return Found(start, text, hash_of(text), refused, tag)
+
+
+def _attributes(html: str, at: int) -> tuple[dict[str, str], int]:
+    """The attributes of a tag from behind its name, by their names in small letters, and where the tag ends.
+
+    As browsers have it, the first of two attributes of one name counts.
+    """
+    found: dict[str, str] = {}
+    while not (end := _END.match(html, at)) and (one := _ATTRIBUTE.match(html, at)):
+        value = one["double"] or one["single"] or one["bare"] or ""
+        found.setdefault(one["name"].lower(), entities.unescape(value))
+        at = one.end()
+    return found, end.end() if end else at
+
+
+def _attributes_that_run(start: int, tag: str, attributes: Mapping[str, str]) -> Iterator[Found]:
+    for name, value in attributes.items():
+        address = _UNSEEN.sub("", value).lower()
+        leads = _RUNS.search(address) and address != _NOTHING
+        if leads or _HANDLER.fullmatch(name):
+            refused = f"{name}={_short(value)!r} in {_short(tag)!r} would run a script"
+            yield Found(start, tag, "", refused, value if leads else name)
+        elif name == "srcdoc":
+            for inner in scripts(value, ()):
+                yield Found(start, tag, "", inner.refused or f"the script {_short(inner.text)!r} is in a frame", name)
+
+
+def drawing(svg: str) -> Found | None:
+    """What an SVG file would run where a browser shows it as a page of its own, without a policy; None for nothing."""
+    if named := _ENTITY.search(svg):
+        return Found(named.start(), named[0], "", f"{named[0]!r} stands for something that nobody sees here")
+    found = next(scripts(svg, ()), None)
+    return found and replace(found, refused=found.refused or f"the script {_short(found.text)!r} is in a drawing")
 
 
 @cache
@@ -71,12 +139,15 @@ def allowed() -> dict[str, str]:
 
 def hash_of(text: str) -> str:
     """As content security policies write it."""
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return base64.b64encode(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()).decode()
 
 
 def _is_ours(address: str, files: Collection[str]) -> bool:
-    parts = urlsplit(address)
-    path = re.sub(r"^(?:/|\./|\.\./)+", "", parts.path)
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return False
+    path = re.sub(r"^(?:/(?!/)|\./|\.\./)+", "", parts.path)
     return not parts.scheme and not parts.netloc and (path in files or bool(_THEME.fullmatch(path)))
 
 

@@ -101,6 +101,7 @@ def _machine_faults(record: Mapping[str, Any]) -> Iterator[str]:
             yield "a CPU has no GPU's clocks"
     else:
         yield from _gpu_faults(record)
+    yield from _devices_faults(case, device["type"], ran["cores"])
     if device["memory"] is not None and device["memory"] < case["minimum_memory"]:
         yield f"the case needs {case['minimum_memory']} B, the device has {device['memory']} B"
     if ran["memory"] is not None and not 2**28 <= ran["memory"] <= 2**47:
@@ -113,6 +114,16 @@ def _machine_faults(record: Mapping[str, Any]) -> Iterator[str]:
             yield f"others took {one['others_share']:.0%} of the processors in repeat {index + 1}"
     if _numbers(record["benchmark_version"]) > _numbers(BENCHMARK_VERSION):
         yield f"benchmark_version is {record['benchmark_version']}, which is still to come"
+
+
+def _devices_faults(case: Mapping[str, Any], kind: str, cores: int | None) -> Iterator[str]:
+    """Whether a case can occupy so many devices: several where processes share a step, on a CPU its processors."""
+    devices = case["devices"]
+    most = case["processes"][-1] if case["kind"] == "scaling" else 1
+    if devices > most:
+        yield f"the case occupies {devices} devices, and its processes at most {most}"
+    if kind == "cpu" and cores is not None and devices > cores:
+        yield f"the case occupies {devices} devices, the machine has {cores} processors"
 
 
 def _numbers(version: str) -> tuple[int, ...]:

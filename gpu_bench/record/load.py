@@ -31,6 +31,9 @@ LARGEST = 32 * 2**20
 DEEPEST = 24
 """Levels of nesting; a record has fewer than ten."""
 
+_FREE = frozenset({"message", "fallbacks", "faults"})
+"""Fields whose text is what a program said, whatever that was."""
+
 
 class RecordError(ValueError):
     """A file is not a record; the message is one line and does not name the file."""
@@ -59,7 +62,7 @@ def parse(text: bytes) -> dict[str, Any]:
             raise RecordError(f"nested too deeply at {path[:80]}; allowed: {DEEPEST} levels")
         if isinstance(value, float) and not math.isfinite(value):
             raise RecordError(f"at {path}: {value} is not a finite number")
-        if isinstance(value, str) and (bad := _unprintable(value)):
+        if isinstance(value, str) and (bad := _unprintable(value, _FREE.isdisjoint(path.split("/")))):
             raise RecordError(f"at {path[:200]!a}: the text contains the control character {bad!a}")
     return _current(document)
 
@@ -90,9 +93,14 @@ def _leaves(document: Any) -> Iterator[tuple[str, Any, int]]:
         yield path, value, depth
 
 
-def _unprintable(text: str) -> str:
-    """Its first character that is not text: control characters, but for ends of lines, and halves of others."""
-    return next((one for one in text if one != "\n" and unicodedata.category(one) in ("Cc", "Cs")), "")
+def _unprintable(text: str, named: bool) -> str:
+    """Its first character that is not text: control characters, but for ends of lines, and halves of others.
+
+    Where something is `named`, no character that nobody sees either: the name would pass for another, or its letters
+    would be turned around.
+    """
+    refused = ("Cc", "Cs", "Cf", "Zl", "Zp") if named else ("Cc", "Cs")
+    return next((one for one in text if one != "\n" and unicodedata.category(one) in refused), "")
 
 
 def _one_line(text: str) -> str:

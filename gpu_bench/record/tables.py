@@ -13,7 +13,8 @@ from typing import Any, Literal
 Format = Literal["text", "markdown"]
 ABSENT = "-"
 _HARMLESS = re.compile(r"[\w .,:;%+()/'=-]*", re.ASCII)
-_LINKS = re.compile(r"://|www\.", re.IGNORECASE)
+# An address, an issue, a commit: what a program that shows Markdown may make a link of.
+_LINKS = re.compile(r"://|www\.|\w\.[a-z]{2}|\bGH-\d|\b(?=\d*[a-f])[0-9a-f]{7,40}\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from gpu_bench.cases.suites import SUITES, TINY
+from gpu_bench.machine.chips import chip_of
 from gpu_bench.record import load
 from gpu_bench.run.archive import PARTS
 
@@ -21,6 +22,8 @@ LARGEST = 4 * 2**20
 """Bytes of a record; the largest that the suites write are a tenth of this."""
 MOST = 5_000
 """Records of one run."""
+MOST_UNKNOWN = 4
+"""Devices of one run that nobody here knows; a machine has its processor and a kind of GPU or two."""
 _WORDS = r"[a-z0-9]+(?:-[a-z0-9]+)*"
 _SUITE = re.compile(_WORDS)
 _FILE = re.compile(rf"({_WORDS})--{_WORDS}\.json")
@@ -55,6 +58,22 @@ def admit(folder: Path) -> tuple[list[Measured], list[str]]:
     if len(found) > MOST:
         faults.append(f"{len(found)} records; allowed: {MOST}")
     return found, faults
+
+
+def apart(found: Iterable[Measured], committed: Path) -> tuple[list[Measured], list[Measured]]:
+    """Records of devices that somebody here knows, and of others.
+
+    A device is known when the engine knows its chip, or when a committed record has its name. A name costs nothing to
+    make up, and each would be a row of a page for ever.
+    """
+    files = load.record_files([committed]) if committed.is_dir() else []
+    names = {record["device"]["name"] for file in files if (record := load.read(file, committed)[0]) is not None}
+    known: list[Measured] = []
+    unknown: list[Measured] = []
+    for one in found:
+        name = one[1]["device"]["name"]
+        (known if name in names or chip_of(name) is not None else unknown).append(one)
+    return known, unknown
 
 
 def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:

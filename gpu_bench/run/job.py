@@ -89,14 +89,19 @@ def run(cases: Sequence[tuple[str, Case]], job: JobSettings, say: Callable[[str]
 def admit(measured: Path, job: JobSettings, say: Callable[[str], None] = print) -> int:
     """Propose what another machine has measured, after a look at each file as at a stranger's.
 
+    Records of a device that nobody here knows are laid apart, into `unknown/`: a person takes the first of them.
+
     Returns 0 when there is a proposal or nothing to propose; 1 when anything was out of place, and then nothing is
     written. Raises `ValueError` when there is no such folder.
     """
     found, faults = admission.admit(measured)
+    known, unknown = admission.apart(found, job.committed)
+    if (names := len({record["device"]["name"] for _, record in unknown})) > admission.MOST_UNKNOWN:
+        faults.append(f"records of {names} devices that nobody here knows; allowed: {admission.MOST_UNKNOWN}")
     if faults:
         say("\n".join([*faults, f"refused: {len(faults)} faults, so none of {len(found)} records is taken"]))
         return 1
-    return propose(found, [], job, "", complete=True, say=say) if found else 0
+    return propose(known, [], job, "", complete=True, say=say, unknown=unknown) if found else 0
 
 
 def propose(
@@ -107,21 +112,25 @@ def propose(
     *,
     complete: bool,
     say: Callable[[str], None],
+    unknown: Sequence[Measured] = (),
 ) -> int:
     """Write down what a person may merge, and what became worse and is held back; 1 when there is no valid record.
 
-    `faults` are those of other records, a line each; `examined` is what the doctor said.
+    `faults` are those of other records, a line each; `examined` is what the doctor said; `unknown` are records of
+    devices that nobody here knows, which are laid apart.
     """
     found = [_Found.of(file, record, job.committed) for file, record in measured]
-    if not found:
+    strangers = [_Found.of(file, record, job.committed) for file, record in unknown]
+    if not found and not strangers:
         say("\n".join(faults) or "nothing was measured within the budget")
         return 1
     proposed = [one for one in found if one.proposed]
     job.out.mkdir(parents=True, exist_ok=True)
-    for old in ("proposal", "pull-request.md", "issue.md"):
+    for old in ("proposal", "unknown", "pull-request.md", "issue.md"):
         _remove(job.out / old)
     _copy(proposed, job.out / "proposal")
-    text = pull_request(found, examined, job, complete=complete, faults=faults)
+    _copy(strangers, job.out / "unknown")
+    text = pull_request(found, examined, job, complete=complete, faults=faults, strangers=strangers)
     (job.out / "pull-request.md").write_text(text, encoding="utf-8")
     if worse := [one for one in found if one.worse]:
         (job.out / "issue.md").write_text(issue(worse), encoding="utf-8")
@@ -203,12 +212,18 @@ def _examine(device: str) -> tuple[bool, str]:
 
 
 def pull_request(
-    found: Sequence[_Found], examined: str, job: JobSettings, *, complete: bool, faults: Sequence[str] = ()
+    found: Sequence[_Found],
+    examined: str,
+    job: JobSettings,
+    *,
+    complete: bool,
+    faults: Sequence[str] = (),
+    strangers: Sequence[_Found] = (),
 ) -> str:
     """The text of the pull request, in Markdown."""
     changes = [change for one in found for change in one.changes]
     shown = beyond_noise(changes)
-    titles = _devices(found)
+    titles = _devices(found or strangers)
     proposed = sum(one.proposed for one in found)
     parts = [
         f"# Measurements on {', '.join(titles)}",
@@ -230,11 +245,18 @@ def pull_request(
         lines = [f"- {one.file.parent.name}/{one.file.stem}: {_told(one.record)}" for one in left_out]
         lines += [f"- {words(fault)}" for fault in faults]
         parts.append("\n".join(["**Not proposed**", "", *lines]))
+    if strangers:
+        parts.append(
+            "**Devices that nobody here knows: their records are not proposed**\n\n"
+            + "\n".join(f"- {name}" for name in _devices(strangers))
+            + f"\n\nRecords: {len(strangers)}, in the folder `unknown` beside this text. If such a device is there, "
+            "commit one of its records by hand; the next ones are proposed as any other."
+        )
     if examined:
         parts.append(
             "\n".join(["**The machine before the run**", "", "```text", examined.replace("```", "'''"), "```"])
         )
-    again = report.command_of(found[0].record)
+    again = report.command_of((found or strangers)[0].record)
     parts.append(f"Run with `{job.command}`. One case again: `{again}`.")
     return "\n\n".join(parts) + "\n"
 

@@ -114,6 +114,11 @@ def page(body: str, said: str, line: int | None = 3) -> Mistake:
     return Mistake(f"# A page\n\n{body}\n", said, line)
 
 
+def beside(kind: str, text: str, said: str, line: int) -> Mistake:
+    """A mistake in a file beside the pages."""
+    return Mistake("# A page\n", said, line, {f"chapter/FILE{kind}": text}, f"docs/chapter/FILE{kind}")
+
+
 def number(code: str, said: str) -> Mistake:
     """A mistake in an inline number."""
     return page(f"It has `{code}` of them.", said)
@@ -175,11 +180,18 @@ MISTAKES = {
         {"chapter/between.txt": '--8<-- "docs/chapter/a-page-that-includes-itself-through-another.md"\n'},
     ),
     "front matter with a key twice": Mistake("---\ntitle: A\ntitle: B\n---\n# A\n", "the key 'title' stands twice", 3),
-    "a script": page("Words.\n\n<script>alert(1)</script>", "on the built page, the script 'alert(1)' (sha256 ", 5),
+    "a script": page("Words.\n\n<script>alert(1)</script>", "of the built page, the script 'alert(1)' (sha256 ", 5),
     "a script of another host": page(
         'Words.\n\n<script src="https://elsewhere.example/x.js"></script>', "x.js' is none of this site's. Remove it", 5
     ),
     "an attribute that runs": page('Words.\n\n<img alt="x" src="a.png" onerror="1">', "would run a script", 5),
+    "an address that hides what it runs": page('<a href="&#106;avascript:1">x</a>', "would run a script"),
+    "a link that runs": page(
+        "Words.\n\nSee [this](<javascript:1>).", "on line 4 of the built page, href='javascript:1'", 5
+    ),
+    "an attribute of a list that runs": page('Words.\n{: onclick="1" }', "onclick='1'", 4),
+    "a page that is no Markdown": beside(".html", "<p>\n</p>", "this page has no content security policy. Write it", 1),
+    "a drawing that runs": beside(".svg", "<svg>\n<script>1</script></svg>", "the script '1' (sha256 ", 2),
     "a dead link": page("Words.\n\nSee [this](nowhere.md).", "it contains a link 'nowhere.md', but the target", 5),
     "a dead anchor": page("Words.\n\nSee [this](#nowhere).", "it contains a link '#nowhere', but there is no", 5),
     "a block for a note": page("/// note\n///", "there is no block 'note'. write '!!! note', and indent"),

@@ -7,10 +7,12 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import SUMMARY
 from tests.fuzz.tries import KINDS
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +29,9 @@ def bounded() -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_a_stranger_hands_in_is_taken_or_refused_in_a_line(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_stranger_hands_in_is_taken_or_refused_in_a_line(
+    kind: str, record_property: Callable[[str, object], None]
+) -> None:
     seed = int(os.environ.get("FUZZ_SEED") or datetime.datetime.now(datetime.UTC).date().toordinal() * 1_000_000)
     command = [
         sys.executable,
@@ -38,6 +42,13 @@ def test_what_a_stranger_hands_in_is_taken_or_refused_in_a_line(kind: str, capsy
         os.environ.get("FUZZ_SECONDS") or str(SECONDS),
     ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, preexec_fn=bounded)
-    with capsys.disabled():
-        print(f"\n{done.stdout.strip()}")
+    record_property(SUMMARY, done.stdout.strip())
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+
+
+def test_a_run_in_several_processes_says_how_much_was_tried() -> None:
+    name = test_what_a_stranger_hands_in_is_taken_or_refused_in_a_line.__name__
+    words = ["-m", "pytest", "-q", "-n", "1", "-p", "no:cacheprovider", f"{__file__}::{name}[expression]"]
+    environment = {**os.environ, "FUZZ_SECONDS": "0", "FUZZ_SEED": "7"}
+    done = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, env=environment)
+    assert "expression: 1 tries from seed 7" in done.stdout.splitlines(), done.stdout + done.stderr

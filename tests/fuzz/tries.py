@@ -9,12 +9,24 @@ may, ends with 1 and the seed that makes it again, alone.
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import json
+import logging
 import random
+import re
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from markdown import Markdown
+
+    from explorable.shared.locate import Constructs
+
+ROOT = Path(__file__).parents[2]
 
 MOST_S = 20.0
 """Seconds of one try. It is far more than any takes on a busy machine; what has no end takes longer."""
@@ -100,19 +112,42 @@ def a_command_line(dice: random.Random) -> None:
 
 
 def a_page(dice: random.Random) -> None:
-    """Markdown made of its own parts: what is wrong with it is found, each in a line of the page."""
+    """Markdown made of its own parts: what is wrong is found in a line of it, and it becomes a page."""
     from book.theme.scripts import scripts
-    from explorable.shared.locate import Constructs
     from explorable.shared.sources import mistakes
 
     parts = ["/// act | x", "///", "```live", "```", "~~~", "---", "title: *a", "a: &a [1]", "`{engine} 1 | count`"]
     parts += ["{engine} x", "![]()", "[^n]", "<!--", "-->", "<script>", "</script>", "$$", "| a |", "    ", "> ", "- "]
+    parts += ["$\\frac{1", "!!! note", '=== "A"', "{: #a .b }", "[^n]: ", "<div markdown>", "</div>", "<a href="]
     parts += ["# A", "=" * 40, "`" * 30, "[" * 200, *ODD]
     text = "".join(dice.choice(parts) + dice.choice(["\n", "\n", " ", ""]) for _ in range(dice.randrange(120)))
     lines = len(text.splitlines()) + 1
-    for line, what, _ in mistakes(text, Constructs(("live",), ("act",), ("engine",))):
+    converter, known = _converter()
+    for line, what, _ in mistakes(text, known):
         assert 1 <= line <= lines, (line, what)
-    assert all(0 <= found.start <= len(text) for found in scripts(text, ()))
+    html = converter.reset().convert(text)
+    assert not re.search("[\ue000-\uf8ff]", html), "a stamp reaches the reader"
+    found = list(scripts(html, ()))
+    assert all(0 <= one.start < len(html) for one in found)
+    assert found or not re.search(r"<script[\s>]", html), html
+
+
+@functools.cache
+def _converter() -> tuple[Markdown, Constructs]:
+    """The site's own Markdown, with the constructs of its tool."""
+    from markdown import Markdown
+    from mkdocs.config import load_config
+
+    from explorable.shared.locate import Constructs, LocateExtension
+
+    # What is wrong with a page is told in the log.
+    logging.disable(logging.CRITICAL)
+    config = load_config(str(ROOT / "mkdocs.yml"))
+    locate = LocateExtension()
+    locate.known = Constructs(("live",), ("act",), ("engine",))
+    return Markdown(
+        extensions=[*config.markdown_extensions, locate], extension_configs=config.mdx_configs
+    ), locate.known
 
 
 def an_expression(dice: random.Random) -> None:

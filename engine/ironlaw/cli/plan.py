@@ -73,8 +73,10 @@ def _text(name: str) -> str:
             file.seek(0, 2)
             file.seek(max(file.tell() - LARGEST, 0))
             return file.read().decode("utf-8", "replace")
-    except OSError as error:
-        raise UsageError(f"file {quoted(name)} cannot be read: {error.strerror}") from None
+    # A name with a zero byte, or an input that is not UTF-8, is a ValueError.
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"file {quoted(name)} cannot be read: {why}") from None
 
 
 class _Answer:

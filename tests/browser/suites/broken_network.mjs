@@ -27,6 +27,35 @@ const BROKEN = [
   [{ path: /\.whl$/, half: "cut" }, /^Python did not start: /],
 ];
 
+/** The page of the act, but none of its files. */
+const PAGE = new RegExp(`/${ACT}$`);
+/** What does not come: no error of the browser tells it. @type {[string, Fault][]} */
+const STUCK = [
+  ["an entry that stalls", { path: ENTRY, half: "stall" }],
+  ["an entry that is cut to 100 bytes", { path: ENTRY, bytes: 100 }],
+  ["a theme whose program stalls", { path: /\/bundle\.\w+\.min\.js$/, half: "stall" }],
+];
+/** Three seconds, and three more for a page that pauses while it is read: both are timers of one page, so how busy the machine is does not matter. */
+const TOLD_MS = 6000;
+
+/** In the page, before all else: which comes first once its programs are awaited, the notice or a timer of so many milliseconds?
+ * @param {number} ms */
+function watchNotice(ms) {
+  const root = document.documentElement;
+  let timer = 0;
+  const end = (/** @type {string} */ what) => (root.dataset["first"] ??= what);
+  const start = () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(end, ms, "timer");
+  };
+  // The theme's program is what the reading of a page waits for; the entry is awaited once all is read.
+  document.addEventListener("readystatechange", () => document.readyState === "interactive" && start());
+  new MutationObserver(() => {
+    if (!timer && document.querySelector('script[src*="/bundle."]')) start();
+    if ("late" in root.dataset) end("notice");
+  }).observe(root, { attributes: true, childList: true, subtree: true });
+}
+
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function brokenNetworkTests({ once, widely, full }) {
   widely("network: a start that cannot succeed ends with one sentence, Stop stops, and Retry works when the network does", async (all) => {
@@ -150,13 +179,16 @@ export function brokenNetworkTests({ once, widely, full }) {
     assert.equal(await browser.has(".il-notice"), false);
   });
 
-  for (const [how, fault] of /** @type {[string, Omit<Fault, "path">][]} */ ([["stalls", { half: "stall" }], ["is cut to 100 bytes", { bytes: 100 }]])) {
-    once(`network: an entry that ${how} is told, and a page whose entry came says nothing of it`, async ({ browser, server }) => {
-      server.fault({ path: ENTRY, ...fault });
-      // Without its entry a page never ends to load.
+  for (const [how, fault] of STUCK) {
+    once(`network: ${how} is told after three seconds, and a page whose programs came says nothing of it`, async ({ browser, server }) => {
+      server.fault(fault);
+      server.fault({ path: PAGE, replace: ['<meta charset="utf-8">', `<meta charset="utf-8"><script>(${watchNotice})(${TOLD_MS})</script>`] });
+      // Without such a program a page never ends to load.
       await browser.open(server.add("__blank.html", "text/html", '<!doctype html><html lang="en"><title>blank</title><link rel="icon" href="data:,">'));
       await browser.eval((address) => void setTimeout(() => location.assign(address)), server.base + ACT);
-      await browser.waitFor(".il-notice--missing", START_LIMIT_MS, "the notice");
+      await browser.waitFor(() => document.documentElement.dataset["first"] !== undefined, START_LIMIT_MS, "either timer");
+      assert.equal(await browser.eval(() => document.documentElement.dataset["first"]), "notice");
+      await browser.waitFor(".il-notice--missing");
       assert.match(await browser.text(".il-notice--missing"), /^A program of this page has not arrived/);
       server.heal();
       await browser.click("#il-reload");

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { askedByTheSite } from "../harness/foreign.mjs";
 import { REPOSITORY } from "../harness/site.mjs";
 import { tryWaysOut } from "../harness/ways_out.mjs";
 import { ACT, openAct, predict, set } from "./act_page.mjs";
@@ -30,6 +31,45 @@ except Exception as error:
     print("not evaluated")
 `;
 
+/** The folder of another host that the policy lets a page ask, because readers may agree to packages from there. */
+const PACKAGES = /connect-src [^;]*(https:\/\/\S+\/)/;
+/** Changes what every address and every message says of itself: a late part of the library is asked there, the reader seems to agree. */
+const CHANGES = `
+import asyncio
+from js import MessageChannel, Object, URL
+from pyodide.ffi import create_proxy, to_js
+
+def says(value):
+    return to_js({"get": create_proxy(lambda *_: value)}, dict_converter=Object.fromEntries)
+
+href = Object.getOwnPropertyDescriptor(URL.prototype, "href")
+Object.defineProperty(URL.prototype, "href", says("PACKAGES?secret"))
+import colorsys
+print(colorsys.rgb_to_hsv(0, 0, 0))
+Object.defineProperty(URL.prototype, "href", href)
+channel, heard = MessageChannel.new(), asyncio.get_running_loop().create_future()
+channel.port1.onmessage = create_proxy(heard.set_result)
+channel.port2.postMessage(1)
+agreed = {"kind": "run", "id": 0, "page": "", "name": "", "source": "import numpy", "foreign": True}
+Object.defineProperty(Object.getPrototypeOf(await heard), "data", says(to_js(agreed, dict_converter=Object.fromEntries)))
+None
+`;
+
+/** Opens a page whose snippet has this code. Not typed, because the editor would indent it a second time.
+ * @param {import("../harness/world.mjs").World} world @param {string} code */
+async function snippetWith({ browser, server }, code) {
+  await browser.open(server.base + ACT);
+  const snippet = new Snippet(browser, await browser.of("live-snippet", (host) => host.dataset.name));
+  await snippet.ready();
+  await browser.eval((text) => {
+    const host = /** @type {HTMLElement} */ (document.querySelector("live-snippet"));
+    host.dataset["source"] = text;
+    host.replaceWith(host.cloneNode(true));
+  }, code);
+  await snippet.ready();
+  return snippet;
+}
+
 /** Runs the program of the worker that holds Python, and then in its place tries every way out that is left.
  * @param {string} program @param {string} attempt @returns {Promise<import("../harness/ways_out.mjs").Tried>} */
 function tryInWorker(program, attempt) {
@@ -49,21 +89,23 @@ function asked({ proxy }, host, tried) {
 
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function policyTests({ everywhere, once }) {
-  everywhere("policy: a snippet asks its own site and no other host, and runs no text as a script", async ({ browser, server }) => {
-    await browser.open(server.base + ACT);
-    const snippet = new Snippet(browser, await browser.of("live-snippet", (host) => host.dataset.name));
-    await snippet.ready();
-    // Not typed, because the editor would indent it a second time.
-    await browser.eval((code) => {
-      const host = /** @type {HTMLElement} */ (document.querySelector("live-snippet"));
-      host.dataset["source"] = code;
-      const copy = /** @type {HTMLElement} */ (host.cloneNode(true));
-      host.replaceWith(copy);
-    }, PROBE);
-    await snippet.ready();
+  everywhere("policy: a snippet asks its own site and no other host, and runs no text as a script", async (world) => {
+    const snippet = await snippetWith(world, PROBE);
     assert.equal(await snippet.run(), "refused\nasked 404\nrefused\nnot evaluated");
     // Firefox reports what it refuses as errors of the page.
   }, { pageErrors: true });
+
+  once("policy: a program that changes what addresses and messages say of themselves reaches no other host either", async (world) => {
+    const { browser, proxy, server } = world;
+    await browser.open(server.base + ACT);
+    const policy = await browser.eval(() => document.querySelector('meta[http-equiv="Content-Security-Policy"]')?.getAttribute("content") ?? "");
+    const [, folder] = PACKAGES.exec(policy) ?? assert.fail(policy);
+    const snippet = await snippetWith(world, CHANGES.replace("PACKAGES", folder ?? ""));
+    assert.equal(await snippet.run(), "(0.0, 0.0, 0)");
+    // A second message of the page: it says what the page wrote.
+    assert.equal(await snippet.run(), "(0.0, 0.0, 0)");
+    assert.deepEqual(askedByTheSite(proxy.asked()), []);
+  });
 
   everywhere("policy: nothing that this browser offers to a worker is a way out of the one that holds Python", async (world) => {
     const { browser, server, site } = world;

@@ -106,6 +106,7 @@ def test_an_export_is_printed_alone_and_refused_where_it_cannot_say_the_setup(
     [
         (["--gpu", "h100-sxm"], "no file is given"),
         (["nowhere.yaml", "--gpu", "h100-sxm"], "file 'nowhere.yaml' cannot be read"),
+        (["a\0b", "--gpu", "h100-sxm"], r"file 'a\x00b' cannot be read: embedded null byte"),
         ([str(Path(__file__).with_name("asking.py")), "--gpu", "h100-sxm"], "of no known kind"),
         (["FILE"], "--gpu is missing"),
         (["FILE", "--gpu", "h100-sxm", "--layers", "3"], "option '--layers' is unknown"),

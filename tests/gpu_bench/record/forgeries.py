@@ -80,6 +80,19 @@ def _smallest(record: Record, draw: random.Random) -> None:
             memory["cuda"][name] = memory["peak"]
 
 
+def _unseen(record: Record, draw: random.Random) -> None:
+    """A name with a character that nobody sees, or that turns the letters around."""
+    block, name = draw.choice((("device", "name"), ("provenance", "cpu"), ("provenance", "os")))
+    at = draw.choice(("\u202e", "\u200b", "\u2066", "\ufeff", "\u2028"))
+    record[block][name] = f"{record[block].get(name) or 'A'}{at}x"
+
+
+def _many_devices(record: Record, draw: random.Random) -> None:
+    record["case"]["devices"] = draw.randint(2, 100_000)
+    # As a record of a case that these sources do not have.
+    record["case"]["name"] += "-wide"
+
+
 def _less_state(record: Record, draw: random.Random) -> None:
     share = draw.uniform(0.05, 0.9)
     memory = record["memory"]
@@ -408,6 +421,8 @@ FORGERIES = (
     Forgery("a GPU's driver on a CPU", _provenance("driver", "580.65.06"), needs="cpu"),
     Forgery("a PyTorch that is none", _provenance("torch", "fast", "2", "v2.9.0"), needs="provenance"),
     Forgery("a commit that is none", _provenance("git_commit", "main", "0" * 39, "z" * 40), needs="provenance"),
+    Forgery("a name that nobody sees", _unseen, needs="provenance"),
+    Forgery("more devices than there are", _many_devices, needs="provenance"),
     Forgery("hundreds of threads", _provenance("threads", 0, 2000, 9999), needs="cpu"),
     Forgery("others took the processors", _repeat("others_share", lambda draw: draw.uniform(0.99, 1)), needs="long"),
     Forgery("a load beyond any", _repeat("load_average", lambda draw: 10 ** draw.uniform(6, 9)), needs="provenance"),

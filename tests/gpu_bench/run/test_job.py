@@ -19,11 +19,12 @@ from typing import Any
 import pytest
 
 from gpu_bench.cases.suites import find_cases
+from gpu_bench.machine import provenance
 from gpu_bench.record import load
 from gpu_bench.record.compare import Change, compare_records, regressions
 from gpu_bench.record.derive import BLOCKS, derive
-from gpu_bench.record.store import write_json
-from gpu_bench.run import job
+from gpu_bench.record.store import RESULTS, write_json
+from gpu_bench.run import admission, job
 from gpu_bench.run.archive import PARTS
 from tests.gpu_bench.processes import files_below, within
 from tests.gpu_bench.tiny import tiny_case
@@ -36,12 +37,28 @@ def _git(*words: str, cwd: Path) -> str:
     return subprocess.run(["git", *words], cwd=cwd, check=True, capture_output=True, text=True).stdout
 
 
+def _committed(results: Path) -> None:
+    """Write a record by which this machine's processor is known, of another suite than the tests measure."""
+    file = next(file for file in sorted((RESULTS / "smoke").glob("*--cpu-*.json")))
+    record = json.loads(file.read_text(encoding="utf-8"))
+    _write(record, provenance.cpu_model(), results)
+
+
+def _write(record: dict[str, Any], cpu: str | None, results: Path) -> None:
+    """Write a record as of another processor, where it belongs."""
+    record["provenance"]["cpu"] = cpu
+    view = derive(record)
+    file = results / view["suite"] / f"{view['name']}--{view['device']['slug']}.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(record), encoding="utf-8")
+
+
 def _repository(folder: Path) -> tuple[Path, Path]:
-    """A repository without records, and the bare remote that it came from."""
+    """A repository that knows this machine, and the bare remote that it came from."""
     remote, repository = folder / "remote.git", folder / "repository"
     _git("init", "--quiet", "--bare", "--initial-branch=main", str(remote), cwd=folder)
     _git("clone", "--quiet", str(remote), str(repository), cwd=folder)
-    (repository / "README.md").write_text("Records\n", encoding="utf-8")
+    _committed(repository / "gpu_bench" / "results")
     _git("add", ".", cwd=repository)
     _git("-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "--quiet", "-m", "Begin", cwd=repository)
     _git("push", "--quiet", "origin", "HEAD:main", cwd=repository)
@@ -159,6 +176,46 @@ def test_one_thing_out_of_place_and_nothing_is_taken(
     assert told in out
     assert "refused: 1 faults" in out
     assert not (tmp_path / "out").exists()
+
+
+def _invented(whole: tuple[Path, Path, Path, str], folder: Path, names: list[str]) -> None:
+    """The measured records, as of processors that nobody knows."""
+    for file in (whole[2] / "measured" / "records").rglob("*.json"):
+        for name in names:
+            _write(json.loads(file.read_text(encoding="utf-8")), name, folder)
+
+
+def test_a_device_that_nobody_knows_is_laid_apart_until_somebody_takes_its_first_record(
+    whole: tuple[Path, Path, Path, str], tmp_path: Path
+) -> None:
+    shutil.copytree(whole[2] / "measured" / "records", tmp_path / "records")
+    _invented(whole, tmp_path / "records", ["Abacus @9000"])
+    _committed(tmp_path / "committed")
+    asked = job.JobSettings("auto", tmp_path / "committed", tmp_path / "out")
+    assert job.admit(tmp_path / "records", asked) == 0
+    proposed, apart = (_names(tmp_path / "out" / name) for name in ("proposal", "unknown"))
+    assert proposed == apart == [ADAM, SGD]
+    assert not [file for file in (tmp_path / "out" / "proposal").rglob("*.json") if "abacus" in file.name]
+    text = (tmp_path / "out" / "pull-request.md").read_text(encoding="utf-8")
+    told = "**Devices that nobody here knows: their records are not proposed**\n\n- `Abacus @9000`\n\nRecords: 2"
+    assert told in text
+    (tmp_path / "committed" / "smoke-tiny").mkdir()
+    shutil.copy(next((tmp_path / "out" / "unknown").rglob(f"{ADAM}--*.json")), tmp_path / "committed" / "smoke-tiny")
+    assert job.admit(tmp_path / "records", asked) == 0
+    assert not (tmp_path / "out" / "unknown").exists()
+
+
+def test_a_machine_of_unknown_devices_alone_proposes_nothing_and_one_of_many_is_refused(
+    whole: tuple[Path, Path, Path, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    most = admission.MOST_UNKNOWN
+    for count, status in ((most, 0), (most + 1, 1)):
+        _invented(whole, tmp_path / f"{count}", [f"Abacus {index}" for index in range(count)])
+        out = tmp_path / f"out-{count}"
+        assert job.admit(tmp_path / f"{count}", job.JobSettings("auto", tmp_path / "none", out)) == status
+        assert not (out / "proposal").exists()
+        assert (out / "unknown").exists() == (status == 0)
+    assert f"records of {most + 1} devices that nobody here knows; allowed: {most}" in capsys.readouterr().out
 
 
 def test_the_pushing_stage_looks_again_by_itself(whole: tuple[Path, Path, Path, str], tmp_path: Path) -> None:
@@ -327,6 +384,9 @@ def test_a_slowed_down_gpu_is_told_and_not_proposed(first: tuple[Path, Path], tm
         "![x](x.png)",
         "<img src=x>",
         "www.elsewhere.example",
+        "elsewhere.example",
+        "GH-12",
+        "fixed in 75a167a",
         "a`b`@c",
         "a\nb",
         "\u202eevil",
@@ -342,7 +402,7 @@ def test_what_a_machine_calls_itself_speaks_to_nobody(first: tuple[Path, Path], 
     for text in (job.pull_request([found], f"```\n{name}", settings, complete=True, faults=[name]), job.issue([found])):
         # Code is shown as it is written: nobody is called, nothing is linked or fetched.
         bare = re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)
-        assert not re.search(r"@|\]\(|<img|www\.|://|[\u202a-\u202e]", bare), bare
+        assert not re.search(r"@|\]\(|<img|www\.|://|\.example|GH-|75a167a|[\u202a-\u202e]", bare), bare
 
 
 def test_a_short_budget_serves_what_was_never_measured_then_what_is_oldest(

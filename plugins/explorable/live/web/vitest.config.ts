@@ -2,5 +2,12 @@
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
-  test: { environment: "happy-dom", include: ["test/**/*.test.ts"], setupFiles: ["test/setup.ts"] },
+  test: {
+    environment: "happy-dom",
+    include: ["test/**/*.test.ts"],
+    setupFiles: ["test/setup.ts"],
+    // Megabytes of one file's objects, so that random input that eats memory ends with a message and not with the machine.
+    pool: "forks",
+    execArgv: ["--max-old-space-size=1024"],
+  },
 });

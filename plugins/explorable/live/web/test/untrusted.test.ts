@@ -1,4 +1,5 @@
 // What comes into the ledger from outside, a file, a link or storage: refused in a short line, or as good as our own.
+import { getHeapStatistics } from "node:v8";
 import { Validator, type Schema } from "@cfworker/json-schema";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -46,6 +47,10 @@ function refusal(text: string): string | null {
     return (error as Error).message;
   }
 }
+
+test("what is made up at random has no more than its memory", () => {
+  expect(getHeapStatistics().heap_size_limit).toBeLessThan(1.5 * 2 ** 30);
+});
 
 describe("a ledger from outside", () => {
   test("a mutated one is refused in a short line, or can be shown, written and read again", () => {

@@ -57,6 +57,7 @@ export function makeGate(around: Surroundings): Gate {
   return { fetch, open };
 }
 
-function getter(of: object, name: string): () => unknown {
+/** What reads a property of a platform's objects, taken from their prototype: a program that changes the prototype does not change this. */
+export function getter(of: object, name: string): () => unknown {
   return Object.getOwnPropertyDescriptor(of, name)?.get as () => unknown;
 }

@@ -73,8 +73,11 @@ interface WorkerScope {
   postMessage(reply: Reply): void;
 }
 
-/** Lets a worker listen to its page: `start` starts Python, which then answers. */
-export function listen(scope: WorkerScope, start: (release: Release, base: string, send: Send) => Promise<Python>): void {
+/**
+ * Lets a worker listen to its page: `start` starts Python, which then answers. `dataOf` gives what a message says, also when a
+ * snippet has changed what all messages say of themselves.
+ */
+export function listen(scope: WorkerScope, dataOf: (event: MessageEvent) => Request, start: (release: Release, base: string, send: Send) => Promise<Python>): void {
   const send = (reply: Reply): void => scope.postMessage(reply);
   let python: Python | undefined;
   let last: Promise<void> = Promise.resolve();
@@ -82,9 +85,10 @@ export function listen(scope: WorkerScope, start: (release: Release, base: strin
     if (request.kind === "start") python = await start(request.release, request.base, send);
     else await python?.answer(request);
   };
-  scope.addEventListener("message", ({ data, isTrusted }) => {
+  scope.addEventListener("message", (event) => {
     // A snippet can make such an event too, and must not speak for the reader.
-    if (!isTrusted) return;
+    if (!event.isTrusted) return;
+    const data = dataOf(event);
     last = last.then(() => handle(data)).catch((error: unknown) => send({ kind: "failed", message: reason(error), broken: brokeDown(error) }));
   });
 }

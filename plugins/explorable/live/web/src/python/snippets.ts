@@ -44,6 +44,8 @@ export class Snippets {
   readonly #send: Send;
   readonly #elsewhere: Elsewhere;
   readonly #open: Gate["open"];
+  /** The addresses of all packages, listed before any reader's program runs: such a program can change how lists are made. */
+  readonly #named: readonly string[];
 
   constructor(pyodide: Pyodide, module: SnippetModule, send: Send, elsewhere: Elsewhere, open: Gate["open"]) {
     this.#pyodide = pyodide;
@@ -51,6 +53,7 @@ export class Snippets {
     this.#send = send;
     this.#elsewhere = elsewhere;
     this.#open = open;
+    this.#named = Object.values(elsewhere).flatMap(({ urls }) => urls);
   }
 
   /** Runs one. Its outcome, or what has to be asked of the reader first; throws `Unavailable`. */
@@ -61,7 +64,7 @@ export class Snippets {
       const asks = foreign ? null : this.#foreignIn(code);
       if (asks) return { kind: "asks", id, ...asks };
     }
-    if (foreign) this.#open(Object.values(this.#elsewhere).flatMap(({ urls }) => urls));
+    if (foreign) this.#open(this.#named);
     for (const code of all) await this.#fetchImports(code);
     for (const file of files) await this.#put(file);
     const output = new OutputBuffer((text) => this.#send({ kind: "output", id, text }));

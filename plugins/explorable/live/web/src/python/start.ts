@@ -39,6 +39,9 @@ const LATER = "/lib/later.zip";
 /** Loads the runtime of a release. Reports byte progress, then that Python is ready; a start that cannot succeed rejects. */
 export async function startPython({ runtime, patience }: Release, base: string, send: Send, open: Gate["open"]): Promise<Python> {
   const at = (file: string): string => new URL(file, base).href;
+  // What is asked later is written down now: a reader's program can change what an address says of itself.
+  const rest = at(runtime.library.rest);
+  const later = runtime.later && { modules: runtime.later.modules, archive: at(runtime.later.archive) };
   const progress = new ByteProgress(runtime.sizes);
   const tellProgress = (): void => send({ kind: "progress", label: "Python loads", loaded: progress.loaded, total: progress.total });
   const often = throttled(tellProgress);
@@ -104,9 +107,8 @@ export async function startPython({ runtime, patience }: Release, base: string, 
   const acts = pyodide.pyimport("explorable.live.runtime.acts") as Acts;
   const snippets = pyodide.pyimport("explorable.live.runtime.snippets") as SnippetModule;
   const library = pyodide.pyimport("explorable.live.runtime.library") as Library;
-  library.fetch_on_demand(() => fetchArchive(pyodide, at(runtime.library.rest), REST, send));
-  const { later } = runtime;
-  if (later) library.fetch_later(later.modules, () => fetchArchive(pyodide, at(later.archive), LATER, send));
+  library.fetch_on_demand(() => fetchArchive(pyodide, rest, REST, send));
+  if (later) library.fetch_later(later.modules, () => fetchArchive(pyodide, later.archive, LATER, send));
   send({ kind: "ready" });
   return new Python(acts, new Snippets(pyodide, snippets, send, runtime.elsewhere, open), send, readText);
 }

@@ -1,0 +1,44 @@
+// What a start writes down before any program of a reader runs, with Pyodide replaced by a script.
+// @vitest-environment node
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { expect, test, vi } from "vitest";
+import { ignore, release } from "./fake-worker";
+
+test("archives that are fetched later are asked where the build put them, whatever a program makes of addresses", async () => {
+  const asked: string[] = [];
+  vi.stubGlobal("XMLHttpRequest", class {
+    status = 200;
+    response = new ArrayBuffer(0);
+    open(_method: string, url: string) {
+      asked.push(url);
+    }
+    send() {
+      return undefined;
+    }
+  });
+  vi.stubGlobal("isSecureContext", false);
+  const folder = mkdtempSync(join(tmpdir(), "start-"));
+  mkdirSync(join(folder, "pyodide"));
+  writeFileSync(join(folder, "pyodide", "pyodide.mjs"), "export const loadPyodide = () => globalThis.fakePyodide;");
+  writeFileSync(join(folder, "pyodide", "pyodide.asm.mjs"), "export default undefined;");
+  const fetches: (() => string | undefined)[] = [];
+  const fetch_on_demand = (fetch: () => string | undefined): void => void fetches.push(fetch);
+  const fetch_later = (_names: string[], fetch: () => string | undefined): void => void fetches.push(fetch);
+  vi.stubGlobal("fakePyodide", { pyimport: () => ({ fetch_on_demand, fetch_later }), FS: { writeFile: ignore } });
+  const base = `${pathToFileURL(folder).href}/`;
+  const later = { archive: "later.zip", modules: ["late"] };
+  const { startPython } = await import("../src/python/start");
+  try {
+    await startPython({ ...release, runtime: { ...release.runtime, later } }, base, ignore, ignore);
+    const href = vi.spyOn(URL.prototype, "href", "get").mockReturnValue("https://wheels.example/python/?secret");
+    for (const fetch of fetches) fetch();
+    href.mockRestore();
+  } finally {
+    rmSync(folder, { recursive: true });
+    vi.unstubAllGlobals();
+  }
+  expect(asked).toEqual([`${base}rest.zip`, `${base}later.zip`]);
+});
