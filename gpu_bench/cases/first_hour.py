@@ -118,7 +118,7 @@ def _products(card: _Card) -> RooflineCase:
     c, padded = size.hidden, -(-size.vocab // 64) * 64
     sides = ((3 * c, c), (c, c), (4 * c, c), (c, 4 * c), (padded, c), (size.vocab, c))
     return RooflineCase(
-        name=f"{card.prefix}products",
+        name=f"hour-products-{card.name}".removesuffix("-"),
         value=92,
         reason="the ceiling of the products of these very shapes, and what padding the vocabulary gains",
         part="matmul", formats=("bf16", "fp8"), shapes=(*(f"{rows}x{n}x{k}" for n, k in sides), "8192x8192x8192"),
