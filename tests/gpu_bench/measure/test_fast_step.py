@@ -358,7 +358,7 @@ def test_compiled_fp8_that_disagrees_is_a_result_and_not_tried_again(
     assert record is not None, faults
     assert (record["status"], record["message"]) == (
         "unsupported",
-        "compiled FP8 is not what it is uncompiled: the output of a block is off by 20.0%; allowed: 5%",
+        "compiled FP8 is not what it is uncompiled: the output of a block is off by 20.0%; allowed: 10%",
     )
 
 
