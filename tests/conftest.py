@@ -33,6 +33,10 @@ FULL = bool(os.environ.get("FULL"))
 settings.register_profile("any clock", deadline=None, max_examples=200 if FULL else 40)
 settings.load_profile("any clock")
 
+SUMMARY = "summary"
+"""A property of a test's report whose value is a line at the end of the run. What a test prints is lost where several
+processes run the tests."""
+
 LONGEST = ("tests/gpu_bench/", "tests/explorable/", "tests/book/")
 
 
@@ -56,3 +60,11 @@ def _left_out(item: pytest.Item, cases: Counter[str]) -> bool:
     cases[test] += 1
     sampled = item.get_closest_marker("sampled")
     return item.get_closest_marker("full") is not None or (sampled is not None and number % sampled.args[0] != 0)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what tests want to have said at the end of the run, such as how much they tried."""
+    ended = [*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")]
+    said = [str(value) for one in ended for name, value in one.user_properties if name == SUMMARY]
+    for line in sorted(said):
+        terminalreporter.write_line(line)
