@@ -27,6 +27,8 @@ CPU_BUILDS = {
 }
 """The SHA-256 of PyTorch's own builds without CUDA, by version. PyPI does not have them."""
 _CUDA = re.compile(r"nvidia-|cuda-|triton$")
+OLDEST = "torch==2.11.0"
+"""The oldest PyTorch that measures: machines with a GPU have it, and one workflow tests with it."""
 
 
 def main(options: Sequence[str]) -> int:
@@ -47,7 +49,9 @@ def _lock(folder: Path, options: Sequence[str]) -> None:
     """Find one set of versions for all files, beginning with what is locked today, then write the files."""
     whole = folder / "whole.txt"
     locked = "".join(
-        file.read_text(encoding="utf-8") for file in sorted(FOLDER.glob("*.txt")) if file.stem != "torch-cpu"
+        file.read_text(encoding="utf-8")
+        for file in sorted(FOLDER.glob("*.txt"))
+        if file.stem not in ("torch-cpu", "torch-oldest")
     )
     whole.write_text("\n".join(sorted(dict(_blocks(locked)))), encoding="utf-8")
     _compile(whole, "pyproject.toml", "--extra=site", "--extra=bench", "--extra=dev", "--extra=audit", *options)
@@ -72,6 +76,15 @@ def _lock(folder: Path, options: Sequence[str]) -> None:
     _write("torch-cpu", "PyTorch without CUDA, for machines that have its build at hand: PyPI does not.", digests)
     _write("torch", "PyTorch as PyPI has it.", torch)
     _write("cuda", "What PyTorch's CUDA builds need, and no other build.", cuda)
+    _write("torch-oldest", "The oldest PyTorch that measures, with its CUDA libraries.", _oldest(folder))
+
+
+def _oldest(folder: Path) -> dict[str, str]:
+    """The oldest PyTorch and its CUDA libraries; the rest of what it needs, the tests have already."""
+    asked = folder / "oldest.in"
+    asked.write_text(OLDEST + "\n", encoding="utf-8")
+    found = _compile(folder / "oldest.txt", str(asked))
+    return {key: block for key, block in found.items() if key == OLDEST or _CUDA.match(_name(key))}
 
 
 def _compile(out: Path, source: str, *options: str) -> dict[str, str]:

@@ -65,6 +65,12 @@ def _rung(rung: str) -> TrainingCase:
     return found
 
 
+def _goal(card: _Card) -> str:
+    if card is _CARDS[0]:
+        return "the goal: 60 % of the peak at 1.5 billion parameters"
+    return f"how near the peak the best recipe comes with GPT-2 {SIZE_NAMES[card.model].upper()}"
+
+
 def _speeds(card: _Card) -> tuple[TrainingCase, ...]:
     """The large model by three recipes: plain, the best, and the best in FP8, each with the one before as control."""
     size, (best, usual) = f"{card.prefix}{SIZE_NAMES[card.model]}", card.batches
@@ -77,7 +83,7 @@ def _speeds(card: _Card) -> tuple[TrainingCase, ...]:
         plain,
         replace(
             _rung("weights"), **large, name=f"{size}-bf16", value=100, against=plain.name, batch=best,
-            reason="the goal: 60 % of the peak at 1.5 billion parameters",
+            reason=_goal(card),
         ),
         replace(
             _rung("fp8"), **large, **_QUICK, name=f"{size}-fp8", value=97, against=f"{size}-bf16", batch=best,
@@ -106,17 +112,18 @@ def _smalls(card: _Card) -> tuple[TrainingCase, ...]:
     return plain, best_case
 
 
-_XL, _ROWS = SIZES["gpt2-xl"], _CARDS[0].batches[0] * 1024
-_C = _XL.hidden
-_SIDES = ((3 * _C, _C), (_C, _C), (4 * _C, _C), (_C, 4 * _C), (-(-_XL.vocab // 64) * 64, _C), (_XL.vocab, _C))
-"""Columns and depth of a block's products, and of the head's, with and without the rows that pad the vocabulary."""
-_PRODUCTS = RooflineCase(
-    name="hour-products",
-    value=92,
-    reason="the ceiling of the products of these very shapes, and what padding the vocabulary gains",
-    part="matmul", formats=("bf16", "fp8"), shapes=(*(f"{_ROWS}x{n}x{k}" for n, k in _SIDES), "8192x8192x8192"),
-    device="cuda", repeats=1,
-)  # fmt: skip
+def _products(card: _Card) -> RooflineCase:
+    """A block's products, and the head's with and without the rows that pad the vocabulary, in the shapes trained."""
+    size, rows = SIZES[card.model], card.batches[0] * 1024
+    c, padded = size.hidden, -(-size.vocab // 64) * 64
+    sides = ((3 * c, c), (c, c), (4 * c, c), (c, 4 * c), (padded, c), (size.vocab, c))
+    return RooflineCase(
+        name=f"hour-products-{card.name}".removesuffix("-"),
+        value=92,
+        reason="the ceiling of the products of these very shapes, and what padding the vocabulary gains",
+        part="matmul", formats=("bf16", "fp8"), shapes=(*(f"{rows}x{n}x{k}" for n, k in sides), "8192x8192x8192"),
+        device="cuda", repeats=1,
+    )  # fmt: skip
 
 
 def _memory(name: str, value: int, model: ModelName = "gpt2-xl", **fields: Any) -> TrainingCase:
@@ -151,8 +158,8 @@ _FIT = replace(
 )
 
 FIRST_HOUR: tuple[Case, ...] = (
-    *(case for card in _CARDS for case in (*_speeds(card), *_smalls(card))),
-    *(_epilogues(), _TRANSFORMERS, _PRODUCTS, *_MEMORY, _FIT),
+    *(case for card in _CARDS for case in (_products(card), *_speeds(card), *_smalls(card))),
+    *(_epilogues(), _TRANSFORMERS, *_MEMORY, _FIT),
 )
 """All cases of the hours of all cards: their records stand in one folder."""
 
@@ -163,7 +170,7 @@ _VALIDATED = ("validation-124m-baseline", "validation-124m-mixed", "validation-1
 def _hour(card: _Card) -> tuple[tuple[str, str], ...]:
     state = "hour-memory-355m" if card.gigabytes <= _SMALL_CARDS else "hour-memory"
     return (
-        ("first-hour", _PRODUCTS.name),
+        ("first-hour", _products(card).name),
         *(("first-hour", case.name) for case in _speeds(card)),
         *(("validation", name) for name in _VALIDATED),
         ("first-hour", _FIT.name),

@@ -58,7 +58,9 @@ class FitCase(Case):
     # Names from `card.POLICIES`, from the most conservative to the most aggressive
     policies: Annotated[tuple[Words, ...], Rule(fewest=1)]
     # Batches that are tried, ascending
-    batches: Annotated[tuple[Count, ...], Rule(fewest=1)] = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+    batches: Annotated[tuple[Count, ...], Rule(fewest=1)] = (
+        1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512
+    )  # fmt: skip
     steps: Steps = 20  # Training steps that a batch must survive
 
     @property

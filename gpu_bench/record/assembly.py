@@ -9,19 +9,23 @@ from gpu_bench import BENCHMARK_VERSION, SCHEMA_VERSION
 from gpu_bench.cases.case import Case, TrainingCase
 from gpu_bench.cases.kinds import KINDS, AttentionCase, RooflineCase
 from gpu_bench.machine.chips import chip_of
-from gpu_bench.predict.prediction import predict
 from gpu_bench.record import rules, shape
 from gpu_bench.record.derive import BLOCKS
 from gpu_bench.record.judgement import MEASURED, diverged_at
 
 
 def assemble(
-    suite: str, case: Case, context: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], command: str
+    suite: str,
+    case: Case,
+    context: Mapping[str, Any],
+    parts: Sequence[Mapping[str, Any]],
+    command: str,
+    predicted: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     """Make the record of a case from what its repeats reported, one part each.
 
     The last part may be a failure, which then is the record's outcome. `context` has `device`, `software`, `machine`
-    and `code` as found when the run began.
+    and `code` as found when the run began. `predicted` is what was predicted before; None is nothing.
     """
     failed = next((part for part in parts if part["status"] not in MEASURED), None)
     record: dict[str, Any] = {
@@ -50,9 +54,9 @@ def assemble(
             ],
         },
     }
-    if isinstance(case, TrainingCase):
+    if predicted is not None:
         # Kept for failed cases too: that a case does not fit is a prediction like any other.
-        record["predicted"] = predict(case, context["device"])
+        record["predicted"] = predicted
     finished = [part for part in parts if part["status"] in MEASURED]
     blocks = _measured(case, context["device"], finished) if finished else {}
     if failed is None:

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from gpu_bench import BENCHMARK_VERSION
-from gpu_bench.cases.case import Case
+from gpu_bench.cases.case import Case, TrainingCase
 from gpu_bench.machine.chips import chip_of
+from gpu_bench.predict.prediction import predict
 from gpu_bench.predict.room import too_small
 from gpu_bench.record import load, store
 from gpu_bench.record.judgement import MEASURED
@@ -55,6 +56,8 @@ class Job:
     parts: list[dict[str, Any]] = field(default_factory=list)
     lost: int = 0
     """How often its process or machine was taken away."""
+    predicted: dict[str, Any] | None = None
+    """What the engine says of a training case, before anything of it runs."""
     device: str | None = None
     """The GPU's name, where the engine can tell how long things take there."""
 
@@ -89,8 +92,10 @@ def plan_jobs(
             if not settings.again and load.answers(path, case):
                 notes.append(f"kept {suite}/{path.stem}: has a finished record; --again measures it again")
                 continue
-            name = alike[0].context["device"]["name"]
-            job = Job(suite, case, path, slug, device=name if chip_of(name) else None)
+            device = alike[0].context["device"]
+            told = predict(case, device) if isinstance(case, TrainingCase) else None
+            name = device["name"] if chip_of(device["name"]) else None
+            job = Job(suite, case, path, slug, predicted=told, device=name)
             saved = {} if settings.again else store.read_json(part_path(job)) or {}
             job.place = next(
                 (place for place in alike if saved.get("context") == conditions(case, place.context)), None

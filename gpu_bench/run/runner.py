@@ -265,7 +265,7 @@ def _spoiled(part: Mapping[str, Any]) -> float:
 
 def _finish(job: Job, context: Mapping[str, Any], settings: Settings, progress: Progress) -> bool:
     """Write the record. A failure never replaces a finished record. Returns whether the case is finished."""
-    record = assemble(job.suite, job.case, context, job.parts, settings.command)
+    record = assemble(job.suite, job.case, context, job.parts, settings.command, job.predicted)
     if record["outcome"] == "measured" and (faults := load.faults(record)):
         record = impossible(record, faults)
     good = record["outcome"] in store.FINISHED

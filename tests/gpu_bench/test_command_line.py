@@ -64,6 +64,26 @@ def test_bad_input_is_one_line_and_status_2(
     assert named in said.err
 
 
+_BARE = """
+import runpy, sys
+sys.path.insert(0, sys.argv.pop(1))
+runpy.run_module("gpu_bench", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.mark.parametrize("arguments", [["plan", "--gpu", "h200", "--budget", "1500"], ["list"], ["validate"]])
+def test_a_bare_checkout_and_python_are_enough_where_nothing_is_measured(arguments: list[str], tmp_path: Path) -> None:
+    """No package is installed, `ironlaw` and PyTorch included: the engine is found beside gpu_bench."""
+    isolated = [sys.executable, "-I", "-S", "-c"]
+    none = subprocess.run([*isolated, "import ironlaw"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert "No module named 'ironlaw'" in none.stderr, "otherwise this test shows nothing"
+    done = subprocess.run(
+        [*isolated, _BARE, str(ROOT), *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert {"plan": "hour-1558m-fp8", "list": "hour-1558m-fp8", "validate": " 0 faulty"}[arguments[0]] in done.stdout
+
+
 def test_list_names_every_case() -> None:
     done = _gpu_bench("list")
     assert done.returncode == 0

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from gpu_bench.cases.case import Case, TrainingCase
+from gpu_bench.predict.prediction import predict
 from gpu_bench.record.assembly import assemble
 from gpu_bench.run import worker
 
@@ -29,7 +30,9 @@ def tiny_case(name: str = "tiny", **changes: Any) -> TrainingCase:
 
 def recorded(suite: str, case: Case) -> dict[str, Any]:
     """What the file of a record would state of a case, one repeat of which runs here."""
+    context = worker.probe("cpu")
+    told = predict(case, context["device"]) if isinstance(case, TrainingCase) else None
     part = worker.measure({"case": case.as_dict(), "device": "cpu", "repeat": 0})
-    made = assemble(suite, case, worker.probe("cpu"), [part], "python -m gpu_bench run")
+    made = assemble(suite, case, context, [part], "python -m gpu_bench run", told)
     stated: dict[str, Any] = json.loads(json.dumps(made))
     return stated

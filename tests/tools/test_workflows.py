@@ -174,3 +174,15 @@ def test_what_is_asked_for_is_locked_by_version_and_hash(extra: str, files: list
         found = [next(iter(one.specifier)).version for one in locked if one.name == asked.name.lower()]
         assert found, f"{asked.name} is not locked: run `make lock`"
         assert [version for version in found if version not in asked.specifier] == []
+
+
+def test_measuring_is_tested_with_the_oldest_pytorch_that_the_first_hour_asks_for() -> None:
+    (torch,) = (one for one in _locked("torch-oldest") if one.name == "torch")
+    version = next(iter(torch.specifier)).version
+    asked = (ROOT / "gpu_bench/FIRST_HOUR.md").read_text(encoding="utf-8")
+    assert f"PyTorch {version.removesuffix('.0')} or newer" in " ".join(asked.split())
+    assert set(WORKFLOWS["oldest-pytorch"][True]) == {"schedule", "workflow_dispatch"}
+    script = _scripts(JOBS["oldest-pytorch/test"])
+    assert "requirements/torch-oldest.txt" in script
+    assert "requirements/torch.txt" not in script
+    assert "pytest --numprocesses 2 --dist loadfile tests/gpu_bench/measure tests/gpu_bench/record" in script

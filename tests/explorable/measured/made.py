@@ -19,7 +19,7 @@ from gpu_bench.cases.suites import SUITES
 from gpu_bench.machine.chips import compute_format, fastest_product
 from gpu_bench.machine.provenance import slugify
 from gpu_bench.measure.data import BYTE_PAIRS, BYTES, SOURCE
-from gpu_bench.predict.prediction import shape_of
+from gpu_bench.predict.prediction import predict, shape_of
 from gpu_bench.record.assembly import assemble, kept
 from gpu_bench.record.derive import BLOCKS, derive
 from gpu_bench.record.judgement import guessing
@@ -67,7 +67,9 @@ def document(
     parts = [_part(plan, seconds, number, device.replace("-", " ").upper()) for number in range(repeats)]
     if status != "ok":
         parts = [{"status": status, "message": "CUDA out of memory", **_times(0)}]
-    made: dict[str, Any] = json.loads(json.dumps(assemble(suite, plan, _context(device), parts, COMMAND)))
+    context = _context(device)
+    told = predict(plan, context["device"])
+    made: dict[str, Any] = json.loads(json.dumps(assemble(suite, plan, context, parts, COMMAND, told)))
     return made
 
 

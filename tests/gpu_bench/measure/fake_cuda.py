@@ -1,4 +1,4 @@
-"""Run as a program: what a size of GPT-2 and its AdamW hold on a GPU that is not there, counted as a GPU counts.
+"""Run as a program: what GPT-2 and its optimizer hold on a GPU that is not there, and where updates count their steps.
 
 Fake tensors say that they are on `cuda:0` and hold nothing. A process of its own, since a mistake ends it by a signal.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Any
 
 import torch
 from torch import nn
@@ -16,12 +17,14 @@ from torch.distributed._tools.mem_tracker import MemTracker
 from gpu_bench.cases.sizes import SIZES
 from gpu_bench.measure import memory
 from gpu_bench.measure.gpt2 import GPT2
+from gpu_bench.measure.techniques.optimizers import make_optimizer
+from tests.gpu_bench.tiny import tiny_case
 
 CUDA = torch.device("cuda", 0)
 
 
-def main(size: str) -> None:
-    """Print bytes: of the parameters as the tracker counts them and as a record does, and of the optimizer's state."""
+def held(size: str) -> dict[str, Any]:
+    """Bytes: of the parameters as the tracker counts them and as a record does, and of the optimizer's state."""
     with torch.device("meta"):
         model = GPT2(SIZES[size])
     with FakeTensorMode():
@@ -38,14 +41,27 @@ def main(size: str) -> None:
         tracker = MemTracker()
         tracker.track_external(model, optimizer)
         peak = tracker.get_tracker_snapshot("current")[CUDA]
-        found = {
+        return {
             "tracked": peak["Parameter"],
             "recorded": memory.components(model, peak, peak["Optstate"])["parameters"],
             "held": memory.storage_bytes(model.parameters()),
             "state": memory.optimizer_vectors([optimizer]),
         }
-    print(json.dumps(found))
+
+
+def counts(optimizer: Any) -> dict[str, Any]:
+    """Of an update that a CUDA graph records and of another: where steps are counted, and what each group asks for."""
+    found = {}
+    for name, recorded in (("recorded", True), ("launched", False)):
+        with FakeTensorMode():
+            weight = nn.Parameter(torch.empty(16, device=CUDA))
+            weight.grad = torch.empty(16, device=CUDA)
+            made = make_optimizer(tiny_case(optimizer=optimizer, step_graph=recorded), [weight])
+            made.step()
+        steps = [state.device.type for key, state in made.state[weight].items() if key == "step"]
+        found[name] = {"steps": steps, "capturable": [group.get("capturable") for group in made.param_groups]}
+    return found
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    print(json.dumps({"held": held, "counts": counts}[sys.argv[1]](sys.argv[2])))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +17,6 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch._dynamo.utils import counters
-from torch._subclasses.fake_tensor import FakeTensorMode
 
 from gpu_bench.cases.case import AttentionKernel, OptimizerName, TrainingCase
 from gpu_bench.cases.ladder import LADDER
@@ -25,7 +27,6 @@ from gpu_bench.measure.memory import optimizer_vectors
 from gpu_bench.measure.techniques.compilation import JoiningBlock, StepGraph, check_compiled_block
 from gpu_bench.measure.techniques.flat import LONGEST, FlatAdamW, rounded_at_random
 from gpu_bench.measure.techniques.fp8 import E4M3, DelayedLinear, Scales, _round_weight, narrow
-from gpu_bench.measure.techniques.optimizers import make_optimizer
 from gpu_bench.measure.training import Trainer
 from gpu_bench.measure.unsupported import UnsupportedError, working
 from gpu_bench.record import load
@@ -34,6 +35,7 @@ from gpu_bench.run.runner import Settings, run
 from tests.gpu_bench.tiny import tiny_case
 
 CPU = torch.device("cpu")
+ROOT = Path(__file__).parents[3]
 ADAM: dict[str, Any] = {"lr": 1e-3, "betas": (0.9, 0.95), "weight_decay": 0.1}
 
 
@@ -356,7 +358,7 @@ def test_compiled_fp8_that_disagrees_is_a_result_and_not_tried_again(
     assert record is not None, faults
     assert (record["status"], record["message"]) == (
         "unsupported",
-        "compiled FP8 is not what it is uncompiled: the output of a block is off by 20.0%; allowed: 5%",
+        "compiled FP8 is not what it is uncompiled: the output of a block is off by 20.0%; allowed: 10%",
     )
 
 
@@ -367,18 +369,16 @@ def test_a_cuda_graph_is_unsupported_where_there_is_no_gpu() -> None:
         _trainer(step_graph=True)
 
 
-@pytest.mark.parametrize("optimizer", ["adamw", "adam", "rmsprop", "momentum", "sgd"])
+@pytest.mark.parametrize("optimizer", ["adamw", "adam", "momentum", "sgd"])
 def test_an_update_that_is_recorded_counts_its_steps_on_the_gpu(optimizer: OptimizerName) -> None:
     """PyTorch refuses to record another: `capturable` of every group is what it asks for."""
-    for recorded in (True, False):
-        with FakeTensorMode():
-            weight = nn.Parameter(torch.empty(16, device="cuda:0"))
-            weight.grad = torch.empty(16, device="cuda:0")
-            made = make_optimizer(tiny_case(optimizer=optimizer, step_graph=recorded), [weight])
-            made.step()
-        counts = [state.device.type for name, state in made.state[weight].items() if name == "step"]
-        assert counts == ([] if optimizer in ("sgd", "momentum") else ["cuda" if recorded else "cpu"])
-        assert all(group.get("capturable", recorded) is recorded for group in made.param_groups)
+    command = [sys.executable, "-m", "tests.gpu_bench.measure.fake_cuda", "counts", optimizer]
+    found = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout)
+    if optimizer in ("sgd", "momentum"):
+        assert found == {key: {"steps": [], "capturable": [None]} for key in ("recorded", "launched")}
+    else:
+        assert found["recorded"] == {"steps": ["cuda"], "capturable": [True]}
+        assert found["launched"] == {"steps": ["cpu"], "capturable": [False]}
 
 
 @pytest.mark.parametrize("changes", [

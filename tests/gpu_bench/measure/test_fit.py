@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpu_bench.cases import card
+from gpu_bench.cases.first_hour import FIRST_HOUR
 from gpu_bench.cases.kinds import FitCase
 from gpu_bench.cases.tiny import TINY_LIMIT
 from gpu_bench.measure import fit
@@ -53,6 +54,20 @@ def test_each_policy_needs_less_memory_than_the_one_before(model: Any) -> None:
     case = _fit(model=model, sequence=1024)
     peaks = [predicted_peak(card.trial(case, policy, 8), "cuda") for policy in card.POLICIES]
     assert all(before is not None and after is not None and before > after for before, after in pairwise(peaks))
+
+
+SEARCHES = [case for case in (*card.FIT, *FIRST_HOUR) if isinstance(case, FitCase)]
+
+
+@pytest.mark.parametrize("case", SEARCHES, ids=lambda case: case.name)
+def test_a_search_has_several_batches_beyond_the_boundary_that_the_engine_expects(case: FitCase) -> None:
+    """An engine that is too careful must not make the largest batch look like a boundary."""
+    expected = [predicted_batch(case, policy, "cuda") for policy in case.policies]
+    largest = max(batch or 0 for batch in expected)
+    assert largest, "the engine expects that something fits"
+    beyond = [batch for batch in case.batches if batch > largest]
+    assert len(beyond) >= 3
+    assert beyond[-1] >= 2 * largest
 
 
 def test_the_context_is_taken_off_on_a_gpu_only() -> None:

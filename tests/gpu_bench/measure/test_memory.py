@@ -95,7 +95,7 @@ def test_a_storage_seen_through_two_views_counts_once() -> None:
 @pytest.mark.sampled(4)
 def test_on_a_gpu_parameters_and_state_are_counted_to_the_byte(model: str, rounded: int) -> None:
     """The tracker rounds each tensor up to 512 bytes there, which adds to GPT-2 XL, whose width is 12.5 times 512."""
-    command = [sys.executable, "-m", "tests.gpu_bench.measure.fake_cuda", model]
+    command = [sys.executable, "-m", "tests.gpu_bench.measure.fake_cuda", "held", model]
     done = subprocess.run(command, cwd=Path(__file__).parents[3], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

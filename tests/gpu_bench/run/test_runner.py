@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from gpu_bench.__main__ import main
-from gpu_bench.cases.case import Case
+from gpu_bench.cases.case import Case, TrainingCase
+from gpu_bench.predict import prediction
 from gpu_bench.record import derive, load, store
 from gpu_bench.record.report import page
 from gpu_bench.run import isolation, runner, schedule
@@ -74,6 +75,30 @@ def measured_once(monkeypatch: pytest.MonkeyPatch, report: dict[str, Any]) -> No
         return {name: value for name, value in found.items() if name not in ("started", "finished")}
 
     monkeypatch.setattr(isolation, "work", work)
+
+
+@pytest.mark.usefixtures("measured_once")
+def test_what_is_predicted_is_predicted_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    happened: list[str] = []
+    told, work = prediction.predict, isolation.work
+
+    def predict(case: TrainingCase, device: Mapping[str, Any]) -> dict[str, Any]:
+        happened.append(f"predicted {case.name}")
+        return {**told(case, device), "step_s": 4711.0}
+
+    def working(order: Mapping[str, Any], *rest: Any) -> Any:
+        happened.append(f"ran {order['case']['name']}")
+        return work(order, *rest)
+
+    for module in list(sys.modules.values()):
+        if getattr(module, "predict", None) is told and module is not prediction:
+            monkeypatch.setattr(module, "predict", predict)
+    monkeypatch.setattr(isolation, "work", working)
+    cases = [("trial", tiny_case("one", repeats=2)), ("trial", tiny_case("two", repeats=2))]
+    runner.run(cases, Settings("cpu", tmp_path))
+    assert happened[:3] == ["predicted one", "predicted two", "ran one"]
+    stated = [json.loads(file.read_text(encoding="utf-8"))["predicted"] for file in tmp_path.rglob("*.json")]
+    assert [one["step_s"] for one in stated] == [4711.0, 4711.0], "what was said then is what the record states"
 
 
 @pytest.mark.usefixtures("recorded")

@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from gpu_bench.__main__ import main
-from gpu_bench.cases.case import Case
-from gpu_bench.cases.kinds import case_from_dict
+from gpu_bench.cases.case import Case, TrainingCase
+from gpu_bench.cases.first_hour import HOURS
+from gpu_bench.cases.kinds import RooflineCase, case_from_dict
+from gpu_bench.cases.sizes import SIZES, config_of
 from gpu_bench.cases.suites import find_cases
 from gpu_bench.predict import durations
 from gpu_bench.predict.room import needed_memory, why_not
@@ -206,6 +208,19 @@ def test_a_plan_promises_only_what_a_card_can_run(name: str, capsys: pytest.Capt
     left_out = {line.split(":")[0].removeprefix("LEFT OUT ") for line in said.splitlines() if "LEFT OUT" in line}
     assert len(left_out) == {"a100-80": 1, "v100-32": 10}.get(name, 0), "an A100 has no FP8, a V100 no BF16 either"
     assert not any("GB" in line for line in said.splitlines() if "LEFT OUT" in line), "batches fit the cards"
+
+
+@pytest.mark.parametrize("hour", [hour for hour in HOURS if hour.startswith("first-hour")])
+def test_an_hour_speaks_of_what_its_own_card_trains(hour: str) -> None:
+    cases = {case.name: case for _, case in find_cases(hour, ())}
+    (best,) = (case for name, case in cases.items() if re.fullmatch(r"hour-.*(355m|1558m)-bf16", name))
+    (products,) = (case for case in cases.values() if isinstance(case, RooflineCase))
+    assert isinstance(best, TrainingCase)
+    assert ("1.5 billion" in best.reason) == (hour == "first-hour")
+    size = SIZES[best.model]
+    shapes = {(best.batch * best.sequence, n * size.hidden, k * size.hidden) for n, k in ((3, 1), (4, 1), (1, 4))}
+    assert shapes <= set(products.products()), "the shapes that this hour trains"
+    assert (best.batch * best.sequence, config_of(best).vocab, size.hidden) in products.products()
 
 
 def test_the_hour_of_the_largest_cards_is_not_promised_to_smaller_ones(capsys: pytest.CaptureFixture[str]) -> None:
