@@ -116,7 +116,7 @@ class Survey:
 
     Attributes:
         at: The value that a share of the results stays below: the median at 0.5.
-        population: How many results there are, and from whom: `493 steps from 20 publishers`.
+        population: How many results there are, and from whom: `493 published steps of 22 publishers`.
     """
 
     at: Callable[[float], float]

@@ -75,7 +75,7 @@ def test_what_most_systems_do_is_held_against_the_published_runs(claims: Claims)
     found = utilizations()
     assert len(found) > 400
     assert 0 < found[0] < utilization_at(0.1) < utilization_at(0.5) < utilization_at(0.9) < found[-1] < 1
-    assert population() in {f"{len(found)} steps from {count} publishers" for count in range(10, 100)}
+    assert population() in {f"{len(found)} published steps of {count} publishers" for count in range(10, 100)}
     asked = [item for item in claims.judged if item.claim.check.evidence == "survey"]
     assert len(asked) >= 4
     for item in asked:

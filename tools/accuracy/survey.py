@@ -40,8 +40,8 @@ def utilizations() -> tuple[float, ...]:
 
 
 def population() -> str:
-    """How many steps the survey has, and from how many publishers: `493 steps from 20 publishers`."""
-    return f"{len(surveyed())} steps from {len({name for _, name in surveyed()})} publishers"
+    """How many steps the survey has, and from how many publishers: `493 published steps of 22 publishers`."""
+    return f"{len(surveyed())} published steps of {len({name for _, name in surveyed()})} publishers"
 
 
 def utilization_at(quantile: float) -> float:

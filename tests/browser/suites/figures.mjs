@@ -32,6 +32,28 @@ export function figureTests({ everywhere, once }) {
     assert.deepEqual(server.log().filter(({ path }) => /pyodide|vega/.test(path)), [], "neither Python nor a chart is loaded");
   });
 
+  once("figures: on a phone the letters of every picture are at least 11 pixels high, and no page is wider", async ({ browser, server, pages }) => {
+    await browser.resize(360, 800);
+    /** @type {string[]} */
+    const small = [];
+    for (const page of ["", ...pages.filter((one) => one.startsWith("chapter/"))]) {
+      await browser.open(server.base + page);
+      const [letters, wider] = await browser.eval(() => {
+        const found = [...document.querySelectorAll(".il-plot")].flatMap((picture) => {
+          if (!(picture instanceof SVGSVGElement) || !picture.checkVisibility()) return [];
+          const scale = picture.getBoundingClientRect().width / picture.viewBox.baseVal.width;
+          const sizes = [...picture.querySelectorAll("text")].map((text) => scale * parseFloat(getComputedStyle(text).fontSize));
+          // Exponents are smaller than the letters that they stand at.
+          return sizes.filter((size) => size > 0.75 * Math.max(...sizes) && size < 11);
+        });
+        return /** @type {[number[], number]} */ ([found, document.documentElement.scrollWidth - document.documentElement.clientWidth]);
+      });
+      if (letters.length > 0) small.push(`${page}: ${Math.min(...letters).toFixed(2)} px`);
+      assert.equal(wider, 0, page);
+    }
+    assert.deepEqual(small, []);
+  });
+
   once("figures: a drag on the picture moves its slider", async ({ browser, server }) => {
     await browser.open(`${server.base}chapter/precision/`);
     const figure = "#fig-number-line live-figure";
