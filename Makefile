@@ -19,7 +19,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Programs that tests start by the hundred are compiled once, also where a machine's image says otherwise.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup serve build test test-full lint lint-python lint-web lock test-web test-python test-pyodide verify test-browser browsers bench-site bench-play bench-engine screenshots accuracy clean
+.PHONY: help setup serve build test test-full lint lint-python lint-web lock test-web test-python test-instructions test-pyodide verify test-browser browsers bench-site bench-play bench-engine screenshots accuracy clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -93,6 +93,14 @@ test-python: $(VENV)/.test $(BUNDLE) $(LIBRARY) ## Engine, measurements, explora
 test-pyodide: $(VENV)/.test node_modules/.stamp ## The engine's tests inside Pyodide; not part of `make test`
 	@echo "==> The engine's tests in Pyodide, under Node.js"
 	@node tools/pyodide_tests.mjs
+
+# What fewer instructions change is what kernels allocate, so the tests that count memory run again. A machine runs no set that it does not have.
+test-instructions: $(VENV)/.test ## Memory and accounting as on older processors; not part of `make test`
+	@for set in default:SSE41 avx2:AVX2; do \
+		echo "==> Kernels of PyTorch: $${set%:*}, of oneDNN: $${set#*:}"; \
+		ATEN_CPU_CAPABILITY=$${set%:*} ONEDNN_MAX_CPU_ISA=$${set#*:} $(PY) -m pytest --quiet --numprocesses 2 --dist loadfile \
+			tests/engine/memory tests/engine/graph tests/gpu_bench/measure/test_memory.py tests/gpu_bench/measure/test_accounting.py; \
+	done
 
 verify: node_modules/.stamp ## Run every snippet of site/ in Pyodide and compare with what the build printed; part of `make test-full`
 	@echo "==> The site's snippets in Pyodide, under Node.js"

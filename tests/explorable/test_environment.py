@@ -23,6 +23,9 @@ from explorable.shared import yaml_text
 
 ROOT = Path(__file__).parents[2]
 PR_CAPBSET_DROP = 24
+CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWNET = 0x20000, 0x10000000, 0x40000000
+MS_REC, MS_PRIVATE = 0x4000, 0x40000
+NOBODY = 65534
 LIMIT_S = 240
 FIGURE = """from explorable.figures.drawing import Drawing, canvas
 from explorable.shared.svg import INK
@@ -44,6 +47,9 @@ markdown_extensions: [{{pymdownx.snippets: {{base_path: ["."], check_paths: true
 plugins: [{{book: {{engine: {ROOT}/engine/ironlaw}}}}]
 """
 
+BESIDE = re.compile(r"INFO |Aborted with |ERROR +-  Error (reading|building) page ")
+"""What MkDocs says around a fault: what it does, and that it ends. Of the page at which it ended it gives the name."""
+
 Limit = Callable[[], None]
 
 
@@ -51,14 +57,16 @@ Limit = Callable[[], None]
 class Fault:
     """What happens to a small site, and what its build says.
 
-    does: changes the site. said: a pattern in the last lines; "" where the build succeeds. limit: what the process sets
-    for itself. inside: a folder for the site.
+    does: changes the site. said: a pattern in the line; "" where the build succeeds. limit: what the process sets for
+    itself. inside: a folder for the site. lines: how many say what is wrong. user: whether another user builds it.
     """
 
     does: Callable[[Path], object]
     said: str = ""
     limit: Limit | None = None
     inside: str = ""
+    lines: int = 1
+    user: bool = False
 
 
 def page(text: str) -> Callable[[Path], object]:
@@ -76,14 +84,45 @@ def dated(site: Path, seconds: float) -> bool:
     return True
 
 
-def small_files() -> None:
-    """No file may grow beyond 2,000 bytes, as on a full disk."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))
+def libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def full_disk() -> None:
+    """Put a disk of 16 KiB in the place of the site; where that is not allowed, let no file grow beyond 2,000 bytes."""
+    system = libc()
+    Path("site").mkdir()
+    small = system.unshare(CLONE_NEWNS) == 0 and system.mount(None, b"/", None, MS_REC | MS_PRIVATE, None) == 0
+    if not small or system.mount(b"tmpfs", b"site", b"tmpfs", 0, b"size=16k") != 0:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))
+
+
+def offline() -> None:
+    """Leave the process no network but its own; where that is not allowed, a proxy that is not there (`NOWHERE`)."""
+    system = libc()
+    if system.unshare(CLONE_NEWNET) != 0:
+        system.unshare(CLONE_NEWUSER | CLONE_NEWNET)
+
+
+NOWHERE = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
+
+
+AS_NOBODY = (
+    f"setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups --inh-caps=-all,+dac_read_search "
+    "--ambient-caps=-all,+dac_read_search --bounding-set=-all,+dac_read_search"
+).split()
+"""Another user than root, who owns nothing. He may read what root has installed, which often lies in root's home."""
+
+
+def given_away(site: Path) -> None:
+    """Give the site to that user."""
+    for path in (site, *site.rglob("*")):
+        os.chown(path, NOBODY, NOBODY)
 
 
 def powerless() -> None:
     """Leave the process the rights of a user: what root wrote without write permission is read-only to it, too."""
-    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    prctl = libc().prctl
     for capability in range(64):
         prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
 
@@ -97,6 +136,13 @@ def figure(line: str) -> Callable[[Path], object]:
         (site / "docs/chapter/figures/one.py").write_text(program, encoding="utf-8")
 
     return write
+
+
+def with_packages(site: Path) -> None:
+    """The build asks another host for the packages that snippets may import."""
+    config = CONFIG.replace("plugins: [", "plugins: [{live: {packages: [numpy], cache: false}}, ")
+    config = config.replace("extensions: [", "extensions: [pymdownx.superfences, ")
+    (site / "mkdocs.yml").write_text(config, encoding="utf-8")
 
 
 FAULTS = {
@@ -123,6 +169,8 @@ FAULTS = {
             lambda site: (site / "docs/host.txt").symlink_to("/etc/hostname"),
         ),
         r"docs/index\.md:3: 'docs/host\.txt' lies outside of the project",
+        # The link is told as well.
+        lines=2,
     ),
     "an include in another encoding": Fault(
         lambda site: (
@@ -149,7 +197,9 @@ FAULTS = {
     "a file in the place of the site": Fault(
         lambda site: (site / "site").write_text(""), r"The build ended: \S*site\S*: (File exists|Not a directory)\."
     ),
-    "a disk that is full": Fault(page("# A\n\n" + "word " * 2000), r"The build ended: .*File too large\.", small_files),
+    "a disk that is full": Fault(
+        page("# A\n\n" + "word " * 4000), r"The build ended: .*(File too large|No space left on device)\.", full_disk
+    ),
     "a cache that cannot be written": Fault(lambda site: (figure("pass")(site), (site / ".cache").write_text("")), ""),
     "a program of a figure that is killed": Fault(
         figure("import os; os.kill(os.getpid(), 9)"),
@@ -163,8 +213,18 @@ FAULTS = {
         lambda site: os.mkfifo(site / "docs/pipe.bin"), r"The build ended: .*pipe\.bin.* is a named pipe\."
     ),
     "no pages": Fault(lambda site: shutil.rmtree(site / "docs"), r"docs_dir.*isn't an existing directory"),
-    "a configuration that is no YAML": Fault(lambda site: (site / "mkdocs.yml").write_text("a: ["), r"Error|error"),
+    "a configuration that is no YAML": Fault(
+        # No plugin is there yet, and MkDocs says it in three.
+        lambda site: (site / "mkdocs.yml").write_text("a: ["),
+        r"Error: MkDocs encountered an error parsing the configuration file: while parsing a flow node",
+        lines=3,
+    ),
     "a user who may only what its files allow": Fault(figure("pass"), limit=powerless),
+    "another user, to whom the site belongs": Fault(steps(figure("pass"), given_away), user=True),
+    "another user, to whom it does not belong": Fault(
+        figure("pass"), r"The build ended: \S*site\S*: Permission denied\.", user=True
+    ),
+    "no network": Fault(with_packages, limit=offline),
     "a read-only folder": Fault(
         lambda site: (site / "site").mkdir(mode=0o555), r"The build ended: \S*site\S*: Permission denied\.", powerless
     ),
@@ -204,24 +264,37 @@ def test_a_fault_of_the_machine_is_one_line(name: str, folder: Path) -> None:
         (site / path).parent.mkdir(parents=True, exist_ok=True)
         (site / path).write_text(text, encoding="utf-8")
     fault.does(site)
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict"]
+    if fault.user:
+        if os.geteuid() != 0 or not shutil.which("setpriv"):
+            pytest.skip("only root can become another user, by setpriv")
+        command = [*AS_NOBODY, *command]
     built = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict"],
+        command,
         cwd=site,
         capture_output=True,
         text=True,
         errors="replace",
         timeout=LIMIT_S,
         preexec_fn=fault.limit,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "NO_MKDOCS_2_WARNING": "1", "HOME": str(site)},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "NO_MKDOCS_2_WARNING": "1",
+            "HOME": str(site),
+            **(NOWHERE if fault.limit is offline else {}),
+        },
     )
     said = f"{built.stdout}\n{built.stderr}"
     assert "Traceback" not in said, said
+    wrong = [line for line in said.splitlines() if line.strip() and not BESIDE.match(line.strip())]
     if not fault.said:
-        assert built.returncode == 0, said
+        assert (built.returncode, wrong) == (0, []), said
         assert (site / "site/index.html").is_file()
         return
     assert built.returncode == 1, said
-    assert re.search(fault.said, said), said
+    assert re.search(fault.said, "\n".join(wrong)), said
+    assert len(wrong) == fault.lines, wrong
     published = (
         {file.read_bytes() for file in (site / "site").rglob("*") if file.is_file()}
         if (site / "site").is_dir()

@@ -134,6 +134,7 @@ def test_every_python_that_is_promised_is_tested() -> None:
     versions = ["3.11", *JOBS["checks/other-pythons"]["strategy"]["matrix"]["python"]]
     assert versions == ["3.11", "3.12", "3.13", "3.14"]
     assert JOBS["checks/test"]["container"].startswith("python:3.11-")
+    assert _scripts(JOBS["checks/other-pythons"]).split() == ["make", "test-python"], "all tests, not some folders"
 
 
 def test_the_workflow_calls_the_job_with_options_that_exist() -> None:

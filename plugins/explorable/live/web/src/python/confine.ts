@@ -13,7 +13,7 @@ const OF_EVERY_OBJECT = new Set<PropertyKey>(Reflect.ownKeys(Object.prototype));
 export function confine(scope: object = globalThis): void {
   const { navigator } = scope as { navigator?: object };
   if (navigator) keep(navigator, new Set(Object.keys(allowed.navigator)));
-  keep(scope, new Set([...allowed.language, ...Object.keys(allowed.browser)]));
+  keep(scope, new Set([...allowed.language.names, ...Object.keys(allowed.browser)]));
 }
 
 function keep(from: object, names: ReadonlySet<PropertyKey>): void {
