@@ -9,7 +9,7 @@ from ironlaw import estimate, setup
 from ironlaw.economics import failure_overhead, time_between_failures
 from ironlaw.hardware import storage
 
-from .cloud import GPU, MODEL, SEQUENCE
+from .cloud import GPU, MODEL, SEQUENCE, UPDATE
 from .facts import Dial, Lever, Race, Setting, Stages
 
 BATCH_TOKENS = 2**22
@@ -50,6 +50,7 @@ def tokens_per_gpu() -> float:
             micro_batches=16,
             framework="megatron",
             precision="megatron",
+            update=UPDATE,
         )
     )
     return answer.time.tokens_per_s / (32 * 8 * 4)

@@ -9,7 +9,7 @@ from ironlaw import estimate, link, setup
 from ironlaw.parallel import job_time
 from ironlaw.training.noisy_quadratic import Outlier
 
-from .cloud import GPU, MODEL, SEQUENCE
+from .cloud import GPU, MODEL, SEQUENCE, UPDATE
 from .facts import Lever, Plan, Setting, Wall, switch
 from .wall_levers import CLIP, RATE, SCALING, guard
 
@@ -48,6 +48,7 @@ def _job(
         sequence=SEQUENCE,
         precision=PRECISIONS[str(precision)],
         optimizer="adamw",
+        update=UPDATE,
         checkpointing="full" if checkpointing else "none",
         dp=int(devices) // tensor // pipeline,
         tp=tensor,
@@ -77,7 +78,7 @@ def command(setting: Setting) -> str:
     return (
         f"python -m ironlaw estimate --model {MODEL.name} --gpu {GPU.name} --network {NETWORK} --seq {SEQUENCE} "
         f"--batch {setting['batch']} --micro-batches {setting['accumulate']} "
-        f"--precision {PRECISIONS[str(setting['precision'])]} --optimizer adamw "
+        f"--precision {PRECISIONS[str(setting['precision'])]} --optimizer adamw --update {UPDATE} "
         f"--dp {int(setting['devices']) // tensor // pipeline} --tp {tensor} --pp {pipeline} --zero {zero}"
         + (" --sequence-parallel" if tensor > 1 else "")
         + (" --checkpointing full" if setting["checkpointing"] else "")

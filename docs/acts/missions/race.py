@@ -12,7 +12,7 @@ from .race_reflection import reflections
 from .race_score import MOVES, score, twice
 from .search import NEAR
 from .shared import CLOSED, gap, number, share
-from .steps import steps
+from .steps import Step, further, steps
 
 TOLERANCE = 0.1
 """How far a predicted factor may be off."""
@@ -55,6 +55,7 @@ def race_act(track: Track) -> live.Act:
         staging=live.Staging("twice", (live.Beat(("answer", "answer_text")), live.Beat(("gap", "gap_text")))),
         reveal_first=True,
         can_fail=True,
+        hints=True,
         moves=True,
         score=lambda state: score(race, state.controls) if state.moves <= MOVES else None,
         best=FOUND[track.name]["race"].score,
@@ -181,17 +182,30 @@ def _judged(track: Track, stages: Stages, state: live.State) -> tuple[str, live.
     )
 
 
+def way(race: Race, setting: Setting) -> tuple[Step, ...]:
+    """The single step after which the most comes out at the end, found by trying each; two where none alone helps."""
+    now = _rate(race, setting)
+    ways: list[tuple[Step, ...]] = [(step,) for step in steps(race.levers, setting)]
+    for some in (ways, further(race.levers, ways)):
+        best = max(some, key=lambda way: _rate(race, way[-1].setting))
+        if _rate(race, best[-1].setting) > now:
+            return best
+    return ()
+
+
 def _hint(race: Race, setting: Setting) -> str:
-    """The single step after which the most comes out at the end, found by trying each."""
     seconds, period = race.period
-    step = max(steps(race.levers, setting), key=lambda step: _rate(race, step.setting))
-    before, after = _rate(race, setting), _rate(race, step.setting)
-    if after <= before:
-        return "No lever makes it faster by one step alone: it takes two."
-    return (
-        f"Of all single steps this one helps most: {step.words}. {race.sample.capitalize()} {period}: "
-        f"{_number(before * seconds)}, then {_number(after * seconds)}."
+    best = way(race, setting)
+    if not best:
+        return "No two steps make it faster: go back towards where it began."
+    before, after = _rate(race, setting), _rate(race, best[-1].setting)
+    words = " and ".join(step.words for step in best)
+    most = (
+        f"Of all single steps this one helps most: {words}."
+        if len(best) == 1
+        else f"No lever makes it faster by one step alone; these two do most: {words}."
     )
+    return f"{most} {race.sample.capitalize()} {period}: {_number(before * seconds)}, then {_number(after * seconds)}."
 
 
 def _rate(race: Race, setting: Setting) -> float:
