@@ -17,9 +17,9 @@ NAMES = [track.name for track in TRACKS]
 BY_NAME = {track.name: track for track in TRACKS}
 
 
-def failure_of(act_name: str, setting: Setting, *, hint: bool, prediction: float = 1) -> Any:
+def failure_of(act_name: str, setting: Setting, *, hint: bool) -> Any:
     act = loaded(act_name)
-    state: Any = {**state_of(act, prediction, revealed=True, **setting), "hint": hint, "moves": 0}
+    state: Any = {**state_of(act, 1, revealed=True, **setting), "hint": hint, "moves": 0}
     view: Any = act.compute(state)
     return view["failure"]
 
@@ -85,11 +85,10 @@ def test_the_hinted_steps_of_a_race_raise_its_rate(name: str) -> None:
 def test_a_failure_names_no_position_of_a_lever_before_a_hint_is_asked_for(name: str, part: str) -> None:
     track = BY_NAME[name]
     board: Any = {"state-audit": track.audit, "pipeline-race": track.race, "scaling-wall": track.wall}[part]
-    prediction = 0.5 if part == "scaling-wall" else 1
     every = {"state-audit": 7, "pipeline-race": 11, "scaling-wall": 97}[part]
     failing = 0
     for setting in [start_of(board.levers), *list(settings(board.levers))[::every]]:
-        told = failure_of(f"{name}-{part}", setting, hint=False, prediction=prediction)
+        told = failure_of(f"{name}-{part}", setting, hint=False)
         if told is None:
             continue
         failing += 1

@@ -10,7 +10,7 @@ from ironlaw.parallel import job_time
 from ironlaw.training.noisy_quadratic import Outlier
 
 from .cloud import GPU, MODEL, SEQUENCE, UPDATE
-from .facts import Lever, Plan, Setting, Wall, switch
+from .facts import Guess, Lever, Plan, Setting, Wall, switch
 from .wall_levers import CLIP, RATE, SCALING, guard
 
 NETWORK = "ethernet-100"
@@ -107,7 +107,21 @@ WALL = Wall(
         CLIP,
         RATE,
     ),
-    double=("accumulate", "Each GPU takes twice the micro-batches for an update."),
+    ask=Guess(
+        "Each GPU takes twice the micro-batches for an update. What becomes of communication over computation?",
+        {"accumulate": 16},
+        lambda plan: plan.network * sum(plan.step.values()) / plan.step["compute"],
+        (
+            live.Option(2.0, "It doubles, or nearly.", "More samples are more arithmetic too."),
+            live.Option(
+                1.0,
+                "It stays about the same.",
+                "Every micro-batch gathers all weights again: twice the micro-batches are twice the arithmetic and "
+                "twice the traffic.",
+            ),
+            live.Option(0.5, "It falls to about a half.", "It does where one exchange serves the whole update."),
+        ),
+    ),
     plan=plan,
     target=0.4,
     ceiling=0.475,

@@ -9,7 +9,7 @@ from explorable import live
 from .facts import Race, Setting, Stages, Track, start_of
 from .found import FOUND
 from .race_reflection import reflections
-from .race_score import MOVES, score, twice
+from .race_score import MOVES, faster, score
 from .search import NEAR
 from .shared import CLOSED, gap, number, share
 from .steps import Step, further, steps
@@ -34,12 +34,12 @@ def race_act(track: Track) -> live.Act:
         situation=f"{race.situation} You have {MOVES} moves.",
         contexts=(live.Context(track.name, track.device, f"{track.persona}. {track.mission} {race.sources}"),),
         question=live.NumberQuestion(
-            prompt=f"{race.twice}. How many times as fast does training become?",
+            prompt=f"{race.change}. How many times as fast does training become?",
             unit="times",
             minimum=0.8,
             maximum=2.2,
             step=0.05,
-            answer=lambda: twice(race),
+            answer=lambda: faster(race),
             beliefs=lambda: (1.0, 2.0),
         ),
         controls=tuple(lever.control() for lever in race.levers),
@@ -47,12 +47,12 @@ def race_act(track: Track) -> live.Act:
         reveal=lambda prediction, state: _reveal(track, float(prediction)),
         charts={
             "boxes": "How busy each stage is, and where samples queue",
-            "twice": "Speed with twice the devices, as the mission begins",
+            "change": "Speed after the change, as the mission begins",
         },
         beside=("standing",),
         reflections=reflections(race),
         hands=(live.Segments("boxes", "levels", "stage", "label"),),
-        staging=live.Staging("twice", (live.Beat(("answer", "answer_text")), live.Beat(("gap", "gap_text")))),
+        staging=live.Staging("change", (live.Beat(("answer", "answer_text")), live.Beat(("gap", "gap_text")))),
         reveal_first=True,
         can_fail=True,
         hints=True,
@@ -78,8 +78,8 @@ def _compute(track: Track, state: live.State) -> live.View:
                 {"from": 0, "to": 100 * stages.busy["compute"] if open_ else 0, "text": _gauge(race, stages, open_)},
             ),
             "guess": () if said is None else ({"from": 0, "to": float(said), "text": f"you: {said:g} times"},),
-            "answer": ({"from": 0, "to": twice(race), "text": f"{twice(race):.2f} times"},) if told else (),
-            "gap": (_gap(float(state.prediction or 0), twice(race)),) if told else (),
+            "answer": ({"from": 0, "to": faster(race), "text": f"{faster(race):.2f} times"},) if told else (),
+            "gap": (_gap(float(state.prediction or 0), faster(race)),) if told else (),
         },
         headline=live.Figure(
             f"{race.sample.capitalize()} {period}{judged}", _number(stages.rate * seconds) if open_ else "?", ""
@@ -87,7 +87,7 @@ def _compute(track: Track, state: live.State) -> live.View:
         summary=_summary(race, stages) if open_ else "The race opens with your prediction.",
         tables={
             "boxes": _table(race, stages) if open_ else CLOSED,
-            "twice": _twice_table(race, told),
+            "change": _change_table(race, told),
             "standing": _standing(track, state) if open_ else CLOSED,
         },
         failure=failure,
@@ -227,9 +227,9 @@ def _table(race: Race, stages: Stages) -> live.Table:
     return live.Table("How busy each stage is.", live.columns("Stage", "Busy|%", "Longest pole"), rows)
 
 
-def _twice_table(race: Race, told: bool) -> live.Table:
-    rows = [live.row("twice the devices", f"{twice(race):.2f}")] if told else [live.row("twice the devices", "?")]
-    return live.Table("With everything else as the mission begins.", live.columns("With", "Speed|times"), rows)
+def _change_table(race: Race, told: bool) -> live.Table:
+    rows = [live.row(race.change, f"{faster(race):.2f}" if told else "?")]
+    return live.Table("With everything else as the mission begins.", live.columns("Change", "Speed|times"), rows)
 
 
 def _standing(track: Track, state: live.State) -> live.Table:
@@ -250,16 +250,16 @@ def _standing(track: Track, state: live.State) -> live.Table:
 
 
 def _reveal(track: Track, said: float) -> live.Verdict:
-    race, answer = track.race, twice(track.race)
+    race, answer = track.race, faster(track.race)
     right = abs(said - answer) <= TOLERANCE
     start = start_of(race.levers)
-    once, more = (race.stages({**start, "devices": race.before * times}) for times in (1, 2))
+    once, more = race.stages(start), race.stages({**start, **race.after})
     names = race.boxes
     return live.Verdict(
         correct=right,
         headline=f"{answer:.2f} times as fast." + ("" if right else f" You said {said:g}."),
         paragraphs=(
-            f"Before, {names['compute']} worked {100 * once.busy['compute']:.0f} % of the time; with twice as many it "
+            f"Before, {names['compute']} worked {100 * once.busy['compute']:.0f} % of the time; after the change it "
             f"is {100 * more.busy['compute']:.0f} %. {names['data']}: {100 * once.busy['data']:.0f} %, then "
             f"{100 * more.busy['data']:.0f} %. {names['bus']}: {100 * once.busy['bus']:.0f} %, then "
             f"{100 * more.busy['bus']:.0f} %.",
