@@ -75,7 +75,7 @@ def test_the_cluster_counts_the_fused_update_and_its_command_line_says_so(name: 
 
 
 def test_the_cluster_audit_is_the_engine_with_the_fused_update_and_not_with_the_other() -> None:
-    setting = {"optimizer": "adam", "precision": "fp32", "zero": 3, "gpus": 512, "checkpointing": True}
+    setting: dict[str, Any] = {"optimizer": "adam", "precision": "fp32", "zero": 3, "gpus": 512, "checkpointing": True}
     fused, foreach = (
         estimate(
             setup(

@@ -118,6 +118,18 @@ def test_a_part_that_nothing_solves_is_told_with_what_is_in_the_way(
     assert set(stopped_by) <= {"rate", "refused"}
 
 
+def test_the_search_prints_the_plans_that_only_the_seed_shown_loses(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(missions, "FILE", tmp_path / "found.py")
+    monkeypatch.setattr(missions, "TRACKS", (BY_NAME["tiny"],))
+    missions.main()
+    assert f"    0 of {len(trials_of('tiny'))} plans within the other limits fail as drawn" in capsys.readouterr().out
+    # With the worst training drawn in place of the middle one there are such plans.
+    monkeypatch.setattr(wall_score.Trials, "shown", property(lambda trials: trials.runs[-1]))
+    assert missions.betrayed(BY_NAME["tiny"])[0] > 0
+
+
 @pytest.mark.parametrize("part", PARTS)
 def test_no_option_that_most_tracks_offer_wins_wherever_it_is_offered(part: str) -> None:
     offered: dict[tuple[str, Any], list[bool]] = {}
