@@ -90,6 +90,20 @@ def trainings(track: Track, setting: Setting) -> str:
     return f"reaches the loss in {trials.kept} of {len(trials.runs)} trainings, {wall_score.NEEDED} are needed"
 
 
+def betrayed(track: Track) -> tuple[int, int]:
+    """How many plans fail in the training that the page draws and pass most others, and of how many.
+
+    Only plans count that keep all other limits.
+    """
+    wall = track.wall
+    plans = ((one, wall.plan(one)) for one in settings(wall.levers))
+    all_trials = [
+        wall_score.trained(wall, plan, str(one["rate"])) for one, plan in plans if not wall_score.limited(wall, plan)
+    ]
+    lost = (trials for trials in all_trials if wall_score.final_loss(trials.shown) > trials.limit)
+    return sum(trials.kept > len(trials.runs) / 2 for trials in lost), len(all_trials)
+
+
 def _literal(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
@@ -110,6 +124,8 @@ def main() -> None:
             print(f"    {words(levers, best.setting)}")
             if part == "wall":
                 print(f"    {trainings(track, best.setting)}")
+                count, total = betrayed(track)
+                print(f"    {count} of {total} plans within the other limits fail as drawn and pass most other seeds")
 
 
 if __name__ == "__main__":

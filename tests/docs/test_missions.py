@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import re
 import runpy
 from dataclasses import replace
@@ -19,7 +20,6 @@ from docs.acts.missions import (
     cloud_wall,
     edge_wall,
     mobile_wall,
-    race_score,
     tiny_wall,
     wall_remedy,
     wall_score,
@@ -60,9 +60,8 @@ def test_what_is_written_down_is_what_the_search_finds(name: str, part: str) -> 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_reader_is_told_how_far_they_are_from_the_best(name: str, part: str) -> None:
     act = loaded(f"{name}-{FOLDERS[part]}")
-    prediction = 2 if part == "wall" else 1
-    best: Any = act.compute(state_of(act, prediction, revealed=True, **FOUND[name][part].setting))
-    start: Any = act.compute(state_of(act, prediction, revealed=True))
+    best: Any = act.compute(state_of(act, 1, revealed=True, **FOUND[name][part].setting))
+    start: Any = act.compute(state_of(act, 1, revealed=True))
     assert best["share"] == pytest.approx(1, rel=1e-6)
     assert start["share"] is None, "the start does not count"
 
@@ -117,6 +116,18 @@ def test_a_part_that_nothing_solves_is_told_with_what_is_in_the_way(
     stopped_by = dict(re.findall(r"(\w+) (\d+)", said.split("solves it: ")[1]))
     assert sum(map(int, stopped_by.values())) == total
     assert set(stopped_by) <= {"rate", "refused"}
+
+
+def test_the_search_prints_the_plans_that_only_the_seed_shown_loses(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(missions, "FILE", tmp_path / "found.py")
+    monkeypatch.setattr(missions, "TRACKS", (BY_NAME["tiny"],))
+    missions.main()
+    assert f"    0 of {len(trials_of('tiny'))} plans within the other limits fail as drawn" in capsys.readouterr().out
+    # With the worst training drawn in place of the middle one there are such plans.
+    monkeypatch.setattr(wall_score.Trials, "shown", property(lambda trials: trials.runs[-1]))
+    assert missions.betrayed(BY_NAME["tiny"])[0] > 0
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -270,17 +281,49 @@ def test_a_move_on_a_wall_tells_what_it_changed_besides_the_mfu() -> None:
     assert changed == {"trainings that reach the loss"}
 
 
-def test_the_walls_do_not_share_one_answer_and_repeat_a_wrong_one_back() -> None:
-    answers = set()
+def test_each_wall_asks_about_its_own_limit_and_repeats_a_wrong_answer_back() -> None:
+    """All four once asked the same sentence, three with the same answer."""
+    answers, prompts = set(), set()
     for name in NAMES:
-        act = wall_act(name)
+        act, wall = wall_act(name), BY_NAME[name].wall
         question: Any = act.act.question
-        nearest = min((one.value for one in question.options), key=lambda value: abs(value - question.answer()))
-        answers.add(nearest)
-        other = next(one for one in question.options if one.value != nearest)
-        verdict: Any = act.reveal(state_of(act, other.value, revealed=True))
-        assert other.label.rstrip(".").lower() in verdict["headline"]
-    assert len(answers) > 1
+        start = start_of(wall.levers)
+        assert all(start[lever] != value for lever, value in wall.ask.after.items())
+        changed = wall.ask.measure(wall.plan({**start, **wall.ask.after}))
+        exact = changed / wall.ask.measure(wall.plan(start))
+        assert question.answer() == pytest.approx(exact)
+        nearest = question.correct
+        assert nearest.value == pytest.approx(exact, rel=0.1), "the words of the option are right too"
+        for option in question.options:
+            verdict: Any = act.reveal(state_of(act, option.value, revealed=True))
+            assert verdict["correct"] == (option is nearest)
+            assert (option.label.rstrip(".").lower() in verdict["headline"]) == (option is not nearest)
+            assert f"{exact:.2f}" in verdict["headline"] or exact < 0.1
+            assert nearest.why in verdict["paragraphs"][0]
+        answers.add(round(exact, 2))
+        prompts.add(question.prompt)
+    assert len(prompts) == len(NAMES)
+    assert len(answers) == len(NAMES)
+
+
+def test_each_race_asks_about_its_own_limit_and_repeats_a_wrong_answer_back() -> None:
+    """Edge and Mobile once had one question and one answer."""
+    answers, prompts = set(), set()
+    for name in NAMES:
+        act, race = race_act(name), BY_NAME[name].race
+        question: Any = act.act.question
+        start = start_of(race.levers)
+        exact = race.stages({**start, **race.after}).rate / race.stages(start).rate
+        assert question.answer() == pytest.approx(exact)
+        verdict: Any = act.reveal(state_of(act, 0.8, revealed=True))
+        assert not verdict["correct"]
+        assert verdict["headline"] == f"{exact:.2f} times as fast. You said 0.8."
+        right: Any = act.reveal(state_of(act, round(20 * exact) / 20, revealed=True))
+        assert right["correct"]
+        answers.add(round(20 * exact))
+        prompts.add(question.prompt)
+    assert len(prompts) == len(NAMES)
+    assert len(answers) == len(NAMES)
 
 
 def test_the_audits_differ_in_what_takes_the_most_memory_and_in_why_their_start_fails() -> None:
@@ -359,14 +402,10 @@ def test_no_stage_is_busier_than_always_and_queues_stand_before_the_longest_pole
         assert sum(full) == 5 * order.index(stages.longest)
 
 
-def test_the_longest_pole_at_the_start_and_the_worth_of_twice_the_devices_differ() -> None:
+def test_the_longest_pole_at_the_start_differs() -> None:
     starts = {name: BY_NAME[name].race.stages(start_of(BY_NAME[name].race.levers)) for name in NAMES}
     assert (starts["edge"].longest, starts["mobile"].longest, starts["tiny"].longest) == ("data", "bus", "data")
     assert starts["cloud"].busy["data"] < starts["cloud"].busy["bus"], "text is small, checkpoints are not"
-    answers = {name: race_score.twice(BY_NAME[name].race) for name in NAMES}
-    assert answers["edge"] == pytest.approx(1)
-    assert answers["mobile"] == pytest.approx(1)
-    assert 1.2 < answers["cloud"] < 1.8 < answers["tiny"] < 2
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -379,7 +418,7 @@ def test_a_race_tells_nothing_before_the_lock_and_draws_in_the_page_colors(name:
     assert closed["headline"]["value"] == "?"
     assert {row["level"] for row in closed["data"]["boxes"]} == {0}
     boxes = set()
-    for chart in ("boxes", "twice"):
+    for chart in ("boxes", "change"):
         for data in (closed["data"], raced(name)["data"]):
             svg = drawn(f"{name}-pipeline-race", chart, data)
             assert not fixed_colors(svg)
@@ -397,7 +436,7 @@ def wall_act(name: str) -> LoadedAct:
 
 def walled(name: str, **controls: Any) -> Any:
     act = wall_act(name)
-    return act.compute(state_of(act, 0.5, revealed=True, **controls))
+    return act.compute(state_of(act, 1.0, revealed=True, **controls))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -500,37 +539,55 @@ def test_the_walls_ask_for_different_things() -> None:
     assert len(starts) >= 3, "the walls begin before different limits"
 
 
+def failing(name: str, each: int) -> dict[str, list[dict[str, Any]]]:
+    """So many settings of a wall before each limit, the same in every run, and the start."""
+    wall = BY_NAME[name].wall
+    found: dict[str, list[dict[str, Any]]] = {}
+    every = list(settings(wall.levers))
+    for setting in [start_of(wall.levers), *random.Random(name).sample(every, min(len(every), 600))]:
+        limit = wall_score.judged(wall, setting)[1]
+        if limit and len(found.setdefault(limit, [])) < each:
+            found[limit].append(setting)
+    return found
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_hint_moves_the_limit_that_it_names_the_right_way_by_one_step(name: str) -> None:
     wall = BY_NAME[name].wall
-    every = {"cloud": 211, "edge": 499, "mobile": 499, "tiny": 11}[name]
     told = set()
-    for setting in [start_of(wall.levers), *list(settings(wall.levers))[::every]]:
-        plan, limit = wall.plan(setting), wall_score.judged(wall, setting)[1]
-        if not limit:
-            continue
-        way = wall_remedy.best_way(wall, setting, limit)
-        if not way:
-            continue
-        places = [setting, *(step.setting for step in way)]
-        for step, (one, other) in zip(way, pairwise(places), strict=True):
-            moved = [lever.name for lever in wall.levers if other[lever.name] != one[lever.name]]
-            assert moved == [step.lever.name]
-            at = [step.lever.values.index(place[step.lever.name]) for place in (one, other)]
-            assert abs(at[0] - at[1]) == 1
-        step = way[-1]
-        then = wall.plan(step.setting)
-        few, more = (wall_score.trained(wall, p, str(s["rate"])) for p, s in ((plan, setting), (then, step.setting)))
-        better = {
-            "memory": then.need / then.limit < plan.need / plan.limit,
-            "network": then.network < plan.network,
-            "mfu": then.mfu > plan.mfu,
-        }
-        assert better.get(limit, more.kept >= few.kept), (limit, setting)
-        said = wall_remedy.hint(wall, setting, limit)
-        assert all(step.words in said for step in way)
-        told.add(limit)
+    for limit, starts in failing(name, 12).items():
+        for setting in starts:
+            way = wall_remedy.best_way(wall, setting, limit)
+            if not way:
+                assert wall_remedy.hint(wall, setting, limit).startswith("No three steps")
+                continue
+            for one, step in zip([setting, *(step.setting for step in way)], way, strict=False):
+                assert [lever.name for lever in wall.levers if step.setting[lever.name] != one[lever.name]] == [
+                    step.lever.name
+                ]
+                at = [step.lever.values.index(place[step.lever.name]) for place in (one, step.setting)]
+                assert abs(at[0] - at[1]) == 1
+            there = way[-1].setting
+            plan, then = wall.plan(setting), wall.plan(there)
+            few, more = (wall_score.trained(wall, p, str(s["rate"])) for p, s in ((plan, setting), (then, there)))
+            # Of the loss: more trainings reach it; or as many, and fewer explode, or later, or the middle ends lower.
+            better = {
+                "memory": then.need / then.limit < plan.need / plan.limit,
+                "network": then.network < plan.network,
+                "mfu": then.mfu > plan.mfu,
+                "loss": loss_of(more) < loss_of(few),
+                "exploded": loss_of(more) < loss_of(few),
+            }
+            assert better[limit], (limit, setting)
+            said = wall_remedy.hint(wall, setting, limit)
+            assert all(step.words in said for step in way)
+            told.add(limit)
     assert len(told) >= 3
+
+
+def loss_of(trials: wall_score.Trials) -> tuple[float, ...]:
+    late = sum(run.exploded_at or 0 for run in trials.runs)
+    return (-trials.kept, trials.exploded, -late, wall_score.final_loss(trials.shown))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -549,7 +606,7 @@ def test_hints_lead_from_the_start_to_a_setting_that_counts(name: str) -> None:
 def test_a_wall_names_no_lever_before_a_hint_is_asked_for() -> None:
     for name in NAMES:
         act, levers = wall_act(name), BY_NAME[name].wall.levers
-        asked = state_of(act, 0.5, revealed=True)
+        asked = state_of(act, 1.0, revealed=True)
         failure: Any = act.compute(asked)["failure"]  # type: ignore[call-overload,index]
         assert failure["remedy"] == ""
         hinted: Any = act.compute({**asked, "hint": True})["failure"]  # type: ignore[call-overload,index]

@@ -185,14 +185,15 @@ export function controlToChart(engine, programs, site) {
 
 /**
  * Milliseconds from a move of the pointer to the redrawn mark, Python included, for many moves of the scale's handle in Act 1.
- * @param {Engine} engine @param {Record<string, string>} programs @param {string} site
+ * @param {Engine} engine @param {Record<string, string>} programs @param {string} site @param {Hardship} [hardship]
  * @returns {Promise<number[]>}
  */
-export function dragToChart(engine, programs, site) {
+export function dragToChart(engine, programs, site, { slowDown } = {}) {
   return withBrowser(engine, programs, site, async (world) => {
     await openAct(world);
     await world.browser.of("live-act", (act) => act.scrollIntoView());
     await world.browser.waitFor('live-act[data-live="true"]', START_LIMIT_MS);
+    if (slowDown) await world.browser.driver.slowDown(slowDown);
     const figure = { plot: 'live-act [data-slot="plot"]', grip: scale, mark: ".ghost_marks" };
     return dragTimes(world.browser, figure, DRAG_MOVES);
   });

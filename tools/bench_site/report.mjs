@@ -23,6 +23,8 @@ const FIRST_ACT_S = { chromium: 1.5, firefox: 1.5, webkit: 3 };
 const FRAME_MS = { chromium: 12, firefox: 16, webkit: 16 };
 /** A phone's processor, and a line of 1.6 Mbit/s. */
 const SLOW_PROCESSOR = 4;
+/** Two frames of 60 a second: what a drag may take there. */
+const SLOW_FRAME_MS = 33;
 const SLOW_LINE = 200_000;
 
 /** @type {import("./history.mjs").Line[]} */
@@ -115,6 +117,12 @@ for (const engine of ENGINES) {
   const times = await dragToChart(engine, programs, site);
   const note = `median ${median(times).toFixed(1)}, n = ${times.length}`;
   add(`pointer to redrawn mark while dragging, p95, ${engine}`, quantile(times, 0.95), FRAME_MS[engine], "ms", { note });
+}
+{
+  progress("Dragging with a slow processor");
+  const times = await dragToChart("chromium", programs, site, { slowDown: SLOW_PROCESSOR });
+  const note = `median ${median(times).toFixed(1)}, n = ${times.length}`;
+  add(`pointer to redrawn mark while dragging, p95, chromium, page's thread ${SLOW_PROCESSOR} times slower`, quantile(times, 0.95), SLOW_FRAME_MS, "ms", { note });
 }
 add("full site build from clean caches", build.build_s, 60, "s");
 for (const [kind, { s, limit_s }] of Object.entries(/** @type {Record<string, {s: number, limit_s: number}>} */ (build.rebuilds))) {

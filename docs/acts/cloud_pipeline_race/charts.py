@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from docs.acts.missions.race_charts import boxes, twice
+from docs.acts.missions.race_charts import boxes, change
 
-__all__ = ["boxes", "twice"]
+__all__ = ["boxes", "change"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations, product
 
 from explorable import live
 
@@ -10,7 +11,7 @@ from .audit_reflection import reflections
 from .audit_score import judged, score
 from .facts import Account, Audit, Setting, Track, position, start_of
 from .found import FOUND
-from .search import NEAR
+from .search import NEAR, UnsolvedError
 from .shared import CLOSED, gap, number, share
 
 TOLERANCE = 0.1
@@ -22,6 +23,8 @@ NAMES = {
     "optimizer": "Optimizer state",
     "activations": "Activations",
     "gathered": "Gathered",
+    "temporary": "Temporary",
+    "driver": "Driver",
 }
 LEGIBLE = 0.05
 """Share of the axis from which a segment has a name."""
@@ -112,7 +115,7 @@ def _compute(track: Track, state: live.State) -> live.View:
             "waterfall": _memory_table(track, account) if open_ else CLOSED,
             "standing": _standing(track, setting) if open_ else CLOSED,
         },
-        failure=_failure(track, account, setting, _remedy(track, setting) if state.hint else "") if open_ else None,
+        failure=_failure(track, account, setting, hint=state.hint) if open_ else None,
         success=_success(track, account, setting) if open_ else None,
         command=audit.command(setting) if open_ else "",
         readings={f"{audit.sample}, counted as Adam's": _number(judged(audit, setting)[0])} if open_ else {},
@@ -171,11 +174,12 @@ def _judged(track: Track, account: Account, setting: Setting) -> str:
     return f" ({100 * reached:.0f} % of the best found)"
 
 
-def _failure(track: Track, account: Account, setting: Setting, remedy: str) -> live.Failure | None:
+def _failure(track: Track, account: Account, setting: Setting, *, hint: bool) -> live.Failure | None:
     worth, why = judged(track.audit, setting)
     unit, size = track.audit.unit
     if not why:
         return None
+    remedy = _remedy(track.audit, setting) if hint else ""
     if why == "slow":
         rate, asked_for = _number(worth), _number(track.audit.target)
         short = f"{rate} {track.audit.sample}, an update counted as Adam's; {asked_for} are asked for."
@@ -198,17 +202,26 @@ def _spare(track: Track, account: Account) -> str:
     return f"{_number((account.limit - account.need) / size)} {unit} are free, and that is not the question here."
 
 
-def _remedy(track: Track, setting: Setting) -> str:
-    """A sentence with the single changes that help, found by trying each; or that none does."""
-    offers = []
-    for lever in track.audit.levers:
-        for value in lever.values:
-            if value != setting[lever.name] and score(track.audit, {**setting, lever.name: value}) is not None:
-                offers.append(position(lever, value))
-                break
-    if not offers:
-        return "No single change is enough here."
-    return f"One change is enough: {', or '.join(offers)}."
+def changes(audit: Audit, setting: Setting) -> dict[str, live.Value]:
+    """The fewest levers to move, and where to, so that a setting counts; of equally few those that learn fastest."""
+    for few in range(1, len(audit.levers) + 1):
+        moves = (
+            dict(zip((lever.name for lever in moved), places, strict=True))
+            for moved in combinations(audit.levers, few)
+            for places in product(*([one for one in lever.values if one != setting[lever.name]] for lever in moved))
+        )
+        tried = ((score(audit, {**setting, **move}), move) for move in moves)
+        if counted := [(reached, move) for reached, move in tried if reached is not None]:
+            return max(counted, key=lambda pair: pair[0])[1]
+    raise UnsolvedError
+
+
+def _remedy(audit: Audit, setting: Setting) -> str:
+    levers = {lever.name: lever for lever in audit.levers}
+    *others, last = (position(levers[name], value) for name, value in changes(audit, setting).items())
+    if not others:
+        return f"One change is enough: {last}."
+    return f"No single change is enough; these are: {', '.join(others)}, and {last}."
 
 
 def _success(track: Track, account: Account, setting: Setting) -> live.Success | None:
@@ -249,7 +262,8 @@ def _memory_table(track: Track, account: Account) -> live.Table:
     ]
     rows = [live.row(name, _number(held / size), f"{100 * held / account.limit:,.0f}") for name, held in lines]
     return live.Table(
-        "Each part at its own fullest. They are not all fullest at once, so their sum can be more than is needed.",
+        "Each part at its own fullest. They are not all fullest at once, so their sum can be more than is needed, and "
+        "is never less.",
         live.columns("Part", f"Memory|{unit}", "Of the limit|%"),
         rows,
     )

@@ -15,10 +15,14 @@ PARTS = {
     "optimizer": "var(--il-optimizer)",
     "activations": "var(--il-activation)",
     "gathered": "var(--il-control)",
+    "temporary": "var(--il-data)",
+    "driver": "var(--il-muted)",
     "need": INK,
 }
 ROWS = 7
-"""Lines that the waterfall has room for: six parts and what is needed."""
+"""Lines that the waterfall has room for unless told otherwise: six parts and what is needed."""
+LINE = 33
+"""Pixels for a line."""
 NAMES = 166
 """Pixels for the parts' names and sizes."""
 
@@ -65,12 +69,12 @@ def asked(unit: str, top: float) -> Any:
     return framed(alt.layer(*layers), 178, left=8, right=16, bottom=44)
 
 
-def waterfall(unit: str) -> Any:
+def waterfall(unit: str, lines: int = ROWS) -> Any:
     """A bar for each part, each beginning where the last one ended; what is needed; the device's limit across."""
     kept: dict[str, Any] = {"labelOverlap": True, "labelSeparation": 4}
     axis = alt.Axis(title=unit, tickCount=4, titleAlign="right", titleAnchor="end", **kept)
     scale = alt.Scale(zero=True, nice=False)
-    top = ROWS + 0.9
+    top = lines + 0.9
 
     def x(field: str) -> alt.X:
         return alt.X(f"{field}:Q", axis=axis, scale=scale)
@@ -96,4 +100,4 @@ def waterfall(unit: str) -> Any:
         line.encode(**across),
         title.encode(x=alt.value(WIDTH - NAMES - 12), y=place(top - 0.4, alt.Y, top), text="text:N"),
     ]
-    return framed(alt.layer(*layers), 260, left=NAMES, right=12, bottom=44)
+    return framed(alt.layer(*layers), int(LINE * top), left=NAMES, right=12, bottom=44)

@@ -22,7 +22,11 @@ PARTS = {
     "optimizer": "the optimizer's state",
     "activations": "the activations",
     "gathered": "gathered blocks and buckets",
+    "temporary": "temporary tensors",
+    "driver": "the driver",
 }
+ENGINE = ("gathered", "temporary", "driver")
+"""Parts that only the engine's list of tensors has."""
 WHY = {
     "weights": "Weights are all that serving needs. They are the largest part where little learns.",
     "gradients": "There is a gradient for each parameter that learns, and it is gone after the update.",
@@ -30,6 +34,8 @@ WHY = {
     "optimizer": "It is as large as the number of vectors says, and only for what learns.",
     "activations": "They grow with the batch and the length of a sample, not with the optimizer.",
     "gathered": "What ZeRO-3 collects for the block at work, and copies on their way to other devices.",
+    "temporary": "They are there at the peak and gone a moment later: gradients of activations, recomputed tensors.",
+    "driver": "Kernels and the driver's own memory take about half a gigabyte of any card.",
 }
 
 
@@ -42,7 +48,7 @@ def reflections(audit: Audit) -> tuple[live.Reflection, ...]:
         name = next(name for name, (low, high) in RANGES.items() if low <= times < high)
         return {"times": name, "part": max(account.parts, key=lambda part: account.parts[part])}
 
-    used = {part for part in PARTS if part != "gathered"} | ({"gathered"} if _divides(audit) else set())
+    used = {part for part in PARTS if part not in ENGINE or _divides(audit)}
     return (
         live.Reflection(
             "serving",

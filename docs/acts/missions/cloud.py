@@ -5,13 +5,17 @@ from __future__ import annotations
 from functools import lru_cache
 
 from explorable import live
-from ironlaw import GB, accelerator, estimate, model, setup
+from ironlaw import GB, Setup, accelerator, estimate, model, setup, training_memory
+from ironlaw.memory import MemoryLedger
+from ironlaw.memory.fully_sharded import fully_sharded
 
 from .facts import Account, Ask, Audit, Lever, Setting, switch
 
 GPU = accelerator("h100-sxm")
 MODEL = model("llama3-70b")
 SEQUENCE = 8192
+UPDATE = "fused"
+"""The kind of update, as in Act 1: it makes no temporary tensors, which the engine's default, `foreach`, does."""
 COST = 10_000
 """Dollars an hour that the mission's crisis names."""
 
@@ -25,19 +29,19 @@ def account(setting: Setting) -> Account:
 def _account(
     optimizer: live.Value, precision: live.Value, zero: live.Value, checkpointing: live.Value, gpus: live.Value
 ) -> Account:
-    answer = estimate(
-        setup(
-            MODEL,
-            GPU,
-            batch=1,
-            sequence=SEQUENCE,
-            optimizer="adamw" if optimizer == "adam" else str(optimizer),
-            precision=str(precision),
-            dp=int(gpus),
-            zero=int(zero),
-            checkpointing="full" if checkpointing else "none",
-        )
+    asked = setup(
+        MODEL,
+        GPU,
+        batch=1,
+        sequence=SEQUENCE,
+        optimizer="adamw" if optimizer == "adam" else str(optimizer),
+        precision=str(precision),
+        dp=int(gpus),
+        zero=int(zero),
+        checkpointing="full" if checkpointing else "none",
+        update=UPDATE,
     )
+    answer, ledger = estimate(asked), training_memory(asked)
     memory = answer.memory_bytes
     parts = {
         "weights": float(memory.parameters),
@@ -46,10 +50,29 @@ def _account(
         "optimizer": float(memory.optimizer),
         "activations": float(memory.activations + memory.logits),
         "gathered": float(memory.gathered + memory.buckets),
+        "temporary": float(temporary(asked, ledger)),
+        "driver": float(memory.device_total - memory.allocated_peak),
     }
     held = {name: size for name, size in parts.items() if size}
     rate = answer.time.tokens_per_s / int(gpus)
     return Account(held, memory.device_total, memory.capacity, 2.0 * MODEL.parameters, rate)
+
+
+def temporary(asked: Setup, ledger: MemoryLedger) -> int:
+    """Bytes at the peak of what lives for a moment only: all that is allocated then, less the parts that are there."""
+    kept = sum(ledger.component(name) for name in ("parameters", "master", "optimizer"))
+    gradients = ledger.component("gradients")
+    copies = ledger.component("buckets") + ledger.component("gathered")
+    moment = ledger.peak.name
+    ended = moment.startswith(("backward, first", "backward, embedding", "optimizer"))
+    # After the loss its logits are gone. At the end of the backward pass activations are, and gradients are there.
+    there = 0 if ended else ledger.saved_bytes if moment.endswith("loss") else ledger.component("activations")
+    if asked.layout.zero == 3:
+        there += min(copies, fully_sharded(asked, asked.stages[-1]).at(moment))
+    else:
+        # ZeRO-2's shard of gradients is never freed.
+        there += copies + (gradients if ended or asked.layout.zero == 2 else 0)
+    return ledger.allocated_peak - kept - there
 
 
 def command(setting: Setting) -> str:
@@ -58,7 +81,7 @@ def command(setting: Setting) -> str:
     rule = "adamw" if setting["optimizer"] == "adam" else setting["optimizer"]
     return (
         f"python -m ironlaw estimate --model {MODEL.name} --gpu {GPU.name} --seq {SEQUENCE} "
-        f"--precision {setting['precision']} --optimizer {rule} "
+        f"--precision {setting['precision']} --optimizer {rule} --update {UPDATE} "
         f"--dp {setting['gpus']} --zero {setting['zero']}{again}"
     )
 

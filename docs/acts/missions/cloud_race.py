@@ -9,7 +9,7 @@ from ironlaw import estimate, setup
 from ironlaw.economics import failure_overhead, time_between_failures
 from ironlaw.hardware import storage
 
-from .cloud import GPU, MODEL, SEQUENCE
+from .cloud import GPU, MODEL, SEQUENCE, UPDATE
 from .facts import Dial, Lever, Race, Setting, Stages
 
 BATCH_TOKENS = 2**22
@@ -50,6 +50,7 @@ def tokens_per_gpu() -> float:
             micro_batches=16,
             framework="megatron",
             precision="megatron",
+            update=UPDATE,
         )
     )
     return answer.time.tokens_per_s / (32 * 8 * 4)
@@ -101,8 +102,8 @@ RACE = Race(
     ),
     stages=stages,
     boxes={"data": "Loaders", "bus": "Checkpoint store", "compute": "GPUs"},
-    twice="1,280 GPUs become 2,560",
-    before=1280,
+    change="1,280 GPUs become 2,560, and the checkpoint store stays",
+    after={"devices": 2560},
     sample="new texts",
     target=ALL_TOKENS / SEQUENCE / (DEADLINE_DAYS * 86400),
     period=(1.0, "per second"),

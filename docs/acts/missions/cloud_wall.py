@@ -9,8 +9,8 @@ from ironlaw import estimate, link, setup
 from ironlaw.parallel import job_time
 from ironlaw.training.noisy_quadratic import Outlier
 
-from .cloud import GPU, MODEL, SEQUENCE
-from .facts import Lever, Plan, Setting, Wall, switch
+from .cloud import GPU, MODEL, SEQUENCE, UPDATE
+from .facts import Guess, Lever, Plan, Setting, Wall, switch
 from .wall_levers import CLIP, RATE, SCALING, guard
 
 NETWORK = "ethernet-100"
@@ -48,6 +48,7 @@ def _job(
         sequence=SEQUENCE,
         precision=PRECISIONS[str(precision)],
         optimizer="adamw",
+        update=UPDATE,
         checkpointing="full" if checkpointing else "none",
         dp=int(devices) // tensor // pipeline,
         tp=tensor,
@@ -77,7 +78,7 @@ def command(setting: Setting) -> str:
     return (
         f"python -m ironlaw estimate --model {MODEL.name} --gpu {GPU.name} --network {NETWORK} --seq {SEQUENCE} "
         f"--batch {setting['batch']} --micro-batches {setting['accumulate']} "
-        f"--precision {PRECISIONS[str(setting['precision'])]} --optimizer adamw "
+        f"--precision {PRECISIONS[str(setting['precision'])]} --optimizer adamw --update {UPDATE} "
         f"--dp {int(setting['devices']) // tensor // pipeline} --tp {tensor} --pp {pipeline} --zero {zero}"
         + (" --sequence-parallel" if tensor > 1 else "")
         + (" --checkpointing full" if setting["checkpointing"] else "")
@@ -106,7 +107,21 @@ WALL = Wall(
         CLIP,
         RATE,
     ),
-    double=("accumulate", "Each GPU takes twice the micro-batches for an update."),
+    ask=Guess(
+        "Each GPU takes twice the micro-batches for an update. What becomes of communication over computation?",
+        {"accumulate": 16},
+        lambda plan: plan.network * sum(plan.step.values()) / plan.step["compute"],
+        (
+            live.Option(2.0, "It doubles, or nearly.", "More samples are more arithmetic too."),
+            live.Option(
+                1.0,
+                "It stays about the same.",
+                "Every micro-batch gathers all weights again: twice the micro-batches are twice the arithmetic and "
+                "twice the traffic.",
+            ),
+            live.Option(0.5, "It falls to about a half.", "It does where one exchange serves the whole update."),
+        ),
+    ),
     plan=plan,
     target=0.4,
     ceiling=0.475,

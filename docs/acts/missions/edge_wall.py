@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from explorable import live
 from ironlaw import link
 from ironlaw.training.noisy_quadratic import Outlier
 
-from .edge import LEARNER, NET
-from .facts import Lever, Plan, Setting, Wall
+from .edge import LEARNER, NET, ORIN
+from .facts import Guess, Lever, Plan, Setting, Wall
 from .wall_levers import CHECKPOINTING, CLIP, RATE, SCALING, guard
 from .wall_small import Exchange, Update, Work, small_plan
 
@@ -49,7 +50,21 @@ WALL = Wall(
         CLIP,
         RATE,
     ),
-    double=("batch", "Each micro-batch takes twice the images."),
+    ask=Guess(
+        "In FP32 a headlight makes no gradient infinite. All cars change to it: what becomes of their MFU?",
+        {"precision": "fp32"},
+        lambda plan: plan.mfu,
+        (
+            live.Option(1.0, "It stays about the same.", "MFU counts operations against the peak of 16-bit ones."),
+            live.Option(0.5, "It falls to about a half.", "Numbers are twice as large. Arithmetic is the limit here."),
+            live.Option(
+                1 / 7,
+                "It falls to about a seventh.",
+                f"Orin's tensor cores do {ORIN.peak('fp16') / ORIN.peak('fp32'):.0f} times as many 16-bit operations "
+                "as its other cores do in FP32; the exchange over the uplink takes as long as before.",
+            ),
+        ),
+    ),
     plan=plan,
     target=0.4,
     ceiling=0.25,

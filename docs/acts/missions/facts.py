@@ -201,8 +201,8 @@ class Race:
         levers: What a reader can change; one of them is `devices`.
         stages: The pipeline of a setting.
         boxes: What the stages `data`, `bus` and `compute` are here.
-        twice: The question's words for twice as many devices.
-        before: Devices of the question; the start's other levers stay.
+        change: The question's words for one change of the start, about this device's own limit.
+        after: Where the levers stand then that the change moves.
         sample: What is counted.
         target: Samples per second that the mission asks for.
         period: Seconds in the unit that rates are shown in, and its name.
@@ -216,8 +216,8 @@ class Race:
     levers: Levers
     stages: Callable[[Setting], Stages]
     boxes: Mapping[str, str]
-    twice: str
-    before: int
+    change: str
+    after: Setting
     sample: str
     target: float
     period: tuple[float, str]
@@ -251,6 +251,23 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Guess:
+    """The question of part 3: what one change of the start does to the device's own limit.
+
+    Attributes:
+        prompt: The question.
+        after: Where the levers stand then that the change moves.
+        measure: The quantity, of a plan. The answer is how many times what it was it becomes.
+        options: Factors to choose from, each with why somebody may think so. The engine says which is nearest.
+    """
+
+    prompt: str
+    after: Setting
+    measure: Callable[[Plan], float]
+    options: tuple[live.Option, ...]
+
+
+@dataclass(frozen=True)
 class Wall:
     """Part 3 of a track.
 
@@ -258,7 +275,7 @@ class Wall:
         situation: Two or three sentences.
         message: What the infrastructure lead writes.
         levers: What a reader can change; some of them are `batch`, `accumulate` and `rate`.
-        double: The lever of the question, and its words.
+        ask: What a reader predicts.
         plan: The plan of a setting.
         target: MFU that the mission asks for: hard, and possible.
         ceiling: Share of the step in which the network may be busy.
@@ -276,7 +293,7 @@ class Wall:
     situation: str
     message: str
     levers: Levers
-    double: tuple[str, str]
+    ask: Guess
     plan: Callable[[Setting], Plan]
     target: float
     ceiling: float

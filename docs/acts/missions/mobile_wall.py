@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from explorable import live
 from ironlaw import link
 from ironlaw.training.noisy_quadratic import Outlier
 
-from .facts import Lever, Plan, Setting, Wall
+from .facts import Guess, Lever, Plan, Setting, Wall
 from .mobile import LEARNER
 from .wall_levers import CHECKPOINTING, CLIP, RATE, SCALING, guard
 from .wall_small import Exchange, Update, Work, small_plan
@@ -54,7 +55,21 @@ WALL = Wall(
         CLIP,
         RATE,
     ),
-    double=("batch", "Each micro-batch takes twice the frames."),
+    ask=Guess(
+        "Adapters learn in place of two whole blocks. What becomes of the radio's time for an update?",
+        {"scope": "adapters"},
+        lambda plan: plan.step["network"],
+        (
+            live.Option(1.0, "It stays about the same.", "It would if the radio carried samples."),
+            live.Option(0.25, "It falls to about a quarter.", "Adapters stand in every block, but they are thin."),
+            live.Option(
+                0.02,
+                "It falls to about a fiftieth.",
+                "What is sent is what learns, and two blocks have "
+                f"{LEARNER.scopes['last'].trained / LEARNER.scopes['adapters'].trained:.0f} times as many numbers.",
+            ),
+        ),
+    ),
     plan=plan,
     target=0.4,
     ceiling=0.1,

@@ -9,10 +9,10 @@ from explorable import live
 from .facts import Race, Setting, Stages, Track, start_of
 from .found import FOUND
 from .race_reflection import reflections
-from .race_score import MOVES, score, twice
+from .race_score import MOVES, faster, score
 from .search import NEAR
 from .shared import CLOSED, gap, number, share
-from .steps import steps
+from .steps import Step, further, steps
 
 TOLERANCE = 0.1
 """How far a predicted factor may be off."""
@@ -34,12 +34,12 @@ def race_act(track: Track) -> live.Act:
         situation=f"{race.situation} You have {MOVES} moves.",
         contexts=(live.Context(track.name, track.device, f"{track.persona}. {track.mission} {race.sources}"),),
         question=live.NumberQuestion(
-            prompt=f"{race.twice}. How many times as fast does training become?",
+            prompt=f"{race.change}. How many times as fast does training become?",
             unit="times",
             minimum=0.8,
             maximum=2.2,
             step=0.05,
-            answer=lambda: twice(race),
+            answer=lambda: faster(race),
             beliefs=lambda: (1.0, 2.0),
         ),
         controls=tuple(lever.control() for lever in race.levers),
@@ -47,14 +47,15 @@ def race_act(track: Track) -> live.Act:
         reveal=lambda prediction, state: _reveal(track, float(prediction)),
         charts={
             "boxes": "How busy each stage is, and where samples queue",
-            "twice": "Speed with twice the devices, as the mission begins",
+            "change": "Speed after the change, as the mission begins",
         },
         beside=("standing",),
         reflections=reflections(race),
         hands=(live.Segments("boxes", "levels", "stage", "label"),),
-        staging=live.Staging("twice", (live.Beat(("answer", "answer_text")), live.Beat(("gap", "gap_text")))),
+        staging=live.Staging("change", (live.Beat(("answer", "answer_text")), live.Beat(("gap", "gap_text")))),
         reveal_first=True,
         can_fail=True,
+        hints=True,
         moves=True,
         score=lambda state: score(race, state.controls) if state.moves <= MOVES else None,
         best=FOUND[track.name]["race"].score,
@@ -77,8 +78,8 @@ def _compute(track: Track, state: live.State) -> live.View:
                 {"from": 0, "to": 100 * stages.busy["compute"] if open_ else 0, "text": _gauge(race, stages, open_)},
             ),
             "guess": () if said is None else ({"from": 0, "to": float(said), "text": f"you: {said:g} times"},),
-            "answer": ({"from": 0, "to": twice(race), "text": f"{twice(race):.2f} times"},) if told else (),
-            "gap": (_gap(float(state.prediction or 0), twice(race)),) if told else (),
+            "answer": ({"from": 0, "to": faster(race), "text": f"{faster(race):.2f} times"},) if told else (),
+            "gap": (_gap(float(state.prediction or 0), faster(race)),) if told else (),
         },
         headline=live.Figure(
             f"{race.sample.capitalize()} {period}{judged}", _number(stages.rate * seconds) if open_ else "?", ""
@@ -86,7 +87,7 @@ def _compute(track: Track, state: live.State) -> live.View:
         summary=_summary(race, stages) if open_ else "The race opens with your prediction.",
         tables={
             "boxes": _table(race, stages) if open_ else CLOSED,
-            "twice": _twice_table(race, told),
+            "change": _change_table(race, told),
             "standing": _standing(track, state) if open_ else CLOSED,
         },
         failure=failure,
@@ -181,17 +182,30 @@ def _judged(track: Track, stages: Stages, state: live.State) -> tuple[str, live.
     )
 
 
+def way(race: Race, setting: Setting) -> tuple[Step, ...]:
+    """The single step after which the most comes out at the end, found by trying each; two where none alone helps."""
+    now = _rate(race, setting)
+    ways: list[tuple[Step, ...]] = [(step,) for step in steps(race.levers, setting)]
+    for some in (ways, further(race.levers, ways)):
+        best = max(some, key=lambda way: _rate(race, way[-1].setting))
+        if _rate(race, best[-1].setting) > now:
+            return best
+    return ()
+
+
 def _hint(race: Race, setting: Setting) -> str:
-    """The single step after which the most comes out at the end, found by trying each."""
     seconds, period = race.period
-    step = max(steps(race.levers, setting), key=lambda step: _rate(race, step.setting))
-    before, after = _rate(race, setting), _rate(race, step.setting)
-    if after <= before:
-        return "No lever makes it faster by one step alone: it takes two."
-    return (
-        f"Of all single steps this one helps most: {step.words}. {race.sample.capitalize()} {period}: "
-        f"{_number(before * seconds)}, then {_number(after * seconds)}."
+    best = way(race, setting)
+    if not best:
+        return "No two steps make it faster: go back towards where it began."
+    before, after = _rate(race, setting), _rate(race, best[-1].setting)
+    words = " and ".join(step.words for step in best)
+    most = (
+        f"Of all single steps this one helps most: {words}."
+        if len(best) == 1
+        else f"No lever makes it faster by one step alone; these two do most: {words}."
     )
+    return f"{most} {race.sample.capitalize()} {period}: {_number(before * seconds)}, then {_number(after * seconds)}."
 
 
 def _rate(race: Race, setting: Setting) -> float:
@@ -213,9 +227,9 @@ def _table(race: Race, stages: Stages) -> live.Table:
     return live.Table("How busy each stage is.", live.columns("Stage", "Busy|%", "Longest pole"), rows)
 
 
-def _twice_table(race: Race, told: bool) -> live.Table:
-    rows = [live.row("twice the devices", f"{twice(race):.2f}")] if told else [live.row("twice the devices", "?")]
-    return live.Table("With everything else as the mission begins.", live.columns("With", "Speed|times"), rows)
+def _change_table(race: Race, told: bool) -> live.Table:
+    rows = [live.row(race.change, f"{faster(race):.2f}" if told else "?")]
+    return live.Table("With everything else as the mission begins.", live.columns("Change", "Speed|times"), rows)
 
 
 def _standing(track: Track, state: live.State) -> live.Table:
@@ -236,16 +250,16 @@ def _standing(track: Track, state: live.State) -> live.Table:
 
 
 def _reveal(track: Track, said: float) -> live.Verdict:
-    race, answer = track.race, twice(track.race)
+    race, answer = track.race, faster(track.race)
     right = abs(said - answer) <= TOLERANCE
     start = start_of(race.levers)
-    once, more = (race.stages({**start, "devices": race.before * times}) for times in (1, 2))
+    once, more = race.stages(start), race.stages({**start, **race.after})
     names = race.boxes
     return live.Verdict(
         correct=right,
         headline=f"{answer:.2f} times as fast." + ("" if right else f" You said {said:g}."),
         paragraphs=(
-            f"Before, {names['compute']} worked {100 * once.busy['compute']:.0f} % of the time; with twice as many it "
+            f"Before, {names['compute']} worked {100 * once.busy['compute']:.0f} % of the time; after the change it "
             f"is {100 * more.busy['compute']:.0f} %. {names['data']}: {100 * once.busy['data']:.0f} %, then "
             f"{100 * more.busy['data']:.0f} %. {names['bus']}: {100 * once.busy['bus']:.0f} %, then "
             f"{100 * more.busy['bus']:.0f} %.",

@@ -1,4 +1,4 @@
-"""The charts of part 2: three boxes with their queues, and the speed with twice the devices."""
+"""The charts of part 2: three boxes with their queues, and the speed after the change of the question."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def boxes() -> Any:
     return framed(alt.layer(*layers), 250)
 
 
-def twice() -> Any:
+def change() -> Any:
     """The reader's factor as a bar, and the true factor."""
     axis = alt.Axis(title="times as fast", values=[0, 0.5, 1, 1.5, 2, 2.5], titleAlign="right", titleAnchor="end")
     scale = alt.Scale(domain=[0, 2.5], nice=False)

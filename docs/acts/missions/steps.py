@@ -33,3 +33,9 @@ def steps(levers: Levers, setting: Setting) -> Iterator[Step]:
         for place in (at - 1, at + 1):
             if 0 <= place < len(lever.values):
                 yield Step(lever, {**setting, lever.name: lever.values[place]})
+
+
+def further(levers: Levers, ways: list[tuple[Step, ...]]) -> list[tuple[Step, ...]]:
+    """The ways with one step more. Of ways to the same setting, one is enough."""
+    longer = ((*way, step) for way in ways for step in steps(levers, way[-1].setting))
+    return list({tuple(way[-1].setting.values()): way for way in longer}.values())

@@ -89,7 +89,7 @@ AUDIT = Audit(
     ),
     account=audit,
     unit=("KiB", float(KIB)),
-    tops=(300, 600, 1500, 4000),
+    tops=(300, 600, 1500, 4000, 8000),
     limit_name="SRAM left",
     sample="windows per second at most",
     lesson="The weights do not fit even as FP32 numbers alone, so most layers stay in flash and never learn. Of what "

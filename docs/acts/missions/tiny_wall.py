@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from explorable import live
 from ironlaw import link
 
-from .facts import Lever, Plan, Setting, Wall
+from .facts import Guess, Lever, Plan, Setting, Wall
 from .tiny import network
 from .tiny_race import FLASH
 from .wall_levers import CLIP, RATE, guard
@@ -55,7 +56,21 @@ WALL = Wall(
         replace(CLIP, help="No gradient is longer than an eighth of the first."),
         RATE,
     ),
-    double=("accumulate", "Two windows, not one, make an update."),
+    ask=Guess(
+        "Each micro-batch takes four windows, not one. What becomes of the memory that an ear needs?",
+        {"batch": 4},
+        lambda plan: plan.need,
+        (
+            live.Option(1.0, "It stays about the same.", "It does where windows are accumulated, one by one."),
+            live.Option(
+                3.0,
+                "It becomes about three times as much.",
+                "Activations are kept for every window of the batch; weights, gradients and the optimizer's vector "
+                "are there once.",
+            ),
+            live.Option(4.0, "It becomes four times as much.", "Not all of it grows with the batch."),
+        ),
+    ),
     plan=plan,
     target=0.6,
     ceiling=0.25,

@@ -20,12 +20,6 @@ POINTS = 120
 """Most places of the loss curve that are drawn."""
 BOTTOM, TOP = 1e-3, 10.0
 """Ends of the loss's axis."""
-OPTIONS = {2.0: "It doubles, or nearly.", 1.0: "It stays about the same.", 0.5: "It falls to about a half."}
-WHY = {
-    2.0: "More samples are more arithmetic. An exchange sends weights or gradients, and does not grow with them.",
-    1.0: "It stays where every micro-batch brings its own exchange. Here the same exchange serves more samples.",
-    0.5: "The exchange is as large as before, and there is twice the arithmetic to set against it.",
-}
 TITLES = {
     "memory": "Out of memory",
     "network": "The network is saturated",
@@ -45,8 +39,8 @@ def wall_act(track: Track) -> live.Act:
         situation=f"{wall.situation} The infrastructure lead: {wall.message}",
         contexts=(live.Context(track.name, track.device, f"{track.persona}. {track.mission} {wall.sources}"),),
         question=live.ChoiceQuestion(
-            prompt=f"{wall.double[1]} What becomes of communication over computation?",
-            options=tuple(live.Option(value, label, WHY[value]) for value, label in OPTIONS.items()),
+            prompt=wall.ask.prompt,
+            options=wall.ask.options,
             unit="times",
             answer=lambda: ratio(wall),
         ),
@@ -272,16 +266,17 @@ def _success(wall: Wall, plan: Plan, reached: float) -> live.Success:
 
 def _reveal(track: Track, said: float) -> live.Verdict:
     wall, answer = track.wall, ratio(track.wall)
-    nearest = min(OPTIONS, key=lambda option: abs(option - answer))
+    chosen = {float(option.value): option for option in wall.ask.options}
+    nearest = min(chosen, key=lambda option: abs(option - answer))
     start = wall.plan(start_of(wall.levers))
     return live.Verdict(
         correct=said == nearest,
-        headline=f"It becomes {answer:.2f} times what it was."
-        + ("" if said == nearest else f" You said: {OPTIONS[said].rstrip('.').lower()}."),
+        headline=f"It becomes {answer:.{2 if answer > 0.1 else 3}f} times what it was."
+        + ("" if said == nearest else f" You said: {chosen[said].label.rstrip('.').lower()}."),
         paragraphs=(
-            f"{WHY[nearest]} As the mission begins, the network is busy {100 * start.network:.0f} % of the step, and "
-            f"MFU is {100 * start.mfu:.1f} %.",
-            "But a larger batch makes fewer updates of the same samples, and asks for a higher learning rate, up to "
-            "one at which training explodes.",
+            f"{chosen[nearest].why} As the mission begins, the network is busy {100 * start.network:.0f} % of the "
+            f"step, and MFU is {100 * start.mfu:.1f} %.",
+            "Besides, the toy loss has to come down: a larger batch makes fewer updates of the same samples, and the "
+            "rule by which the rate follows the batch can help or lose.",
         ),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .facts import Setting, Wall
-from .steps import Step, steps
+from .steps import Step, further, steps
 from .wall_score import final_loss, score, trained
 
 LIMITS = ("memory", "network", "mfu", "loss")
@@ -45,7 +45,7 @@ def best_way(wall: Wall, setting: Setting, limit: str) -> tuple[Step, ...]:
         return [way for way in some if score(wall, way[-1].setting) is not None]
 
     single: list[tuple[Step, ...]] = [(step,) for step in steps(wall.levers, setting)]
-    double = _further(wall, single)
+    double = further(wall.levers, single)
     for some in (single, double):
         if way := best(goals(nearer(some))):
             return way
@@ -53,13 +53,7 @@ def best_way(wall: Wall, setting: Setting, limit: str) -> tuple[Step, ...]:
         clean = (way for way in nearer(some) if all(_keeps(wall, way[-1].setting, name) for name in kept))
         if way := best(list(clean)):
             return way
-    return best(goals(nearer(_further(wall, double)))) or best(nearer(single)) or best(nearer(double))
-
-
-def _further(wall: Wall, ways: list[tuple[Step, ...]]) -> list[tuple[Step, ...]]:
-    """The ways with one step more. Of ways to the same setting, one is enough."""
-    longer = ((*way, step) for way in ways for step in steps(wall.levers, way[-1].setting))
-    return list({tuple(way[-1].setting.values()): way for way in longer}.values())
+    return best(goals(nearer(further(wall.levers, double)))) or best(nearer(single)) or best(nearer(double))
 
 
 def _keeps(wall: Wall, setting: Setting, limit: str) -> bool:

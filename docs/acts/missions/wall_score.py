@@ -131,12 +131,7 @@ def score(wall: Wall, setting: Setting) -> float | None:
 
 
 def ratio(wall: Wall) -> float:
-    """The factor by which communication over computation grows when the lever of the question is doubled."""
+    """How many times what it was the quantity of the question becomes, everything else as at the start."""
     start = start_of(wall.levers)
-    name = wall.double[0]
-    before, after = (_communication(wall.plan(at)) for at in (start, {**start, name: 2 * int(start[name])}))
+    before, after = (wall.ask.measure(wall.plan(at)) for at in (start, {**start, **wall.ask.after}))
     return after / before
-
-
-def _communication(plan: Plan) -> float:
-    return plan.network * sum(plan.step.values()) / plan.step["compute"]

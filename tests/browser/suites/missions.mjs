@@ -52,7 +52,7 @@ const PLAYS = {
   "mobile 2": {
     page: "missions/mobile-race/",
     says: "1.5",
-    told: /1\.00 times as fast.*You said 1\.5/,
+    told: /1\.28 times as fast.*You said 1\.5/,
     moves: [slide("workers", -1), slide("devices", 1), choice("augmentation", "Brightness"), choice("numbers", "FP16")],
     reflection: "pole",
     answers: { "The longest pole": "GPU", "Twice the devices": "hardly faster" },
@@ -67,8 +67,8 @@ const PLAYS = {
   },
   "edge 3": {
     page: "missions/edge-wall/",
-    says: "It falls",
-    told: /0\.\d+ times what it was/,
+    says: "It falls to about a half",
+    told: /0\.15 times what it was.*You said: it falls to about a half/,
     moves: [
       choice("devices", "4"),
       choice("payload", "FP16"),
@@ -96,8 +96,8 @@ const PLAYS = {
   },
   "mobile 3": {
     page: "missions/mobile-wall/",
-    says: "It doubles",
-    told: /0\.\d+ times what it was/,
+    says: "It falls to about a quarter",
+    told: /0\.021 times what it was.*You said: it falls to about a quarter/,
     moves: [
       choice("scope", "Adapters"),
       choice("devices", "2"),
@@ -112,8 +112,8 @@ const PLAYS = {
   },
   "tiny 3": {
     page: "missions/tiny-wall/",
-    says: "It falls",
-    told: /0\.\d+ times what it was/,
+    says: "It stays",
+    told: /2\.94 times what it was.*You said: it stays/,
     moves: [choice("accumulate", "32"), choice("payload", "INT8")],
     reflection: "defend",
     answers: { "The network": "less than a tenth", "In the way": "nothing" },

@@ -1,6 +1,6 @@
 // An entry's memory is taken back only when it is whole; stages; the best state reached.
 import { describe, expect, test } from "vitest";
-import { parseMemory, stageOf, withMark, type Mark, type Memory } from "../src/ledger/entry";
+import { MOST_HINTS, parseMemory, stageOf, withHint, withMark, type Mark, type Memory } from "../src/ledger/entry";
 
 const whole: Memory = {
   prediction: 3,
@@ -32,6 +32,14 @@ describe("memory", () => {
 
   test("nothing is revealed without a prediction, whatever the storage says", () => {
     expect(parseMemory({ ...whole, prediction: null })?.revealed).toBe(false);
+  });
+
+  test("hints are counted, and never so many that the ledger could not be read", () => {
+    expect(withHint(whole).hints).toBe(1);
+    expect(withHint(withHint(whole)).hints).toBe(2);
+    const most = withHint({ ...whole, hints: MOST_HINTS });
+    expect(parseMemory(JSON.parse(JSON.stringify(most)))?.hints).toBe(MOST_HINTS);
+    expect(parseMemory({ ...whole, hints: MOST_HINTS + 1 })).toBeNull();
   });
 
   test("an act is done when every reflection was answered right, an instrument when it was moved", () => {

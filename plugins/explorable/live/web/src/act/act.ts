@@ -6,7 +6,7 @@ import { confirmInline } from "../confirm";
 import { all, containKeys, find, h, slot } from "../dom";
 import type { Part } from "../element";
 import { equal } from "../equal";
-import { earlierOf, MOST_MOVES, stageOf, type Account, type Memory, type Stage } from "../ledger/entry";
+import { earlierOf, MOST_MOVES, stageOf, withHint, type Account, type Memory, type Stage } from "../ledger/entry";
 import { documentLedger } from "../ledger/ledger";
 import type { State, Value } from "../python/protocol";
 import { accountOf } from "./account";
@@ -123,7 +123,8 @@ class ActPart implements Part {
     adding?.addEventListener("change", () => this.#addedUp(), { signal });
     controls.addEventListener("input", (event) => this.#slid(event), { signal });
     this.#host.querySelector('[data-action="reveal"]')?.addEventListener("click", () => this.#reveal(), { signal });
-    this.#host.querySelector('[data-action="hint"]')?.addEventListener("click", () => this.#askHint(), { signal });
+    const hint = this.#host.querySelector('[data-action="hint"]');
+    hint?.addEventListener("click", () => this.#askHint(hint), { signal });
     const warning = question ? "Your prediction and answers here will be gone." : "The instruments go back to where they started.";
     confirmInline(slot(this.#host, "reset"), warning, () => this.#reset(), signal);
     find(this.#host, '[data-action="stop"]').addEventListener("click", () => this.#answers.stopLoading(), { signal });
@@ -255,11 +256,11 @@ class ActPart implements Part {
     verdict.focus({ preventScroll: true });
   }
 
-  /** Asks for a hint, once where the instruments stand. */
-  #askHint(): void {
-    if (this.#hint) return;
+  /** Asks for a hint, once where the instruments stand, and not where what helps is said already. */
+  #askHint(button: Element): void {
+    if (this.#hint || button.getAttribute("aria-disabled") === "true") return;
     this.#hint = true;
-    this.#remember({ hints: (this.#memory.hints ?? 0) + 1 });
+    this.#remember(withHint(this.#memory));
   }
 
   #check(form: HTMLFormElement): void {

@@ -18,6 +18,7 @@ export const STAGES: readonly Stage[] = ["none", "predicted", "revealed", "done"
 /** Characters of an argument. */
 export const MOST_WORDS = DEFINITIONS.memory.properties.argument.maxLength;
 export const MOST_ATTEMPTS = DEFINITIONS.memory.properties.earlier.properties.attempts.maximum;
+export const MOST_HINTS = DEFINITIONS.memory.properties.hints.maximum;
 export const MOST_MOVES = DEFINITIONS.memory.properties.moves.maxItems;
 /** No moment is later, so that the clock of whoever wrote an entry cannot put it beyond every later one. */
 export const LATEST = DEFINITIONS.moment.maximum;
@@ -71,6 +72,11 @@ export function allRight(memory: Memory, reflections: readonly string[]): boolea
 export function withMark(memory: Memory, mark: Mark): Memory {
   const best = memory.best && memory.best.score >= mark.score ? memory.best : mark;
   return { ...memory, first: memory.first ?? mark, best };
+}
+
+/** The memory with a hint more. It never counts more of them than a ledger may hold: with one more it could not be read. */
+export function withHint(memory: Memory): Memory {
+  return { ...memory, hints: Math.min(MOST_HINTS, (memory.hints ?? 0) + 1) };
 }
 
 /** What is known of earlier attempts once this memory is reset; nothing where nothing was ever locked in. */

@@ -1,0 +1,99 @@
+"""The audits of the missions: parts and peak agree, and one kind of update is counted wherever the engine counts."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import pytest
+
+from docs.acts.missions import audit, audit_charts, audit_reflection, cloud, cloud_wall
+from docs.acts.missions.facts import settings
+from docs.acts.missions.found import FOUND
+from docs.acts.missions.tracks import TRACKS
+from ironlaw import estimate, setup
+from tests.docs.acts import loaded, number, state_of
+
+NAMES = [track.name for track in TRACKS]
+BY_NAME = {track.name: track for track in TRACKS}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_parts_of_an_audit_are_never_less_than_what_is_needed(name: str) -> None:
+    """In 48 of the cluster's 96 settings they were: temporary tensors and the driver were missing."""
+    board = BY_NAME[name].audit
+    for setting in settings(board.levers):
+        account = board.account(setting)
+        assert all(size > 0 for size in account.parts.values()), setting
+        assert sum(account.parts.values()) >= account.need * (1 - 1e-12), setting
+        assert max(account.parts.values()) <= account.need
+        # The last axis has room for the end of the last bar.
+        assert max(account.need, sum(account.parts.values())) / board.unit[1] <= board.tops[-1]
+
+
+def test_the_temporary_tensors_of_the_cluster_are_a_few_of_the_largest() -> None:
+    """At most the loss's: its logits in FP32, their gradient, and what goes with them; never a part counted twice."""
+    logits = 4 * cloud.SEQUENCE * cloud.MODEL.vocab
+    for setting in settings(BY_NAME["cloud"].audit.levers):
+        size = cloud.account(setting).parts["temporary"]
+        assert 0 < size < 3 * logits, setting
+
+
+def test_every_part_has_a_line_a_name_a_color_and_an_option() -> None:
+    for track in TRACKS:
+        parts = {part for one in settings(track.audit.levers) for part in track.audit.account(one).parts}
+        assert parts <= set(audit.NAMES)
+        assert parts <= set(audit_charts.PARTS)
+        blank = audit_reflection.reflections(track.audit)[0].blanks[1]
+        assert parts <= {option.value for option in blank.options}
+    lines = max(len(cloud.account(one).parts) for one in settings(BY_NAME["cloud"].audit.levers)) + 1
+    view: Any = shown(name="cloud", **FOUND["cloud"]["audit"].setting)
+    assert len(view["data"]["bars"]) == lines == 9, "cloud_state_audit/charts.py draws so many"
+
+
+def shown(name: str, **controls: Any) -> Any:
+    act = loaded(f"{name}-state-audit")
+    return act.compute(state_of(act, 12, revealed=True, **controls))
+
+
+def test_the_table_shows_the_parts_and_their_sum_is_not_less_than_the_need() -> None:
+    for setting in settings(BY_NAME["cloud"].audit.levers):
+        rows = shown("cloud", **setting)["tables"]["waterfall"]["rows"]
+        *parts, need = [number(row["b"]) for row in rows]
+        # Numbers from 1,000 on are rounded to whole ones.
+        assert sum(parts) >= need - (1 if need >= audit.WHOLE else 0.1) * len(parts) / 2
+
+
+@pytest.mark.parametrize("name", ["audit", "wall"])
+def test_the_cluster_counts_the_fused_update_and_its_command_line_says_so(name: str) -> None:
+    """Act 1 does; PyTorch's default update makes temporary tensors that nobody would see here."""
+    board: Any = getattr(BY_NAME["cloud"], name)
+    module: Any = {"audit": cloud, "wall": cloud_wall}[name]
+    for setting in list(settings(board.levers))[:: 5 if name == "audit" else 401]:
+        words = shlex.split(module.command(setting))
+        assert words[words.index("--update") + 1] == "fused"
+
+
+def test_the_cluster_audit_is_the_engine_with_the_fused_update_and_not_with_the_other() -> None:
+    setting: dict[str, Any] = {"optimizer": "adam", "precision": "fp32", "zero": 3, "gpus": 512, "checkpointing": True}
+    fused, foreach = (
+        estimate(
+            setup(
+                cloud.MODEL,
+                cloud.GPU,
+                batch=1,
+                sequence=cloud.SEQUENCE,
+                optimizer="adamw",
+                precision="fp32",
+                dp=512,
+                zero=3,
+                checkpointing="full",
+                update=update,
+            )
+        )
+        for update in ("fused", "foreach")
+    )
+    rates = [answer.time.tokens_per_s / 512 for answer in (fused, foreach)]
+    assert rates[0] != rates[1]
+    assert cloud.account(setting).rate == rates[0]
+    assert cloud.account(setting).need == fused.memory_bytes.device_total
