@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from book import plans
 from docs.acts.plan.act import ACT
 from docs.acts.plan.choices import CONTROLS, MORE, words_of
+from docs.acts.plan.labels import spell
 from docs.acts.plan.take import read
 from explorable.live import Choice, Note, Slider, State, Toggle
 from explorable.live.runtime.acts import ActError, LoadedAct
@@ -231,3 +232,39 @@ def test_words_of_notes_are_words_of_a_setup() -> None:
         with pytest.raises(EngineError) as caught:
             setup("gpt2", **words)
         assert caught.value.what != "word"
+
+
+@pytest.mark.parametrize(
+    ("controls", "said"),
+    [
+        ({"method": "lora", "zero": 3, "gpus": 8}, "“Cards divide: weights too (ZeRO 3, FSDP)” is not allowed with"),
+        ({"method": "lora", "compiled": True}, "“torch.compile: on” is not allowed with “Trains: LoRA”; allowed: off"),
+        (
+            {"method": "lora", "tp": 8, "gpus": 8},
+            "“Cards that share every matrix: 8” is not allowed with “Trains: LoRA”",
+        ),
+        (
+            {"method": "full", "precision": "fp8", "gpu": "rtx-3090"},
+            "“Formats: FP8 products” is not allowed with “Card: NVIDIA GeForce RTX 3090”, which has no fp8; "
+            "allowed: FP32, “FP32 weights, FP16 autocast”",
+        ),
+        (
+            {"chunked": True, "more": '{"keep_logits":true}'},
+            "“Loss in pieces (Liger, cut cross-entropy): on”; allowed: False, or “Loss in pieces (Liger, cut "
+            "cross-entropy)” off",
+        ),
+    ],
+)
+def test_what_is_not_possible_is_said_in_the_labels_of_the_controls(controls: dict[str, Any], said: str) -> None:
+    view = ACT.compute(at(**controls))
+    assert said in view.summary
+    assert view.failure
+    assert said in view.failure.what
+
+
+def test_every_word_that_a_control_sets_is_said_by_its_label() -> None:
+    labels = [control.label for control in CONTROLS if not isinstance(control, Note)]
+    words = words_of(at(method="lora", pp=2)) | words_of(at(method="lora"))
+    without = {word for word in words if not any(spell(word) == f"“{label}”" for label in labels)}
+    # Replicas follow from three controls.
+    assert without == {"dp"}

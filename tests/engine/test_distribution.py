@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -114,18 +115,41 @@ def test_the_commands_of_the_readme_answer_in_an_empty_environment(python: Path,
         assert (module.stdout, module.returncode) == (done.stdout, done.returncode)
 
 
-@pytest.mark.full
-def test_a_clone_installs_as_the_readme_says(tmp_path: Path) -> None:
-    """`pip install "git+REPOSITORY#subdirectory=engine"`, with a clone of this repository for REPOSITORY."""
-    clone = tmp_path / "clone"
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What is committed here, as a reader gets it."""
+    clone = tmp_path_factory.mktemp("cloned") / "clone"
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
-    folder = tmp_path / "environment"
-    venv.create(folder, with_pip=False)
-    python = folder / "bin/python"
+    return clone
+
+
+def install_lines() -> list[str]:
+    """What the README says to install, in its order."""
+    return re.findall(r"python -m pip install ([^`\n]+)", README)
+
+
+@pytest.mark.parametrize("way", [0, 1])
+def test_a_clone_installs_as_the_readme_says(clone: Path, tmp_path: Path, way: int) -> None:
+    """The two ways before a release; with this environment's hatchling, because an isolated build asks an index."""
+    [what] = shlex.split(install_lines()[way].replace("ADDRESS", clone.as_uri()))
+    assert what.endswith("engine")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-build-isolation", "--target"]
+    done = subprocess.run([*pip, str(tmp_path), what], cwd=clone, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import ironlaw as i; print(i.__version__, i.__file__)"
+    answered = run(sys.executable, "-I", "-S", "-c", code, cwd=tmp_path)
+    assert answered.stdout.split() == [ironlaw.__version__, f"{tmp_path}/ironlaw/__init__.py"], answered.stderr
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("way", [0, 1])
+def test_a_clone_installs_in_an_empty_environment(clone: Path, tmp_path: Path, way: int) -> None:
+    """The same without anything of this environment, so that an index gives what builds the wheel."""
+    venv.create(tmp_path / "environment", with_pip=False)
+    python = tmp_path / "environment/bin/python"
     install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
-    done = subprocess.run(
-        [*install, f"git+{clone.as_uri()}#subdirectory=engine"], capture_output=True, text=True, check=False
-    )
+    what = shlex.split(install_lines()[way].replace("ADDRESS", clone.as_uri()))
+    done = subprocess.run([*install, *what], cwd=clone, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     answered = run(python.with_name("ironlaw"), "--version", cwd=tmp_path)
     assert answered.stdout.strip() == ironlaw.__version__

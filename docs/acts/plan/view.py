@@ -17,6 +17,7 @@ from ironlaw.memory.phases import memory_phases
 
 from .choices import words_of
 from .give import command
+from .labels import worded
 from .measured import measured_tables
 
 PARTS = {
@@ -46,7 +47,7 @@ def compute(state: live.State) -> live.View:
         batch, sequence = words.pop("batch"), words.pop("sequence")
         return _view(state, plan_of(tuple(words.items())), batch, sequence)
     except EngineError as error:
-        return _impossible(str(error))
+        return _impossible(worded(error))
 
 
 @lru_cache(maxsize=64)

@@ -38,10 +38,7 @@ def require_possible(c: Setup) -> None:
         from ironlaw.config.adaptations import require_adapted
 
         require_adapted(c)
-    shortest = c.sequence.min() if hasattr(c.sequence, "min") else c.sequence
-    if c.loss.chunks > shortest:
-        allowed = ("full", f"chunked:K with K at most {shortest}")
-        raise EngineError("loss", c.loss.name, allowed, {"sequence": shortest}, "which has fewer tokens")
+    _require_loss(c)
     if hasattr(c.batch, "shape") or hasattr(c.sequence, "shape"):
         require_sweep(c, c.batch, c.sequence)
 
@@ -145,6 +142,15 @@ def require_gradients_kept(in_backward: bool, accumulate: Count, micro_batches: 
     what, value = ("accumulate", accumulate) if accumulate > 1 else ("micro_batches", micro_batches)
     if in_backward is True and value > 1:
         raise EngineError(what, value, (1,), {"optimizer_in_backward": True}, "which keeps no gradients")
+
+
+def _require_loss(c: Setup) -> None:
+    if c.loss.kept and c.loss.chunks > 1:
+        raise EngineError("keep_logits", True, (False, Instead("loss", "full")), {"loss": c.loss.name})
+    shortest = c.sequence.min() if hasattr(c.sequence, "min") else c.sequence
+    if c.loss.chunks > shortest:
+        allowed = ("full", f"chunked:K with K at most {shortest}")
+        raise EngineError("loss", c.loss.name, allowed, {"sequence": shortest}, "which has fewer tokens")
 
 
 def require_sweep(c: Setup, batch: Any, sequence: Any) -> None:

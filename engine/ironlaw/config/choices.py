@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from ironlaw.core.errors import EngineError, Instead, require_bool, require_name, settle_fields, whole_number
+from ironlaw.core.errors import EngineError, require_bool, require_name, settle_fields, whole_number
 from ironlaw.core.units import Count
 from ironlaw.graph.backends import Backend, BackendName
 from ironlaw.graph.backends import backend as backend_by_name
@@ -68,8 +68,6 @@ class Loss:
     def __post_init__(self) -> None:
         settle_fields(self, {"chunks": 1, "metrics": 0}, {}, ())
         require_bool("keep_logits", self.kept)
-        if self.kept and self.chunks > 1:
-            raise EngineError("keep_logits", True, (False, Instead("loss", "full")), {"loss": self.name})
 
     @property
     def name(self) -> str:

@@ -131,6 +131,10 @@ def test_a_setup_names_everything_once() -> None:
             {"pp": 4, "interleave": 3, "micro_batches": 6},
             "interleave 3 is not allowed with pp 4, which must divide the number of micro-batches in a step, 6; ",
         ),
+        (
+            {"loss": "chunked:4", "keep_logits": True},
+            "keep_logits True is not allowed with loss chunked:4; allowed: False, or loss full",
+        ),
         ({"loss": "chunked:1025"}, "loss 'chunked:1025' is not allowed with sequence 1024, which has fewer"),
         (
             {"loss": "chunked:17", "sequence": 16},

@@ -1,6 +1,6 @@
 // The ledger of a browser: two tabs, a page that ends early, an update of the site, storage that fails.
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { LATEST } from "../src/ledger/entry";
+import { LATEST, type Account } from "../src/ledger/entry";
 import { Ledger } from "../src/ledger/ledger";
 import { openStorage } from "../src/storage";
 import { settle } from "./fake-worker";
@@ -85,6 +85,16 @@ describe("the ledger of a browser", () => {
     store.reset(ACT);
     store.annotate(ACT, "done", memory, account);
     expect(store.entry(ACT)?.memory).toBeNull();
+  });
+
+  test("what Python says again, with its fields in another order, is no change", async () => {
+    const store = await tab(new FakeDatabase());
+    store.write(ACT, "done", memory, account);
+    const told = vi.fn();
+    store.subscribe(told);
+    const reversed = Object.fromEntries(Object.entries(account).reverse()) as unknown as Account;
+    store.annotate(ACT, "done", memory, reversed);
+    expect(told).not.toHaveBeenCalled();
   });
 
   test("every write is newer than the one before it, even when the clock stands still", async () => {

@@ -12,7 +12,7 @@ import { Amounts } from "./amounts";
 import { Judge } from "./judge";
 import type { Paint } from "./paint";
 import { formsOf } from "./reflections";
-import { lastShown, NO_RESULTS, rememberShown, type Results } from "./results";
+import { lastShown, NO_RESULTS, rememberShown, type Basis, type Results, type Wanted } from "./results";
 
 /** The act of which Python is asked. */
 export interface Asking {
@@ -33,12 +33,6 @@ export interface Asking {
   account(results: Results): Account;
   /** The page shows the whole of the reader's state. */
   told(): void;
-}
-
-/** Everything Python's answers depend on: a state, and the reflections that are to be judged. */
-interface Wanted {
-  state: State;
-  checked: unknown[];
 }
 
 export class Answers {
@@ -150,7 +144,7 @@ export class Answers {
   /** Everything Python's answers depend on: while this differs from `#shown`, the page is behind. */
   #wanted(): Wanted {
     const { checked, answers } = this.#act.memory();
-    return { state: this.#act.state(), checked: checked.map((name) => [name, answers[name]]) };
+    return { state: this.#act.state(), checked: checked.map((name) => [name, answers[name] ?? {}]) };
   }
 
   /** Shows what this tab showed last, where the reader's state is still that one: no need to wait for Python. */
@@ -168,8 +162,8 @@ export class Answers {
   }
 
   /** What the results for a state depend on besides it: the act's source and the Python that runs it. */
-  #dependsOn(wanted: Wanted): string {
-    return JSON.stringify([this.#act.url, this.#act.host.dataset.python, wanted]);
+  #dependsOn(wanted: Wanted): Basis {
+    return { ...wanted, program: this.#act.url, python: this.#act.host.dataset.python ?? "" };
   }
 
   /** What Python answered, or null once the act is gone. */

@@ -1,6 +1,8 @@
 // What Python said of an act's state. The last results stay in session storage, so that a reload shows them while Python starts.
 import { bookId } from "../release";
-import type { Column, Failure, Feedback, Figure, Success, Table, Verdict, View } from "../python/protocol";
+import type { Column, Failure, Feedback, Figure, State, Success, Table, Verdict, View } from "../python/protocol";
+import { equal } from "../equal";
+import type { Values } from "../ledger/types";
 import { faultOf, type Rule } from "../ledger/schema";
 import { openStorage } from "../storage";
 
@@ -17,9 +19,21 @@ export const NO_RESULTS: Results = { view: null, verdict: null, feedback: new Ma
 const storage = openStorage(() => sessionStorage);
 const place = (act: string): string => `${bookId()}/shown/${act}`;
 
-/** What is stored: `of` names everything the results depend on. */
+/** Everything that Python's answers depend on besides the program: a state, and the reflections that are to be judged. */
+export interface Wanted {
+  state: State;
+  checked: [reflection: string, answers: Values][];
+}
+
+/** Everything that they depend on: also the act's program and the Python that runs it, by their addresses. */
+export interface Basis extends Wanted {
+  program: string;
+  python: string;
+}
+
+/** What is stored. */
 interface Shown extends Omit<Results, "feedback"> {
-  of: string;
+  of: Basis;
   feedback: Record<string, Feedback>;
 }
 
@@ -66,17 +80,16 @@ const VERDICT = like<Verdict>({
 });
 const FEEDBACK = mapOf(mapOf(like<Feedback[string]>({ correct: FLAG, why: TEXT })));
 /** The storage may hold anything, because other projects on the same host write to it too. */
-const SHOWN = like<Shown>({ of: { type: "string" }, view: orNull(VIEW), verdict: orNull(VERDICT), feedback: FEEDBACK, engine: TEXT });
+const SHOWN = like<Shown>({ of: { type: "object" }, view: orNull(VIEW), verdict: orNull(VERDICT), feedback: FEEDBACK, engine: TEXT });
 
-/** `of` names everything the results depend on: the state, the act's source, the Python that computed them. */
-export function rememberShown(act: string, of: string, results: Results): void {
+export function rememberShown(act: string, of: Basis, results: Results): void {
   storage.write(place(act), { ...results, of, feedback: Object.fromEntries(results.feedback) } satisfies Shown);
 }
 
 /** The results that were shown for exactly this, or null. */
-export function lastShown(act: string, of: string): Results | null {
+export function lastShown(act: string, of: Basis): Results | null {
   const stored = storage.read(place(act));
   if (faultOf(stored, SHOWN)) return null;
   const { of: shown, feedback, ...rest } = stored as Shown;
-  return shown === of ? { ...rest, feedback: new Map(Object.entries(feedback)) } : null;
+  return equal(shown, of) ? { ...rest, feedback: new Map(Object.entries(feedback)) } : null;
 }

@@ -4,6 +4,7 @@
 // journal is cleared when the database has it. Where there is no database the journal is what lasts.
 import { LATEST, newer, parseEntry, type Account, type Entry, type Memory, type Stage } from "./entry";
 import { openDatabase, type Database, type OpenDatabase } from "./database";
+import { equal } from "../equal";
 import { bookId } from "../release";
 import { attempt, openStorage, type SafeStorage } from "../storage";
 
@@ -93,7 +94,7 @@ export class Ledger {
     const entry = this.#entries.get(act);
     if (!entry?.memory) return;
     const noted = { ...entry, stage, memory, account };
-    if (JSON.stringify(noted) !== JSON.stringify(entry)) this.#put([noted], false);
+    if (!equal(noted, entry)) this.#put([noted], false);
   }
 
   /** Keeps why the reader chose what they chose; of an act that was reset there is nothing to say. */
@@ -144,7 +145,7 @@ export class Ledger {
       if (entry && this.#database) await this.#flush(entry);
       else if (present) this.#write(present);
       // Only what was read is removed: its tab may have written more since.
-      const same = JSON.stringify(this.#storage.read(key)) === JSON.stringify(raw);
+      const same = equal(this.#storage.read(key), raw);
       if (same && (this.#database || key !== this.#key(entry?.act ?? ""))) this.#storage.remove(key);
     }
     this.#tell([...this.#entries.keys()], true);
@@ -184,7 +185,7 @@ export class Ledger {
   #adopt(entries: readonly Entry[]): void {
     const adopted = entries.filter((entry) => {
       const present = this.#entries.get(entry.act);
-      const noted = present?.updated === entry.updated && JSON.stringify(present) !== JSON.stringify(entry);
+      const noted = present?.updated === entry.updated && !equal(present, entry);
       const takes = !present || newer(present, entry) !== present || noted;
       if (takes) this.#entries.set(entry.act, entry);
       return takes;

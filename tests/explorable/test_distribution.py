@@ -1,0 +1,129 @@
+"""The distribution `explorable`: what its wheel and its source hold, what it asks for, and what its README promises."""
+
+from __future__ import annotations
+
+import ast
+import email
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import explorable
+from tests.second_book.build import installed
+
+ROOT = Path(__file__).parents[2]
+PLUGINS = ROOT / "plugins"
+README = (PLUGINS / "README.md").read_text("utf-8")
+
+
+def imported() -> set[str]:
+    """The modules of others that any file of `explorable` imports, at its top or later."""
+    modules = set()
+    for file in (PLUGINS / "explorable").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                modules |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+                modules.add(node.module.partition(".")[0])
+    return modules - sys.stdlib_module_names - {"explorable"}
+
+
+def closure(asked: list[str]) -> set[str]:
+    """The distributions that requirements bring, with all that these bring, extras apart."""
+    found: set[str] = set()
+    waiting = [Requirement(one) for one in asked]
+    while waiting:
+        requirement = waiting.pop()
+        name = canonicalize_name(requirement.name)
+        if name in found or (requirement.marker and not requirement.marker.evaluate({"extra": ""})):
+            continue
+        found.add(name)
+        waiting += [Requirement(one) for one in metadata.requires(name) or ()]
+    return found
+
+
+def test_everything_that_it_imports_comes_with_it() -> None:
+    """Tests run beside the libraries of this whole project, so a requirement that is missing would not be noticed."""
+    import tomllib
+
+    asked = tomllib.loads((PLUGINS / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
+    brought = closure(asked)
+    owners = metadata.packages_distributions()
+    assert imported() >= {"mkdocs", "altair", "jinja2"}
+    missing = {name for name in imported() if not {canonicalize_name(one) for one in owners[name]} & brought}
+    assert not missing, f"plugins/pyproject.toml does not ask for {missing}"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel and the sdist."""
+    folder = tmp_path_factory.mktemp("built")
+    command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
+    done = subprocess.run(command, cwd=PLUGINS, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_wheel_and_source_carry_the_license_and_one_version(built: Path) -> None:
+    [wheel], [sdist] = built.glob("*.whl"), built.glob("*.tar.gz")
+    name = f"explorable-{explorable.__version__}"
+    assert (wheel.name, sdist.name) == (f"{name}-py3-none-any.whl", f"{name}.tar.gz")
+    license_text = (ROOT / "LICENSE").read_bytes()
+    with zipfile.ZipFile(wheel) as archive:
+        [described] = [one for one in archive.namelist() if one.endswith("METADATA")]
+        about = email.message_from_string(archive.read(described).decode())
+        assert about["Version"] == explorable.__version__
+        assert archive.read(f"{name}.dist-info/licenses/LICENSE") == license_text
+        # Of others, whose code the wheel carries.
+        assert "explorable/licenses/npm.txt" in archive.namelist()
+    with tarfile.open(sdist) as archive:
+        member = archive.extractfile(f"{name}/LICENSE")
+        assert member
+        assert member.read() == license_text
+
+
+def test_the_commands_of_the_readme_make_a_first_act(built: Path, tmp_path: Path) -> None:
+    """In an empty folder and from the wheel; `mkdocs serve` would not end, so the site is built instead."""
+    python = installed(tmp_path, sorted(built.glob("*.whl")))
+    # The path file of `installed` shows this project's libraries, and not their commands.
+    mkdocs = python.with_name("mkdocs")
+    mkdocs.write_text(f'#!/bin/sh\nexec "{python}" -m mkdocs "$@"\n', encoding="utf-8")
+    mkdocs.chmod(0o755)
+    [config] = re.findall(r"^`mkdocs\.yml`:\n\n```yaml\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    install, commands, *others = re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    assert (install.count("pip install"), others) == (1, [])
+    book = tmp_path / "book"
+    book.mkdir()
+    (book / "mkdocs.yml").write_text(config, encoding="utf-8")
+    assert commands.count("mkdocs serve") == 1
+    done = subprocess.run(
+        ["/bin/sh", "-e", "-c", commands.replace("mkdocs serve", "mkdocs build --strict")],
+        cwd=book,
+        env={"PATH": f"{python.parent}{os.pathsep}/usr/bin:/bin", "HOME": str(tmp_path), "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    page = (book / "site/index.html").read_text("utf-8")
+    assert "<live-act" in page
+    assert re.search(r'data-slot="result"[^>]*>\s*45\s*<', page)
+
+
+def test_a_second_act_of_the_same_name_is_refused_in_one_line(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "explorable.cli", "new", "act", "first", "--acts", str(tmp_path)]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (again.returncode, again.stdout, again.stderr.count("\n")) == (2, "", 1)
+    shutil.rmtree(tmp_path / "first")
