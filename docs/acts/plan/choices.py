@@ -38,7 +38,9 @@ MORE = frozenset((
     "framework", "keep_logits", "quantization_block", "adapter_format", "base_format", "dropout",
 ))  # fmt: skip
 """Words of a setup that no control has: files set them."""
-MEASURED = frozenset(("step_s", "tokens_per_s", "tokens_per_s_device", "allocated", "reserved", "process", "asked"))
+MEASURED = frozenset((
+    "step_s", "tokens_per_s", "tokens_per_s_device", "allocated", "reserved", "process", "asked", "free", "in_use",
+))  # fmt: skip
 """What logs and messages say was measured: fields of `ironlaw.files.facts.Observed`."""
 _WORD = re.compile(r"[A-Za-z0-9_.*,:-]{1,300}")
 

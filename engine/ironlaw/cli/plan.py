@@ -103,6 +103,7 @@ class _Answer:
             "files": [_data(one) for one in understood.readings],
             "advice": [{**asdict(one), "diffs": self.diffs(one)} for one in self.advice()],
             "measured": [{**asdict(gap), "sentence": gap.sentence} for gap in self.gaps()],
+            "messages": self.messages(),
             "estimate": self.found.as_dict(),
         }
 
@@ -124,6 +125,13 @@ class _Answer:
         measured = [one.measured for one in self.understood.readings if one.measured is not None]
         return [gap for one in measured if (gap := compare(self.asked, one)).figures]
 
+    def messages(self) -> list[tuple[tuple[str, str], ...]]:
+        """What out-of-memory messages say, beside what is counted."""
+        from ironlaw.files.failed import lines
+
+        measured = [one.measured for one in self.understood.readings if one.measured is not None]
+        return [told for one in measured if (told := lines(self.asked, one))]
+
     def lines(self) -> Iterator[str]:
         """All of it as text."""
         understood, verdict = self.understood, self.found.verdict
@@ -132,6 +140,8 @@ class _Answer:
         yield section("Assumed, because no file says so", *(f"  {one}" for one in understood.assumed or ("nothing",)))
         if understood.missing:
             yield section("Still missing", *(f"  {line}" for line in understood.missing))
+        for message in self.messages():
+            yield section("The out-of-memory message", *(f"  {what}: {said}" for what, said in message))
         for gap in self.gaps():
             told = [one.sentence for one in gap.figures] + [one.sentence for one in gap.differences]
             yield section("Measured beside expected", *(f"  {sentence}" for sentence in (*told, gap.sentence)))

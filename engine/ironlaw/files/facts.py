@@ -130,6 +130,8 @@ class Observed:
         reserved: Largest memory that PyTorch reserved.
         process: Memory that the driver counts.
         asked: Memory that an allocation asked for in vain.
+        free: Memory that was free on the device then.
+        in_use: Memory of the device that all programs together had then.
         lines: Lines with a time that were read.
     """
 
@@ -142,6 +144,8 @@ class Observed:
     reserved: Bytes | None = None
     process: Bytes | None = None
     asked: Bytes | None = None
+    free: Bytes | None = None
+    in_use: Bytes | None = None
     lines: Count = 0
 
 
