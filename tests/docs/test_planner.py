@@ -72,6 +72,33 @@ def test_what_is_shown_is_what_the_engine_answers() -> None:
     assert all(moving.data[name] == view.data[name] for name in moving.data)
 
 
+@pytest.mark.parametrize(
+    "controls",
+    [
+        {"method": "full", "gpus": 8, "zero": 3, "precision": "amp-bf16"},
+        {"method": "full", "gpus": 8, "zero": 3, "precision": "fp32", "checkpointing": "none"},
+        {"method": "full", "gpus": 8, "zero": 3, "precision": "bf16", "chunked": True, "accumulate": 4},
+        {"method": "full", "gpus": 8, "zero": 2, "precision": "megatron", "pp": 2, "accumulate": 4},
+        {"method": "qlora", "batch": 4, "sequence": 777},
+    ],
+    ids=str,
+)
+def test_every_number_of_the_bar_opens_its_sum(controls: dict[str, Any]) -> None:
+    """The rows add up to the headline, and what is gathered of other cards is a row of its own, and weights."""
+    state = at(**controls)
+    view = ACT.compute(state)
+    *rows, last = view.tables["memory"].rows
+    sizes = [float(str(row["b"]).replace(",", "")) for row in rows]
+    assert sum(sizes) == pytest.approx(float(str(last["b"])), abs=0.001 * len(rows))
+    assert f"{float(str(last['b'])):.1f}" == view.headline.value
+    named = {str(row["a"]) for row in rows}
+    gathers = "zero" in controls and controls["zero"] == 3
+    assert any(name.startswith("gathered: ") for name in named) == gathers
+    assert not [row for row in rows if str(row["a"]).startswith("gathered") and not str(row["c"])]
+    weights = next(float(str(row["to"])) for row in view.data["bar"] if row["part"] == "parameters")
+    assert weights > sum(size for row, size in zip(rows, sizes, strict=True) if "gathered" in str(row["a"])) - 1e-3
+
+
 def test_the_command_gives_the_same_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     for state in (
         START,

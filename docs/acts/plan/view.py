@@ -11,6 +11,7 @@ from explorable import live
 from ironlaw import GB, EngineError, Setup, explain, training_memory
 from ironlaw.answers import prepare
 from ironlaw.answers.estimate import Estimate
+from ironlaw.answers.peak import MOMENTARY, Peak, peak
 from ironlaw.config.resolved import DataShape
 from ironlaw.economics.cost import SECONDS_PER_HOUR
 from ironlaw.memory.phases import memory_phases
@@ -25,10 +26,14 @@ PARTS = {
     "optimizer": "Optimizer",
     "activations": "Activations",
     "logits": "Logits and loss",
-    "passing": "Passing tensors",
+    "temporary": "Temporary tensors",
     "other": "Driver and buffers",
 }
 """Parts of the bar, in its order."""
+WEIGHTS = ("parameters", "master", "casts", "gathered")
+"""Components of the ledger that are weights or copies of them."""
+LEAST = 500_000
+"""Bytes below which a row would say 0.000 GB."""
 SAID = {"fits": "Fits", "uncertain": "Uncertain", "not": "Does not fit"}
 PHASES = {
     "load": "load",
@@ -62,7 +67,8 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
     memory = found.memory_bytes
     need, room, verdict = memory.device_total / GB, memory.capacity / GB, found.verdict
     band = found.calibrated.device_total if found.calibrated else None
-    sizes = parts_of(found)
+    fullest = peak(plan.setup, batch, sequence)
+    sizes = parts_of(found, fullest)
     drawn = bar(sizes, need, room, band)
     headline = live.Figure("Peak of a card", f"{need:.1f}", f"of {room:.1f} GB")
     failure = None if verdict == "fits" else _failure(verdict, need, room, band)
@@ -84,7 +90,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
         f"{largest}. A step takes {numbers['A step'][0]}.",
         tables={
             "answer": _answer_table(numbers),
-            "memory": _memory_table(asked, found),
+            "memory": _memory_table(asked, found, fullest),
             "moments": _phase_table(phases),
             **measured_tables(state, asked),
         },
@@ -114,22 +120,22 @@ def bar(sizes: dict[str, float], need: float, room: float, band: Any) -> dict[st
     }
 
 
-def parts_of(found: Estimate) -> dict[str, float]:
+def parts_of(found: Estimate, fullest: Peak) -> dict[str, float]:
     """GB of the parts of the peak. They add up to what the card must have."""
-    m = found.memory_bytes
+    m, held = found.memory_bytes, fullest.components
     parts = {
-        "parameters": m.parameters + m.master + m.casts + m.gathered,
-        "gradients": m.gradients + m.buckets,
+        "parameters": sum(held.get(name, 0) for name in WEIGHTS) + fullest.of("weights"),
+        "gradients": held.get("gradients", 0) + held.get("buckets", 0) + fullest.of("gradients"),
         "optimizer": m.optimizer,
         "activations": m.activations,
         "logits": m.logits,
-        "passing": m.peak_balance,
+        "temporary": fullest.of("temporary"),
         "other": m.workspace + m.runtime + m.context,
     }
-    # What is not alive at the peak is taken off where it is: passing tensors are never less than none.
-    missing = min(parts["passing"], 0)
-    parts["passing"] = max(parts["passing"], 0)
-    for part in ("logits", "activations", "gradients", "optimizer"):
+    # What is not there at the peak is taken off where it is: of temporary tensors there are never less than none.
+    missing = min(parts["temporary"], 0)
+    parts["temporary"] = max(parts["temporary"], 0)
+    for part in ("gradients", "logits", "activations", "optimizer"):
         taken = min(parts[part], -missing)
         parts[part] -= taken
         missing += taken
@@ -195,12 +201,17 @@ def _answer_table(numbers: dict[str, tuple[str, str, str]]) -> live.Table:
     )
 
 
-def _memory_table(asked: Setup, found: Estimate) -> live.Table:
-    """Every component at its largest, with the sum behind it."""
-    lines, data = explain(asked), asked.data
-    rows = [live.row(line.name, f"{line.value / GB:,.3f}", line.formula) for line in (*lines.static, *lines.saved)]
-    peak = found.memory_bytes.allocated_peak / GB
-    rows.append(live.row("the peak, of all that is alive at once", f"{peak:,.3f}", "the largest moment of the step"))
+def _memory_table(asked: Setup, found: Estimate, fullest: Peak) -> live.Table:
+    """Every tensor of the fullest moment with the sum behind it: the rows add up to what the card must have."""
+    lines, data, m = explain(asked), asked.data, found.memory_bytes
+    absent = set(MOMENTARY) - fullest.components.keys()
+    named = [line for line in (*lines.static, *lines.saved) if line.name.split()[0] not in absent]
+    sums = [(line.name, line.formula, line.value) for line in named]
+    sums += [(part.name, part.formula, part.bytes) for part in fullest.parts]
+    sums += [("DeepSpeed's buffers", "outside of PyTorch's tensors", m.runtime)] if m.runtime else []
+    sums += [("the driver", "its context, outside of PyTorch's tensors", m.context)]
+    sums += [("all together", f"the fullest moment of the step: {fullest.moment}", m.device_total)]
+    rows = [live.row(name, f"{size / GB:,.3f}", said) for name, said, size in sums if abs(size) >= LEAST]
     caption = f"Bytes of one card, B = {data.batch:,} sequences of T = {data.sequence:,} tokens"
     return live.Table(caption, live.columns("Tensor", "GB|GB", "Sum"), rows)
 

@@ -202,7 +202,7 @@ def _placed(
 
 
 def _switches(c: Setup, *, longer: bool) -> Iterator[tuple[dict[str, Any], str]]:
-    """Settings that files often leave open, other than those of the setup; of a run that failed `longer` samples too."""
+    """Settings that files often leave open, other than those of the setup; `longer` samples after a failure."""
     if longer:
         yield {"sequence": 2 * c.sequence}, "Samples twice as long"
     eager = not c.framework.compiled and not c.framework.by_hand

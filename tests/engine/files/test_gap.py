@@ -110,9 +110,9 @@ def test_a_log_and_a_file_together_are_compared() -> None:
 
 
 FAILED = (
-    "OutOfMemoryError: CUDA out of memory. Tried to allocate 3.91 GiB. GPU 0 has a total capacity of 23.65 GiB of which "
-    "1.09 GiB is free. Process 2670 has 21.50 GiB memory in use. Of the allocated memory 19.36 GiB is allocated by "
-    "PyTorch, and 2.02 GiB is reserved by PyTorch but unallocated."
+    "OutOfMemoryError: CUDA out of memory. Tried to allocate 3.91 GiB. GPU 0 has a total capacity of 23.65 GiB of "
+    "which 1.09 GiB is free. Process 2670 has 21.50 GiB memory in use. Of the allocated memory 19.36 GiB is allocated "
+    "by PyTorch, and 2.02 GiB is reserved by PyTorch but unallocated."
 )
 
 
