@@ -223,6 +223,81 @@ def test_changes_are_the_engines_and_can_be_made(act: LoadedAct) -> None:
         assert one["text"].startswith(f"{abs(saved):.1f} GB {'less' if saved > 0 else 'more'}")
 
 
+def suggested(act: LoadedAct, state: State) -> list[dict[str, Any]]:
+    """All changes that the page can make, the first one first."""
+    answer: Any = act.suggest(sent(state), True)
+    told = []
+    while answer["next"]:
+        told.append(answer["next"])
+        answer = act.suggest(sent(state), False)
+    return sorted((one for one in told if one["title"]), key=lambda one: -float(one["worth"]))
+
+
+@pytest.mark.parametrize(
+    "controls",
+    [
+        {"model": "meta-llama/Meta-Llama-3-8B", "method": "full", "gpu": "rtx-4090"},
+        {"model": "meta-llama/Meta-Llama-3-8B", "method": "full", "gpu": "h100-sxm", "batch": 8, "gpus": 4},
+        {"model": "Qwen/Qwen2.5-7B", "method": "lora", "gpu": "a100-40", "batch": 8, "checkpointing": "none"},
+    ],
+    ids=str,
+)
+def test_the_first_change_makes_it_fit_where_any_does_and_takes_no_card_that_is_not_there(
+    act: LoadedAct, controls: dict[str, Any]
+) -> None:
+    state = at(**controls)
+    told = suggested(act, state)
+    verdicts = [ACT.compute(State("run", {**state.controls, **one["controls"]})).readings["Verdict"] for one in told]
+    assert verdicts[0] == "Fits"
+    assert verdicts == sorted(verdicts, key=["Fits", "Uncertain", "Does not fit"].index)
+    assert int(told[0]["controls"].get("gpus", 0)) <= int(state.controls["gpus"])
+    for one, verdict in zip(told, verdicts, strict=True):
+        assert {"Fits": "Then it fits.", "Uncertain": "Still uncertain", "Does not fit": "It does not fit yet."}[
+            verdict
+        ] in one["text"]
+
+
+@pytest.mark.parametrize(
+    ("controls", "why"),
+    [
+        ({"method": "full", "precision": "bf16"}, "What fits on the cards that you have trains something else"),
+        ({"method": "full", "precision": "bf16", "gpus": 8, "zero": 3}, ""),
+    ],
+    ids=str,
+)
+def test_more_cards_are_told_only_where_the_same_training_does_not_fit(
+    act: LoadedAct, controls: dict[str, Any], why: str
+) -> None:
+    state = at(model="meta-llama/Meta-Llama-3-8B", gpu="a100-40", sequence=4096, checkpointing="none", **controls)
+    told = suggested(act, state)
+    more = [one for one in told if int(one["controls"].get("gpus", 0)) > int(state.controls["gpus"])]
+    assert [one["text"].startswith(why) for one in more] == ([True] if why else [])
+    for one in more:
+        after = State("run", {**state.controls, **one["controls"]})
+        assert ACT.compute(after).readings["Verdict"] == "Fits"
+        assert after.controls["method"] == "full"
+        assert told.index(one) > 0
+
+
+@pytest.mark.parametrize("divided", [{"zero": 3}, {"tp": 2}, {"pp": 2}], ids=str)
+@pytest.mark.parametrize("method", ["lora", "qlora"])
+def test_what_does_not_go_together_is_said_with_ways_out(act: LoadedAct, method: str, divided: dict[str, Any]) -> None:
+    state = at(method=method, gpus=8, **divided)
+    view = ACT.compute(state)
+    if view.failure is None or view.failure.title != "Not possible together":
+        return  # the engine counts it by now
+    said = view.failure.what
+    assert "\n" not in said
+    assert f"Trains: {'LoRA' if method == 'lora' else 'QLoRA'}" in said
+    assert "Possible: " in said
+    assert "FSDP with QLoRA" in said
+    told = suggested(act, state)
+    assert {*divided} <= {name for one in told for name in one["controls"]}
+    for one in told:
+        after = ACT.compute(State("run", {**state.controls, **one["controls"]}))
+        assert after.failure is None or after.failure.title != "Not possible together"
+
+
 def test_links_of_the_tables_open_as_the_page_reads_them() -> None:
     state = at(model="Qwen/Qwen3-8B", method="qlora", gpus=8)
     letters = plans.link(state, START).removeprefix("#state=1.plan.")

@@ -19,6 +19,7 @@ from ironlaw.memory.phases import memory_phases
 from .choices import words_of
 from .give import command
 from .measured import measured_tables
+from .refused import refusal
 
 PARTS = {
     "parameters": "Weights",
@@ -51,7 +52,7 @@ def compute(state: live.State) -> live.View:
         batch, sequence = words.pop("batch"), words.pop("sequence")
         return _view(state, plan_of(tuple(words.items())), batch, sequence)
     except EngineError as error:
-        return _impossible(str(error))
+        return _impossible(refusal(error))
 
 
 @lru_cache(maxsize=64)
@@ -276,5 +277,7 @@ def _impossible(why: str) -> live.View:
         headline=live.Figure("Not possible", "–", ""),
         summary=f"This combination is not possible: {why}",
         tables={"answer": empty, "memory": empty, "moments": empty},
-        failure=live.Failure("Not possible together", why[:1].upper() + why[1:] + ".", "", ""),
+        failure=live.Failure(
+            "Not possible together", why[:1].upper() + why[1:] + ".", "", "Each change below makes it possible."
+        ),
     )

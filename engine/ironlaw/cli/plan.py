@@ -108,9 +108,9 @@ class _Answer:
         }
 
     def advice(self) -> tuple[Advice, ...]:
-        from ironlaw.answers.advice import advice
+        from ironlaw.answers.advice import ways
 
-        return advice(self.asked)
+        return ways(self.asked)
 
     def diffs(self, advice: Advice) -> list[str]:
         """The advice as diffs of the files that can say it."""
