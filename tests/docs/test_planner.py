@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import io
 import json
+import shlex
 import zlib
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, seed, settings
 from hypothesis import strategies as st
 
 from book import plans
 from docs.acts.plan.act import ACT
-from docs.acts.plan.choices import CONTROLS, MORE, words_of
+from docs.acts.plan.choices import CONTROLS, MORE, setup_of, words_of
+from docs.acts.plan.give import exports
 from docs.acts.plan.take import read
+from docs.acts.plan.view import SAID, duration
 from explorable.live import Choice, Note, Slider, State, Toggle
 from explorable.live.runtime.acts import ActError, LoadedAct
 from explorable.live.runtime.exchange import control_value
 from ironlaw import GB, EngineError, estimate, setup
 from ironlaw.cli import main
 from ironlaw.files.logs import read as read_log
+from ironlaw.memory.ledger import training_memory
+from ironlaw.memory.phases import memory_phases
 from ironlaw.models.published import published
 from tests.docs.acts import loaded
 
@@ -172,6 +179,84 @@ def test_no_secret_of_a_file_leaves(act: LoadedAct) -> None:
 def test_what_cards_divide_is_kept_where_another_file_says_how_many_there_are() -> None:
     heard = read(['{"zero_optimization": {"stage": 3}, "bf16": {"enabled": true}}'], START)
     assert heard.controls["zero"] == 3
+
+
+def test_an_unknown_model_of_a_file_is_said_with_what_stands_instead() -> None:
+    state = at(model="Qwen/Qwen3-8B")
+    heard = read([AXOLOTL.replace("NousResearch/Meta-Llama-3-8B", "somelab/Wonder-9B")], state)
+    assert "model" not in heard.controls
+    assert [line for line in heard.said if "somelab/Wonder-9B" in line and "Qwen/Qwen3-8B stands instead" in line]
+
+
+@pytest.mark.parametrize(
+    ("controls", "said"),
+    [
+        ({}, "The fullest phase is "),
+        ({"gpus": 8, "method": "full", "zero": 3}, "not played with several cards"),
+        ({"compiled": True, "method": "full"}, "not played with torch.compile"),
+        ({"chunked": True}, "not played with a loss in pieces"),
+        ({"checkpointing": "selective"}, "not played with this checkpointing"),
+    ],
+    ids=str,
+)
+def test_the_fullest_phase_is_said_beside_the_verdict(controls: dict[str, Any], said: str) -> None:
+    state = at(**controls)
+    view = ACT.compute(state)
+    sentence = view.tables["answer"].caption
+    try:
+        phases = memory_phases(setup_of(state))
+    except EngineError:
+        moment = training_memory(setup_of(state)).peak
+        assert said in sentence
+        assert f"“{moment.name}” is the fullest, with {moment.bytes / GB:.1f} GB of tensors." in sentence
+    else:
+        told = {"load": "loading", "step": "a later step", "first step": "the first step", "save": "saving"}
+        peak = phases.peak
+        assert f"The fullest phase is {told.get(peak.name, peak.name)}: {peak.allocated / GB:.1f} GB" in sentence
+        assert all(told.get(phase.name, phase.name) in sentence for phase in phases.phases)
+
+
+def plans_drawn() -> st.SearchStrategy[dict[str, Any]]:
+    """Controls of plans, of all kinds that the page offers."""
+    each: dict[str, st.SearchStrategy[Any]] = {"model": st.sampled_from([*published()][::7])}
+    for control in CONTROLS:
+        if isinstance(control, Choice) and control.name not in each:
+            each[control.name] = st.sampled_from([option.value for option in control.options])
+        elif isinstance(control, Toggle):
+            each[control.name] = st.booleans()
+        elif isinstance(control, Slider) and control.integer:
+            most = min(int(control.maximum), 4096)
+            each[control.name] = st.integers(int(control.minimum), most)
+    return st.fixed_dictionaries({}, optional=each)
+
+
+@seed(30)
+@settings(max_examples=200)
+@given(plans_drawn())
+def test_page_link_command_line_and_exports_never_say_two_numbers(controls: dict[str, Any]) -> None:
+    state = at(**controls)
+    view = ACT.compute(state)
+    assume(view.headline.label == "Peak of a card")
+    # The link, as a page reads it.
+    letters = plans.link(state, START).partition("#state=1.plan.")[2]
+    packed = base64.urlsafe_b64decode(letters + "=" * (-len(letters) % 4))
+    linked = json.loads(zlib.decompress(packed, -15)) if letters else {}
+    opened = ACT.compute(State("run", {**START.controls, **linked.get("controls", {})}))
+    assert (opened.headline, opened.readings, opened.tables) == (view.headline, view.readings, view.tables)
+    # The command line, and the two exports that hold numbers.
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        main([*shlex.split(view.command)[3:], "--json"])
+    answer = json.loads(printed.getvalue())
+    texts = exports(state)
+    exported = json.loads(texts["plan.json"])
+    assert exported["estimate"] == answer
+    assert exported["command"] == view.command
+    assert f"`{view.command}`" in texts["For an issue (Markdown)"]
+    assert f"{answer['memory_bytes']['device_total'] / GB:.1f}" == view.headline.value
+    assert SAID[answer["verdict"]] == view.readings["Verdict"]
+    assert duration(answer["calibrated"]["step_s"]["expected"]) == view.readings["A step"]
+    assert f"| **all** | {answer['memory_bytes']['device_total'] / 1e9:,.2f} |" in texts["For an issue (Markdown)"]
 
 
 def test_files_follow_the_controls(act: LoadedAct) -> None:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from explorable import live
-from ironlaw import GB, EngineError, Setup, explain, training_memory
+from ironlaw import GB, EngineError, Setup, explain
 from ironlaw.answers import prepare
 from ironlaw.answers.estimate import Estimate
 from ironlaw.answers.peak import MOMENTARY, Peak, peak
 from ironlaw.config.resolved import DataShape
 from ironlaw.economics.cost import SECONDS_PER_HOUR
-from ironlaw.memory.phases import memory_phases
 
 from .choices import words_of
 from .give import command
 from .measured import measured_tables
+from .phases import phase_table, phases_of
 from .refused import refusal
 
 PARTS = {
@@ -36,13 +35,6 @@ WEIGHTS = ("parameters", "master", "casts", "gathered")
 LEAST = 500_000
 """Bytes below which a row would say 0.000 GB."""
 SAID = {"fits": "Fits", "uncertain": "Uncertain", "not": "Does not fit"}
-PHASES = {
-    "load": "load",
-    "first step": "first step",
-    "step": "a step",
-    "evaluation": "evaluation",
-    "save": "save",
-}
 
 
 def compute(state: live.State) -> live.View:
@@ -78,7 +70,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
         return live.View(data=drawn, headline=headline, summary="", failure=failure, success=success)
     numbers = answers(state, found)
     asked = replace(plan.setup, data=DataShape(batch, sequence))
-    phases = phases_of(asked)
+    phases, fullest_phase = phases_of(asked)
     largest = ", ".join(f"{PARTS[part].lower()} {size:.1f} GB" for part, size in sizes.items() if size >= 0.05)
     return live.View(
         data=drawn
@@ -90,9 +82,9 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
         summary=f"{SAID[verdict]}: the peak of a card is {need:.1f} GB of the {room:.1f} GB that it can give, of which "
         f"{largest}. A step takes {numbers['A step'][0]}.",
         tables={
-            "answer": _answer_table(numbers),
+            "answer": _answer_table(numbers, fullest_phase),
             "memory": _memory_table(asked, found, fullest),
-            "moments": _phase_table(phases),
+            "moments": phase_table(phases),
             **measured_tables(state, asked),
         },
         failure=failure,
@@ -192,14 +184,13 @@ def significant(value: float) -> str:
     return f"{value:.3g}"
 
 
-def _answer_table(numbers: dict[str, tuple[str, str, str]]) -> live.Table:
+def _answer_table(numbers: dict[str, tuple[str, str, str]], fullest_phase: str) -> live.Table:
     rows = [
         live.row(what, expected, f"{low} to {high}" if low != high else "")
         for what, (expected, low, high) in numbers.items()
     ]
-    return live.Table(
-        "What to expect, and where nine in ten published runs like it were", live.columns("", "Expect", "Band"), rows
-    )
+    caption = f"What to expect, and where nine in ten published runs like it were. {fullest_phase}"
+    return live.Table(caption, live.columns("", "Expect", "Band"), rows)
 
 
 def _memory_table(asked: Setup, found: Estimate, fullest: Peak) -> live.Table:
@@ -215,29 +206,6 @@ def _memory_table(asked: Setup, found: Estimate, fullest: Peak) -> live.Table:
     rows = [live.row(name, f"{size / GB:,.3f}", said) for name, said, size in sums if abs(size) >= LEAST]
     caption = f"Bytes of one card, B = {data.batch:,} sequences of T = {data.sequence:,} tokens"
     return live.Table(caption, live.columns("Tensor", "GB|GB", "Sum"), rows)
-
-
-@lru_cache(maxsize=64)
-def phases_of(asked: Setup) -> tuple[live.Row, ...]:
-    """Rows of the second chart: the phases where they are known, or the moments of the step."""
-    try:
-        found = [(PHASES[phase.name], phase.allocated, phase.process) for phase in memory_phases(asked).phases]
-    except EngineError:
-        ledger = training_memory(asked)
-        beside = ledger.device_total - ledger.allocated_peak
-        found = [(moment.name, moment.bytes, moment.bytes + beside) for moment in ledger.moments]
-    return tuple(
-        {"phase": name, "at": at, "gb": process / GB, "tensors": allocated / GB}
-        for at, (name, allocated, process) in enumerate(found)
-    )
-
-
-def _phase_table(phases: Sequence[live.Row]) -> live.Table:
-    rows = [
-        live.row(str(row["phase"]), *(f"{float(str(row[key])):.1f}" for key in ("tensors", "gb"))) for row in phases
-    ]
-    columns = live.columns("Phase", "Tensors|GB", "The driver shows|GB")
-    return live.Table("The most that tensors take at once, and what the driver shows, phase by phase", columns, rows)
 
 
 def _success(room: float, band: Any) -> live.Success:
