@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import io
 import json
+import shlex
 import zlib
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, seed, settings
 from hypothesis import strategies as st
 
 from book import plans
 from docs.acts.plan.act import ACT
-from docs.acts.plan.choices import CONTROLS, MORE, words_of
+from docs.acts.plan.choices import CONTROLS, MORE, setup_of, words_of
+from docs.acts.plan.give import exports
 from docs.acts.plan.labels import spell
 from docs.acts.plan.take import read
+from docs.acts.plan.view import SAID, duration
 from explorable.live import Choice, Note, Slider, State, Toggle
 from explorable.live.runtime.acts import ActError, LoadedAct
 from explorable.live.runtime.exchange import control_value
 from ironlaw import GB, EngineError, estimate, setup
 from ironlaw.cli import main
 from ironlaw.files.logs import read as read_log
+from ironlaw.memory.ledger import training_memory
+from ironlaw.memory.phases import memory_phases
 from ironlaw.models.published import published
 from tests.docs.acts import loaded
 
@@ -71,6 +78,33 @@ def test_what_is_shown_is_what_the_engine_answers() -> None:
     moving = ACT.compute(State(state.context, state.controls, moving=True))
     assert moving.headline == view.headline
     assert all(moving.data[name] == view.data[name] for name in moving.data)
+
+
+@pytest.mark.parametrize(
+    "controls",
+    [
+        {"method": "full", "gpus": 8, "zero": 3, "precision": "amp-bf16"},
+        {"method": "full", "gpus": 8, "zero": 3, "precision": "fp32", "checkpointing": "none"},
+        {"method": "full", "gpus": 8, "zero": 3, "precision": "bf16", "chunked": True, "accumulate": 4},
+        {"method": "full", "gpus": 8, "zero": 2, "precision": "megatron", "pp": 2, "accumulate": 4},
+        {"method": "qlora", "batch": 4, "sequence": 777},
+    ],
+    ids=str,
+)
+def test_every_number_of_the_bar_opens_its_sum(controls: dict[str, Any]) -> None:
+    """The rows add up to the headline, and what is gathered of other cards is a row of its own, and weights."""
+    state = at(**controls)
+    view = ACT.compute(state)
+    *rows, last = view.tables["memory"].rows
+    sizes = [float(str(row["b"]).replace(",", "")) for row in rows]
+    assert sum(sizes) == pytest.approx(float(str(last["b"])), abs=0.001 * len(rows))
+    assert f"{float(str(last['b'])):.1f}" == view.headline.value
+    named = {str(row["a"]) for row in rows}
+    gathers = "zero" in controls and controls["zero"] == 3
+    assert any(name.startswith("gathered: ") for name in named) == gathers
+    assert not [row for row in rows if str(row["a"]).startswith("gathered") and not str(row["c"])]
+    weights = next(float(str(row["to"])) for row in view.data["bar"] if row["part"] == "parameters")
+    assert weights > sum(size for row, size in zip(rows, sizes, strict=True) if "gathered" in str(row["a"])) - 1e-3
 
 
 def test_the_command_gives_the_same_numbers(capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,6 +182,84 @@ def test_what_cards_divide_is_kept_where_another_file_says_how_many_there_are() 
     assert heard.controls["zero"] == 3
 
 
+def test_an_unknown_model_of_a_file_is_said_with_what_stands_instead() -> None:
+    state = at(model="Qwen/Qwen3-8B")
+    heard = read([AXOLOTL.replace("NousResearch/Meta-Llama-3-8B", "somelab/Wonder-9B")], state)
+    assert "model" not in heard.controls
+    assert [line for line in heard.said if "somelab/Wonder-9B" in line and "Qwen/Qwen3-8B stands instead" in line]
+
+
+@pytest.mark.parametrize(
+    ("controls", "said"),
+    [
+        ({}, "The fullest phase is "),
+        ({"gpus": 8, "method": "full", "zero": 3}, "not played with several cards"),
+        ({"compiled": True, "method": "full"}, "not played with torch.compile"),
+        ({"chunked": True}, "not played with a loss in pieces"),
+        ({"checkpointing": "selective"}, "not played with this checkpointing"),
+    ],
+    ids=str,
+)
+def test_the_fullest_phase_is_said_beside_the_verdict(controls: dict[str, Any], said: str) -> None:
+    state = at(**controls)
+    view = ACT.compute(state)
+    sentence = view.tables["answer"].caption
+    try:
+        phases = memory_phases(setup_of(state))
+    except EngineError:
+        moment = training_memory(setup_of(state)).peak
+        assert said in sentence
+        assert f"“{moment.name}” is the fullest, with {moment.bytes / GB:.1f} GB of tensors." in sentence
+    else:
+        told = {"load": "loading", "step": "a later step", "first step": "the first step", "save": "saving"}
+        peak = phases.peak
+        assert f"The fullest phase is {told.get(peak.name, peak.name)}: {peak.allocated / GB:.1f} GB" in sentence
+        assert all(told.get(phase.name, phase.name) in sentence for phase in phases.phases)
+
+
+def plans_drawn() -> st.SearchStrategy[dict[str, Any]]:
+    """Controls of plans, of all kinds that the page offers."""
+    each: dict[str, st.SearchStrategy[Any]] = {"model": st.sampled_from([*published()][::7])}
+    for control in CONTROLS:
+        if isinstance(control, Choice) and control.name not in each:
+            each[control.name] = st.sampled_from([option.value for option in control.options])
+        elif isinstance(control, Toggle):
+            each[control.name] = st.booleans()
+        elif isinstance(control, Slider) and control.integer:
+            most = min(int(control.maximum), 4096)
+            each[control.name] = st.integers(int(control.minimum), most)
+    return st.fixed_dictionaries({}, optional=each)
+
+
+@seed(30)
+@settings(max_examples=200)
+@given(plans_drawn())
+def test_page_link_command_line_and_exports_never_say_two_numbers(controls: dict[str, Any]) -> None:
+    state = at(**controls)
+    view = ACT.compute(state)
+    assume(view.headline.label == "Peak of a card")
+    # The link, as a page reads it.
+    letters = plans.link(state, START).partition("#state=1.plan.")[2]
+    packed = base64.urlsafe_b64decode(letters + "=" * (-len(letters) % 4))
+    linked = json.loads(zlib.decompress(packed, -15)) if letters else {}
+    opened = ACT.compute(State("run", {**START.controls, **linked.get("controls", {})}))
+    assert (opened.headline, opened.readings, opened.tables) == (view.headline, view.readings, view.tables)
+    # The command line, and the two exports that hold numbers.
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        main([*shlex.split(view.command)[3:], "--json"])
+    answer = json.loads(printed.getvalue())
+    texts = exports(state)
+    exported = json.loads(texts["plan.json"])
+    assert exported["estimate"] == answer
+    assert exported["command"] == view.command
+    assert f"`{view.command}`" in texts["For an issue (Markdown)"]
+    assert f"{answer['memory_bytes']['device_total'] / GB:.1f}" == view.headline.value
+    assert SAID[answer["verdict"]] == view.readings["Verdict"]
+    assert duration(answer["calibrated"]["step_s"]["expected"]) == view.readings["A step"]
+    assert f"| **all** | {answer['memory_bytes']['device_total'] / 1e9:,.2f} |" in texts["For an issue (Markdown)"]
+
+
 def test_files_follow_the_controls(act: LoadedAct) -> None:
     heard = read([AXOLOTL], START)
     state = State("run", {**START.controls, **heard.controls, "batch": 1, "checkpointing": "none"})
@@ -195,6 +307,81 @@ def test_changes_are_the_engines_and_can_be_made(act: LoadedAct) -> None:
         after = estimate(**words_of(State("run", controls)))
         saved = (before.memory_bytes.device_total - after.memory_bytes.device_total) / GB
         assert one["text"].startswith(f"{abs(saved):.1f} GB {'less' if saved > 0 else 'more'}")
+
+
+def suggested(act: LoadedAct, state: State) -> list[dict[str, Any]]:
+    """All changes that the page can make, the first one first."""
+    answer: Any = act.suggest(sent(state), True)
+    told = []
+    while answer["next"]:
+        told.append(answer["next"])
+        answer = act.suggest(sent(state), False)
+    return sorted((one for one in told if one["title"]), key=lambda one: -float(one["worth"]))
+
+
+@pytest.mark.parametrize(
+    "controls",
+    [
+        {"model": "meta-llama/Meta-Llama-3-8B", "method": "full", "gpu": "rtx-4090"},
+        {"model": "meta-llama/Meta-Llama-3-8B", "method": "full", "gpu": "h100-sxm", "batch": 8, "gpus": 4},
+        {"model": "Qwen/Qwen2.5-7B", "method": "lora", "gpu": "a100-40", "batch": 8, "checkpointing": "none"},
+    ],
+    ids=str,
+)
+def test_the_first_change_makes_it_fit_where_any_does_and_takes_no_card_that_is_not_there(
+    act: LoadedAct, controls: dict[str, Any]
+) -> None:
+    state = at(**controls)
+    told = suggested(act, state)
+    verdicts = [ACT.compute(State("run", {**state.controls, **one["controls"]})).readings["Verdict"] for one in told]
+    assert verdicts[0] == "Fits"
+    assert verdicts == sorted(verdicts, key=["Fits", "Uncertain", "Does not fit"].index)
+    assert int(told[0]["controls"].get("gpus", 0)) <= int(state.controls["gpus"])
+    for one, verdict in zip(told, verdicts, strict=True):
+        assert {"Fits": "Then it fits.", "Uncertain": "Still uncertain", "Does not fit": "It does not fit yet."}[
+            verdict
+        ] in one["text"]
+
+
+@pytest.mark.parametrize(
+    ("controls", "why"),
+    [
+        ({"method": "full", "precision": "bf16"}, "What fits on the cards that you have trains something else"),
+        ({"method": "full", "precision": "bf16", "gpus": 8, "zero": 3}, ""),
+    ],
+    ids=str,
+)
+def test_more_cards_are_told_only_where_the_same_training_does_not_fit(
+    act: LoadedAct, controls: dict[str, Any], why: str
+) -> None:
+    state = at(model="meta-llama/Meta-Llama-3-8B", gpu="a100-40", sequence=4096, checkpointing="none", **controls)
+    told = suggested(act, state)
+    more = [one for one in told if int(one["controls"].get("gpus", 0)) > int(state.controls["gpus"])]
+    assert [one["text"].startswith(why) for one in more] == ([True] if why else [])
+    for one in more:
+        after = State("run", {**state.controls, **one["controls"]})
+        assert ACT.compute(after).readings["Verdict"] == "Fits"
+        assert after.controls["method"] == "full"
+        assert told.index(one) > 0
+
+
+@pytest.mark.parametrize("divided", [{"zero": 3}, {"tp": 2}, {"pp": 2}], ids=str)
+@pytest.mark.parametrize("method", ["lora", "qlora"])
+def test_what_does_not_go_together_is_said_with_ways_out(act: LoadedAct, method: str, divided: dict[str, Any]) -> None:
+    state = at(method=method, gpus=8, **divided)
+    view = ACT.compute(state)
+    if view.failure is None or view.failure.title != "Not possible together":
+        return  # the engine counts it by now
+    said = view.failure.what
+    assert "\n" not in said
+    assert f"Trains: {'LoRA' if method == 'lora' else 'QLoRA'}" in said
+    assert "; allowed: " in said
+    assert "FSDP with QLoRA" in said
+    told = suggested(act, state)
+    assert {*divided} <= {name for one in told for name in one["controls"]}
+    for one in told:
+        after = ACT.compute(State("run", {**state.controls, **one["controls"]}))
+        assert after.failure is None or after.failure.title != "Not possible together"
 
 
 def test_links_of_the_tables_open_as_the_page_reads_them() -> None:

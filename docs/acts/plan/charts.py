@@ -14,7 +14,7 @@ COLORS = {
     "optimizer": "var(--il-optimizer)",
     "activations": "var(--il-activation)",
     "logits": "var(--il-data)",
-    "passing": "var(--il-compute)",
+    "temporary": "var(--il-compute)",
     "other": "var(--il-control)",
 }
 NAMES = {
@@ -23,7 +23,7 @@ NAMES = {
     "optimizer": "optimizer",
     "activations": "activations",
     "logits": "logits, loss",
-    "passing": "passing",
+    "temporary": "temporary",
     "other": "driver",
 }
 

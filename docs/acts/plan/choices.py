@@ -38,7 +38,9 @@ MORE = frozenset((
     "framework", "keep_logits", "quantization_block", "adapter_format", "base_format", "dropout",
 ))  # fmt: skip
 """Words of a setup that no control has: files set them."""
-MEASURED = frozenset(("step_s", "tokens_per_s", "tokens_per_s_device", "allocated", "reserved", "process", "asked"))
+MEASURED = frozenset((
+    "step_s", "tokens_per_s", "tokens_per_s_device", "allocated", "reserved", "process", "asked", "free", "in_use",
+))  # fmt: skip
 """What logs and messages say was measured: fields of `ironlaw.files.facts.Observed`."""
 _WORD = re.compile(r"[A-Za-z0-9_.*,:-]{1,300}")
 
@@ -101,9 +103,9 @@ CONTROLS = (
         "lora",
     ),
     _menu("rank", "Rank of the adapters", _counts(4, 8, 16, 32, 64, 128, 256), 16, more=True),
-    live.Slider("batch", "Sequences at once, per card", 1, 256, 1, scale="log", integer=True),
-    live.Slider("sequence", "Tokens of a sequence", 64, 131_072, 2048, scale="log", integer=True),
-    live.Slider("accumulate", "Passes before an update", 1, 1024, 1, scale="log", integer=True, more=True),
+    live.Slider("batch", "Sequences at once, per card", 1, 256, 1, scale="log", integer=True, typed=True),
+    live.Slider("sequence", "Tokens of a sequence", 64, 131_072, 2048, scale="log", integer=True, typed=True),
+    live.Slider("accumulate", "Passes before an update", 1, 1024, 1, scale="log", integer=True, more=True, typed=True),
     live.Choice(
         "checkpointing",
         "Recomputes activations",
@@ -133,9 +135,18 @@ CONTROLS = (
     live.Toggle("chunked", "Loss in pieces (Liger, cut cross-entropy)", False, "Kernels", more=True),
     live.Toggle("compiled", "torch.compile", False, "Kernels", more=True),
     live.Toggle("offload", "Optimizer in the host's memory", False, "Kernels", more=True),
-    live.Slider("tokens", "Tokens of the run, in millions", 1, 20_000_000, 100, scale="log"),
+    live.Slider("tokens", "Tokens of the run, in millions", 1, 20_000_000, 100, scale="log", typed=True),
     live.Slider(
-        "price", "Price of a card and hour", 0, 20, 0, "USD", step=0.01, help="0: the price on record.", more=True
+        "price",
+        "Price of a card and hour",
+        0,
+        20,
+        0,
+        "USD",
+        step=0.01,
+        help="0: the price on record.",
+        more=True,
+        typed=True,
     ),
     live.Note("config", "Your model", is_config),
     live.Note("more", "Other settings of your files", is_more),

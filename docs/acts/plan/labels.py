@@ -19,6 +19,11 @@ SET_BY = {
 OFF = ("standard", "full", "eager", "none")
 """What a check box that is not ticked makes of its word."""
 _CONTROLS = {control.name: control for control in CONTROLS if not isinstance(control, live.Note)}
+NOT_DIVIDED = (
+    "The weights below adapters are counted whole on every card here. Programs that divide them exist (FSDP with "
+    "QLoRA, for one); this page cannot count them yet"
+)
+"""What to know of adapters where cards divide weights."""
 
 
 def worded(error: EngineError) -> str:
@@ -26,7 +31,9 @@ def worded(error: EngineError) -> str:
     allowed = error.allowed
     if not isinstance(allowed, str):
         allowed = tuple(_way_out(error.what, one) for one in allowed if _reachable(error.what, one))
-    return EngineError(error.what, error.value, allowed, error.beside, error.because).worded(spell)
+    line = EngineError(error.what, error.value, allowed, error.beside, error.because).worded(spell)
+    divides = error.what in ("zero", "tp", "pp") and error.beside.get("method") in ("lora", "qlora")
+    return f"{line}. {NOT_DIVIDED}" if divides else line
 
 
 def spell(what: str, value: object = MISSING, *, accepted: bool = False) -> str:

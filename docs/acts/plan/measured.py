@@ -9,6 +9,7 @@ from typing import Any
 from explorable import live
 from ironlaw import GB, Setup
 from ironlaw.files.facts import Observed
+from ironlaw.files.failed import lines
 from ironlaw.files.gap import NAMES, Gap, compare
 
 MOST = 6
@@ -16,19 +17,28 @@ MOST = 6
 
 
 def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
-    """A table of measured figures, and one of what would explain those outside their bands; none without any."""
+    """What a message says, the measured figures, and what would explain those outside their bands; none without any."""
     text = str(state.controls["measured"])
     if not text:
         return {}
-    gap = _gap(asked, text)
-    tables = {
+    gap, message = _gap(asked, text)
+    tables = {}
+    if message:
+        rows = [live.row(what, said) for what, said in message]
+        tables["message"] = live.Table(
+            "Your out-of-memory message beside the plan (1 GiB of it is 1.074 GB)",
+            live.columns("", "What it says"),
+            rows,
+        )
+    tables |= {
         "measured": live.Table(
             gap.sentence,
             live.columns("Yours", "Measured", "Expected", "Band", ""),
             [
                 live.row(
                     f"{NAMES[one.name]}{', GB' if _unit(one.name) == GB else ''}",
-                    *(f"{value / _unit(one.name):.4g}" for value in (one.measured, one.expected)),
+                    f"{'at least ' * one.at_least}{one.measured / _unit(one.name):.4g}",
+                    f"{one.expected / _unit(one.name):.4g}",
                     f"{one.low / _unit(one.name):.4g} to {one.high / _unit(one.name):.4g}",
                     one.place,
                 )
@@ -45,9 +55,10 @@ def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
 
 
 @lru_cache(maxsize=8)
-def _gap(asked: Setup, text: str) -> Gap:
+def _gap(asked: Setup, text: str) -> tuple[Gap, tuple[tuple[str, str], ...]]:
     numbers: dict[str, Any] = json.loads(text)
-    return compare(asked, Observed(program="", **numbers))
+    seen = Observed(program="", **numbers)
+    return compare(asked, seen), lines(asked, seen)
 
 
 def _unit(name: str) -> float:

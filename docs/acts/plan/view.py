@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from explorable import live
-from ironlaw import GB, EngineError, Setup, explain, training_memory
+from ironlaw import GB, EngineError, Setup, explain
 from ironlaw.answers import prepare
 from ironlaw.answers.estimate import Estimate
+from ironlaw.answers.peak import MOMENTARY, Peak, peak
 from ironlaw.config.resolved import DataShape
 from ironlaw.economics.cost import SECONDS_PER_HOUR
-from ironlaw.memory.phases import memory_phases
 
 from .choices import words_of
 from .give import command
 from .labels import worded
 from .measured import measured_tables
+from .phases import phase_table, phases_of
 
 PARTS = {
     "parameters": "Weights",
@@ -26,18 +26,15 @@ PARTS = {
     "optimizer": "Optimizer",
     "activations": "Activations",
     "logits": "Logits and loss",
-    "passing": "Passing tensors",
+    "temporary": "Temporary tensors",
     "other": "Driver and buffers",
 }
 """Parts of the bar, in its order."""
+WEIGHTS = ("parameters", "master", "casts", "gathered")
+"""Components of the ledger that are weights or copies of them."""
+LEAST = 500_000
+"""Bytes below which a row would say 0.000 GB."""
 SAID = {"fits": "Fits", "uncertain": "Uncertain", "not": "Does not fit"}
-PHASES = {
-    "load": "load",
-    "first step": "first step",
-    "step": "a step",
-    "evaluation": "evaluation",
-    "save": "save",
-}
 
 
 def compute(state: live.State) -> live.View:
@@ -63,7 +60,8 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
     memory = found.memory_bytes
     need, room, verdict = memory.device_total / GB, memory.capacity / GB, found.verdict
     band = found.calibrated.device_total if found.calibrated else None
-    sizes = parts_of(found)
+    fullest = peak(plan.setup, batch, sequence)
+    sizes = parts_of(found, fullest)
     drawn = bar(sizes, need, room, band)
     headline = live.Figure("Peak of a card", f"{need:.1f}", f"of {room:.1f} GB")
     failure = None if verdict == "fits" else _failure(verdict, need, room, band)
@@ -72,7 +70,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
         return live.View(data=drawn, headline=headline, summary="", failure=failure, success=success)
     numbers = answers(state, found)
     asked = replace(plan.setup, data=DataShape(batch, sequence))
-    phases = phases_of(asked)
+    phases, fullest_phase = phases_of(asked)
     largest = ", ".join(f"{PARTS[part].lower()} {size:.1f} GB" for part, size in sizes.items() if size >= 0.05)
     return live.View(
         data=drawn
@@ -84,9 +82,9 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
         summary=f"{SAID[verdict]}: the peak of a card is {need:.1f} GB of the {room:.1f} GB that it can give, of which "
         f"{largest}. A step takes {numbers['A step'][0]}.",
         tables={
-            "answer": _answer_table(numbers),
-            "memory": _memory_table(asked, found),
-            "moments": _phase_table(phases),
+            "answer": _answer_table(numbers, fullest_phase),
+            "memory": _memory_table(asked, found, fullest),
+            "moments": phase_table(phases),
             **measured_tables(state, asked),
         },
         failure=failure,
@@ -115,22 +113,22 @@ def bar(sizes: dict[str, float], need: float, room: float, band: Any) -> dict[st
     }
 
 
-def parts_of(found: Estimate) -> dict[str, float]:
+def parts_of(found: Estimate, fullest: Peak) -> dict[str, float]:
     """GB of the parts of the peak. They add up to what the card must have."""
-    m = found.memory_bytes
+    m, held = found.memory_bytes, fullest.components
     parts = {
-        "parameters": m.parameters + m.master + m.casts + m.gathered,
-        "gradients": m.gradients + m.buckets,
+        "parameters": sum(held.get(name, 0) for name in WEIGHTS) + fullest.of("weights"),
+        "gradients": held.get("gradients", 0) + held.get("buckets", 0) + fullest.of("gradients"),
         "optimizer": m.optimizer,
         "activations": m.activations,
         "logits": m.logits,
-        "passing": m.peak_balance,
+        "temporary": fullest.of("temporary"),
         "other": m.workspace + m.runtime + m.context,
     }
-    # What is not alive at the peak is taken off where it is: passing tensors are never less than none.
-    missing = min(parts["passing"], 0)
-    parts["passing"] = max(parts["passing"], 0)
-    for part in ("logits", "activations", "gradients", "optimizer"):
+    # What is not there at the peak is taken off where it is: of temporary tensors there are never less than none.
+    missing = min(parts["temporary"], 0)
+    parts["temporary"] = max(parts["temporary"], 0)
+    for part in ("gradients", "logits", "activations", "optimizer"):
         taken = min(parts[part], -missing)
         parts[part] -= taken
         missing += taken
@@ -186,47 +184,28 @@ def significant(value: float) -> str:
     return f"{value:.3g}"
 
 
-def _answer_table(numbers: dict[str, tuple[str, str, str]]) -> live.Table:
+def _answer_table(numbers: dict[str, tuple[str, str, str]], fullest_phase: str) -> live.Table:
     rows = [
         live.row(what, expected, f"{low} to {high}" if low != high else "")
         for what, (expected, low, high) in numbers.items()
     ]
-    return live.Table(
-        "What to expect, and where nine in ten published runs like it were", live.columns("", "Expect", "Band"), rows
-    )
+    caption = f"What to expect, and where nine in ten published runs like it were. {fullest_phase}"
+    return live.Table(caption, live.columns("", "Expect", "Band"), rows)
 
 
-def _memory_table(asked: Setup, found: Estimate) -> live.Table:
-    """Every component at its largest, with the sum behind it."""
-    lines, data = explain(asked), asked.data
-    rows = [live.row(line.name, f"{line.value / GB:,.3f}", line.formula) for line in (*lines.static, *lines.saved)]
-    peak = found.memory_bytes.allocated_peak / GB
-    rows.append(live.row("the peak, of all that is alive at once", f"{peak:,.3f}", "the largest moment of the step"))
+def _memory_table(asked: Setup, found: Estimate, fullest: Peak) -> live.Table:
+    """Every tensor of the fullest moment with the sum behind it: the rows add up to what the card must have."""
+    lines, data, m = explain(asked), asked.data, found.memory_bytes
+    absent = set(MOMENTARY) - fullest.components.keys()
+    named = [line for line in (*lines.static, *lines.saved) if line.name.split()[0] not in absent]
+    sums = [(line.name, line.formula, line.value) for line in named]
+    sums += [(part.name, part.formula, part.bytes) for part in fullest.parts]
+    sums += [("DeepSpeed's buffers", "outside of PyTorch's tensors", m.runtime)] if m.runtime else []
+    sums += [("the driver", "its context, outside of PyTorch's tensors", m.context)]
+    sums += [("all together", f"the fullest moment of the step: {fullest.moment}", m.device_total)]
+    rows = [live.row(name, f"{size / GB:,.3f}", said) for name, said, size in sums if abs(size) >= LEAST]
     caption = f"Bytes of one card, B = {data.batch:,} sequences of T = {data.sequence:,} tokens"
     return live.Table(caption, live.columns("Tensor", "GB|GB", "Sum"), rows)
-
-
-@lru_cache(maxsize=64)
-def phases_of(asked: Setup) -> tuple[live.Row, ...]:
-    """Rows of the second chart: the phases where they are known, or the moments of the step."""
-    try:
-        found = [(PHASES[phase.name], phase.allocated, phase.process) for phase in memory_phases(asked).phases]
-    except EngineError:
-        ledger = training_memory(asked)
-        beside = ledger.device_total - ledger.allocated_peak
-        found = [(moment.name, moment.bytes, moment.bytes + beside) for moment in ledger.moments]
-    return tuple(
-        {"phase": name, "at": at, "gb": process / GB, "tensors": allocated / GB}
-        for at, (name, allocated, process) in enumerate(found)
-    )
-
-
-def _phase_table(phases: Sequence[live.Row]) -> live.Table:
-    rows = [
-        live.row(str(row["phase"]), *(f"{float(str(row[key])):.1f}" for key in ("tensors", "gb"))) for row in phases
-    ]
-    columns = live.columns("Phase", "Tensors|GB", "The driver shows|GB")
-    return live.Table("The most that tensors take at once, and what the driver shows, phase by phase", columns, rows)
 
 
 def _success(room: float, band: Any) -> live.Success:
@@ -266,5 +245,7 @@ def _impossible(why: str) -> live.View:
         headline=live.Figure("Not possible", "–", ""),
         summary=f"This combination is not possible: {why}",
         tables={"answer": empty, "memory": empty, "moments": empty},
-        failure=live.Failure("Not possible together", why[:1].upper() + why[1:] + ".", "", ""),
+        failure=live.Failure(
+            "Not possible together", why[:1].upper() + why[1:] + ".", "", "Each change below makes it possible."
+        ),
     )

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
-from ironlaw.answers.changes import SCALES, Change, adapters, allowed, changes, more_devices, quicker
-from ironlaw.answers.cheapest import Search, ledger
+from ironlaw.answers.changes import CHUNKS, SCALES, Change, adapters, allowed, changes, more_devices, quicker
+from ironlaw.answers.cheapest import Search, Taken, apply, ledger, needed
 from ironlaw.answers.estimate import Estimate, Verdict, prepare
-from ironlaw.answers.expected import expected, features
 from ironlaw.config.resolved import Setup, require_no_arrays
 from ironlaw.core.units import Bytes, Ratio
 
@@ -57,6 +55,11 @@ class Advice:
         """What it turns; of each knob one advice is given."""
         return self.option.split()[0]
 
+    @property
+    def same_training(self) -> bool:
+        """Whether the same parameters are trained as before."""
+        return "method" not in self.words
+
 
 def advice(c: Setup, most: int = 6) -> tuple[Advice, ...]:
     """What to change, the best first: one change each, of different knobs.
@@ -64,7 +67,7 @@ def advice(c: Setup, most: int = 6) -> tuple[Advice, ...]:
     Of a setup that fits, by `Estimate.verdict`, the changes that make it faster and leave it fitting, the fastest
     first. Of another one first the changes that make it fit, by the time they cost, then the others by the bytes that
     they save for it. Changes that harm training or train something else come after those that do not. Where none of
-    these makes it fit, coarser checkpointing and more devices are tried too.
+    these makes it fit, coarser checkpointing is tried too. The devices stay as they are.
 
     Args:
         c: The setup.
@@ -88,26 +91,89 @@ def advice(c: Setup, most: int = 6) -> tuple[Advice, ...]:
     return tuple(best.values())[:most]
 
 
-def together(c: Setup) -> Advice | None:
-    """The cheapest set of changes that makes a setup fit by the count, as one; None where it fits or nothing helps.
+def together(c: Setup, accept: Callable[[Change], bool] = lambda change: True) -> Advice | None:
+    """The cheapest set of changes on the same devices that makes a setup fit, as one; None where it fits or none does.
 
-    It searches, for seconds where much has to be tried.
+    A set that fits by `Estimate.verdict` is looked for first, then one that trains adapters, last one that fits by the
+    count alone. It searches, for seconds where much has to be tried.
 
     Args:
         c: The setup.
+        accept: Whether a change may be a part of it.
 
     Raises:
         EngineError: The setup sweeps over arrays, or its chip has no rate on record.
     """
     require_no_arrays(c)
     trial = _Trial(c)
-    taken = () if trial.now.fits else Search(c).cheapest([change for change in changes(c) if change.safe])
-    if not taken:
+    if trial.now.verdict == "fits":
         return None
+    for first in ((), *((change,) for change in adapters(c) if accept(change))):
+        if taken := _cheapest(c, first, accept, certain=True):
+            return trial(_joined(taken))
+    taken = () if trial.now.fits else _cheapest(c, (), accept, certain=False)
+    return trial(_joined(taken)) if taken else None
+
+
+def elsewhere(c: Setup, accept: Callable[[Change], bool] = lambda change: True) -> Advice | None:
+    """The fewest more devices on which a setup fits, if need be with every block recomputed and the loss in pieces.
+
+    Args:
+        c: The setup.
+        accept: Whether a change may be a part of it.
+
+    Raises:
+        EngineError: The setup sweeps over arrays, or its chip has no rate on record.
+    """
+    require_no_arrays(c)
+    trial = _Trial(c)
+    if trial.now.verdict == "fits":
+        return None
+    whole = {change.option: change for change in changes(c) if accept(change)}
+    helpers = [whole[name] for name in (f"--loss chunked:{CHUNKS[0]}", "--checkpointing full") if name in whole]
+    beside = ((), *((one,) for one in helpers), tuple(helpers)) if helpers else ((),)
+    for change in filter(accept, more_devices(c)):
+        for others in beside:
+            if _fits(apply(c, (change, *others))):
+                return trial(_joined((change, *others)))
+    return None
+
+
+def ways(c: Setup, most: int = 6) -> tuple[Advice, ...]:
+    """All advice for a setup, the best first: single changes, and where none makes it fit the cheapest set of them.
+
+    More devices are advice only where nothing else was found that makes it fit and trains what the setup trains.
+
+    Args:
+        c: The setup.
+        most: Single changes that are told.
+
+    Raises:
+        EngineError: The setup sweeps over arrays, or its chip has no rate on record.
+    """
+    found = [*advice(c, most)]
+    if not any(one.verdict == "fits" for one in found) and (more := together(c)) is not None:
+        found.insert(0, more)
+    if not any(one.verdict == "fits" and one.same_training for one in found) and (more := elsewhere(c)) is not None:
+        found.insert(0, more)
+    return tuple(sorted(found, key=lambda one: (LEVELS.index(one.verdict), "dp" in one.words)))
+
+
+def _cheapest(c: Setup, first: Taken, accept: Callable[[Change], bool], *, certain: bool) -> Taken:
+    """The cheapest set of changes after a first one."""
+    after = apply(c, first)
+    if first and _fits(after):
+        return first
+    found = Search(after, certain).cheapest([change for change in changes(after) if change.safe and accept(change)])
+    return (*first, *found) if found else ()
+
+
+def _joined(taken: Taken) -> Change:
     words = {word: value for change in taken for word, value in change.words.items()}
     lost = "; ".join(change.gives_up for change in taken if change.gives_up)
     titles = (change.title if not at else change.title[0].lower() + change.title[1:] for at, change in enumerate(taken))
-    return trial(Change(" ".join(change.option for change in taken), words, "; ".join(titles), lost))
+    options = " ".join(change.option for change in taken)
+    return Change(options, words, "; ".join(titles), lost, all(change.safe for change in taken))
 
 
 def _order(one: Advice) -> tuple[object, ...]:
@@ -163,8 +229,6 @@ def _saving(c: Setup, trial: _Trial) -> list[Advice]:
         found += map(trial, _grades(c, [change for change in options if change.knob == knob]))
     if not any(one.verdict == "fits" for one in found):
         found += [trial(change) for change in options if change.option.startswith("--checkpointing every")]
-    if not any(one.verdict == "fits" for one in found):
-        found += map(trial, islice((change for change in more_devices(c) if _fits(change.apply(c))), 1))
     return found
 
 
@@ -177,9 +241,4 @@ def _grades(c: Setup, scale: Sequence[Change]) -> Iterator[Change]:
 
 def _fits(c: Setup) -> bool:
     """Whether a setup fits by experience, without its time."""
-    if not allowed(c):
-        return False
-    held = ledger(c)
-    return (
-        expected(features(c), 1.0, 1.0, held.allocated_peak, held.device_total).device_total.high <= c.chip.usable_bytes
-    )
+    return allowed(c) and needed(c, ledger(c)) <= c.chip.usable_bytes

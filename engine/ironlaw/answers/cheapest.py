@@ -15,6 +15,7 @@ from math import prod
 
 from ironlaw.answers.changes import SCALES, Change, allowed
 from ironlaw.answers.estimate import prepare
+from ironlaw.answers.expected import expected, features
 from ironlaw.config.resolved import Setup
 from ironlaw.core.units import Count, Ratio
 from ironlaw.memory.ledger import CUBLAS_WORKSPACE, CUDA_CONTEXT, busiest, memory_plans
@@ -43,9 +44,11 @@ class Search:
 
     Attributes:
         c: The configuration.
+        certain: Whether what fits has to fit by experience, with the whole of its band, and not by the count alone.
     """
 
     c: Setup
+    certain: bool = False
     _totals: dict[tuple[str, ...], float] = field(default_factory=dict)
     _seconds: dict[tuple[str, ...], float] = field(default_factory=dict)
     _left: Count = 0
@@ -166,7 +169,8 @@ class Search:
         if not allowed(changed):
             return float("inf")
         self._left -= 1
-        return ledger(changed).device_total
+        held = ledger(changed)
+        return needed(changed, held) if self.certain else held.device_total
 
     def _floor(self, state: Taken) -> float:
         """Bytes that are there at the update whatever the batch: parameters, gradients and states."""
@@ -202,6 +206,11 @@ def ledger(c: Setup) -> MemoryLedger:
         layout = replace(layout, micro_batches=min(c.micro_batches, 2))
     one = replace(c, layout=layout, loss=replace(c.loss, chunks=min(chunks, 2)))
     return busiest(tuple(replace(plan, chunks=chunks) for plan in memory_plans(one)), c.batch, c.sequence)
+
+
+def needed(c: Setup, held: MemoryLedger) -> float:
+    """Bytes of the device that nine in ten published runs like this one stay below."""
+    return expected(features(c), 1.0, 1.0, held.allocated_peak, held.device_total).device_total.high
 
 
 def seconds_per_token(c: Setup) -> float:

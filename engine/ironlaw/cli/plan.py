@@ -105,13 +105,14 @@ class _Answer:
             "files": [_data(one) for one in understood.readings],
             "advice": [{**asdict(one), "diffs": self.diffs(one)} for one in self.advice()],
             "measured": [{**asdict(gap), "sentence": gap.sentence} for gap in self.gaps()],
+            "messages": self.messages(),
             "estimate": self.found.as_dict(),
         }
 
     def advice(self) -> tuple[Advice, ...]:
-        from ironlaw.answers.advice import advice
+        from ironlaw.answers.advice import ways
 
-        return advice(self.asked)
+        return ways(self.asked)
 
     def diffs(self, advice: Advice) -> list[str]:
         """The advice as diffs of the files that can say it."""
@@ -126,6 +127,13 @@ class _Answer:
         measured = [one.measured for one in self.understood.readings if one.measured is not None]
         return [gap for one in measured if (gap := compare(self.asked, one)).figures]
 
+    def messages(self) -> list[tuple[tuple[str, str], ...]]:
+        """What out-of-memory messages say, beside what is counted."""
+        from ironlaw.files.failed import lines
+
+        measured = [one.measured for one in self.understood.readings if one.measured is not None]
+        return [told for one in measured if (told := lines(self.asked, one))]
+
     def lines(self) -> Iterator[str]:
         """All of it as text."""
         understood, verdict = self.understood, self.found.verdict
@@ -134,6 +142,8 @@ class _Answer:
         yield section("Assumed, because no file says so", *(f"  {one}" for one in understood.assumed or ("nothing",)))
         if understood.missing:
             yield section("Still missing", *(f"  {line}" for line in understood.missing))
+        for message in self.messages():
+            yield section("The out-of-memory message", *(f"  {what}: {said}" for what, said in message))
         for gap in self.gaps():
             told = [one.sentence for one in gap.figures] + [one.sentence for one in gap.differences]
             yield section("Measured beside expected", *(f"  {sentence}" for sentence in (*told, gap.sentence)))

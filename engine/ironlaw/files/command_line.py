@@ -91,4 +91,5 @@ def _megatron(given: dict[str, Any]) -> Facts:
         found["zero"] = 1
     recompute = given.get("recompute_granularity")
     found["checkpointing"] = None if recompute is None else recompute == "full"
+    found["selective"] = True if recompute == "selective" else None
     return Facts(**found)

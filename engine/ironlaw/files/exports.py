@@ -96,7 +96,7 @@ def _torchrun(c: Setup, trainer: launch.Settings | None) -> str:
             settings = {**settings, "deepspeed": "deepspeed.json"}
         elif settings and (divided := launch.fsdp(c)):
             settings = {**settings, "fsdp": divided["fsdp"]}
-        elif c.layout.zero or c.update.offload != "none":
+        elif c.layout.zero or c.update.offload != "none" or launch.uses_deepspeed(c):
             settings = None
     if settings is None:
         return ""

@@ -1,6 +1,7 @@
 """What a file of somebody's run says: the settings and the measurements that were understood, and nothing else of it.
 
-Facts are numbers and names that the engine knows. No text of a file is kept: its paths and keys never leave `read`.
+Facts are numbers and names that the engine knows. No text of a file is kept: its paths and keys never leave `read`. Of
+a model that the engine does not know its name on the hub is told back (`Reading.missing`), and goes no further.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ class Facts:
         update: How the optimizer's step runs: `"fused"`, `"foreach"`.
         attention: Attention's implementation.
         checkpointing: Whether activations are recomputed.
+        selective: Whether of them only attention is.
         reentrant: Whether by PyTorch's older, reentrant implementation.
         fused_loss: Whether logits are never kept whole (Liger, Unsloth, cut cross-entropy).
         compiled: Whether `torch.compile` runs the model.
@@ -84,6 +86,7 @@ class Facts:
     update: str | None = None
     attention: Attention | None = None
     checkpointing: bool | None = None
+    selective: bool | None = None
     reentrant: bool | None = None
     fused_loss: bool | None = None
     compiled: bool | None = None
@@ -130,6 +133,8 @@ class Observed:
         reserved: Largest memory that PyTorch reserved.
         process: Memory that the driver counts.
         asked: Memory that an allocation asked for in vain.
+        free: Memory that was free on the device then.
+        in_use: Memory of the device that all programs together had then.
         lines: Lines with a time that were read.
     """
 
@@ -142,6 +147,8 @@ class Observed:
     reserved: Bytes | None = None
     process: Bytes | None = None
     asked: Bytes | None = None
+    free: Bytes | None = None
+    in_use: Bytes | None = None
     lines: Count = 0
 
 

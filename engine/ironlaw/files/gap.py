@@ -1,5 +1,8 @@
 """What somebody measured beside what the engine expects: where in the band it lies, and what would explain the rest.
 
+Of a run that ended for lack of memory the figures are what it needed at least: they are above the band or tell nothing
+against it (`ironlaw.files.failed` says the rest of such a message).
+
 A difference between two runs is known only where a file says it. Here the engine tries a fixed list of settings that
 files often leave open or that are silently inactive. It tells those that move its own figures towards the measured
 ones, with what each would explain.
@@ -9,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal
 
 from ironlaw.answers.changes import allowed
@@ -39,6 +43,7 @@ class Placed:
         expected: What the engine expects.
         low: Where its 90 % band begins.
         high: Where it ends.
+        at_least: Whether the run wanted more than was measured: it ended before its peak.
     """
 
     name: str
@@ -46,6 +51,7 @@ class Placed:
     expected: float
     low: float
     high: float
+    at_least: bool = False
 
     @property
     def ratio(self) -> Ratio:
@@ -58,9 +64,20 @@ class Placed:
         return "below" if self.measured < self.low else "above" if self.measured > self.high else "inside"
 
     @property
+    def explained(self) -> bool:
+        """Whether the engine's figures leave nothing open: what a run needed at least may be less than its peak."""
+        return self.place == "inside" or (self.at_least and self.place == "below")
+
+    @property
     def sentence(self) -> str:
         """All of it in words."""
         band = f"{_amount(self.name, self.low)} to {_amount(self.name, self.high)}"
+        if self.at_least:
+            where = {"above": "more than", "inside": "inside", "below": "less than, as before a peak,"}[self.place]
+            return (
+                f"The run needed at least {_amount(self.name, self.measured)} of {NAMES[self.name]}: {where} the band "
+                f"of {band} around the expected {_amount(self.name, self.expected)}."
+            )
         return (
             f"The {NAMES[self.name]}, {_amount(self.name, self.measured)}, is {self.place} the band of {band}: "
             f"{self.ratio:.2f} times the expected {_amount(self.name, self.expected)}."
@@ -102,14 +119,16 @@ class Gap:
 
     @property
     def inside(self) -> bool:
-        """Whether all lie in their bands."""
-        return all(one.place == "inside" for one in self.figures)
+        """Whether all lie in their bands, or below them before a peak."""
+        return all(one.explained for one in self.figures)
 
     @property
     def sentence(self) -> str:
         """What it comes to."""
         if not self.figures:
             return "Nothing was measured that the engine has too: it compares time, tokens per second and memory."
+        if self.inside and any(one.at_least for one in self.figures):
+            return "The plan expects that much: what the run asked for belongs to it."
         if self.inside:
             return "All that was measured lies inside the bands: nothing needs an explanation."
         if not self.differences:
@@ -131,11 +150,12 @@ def compare(asked: Setup | Understood | Mapping[str, Any], observed: Observed) -
     """
     c = asked if isinstance(asked, Setup) else setup(**(asked.words if isinstance(asked, Understood) else asked))
     now = _expected(c)
-    figures = tuple(_placed(now, dict(_measured(c, observed))))
+    figures = tuple(_placed(now, dict(_measured(c, observed)), dict(_needed(observed))))
     gap = Gap(figures, ())
     if gap.inside:
         return gap
-    tried = (_tried(c, figures, now, words, title) for words, title in _switches(c))
+    longer = any(one.at_least for one in figures)
+    tried = (_tried(c, figures, now, words, title) for words, title in _switches(c, longer=longer))
     found = sorted((one for one in tried if one is not None), key=lambda one: one.left)
     return Gap(figures, tuple(found))
 
@@ -161,14 +181,30 @@ def _measured(c: Setup, observed: Observed) -> Iterator[tuple[str, float]]:
         yield "device_total", observed.process
 
 
-def _placed(expected: Expected, measured: Mapping[str, float]) -> Iterator[Placed]:
-    for name, value in measured.items():
+def _needed(observed: Observed) -> Iterator[tuple[str, float]]:
+    """What a run that failed for lack of memory would have had with what it asked for in vain."""
+    if observed.asked is None:
+        return
+    if observed.allocated:
+        yield "allocated_peak", observed.allocated + observed.asked
+    # A part of what was asked may have fitted into what was reserved and unused, so the device counts what was free.
+    if held := observed.process or observed.in_use:
+        unused = max((observed.reserved or 0) - (observed.allocated or observed.reserved or 0), 0)
+        yield "device_total", held + max(observed.asked - unused, 0)
+
+
+def _placed(
+    expected: Expected, measured: Mapping[str, float], needed: Mapping[str, float] = MappingProxyType({})
+) -> Iterator[Placed]:
+    for name, value in {**measured, **needed}.items():
         band = getattr(expected, name)
-        yield Placed(name, value, band.expected, band.low, band.high)
+        yield Placed(name, value, band.expected, band.low, band.high, name in needed)
 
 
-def _switches(c: Setup) -> Iterator[tuple[dict[str, Any], str]]:
-    """Settings that files often leave open, other than those of the setup."""
+def _switches(c: Setup, *, longer: bool) -> Iterator[tuple[dict[str, Any], str]]:
+    """Settings that files often leave open, other than those of the setup; `longer` samples after a failure."""
+    if longer:
+        yield {"sequence": 2 * c.sequence}, "Samples twice as long"
     eager = not c.framework.compiled and not c.framework.by_hand
     flash = c.attention.kernel == "flash"
     yield ({"attention": "standard"}, "Eager attention") if flash else ({"attention": "flash"}, "Fused attention")
@@ -208,15 +244,16 @@ def _tried(
     c: Setup, figures: tuple[Placed, ...], now: Expected, words: Mapping[str, Any], title: str
 ) -> Difference | None:
     """What a switch explains; None where it leads away, or contradicts another figure."""
-    after = changed(c, words)
+    after = c.at(c.batch, words["sequence"]) if "sequence" in words else changed(c, words)
     if not allowed(after):
         return None
     then = _expected(after)
-    moved = {one.name: one for one in _placed(then, {one.name: one.measured for one in figures})}
+    both = [{one.name: one.measured for one in figures if one.at_least is kind} for kind in (False, True)]
+    moved = {one.name: one for one in _placed(then, *both)}
     # The throughput says what the time of a step says.
-    outside = [one for one in figures if one.place != "inside" and one.name != "tokens_per_s"]
+    outside = [one for one in figures if not one.explained and one.name != "tokens_per_s"]
     left = sum(_distance(moved[one.name]) / _distance(one) for one in outside) / len(outside)
-    contradicted = any(one.place == "inside" and moved[one.name].place != "inside" for one in figures)
+    contradicted = any(one.explained and not moved[one.name].explained for one in figures)
     if contradicted or left > 1 - NOTICED:
         return None
     seconds = then.step_s.expected - now.step_s.expected
@@ -227,7 +264,8 @@ def _tried(
 
 
 def _distance(one: Placed) -> float:
-    return abs(one.measured - one.expected)
+    away = one.measured - one.expected
+    return max(away, 0.0) if one.at_least else abs(away)
 
 
 def _explained(before: Placed, after: Placed) -> str:

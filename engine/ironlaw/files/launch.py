@@ -21,6 +21,8 @@ OPTIMIZERS = {
 _DTYPES = {"fp32": "float32", "tf32": "float32", "amp-bf16": "float32", "amp-fp16": "float32", "bf16": "bfloat16",
            "fp16": "float16", "deepspeed": None, "mixed": None}  # fmt: skip
 """The precisions that a Trainer has, and the format in which it loads weights for them; None leaves it to DeepSpeed."""
+OF_MEGATRON = ("amp-bf16", "amp-fp16", "fp32")
+"""Precisions as which its `--bf16`, `--fp16` and neither are read."""
 OF_DEEPSPEED = ("deepspeed", "mixed")
 """Precisions with a master copy, which DeepSpeed keeps."""
 
@@ -100,6 +102,11 @@ def megatron(c: Setup) -> Settings | None:
     """The settings of Megatron-LM."""
     if not c.adaptation.everything or c.checkpointing.every > 1 or c.layout.zero > 1:
         return None
+    # What its own options cannot say of a plan that is counted with PyTorch's operations.
+    elsewhere = c.loss.chunks > 1 or c.framework.compiled or c.update.offload != "none" or c.update.in_backward
+    plain = c.attention.kernel == "flash" and c.precision.name in OF_MEGATRON and c.optimizer.name == "adamw"
+    if not c.framework.by_hand and (elsewhere or not plain or c.update.kind != "foreach"):
+        return None
     compute = c.precision.compute.name
     found: dict[str, Any] = {
         "tensor-model-parallel-size": c.layout.tensor,
@@ -124,9 +131,12 @@ def megatron(c: Setup) -> Settings | None:
 def deepspeed(c: Setup) -> Settings | None:
     """DeepSpeed's configuration."""
     plain = c.precision.name in OF_DEEPSPEED or c.adaptation.has_adapters or c.precision.name == "fp32"
-    divided = c.layout.zero or c.update.offload != "none" or c.framework.runtime == "deepspeed"
+    alone = c.layout.data == 1 and c.precision.name in OF_DEEPSPEED
+    divided = c.layout.zero or c.update.offload != "none" or c.framework.runtime == "deepspeed" or alone
     if not plain or not divided or c.layout.tensor * c.layout.pipeline > 1:
         return None
+    if c.layout.data > 1 and c.layout.zero <= 1 and c.framework.runtime != "deepspeed":
+        return None  # at these stages its buffers are counted, and they are not those of the setup
     zero: dict[str, Any] = {"stage": c.layout.zero}
     if c.update.offload != "none":
         zero["offload_optimizer"] = {"device": "cpu", "pin_memory": True}
@@ -141,7 +151,10 @@ def deepspeed(c: Setup) -> Settings | None:
 
 
 def accelerate(c: Setup) -> Settings | None:
-    """The configuration of accelerate."""
+    """The configuration of accelerate.
+
+    Checkpointing is asked for by the script's own options (`trainer`): a Trainer refuses both at once.
+    """
     if (machines := nodes(c)) is None or c.layout.tensor * c.layout.pipeline > 1:
         return None
     engine, compute = deepspeed(c) if uses_deepspeed(c) else None, c.precision.compute.name
@@ -164,7 +177,6 @@ def accelerate(c: Setup) -> Settings | None:
             "fsdp_auto_wrap_policy": "TRANSFORMER_BASED_WRAP",
             "fsdp_reshard_after_forward": c.layout.zero == 3,
             "fsdp_offload_params": c.update.offload != "none",
-            "fsdp_activation_checkpointing": c.checkpointing.kind == "full",
         }
         return found | {"distributed_type": "FSDP", "fsdp_config": config}
     if c.layout.zero or c.update.offload != "none":

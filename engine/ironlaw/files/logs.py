@@ -112,10 +112,10 @@ def _megatron(text: str) -> Reading | None:
 
 def _transformers(text: str) -> Reading | None:
     summary, bars = _SUMMARY.findall(text), _BAR.findall(text)
-    speed = _last(_TOKENS, text, lambda found: found[-1:])
+    speed, speed_of_one = (_last(_TOKENS, "\n".join(lines), lambda found: found[-1:]) for lines in _rates(text))
     allocated, reserved = (_last(one, text, lambda found: found) for one in (_AXOLOTL, _AXOLOTL_RESERVED))
     per_gpu = _AXOLOTL_SPEED.findall(text)
-    if not (summary or bars or speed or allocated or per_gpu):
+    if not (summary or bars or speed or speed_of_one or allocated or per_gpu):
         return None
     step = None
     if summary and (rate := _numbers(summary[-1])[1]):
@@ -130,12 +130,20 @@ def _transformers(text: str) -> Reading | None:
         program="axolotl" if allocated or per_gpu else "transformers",
         step_s=step,
         tokens_per_s=speed,
-        tokens_per_s_device=_settled(per_gpu) if per_gpu else None,
+        tokens_per_s_device=_settled(per_gpu) if per_gpu else speed_of_one,
         allocated=round(allocated * _GIB) if allocated else None,
         reserved=round(reserved * _GIB) if reserved else None,
         lines=len(summary) + len(bars) + len(per_gpu),
     )
     return _log(measured)
+
+
+def _rates(text: str) -> tuple[list[str], list[str]]:
+    """Lines of a Trainer's steps, whose tokens are those of all processes, and its summary's, which counts one's."""
+    steps, summary = [], []
+    for line in text.splitlines():
+        (summary if "train_steps_per_second" in line else steps).append(line)
+    return steps, summary
 
 
 def _last(pattern: re.Pattern[str], text: str, which: Callable[[list[str]], list[str]]) -> float | None:

@@ -25,15 +25,18 @@ def out_of_memory(text: str) -> Reading:
     allocated = _size(rf"{_SIZE} already allocated", message) or _size(rf"{_SIZE} is allocated by PyTorch", message)
     if reserved is None and allocated is not None and unused is not None:
         reserved = allocated + unused
+    # "capacty" is how PyTorch 2.0 to 2.2 wrote it.
+    total = _size(rf"total capaci?ty of {_SIZE}", message) or _size(rf"{_SIZE} total capacity", message)
+    free = _size(rf"{_SIZE} is free", message) or _size(rf"{_SIZE} free", message)
     measured = Observed(
         program="PyTorch",
         asked=_size(rf"Tried to allocate {_SIZE}", message),
         allocated=allocated,
         reserved=reserved,
         process=_size(rf"{_SIZE} memory in use", message),
+        free=free,
+        in_use=None if total is None or free is None else total - free,
     )
-    # "capacty" is how PyTorch 2.0 to 2.2 wrote it.
-    total = _size(rf"total capaci?ty of {_SIZE}", message) or _size(rf"{_SIZE} total capacity", message)
     return Reading("out of memory", Facts(gpu_memory=total), measured)
 
 

@@ -7,6 +7,7 @@ tokens and computes in BF16. Sources: the argument classes of the programs, read
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,8 @@ from ironlaw.files.facts import Attention, Facts, Format, Kind, Reading
 Document = Mapping[str, Any]
 Convert = Callable[[str, object], object]
 
+LONGEST_NAME = 96
+"""Characters of a model's name on the hub of Hugging Face, with its owner's."""
 _SWITCH, _COUNT, _AMOUNT = values.switch, values.count, values.amount
 _COMMON: dict[str, tuple[str, Convert]] = {
     "accumulate": ("gradient_accumulation_steps", _COUNT),
@@ -72,10 +75,16 @@ def read(document: Document, dialect: Dialect) -> Reading:
 def _missing(document: Document, name: object, facts: Facts) -> list[str]:
     told = []
     if name is not None and facts.model is None:
-        told.append("The model is none that the planner knows by name: add its config.json.")
+        told.append(f"{_called(name)} is no model that the planner knows by name: add its config.json.")
     if isinstance(document.get("deepspeed"), str) and document["deepspeed"] not in values.ABSENT:
         told.append("It names a DeepSpeed file, which says what is divided: add that file too.")
     return told
+
+
+def _called(name: object) -> str:
+    """A model's name on the hub, which is public; a path may say more than its owner wants."""
+    known = isinstance(name, str) and len(name) <= LONGEST_NAME and re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name)
+    return str(name) if known and not str(name).startswith(".") else "What the file names"
 
 
 def _adapter(document: Document, bits: tuple[int, ...]) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from ironlaw.files.facts import Facts, Format, Reading
 
 SEQUENCE = 2048
 """Tokens of a sequence where no file says how many: never a model's longest, which few train with."""
+NODE = 8
+"""Devices that a machine has where nobody says (`ironlaw.setup`): fewer of them on one machine are a part of it."""
 CHUNKS = 8
 """Pieces of the loss where a kernel never keeps the logits whole."""
 
@@ -76,12 +78,15 @@ def words_of(readings: Iterable[Reading], given: Mapping[str, Any] | None = None
     if "gpu" not in words:
         raise EngineError("gpu", MISSING, ("a name that the engine knows", "the table of nvidia-smi"))
     # With everything from files there, a sentence on what is missing in one of them says nothing any more.
-    missing = [line for reading in read for line in reading.missing if not _answered(line, words, facts)]
+    known = config is not None or facts.model is not None
+    missing = [line for reading in read for line in reading.missing if not _answered(line, facts, known=known)]
+    stands = words["model"] if isinstance(words["model"], str) else words["model"].name
+    missing = [f"{line} Until then {stands} stands instead." if "config.json" in line else line for line in missing]
     return Understood(words, tuple(assumed), tuple(dict.fromkeys(missing)), read)
 
 
-def _answered(line: str, words: Mapping[str, Any], facts: Facts) -> bool:
-    return ("config.json" in line and "model" in words) or ("DeepSpeed" in line and facts.runtime == "deepspeed")
+def _answered(line: str, facts: Facts, *, known: bool) -> bool:
+    return ("config.json" in line and known) or ("DeepSpeed" in line and facts.runtime == "deepspeed")
 
 
 def _step(facts: Facts, assumed: list[str], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,7 +103,7 @@ def _step(facts: Facts, assumed: list[str], given: Mapping[str, Any]) -> dict[st
     if facts.attention is not None:
         found["attention"] = "standard" if facts.attention == "eager" else "flash"
     if facts.checkpointing is not None:
-        found["checkpointing"] = "full" if facts.checkpointing else "none"
+        found["checkpointing"] = "selective" if facts.selective else "full" if facts.checkpointing else "none"
     if facts.fused_loss:
         found["loss"] = f"chunked:{CHUNKS}"
         assumed.append(f"The fused loss is counted as {CHUNKS} pieces.")
@@ -151,7 +156,7 @@ def _division(facts: Facts, said: Mapping[str, Any], assumed: list[str]) -> dict
         found["offload"] = "optimizer"
     if (replicas or 1) > 1:
         found["zero"] = facts.zero
-        if facts.nodes:
+        if facts.nodes and (facts.nodes > 1 or (facts.devices or 1) > NODE):
             found["node_size"] = -(-(facts.devices or 1) // facts.nodes)
         if facts.runtime == "deepspeed" and (facts.zero or 0) <= 1:
             found["runtime"] = "deepspeed"

@@ -10,7 +10,9 @@ const ACT = 'live-act[data-name="plan"]';
 const PAGE = "plan/";
 const PHONE = { width: 360, height: 740 };
 const slider = (/** @type {string} */ name) => `${ACT} input[data-slider="${name}"]`;
+const boxOf = (/** @type {string} */ name) => `${ACT} input[data-typed="${name}"]`;
 const BOX = `${ACT} .il-reader__box`;
+const NOT_OFFERED = "#state=1.plan.q1ZKzs8rKcrPKVayqlZKLyhVslJKTEpMLi1W0lFKSixJzlCyMqmtBQA";
 const SECRET = "sEcReTsEcReT";
 const AXOLOTL = [
   "base_model: Qwen/Qwen2.5-7B",
@@ -72,6 +74,12 @@ export function planTests({ everywhere, once }) {
     const before = await headline(browser);
     await browser.press("ArrowLeft");
     await answered(browser, before);
+    // A length that the slider has no place for is typed.
+    await browser.focus(boxOf("sequence"));
+    await browser.of(boxOf("sequence"), (box) => box.select());
+    for (const key of "2047") await browser.press(key);
+    await browser.press("Enter");
+    await browser.waitFor(() => document.querySelector('input[data-slider="sequence"]')?.getAttribute("aria-valuetext") === "2,047", 10_000, "the typed length");
     await browser.waitFor(`${ACT} .il-suggestions__list button`, 60_000, "a change that helps");
     const change = await browser.text(`${ACT} .il-suggestions__list li:first-child`);
     assert.match(change, /GB (less|more), /);
@@ -97,6 +105,8 @@ export function planTests({ everywhere, once }) {
     assert.equal(await browser.of(BOX, (box) => box.value), "nothing that anybody knows");
     await paste(browser, OUT_OF_MEMORY);
     await browser.waitFor(() => /out of memory/.test(document.querySelector(".il-reader__texts")?.textContent ?? ""), 20_000, "the message");
+    await browser.waitFor(() => /It asked for 2\.49 GB/.test(document.querySelector('[data-table="message"]')?.textContent ?? ""), 20_000, "what the message asked for, beside the plan");
+    assert.match(await browser.text('[data-table="measured"]'), /at least 26\.7/);
     const log = Array.from({ length: 12 }, (_, n) => `iter ${n + 1}: loss 3.1, time ${900 + n}.00ms, mfu 40.00%`).join("\n");
     await drop(browser, log);
     await browser.waitFor(() => /time of a step/.test(document.querySelector('[data-table="measured"]')?.textContent ?? ""), 20_000, "the measured time");
@@ -119,6 +129,13 @@ export function planTests({ everywhere, once }) {
       await new Promise((done) => setTimeout(done, 50));
     }
     assert.equal(await browser.of(slider("sequence"), (input) => input.getAttribute("aria-valuetext")), "131,072");
+    // And typed, in a box that a thumb finds.
+    await browser.of(boxOf("sequence"), (box) => {
+      box.value = "3000";
+      for (const kind of ["input", "change"]) box.dispatchEvent(new Event(kind, { bubbles: true }));
+    });
+    assert.equal(await browser.of(slider("sequence"), (input) => input.getAttribute("aria-valuetext")), "3,000");
+    assert.ok(await browser.of(boxOf("sequence"), (box) => box.getBoundingClientRect().height >= 24));
     assert.ok(await browser.eval(() => document.documentElement.scrollWidth <= innerWidth), "the page is wider than the phone");
     const [top, bottom] = await browser.of(`${ACT} [data-slot="headline"]`, (headline) => {
       const box = headline.getBoundingClientRect();
@@ -135,6 +152,11 @@ export function planTests({ everywhere, once }) {
       await browser.waitFor(() => (document.querySelector('[data-slot="link-problem"]')?.textContent ?? "") !== "", START_LIMIT_MS, `a word on ${fragment}`);
       assert.equal(await browser.of(`${ACT} select[data-menu="gpu"]`, (menu) => menu.selectedOptions[0].text), "NVIDIA H100 SXM5 80 GB");
     }
+    // A link of {"controls":{"gpu":"abacus","batch":4}}: what is not offered is said, and the rest is taken.
+    await browser.open(server.base);
+    await browser.open(`${server.base}${PAGE}${NOT_OFFERED}`);
+    await browser.waitFor(() => /abacus is not offered here; NVIDIA H100/.test(document.querySelector('[data-slot="link-problem"]')?.textContent ?? ""), START_LIMIT_MS, "a word on the card");
+    assert.equal(await browser.of(slider("batch"), (input) => input.getAttribute("aria-valuetext")), "4");
     await openPlan(all);
     const before = await headline(browser);
     const cell = 'a[href*="#state=1.plan."]';

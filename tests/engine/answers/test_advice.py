@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ironlaw import estimate, setup
-from ironlaw.answers.advice import advice, together
+from ironlaw.answers.advice import LEVELS, advice, together, ways
 from ironlaw.answers.changes import adapters, changes, more_devices, quicker
 from ironlaw.config.checks import require_possible
 from ironlaw.core.errors import EngineError
@@ -116,5 +116,21 @@ def test_several_changes_together_make_a_setup_fit_that_none_does_alone() -> Non
     assert not any(one.fits for one in advice(c))
     joint = together(c)
     assert joint is not None
-    assert estimate(setup(**{**words, **joint.words})).fits
+    assert estimate(setup(**{**words, **joint.words})).verdict == joint.verdict == "fits"
     assert together(setup(**{**words, **joint.words})) is None
+
+
+@settings(max_examples=settings().max_examples // 8)
+@given(asked())
+def test_the_first_of_all_advice_fits_on_the_devices_that_are_there_where_any_does(words: dict[str, Any]) -> None:
+    c = setup(**words)
+    found = ways(c)
+    levels = [LEVELS.index(one.verdict) for one in found]
+    assert levels == sorted(levels)
+    mine = [one for one in found if one.verdict == "fits" and "dp" not in one.words]
+    if mine:
+        assert "dp" not in found[0].words
+    for one in found:
+        assert estimate(setup(**{**words, **one.words})).verdict == one.verdict
+        if "dp" in one.words:
+            assert not any(other.same_training for other in mine)

@@ -23,9 +23,9 @@ from ironlaw.files.words import words_of
 CARD = {"model": "llama3-8b", "gpu": "h100-sxm"}
 
 
-def again(text: str, **given: Any) -> Setup:
-    """The setup of an exported text, with the model and the card given."""
-    return setup(**words_of([read(text)], {**CARD, **given}).words)
+def again(*texts: str, **given: Any) -> Setup:
+    """The setup of exported texts, with the model and the card given."""
+    return setup(**words_of([read(text) for text in texts], {**CARD, **given}).words)
 
 
 def trained(**words: Any) -> dict[str, Any]:
@@ -84,10 +84,54 @@ def test_files_for_deepspeed_say_what_it_divides(words: dict[str, Any], offload:
 
 
 @pytest.mark.parametrize(("zero", "offload", "how"), [*product((2, 3), ("none", "optimizer"), ("none", "full"))])
-def test_a_file_for_accelerate_says_what_fsdp_divides(zero: int, offload: str, how: str) -> None:
+def test_a_file_for_accelerate_says_what_fsdp_divides_and_the_script_s_options_the_rest(
+    zero: int, offload: str, how: str
+) -> None:
     words = trained(dp=16, zero=zero, offload=offload, checkpointing=how)
-    text = exports(words)["accelerate"]
-    assert again(text, batch=2, sequence=4096, accumulate=4) == setup(**words)
+    texts = exports(words)
+    # A Trainer refuses to start where both ask for checkpointing.
+    assert "checkpointing" not in texts["accelerate"]
+    assert again(texts["accelerate"], batch=2, sequence=4096, accumulate=4, checkpointing=how) == setup(**words)
+    assert again(texts["accelerate"], texts["torchrun"]) == setup(**words)
+
+
+@given(
+    st.fixed_dictionaries(
+        {"batch": st.integers(1, 64), "sequence": st.integers(64, 8192), "accumulate": st.sampled_from([1, 2, 5])},
+        optional={
+            "precision": st.sampled_from(["amp-bf16", "bf16", "amp-fp16", "mixed", "megatron", "deepspeed", "fp32"]),
+            "optimizer": st.sampled_from(["adamw", "adamw-8bit", "adafactor", "lion", "sgd", "paged-adamw-8bit"]),
+            "attention": st.sampled_from(["flash", "standard"]),
+            "checkpointing": st.sampled_from(["none", "selective", "full"]),
+            "loss": st.just("chunked:8"),
+            "execution": st.just("compiled"),
+            "offload": st.just("optimizer"),
+            "method": st.sampled_from(["lora", "qlora"]),
+            "lora_rank": st.sampled_from([4, 8, 64]),
+            "dp": st.sampled_from([2, 4, 8, 16, 64]),
+            "zero": st.sampled_from([1, 2, 3]),
+            "tp": st.sampled_from([2, 4]),
+            "pp": st.sampled_from([2, 4]),
+        },
+    )
+)
+def test_what_is_exported_and_read_again_is_the_same_plan(words: dict[str, Any]) -> None:
+    """Every text that can be written, read alone or with the one that it belongs to, says the plan."""
+    words = {**CARD, **words}
+    if words.get("pp", 1) > 1:
+        words |= {"micro_batches": words.pop("accumulate"), "accumulate": 1}
+    try:
+        asked = setup(**words)
+    except EngineError:
+        assume(False)
+    texts = exports(words)
+    if "torchrun" in texts:
+        beside = [texts["deepspeed"]] if "deepspeed.json" in texts["torchrun"] else []
+        assert again(texts["torchrun"], *beside) == asked
+        if "accelerate" in texts:
+            assert again(texts["accelerate"], texts["torchrun"], *beside) == asked
+    if "fsdp" in texts:
+        assert again(texts["fsdp"], dp=words["dp"], zero=words["zero"]) == asked
 
 
 @pytest.mark.parametrize(

@@ -210,7 +210,7 @@ def test_a_table_of_gpus_says_which_how_many_and_what_is_in_use() -> None:
 
 LOGS: dict[str, tuple[str, dict[str, Any]]] = {
     # karpathy/nanoGPT #178, #466; karpathy/llm.c #796; pytorch/torchtitan #2389; NVIDIA/Megatron-LM #756;
-    # axolotl-ai-cloud/axolotl #3196, #592; a log of `Trainer` with `include_num_input_tokens_seen`.
+    # axolotl-ai-cloud/axolotl #3196, #592; saforem2/ezpz, docs/examples/hf-trainer/comparison.md (24 devices).
     "nanoGPT": (
         "iter 0: loss 4.2648, time 9371.81ms, mfu -100.00%\niter 10: loss 3.2202, time 893.76ms, mfu 16.68%\n"
         "iter 20: loss 2.7697, time 894.88ms, mfu 16.67%\niter 30: loss 2.6104, time 893.50ms, mfu 16.68%\n",
@@ -243,9 +243,14 @@ LOGS: dict[str, tuple[str, dict[str, Any]]] = {
         {"step_s": 5.35, "allocated": round(34.89 * GIB), "reserved": round(41.26 * GIB)},
     ),
     "transformers": (
-        "100%|##########| 100/100 [04:11<00:00,  2.27s/it]\n{'loss': 2.6031, 'train_runtime': 252.007, "
-        "'train_tokens_per_second': 78016.894}",
-        {"step_s": 2.27, "tokens_per_s": 78016.894},
+        "{'loss': 2.6031, 'grad_norm': 1.8801486492156982, 'learning_rate': 5.000000000000001e-07, 'epoch': 2.24, "
+        "'num_input_tokens_seen': 19660800, 'train_runtime': 252.007, 'train_tokens_per_second': 78016.894}\n"
+        "100%|##########| 100/100 [04:11<00:00,  2.27s/it]\n"
+        "{'train_runtime': 299.1983, 'train_samples_per_second': 8.021, 'train_steps_per_second': 0.334, "
+        "'train_tokens_per_second': 2737.984, 'train_loss': 2.8478338932991027, 'epoch': 2.24, "
+        "'num_input_tokens_seen': 19660800}",
+        # The last line counts the tokens of one of 24 processes, and has the time of saving in it.
+        {"step_s": 1 / 0.334, "tokens_per_s": 78016.894, "tokens_per_s_device": 2737.984},
     ),
 }  # fmt: skip
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from ironlaw import estimate, setup
 from ironlaw.files import read
 from ironlaw.files.facts import Observed
-from ironlaw.files.gap import compare
+from ironlaw.files.failed import lines
+from ironlaw.files.gap import Gap, compare
 from ironlaw.files.words import words_of
 
 WORDS: dict[str, Any] = {
@@ -84,9 +85,9 @@ def test_a_difference_is_told_only_where_it_leads_towards_what_was_measured(time
     assert [one.left for one in gap.differences] == sorted(one.left for one in gap.differences)
 
 
-def test_tokens_of_one_device_count_for_all_and_a_failed_run_has_no_peak() -> None:
+def test_tokens_of_one_device_count_for_all() -> None:
     c = setup(**WORDS)
-    gap = compare(c, Observed(program="torchtitan", tokens_per_s_device=100.0, allocated=10**9, asked=10**9))
+    gap = compare(c, Observed(program="torchtitan", tokens_per_s_device=100.0))
     step, rate = gap.figures
     assert (step.name, rate.name) == ("step_s", "tokens_per_s")
     assert step.measured == pytest.approx(c.tokens / 800)
@@ -106,3 +107,59 @@ def test_a_log_and_a_file_together_are_compared() -> None:
     assert gap.figures[0].measured == 12.5
     assert gap.figures[0].place == "above"
     assert "above the band" in gap.figures[0].sentence
+
+
+FAILED = (
+    "OutOfMemoryError: CUDA out of memory. Tried to allocate 3.91 GiB. GPU 0 has a total capacity of 23.65 GiB of "
+    "which 1.09 GiB is free. Process 2670 has 21.50 GiB memory in use. Of the allocated memory 19.36 GiB is allocated "
+    "by PyTorch, and 2.02 GiB is reserved by PyTorch but unallocated."
+)
+
+
+def failed(batch: int, method: str, text: str = FAILED) -> tuple[Gap, dict[str, str]]:
+    """The comparison of a message with a plan, and the lines that say what stands in it."""
+    c = setup("llama3-8b", "rtx-4090", sequence=4096, checkpointing="full", method=method, batch=batch)
+    seen = read(text).measured
+    assert seen is not None
+    return compare(c, seen), dict(lines(c, seen))
+
+
+def test_a_failed_run_needed_what_it_had_and_what_it_asked_for() -> None:
+    gap, told = failed(2, "qlora")
+    tensors, device = gap.figures
+    assert tensors.measured == pytest.approx((19.36 + 3.91) * 2**30)
+    # What was reserved and unused could have held a part of it.
+    assert device.measured == pytest.approx((21.50 + 3.91 - 2.02) * 2**30)
+    assert tensors.at_least
+    assert (tensors.place, gap.inside) == ("inside", True)
+    assert tensors.sentence.startswith("The run needed at least 24.99 GB of allocated memory: inside the band")
+    assert told["It asked for"] == "4.20 GB"
+    assert told["Free on the card then"] == "1.17 GB"
+    assert told["Other programs had"].startswith("1.14 GB")
+    assert "backward, loss" in told["With what it asked for"]
+    # B T words in FP32: 2 x 4,096 x 128,256 x 4 bytes.
+    assert told["A tensor of that size in the plan"] == "logits: head loss.log_softmax (fp32)"
+
+
+def test_a_failed_run_that_needed_more_than_the_plan_is_explained_by_more_and_one_before_its_peak_by_nothing() -> None:
+    above, told = failed(1, "qlora")
+    assert [one.place for one in above.figures] == ["above", "above"]
+    assert "no moment of the plan's step has" in told["With what it asked for"]
+    assert above.differences
+    assert all(one.bytes > 0 for one in above.differences)
+    assert any(one.words == {"sequence": 8192} for one in above.differences)
+    below, _ = failed(8, "lora")
+    assert [one.place for one in below.figures] == ["below", "below"]
+    assert below.inside
+    assert below.differences == ()
+
+
+def test_memory_that_lies_in_pieces_is_told() -> None:
+    _, told = failed(1, "qlora", FAILED.replace("2.02 GiB is reserved", "5.02 GiB is reserved"))
+    assert "expandable_segments" in told["Reserved and unused"]
+    _, told = failed(1, "qlora")
+    assert "expandable_segments" not in told["Reserved and unused"]
+
+
+def test_a_run_that_did_not_fail_has_no_message() -> None:
+    assert lines(setup(**WORDS), seen()) == ()

@@ -85,3 +85,20 @@ def test_what_is_left_out_of_the_count_is_said() -> None:
     found = words(RUN + "rl: dpo\ncontext_parallel_size: 2\n")
     assert any("no reference model" in line for line in found.assumed)
     assert any("Context parallelism" in line for line in found.assumed)
+
+
+def test_a_model_that_is_not_known_is_said_by_name_with_what_stands_instead() -> None:
+    told = words(RUN.replace("meta-llama/Llama-3.1-8B", "somelab/Wonder-9B"), model="llama3-8b").missing
+    assert told == (
+        "somelab/Wonder-9B is no model that the planner knows by name: add its config.json. "
+        "Until then llama3-8b stands instead.",
+    )
+    assert not words(RUN.replace("meta-llama/Llama-3.1-8B", "somelab/Wonder-9B"), CONFIG).missing
+    assert not words(RUN, model="llama3-8b").missing
+
+
+@pytest.mark.parametrize("path", ["/home/ann/secret", "./secret/model", "../secret", "C:\\secret", "a/b/secret"])
+def test_a_path_is_not_told_back(path: str) -> None:
+    (told,) = words(RUN.replace("meta-llama/Llama-3.1-8B", f"'{path}'"), model="llama3-8b").missing
+    assert "secret" not in told
+    assert told.startswith("What the file names is no model")

@@ -131,7 +131,8 @@ class Slider:
 
     `scale` says how the way is divided: evenly, or by factors ("log", which needs a positive minimum). With `step` the
     values are the minimum and its multiples of steps; with `step` 0 they are as fine as a hand can set them, three
-    digits on a logarithmic scale. `integer` keeps whole numbers. `after_reveal` as in `Choice`.
+    digits on a logarithmic scale. `integer` keeps whole numbers. With `typed` a box beside it takes every number
+    between the ends, also those that no place of the slider has. `after_reveal` as in `Choice`.
     """
 
     name: str
@@ -146,6 +147,7 @@ class Slider:
     help: str = ""
     after_reveal: bool = False
     more: bool = False
+    typed: bool = False
 
 
 @dataclass(frozen=True)

@@ -65,3 +65,49 @@ describe("blanks", () => {
     expect(readBlanks(form())).toEqual({});
   });
 });
+
+describe("a slider with a box for the number", () => {
+  const spec = { minimum: 64, maximum: 131_072, scale: "log", step: 0, integer: true, unit: "", default: 2048 };
+  const type = (text: string, leave = true): void => {
+    const box = document.querySelector("[data-typed]") as HTMLInputElement;
+    box.value = text;
+    box.dispatchEvent(new Event("input", { bubbles: true }));
+    if (leave) box.dispatchEvent(new Event("change", { bubbles: true }));
+  };
+  const length = (): unknown => controls().read().controls.length;
+  const boxed = (): string => (document.querySelector("[data-typed]") as HTMLInputElement).value;
+  const said = (): string => document.querySelector('[data-slot="typed-problem"]')?.textContent ?? "";
+
+  beforeEach(() => {
+    document.body.innerHTML = `<div class="il-control"><input type="number" data-typed="length">
+      <input type="range" min="0" step="1" data-slider="length" data-range='${JSON.stringify(spec)}'><p data-slot="typed-problem"></p></div>`;
+    controls().read();
+  });
+
+  test("takes every number between the ends, and the slider's own hand shows in the box", () => {
+    for (const value of [2047, 2048, 2049, 64, 131_072]) {
+      type(String(value));
+      expect([length(), boxed(), said()]).toEqual([value, String(value), ""]);
+    }
+    const range = document.querySelector("[data-slider]") as HTMLInputElement;
+    range.value = "0";
+    range.dispatchEvent(new Event("input", { bubbles: true }));
+    expect([length(), boxed()]).toEqual([64, "64"]);
+  });
+
+  test("says what it does not take, and what stands", () => {
+    type("4096");
+    for (const text of ["40", "999999", "12.5", ""]) {
+      type(text, false);
+      expect([length(), said()]).toEqual([4096, ""]);
+      type(text);
+      expect([length(), boxed()]).toEqual([4096, "4096"]);
+      expect(said()).toBe("A whole number from 64 to 131,072, please: 4,096 stands.");
+      // The act puts all controls where they stand after each move: the sentence stays.
+      controls().write(controls().read());
+      expect(said()).not.toBe("");
+    }
+    type("8192");
+    expect(said()).toBe("");
+  });
+});

@@ -215,7 +215,7 @@ class ActPart implements Part {
   }
 
   #slid({ target }: Event): void {
-    if (target instanceof HTMLInputElement && target.dataset.slider) {
+    if (target instanceof HTMLInputElement && (target.dataset.slider ?? target.dataset.typed)) {
       this.#moving = this.#controls.read().controls;
       void this.#answers.follow();
     }

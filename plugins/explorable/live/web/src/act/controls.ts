@@ -85,10 +85,20 @@ export function numberWords(value: number, unit: string): string {
   return `${value.toLocaleString("en-US", { maximumSignificantDigits: 6 })} ${unit}`.trim();
 }
 
-/** A control that takes any number between two ends: a native range input whose places are spread by the author's scale. */
+/** What to say of a typed number that is not taken; empty where it is. */
+export function typedProblem(text: string, { spec }: NumberRange, standing: string): string {
+  const number = text.trim() === "" ? NaN : Number(text);
+  if (number >= spec.minimum && number <= spec.maximum && (!spec.integer || Number.isInteger(number))) return "";
+  const ends = `${numberWords(spec.minimum, "")} to ${numberWords(spec.maximum, "")}`;
+  return `${spec.integer ? "A whole number" : "A number"} from ${ends}, please: ${standing} stands.`;
+}
+
+/** A control that takes any number between two ends: a native range input whose places are spread by the author's scale.
+ * Where the author asks for it, a box beside it takes the numbers that no place has. */
 export class Slider {
   readonly input: HTMLInputElement;
   readonly range: NumberRange;
+  readonly #box: HTMLInputElement | null;
   readonly #unit: string;
   readonly #default: number;
   #value: number;
@@ -101,7 +111,15 @@ export class Slider {
     this.#default = spec.default;
     this.#value = spec.default;
     input.max = String(this.range.last);
+    this.#box = input.closest(".il-control")?.querySelector<HTMLInputElement>("input[data-typed]") ?? null;
     this.set(spec.default);
+    this.#box?.addEventListener("input", ({ target }) => this.#typed((target as HTMLInputElement).value));
+    // What is not taken is said when the hand leaves the box, and the number that stands is put back.
+    this.#box?.addEventListener("change", ({ target }) => {
+      const problem = typedProblem((target as HTMLInputElement).value, this.range, this.words(this.#value));
+      this.#show();
+      this.#say(problem);
+    });
     input.addEventListener("input", () => this.#take(Number(input.value)));
     input.addEventListener("keydown", (event) => this.#key(event));
   }
@@ -116,7 +134,9 @@ export class Slider {
 
   /** Sets the value without an event; what is not offered becomes the default. */
   set(value: unknown): void {
+    const before = this.#value;
     this.#value = typeof value === "number" && this.range.offers(value) ? value : this.#default;
+    if (this.#value !== before) this.#say("");
     this.input.value = String(this.range.placeOf(this.#value));
     this.#show();
   }
@@ -125,7 +145,22 @@ export class Slider {
     return numberWords(value, this.#unit);
   }
 
+  /** A typed number is taken as it is; the slider's hand stands at the nearest place. */
+  #typed(text: string): void {
+    this.#say("");
+    if (typedProblem(text, this.range, "")) return;
+    this.#value = Number(text);
+    this.input.value = String(this.range.placeOf(this.#value));
+    this.input.setAttribute("aria-valuetext", this.words(this.#value));
+  }
+
+  #say(problem: string): void {
+    const place = this.input.closest(".il-control")?.querySelector<HTMLElement>('[data-slot="typed-problem"]');
+    if (place) setText(place, problem);
+  }
+
   #take(place: number): void {
+    this.#say("");
     this.#value = this.range.at(place);
     this.#show();
   }
@@ -135,6 +170,7 @@ export class Slider {
     this.input.setAttribute("aria-valuetext", words);
     const output = this.input.closest(".il-control")?.querySelector("output");
     if (output) setText(output, words);
+    if (this.#box) this.#box.value = String(this.#value);
   }
 
   /** An arrow key always changes the value, also where several places share one. */

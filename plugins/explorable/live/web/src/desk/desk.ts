@@ -7,7 +7,7 @@ import { Reader } from "./reader";
 import { Suggestions } from "./suggestions";
 import { h, setText } from "../dom";
 import { wrongNumber } from "../number";
-import type { Instruments } from "../act/controls";
+import { controlWords, type Instruments } from "../act/controls";
 import type { State, Tell, Value, View } from "../python/protocol";
 
 /** The act around which it stands. */
@@ -28,6 +28,24 @@ export interface Desk {
 /** Milliseconds for which a hand rests before the address follows: browsers limit how often it changes. */
 const REST_MS = 400;
 const COPIED_MS = 2500;
+
+/** Characters of a link's value that are said. */
+const MOST_SAID = 40;
+
+/** What a link asked for and the page does not offer, with what stands instead, a sentence each; whoever wrote the link is unknown. */
+export function notOffered(root: ParentNode, asked: Record<string, Value>, standing: Record<string, Value>): string {
+  const said = (value: Value): string => (String(value).length > MOST_SAID ? `${String(value).slice(0, MOST_SAID)}…` : String(value));
+  return Object.entries(asked)
+    .filter(([name, value]) => standing[name] !== value)
+    .map(([name, value]) => {
+      const instead = standing[name];
+      if (instead === undefined) return `The link sets ${said(name)}, which is not here.`;
+      const words = controlWords(root, name, instead);
+      if (!words) return `The link's ${said(name)} is not taken.`;
+      return `${words.label}: ${said(value)} is not offered here; ${words.value} stands instead.`;
+    })
+    .join(" ");
+}
 
 export class Around {
   readonly #desk: Desk;
@@ -67,8 +85,12 @@ export class Around {
     const linked = await linkedState(fragment, this.#desk.name);
     if (!linked || this.#desk.signal.aborted || location.hash !== fragment) return;
     const place = this.#desk.host.querySelector('[data-slot="link-problem"]');
-    if (place) setText(place, "problem" in linked ? linked.problem : "");
-    if (!("problem" in linked)) this.#desk.set({ ...this.#desk.defaults().controls, ...linked.controls });
+    let problem = "problem" in linked ? linked.problem : "";
+    if (!("problem" in linked)) {
+      this.#desk.set({ ...this.#desk.defaults().controls, ...linked.controls });
+      problem = notOffered(this.#desk.host, linked.controls, this.#desk.state().controls);
+    }
+    if (place) setText(place, problem);
     this.#desk.host.scrollIntoView({ block: "start", behavior: "instant" });
   }
 

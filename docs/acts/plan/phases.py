@@ -1,0 +1,68 @@
+"""The phases of a run, and which of them is the fullest; where they are not known, the moments of a step, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from explorable import live
+from ironlaw import GB, EngineError, Setup, training_memory
+from ironlaw.memory.phases import Phase, memory_phases
+
+SAID = {
+    "load": "loading",
+    "first step": "the first step",
+    "step": "a later step",
+    "evaluation": "evaluation",
+    "save": "saving",
+}
+WHY = {
+    "dp": "several cards",
+    "tp": "several cards",
+    "pp": "several cards",
+    "execution": "torch.compile",
+    "loss": "a loss in pieces",
+    "checkpointing": "this checkpointing",
+    "optimizer_in_backward": "an update in the backward pass",
+}
+"""What the engine names when it cannot play the phases, in the page's words."""
+
+
+@lru_cache(maxsize=64)
+def phases_of(asked: Setup) -> tuple[tuple[live.Row, ...], str]:
+    """Rows of the second chart, and a sentence: which phase is the fullest, or why only moments of a step are known."""
+    try:
+        phases = memory_phases(asked).phases
+    except EngineError as error:
+        ledger = training_memory(asked)
+        beside = ledger.device_total - ledger.allocated_peak
+        why = WHY.get(error.what, error.what)
+        said = (
+            f"Loading, evaluation and saving are not played with {why}: of the moments of a step “{ledger.peak.name}” "
+            f"is the fullest, with {ledger.peak.bytes / GB:.1f} GB of tensors."
+        )
+        return tuple(_row(at, one.name, one.bytes, one.bytes + beside) for at, one in enumerate(ledger.moments)), said
+    rows = (_row(at, one.name.replace("step", "a step") if one.name == "step" else one.name, one.allocated, one.process)
+            for at, one in enumerate(phases))  # fmt: skip
+    return tuple(rows), _fullest(phases)
+
+
+def _row(at: int, name: str, tensors: float, process: float) -> live.Row:
+    return {"phase": name, "at": at, "gb": process / GB, "tensors": tensors / GB}
+
+
+def _fullest(phases: Sequence[Phase]) -> str:
+    """Tensors decide: what the allocator has once reserved the driver shows to the end."""
+    ranked = sorted(phases, key=lambda phase: -phase.allocated)
+    first, *others = ((SAID[phase.name], f"{phase.allocated / GB:.1f}") for phase in ranked)
+    rest = ", ".join(f"{name} {size}" for name, size in others)
+    return f"The fullest phase is {first[0]}: {first[1]} GB of tensors; {rest}."
+
+
+def phase_table(phases: Sequence[live.Row]) -> live.Table:
+    """The rows of the second chart as a table."""
+    rows = [
+        live.row(str(row["phase"]), *(f"{float(str(row[key])):.1f}" for key in ("tensors", "gb"))) for row in phases
+    ]
+    columns = live.columns("Phase", "Tensors|GB", "The driver shows|GB")
+    return live.Table("The most that tensors take at once, and what the driver shows, phase by phase", columns, rows)

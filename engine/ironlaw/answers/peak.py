@@ -1,0 +1,152 @@
+"""The fullest moment of the step: what is there besides the tensors that the ledger names, each with its sum.
+
+A ledger's components are what each takes at its largest; at the peak some of it is gone, and some is there for a moment
+only: layers that FSDP has gathered, gradients on their way to other devices, 16-bit copies of weights, and what the
+operation at work reads and makes. The lines of this module and the components add up to the peak, to the byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal
+
+from ironlaw.answers.explanation import formula
+from ironlaw.config.layout import Stage
+from ironlaw.config.resolved import Setup, stage_sections
+from ironlaw.core.sizes import NOTHING, Size, as_size, total
+from ironlaw.core.units import Bytes, Count
+from ironlaw.graph.partitioner import compiled
+from ironlaw.memory.fully_sharded import FullySharded, fully_sharded, is_fully_sharded
+from ironlaw.memory.ledger import busiest, memory_plans
+from ironlaw.memory.liveness import kept_values
+from ironlaw.memory.tensors import MemoryLedger
+
+Kind = Literal["weights", "gradients", "temporary"]
+MOMENTARY = ("gathered", "buckets")
+"""Components that PyTorch's FSDP has at some moments only."""
+_GATHERED: dict[str, tuple[Kind, str]] = {
+    "root": ("weights", "gathered: embedding, last norm and head"),
+    "block": ("weights", "gathered: a layer"),
+    "block_reduction": ("gradients", "a layer's gradients on their way to other cards (reduce-scatter)"),
+    "root_gradients": ("gradients", "gradients of embedding and head, whole and on their way"),
+    "head_gradient": ("gradients", "gradient of the head, whole"),
+}
+"""Fields of `FullySharded`: what kind of memory, and what it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Bytes that are there at the peak and that no component names.
+
+    Attributes:
+        kind: What they are.
+        name: In words.
+        formula: How they are counted.
+        bytes: Negative where parts of components are not there at the peak.
+    """
+
+    kind: Kind
+    name: str
+    formula: str
+    bytes: Bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """The fullest moment of a step.
+
+    Attributes:
+        moment: Its name, as in `MemoryLedger.moments`.
+        components: Bytes of the ledger's components that are counted whole: all but those of `MOMENTARY` under FSDP.
+        parts: The rest. They and the components add up to the allocated peak.
+    """
+
+    moment: str
+    components: dict[str, Bytes]
+    parts: tuple[Part, ...]
+
+    def of(self, kind: Kind) -> Bytes:
+        """Bytes of the parts of a kind."""
+        return sum(part.bytes for part in self.parts if part.kind == kind)
+
+
+def peak(c: Setup, batch: Count | None = None, sequence: Count | None = None) -> Peak:
+    """What is allocated at the fullest moment of the busiest device's step.
+
+    Args:
+        c: The setup.
+        batch: Sequences of the micro-batch; those of the setup when None.
+        sequence: Tokens of a sequence; those of the setup when None.
+    """
+    plans = memory_plans(c)
+    ledger = busiest(plans, batch or c.batch, sequence or c.sequence)
+    plan, batch, sequence = ledger.plan, ledger.batch, ledger.sequence
+    chunk = -(-sequence // plan.chunks)
+    highest = max(plan.candidates, key=lambda one: one.bytes(batch, sequence, chunk))
+    components = ledger.bytes_by_component()
+    if is_fully_sharded(c):
+        components = {name: size for name, size in components.items() if name not in MOMENTARY}
+    place = next(at for at, one in enumerate(plans) if one is plan)
+    named = _named(c.anywhere, place, highest.moment)
+    fixed = sum(plan.static_sums.get(name, 0) for name in components) + plan.workspace_bytes
+    kept = total(size for name, size in plan.saved_sums.items() if name in components)
+    rest = highest.whole + kept * -1 + as_size(-fixed - sum(part.bytes for part in named))
+    return Peak(highest.moment, components, (*named, *_rest(ledger, rest, highest.chunk, chunk)))
+
+
+@lru_cache(maxsize=256)
+def _named(c: Setup, place: int, moment: str) -> tuple[Part, ...]:
+    """What FSDP and autocast have whole at a moment, on the stage of the plan at a place of `memory_plans`."""
+    every = c.stages
+    return tuple(_whole(c, [*dict.fromkeys((*every[:2], every[-1]))][place], moment))
+
+
+def _whole(c: Setup, stage: Stage, moment: str) -> Iterator[Part]:
+    whole = fully_sharded(c, stage)
+    for field, (kind, name) in _GATHERED.items():
+        each: Bytes = getattr(whole, field)
+        if each and (size := replace(FullySharded(), **{field: each}).at(moment)):
+            dtype = c.precision.weights if kind == "weights" else c.precision.gradients
+            count = f"{size // each} x " if size != each else ""
+            yield Part(kind, name, f"{count}{each // dtype.bytes(1):,} x {dtype.bytes(1)} B ({dtype.name})", size)
+    if moment.startswith("forward") and c.checkpointing.every and (copies := _copies(c, stage)):
+        yield Part("weights", "16-bit copies of all layers, which autocast keeps to the end of the forward pass",
+                   f"{copies // 2:,} x 2 B", copies)  # fmt: skip
+
+
+def _copies(c: Setup, stage: Stage) -> Bytes:
+    """Casts of the weights of a stage's blocks."""
+    parts = (part for part in stage_sections(c, stage) if part.name == "block")
+    if c.framework.compiled and not c.framework.by_hand:
+        parts = (compiled(part) for part in parts)
+    selective = c.checkpointing.kind == "selective"
+    return sum(
+        value.byte_size(1, 1) * part.count
+        for part in parts
+        for value in kept_values(part, selective=selective)
+        if value.component == "casts"
+    )
+
+
+def _rest(ledger: MemoryLedger, rest: Size, piece: Size, chunk: int) -> Iterator[Part]:
+    """What has no name: what does not depend on the batch, and what does."""
+    batch, sequence = ledger.batch, ledger.sequence
+    fixed = Size(tuple(term for term in rest.terms if term[0] == (0, 0)))
+    moving = Size(tuple(term for term in rest.terms if term[0] != (0, 0)))
+    if size := fixed(1, 1):
+        name = (
+            "gradients and copies of the weights at work" if size > 0 else "gradients that are not there at this moment"
+        )
+        yield Part("temporary", name, f"{size:,} B", size)
+    if size := moving(batch, sequence):
+        name = (
+            "what the operation at work reads and makes"
+            if size > 0
+            else "activations and logits that are not there at this moment"
+        )
+        yield Part("temporary", name, f"{formula(moving)} B", size)
+    if piece != NOTHING:
+        said = f"{formula(piece)} B for T = {chunk:,}"
+        yield Part("temporary", "a piece of the loss at work", said, piece(batch, chunk))
