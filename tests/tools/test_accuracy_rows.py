@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -110,7 +111,7 @@ def test_a_copy_says_what_was_copied_from() -> None:
 
 
 def test_every_published_value_is_compared_or_waits_with_a_reason() -> None:
-    every = (*report().comparisons, *reserved())
+    every: list[Any] = [*report().comparisons, *reserved()]
     compared = Counter((c.row.source.title, c.row.name, c.kind, c.published) for c in every)
     values = 0
     for each in ROWS:
