@@ -14,6 +14,7 @@ from tools.accuracy.experience import NAMES, Experience, Figures, experience, pl
 from tools.accuracy.methods import methods, reasons_to_wait
 from tools.accuracy.regimes import regimes
 from tools.accuracy.report import GROUPS, TARGETS, Report, plain, reason, report
+from tools.accuracy.reserved import judged
 
 WIDTH = 110
 
@@ -77,6 +78,8 @@ def _lines(made: Report, *, rows: bool, color: bool) -> list[str]:
         "",
         *_regimes(paint),
         "",
+        *_reserved(paint),
+        "",
         paint("Published values that the engine cannot be asked for", 1),
     ]
     lines += [f"  {values:>5} values of {count:>4} rows: {why}" for why, values, count in reasons_to_wait()]
@@ -106,6 +109,18 @@ def _regimes(paint: Callable[[str, int], str]) -> list[str]:
     for r in regimes(experience().judged):
         errors = f"{r.physics:>+9.1%}{r.physics_p90:>8.1%}{r.calibrated:>10.1%}{r.calibrated_p90:>8.1%}"
         lines.append(f"{r.what:<36}{r.rows:>6}{r.sources:>9}{errors}{r.coverage:>9.0%}")
+    return lines
+
+
+def _reserved(paint: Callable[[str, int], str]) -> list[str]:
+    lines = [
+        paint(
+            f"{'reserved memory of played steps':<48}{'models':>7}{'rows':>6}{'median':>8}{'p90':>8}{'covered':>9}", 1
+        )
+    ]
+    for half in judged():
+        figures = f"{half.models:>7}{half.rows:>6}{half.median:>8.1%}{half.p90:>8.1%}{half.covered:>9.0%}"
+        lines.append(f"{half.what:<48}{figures}")
     return lines
 
 

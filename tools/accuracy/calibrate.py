@@ -23,6 +23,7 @@ from ironlaw.calibration.coefficients import FILE, model_of
 from tools.accuracy.mixed_model import PRIORS, Fit, Sample, fit
 from tools.accuracy.observations import Observation, observations
 from tools.accuracy.report import report
+from tools.accuracy.reserved import band, halves, reserved
 
 VERSION = 1
 """Of the model's form. Raise it when terms, priors or the distribution change."""
@@ -76,7 +77,14 @@ def fitted(seen: Sequence[Observation]) -> dict[str, Any]:
         "rows_sha256": digest(seen),
         "sources": sources,
         **{kind: table([o for o in seen if o.kind == kind], kind, sources) for kind in KINDS},
+        "reserved": _reserved(),
     }
+
+
+def _reserved() -> dict[str, Any]:
+    """The table of reserved bytes: a band fitted to the rows of one half of the models."""
+    made = band(halves(reserved())[0])
+    return {"mean": _rounded(made.mean), "width": _rounded(made.width), "rows": made.rows, "models": made.models}
 
 
 def digest(seen: Iterable[Observation]) -> str:
@@ -130,7 +138,7 @@ def _rounded(x: float) -> float:
 def _toml(content: dict[str, Any]) -> str:
     plain = [f"{key} = {_value(value)}" for key, value in content.items() if not isinstance(value, dict)]
     lines = [HEAD, *plain]
-    for kind in KINDS:
+    for kind in (*KINDS, "reserved"):
         lines += ["", f"[{json.dumps(kind)}]", *(f"{key} = {_value(value)}" for key, value in content[kind].items())]
     return "\n".join(lines) + "\n"
 

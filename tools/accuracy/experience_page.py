@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element
 from ironlaw.calibration import Features, calibrate
 from tools.accuracy.experience import NAMES, Figures, experience
 from tools.accuracy.regimes import regimes
+from tools.accuracy.reserved import judged
 from tools.accuracy.tables import Cell, table
 
 _EXAMPLES = (
@@ -88,6 +89,23 @@ def regime_table() -> Element:
     ]
     header = ["Runs", "Rows", "Sources", "Physics: signed median %", *_HEADER[1:]]
     return table("Error of step times by regime", header, body, numbers=range(1, len(header)))
+
+
+def reserved_table() -> Element:
+    """Reserved bytes of played steps: the models that the band is fitted to, and those that judge it."""
+    body: list[list[Cell]] = [
+        [
+            half.what,
+            f"{half.models}",
+            f"{half.rows}",
+            f"{100 * half.median:.1f}",
+            f"{100 * half.p90:.1f}",
+            f"{100 * half.covered:.0f}",
+        ]
+        for half in judged()
+    ]
+    header = ["Rows of", "Models", "Rows", "Median %", "9 in 10 below %", "In the band %"]
+    return table("Error of reserved memory", header, body, numbers=range(1, len(header)))
 
 
 def overhead() -> Element:

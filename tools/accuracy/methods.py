@@ -13,6 +13,7 @@ from tools.accuracy.experience import experience
 from tools.accuracy.observations import publisher
 from tools.accuracy.predict import Comparison, published_bytes, waiting
 from tools.accuracy.report import percentile, report
+from tools.accuracy.reserved import Reserved, covers, halves, reserved
 from tools.accuracy.rows import MEASURES, Row, load
 
 LEVELS = {
@@ -63,7 +64,7 @@ def method(row: Row) -> str:
 class _Cell:
     """What is known of a line: comparisons, whether the band covered them, and rows that wait with their values."""
 
-    compared: list[Comparison] = field(default_factory=list)
+    compared: list[Comparison | Reserved] = field(default_factory=list)
     covered: list[bool] = field(default_factory=list)
     waiting: list[tuple[Row, str]] = field(default_factory=list)
 
@@ -81,6 +82,10 @@ def methods() -> tuple[Line, ...]:
     for judged in experience().judged:
         c = judged.observation.comparison
         cell(c.row, c.kind).covered.append(judged.covered)
+    for one in reserved():
+        cell(one.row, one.kind).compared.append(one)
+    for one in halves(reserved())[1]:
+        cell(one.row, one.kind).covered.append(covers(one))
     for row in load():
         for kind in waiting(row):
             cell(row, kind).waiting.append((row, kind))

@@ -23,7 +23,14 @@ from explorable.shared.errors import nearest
 from explorable.shared.locate import LocateExtension, unstamp
 from tools.accuracy.calculators import CALCULATORS, memory_answers, saved_activations
 from tools.accuracy.driver import RUNS, steps
-from tools.accuracy.experience_page import experience_sources, experience_totals, goals, overhead, regime_table
+from tools.accuracy.experience_page import (
+    experience_sources,
+    experience_totals,
+    goals,
+    overhead,
+    regime_table,
+    reserved_table,
+)
 from tools.accuracy.figure import figure
 from tools.accuracy.methods import methods, reasons_to_wait
 from tools.accuracy.predict import Comparison
@@ -239,6 +246,7 @@ PARTS: dict[str, Callable[[], Element]] = {
     "overhead": overhead,
     "worst": worst,
     "regimes": regime_table,
+    "reserved": reserved_table,
     "methods": method_table,
     "rivals": rival_table,
     "waiting": waiting_table,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ironlaw import GIB, accelerator, job_time, training_memory
+from ironlaw import GIB, EngineError, accelerator, job_time, training_memory
 from ironlaw.economics.cost import LLAMA_PUE, US_GRID_INTENSITY, carbon, energy
 from ironlaw.graph.operations import flops_per_token, korthikanti_model_flops, megatron_flops
 from ironlaw.memory import MemoryLedger
+from ironlaw.memory.phases import require_played
 from tools.accuracy.rows import MEASURES, Row
 from tools.accuracy.setups import computed_in_fp32, row_setup, unasked
 
@@ -34,7 +35,6 @@ class Comparison:
 
 
 LEVELS_UNSAID = {
-    "reserved memory": "the allocator's reserved bytes",
     "memory of a phase": "the peak of a phase",
 }
 """Groups of published values that the engine does not say, in words."""
@@ -46,6 +46,7 @@ def waiting(row: Row) -> dict[str, str]:
     if why:
         return dict.fromkeys(row.measures, why)
     reasons = {kind: LEVELS_UNSAID.get(MEASURES[kind], "") for kind in row.measures}
+    reasons |= {kind: _unplayed(row) for kind in reasons if MEASURES[kind] == "reserved memory"}
     if row.get("packed", False):
         # Attention stays inside a sample, and how long samples are is not published.
         reasons |= {k: "times of packed samples of unknown length" for k in reasons if MEASURES[k] == "time"}
@@ -55,9 +56,19 @@ def waiting(row: Row) -> dict[str, str]:
 
 
 def compare(row: Row) -> tuple[Comparison, ...]:
-    """All comparisons that a row allows."""
+    """All comparisons that a row allows, but of reserved bytes: they take long to play (`tools.accuracy.reserved`)."""
     left = waiting(row)
-    return tuple(_compare(row, kind, value) for kind, value in row.measures.items() if kind not in left)
+    kinds = [kind for kind in row.measures if kind not in left and MEASURES[kind] != "reserved memory"]
+    return tuple(_compare(row, kind, row.measures[kind]) for kind in kinds)
+
+
+def _unplayed(row: Row) -> str:
+    """Why the requests of a row's step are not known, or nothing."""
+    try:
+        require_played(row_setup(row))
+    except EngineError as error:
+        return f"the reserved bytes of {error.what} {error.value}"
+    return ""
 
 
 def _compare(row: Row, kind: str, value: float) -> Comparison:

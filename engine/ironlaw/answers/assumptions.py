@@ -16,6 +16,10 @@ from ironlaw.time.update import HOST_MEMORY
 YEARS_OF_USE = 3
 """Years over which the price of a card that nobody rents out is spread; an assumption."""
 HOURS_PER_YEAR = 8760
+UNCERTAIN_PIPELINE = (
+    "The time is not to be trusted: this pipeline may or may not fit, and so close to the device's capacity the "
+    "allocator frees and asks again, which has made published steps up to three times as long."
+)
 
 
 def hourly_price(chip: Accelerator) -> DollarsPerHour | None:

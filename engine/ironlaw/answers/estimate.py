@@ -8,11 +8,11 @@ difference: temporary tensors that are alive at the peak, less the parts of the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from ironlaw.answers.assumptions import assumptions, hourly_price
+from ironlaw.answers.assumptions import UNCERTAIN_PIPELINE, assumptions, hourly_price
 from ironlaw.answers.expected import Expected, expected, features
 from ironlaw.calibration import Features
 from ironlaw.config.checks import require_sequence, require_sweep, require_timed
@@ -211,7 +211,7 @@ class EstimatePlan:
         micro_batches = c.micro_batches * c.replicas
         rate = batch * sequence * micro_batches / total
         memory = self._memory(batch, sequence)
-        return Estimate(
+        found = Estimate(
             c.model.parameters,
             memory,
             StepFlops(
@@ -224,6 +224,9 @@ class EstimatePlan:
             self.assumptions,
             self.about,
         )
+        if c.layout.pipeline > 1 and found.verdict == "uncertain":
+            return replace(found, assumptions=(*self.assumptions, UNCERTAIN_PIPELINE))
+        return found
 
     def _require_sweep(self, batch: Any, sequence: Any) -> None:
         c = self.setup

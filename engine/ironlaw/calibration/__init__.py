@@ -8,13 +8,16 @@ finished prediction and a handful of words about the run, and multiplies. `tools
 from ironlaw.calibration.band import Calibrated, calibrate
 from ironlaw.calibration.coefficients import KINDS, Model, coefficients
 from ironlaw.calibration.features import Features, doublings, gpu_family, number_group
+from ironlaw.calibration.reserved import ReservedBand, calibrate_reserved
 
 __all__ = [
     "KINDS",
     "Calibrated",
     "Features",
     "Model",
+    "ReservedBand",
     "calibrate",
+    "calibrate_reserved",
     "coefficients",
     "doublings",
     "gpu_family",

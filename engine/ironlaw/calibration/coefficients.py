@@ -101,10 +101,15 @@ def model_of(table: Mapping[str, Any]) -> Model:
 
 
 @cache
-def coefficients() -> Mapping[str, Model]:
-    """The model of each kind."""
+def content() -> Mapping[str, Any]:
+    """What the file holds."""
     import tomllib
 
     with open(FILE, "rb") as file:  # noqa: PTH123
-        content = tomllib.load(file)
-    return {kind: model_of(content[kind]) for kind in KINDS}
+        return tomllib.load(file)
+
+
+@cache
+def coefficients() -> Mapping[str, Model]:
+    """The model of each kind."""
+    return {kind: model_of(content()[kind]) for kind in KINDS}

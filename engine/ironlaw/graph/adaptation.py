@@ -10,17 +10,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import prod
 from typing import Literal, get_args
 
 from ironlaw.core.arrays import probability
 from ironlaw.core.errors import EngineError, Instead, require_bool, require_name, settle_fields
 from ironlaw.core.units import Count, Ratio
+from ironlaw.models.layers import Experts
 from ironlaw.models.transformer import Parameter, Transformer
 from ironlaw.numerics.dtypes import FP32, UINT8, DType
 from ironlaw.numerics.precision import Precision
 
 Method = Literal["full", "lora", "qlora"]
 Format = Literal["fp32", "16-bit"]
+Routed = Literal["none", "folded", "apart"]
+"""What `"all-linear"` does with experts: there are none; peft adapts them and their router by adding to their weights,
+and leaves dense and shared parts out; or it leaves them and their router out (gpt-oss).
+
+Source: peft 0.21, `utils/transformers_weight_conversion.py` and `tuners/lora/layer.py` (`ParamWrapper`).
+"""
 ALL_LINEAR = "all-linear"
 """Every matrix of the blocks, which leaves out the embeddings and the head (peft's word)."""
 BLOCK_SIZES = (32, 64, 128, 256, 512, 1024, 2048, 4096)
@@ -119,26 +127,40 @@ class Adaptation:
         """Whether a parameter of the model itself is trained. The name has its layer's number."""
         return not self.has_adapters and not any(matches(name, pattern) for pattern in self.frozen)
 
-    def adapts(self, p: Parameter, name: str) -> bool:
+    def adapts(self, p: Parameter, name: str, routed: Routed) -> bool:
         """Whether a parameter has an adapter beside it. The name has its layer's number."""
-        return self.has_adapters and any(targeted(p, name, pattern) for pattern in self.targets)
+        return self.has_adapters and any(targeted(p, name, pattern, routed) for pattern in self.targets)
 
     def quantizes(self, p: Parameter) -> bool:
-        """Whether a parameter is kept in 4 bits: the blocks' matrices."""
+        """Whether a parameter is kept in 4 bits: the blocks' linear layers, which experts and routers are not."""
         matrix = p.role == "matrix" and len(p.shape) == 2 and p.name.startswith("blocks.")
-        return self.quantization is not None and matrix
+        return self.quantization is not None and matrix and not _is_router(p)
 
 
 FULL = Adaptation()
 """Everything is trained."""
 
 
-def targeted(p: Parameter, name: str, pattern: str) -> bool:
+def routing(model: Transformer) -> Routed:
+    """What peft does with the experts of a model under `"all-linear"`."""
+    routers = {layer.feed_forward.router for layer, _ in model.kinds if isinstance(layer.feed_forward, Experts)}
+    if not routers:
+        return "none"
+    return "apart" if "chosen-softmax" in routers else "folded"
+
+
+def targeted(p: Parameter, name: str, pattern: str, routed: Routed) -> bool:
     """Whether a pattern of adapters means a parameter. The name has its layer's number."""
-    # A matrix for each expert in one tensor is no linear layer to peft.
-    if p.role != "matrix" or len(p.shape) != 2 or not p.name.startswith("blocks."):
+    if p.role != "matrix" or not p.name.startswith("blocks."):
         return False
-    return pattern == ALL_LINEAR or matches(name.removesuffix(".weight"), pattern)
+    if routed == "none" or not p.name.startswith("blocks.*.mlp."):
+        return pattern == ALL_LINEAR or matches(name.removesuffix(".weight"), pattern)
+    kinds = ("mlp.router", "mlp.experts", "mlp.shared_gate")
+    return routed == "folded" and pattern == ALL_LINEAR and p.name.startswith(kinds, len("blocks.*."))
+
+
+def _is_router(p: Parameter) -> bool:
+    return p.name == "blocks.*.mlp.router.weight"
 
 
 def matches(name: str, pattern: str) -> bool:
@@ -162,17 +184,18 @@ class Held:
     adapter: bool = False
 
 
-def held(parameters: Iterable[Parameter], adaptation: Adaptation) -> tuple[Held, ...]:
+def held(parameters: Iterable[Parameter], adaptation: Adaptation, routed: Routed) -> tuple[Held, ...]:
     """The parameters of a model as they are kept, adapters after the matrices that they adapt.
 
     Args:
         parameters: With a `*` for the number of their layer where they occur once a layer.
         adaptation: What is trained.
+        routed: What `routing` says of the model.
     """
-    return tuple(_held(parameters, adaptation))
+    return tuple(_held(parameters, adaptation, routed))
 
 
-def _held(parameters: Iterable[Parameter], adaptation: Adaptation) -> Iterator[Held]:
+def _held(parameters: Iterable[Parameter], adaptation: Adaptation, routed: Routed) -> Iterator[Held]:
     for p in parameters:
         if adaptation.everything:
             yield Held(p)
@@ -182,7 +205,7 @@ def _held(parameters: Iterable[Parameter], adaptation: Adaptation) -> Iterator[H
         for count, flag in ((trained, True), (len(names) - trained, False)):
             if count:
                 yield Held(replace(p, count=count), flag, adaptation.quantizes(p))
-        adapted = sum(adaptation.adapts(p, name) for name in names)
+        adapted = sum(adaptation.adapts(p, name, routed) for name in names)
         if adapted:
             for one in adapter_parameters(p, adaptation):
                 yield Held(replace(one, count=adapted), adapter=True)
@@ -196,12 +219,18 @@ def layer_names(p: Parameter) -> tuple[str, ...]:
 
 
 def adapter_parameters(p: Parameter, adaptation: Adaptation) -> Iterator[Parameter]:
-    """The tensors of the adapter of one matrix."""
-    module, (outputs, inputs) = p.name.removesuffix(".weight"), p.shape
-    yield Parameter(f"{module}.lora_A.weight", (adaptation.rank, inputs), "matrix")
-    yield Parameter(f"{module}.lora_B.weight", (outputs, adaptation.rank), "matrix")
+    """The tensors of the adapter of one matrix, or of all experts' at once."""
+    module, (outputs, inputs) = p.name.removesuffix(".weight"), p.shape[-2:]
+    rows = prod(p.shape[:-2]) * expert_rank(p.name, adaptation)
+    yield Parameter(f"{module}.lora_A.weight", (rows, inputs), "matrix")
+    yield Parameter(f"{module}.lora_B.weight", (outputs, rows), "matrix")
     if adaptation.magnitudes:
         yield Parameter(f"{module}.magnitude", (outputs,), "norm")
+
+
+def expert_rank(name: str, adaptation: Adaptation) -> Count:
+    """The rank of a matrix's adapter: where gate and input matrix of experts are one, peft doubles it."""
+    return adaptation.rank * (2 if name.endswith("experts.gate_up_proj") else 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +242,7 @@ class Training:
         parameters: Elements of each parameter that is trained.
         adapted: Modules with an adapter.
         quantized: Modules in 4 bits.
+        transposed: Whether matrices are kept transposed, as transformers' GPT-2 does (`Conv1D`).
         input_gradient: Whether the section's input has a gradient.
     """
 
@@ -220,6 +250,7 @@ class Training:
     parameters: tuple[tuple[str, Count], ...] = ()
     adapted: frozenset[str] = frozenset()
     quantized: frozenset[str] = frozenset()
+    transposed: bool = False
     input_gradient: bool = True
 
 
@@ -230,6 +261,8 @@ def by_layer(model: Transformer, adaptation: Adaptation) -> tuple[Training, tupl
     layers: list[dict[str, Count]] = [{} for _ in range(model.layers)]
     adapted: list[set[str]] = [set() for _ in range(model.layers)]
     quantized: set[str] = set()
+    routed = routing(model)
+    transposed = model.code == "transformers" and model.position == "learned"
     for p in model.parameter_tensors:
         short = p.name.removeprefix("blocks.*.")
         if adaptation.quantizes(p):
@@ -238,12 +271,12 @@ def by_layer(model: Transformer, adaptation: Adaptation) -> tuple[Training, tupl
             inside = short != p.name
             if adaptation.trains(name):
                 (layers[layer] if inside else outside)[short] = p.elements
-            if adaptation.adapts(p, name):
+            if adaptation.adapts(p, name, routed):
                 adapted[layer if inside else 0].add(short.removesuffix(".weight"))
     if "wte.weight" in outside and model.tied:
         outside["lm_head.weight"] = outside["wte.weight"]
     return Training(adaptation, tuple(outside.items())), tuple(
-        Training(adaptation, tuple(own.items()), frozenset(beside), frozenset(quantized))
+        Training(adaptation, tuple(own.items()), frozenset(beside), frozenset(quantized), transposed)
         for own, beside in zip(layers, adapted, strict=True)
     )
 
@@ -256,12 +289,26 @@ def require_adaptable(model: Transformer, adaptation: Adaptation) -> None:
     """
     names = [(p, name) for p in model.parameter_tensors for name in layer_names(p)]
     if adaptation.has_adapters:
+        routed, who = routing(model), {"model": model.name}
         blocks = [p for p in model.parameter_tensors if p.name.startswith("blocks.")]
-        matrices = [p for p in blocks if p.role == "matrix" and len(p.shape) == 2]
-        allowed = (ALL_LINEAR, *(p.name.removesuffix(".weight").rpartition(".")[2] for p in matrices))
+        matrices = [p for p in blocks if p.role == "matrix" and len(p.shape) == 2 and not _is_router(p)]
+        plain = [p for p in matrices if routed == "none" or not p.name.startswith("blocks.*.mlp.")]
+        allowed = (ALL_LINEAR, *dict.fromkeys(p.name.removesuffix(".weight").rpartition(".")[2] for p in plain))
         for pattern in adaptation.targets:
-            if not any(targeted(p, name, pattern) for p, name in names):
-                raise EngineError("lora_targets", pattern, allowed, {"model": model.name})
+            # peft renames the parts of experts, and leaves dense parts beside them out: only all of them are counted.
+            apart = pattern != ALL_LINEAR and any(
+                matches(name.removesuffix(".weight"), pattern)
+                for p, name in names
+                if routed != "none" and p.role == "matrix" and p.name.startswith("blocks.*.mlp.")
+            )
+            if apart or not any(targeted(p, name, pattern, routed) for p, name in names):
+                raise EngineError("lora_targets", pattern, allowed, who)
+        if routed == "folded" and ALL_LINEAR in adaptation.targets:
+            because = "whose experts peft adapts within their weights"
+            if adaptation.magnitudes:
+                raise EngineError("dora", True, (False,), who, because)
+            if adaptation.dropout:
+                raise EngineError("lora_dropout", adaptation.dropout, (0,), who, because)
         least = min(min(p.shape) for p in matrices)
         if adaptation.rank > least:
             raise EngineError("lora_rank", adaptation.rank, f"at most {least}", {"model": model.name})

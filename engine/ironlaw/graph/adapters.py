@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from ironlaw.core.sizes import TOKENS, as_size
 from ironlaw.core.units import Count
-from ironlaw.graph.adaptation import Training
+from ironlaw.graph.adaptation import Training, expert_rank
 from ironlaw.graph.ir import Matmul, Op, Value
 from ironlaw.graph.tape import Tape
 from ironlaw.numerics.dtypes import DType
@@ -39,6 +39,41 @@ def adapted(tape: Tape, training: Training, name: str, x: Value, inputs: Count, 
         if quantized and not tape.precision.autocast:
             extra = tape.cast(f"{name}.lora_scale", extra, wanted)
     return tape.cast(f"{name}.adapted", tape.add(f"{name}.adapted", kept, extra), wanted)
+
+
+def folded(tape: Tape, name: str, groups: Count, inputs: Count, outputs: Count, *, autocast: bool) -> Value | None:
+    """Matrices to which their adapters' product is added before they are used, as peft does with those of experts.
+
+    The sum is a tensor of its own, as large as all matrices, which the product that uses it saves. The adapter's
+    matrices are cast to the weights' format, or, where peft does not switch autocast off, to that of the products. None
+    where the matrices have no adapter.
+    """
+    if not (tape.training and name in tape.training.adapted):
+        return None
+    rank = expert_rank(name, tape.training.adaptation)
+    stored, kept = tape.training.adaptation.trained_format(tape.precision), tape.precision.weights
+    wanted = tape.precision.compute if autocast else kept if groups > 1 else stored
+    factors = []
+    for factor, elements in (("lora_A", groups * rank * inputs), ("lora_B", groups * rank * outputs)):
+        value = tape.value(f"{name}.{factor}", as_size(elements), wanted)
+        tape.record(
+            Op(f"{name}.{factor}", "cast", (), (value,), weights=elements, weight_dtype=stored, trains=elements)
+        )
+        factors.append(value)
+    size = as_size(groups * inputs * outputs)
+    added = tape.value(f"{name}.added", size, wanted)
+    product = Matmul(as_size(groups), as_size(outputs), as_size(inputs), as_size(rank))
+    saved = () if wanted == stored else tuple(factors)
+    tape.record(Op(f"{name}.added", "matmul", tuple(factors), (added,), saved, (product,)))
+    added = tape.cast(f"{name}.added", added, kept)
+    out = Value(f"{added.name}.folded", size, kept, view_of=added)
+    weights = groups * inputs * outputs
+    return tape.record(
+        Op(
+            f"{name}.folded", "elementwise", (added,), (out,), weights=weights, weight_dtype=kept,
+            passes_gradient=True,
+        )
+    )  # fmt: skip
 
 
 def _quantized(tape: Tape, name: str, x: Value, inputs: Count, outputs: Count, *, bias: bool) -> Value:
@@ -84,14 +119,18 @@ def _row_lengths(
     """DoRA: the trained length of every row over that of the adapted matrix, times what both matrices give.
 
     To know the lengths, peft writes out the adapted matrix: the adapter's product with an identity matrix, its sum with
-    the frozen one, and the squares. All are freed again.
+    the frozen one, and the squares. All are freed again but for one: of a matrix that is kept transposed peft makes a
+    parameter that is trained, and the graph of its length then holds the sum.
     """
+    assert tape.training
     inputs, rank, outputs = shape
     before, working = as_size(outputs), x.dtype
     matrix, identity = inputs * outputs, inputs * inputs
     lengths = tape.value(f"{name}.lengths", before, working, needs_gradient=False)
     scratch = working.bytes(3 * matrix) + stored.bytes(identity)
-    tape.record(Op(f"{name}.lengths", "reduce", (), (lengths,), forward_workspace=as_size(scratch)))
+    held = name not in tape.training.quantized and tape.training.transposed and working == tape.precision.weights
+    kept = (tape.value(f"{name}.adapted_matrix", as_size(matrix), working, needs_gradient=False),) if held else ()
+    tape.record(Op(f"{name}.lengths", "reduce", (), (lengths,), kept, forward_workspace=as_size(scratch)))
     scale = tape.value(f"{name}.row_scale", before, stored)
     tape.record(
         Op(
@@ -101,7 +140,7 @@ def _row_lengths(
     )  # fmt: skip
     extra = _low_rank(tape, name, x, inputs, rank, outputs)
     if bias:
-        parameter = tape.value(f"{name}.bias", before, result.dtype, needs_gradient=False)
+        parameter = tape.value(f"{name}.bias", before, tape.precision.weights, needs_gradient=False)
         result = tape.add(f"{name}.without_bias", result, parameter)
     less = tape.operation(f"{name}.row_scale_less_one", "elementwise", (scale,), before, stored)
     base = tape.multiply(f"{name}.base_scaled", less, result)

@@ -36,8 +36,9 @@ def without_needless(section: Section, training: Training) -> Section:
         else:
             instead |= {v: replace(v, view_of=_whole(v, instead)) for v in op.outputs if v.view_of}
         kept = tuple(_now(value, instead) for value in op.saved)
-        # Tables without inputs are constants for the layers that follow.
-        saved = tuple(_needed(op, inputs, kept, matrix)) if passes or elements or not inputs else ()
+        # Tables without inputs are constants for the layers that follow; an index of rows is for their gradient.
+        wanted = passes or elements or not inputs or _part_of_experts(op.name, own)
+        saved = tuple(_needed(op, inputs, kept, matrix)) if wanted else ()
         outputs = tuple(_now(value, instead) for value in op.outputs)
         ops.append(replace(op, inputs=inputs, outputs=outputs, saved=saved, trains=elements))
     return replace(section, ops=tuple(ops), input=section.input and _now(section.input, instead))
@@ -55,20 +56,31 @@ def _trained(op: Op, own: dict[str, Count]) -> tuple[bool, Count]:
     """Whether an operation's matrix or scale is trained, and how many elements of it are, biases included."""
     if not op.trains or op.name.endswith((".lora_A", ".lora_B", ".magnitude")):
         return bool(op.trains), op.trains
-    weight, bias = own.get(f"{op.name}.weight", 0), own.get(f"{op.name}.bias", 0)
+    if op.name.startswith("mlp.experts."):
+        one = _part_of_experts(op.name, own)
+        return one > 0, one
+    module = op.name.removesuffix(".scaled")  # a norm whose weight multiplies in fp32
+    weight, bias = own.get(f"{module}.weight", 0), own.get(f"{module}.bias", 0)
     return weight > 0, weight + bias
+
+
+def _part_of_experts(name: str, own: dict[str, Count]) -> Count:
+    """Trained elements behind an operation of experts, whose matrices are one parameter each, and whose biases are."""
+    module, _, bias = name.removeprefix("mlp.experts.").partition(".")
+    return own.get(f"mlp.experts.{module}_proj" + ("_bias" if bias else ""), 0)
 
 
 def _needed(op: Op, inputs: tuple[Value, ...], saved: tuple[Value, ...], matrix: bool) -> Iterator[Value]:
     """Of what an operation saves when all is trained, that which some gradient needs."""
     passes = any(value.needs_gradient for value in inputs)
+    read = [value.storage for value in inputs]
     for value in saved:
         if op.kind == "embedding":
             wanted = matrix
         elif op.weights and op.kind == "matmul":
-            wanted = passes if value.component == "casts" else matrix
-        elif op.weights and op.kind == "elementwise":
-            wanted = matrix
+            wanted = passes if value.component == "casts" else matrix or value not in read
+        elif op.weights and op.kind == "elementwise":  # Gemma's norms multiply by a tensor made of the weight
+            wanted = matrix if value in read else passes
         elif op.kind in ("matmul", "elementwise") and len(inputs) > 1:
             others = [other for other in inputs if other.storage != value]
             wanted = len(others) == len(inputs) or any(other.needs_gradient for other in others)

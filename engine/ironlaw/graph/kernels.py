@@ -204,8 +204,8 @@ def _products_backward(op: Op, count: Count) -> Iterator[Kernel]:
     if op.weights == 0:
         a, b = op.inputs
         for name, wanted, other, shape in (
-            ("a", a, b, Matmul(p.count, p.m, p.k, p.n)),
-            ("b", b, a, Matmul(p.count, p.k, p.n, p.m)),
+            ("a", a, b, Matmul(p.count, p.m, p.k, p.n, p.groups)),
+            ("b", b, a, Matmul(p.count, p.k, p.n, p.m, p.groups)),
         ):
             if not wanted.needs_gradient:
                 continue

@@ -201,12 +201,22 @@ class Tape:
         return self.record(Op(name, "matmul", (x,), (out,), saved, (product,), weights, compute, trains=weights))
 
     def grouped(
-        self, name: str, x: Value, offsets: Value, groups: Count, inputs: Count, outputs: Count, which: Value | None
+        self,
+        name: str,
+        x: Value,
+        offsets: Value,
+        groups: Count,
+        inputs: Count,
+        outputs: Count,
+        which: Value | None,
+        *,
+        matrices: Value | None,
     ) -> Value:
         """A product of each group of rows with a matrix of its own, in the weights' format.
 
         `x` has the rows sorted by group, and `offsets` says where each group ends. Saves both. Where there are biases,
-        that of each row is looked up by `which` group it is of, and added.
+        that of each row is looked up by `which` group it is of, and added. Where the matrices are not parameters but a
+        tensor made of them, they are saved too.
         """
         stored = self.precision.weights
         x = self.cast(name, x, stored)
@@ -214,6 +224,8 @@ class Tape:
         product = Matmul(as_size(1), rows, as_size(outputs), as_size(inputs), groups)
         out = self.value(name, rows * outputs, stored)
         weights = groups * inputs * outputs
+        if matrices:
+            return self.record(Op(name, "matmul", (x, matrices), (out,), (x, offsets, matrices), (product,)))
         self.record(Op(name, "matmul", (x,), (out,), (x, offsets), (product,), weights, stored, trains=weights))
         if which is None:
             return out

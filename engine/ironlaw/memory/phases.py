@@ -68,7 +68,7 @@ def memory_phases(asked: Setup | str | Transformer | None = None, *words: Any, *
     """
     c = as_setup(asked, *words, **choices)
     require_no_arrays(c)
-    _require_played(c)
+    require_played(c)
     ledger, allocator = training_memory(c), CachingAllocator()
     player = Player(c, allocator)
     found: dict[str, tuple[Bytes, Bytes]] = {}
@@ -86,7 +86,12 @@ def memory_phases(asked: Setup | str | Transformer | None = None, *words: Any, *
     return Phases(tuple(phases), ledger.host_bytes)
 
 
-def _require_played(c: Setup) -> None:
+def require_played(c: Setup) -> None:
+    """Refuse a setup whose sequence of requests is not known here.
+
+    Raises:
+        EngineError: Several devices, compiled code, a chunked loss, or other checkpoints than none and all.
+    """
     beside = {"phases": True}
     if c.devices > 1:
         name, ways = next((n, w) for n, w in (("dp", c.layout.data), ("tp", c.layout.tensor), ("pp", 0)) if w != 1)

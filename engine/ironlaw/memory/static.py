@@ -8,7 +8,7 @@ from functools import lru_cache
 from ironlaw.config.layout import Stage
 from ironlaw.config.resolved import Setup
 from ironlaw.core.units import Count
-from ironlaw.graph.adaptation import Held, held
+from ironlaw.graph.adaptation import Held, held, routing
 from ironlaw.memory.tensors import Place, Tensor
 from ironlaw.models.transformer import Parameter, Transformer, layer_parameters
 from ironlaw.numerics.dtypes import DType
@@ -28,7 +28,7 @@ def stage_parameters(stage: Stage) -> tuple[Parameter, ...]:
 @lru_cache(maxsize=512)
 def stage_held(c: Setup, stage: Stage) -> tuple[Held, ...]:
     """The parameter tensors of a stage as they are kept: trained, frozen, in 4 bits, or of an adapter."""
-    return held(stage_parameters(stage), c.adaptation)
+    return held(stage_parameters(stage), c.adaptation, routing(c.model))
 
 
 def trained_parameters(c: Setup, stage: Stage) -> tuple[Parameter, ...]:

@@ -12,12 +12,12 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from ironlaw.core.errors import MISSING, EngineError, require_bool, require_name, whole_number
+from ironlaw.core.errors import MISSING, EngineError, Instead, require_bool, require_name, whole_number
 from ironlaw.core.units import Count
 from ironlaw.models.transformer import Transformer
 
 HARMLESS = frozenset((
-    "add_cross_attention", "apply_residual_connection_post_layernorm", "architectures", "attn_implementation",
+    "apply_residual_connection_post_layernorm", "architectures", "attn_implementation",
     "auto_map", "aux_loss_alpha", "bad_words_ids", "beam_search", "cache_implementation", "chunk_size_feed_forward",
     "cross_attention_hidden_size", "diversity_penalty", "do_sample", "dtype", "early_stopping", "eos_token",
     "ep_size", "experts_implementation", "finetuning_task", "gradient_checkpointing", "id2label",
@@ -25,7 +25,7 @@ HARMLESS = frozenset((
     "max_length", "min_length", "model_type", "n_ctx", "no_repeat_ngram_size", "num_beam_groups", "num_beams",
     "num_logits_to_keep", "num_return_sequences", "original_max_position_embeddings", "output_attentions",
     "output_hidden_states", "output_past", "output_router_logits", "output_scores", "prefix", "pretraining_tp",
-    "problem_type", "pruned_heads", "quantization", "quantization_config", "query_pre_attn_scalar",
+    "problem_type", "query_pre_attn_scalar",
     "remove_invalid_values", "reorder_and_upcast_attn", "repetition_penalty", "return_dict",
     "return_dict_in_generate", "rope_freq_base", "rope_interleave", "rope_local_base_freq", "rope_parameters",
     "rope_scaling", "rotary_emb_base", "routed_scaling_factor", "router_aux_loss_coef", "router_jitter_noise",
@@ -35,6 +35,8 @@ HARMLESS = frozenset((
     "unsloth_version", "use_bfloat16", "use_cache", "use_return_dict",
 ))  # fmt: skip
 """Keys that change neither tensors nor operations, whatever their value."""
+WIDENED = ("fp8", "mxfp4")
+"""Formats of checkpoints that transformers turns into 16 bits before training, so that they change nothing here."""
 HARMLESS_ENDINGS = ("_token_id", "_token_index", "dropout", "_pdrop", "_eps", "_epsilon", "_theta")
 HARMLESS_BEGINNINGS = ("_", "summary_")
 
@@ -133,12 +135,24 @@ def from_config(config: Mapping[str, Any] | str | os.PathLike[str], name: str | 
     kind = text.get("model_type")
     if kind not in FAMILIES:
         raise EngineError("model_type", MISSING if kind is None else kind, tuple(sorted(FAMILIES)))
+    _require_whole_weights(given, text)
     defaults, build = FAMILIES[kind]
     settings = Config(text, defaults)
+    settings.asked.add("quantization_config")
     found = name or given.get("_name_or_path") or text.get("_name_or_path") or kind
     built = build(settings, str(found).rstrip("/").rpartition("/")[2] or str(kind))
     settings.require_understood()
     return built
+
+
+def _require_whole_weights(*parts: Mapping[str, Any]) -> None:
+    """Refuse weights that stay quantized, of which every one takes other bytes than a setup's formats say."""
+    for part in parts:
+        quantized = part.get("quantization_config")
+        how = quantized.get("quant_method", quantized) if isinstance(quantized, Mapping) else quantized
+        if quantized and how not in WIDENED:
+            ways = (*WIDENED, "absent", Instead("method", "qlora"))
+            raise EngineError("quantization_config", how, ways, because="which changes the bytes of the weights")
 
 
 def read_json(source: Mapping[str, Any] | str | os.PathLike[str]) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ironlaw import estimate, fit, fits, list_accelerators, list_models, setup
+from ironlaw.answers import prepare
 from ironlaw.answers.expected import features
 from ironlaw.calibration import calibrate
 from ironlaw.cli import main
@@ -84,3 +85,18 @@ def test_the_verdict_is_where_the_capacity_lies_in_the_band(words: dict[str, Any
 def test_fit_gives_the_same_answer() -> None:
     for gpu in ("rtx-4060", "rtx-4090", "h200"):
         assert fit("gpt2-xl", gpu).fits == fits("gpt2-xl", gpu)
+
+
+def test_the_time_of_a_pipeline_that_may_not_fit_is_said_not_to_be_trusted() -> None:
+    words: dict[str, Any] = {"sequence": 4096, "tp": 8, "micro_batches": 16, "framework": "megatron"}
+    plan = prepare(setup("llama2-70b", "a100-80", pp=4, **words))
+    said = {}
+    for batch in range(1, 12):
+        found = plan(batch, 4096)
+        doubted = any("not to be trusted" in sentence for sentence in found.as_dict()["assumptions"])
+        assert doubted == (found.verdict == "uncertain")
+        said[found.verdict] = doubted
+    assert said == {"fits": False, "uncertain": True, "not": False}
+    undivided = [prepare(setup("llama2-7b", "a100-80", precision="bf16"))(batch, 4096) for batch in range(1, 8)]
+    assert "uncertain" in {found.verdict for found in undivided}
+    assert not any("trusted" in sentence for found in undivided for sentence in found.assumptions)

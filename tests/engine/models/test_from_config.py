@@ -116,6 +116,23 @@ def test_a_llama_answers_as_the_shape_of_that_name() -> None:
         ({"model_type": "phi3", "partial_rotary_factor": 2}, "partial_rotary_factor 2 is not allowed"),
         ({"model_type": "gemma2", "use_bidirectional_attention": True}, "use_bidirectional_attention True is"),
         ({"model_type": "llava", "text_config": {"model_type": "clip"}}, "model_type 'clip' is unknown"),
+        (
+            {"model_type": "gpt2", "add_cross_attention": True},
+            "add_cross_attention True is not allowed with model_type",
+        ),
+        ({"model_type": "gpt2", "pruned_heads": {"0": [1]}}, "pruned_heads {'0': [1]} is not allowed with model_type"),
+        (
+            {"model_type": "llama", "quantization": {"bits": 4}},
+            "quantization {'bits': 4} is not allowed with model_type",
+        ),
+        (
+            {"model_type": "llama", "quantization_config": {"quant_method": "awq", "bits": 4}},
+            "quantization_config 'awq' is not allowed, which changes the bytes of the weights; allowed: fp8, mxfp4, ",
+        ),
+        (
+            {"model_type": "x", "text_config": {"model_type": "llama"}, "quantization_config": {"load_in_4bit": True}},
+            "quantization_config {'load_in_4bit': True} is not allowed",
+        ),
         ({"model_type": "llava", "text_config": 3}, "text_config 3 is not allowed; it must be a JSON object"),
     ],
 )
@@ -147,3 +164,9 @@ def test_a_file_and_its_folder_are_read(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "absent.json"):
         with pytest.raises(EngineError, match="it must be a file with a JSON object"):
             from_config(path)
+
+
+@pytest.mark.parametrize("quantized", [None, {}, {"quant_method": "fp8"}, {"quant_method": "mxfp4"}])
+def test_weights_that_are_widened_before_training_change_nothing(quantized: Any) -> None:
+    plain = from_config({"model_type": "llama"})
+    assert from_config({"model_type": "llama", "quantization_config": quantized}) == plain

@@ -8,6 +8,8 @@ the weights' own fp32. How evenly tokens are spread changes no bytes; times assu
 from __future__ import annotations
 
 from ironlaw.core.sizes import TOKENS, Size, as_size
+from ironlaw.core.units import Count
+from ironlaw.graph.adapters import folded
 from ironlaw.graph.blocks.torch_llama import mlp
 from ironlaw.graph.ir import Kind, Matmul, Op, Value
 from ironlaw.graph.tape import Tape
@@ -61,6 +63,14 @@ def _router(tape: Tape, x: Value, m: Transformer, part: Experts) -> tuple[Value,
 
 def _router_logits(tape: Tape, x: Value, m: Transformer, part: Experts) -> Value:
     """A score for each expert. DeepSeek's router works in fp32, on casts of its input and its weights."""
+    autocast = tape.precision.autocast
+    matrix = folded(tape, "mlp.router", 1, m.hidden, part.count, autocast=autocast)
+    if matrix:
+        working = FP32 if part.router in FP32_ROUTERS and not autocast else tape.precision.compute
+        x, matrix = tape.cast("mlp.router", x, working), tape.cast("mlp.router.weight", matrix, working)
+        out = tape.value("mlp.router", TOKENS * part.count, working)
+        product = Matmul(as_size(1), TOKENS, as_size(part.count), as_size(m.hidden))
+        return tape.record(Op("mlp.router", "matmul", (x, matrix), (out,), (x, matrix), (product,)))
     if part.router not in FP32_ROUTERS or tape.precision.autocast:
         return tape.linear("mlp.router", x, m.hidden, part.count, bias=part.bias)
     wide, elements = tape.cast("mlp.router", x, FP32), m.hidden * part.count
@@ -100,14 +110,22 @@ def _routed(tape: Tape, x: Value, m: Transformer, part: Experts, weights: Value,
     offsets = tape.value("mlp.offsets", as_size(part.count), INT32, needs_gradient=False)
     tape.record(Op("mlp.offsets", "copy", (chosen,), (offsets,)))
     which = groups if part.bias else None
-    both = tape.grouped("mlp.experts.gate_up", taken, offsets, part.count, m.hidden, 2 * part.width, which)
+    both = _experts_product(tape, "gate_up", taken, offsets, (part.count, m.hidden, 2 * part.width), which)
     inner = _gate(tape, both, part, rows)
-    out = tape.grouped("mlp.experts.down", inner, offsets, part.count, part.width, m.hidden, which)
+    out = _experts_product(tape, "down", inner, offsets, (part.count, part.width, m.hidden), which)
     out = tape.multiply("mlp.weighted", out, weights)
     back = _integers(tape, "mlp.back", order, rows)
     out = tape.operation("mlp.restored", "copy", (out, back), out.size, out.dtype, saves=(back,))
     out = tape.operation("mlp.sum_of_chosen", "reduce", (out,), TOKENS * m.hidden, out.dtype)
     return tape.cast("mlp.result", out, x.dtype)
+
+
+def _experts_product(
+    tape: Tape, name: str, x: Value, offsets: Value, sizes: tuple[Count, Count, Count], which: Value | None
+) -> Value:
+    """One of the experts' two products, with the adapters of its matrices where they have any."""
+    matrices = folded(tape, f"mlp.experts.{name}_proj", *sizes, autocast=False)
+    return tape.grouped(f"mlp.experts.{name}", x, offsets, *sizes, which, matrices=matrices)
 
 
 def _gate(tape: Tape, both: Value, part: Experts, rows: Size) -> Value:
