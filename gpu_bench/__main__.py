@@ -20,7 +20,8 @@ from gpu_bench.record.store import RESULTS
 from gpu_bench.run import archive, forecast, job, runner
 
 _RETRIES = {"local": 0, "ray": 2}
-"""On one machine a killed worker is mostly the case's own fault; among many machines some die."""
+"""How often a repeat is begun again whose process or machine was taken away. On one machine a killed worker is mostly
+the case's own fault; among many machines some die."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -96,8 +97,6 @@ def _parser() -> _Parser:
     run.add_argument("--again", action="store_true", help="measure even what has a finished record")
     told = "local: this machine, one case at a time; ray: a Ray cluster (RAY_ADDRESS, or this machine), one per GPU"
     run.add_argument("--executor", choices=("local", "ray"), default="local", help=told)
-    told = "begin a repeat again, up to N times, whose process or machine was taken away (local: 0, ray: 2)"
-    run.add_argument("--retries", type=_count, metavar="N", help=told)
     command(_show, "print a record as a page").add_argument("record", type=Path, help="its file, or a folder of them")
     _add_hour(command)
     command(_validate, "check records", "paths")
@@ -161,7 +160,6 @@ def _run(options: argparse.Namespace) -> int:
         raise ValueError(f"--out '{options.out}' is a file; allowed: a folder")
     if options.executor == "ray" and options.wait_for_quiet:
         raise ValueError("--wait-for-quiet looks at this machine only; allowed with --executor local")
-    retries = _RETRIES[options.executor] if options.retries is None else options.retries
     cases = with_fields(find_cases(options.suite, tuple(options.case)), options.set)
     settings = runner.Settings(
         device=options.device,
@@ -171,7 +169,7 @@ def _run(options: argparse.Namespace) -> int:
         patience_s=options.wait_for_quiet,
         command=options.typed,
         executor=options.executor,
-        retries=retries,
+        retries=_RETRIES[options.executor],
         checks_only=options.checks,
     )
     return runner.run(cases, settings)

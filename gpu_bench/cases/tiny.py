@@ -38,7 +38,7 @@ def tiny_case(case: Case) -> Case:
                 sequence=min(case.sequence, 64),
                 # A kernel that is named stays named: of fused ones a CPU has one. GPU memory to limit, CUDA graphs, and
                 # the packages that bring kernels exist on GPUs only.
-                attention_kernel="flash" if case.attention_kernel in ("cudnn", "efficient") else case.attention_kernel,
+                attention_kernel="flash" if case.attention_kernel == "cudnn" else case.attention_kernel,
                 memory_limit=0,
                 step_graph=False,
                 implementation="transformers" if case.implementation == "transformers" else "own",

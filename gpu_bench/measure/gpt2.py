@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -15,7 +15,7 @@ from torch.nn import functional
 from torch.nn.attention import SDPBackend
 from torch.utils.checkpoint import checkpoint
 
-from gpu_bench.cases.case import Activation, AttentionKernel
+from gpu_bench.cases.case import AttentionKernel
 from gpu_bench.cases.sizes import SIZES, GPT2Config
 
 __all__ = ["GPT2", "SIZES", "GPT2Config", "RunBlocks", "RunHead", "one_after_another", "whole_loss"]
@@ -24,20 +24,11 @@ RunBlocks = Callable[[Sequence[nn.Module], Tensor], Tensor]
 """Blocks and residual stream (B, T, C) -> the residual stream (B, T, C) after the blocks."""
 RunHead = Callable[[nn.Module, nn.Linear, Tensor, Tensor], tuple[Tensor | None, Tensor]]
 """Final norm, head, (B, T, C) and targets (B, T) -> logits, or None if they never exist as a whole; and the loss."""
-ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
-    "gelu-tanh": partial(functional.gelu, approximate="tanh"),
-    "gelu": functional.gelu,
-    "relu": functional.relu,
-    "silu": functional.silu,
-    "sigmoid": torch.sigmoid,
-    "tanh": torch.tanh,
-}
-KERNELS: dict[AttentionKernel, tuple[SDPBackend, ...]] = {
+KERNELS: dict[AttentionKernel | Literal["efficient"], tuple[SDPBackend, ...]] = {
     "auto": (),
     "flash": (SDPBackend.FLASH_ATTENTION,),
     "efficient": (SDPBackend.EFFICIENT_ATTENTION,),
     "cudnn": (SDPBackend.CUDNN_ATTENTION,),
-    "math": (SDPBackend.MATH,),
 }
 """Fused attention kernels that may run; with none named, PyTorch chooses. A named one that cannot run is an error."""
 
@@ -89,13 +80,12 @@ class MLP(nn.Module):
     def __init__(self, config: GPT2Config) -> None:
         super().__init__()
         self.c_fc = nn.Linear(config.hidden, 4 * config.hidden, bias=config.bias)
-        self.activation = ACTIVATIONS[config.activation]
         self.c_proj = nn.Linear(4 * config.hidden, config.hidden, bias=config.bias)
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         """Transform each position on its own."""
-        x = self.activation(self.c_fc(x))  # (B, T, 4C)
+        x = functional.gelu(self.c_fc(x), approximate="tanh")  # (B, T, 4C)
         out: Tensor = self.dropout(self.c_proj(x))  # (B, T, C)
         return out
 

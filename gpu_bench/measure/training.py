@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -31,17 +31,13 @@ class Formats:
     weights: torch.dtype = torch.float32  # Format of parameters, gradients and optimizer state
     autocast: torch.dtype | None = None  # Format of matrix products under autocast, or None
     tf32: bool = False  # Whether FP32 products may use TF32
-    scaled: bool = False  # Whether the loss is scaled: FP16 gradients below 6e-8 would be zero
 
 
 FORMATS: dict[Precision, Formats] = {
     "fp32": Formats(),
     "tf32": Formats(tf32=True),
-    "amp-fp16": Formats(autocast=torch.float16, scaled=True),
     "amp-bf16": Formats(autocast=torch.bfloat16),
     "bf16": Formats(weights=torch.bfloat16),
-    # No loss scaling: PyTorch's scaler refuses FP16 gradients, because dividing them would underflow again.
-    "fp16": Formats(weights=torch.float16),
     # Autocast is for the products that `techniques.fp8` leaves in 16 bits.
     "fp8": Formats(autocast=torch.bfloat16),
     # The optimizer makes the BF16 weights from the FP32 ones that it is given.
@@ -82,7 +78,7 @@ class Trainer:
             if case.implementation == "transformers":
                 self.model = cast(GPT2, TransformersGPT2(config))
             else:
-                self.model = GPT2(config, blocks_under(case.checkpointing, config.layers), head, residual)
+                self.model = GPT2(config, blocks_under(case.checkpointing), head, residual)
         self.fallbacks: list[str] = []
         if case.epilogues == "fused":
             rows = case.batch * case.sequence
@@ -105,9 +101,6 @@ class Trainer:
             convert_by_torchao(self.model)
         elif case.precision.startswith("fp8"):
             convert_blocks(self.model)
-        # FP16 gradients underflow below 6e-8, so the loss is scaled up before and the gradients down after. Whether a
-        # step overflowed decides whether it counts, so here, and only here, the host has to wait for the device.
-        self.scaler = torch.amp.GradScaler(device.type, enabled=formats.scaled)
         self._model_loss: Callable[[Tensor], Tensor] = self.eager_loss
         self._ready = False
         self._step: Callable[[Tensor], Tensor] = self._run_step
@@ -149,8 +142,7 @@ class Trainer:
 
     def backward(self, loss: Tensor) -> None:
         """Leave every gradient in its parameter's `.grad`, or update the parameters at once."""
-        scaled: Any = self.scaler.scale(loss)
-        scaled.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         if self.scales:
             self.scales.after_pass()
 
@@ -159,13 +151,11 @@ class Trainer:
         if self.case.optimizer_in_backward:
             return
         (optimizer,) = self.optimizers
-        self.scaler.unscale_(optimizer)
         if self.case.clip_norm is not None and not isinstance(optimizer, FlatAdamW):
             self.gradient_norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.case.clip_norm)
-        self.scaler.step(optimizer)
+        optimizer.step()
         if isinstance(optimizer, FlatAdamW):
             self.gradient_norm = optimizer.gradient_norm
-        self.scaler.update()
         optimizer.zero_grad(set_to_none=True)
         if self.scales:
             self.scales.after_update()

@@ -14,7 +14,7 @@ from gpu_bench.cases.sizes import SIZES, config_of
 from gpu_bench.machine.chips import chip_of, specified_peak
 from ironlaw import EngineError, Setup, Transformer, setup, step_time, training_memory
 from ironlaw.config.setup import DEFAULT_GPU
-from ironlaw.graph import count_operations, sqrt_placement
+from ironlaw.graph import count_operations
 from ironlaw.hardware import Accelerator
 from ironlaw.memory import chapter_activation_bytes
 from ironlaw.memory.ledger import CUDA_CONTEXT
@@ -51,8 +51,6 @@ _NOT_THE_SAME: dict[Precision, tuple[str, str]] = {
 }
 """Precisions for which the engine has another name, and what is not the same."""
 
-_KEEPS_RESULT = ("relu", "sigmoid", "tanh")
-"""Activation functions whose backward pass needs the result, as ReLU's does; the others need the input, as GELU's."""
 _STATES = {"sgd": 0, "momentum": 1, "rmsprop": 1, "adam": 2, "adamw": 2}
 
 
@@ -60,15 +58,7 @@ def shape_of(case: TrainingCase, *, padded: bool) -> Transformer:
     """The case's model as the engine describes it, with or without the rows that pad the vocabulary."""
     size = config_of(case)
     vocab = size.vocab if padded else SIZES[case.model].vocab
-    mlp = "relu" if case.activation in _KEEPS_RESULT else "gelu"
-    return Transformer(case.model, size.layers, size.hidden, size.heads, vocab, size.max_seq, mlp=mlp)  # type: ignore[arg-type]
-
-
-def engine_checkpointing(case: TrainingCase) -> str:
-    """The engine's name of the case's policy."""
-    if case.checkpointing == "sqrt":
-        return f"every:{sqrt_placement(SIZES[case.model].layers)}"
-    return case.checkpointing
+    return Transformer(case.model, size.layers, size.hidden, size.heads, vocab, size.max_seq)
 
 
 def recomputed_flops(case: TrainingCase) -> int:
@@ -76,7 +66,7 @@ def recomputed_flops(case: TrainingCase) -> int:
 
     What fused attention computes again inside its own backward pass is not counted: no choice of the case's does that.
     """
-    model, policy = shape_of(case, padded=False), engine_checkpointing(case)
+    model, policy = shape_of(case, padded=False), case.checkpointing
 
     def again(checkpointing: str) -> float:
         return count_operations(
@@ -169,7 +159,7 @@ def case_setup(case: TrainingCase, chip: Accelerator | str = DEFAULT_GPU, backen
         optimizer=case.optimizer,
         attention=case.attention,
         dropout=case.dropout,
-        checkpointing=engine_checkpointing(case),
+        checkpointing=case.checkpointing,
         loss=case.loss,
         accumulate=case.accumulate,
         optimizer_in_backward=case.optimizer_in_backward,
@@ -217,7 +207,7 @@ def textbook(case: TrainingCase) -> dict[str, int] | None:
 
     Mixed precision by the chapter: 16-bit weights and gradients, an FP32 master copy, FP32 state.
     """
-    if case.precision not in ("fp32", "tf32", "amp-bf16", "amp-fp16") or case.optimizer not in _STATES:
+    if case.precision not in ("fp32", "tf32", "amp-bf16") or case.optimizer not in _STATES:
         return None
     shape = shape_of(case, padded=False)
     mixed = case.precision.startswith("amp")

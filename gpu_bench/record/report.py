@@ -284,30 +284,29 @@ def _training_page(record: Record) -> Iterator[str]:
     step, told_memory = summary["step_s"], told.get("memory") or {}
     passes = f"{case['accumulate']} x " if case["accumulate"] > 1 else ""
     shape = f"batch {passes}{case['batch']} x {case['sequence']}"
-    yield f"  {case['model']}, {shape}, {case['precision']}, {case['optimizer']}"
+    title = f"{case['model']}, {shape}, {case['precision']}, {case['optimizer']}"
+    share = ("BF16-equivalent", used["bf16_equivalent"]) if used["bf16_equivalent"] else ("MFU", used["mfu"])
+    held = {**memory["held"], "optimizer": memory["held"]["optimizer_total"]}
+    rows = [
+        ("step, ms", f"{step['median'] * 1e3:,.2f} (IQR {step['iqr'] * 1e3:,.2f}, n {step['n']})",
+         number(told.get("step_s"), 2, 1e3)),
+        ("tokens/s", number(summary["tokens_per_s"]["median"], 0), number(told.get("tokens_per_s"), 0)),
+        (f"{share[0]}, %", number(share[1], 1, 100), number(told.get("mfu"), 1, 100)),
+        ("of the products, %", number(used["matmul_share"], 1, 100), ABSENT),
+        ("peak memory, GiB", number(memory["peak"], 3, 1 / _GIB), number(told_memory.get("peak"), 3, 1 / _GIB)),
+        *(
+            (f"  {name}", number(held[name], 3, 1 / _GIB), number(told_memory.get(name), 3, 1 / _GIB))
+            for name in ("parameters", "gradients", "activations", "optimizer")
+        ),
+        ("loss, first and last", f"{number(loss['first'], 3)} -> {number(loss['last_five_mean'], 3)}", ABSENT),
+        ("attention that ran", ", ".join(record["attention_ran"] or ()) or ABSENT, ABSENT),
+    ]  # fmt: skip
+    if record["energy"]["per_token_j"] is not None:
+        rows.append(("energy, J/token", f"{record['energy']['per_token_j']:.4f}", ABSENT))
     yield ""
-    yield _line("", "measured", "the engine said")
-    yield _line("step, ms", f"{step['median'] * 1e3:,.2f} (IQR {step['iqr'] * 1e3:,.2f}, n {step['n']})",
-               number(told.get("step_s"), 2, 1e3))  # fmt: skip
-    yield _line("tokens/s", number(summary["tokens_per_s"]["median"], 0), number(told.get("tokens_per_s"), 0))
-    name, share = ("BF16-equivalent", used["bf16_equivalent"]) if used["bf16_equivalent"] else ("MFU", used["mfu"])
-    yield _line(f"{name}, %", number(share, 1, 100), number(told.get("mfu"), 1, 100))
-    yield _line("of the products, %", number(used["matmul_share"], 1, 100), ABSENT)
-    yield _line("peak memory, GiB", number(memory["peak"], 3, 1 / _GIB), number(told_memory.get("peak"), 3, 1 / _GIB))
-    for name in ("parameters", "gradients", "activations"):
-        yield _line(f"  {name}", number(memory["held"][name], 3, 1 / _GIB), number(told_memory.get(name), 3, 1 / _GIB))
-    state = memory["held"]["optimizer_total"]
-    yield _line("  optimizer", number(state, 3, 1 / _GIB), number(told_memory.get("optimizer"), 3, 1 / _GIB))
-    yield _line("loss, first and last", f"{number(loss['first'], 3)} -> {number(loss['last_five_mean'], 3)}", ABSENT)
-    yield _line("attention that ran", ", ".join(record["attention_ran"] or ()) or ABSENT, ABSENT)
+    yield render(Table(title, ("", "measured", "the engine said"), tuple(rows)), "text")
     for line in dict.fromkeys(line for lines in record["compile"]["fallbacks"] for line in lines):
         yield f"  {line}"
-    if record["energy"]["per_token_j"] is not None:
-        yield _line("energy, J/token", f"{record['energy']['per_token_j']:.4f}", ABSENT)
-
-
-def _line(name: str, measured: str, told: str) -> str:
-    return f"  {name:22} {measured:>34} {told:>18}".rstrip()
 
 
 def _clocks(record: Record) -> Iterator[str]:

@@ -39,7 +39,7 @@ def _gpu_bench(*arguments: str, **environment: str) -> subprocess.CompletedProce
         ),
         (["run", "--suite", "smoke", "--device", "tpu"], "'tpu'"),
         (["run", "--suite", "smoke", "--budget-seconds", "-3"], "'-3' is not a number of seconds"),
-        (["run", "--suite", "smoke", "--retries", "-1"], "'-1' is not a count"),
+        (["pack", "results.tar.gz", "--split-mib", "-1"], "'-1' is not a count"),
         (["run", "--suite", "smoke", "--executor", "ray", "--wait-for-quiet", "9"], "allowed with --executor local"),
         (["run", "--suite", "smoke", "--out", "README.md"], "'README.md' is a file"),
         (["run", "--suite", "checkpointing", "--device", "cpu"], "needs a CUDA GPU"),

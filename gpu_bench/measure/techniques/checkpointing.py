@@ -5,7 +5,6 @@
 | `none` | everything | nothing |
 | `selective` | all but the inside of attention | attention (Korthikanti et al. 2022, arXiv 2205.05198, section 5) |
 | `every:K` | the input of every K-th block | the K blocks up to the next |
-| `sqrt` | `every:K` with K near the root of the number of layers (Chen et al. 2016, arXiv 1604.06174) | |
 | `full` | the input of every block: `every:1` | every block |
 """
 
@@ -20,11 +19,10 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from gpu_bench.measure.gpt2 import RunBlocks, RunHead, one_after_another, whole_loss
-from ironlaw.graph.checkpointing import sqrt_placement
 
 
-def blocks_under(policy: str, layers: int) -> RunBlocks:
-    """How the residual stream passes so many blocks under a policy of the table above.
+def blocks_under(policy: str) -> RunBlocks:
+    """How the residual stream passes the blocks under a policy of the table above.
 
     `selective` changes how attention runs inside a block, which the model's shape says, and not how blocks run.
     """
@@ -32,14 +30,7 @@ def blocks_under(policy: str, layers: int) -> RunBlocks:
         case "none" | "selective":
             return one_after_another
         case _:
-            return partial(_in_segments, segment_length(policy, layers))
-
-
-def segment_length(policy: str, layers: int) -> int:
-    """Blocks that `sqrt`, `full` and `every:K` compute again as one."""
-    if policy == "sqrt":
-        return sqrt_placement(layers)
-    return 1 if policy == "full" else int(policy.partition(":")[2])
+            return partial(_in_segments, 1 if policy == "full" else int(policy.partition(":")[2]))
 
 
 def _in_segments(every: int, blocks: Sequence[nn.Module], x: Tensor) -> Tensor:

@@ -14,8 +14,6 @@ from gpu_bench.measure.techniques.flat import FlatAdamW, Weights
 
 _UPDATES: dict[Update, dict[str, bool]] = {
     "default": {},
-    "foreach": {"foreach": True},
-    "for-loop": {"foreach": False},
     "fused": {"fused": True},
 }
 _WEIGHTS: dict[Precision, Weights] = {
@@ -23,16 +21,13 @@ _WEIGHTS: dict[Precision, Weights] = {
 }  # fmt: skip
 _STATELESS: tuple[OptimizerName, ...] = ("sgd", "momentum")
 """Optimizers that do not count their steps."""
-_FP16_EPSILON = 1e-4
-"""FP16 squares of gradients below 2.4e-4 are zero; what is added to their root must be of that size, or the update of
-such a weight is a division by next to nothing. The usual 1e-8 is itself zero in FP16."""
 
 
 def make_optimizer(case: TrainingCase, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
-    """The case's optimizer; PyTorch runs its step on one tensor at a time, on lists of them, or as one fused kernel."""
+    """The case's optimizer; PyTorch runs its step on lists of tensors, or as one fused kernel."""
     parameters = list(parameters)
-    rate, epsilon = case.learning_rate, _FP16_EPSILON if case.precision == "fp16" else 1e-8
-    adam: dict[str, Any] = {"lr": rate, "betas": (0.9, 0.95), "eps": epsilon}
+    rate = case.learning_rate
+    adam: dict[str, Any] = {"lr": rate, "betas": (0.9, 0.95), "eps": 1e-8}
     if case.update == "flat":
         return FlatAdamW(
             parameters,
@@ -51,7 +46,7 @@ def make_optimizer(case: TrainingCase, parameters: Iterable[nn.Parameter]) -> to
         case "momentum":
             return torch.optim.SGD(parameters, lr=rate, momentum=0.9, **how)
         case "rmsprop":
-            return torch.optim.RMSprop(parameters, lr=rate, eps=epsilon, **how)
+            return torch.optim.RMSprop(parameters, lr=rate, **how)
         case "adam":
             return torch.optim.Adam(parameters, **adam, **how)
         case "adamw":

@@ -383,7 +383,7 @@ def test_an_update_that_is_recorded_counts_its_steps_on_the_gpu(optimizer: Optim
 
 @pytest.mark.parametrize("changes", [
     {"update": "flat", "optimizer": "sgd"}, {"precision": "bf16-master"}, {"compile_region": "block"},
-    {"step_graph": True, "precision": "amp-fp16"}, {"scaling": "delayed"}, {"precision": "fp8", "compile": "default"},
+    {"scaling": "delayed"}, {"precision": "fp8", "compile": "default"},
     {"precision": "fp8", "scaling": "delayed", "checkpointing": "full"},
 ])  # fmt: skip
 def test_what_a_fast_step_cannot_combine_is_refused(changes: dict[str, Any]) -> None:

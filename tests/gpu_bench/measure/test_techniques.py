@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import Tensor
 
-from gpu_bench.cases.case import Activation, TrainingCase
+from gpu_bench.cases.case import TrainingCase
 from gpu_bench.cases.sizes import config_of
 from gpu_bench.measure.data import draw_windows, read_corpus
-from gpu_bench.measure.gpt2 import ACTIVATIONS, GPT2, SIZES
-from gpu_bench.measure.techniques.checkpointing import segment_length
+from gpu_bench.measure.gpt2 import GPT2, SIZES
 from gpu_bench.measure.training import Trainer
 from tests.gpu_bench.tiny import tiny_case
 
@@ -39,7 +37,7 @@ def _same(one: TrainingCase, other: TrainingCase, tolerance: float) -> None:
 
 
 @pytest.mark.parametrize("dropout", [0.2])
-@pytest.mark.parametrize("policy", ["selective", "every:2", "sqrt", "full"])
+@pytest.mark.parametrize("policy", ["selective", "every:2", "full"])
 def test_checkpointing_computes_the_very_same_numbers_again_even_under_dropout(policy: str, dropout: float) -> None:
     # The same operations on the same numbers in the same order: no tolerance.
     plain = tiny_case(dropout=dropout)
@@ -59,13 +57,6 @@ def test_checkpointed_blocks_run_twice_and_others_once(policy: str, runs: int) -
         block.mlp.c_fc.register_forward_hook(lambda *_: counted.append(None))  # type: ignore[union-attr]
     trainer.backward(trainer.loss(draw_windows(read_corpus(2**16), 1, 2, 32, seed=0)[0].long()))
     assert len(counted) == runs
-
-
-@pytest.mark.parametrize(
-    ("policy", "layers", "every"), [("sqrt", 12, 3), ("sqrt", 48, 6), ("full", 12, 1), ("every:5", 12, 5)]
-)
-def test_segments_are_as_long_as_the_policy_says(policy: str, layers: int, every: int) -> None:
-    assert segment_length(policy, layers) == every
 
 
 @pytest.mark.parametrize("passes", [4])
@@ -96,15 +87,14 @@ def test_fused_attention_trains_as_attention_with_its_scores_in_memory() -> None
     _same(flash, replace(flash, attention="standard"), 5e-5)
 
 
-@pytest.mark.parametrize("update", ["for-loop", "foreach", "fused"])
 @pytest.mark.parametrize("optimizer", ["momentum", "adamw"])
-def test_every_implementation_of_an_update_gives_the_same_weights(optimizer: Any, update: Any) -> None:
+def test_a_fused_update_gives_the_same_weights(optimizer: Any) -> None:
     # Fused kernels round once where others round several times; three steps of 1e-3 move a weight by 3e-3.
     plain = tiny_case(optimizer=optimizer)
-    _same(plain, replace(plain, update=update), 1e-5)
+    _same(plain, replace(plain, update="fused"), 1e-5)
 
 
-@pytest.mark.parametrize(("optimizer", "update"), [("rmsprop", "fused"), ("adamw-8bit", "foreach")])
+@pytest.mark.parametrize(("optimizer", "update"), [("rmsprop", "fused"), ("adamw-8bit", "fused")])
 def test_an_implementation_that_does_not_exist_is_refused(optimizer: Any, update: Any) -> None:
     with pytest.raises(ValueError, match=f"update is '{update}' with optimizer '{optimizer}'"):
         tiny_case(optimizer=optimizer, update=update)
@@ -126,31 +116,10 @@ def test_rows_that_pad_the_vocabulary_leave_the_other_logits_as_they_are() -> No
     torch.testing.assert_close(loss, plain_loss + added)
 
 
-@pytest.mark.parametrize("function", get_args(Activation))
-def test_activation_functions_are_their_formulas(function: Activation) -> None:
-    x = torch.linspace(-4, 4, 101, dtype=torch.float64)
-    root = (2 / torch.pi) ** 0.5
-    formulas = {
-        "gelu-tanh": x / 2 * (1 + torch.tanh(root * (x + 0.044715 * x**3))),
-        "gelu": x / 2 * (1 + torch.erf(x / 2**0.5)),
-        "relu": x.clamp_min(0),
-        "silu": x / (1 + (-x).exp()),
-        "sigmoid": 1 / (1 + (-x).exp()),
-        "tanh": (x.exp() - (-x).exp()) / (x.exp() + (-x).exp()),
-    }
-    torch.testing.assert_close(ACTIVATIONS[function](x), formulas[function])
-    model = GPT2(config_of(tiny_case(activation=function)))
-    h = torch.randn(2, 64)
-    mlp = model.blocks[0].mlp
-    assert isinstance(mlp, nn.Module)
-    expected = functional.linear(ACTIVATIONS[function](mlp.c_fc(h)), mlp.c_proj.weight)  # type: ignore[operator, union-attr, arg-type]
-    torch.testing.assert_close(mlp(h), expected)
-
-
 @pytest.mark.parametrize(("precision", "weights", "products"), [
     ("fp32", torch.float32, torch.float32), ("tf32", torch.float32, torch.float32),
-    ("amp-bf16", torch.float32, torch.bfloat16), ("amp-fp16", torch.float32, torch.float16),
-    ("bf16", torch.bfloat16, torch.bfloat16), ("fp16", torch.float16, torch.float16),
+    ("amp-bf16", torch.float32, torch.bfloat16),
+    ("bf16", torch.bfloat16, torch.bfloat16),
     ("fp8", torch.float32, torch.bfloat16),
 ])  # fmt: skip
 def test_weights_and_products_have_the_formats_of_the_mode(precision: Any, weights: Any, products: Any) -> None:
@@ -161,13 +130,12 @@ def test_weights_and_products_have_the_formats_of_the_mode(precision: Any, weigh
     assert found == [products]
     assert {parameter.dtype for parameter in trainer.model.parameters()} == {weights}
     assert torch.get_float32_matmul_precision() == ("high" if precision == "tf32" else "highest")
-    assert trainer.scaler.is_enabled() == (precision == "amp-fp16")
 
 
 def test_lower_precision_stays_close_to_fp32() -> None:
-    # Relative rounding errors of 2^-9 (BF16), 2^-12 (FP16), 2^-4 (E4M3), averaged over 64 terms and 3 layers.
+    # Relative rounding errors of 2^-9 (BF16), 2^-4 (E4M3), averaged over 64 terms and 3 layers.
     plain, _ = _trained(tiny_case(optimizer="sgd", learning_rate=0.0))
-    for precision, tolerance in (("amp-bf16", 2e-3), ("amp-fp16", 5e-4), ("fp8", 2e-2)):
+    for precision, tolerance in (("amp-bf16", 2e-3), ("fp8", 2e-2)):
         losses, _ = _trained(tiny_case(precision=precision, optimizer="sgd", learning_rate=0.0))
         assert losses == pytest.approx(plain, rel=tolerance), precision
         assert losses != plain, precision

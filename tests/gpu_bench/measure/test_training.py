@@ -66,7 +66,7 @@ def test_what_is_compiled_before_the_first_step_sees_the_attention_kernel_of_the
     backends: Any = torch.backends.cuda
 
     def look(*block: Any) -> None:
-        seen.append((backends.math_sdp_enabled(), backends.flash_sdp_enabled()))
+        seen.append((backends.flash_sdp_enabled(), backends.math_sdp_enabled()))
 
     def calibrate(passes: Any) -> None:
         look()
@@ -80,7 +80,7 @@ def test_what_is_compiled_before_the_first_step_sees_the_attention_kernel_of_the
         scaling="delayed",
         compile="default",
         compile_region="block",
-        attention_kernel="math",
+        attention_kernel="flash",
     )
     trainer = Trainer(case, CPU)
     assert trainer.scales is not None
@@ -88,7 +88,7 @@ def test_what_is_compiled_before_the_first_step_sees_the_attention_kernel_of_the
     monkeypatch.setattr(trainer.scales, "calibrate", calibrate)
     trainer.prepare(torch.zeros(case.batch, case.sequence + 1, dtype=torch.long))
     assert seen == [(True, False), (True, False)]
-    assert backends.flash_sdp_enabled(), "and nothing else does"
+    assert backends.math_sdp_enabled(), "and nothing else does"
 
 
 def test_a_tiny_case_names_a_kernel_where_the_real_one_does() -> None:

@@ -15,7 +15,7 @@ from gpu_bench.__main__ import main
 from gpu_bench.cases.techniques import CHECKPOINTING
 from gpu_bench.predict.prediction import predict
 from gpu_bench.record.derive import derive
-from gpu_bench.record.report import flat_rows, tables
+from gpu_bench.record.report import flat_rows, page, tables
 from gpu_bench.record.tables import Table, render, to_csv
 
 
@@ -119,6 +119,16 @@ def test_the_command_prints_every_form(
     assert "tiny" in out
     if form == "json":
         assert json.loads(out) == flat_rows(record)
+
+
+def test_the_page_of_a_record_has_its_numbers_in_a_table_like_all_others(record: dict[str, Any]) -> None:
+    told = page(record).split("\n\n")[1].splitlines()
+    assert told[0].startswith("pico, batch 2 x 32, fp32, adam")
+    assert told[1].split("  ")[-2:] == ["measured", "the engine said"]
+    assert set(told[2]) == {"-", " "}
+    (peak,) = (line for line in told if line.startswith("peak memory, GiB"))
+    said = record["predicted"]["memory"]["peak"] / 2**30
+    assert peak.split()[-2:] == [f"{record['memory']['peak'] / 2**30:.3f}", f"{said:.3f}"]
 
 
 def test_no_records_are_said_not_shown_as_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
