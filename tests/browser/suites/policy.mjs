@@ -122,7 +122,6 @@ export function policyTests({ everywhere, once }) {
     await browser.open(open);
     const free = await browser.eval(tryInWorker, "", attemptAt(FREE));
     const ways = asked(world, FREE, free.tried);
-    console.log("FREE", browser.engine, ways);
     for (const known of [...KNOWN, ...(OF_ONE[browser.engine] ?? [])]) assert.ok(ways.includes(known), `the trial finds ${known}, not only ${ways}`);
     const program = readdirSync(join(site, LIVE)).find((file) => /^worker-[^/]*\.js$/.test(file));
     const confined = await browser.eval(tryInWorker, `${server.base}${LIVE}/${program}`, attemptAt(CONFINED));
@@ -138,7 +137,6 @@ export function policyTests({ everywhere, once }) {
     await browser.open(server.base + ACT);
     const governed = await browser.eval(tryInWorker, "", attemptAt(GOVERNED));
     assert.ok(governed.tried.length > 100, `of ${governed.tried.length} functions`);
-    console.log("GOVERNED", browser.engine, asked(world, GOVERNED, governed.tried));
     assert.deepEqual(asked(world, GOVERNED, governed.tried), OF_ONE[browser.engine] ?? []);
   }, { pageErrors: true, foreign: true });
 
