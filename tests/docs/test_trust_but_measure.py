@@ -235,10 +235,10 @@ def test_a_change_of_configuration_changes_every_size_that_is_shown_and_the_chec
     assert len(captions) == len(labels) > 2
     assert len(sizes) > 1
     # A check box adds to the prediction, which is about the question's case, and says that its size is that.
-    for one in controls(measured):
-        if one["kind"] == "toggle":
-            assert one["group"].endswith("with the question's sizes")
-            assert f"{one['adds']:.2f}" in one["label"]
+    for control in controls(measured):
+        if control["kind"] == "toggle":
+            assert control["group"].endswith("with the question's sizes")
+            assert f"{control['adds']:.2f}" in control["label"]
 
 
 def test_in_written_out_attention_the_scores_are_kept() -> None:
