@@ -161,6 +161,13 @@ def test_every_act_is_on_one_page_of_the_lab_and_its_minutes_are_those_of_the_ov
         assert int(listed[page.name]) == act(name).act.minutes
 
 
+def test_the_home_page_tells_the_minutes_of_the_first_act() -> None:
+    """It once said 5 where the act said 12."""
+    home = (DOCS / "index.md").read_text(encoding="utf-8")
+    [minutes] = re.findall(r"<small>(\d+) minutes</small>\]\(lab/act1\.md\)", home)
+    assert int(minutes) == act("optimizer-memory-tax").act.minutes
+
+
 def test_the_overviews_tell_the_same_minutes() -> None:
     instructor = (DOCS / "lab/instructor.md").read_text(encoding="utf-8")
     for name in ASKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorable.live.runtime.acts import LoadedAct
-from ironlaw import GB, accelerator, training_memory
+from ironlaw import GB, accelerator, link, model, training_memory
 from ironlaw.numerics.formats import FP16, FP32
 from tests.docs.acts import drawn, fixed_colors, hidden_texts, loaded, numbers, public_text, state_of, view_box
 
@@ -305,6 +306,17 @@ def test_the_reveal_says_of_each_new_lever_what_it_buys(act: LoadedAct) -> None:
     assert rows == {
         name: (f"{size / GB:.2f}", "fits" if size <= BUDGET else "too large") for name, size in expected.items()
     }
+
+
+def test_the_price_of_offloading_is_the_bus_time_wherever_it_stands(act: LoadedAct) -> None:
+    """The reveal once gave half a second where another text said "a second or so"."""
+    verdict: Any = act.reveal(state(act, BOOK[0]))
+    [price] = [row["e"] for row in verdict["tables"]["beyond"]["rows"] if row["a"] == "Offloading states"]
+    gradients_and_weights = 2 * 2 * model("gpt2-xl").parameters
+    assert f"{gradients_and_weights / link('pcie-4-x8').achievable:.1f} s per step" in price
+    pages = Path(__file__).parents[2] / "docs"
+    texts = [*(pages / "acts/laptop_challenge").glob("*.py"), pages / "lab/laptop.md"]
+    assert not [path for path in texts if "second or so" in path.read_text(encoding="utf-8")]
 
 
 # ---- the vanishing update ----

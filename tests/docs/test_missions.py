@@ -278,7 +278,7 @@ def test_a_move_on_a_wall_tells_what_it_changed_besides_the_mfu() -> None:
     off, on = (walled("edge", **{**setting, "clip": clip}) for clip in (False, True))
     assert off["headline"]["value"] == on["headline"]["value"]
     changed = {name for name, value in on["readings"].items() if off["readings"][name] != value}
-    assert changed == {"trainings that reach the loss"}
+    assert changed == {"trainings that reach the toy loss"}
 
 
 def test_each_wall_asks_about_its_own_limit_and_repeats_a_wrong_answer_back() -> None:

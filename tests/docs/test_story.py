@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from dataclasses import replace
@@ -94,6 +95,16 @@ def test_the_home_page_counts_with_the_price_of_the_strips_and_ends_as_the_book_
     assert "within $700" in shown[50]
     assert all(f"${stop.dollars / stop.hours / stop.cards:.2f} " in shown[50] for stop in stops)
     assert all("$3.50 " in stop.price for stop in stops)
+
+
+def test_the_operations_of_the_home_page_have_three_digits() -> None:
+    """To two digits they once gave 29.8 hours where 30.3 stood."""
+    answer = respond({"figure": str(CHAPTER / "figures/iron_law_run.py"), "engine": str(ROOT / "engine")})
+    said = " ".join(json.dumps(answer, ensure_ascii=False).split())
+    found = re.search(r"(\d\.\d+) times 10 to the power of (\d+) operations", said)
+    assert found
+    assert len(found[1]) == len("3.45")
+    assert float(f"{found[1]}e{found[2]}") == pytest.approx(3.45e20, rel=0.002)
 
 
 def money(frames: list[dict[str, Any]], controls: dict[str, dict[str, Any]], **wanted: object) -> str:

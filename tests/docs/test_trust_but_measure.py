@@ -212,6 +212,35 @@ def test_beside_a_boxs_name_there_is_room_for_its_number_in_every_configuration(
     assert units == {"MB", "GB"}
 
 
+def test_a_change_of_configuration_changes_every_size_that_is_shown_and_the_check_boxes_say_whose_they_show(
+    measured: LoadedAct,
+) -> None:
+    """Caption and check boxes once kept the sizes of the configuration before."""
+    labels = {o["value"]: o["label"] for o in controls(measured)[-1]["options"]}
+    captions, sizes = set(), set()
+    for key, label in labels.items():
+        view: Any = measured.compute(state_of(measured, configuration=key))
+        table = view["tables"]["block"]
+        assert table["caption"].endswith(label)
+        assert view["summary"].startswith(label)
+        heads = [row["text"].rsplit(", ", 1)[1] for row in view["data"]["heads"]]
+        by_row = [f"{row['text']} {heads[row['column']]}" for row in view["data"]["boxes"]]
+        scale = {"GB": GB, "MB": 1e6, "KB": 1e3}
+        for drawn_size, row in zip(by_row, table["rows"], strict=True):
+            one, other = (number(text.split()[0]) * scale[text.split()[1]] for text in (drawn_size, row["b"]))
+            unit = scale[drawn_size.split()[1]]
+            assert one == pytest.approx(other, rel=0.02, abs=0.006 * unit)
+        captions.add(table["caption"])
+        sizes.add(tuple(row["b"] for row in table["rows"]))
+    assert len(captions) == len(labels) > 2
+    assert len(sizes) > 1
+    # A check box adds to the prediction, which is about the question's case, and says that its size is that.
+    for control in controls(measured):
+        if control["kind"] == "toggle":
+            assert control["group"].endswith("with the question's sizes")
+            assert f"{control['adds']:.2f}" in control["label"]
+
+
 def test_in_written_out_attention_the_scores_are_kept() -> None:
     changes = {"case.attention": "standard"}
     held = kept("gpt2-xl", "amp-bf16", 8, "standard")

@@ -100,7 +100,7 @@ def _compute(track: Track, state: live.State) -> live.View:
         readings={
             "memory": f"{100 * plan.need / plan.limit:.0f} %",
             "network": f"{100 * plan.network:.0f} %",
-            "trainings that reach the loss": f"{trials.kept} of {len(trials.runs)}",
+            "trainings that reach the toy loss": f"{trials.kept} of {len(trials.runs)}",
         },
     )
 
@@ -239,7 +239,7 @@ def _failure(wall: Wall, plan: Plan, trials: Trials, hindrance: str, remedy: str
         "loss": few,
     }
     reasons = {
-        "overflow": "A strange batch made gradients that FP16 cannot hold: they became infinite, and the loss NaN.",
+        "overflow": "A strange batch made gradients that FP16 cannot hold: they became infinite, and the toy loss NaN.",
         "outlier": "A strange batch made one huge update, and the weights did not come back.",
         "rate": "The learning rate was scaled with the batch beyond what the toy loss can follow.",
     }
