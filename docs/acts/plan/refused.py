@@ -51,7 +51,7 @@ def _label(control: object, value: object) -> str:
 def _allowed(control: object, allowed: str | tuple[object, ...]) -> str:
     if isinstance(allowed, str):
         return allowed
-    return "; or ".join(
+    return ", or ".join(
         f"{_said(one.what, MISSING)} {one.allowed}" if isinstance(one, Instead) else _label(control, one)
         for one in allowed
     )
