@@ -40,7 +40,7 @@ def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
                     f"{'at least ' * one.at_least}{one.measured / _unit(one.name):.4g}",
                     f"{one.expected / _unit(one.name):.4g}",
                     f"{one.low / _unit(one.name):.4g} to {one.high / _unit(one.name):.4g}",
-                    one.place,
+                    "less, as before a peak" if one.at_least and one.place == "below" else one.place,
                 )
                 for one in gap.figures
             ],

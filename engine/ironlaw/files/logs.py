@@ -140,7 +140,8 @@ def _transformers(text: str) -> Reading | None:
 
 def _rates(text: str) -> tuple[list[str], list[str]]:
     """Lines of a Trainer's steps, whose tokens are those of all processes, and its summary's, which counts one's."""
-    steps, summary = [], []
+    steps: list[str] = []
+    summary: list[str] = []
     for line in text.splitlines():
         (summary if "train_steps_per_second" in line else steps).append(line)
     return steps, summary

@@ -13,6 +13,7 @@ from explorable import live
 from explorable.live.build.description import describe
 from explorable.live.build.measured import Evidence, EvidenceError
 from explorable.live.build.rehearsal import rehearse
+from explorable.live.build.render import _environment
 from explorable.live.runtime.acts import ActError, LoadedAct, load
 from explorable.live.runtime.measured import MeasuredRecord
 from explorable.live.runtime.program import Program
@@ -84,6 +85,18 @@ def test_the_page_knows_which_controls_wait_for_the_reveal() -> None:
     act = dataclasses.replace(INSTRUMENT, controls=controls, question=QUESTION, reveal=answer)
     described: Any = describe(LoadedAct(check_definition(act, "tiny-tool"), "act.py"))
     assert [control["after_reveal"] for control in described["controls"]] == [False, True]
+
+
+@pytest.mark.parametrize("typed", [True, False])
+def test_a_slider_whose_number_can_be_typed_has_a_box_with_its_ends(typed: bool) -> None:
+    slider = live.Slider("length", "Length", 64, 131_072, 2048, scale="log", integer=True, typed=typed)
+    act = dataclasses.replace(INSTRUMENT, controls=(slider,))
+    described: Any = describe(LoadedAct(check_definition(act, "tiny-tool"), "act.py"))
+    parts: Any = _environment().get_template("parts.html.j2").module
+    baked = str(parts.slider(described["controls"][0], "id"))
+    assert ("<output" in baked) is not typed
+    box = 'data-typed="length" aria-label="Length, typed" value="2048" min="64" max="131072" step="1"'
+    assert (box in baked) is typed
 
 
 def test_toggles_of_one_group_appear_together() -> None:
