@@ -23,11 +23,11 @@ SHAPE = replace(LLAMA, layers=4, hidden=128, head_size=32, ffn=344, max_seq=256)
 BATCH, SEQUENCE = 4, 128
 
 
-class Storages(TorchDispatchMode):
+class Storages(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Bytes of all storages that are alive, and the most of them at once."""
 
     def __init__(self, there: Iterable[torch.Tensor]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.alive: dict[int, Any] = {}
         self.now = self.peak = 0
         for tensor in there:
