@@ -25,6 +25,7 @@ from ironlaw import setup
 from ironlaw.answers import prepare
 from ironlaw.memory.ledger import memory_plans
 from ironlaw.memory.tensors import MemoryLedger
+from ironlaw.models import Transformer, from_config
 from ironlaw.time.step import StepPlan, step_plan, step_plan_anew
 
 MODELS = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
@@ -80,9 +81,9 @@ def scalar_estimates(seconds: float) -> float:
     return per_second(lambda: next(prepared)(next(batches), 1024), seconds)
 
 
-def full_estimates(seconds: float) -> float:
+def full_estimates(seconds: float, model: str | Transformer = "gpt2-xl") -> float:
     """Whole estimates per second: memory by component, peak, FLOPs, time, energy and money of a prepared setup."""
-    plan = prepare(setup("gpt2-xl", "h200"))
+    plan = prepare(setup(model, "h200"))
     batches = cycle(range(1, 257))
     return per_second(lambda: plan(next(batches), 1024), seconds)
 
@@ -132,6 +133,13 @@ def measure(seconds: float) -> list[Line]:
         Line("python -m ironlaw estimate, start-up included", process_milliseconds(*estimate), "ms", 150),
         Line("scalar estimates", scalar_estimates(seconds), "/s", 20_000, at_least=True),
         Line("full estimates, as the command line prints", full_estimates(seconds), "/s", 20_000, at_least=True),
+        Line(
+            "full estimates of a mixture of experts, 60 layers",
+            full_estimates(seconds, from_config({"model_type": "qwen3_moe", "num_hidden_layers": 60})),
+            "/s",
+            5_000,
+            at_least=True,
+        ),
         Line(f"swept estimates (NumPy, {SWEEP} at once)", swept_estimates(seconds), "/s", 5e6, at_least=True),
         Line("memory ledgers", memory_ledgers(seconds), "/s"),
         Line("plans prepared", prepared_plans(seconds), "/s"),

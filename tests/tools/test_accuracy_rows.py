@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,7 +14,6 @@ from tools.accuracy.methods import LEVELS, methods, reasons_to_wait
 from tools.accuracy.predict import compare, published_seconds, waiting
 from tools.accuracy.regimes import DEVICES, FULLNESS, fullness, regimes
 from tools.accuracy.report import EXACT, TARGETS, percentile, reason, report, summarize
-from tools.accuracy.reserved import reserved
 from tools.accuracy.rows import MEASURES, DataError, Row, load
 from tools.accuracy.setups import row_setup, unasked
 
@@ -111,13 +109,14 @@ def test_a_copy_says_what_was_copied_from() -> None:
 
 
 def test_every_published_value_is_compared_or_waits_with_a_reason() -> None:
-    every: list[Any] = [*report().comparisons, *reserved()]
-    compared = Counter((c.row.source.title, c.row.name, c.kind, c.published) for c in every)
+    compared = Counter((c.row.source.title, c.row.name, c.kind, c.published) for c in report().comparisons)
     values = 0
     for each in ROWS:
         why = waiting(each)
         assert all(why.values())
-        values += len(each.measures)
+        # Reserved bytes are compared by themselves: playing them takes seconds.
+        played = {kind for kind in each.measures if MEASURES[kind] == "reserved memory"} - why.keys()
+        values += len(each.measures) - len(played)
         assert set(why) <= set(each.measures)
     assert sum(compared.values()) + sum(count for _, count, _ in reasons_to_wait()) == values
 

@@ -115,7 +115,7 @@ def audit(tensors: Mapping[str, Shape], model: Transformer) -> Audit:
     """
     there: dict[int, list[tuple[str, Shape]]] = {}
     for name, shape in _experts_joined(tensors).items():
-        there.setdefault(_layer(name), []).append((name, shape))
+        there.setdefault(layer_of(name), []).append((name, shape))
     expected: dict[int, list[tuple[str, Shape]]] = {-1: []}
     for p in model.parameter_tensors:
         if not p.name.startswith("blocks."):
@@ -132,11 +132,15 @@ def audit(tensors: Mapping[str, Shape], model: Transformer) -> Audit:
         more, less = _compared(there.get(number, []), expected.get(number, []))
         unexplained += more
         absent += [(name, shape) for name, shape in less if not (model.tied and name == "lm_head.weight")]
-    elements = sum(prod(shape) for shape in tensors.values())
-    return Audit(elements, model.parameters, tuple(unexplained), tuple(absent))
+    return Audit(count_elements(tensors), model.parameters, tuple(unexplained), tuple(absent))
 
 
-def _layer(name: str) -> int:
+def count_elements(tensors: Mapping[str, Shape]) -> Count:
+    """Elements of all tensors of a header."""
+    return sum(prod(shape) for shape in tensors.values())
+
+
+def layer_of(name: str) -> int:
     """The number of the layer that a tensor is of, the first in its name; -1 where there is none."""
     found = re.search(r"(?:^|\.)(\d+)\.", name)
     return int(found[1]) if found else -1

@@ -54,7 +54,7 @@ def require_bytes(net: torch.nn.Module, kept: int, ledger: Any) -> None:
     assert ledger.component("parameters") == sum(p.numel() * p.element_size() for p in net.parameters())
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("formats", FORMATS)
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("dora", [False, True], ids=["lora", "dora"])
@@ -94,7 +94,7 @@ FROZEN: dict[str, Callable[[str], bool]] = {
 }
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(14)
 @pytest.mark.parametrize("precision", ["fp32", "amp-bf16"])
 @pytest.mark.parametrize("frozen", FROZEN)
 @pytest.mark.parametrize("name", ["experts", "latent", "sinks, biased experts", "before and after, two frequencies"])

@@ -92,3 +92,23 @@ def test_a_file_that_is_none_is_refused_in_one_line(tmp_path: Path) -> None:
         read_header(tmp_path / "absent.safetensors")
     with pytest.raises(EngineError, match="it must be a name with a shape"):
         read_header({"a": {"dtype": "F32"}})
+
+
+def test_a_header_of_any_model_is_counted_without_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An architecture that nobody here knows: names and shapes are enough."""
+    header = {
+        "emb.weight": {"dtype": "F32", "shape": [100, 8], "data_offsets": [0, 3200]},
+        "mix.0.a_log": [8], "mix.0.in": [24, 8], "mix.1.a_log": [8], "scale": [],
+    }  # fmt: skip
+    file = tmp_path / "header.json"
+    file.write_text(json.dumps(header), encoding="utf-8")
+    assert main(["audit", "--tensors", str(file), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["elements"], answer["tensors"]) == (100 * 8 + 8 + 24 * 8 + 8 + 1, 5)
+    assert [(part["part"], part["elements"]) for part in answer["parts"]] == [
+        ("outside layers", 801), ("layer 0", 200), ("layer 1", 8),
+    ]  # fmt: skip
+    assert main(["audit", "--tensors", str(file)]) == 0
+    assert "1,009 elements of 5 tensors" in capsys.readouterr().out
+    assert main(["audit", "--tensors", str(file), "--hidden", "8"]) == 2
+    assert "--layers is missing" in capsys.readouterr().err
