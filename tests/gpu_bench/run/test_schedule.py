@@ -210,6 +210,16 @@ def test_a_plan_promises_only_what_a_card_can_run(name: str, capsys: pytest.Capt
     assert not any("GB" in line for line in said.splitlines() if "LEFT OUT" in line), "batches fit the cards"
 
 
+@pytest.mark.parametrize("name", ["b200", "h200", "h100-sxm", "h100-nvl"])
+def test_the_guide_promises_what_these_cards_finish(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--budget", f"{HOUR_S:.0f}", "--gpu", name]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    found = re.fullmatch(r"(\d+) of \d+ cases end in time, (\d+) if everything takes 1\.3 x as long; .*", last)
+    assert found, last
+    assert int(found[1]) >= 10
+    assert int(found[2]) >= 8
+
+
 @pytest.mark.parametrize("hour", [hour for hour in HOURS if hour.startswith("first-hour")])
 def test_an_hour_speaks_of_what_its_own_card_trains(hour: str) -> None:
     cases = {case.name: case for _, case in find_cases(hour, ())}
