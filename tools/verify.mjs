@@ -56,20 +56,23 @@ const drawing = (address) => decodeURIComponent(address.slice(address.indexOf(",
 
 /** Python as the page starts it: with the wheels that the site ships. */
 async function start() {
-  /** @type {{files: string[]}} */
-  const { files } = JSON.parse(readFileSync(join(BASE, "release.json"), "utf8"));
+  /** @type {{files: string[], packages: string[], later: string[]}} */
+  const { files, packages: own, later: modules } = JSON.parse(readFileSync(join(BASE, "release.json"), "utf8"));
   const lock = files.find((file) => /\/pyodide-lock-\w+\.json$/.test(file));
   if (!lock) throw new Error(`${BASE}/release.json names no lock file: build the site with \`make build\``);
   const path = resolve(site, lock);
   /** @type {{packages: Record<string, {file_name: string, imports: string[]}>}} */
   const { packages } = JSON.parse(readFileSync(path, "utf8"));
   for (const { file_name, imports } of Object.values(packages)) if (file_name.includes("://")) imports.forEach((module) => foreign.add(module));
-  const own = Object.keys(packages).filter((name) => name === "ironlaw" || name.startsWith("iron-law-"));
   const pyodide = await loadPyodide({ lockFileURL: path, packageBaseUrl: join(path, ".."), packages: own, stdout: () => undefined });
   const later = files.find((file) => file.endsWith("/later.zip"));
-  if (later) pyodide.unpackArchive(new Uint8Array(readFileSync(resolve(site, later))), "zip", { extractDir: "/later" });
-  // Packages of the library lie in two folders then.
-  pyodide.runPython("import sys, ironlaw; sys.path.append('/later'); ironlaw.__path__.append('/later/ironlaw')");
+  if (later) {
+    pyodide.unpackArchive(new Uint8Array(readFileSync(resolve(site, later))), "zip", { extractDir: "/later" });
+    pyodide.runPython("import sys; sys.path.append('/later')");
+    // Of a package that every start loads, the archive holds a part: the package lies in two folders then.
+    const halves = new Set(modules.filter((module) => module.includes(".")).map((module) => module.split(".")[0]));
+    for (const half of halves) pyodide.runPython(`import ${half}; ${half}.__path__.append('/later/${half}')`);
+  }
   return pyodide;
 }
 

@@ -153,7 +153,14 @@ class LivePlugin(BasePlugin[LiveConfig]):  # type: ignore[no-untyped-call]
         listed = (asset.uri for asset in (*self._release.assets, *self._published.values()))
         of = [uri for uri in listed if uri.startswith(f"{BASE}/")]
         of += [file.src_uri for file in files if file.src_uri.startswith(f"{budgets.MOVING}/")]
-        contents = {"version": self._release.version, "build": self._release.build, "files": sorted(of)}
+        release = self._release
+        contents = {
+            "version": release.version,
+            "build": release.build,
+            "packages": release.packages,
+            "later": release.later,
+            "files": sorted(of),
+        }
         return Asset(f"{BASE}/release.json", json_text(contents).encode())
 
     # Last: the list names every file of the site.

@@ -68,6 +68,8 @@ class Release:
     python: differs whenever what the browser's Python is made of does.
     entry, style: site files that every page names.
     folders: of other hosts, where packages lie that the site does not have itself.
+    packages: the distributions that every start loads.
+    later: the modules that an archive brings when one of them is first imported.
     """
 
     version: str
@@ -76,6 +78,8 @@ class Release:
     entry: str
     style: str
     folders: tuple[str, ...]
+    packages: tuple[str, ...]
+    later: tuple[str, ...]
     assets: tuple[Asset, ...]
 
 
@@ -129,6 +133,8 @@ def collect(cache_dir: Path, dist: Path, pyodide: Path, library: Path, packages:
         f"{BASE}/{entry_uri}",
         f"{BASE}/{style_uri}",
         tuple(sorted({urljoin(url, ".") for needs in runtime["elsewhere"].values() for url in needs["urls"]})),
+        tuple(runtime["packages"]),
+        tuple(runtime["later"]["modules"] if runtime["later"] else ()),
         (
             *(Asset(f"{BASE}/{chunk.name}", chunk) for chunk in chunks),
             Asset(SERVER, server.encode()),
