@@ -1,7 +1,8 @@
-"""Sourced records: one TOML file per model or accelerator, read when first asked for.
+"""Sourced records in TOML, read when first asked for.
 
-Every file in `ironlaw/data/<kind>/` is one record named by its file name, with a `source` table that holds the URL it
-was taken from and the date it was read. Reading is lazy so that importing the engine stays fast in the browser.
+A model and an accelerator have a file each, `ironlaw/data/<kind>/<name>.toml`. Links and storage are short: all of a
+kind stand in `ironlaw/data/<kind>.toml`, a table each. Every record has a `source` table that holds the URL it was
+taken from and the date it was read. Reading is lazy so that importing the engine stays fast in the browser.
 """
 
 from __future__ import annotations
@@ -43,19 +44,25 @@ class Source:
             raise EngineError("verified", self.verified, VERIFIED)
 
 
+TOGETHER = ("links", "storage")
+"""Kinds whose records stand in one file."""
+
+
 @cache
 def record_names(kind: str) -> tuple[str, ...]:
-    """Names of all records of a kind (`"models"`, `"accelerators"`), sorted."""
+    """Names of all records of a kind (`"models"`, `"accelerators"`, `"links"`, `"storage"`), sorted."""
+    if kind in TOGETHER:
+        return tuple(sorted(_read(kind)))
     suffix = ".toml"
     names = os.listdir(os.path.join(DATA, kind))  # noqa: PTH118, PTH208
     return tuple(sorted(name.removesuffix(suffix) for name in names if name.endswith(suffix)))
 
 
 @cache
-def _read(kind: str, name: str) -> dict[str, Any]:
+def _read(*place: str) -> dict[str, Any]:
     import tomllib
 
-    with open(os.path.join(DATA, kind, f"{name}.toml"), "rb") as file:  # noqa: PTH118, PTH123
+    with open(os.path.join(DATA, *place) + ".toml", "rb") as file:  # noqa: PTH118, PTH123
         return tomllib.load(file)
 
 
@@ -63,7 +70,7 @@ def read_record(kind: str, name: str) -> dict[str, Any]:
     """A fresh copy of the record `name`. Raises `EngineError` that lists the known names when there is none."""
     if name not in record_names(kind):
         raise EngineError(kind.removesuffix("s"), name, record_names(kind))
-    return dict(_read(kind, name))
+    return dict(_read(kind)[name] if kind in TOGETHER else _read(kind, name))
 
 
 def origin(entry: Mapping[str, Any]) -> Source:

@@ -17,7 +17,7 @@ from ironlaw.memory.ledger import training_memory
 from ironlaw.memory.tensors import MemoryLedger
 
 MIB: Bytes = GIB // 1024
-Line = tuple[str, str]
+Said = tuple[str, str]
 """What, and how much or which."""
 STEP: Bytes = 2 * MIB
 """Sizes of large segments are whole multiples of it."""
@@ -30,7 +30,7 @@ OTHERS: Bytes = 100 * MIB
 """Memory of other programs from which on it is told."""
 
 
-def lines(c: Setup, seen: Observed) -> tuple[Line, ...]:
+def lines(c: Setup, seen: Observed) -> tuple[Said, ...]:
     """What the message says and what the engine has for it; nothing where no allocation failed.
 
     Args:
@@ -43,7 +43,7 @@ def lines(c: Setup, seen: Observed) -> tuple[Line, ...]:
     return tuple(_lines(c, seen)) if seen.asked is not None else ()
 
 
-def _lines(c: Setup, seen: Observed) -> Iterator[Line]:
+def _lines(c: Setup, seen: Observed) -> Iterator[Said]:
     asked = seen.asked or 0
     yield "It asked for", _gb(asked)
     if seen.free is not None:
@@ -63,7 +63,7 @@ def _lines(c: Setup, seen: Observed) -> Iterator[Line]:
         yield "A tensor of that size in the plan", "; ".join(named[:MOST_NAMED])
 
 
-def _expected(c: Setup, ledger: MemoryLedger, seen: Observed) -> Iterator[Line]:
+def _expected(c: Setup, ledger: MemoryLedger, seen: Observed) -> Iterator[Said]:
     found, peak = prepare(c)().calibrated, ledger.peak
     assert found is not None  # only networks of images have none
     band = found.allocated_peak

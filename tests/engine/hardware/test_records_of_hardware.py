@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from datetime import date
-from importlib.resources import files
 from itertools import pairwise
 
 import pytest
 
 from ironlaw.core.errors import EngineError
-from ironlaw.core.records import Source, record_names
+from ironlaw.core.records import Source, read_record, record_names
 from ironlaw.hardware.accelerators import STREAM_EFFICIENCY, Accelerator, accelerator, list_accelerators
 from ironlaw.hardware.links import Link, link, list_links
 from ironlaw.hardware.storage import Storage, storage
@@ -53,8 +52,8 @@ def test_titles_are_unique() -> None:
 
 @pytest.mark.parametrize("kind", ["accelerators", "links", "storage"])
 def test_no_two_records_are_copies_of_each_other(kind: str) -> None:
-    texts = [entry.read_text() for entry in files("ironlaw").joinpath("data", kind).iterdir()]
-    assert len(texts) == len(set(texts))
+    records = [repr(read_record(kind, name)) for name in record_names(kind)]
+    assert len(records) == len(set(records)) > 5
 
 
 @pytest.mark.parametrize("chip", ACCELERATORS, ids=lambda chip: chip.name)
