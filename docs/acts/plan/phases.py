@@ -42,9 +42,11 @@ def phases_of(asked: Setup) -> tuple[tuple[live.Row, ...], str]:
             f"is the fullest, with {ledger.peak.bytes / GB:.1f} GB of tensors."
         )
         return tuple(_row(at, one.name, one.bytes, one.bytes + beside) for at, one in enumerate(ledger.moments)), said
-    rows = (_row(at, one.name.replace("step", "a step") if one.name == "step" else one.name, one.allocated, one.process)
-            for at, one in enumerate(phases))  # fmt: skip
-    return tuple(rows), _fullest(phases)
+    names = ("a step" if one.name == "step" else one.name for one in phases)
+    rows = tuple(
+        _row(at, name, one.allocated, one.process) for at, (name, one) in enumerate(zip(names, phases, strict=True))
+    )
+    return rows, _fullest(phases)
 
 
 def _row(at: int, name: str, tensors: float, process: float) -> live.Row:
