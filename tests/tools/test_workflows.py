@@ -122,7 +122,7 @@ def test_the_whole_suite_runs_once_for_a_change() -> None:
 
 
 def test_a_release_is_built_without_rights_from_a_tag_and_published_without_a_secret() -> None:
-    assert WORKFLOWS["release"][True] == {"push": {"tags": ["ironlaw-v*"]}}
+    assert WORKFLOWS["release"][True] == {"push": {"tags": ["ironlaw-v*", "explorable-v*"]}}
     assert JOBS["release/publish"]["needs"] == "build"
     assert JOBS["release/publish"]["permissions"] == {"id-token": "write"}
     assert JOBS["release/publish"]["environment"]["name"] == "pypi"

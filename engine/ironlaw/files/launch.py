@@ -50,7 +50,9 @@ def trainer(c: Setup) -> Settings | None:
     recompute = c.checkpointing.name in ("none", "full")
     elsewhere = c.framework.by_hand or c.layout.tensor * c.layout.pipeline > 1 or c.update.in_backward
     frozen = c.adaptation.frozen and not c.adaptation.has_adapters
-    if optimizer is None or elsewhere or frozen or not recompute or c.precision.name not in _DTYPES:
+    # `dtype` is that of the frozen weights, and adapters are FP32 beside them: 16-bit adapters cannot be said.
+    rounded = c.adaptation.has_adapters and c.precision.name in ("bf16", "fp16")
+    if optimizer is None or elsewhere or frozen or rounded or not recompute or c.precision.name not in _DTYPES:
         return None
     compute = c.precision.compute.name
     found: dict[str, Any] = {

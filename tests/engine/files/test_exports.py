@@ -138,6 +138,7 @@ def test_what_is_exported_and_read_again_is_the_same_plan(words: dict[str, Any])
     ("words", "kinds"),
     [
         ({}, {"torchrun", "accelerate"}),
+        ({"precision": "bf16", "method": "lora"}, {"accelerate"}),
         ({"checkpointing": "every:2"}, {"accelerate"}),
         ({"optimizer_in_backward": True, "accumulate": 1}, {"accelerate"}),
         ({"offload": "optimizer", "precision": "fp32"}, {"deepspeed"}),
