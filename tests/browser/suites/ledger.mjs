@@ -134,7 +134,7 @@ export function ledgerTests({ once }) {
     await browser.open(refusingStorage(all, ACT_3));
     await actReady(browser);
     assert.match(await browser.text(unsaved), /does not let the page keep your answers/);
-    await predict(browser, "52");
+    await predict(browser, "59");
     await reveal(browser);
     assert.match(await browser.text(verdict), /and that is right/);
     await browser.open(refusingStorage(all, LEDGER));
