@@ -100,7 +100,7 @@ def strip(parent: Element) -> tuple[Element, Element]:
         parent, "section", {"class": "il-strip", "aria-label": "The run so far", "data-search-exclude": ""}
     )
     title = SubElement(box, "p", {"class": "il-strip__title"})
-    title.text = AtomicString("GPT-2 XL with $700 and one weekend: the run so far")
+    title.text = AtomicString("GPT-2 XL with $700 and one weekend: the run so far, predicted")
     holder = SubElement(box, "div", {"class": "il-strip__shown"})
     return holder, SubElement(box, "div", {"class": "il-strip__change"})
 

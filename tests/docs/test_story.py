@@ -15,6 +15,9 @@ import pytest
 
 from book.story import Stop, draw, numbers, strip
 from explorable.figures.child import respond
+from explorable.measured.values.expressions import Evaluator
+from explorable.measured.values.inline import split_format
+from ironlaw import accelerator, vocabulary
 
 ROOT = Path(__file__).parents[2]
 CHAPTER = ROOT / "docs/chapter"
@@ -75,6 +78,7 @@ def test_what_the_strips_say_in_words_is_so(stops: list[Stop]) -> None:
     assert halved.hours / 24 == pytest.approx(8, abs=0.5)
     copies = named(stops, "parallelism")
     assert copies.hours < 48 < halved.hours
+    assert 24 <= named(stops, "run").hours < 27, "from Friday evening to Saturday evening"
     assert copies.dollars == pytest.approx(halved.dollars, rel=0.02)
 
 
@@ -83,6 +87,19 @@ def test_the_last_stop_is_the_published_run_and_meets_its_log(stops: list[Stop])
     row = next(table for table in data["table"] if "1558M on eight H100" in table["title"])
     seconds = row["rows"][0][row["columns"].index("seconds")]
     assert stops[-1].seconds == pytest.approx(seconds, rel=0.03)
+
+
+def test_the_last_strip_splits_the_fall_of_the_bill_into_the_peak_in_use_and_the_share_of_it(stops: list[Stop]) -> None:
+    first, last = stops[0], stops[-1]
+    card = accelerator("h100-sxm")
+    peaks, shares = card.peak("bf16") / card.peak("fp32"), last.mfu / first.mfu
+    assert first.dollars / last.dollars == pytest.approx(peaks * shares, rel=1e-3)
+    text = (CHAPTER / "run.md").read_text("utf-8").partition("/// strip | run\n")[2]
+    said = [split_format(one)[0] for one in re.findall(r"`\{engine\} ([^`]+)`", text)]
+    values = [Evaluator(vocabulary).evaluate(one).quantity.magnitude for one in said]
+    assert values == pytest.approx([first.dollars / last.dollars, peaks, shares], rel=1e-3)
+    assert shares < 1
+    assert named(stops, "memory").mfu < named(stops, "roofline").mfu < named(stops, "recompute").mfu
 
 
 def test_the_home_page_counts_with_the_price_of_the_strips_and_ends_as_the_book_does(stops: list[Stop]) -> None:
@@ -146,6 +163,7 @@ def test_a_strip_says_what_changed_and_fails_in_words(stops: list[Stop]) -> None
             )
     box = Element("div")
     holder, words = strip(box)
+    assert "predicted" in "".join(box.itertext())
     draw(holder, stops, 0)
     assert "does not fit" in "".join(holder.itertext())
     assert words.tag == "div"

@@ -64,8 +64,8 @@ ACT = live.Act(
         live.Choice("batch", "Batch size", tuple(live.ControlOption(size, str(size)) for size in BATCHES), BATCHES[0]),
         live.Toggle("checkpointing", "Gradient checkpointing", False, group="Trade time for memory"),
         live.Toggle("chunked", "Loss in chunks", False, group="Trade time for memory"),
-        live.Toggle("in_backward", "Update during backward", False, group="Beyond the book", after_reveal=True),
-        live.Toggle("eight_bit", "8-bit Adam states", False, group="Beyond the book", after_reveal=True),
+        live.Toggle("in_backward", "Update during backward", False, group="Beyond the textbook", after_reveal=True),
+        live.Toggle("eight_bit", "8-bit Adam states", False, group="Beyond the textbook", after_reveal=True),
         live.Choice(
             "offload",
             "Keep in host memory",
@@ -90,7 +90,7 @@ ACT = live.Act(
     compute=compute,
     reveal=reveal,
     charts={
-        "memory": "Memory of one training step, and as the book counts it (◇)",
+        "memory": "Memory of one training step, and as the textbook counts it (◇)",
         "floors": "The three floors",
         "weight": f"One weight under {UPDATES:,} equal updates",
     },

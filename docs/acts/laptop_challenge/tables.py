@@ -1,4 +1,4 @@
-"""The charts' numbers as tables, what each lever costs, and what lies beyond the book."""
+"""The charts' numbers as tables, what each lever costs, and what lies beyond the textbook."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def beyond_table() -> live.Table:
         live.Column("d", f"Against {gb(BUDGET)} GB"),
         live.Column("e", "Price"),
     )
-    return live.Table("Beyond the book, at batch 1 with checkpointing and a chunked loss", titles, rows)
+    return live.Table("Beyond the textbook, at batch 1 with checkpointing and a chunked loss", titles, rows)
 
 
 def lever(setting: Setting, name: str, cost: str, **change: object) -> dict[str, str]:

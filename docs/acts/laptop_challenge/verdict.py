@@ -44,7 +44,7 @@ def reveal(prediction: live.Value, state: live.State) -> live.Verdict:
             f"of {WEIGHT} can only move in steps of {FP16.ulp(WEIGHT):.1e}. Updates of {RATE * GRADIENT:.1e} round to "
             f"nothing. After {UPDATES:,} of them FP32 has moved to {weight_rows()[-1]['weight']:.5f}; FP16 stands "
             "where it stood.",
-            f"So the book's list ends above {gb(BUDGET)} GB, and engineering goes on. Four more levers are now on "
+            f"So the textbook's list ends above {gb(BUDGET)} GB, and engineering goes on. Four more levers are now on "
             "the bench. The table says what each of them buys, and at what price. Make it fit, and make it train.",
         ),
         tables={"floors": floors_table(), "beyond": beyond_table()},

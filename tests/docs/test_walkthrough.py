@@ -1,0 +1,31 @@
+"""What the walk and the page of beliefs say of recomputing, on the four cards of the walk."""
+
+from __future__ import annotations
+
+import pytest
+
+from ironlaw import accelerator, step_time, training_memory
+
+MODEL, SEQUENCES = "gpt2-xl", 32
+MICRO_BATCHES = (1, 2, 4, 8, 16, 32)
+
+
+def fastest(card: str, precision: str, checkpointing: str) -> float:
+    """Seconds of the fastest step of 32 sequences whose micro-batch fits the card."""
+    settings = {"precision": precision, "checkpointing": checkpointing, "execution": "compiled"}
+    times = []
+    for batch in MICRO_BATCHES:
+        pieces = SEQUENCES // batch
+        need = training_memory(
+            MODEL, optimizer="adamw", update="fused", batch=batch, accumulate=pieces, **settings
+        ).device_total
+        if need <= accelerator(card).usable_bytes:
+            times.append(step_time(MODEL, card, batch, accumulate=pieces, **settings).total)
+    return min(times)
+
+
+@pytest.mark.parametrize("card", ["v100-32", "a100-40", "a100-80", "h100-sxm"])
+def test_recomputing_pays_on_the_v100_under_autocast_and_nowhere_else(card: str) -> None:
+    autocast = "amp-fp16" if card == "v100-32" else "amp-bf16"
+    pays = {mode for mode in ("mixed", autocast) if fastest(card, mode, "full") < fastest(card, mode, "none")}
+    assert pays == ({autocast} if card == "v100-32" else set())
