@@ -18,6 +18,8 @@ _FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _CODE = re.compile(r"`[^`]*`|\$\$.*?\$\$|\$[^$\n]+\$", re.DOTALL)
 _ASIDE = re.compile(r"^(?:\[\^[\w-]+\]:|\s*\|).*$", re.MULTILINE)
 """A footnote, or a row of a table."""
+_UNSEEN = re.compile(r"(?<=\])\([^)\s]*\)|\{ ?[#.:][^}\n]*\}|</?[a-z][^>\n]*>")
+"""The address of a link, a list of attributes, a tag."""
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 
@@ -29,7 +31,7 @@ class Chapter:
         number: Its place, from 1.
         page: Its file, relative to the docs folder.
         title: Its heading.
-        minutes: To read it, without its acts and programs.
+        minutes: To read it, without its acts, programs and exercises.
     """
 
     number: int
@@ -39,8 +41,9 @@ class Chapter:
 
 
 def words(markdown: str) -> int:
-    """How many words of prose a page has, without programs, formulas, inline expressions, tables and footnotes."""
-    return len(_WORD.findall(_CODE.sub(" ", _ASIDE.sub("", without_fences(_FRONT.sub("", markdown))))))
+    """How many words of prose a reader sees, without programs, formulas, inline expressions, tables and footnotes."""
+    text = _CODE.sub(" ", _ASIDE.sub("", without_fences(_FRONT.sub("", markdown))))
+    return len(_WORD.findall(_UNSEEN.sub("", text)))
 
 
 def minutes(markdown: str) -> int:
