@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ironlaw import estimate
+from ironlaw import accelerator, estimate
 from tools.accuracy.survey import utilization_at
 
 PAGE = Path(__file__).parents[2] / "docs/chapter/plan.md"
@@ -22,6 +22,9 @@ TOKENS = 20 * WEIGHTS
 FLOPS = 6 * (WEIGHTS - WIDTH * WORDS) + 12 * LAYERS * WIDTH * 8192
 PEAK = 989e12
 """FLOP/s of an H100 in BF16, by its data sheet."""
+RENT = accelerator("h100-sxm").rent
+PRICE = RENT.dollars if RENT else float("nan")
+"""Dollars for a card and hour, by the engine."""
 BY_HAND = {
     "weights": WEIGHTS / 1e9,
     "tokens": TOKENS / 1e9,
@@ -31,7 +34,7 @@ BY_HAND = {
     "zero": (4 + 12 / 16) * WEIGHTS / 1e9,
     "logits": 8192 * WORDS * 4 / 1e9,
     "batch": 1,
-    "bill": TOKENS * FLOPS / (16 * PEAK * 0.55) / 3600 * 16 * 4.18 / 1e3,
+    "bill": TOKENS * FLOPS / (16 * PEAK * 0.55) / 3600 * 16 * PRICE / 1e3,
 }
 """What a reader finds with a pencil; the bill at a utilization of 55 % and the engine's price of the card."""
 
@@ -75,7 +78,7 @@ def test_a_bill_is_right_at_the_utilization_of_physics_of_experience_and_of_the_
     assert found.calibrated is not None
     expected = found.time.mfu * found.time.step_s / found.calibrated.step_s.expected
     for mfu in (found.time.mfu, expected, utilization_at(0.5)):
-        bill = TOKENS * FLOPS / (16 * PEAK * mfu) / 3600 * 16 * 4.18 / 1e3
+        bill = TOKENS * FLOPS / (16 * PEAK * mfu) / 3600 * 16 * PRICE / 1e3
         assert "Right" in answered({**BY_HAND, "bill": bill})["bill"]
 
 

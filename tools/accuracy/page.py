@@ -24,6 +24,7 @@ from explorable.shared.locate import LocateExtension, unstamp
 from tools.accuracy.calculators import CALCULATORS, memory_answers, saved_activations
 from tools.accuracy.driver import RUNS, steps
 from tools.accuracy.experience_page import (
+    coverage,
     experience_sources,
     experience_totals,
     goals,
@@ -201,11 +202,13 @@ def proof() -> Element:
     times = report().of("time")
     sources = len({c.row.source.title for c in times})
     middle = statistics.median(abs(c.error) for c in times)
+    short = sum(c.error < 0 for c in times)
     box = Element("div", {"class": "il-proof"})
     box.append(time_plot())
     SubElement(box, "p").text = AtomicString(
         f"We asked the engine for the step time of {len(times)} training runs that others published in {sources} "
-        f"places, from one card to thousands. Half of its answers are within {middle:.0%} of what was reported."
+        f"places, from one card to thousands. Half of its answers are within {middle:.0%} of what was reported; "
+        f"{short} are too short."
     )
     return box
 
@@ -250,6 +253,7 @@ PARTS: dict[str, Callable[[], Element]] = {
     "methods": method_table,
     "rivals": rival_table,
     "waiting": waiting_table,
+    "coverage": coverage,
     "mechanisms": mechanisms,
     "constants": constants,
     "calculators": calculators,

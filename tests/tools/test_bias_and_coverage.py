@@ -1,0 +1,30 @@
+"""What the pages say of the direction of errors and of the band comes from the rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tools.accuracy.experience import experience
+from tools.accuracy.page import PARTS
+from tools.accuracy.regimes import regimes
+from tools.accuracy.report import report
+from tools.accuracy.rows import load
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_home_page_says_how_many_predicted_times_are_too_short() -> None:
+    short = sum(c.predicted < c.published for c in report().of("time"))
+    said = PARTS["proof"]().findtext("p", "")
+    assert f"; {short} are too short." in said
+
+
+def test_the_planner_says_what_the_band_held_by_number_of_devices() -> None:
+    alone = next(r for r in regimes(experience().judged) if r.what == "1 device")
+    assert f"held {alone.coverage:.0%} on 1 device, " in (PARTS["coverage"]().text or "")
+    assert "/// accuracy | coverage\n" in (ROOT / "docs/plan/index.md").read_text("utf-8")
+
+
+def test_no_published_run_is_on_a_v100_as_the_walk_says() -> None:
+    assert "None of those runs is on a V100." in (ROOT / "docs/chapter/walkthrough.md").read_text("utf-8")
+    assert not [row.name for row in load() if "v100" in str(row.get("gpu", "")).lower()]
