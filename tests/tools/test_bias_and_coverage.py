@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tools.accuracy.calculators import CALCULATORS
 from tools.accuracy.experience import experience
+from tools.accuracy.methods import methods
 from tools.accuracy.page import PARTS
 from tools.accuracy.regimes import regimes
 from tools.accuracy.report import report
@@ -28,3 +30,15 @@ def test_the_planner_says_what_the_band_held_by_number_of_devices() -> None:
 def test_no_published_run_is_on_a_v100_as_the_walk_says() -> None:
     assert "None of those runs is on a V100." in (ROOT / "docs/chapter/walkthrough.md").read_text("utf-8")
     assert not [row.name for row in load() if "v100" in str(row.get("gpu", "")).lower()]
+
+
+def test_rivals_are_judged_on_the_rows_of_the_engine_and_named_where_they_are_nearer() -> None:
+    text = " ".join(PARTS["rivals"]().itertext())
+    lines = [line for line in methods() if line.level == "allocated" and line.asked]
+    assert all(rival.rows <= line.asked for line in lines for rival in line.rivals if rival)
+    [near] = [line for line in lines if (line.method, line.stack) == ("LoRA on NF4", "FitCheck")]
+    fitcheck = near.rivals[[c.name for c in CALCULATORS].index("FitCheck")]
+    assert fitcheck is not None
+    assert near.p90 is not None
+    assert fitcheck.p90 < near.p90
+    assert f"90th percentile {100 * fitcheck.p90:.1f} % against {100 * near.p90:.1f} %" in text

@@ -74,7 +74,9 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
     asked = replace(plan.setup, data=DataShape(batch, sequence))
     phases, fullest_phase = phases_of(asked)
     largest = ", ".join(f"{PARTS[part].lower()} {size:.1f} GB" for part, size in sizes.items() if size >= 0.05)
-    expected = f"expect {numbers[MEMORY][0]} of the {room:.1f} GB that a card can give, and {numbers['A step'][0]} a step"
+    expected = (
+        f"expect {numbers[MEMORY][0]} of the {room:.1f} GB that a card can give, and {numbers['A step'][0]} a step"
+    )
     return live.View(
         data=drawn
         | {
