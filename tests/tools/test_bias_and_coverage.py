@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
+import pytest
+
+from explorable.measured.values.expressions import Evaluator
+from explorable.measured.values.quantities import registry
+from ironlaw import vocabulary
 from tools.accuracy.calculators import CALCULATORS
 from tools.accuracy.experience import experience
 from tools.accuracy.methods import methods
@@ -42,3 +48,16 @@ def test_rivals_are_judged_on_the_rows_of_the_engine_and_named_where_they_are_ne
     assert near.p90 is not None
     assert fitcheck.p90 < near.p90
     assert f"90th percentile {100 * fitcheck.p90:.1f} % against {100 * near.p90:.1f} %" in text
+
+
+def test_the_first_measured_table_has_every_published_time_of_llm_c() -> None:
+    """The kind rows and the others: each published value stands there, with the same error."""
+    evaluate = Evaluator(vocabulary).evaluate
+    rows = tomllib.loads((ROOT / "docs/measured/reported/rows.toml").read_text("utf-8"))["reported"]
+    shown = []
+    for row in rows:
+        if row["group"] == "runs" and row["unit"] != "MiB":
+            answer = evaluate(row["engine"]).quantity.to(registry().parse_units(row["unit"])).magnitude
+            shown.append(round(row["value"] / answer - 1 if "token" in row["unit"] else answer / row["value"] - 1, 3))
+    times = [c for c in report().of("time") if c.row.source.title.startswith("llm.c")]
+    assert sorted(round(c.error, 3) for c in times) == pytest.approx(sorted(shown), abs=0.005)
