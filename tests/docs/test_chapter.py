@@ -11,7 +11,7 @@ import pytest
 
 from explorable.figures.bibliography import load
 from explorable.figures.child import respond
-from explorable.figures.contents import words
+from explorable.figures.contents import minutes, words
 from explorable.figures.glossary import definitions
 from explorable.figures.labels import Labels
 from explorable.shared.fences import without_fences
@@ -20,6 +20,7 @@ from explorable.shared.svg import INK, embedded
 ROOT = Path(__file__).parents[2]
 CHAPTER = ROOT / "docs/chapter"
 PAGES = {path.name: path.read_text("utf-8") for path in sorted(CHAPTER.glob("*.md"))}
+BOOK = (ROOT / "mkdocs.yml").read_text("utf-8").partition("chapter/index.md")[2]
 FIGURES = sorted((CHAPTER / "figures").glob("*.py"))
 TEXT = "\n".join(without_fences(text) for text in PAGES.values())
 MOST_WORDS = 2200
@@ -55,6 +56,18 @@ def test_every_figure_is_shown_once() -> None:
 
 def test_the_chapter_is_no_longer_than_an_afternoon() -> None:
     assert sum(map(words, PAGES.values())) <= MOST_WORDS_OF_ALL
+
+
+def test_only_words_that_a_reader_sees_are_counted() -> None:
+    text = "See [two words](a/page.md#an-anchor){ #old-anchor } and <span id='x'>one</span>.\n{ .lead }\n"
+    assert words(text) == 5
+
+
+def test_the_home_page_says_how_long_the_chapters_take_to_read() -> None:
+    numbered = (text for name, text in PAGES.items() if f"chapter/{name}\n" in BOOK.partition("Cheat sheet")[0])
+    halves = round(sum(map(minutes, numbered)) / 30)
+    said = f"{halves // 2}{'½' if halves % 2 else ''} hours to read"
+    assert f"<small>{said}</small>" in (CHAPTER.parent / "index.md").read_text("utf-8")
 
 
 def test_no_page_is_longer_than_a_short_sitting() -> None:

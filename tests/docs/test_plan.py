@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from ironlaw import accelerator, estimate
+from tools.accuracy.survey import utilization_at
+
 PAGE = Path(__file__).parents[2] / "docs/chapter/plan.md"
 PROGRAMS = dict(re.findall(r'```live name="(\w+)"\n(.*?)```', PAGE.read_text("utf-8"), re.DOTALL))
 LAYERS, WIDTH, MLP, KEYS, WORDS = 32, 4096, 14336, 1024, 128_256
@@ -19,6 +22,9 @@ TOKENS = 20 * WEIGHTS
 FLOPS = 6 * (WEIGHTS - WIDTH * WORDS) + 12 * LAYERS * WIDTH * 8192
 PEAK = 989e12
 """FLOP/s of an H100 in BF16, by its data sheet."""
+RENT = accelerator("h100-sxm").rent
+PRICE = RENT.dollars if RENT else float("nan")
+"""Dollars for a card and hour, by the engine."""
 BY_HAND = {
     "weights": WEIGHTS / 1e9,
     "tokens": TOKENS / 1e9,
@@ -28,7 +34,7 @@ BY_HAND = {
     "zero": (4 + 12 / 16) * WEIGHTS / 1e9,
     "logits": 8192 * WORDS * 4 / 1e9,
     "batch": 1,
-    "bill": TOKENS * FLOPS / (16 * PEAK * 0.55) / 3600 * 16 * 4.18 / 1e3,
+    "bill": TOKENS * FLOPS / (16 * PEAK * 0.55) / 3600 * 16 * PRICE / 1e3,
 }
 """What a reader finds with a pencil; the bill at a utilization of 55 % and the engine's price of the card."""
 
@@ -61,3 +67,25 @@ def test_nothing_is_given_away_before_an_answer() -> None:
 def test_an_answer_by_hand_is_right_and_its_double_and_half_are_not(factor: float, said: str) -> None:
     printed = answered({name: factor * value for name, value in BY_HAND.items()})
     assert {name: said in printed[name] for name in BY_HAND} == dict.fromkeys(BY_HAND, True)
+
+
+def test_a_bill_is_right_at_the_utilization_of_physics_of_experience_and_of_the_median_published_run() -> None:
+    found = estimate(
+        "llama3-8b", "h100-sxm", batch=1, sequence=8192, precision="mixed", execution="compiled", update="fused",
+        dp=16, zero=1, network="infiniband-ndr", micro_batches=32,
+    )  # fmt: skip
+    assert found.time.mfu is not None
+    assert found.calibrated is not None
+    expected = found.time.mfu * found.time.step_s / found.calibrated.step_s.expected
+    for mfu in (found.time.mfu, expected, utilization_at(0.5)):
+        bill = TOKENS * FLOPS / (16 * PEAK * mfu) / 3600 * 16 * PRICE / 1e3
+        assert "Right" in answered({**BY_HAND, "bill": bill})["bill"]
+
+
+def test_the_three_questions_say_the_verdict_of_the_engine() -> None:
+    text = (PAGE.parent / "summary.md").read_text("utf-8")
+    [program] = re.findall(r'```live name="three-questions"\n(.*?)```', text, re.DOTALL)
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        exec(program, {})
+    verdict = estimate("gpt2-xl", "h100-sxm", batch=16, precision="amp-bf16").verdict
+    assert f"does it fit?         {verdict}, " in out.getvalue()

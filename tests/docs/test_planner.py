@@ -6,11 +6,14 @@ import base64
 import contextlib
 import io
 import json
+import re
 import shlex
 import zlib
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import assume, given, seed, settings
 from hypothesis import strategies as st
 
@@ -455,3 +458,35 @@ def test_every_word_that_a_control_sets_is_said_by_its_label() -> None:
     without = {word for word in words if not any(spell(word) == f"“{label}”" for label in labels)}
     # Replicas follow from three controls.
     assert without == {"dp"}
+
+
+def test_the_table_of_full_training_counts_what_fsdp_does_and_its_cells_open_the_same_numbers() -> None:
+    page = (Path(__file__).parents[2] / "docs/plan/index.md").read_text("utf-8")
+    [text] = re.findall(r"^/// plans \| full\n(.*?)^///$", page, re.MULTILINE | re.DOTALL)
+    options = yaml.safe_load(text)
+    assert options["with"] == {"gpus": 8, "zero": 3, "precision": "mixed"}
+    assert "mixed precision" in options["caption"]
+    cells = [*plans.block("full", text, ()).iter("a")]
+    assert len(cells) == len(options["models"]) * len(options["cards"])
+    for cell in cells[::7]:
+        letters = cell.attrib["href"].removeprefix("#state=1.plan.")
+        packed = base64.urlsafe_b64decode(letters + "=" * (-len(letters) % 4))
+        opened = ACT.compute(at(**json.loads(zlib.decompress(packed, -15))["controls"]))
+        assert f" {opened.headline.value} GB, {opened.readings['Verdict'].lower()}" in "".join(cell.itertext())
+        assert "--precision mixed" in opened.command
+
+
+def test_the_summary_never_mixes_what_is_counted_with_what_is_expected() -> None:
+    state = at(method="full")
+    view, found = ACT.compute(state), estimate(**words_of(state))
+    assert found.calibrated is not None
+    expected, counted = view.summary.split(" Counted, ")
+    assert f"expect {found.calibrated.device_total.expected / GB:.1f} GB" in expected
+    assert view.readings["A step"] in expected
+    assert f"{found.memory_bytes.device_total / GB:.1f} GB" in counted
+    assert view.failure is None or view.failure.title == "Does not fit"
+    fits = ACT.compute(at())
+    assert fits.success is not None
+    near = estimate(**words_of(at())).calibrated
+    assert near is not None
+    assert f"the errors on {near.device_total.runs} runs like it" in fits.success.what

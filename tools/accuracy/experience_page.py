@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from xml.etree.ElementTree import Element
 
+from markdown.util import AtomicString
+
 from ironlaw.calibration import Features, calibrate
 from tools.accuracy.experience import NAMES, Figures, experience
-from tools.accuracy.regimes import regimes
+from tools.accuracy.regimes import DEVICES, regimes
 from tools.accuracy.reserved import judged
 from tools.accuracy.tables import Cell, table
 
@@ -89,6 +91,17 @@ def regime_table() -> Element:
     ]
     header = ["Runs", "Rows", "Sources", "Physics: signed median %", *_HEADER[1:]]
     return table("Error of step times by regime", header, body, numbers=range(1, len(header)))
+
+
+def coverage() -> Element:
+    """Of published times by number of devices, the share that the band held, in a sentence."""
+    bins = [name for _, name in DEVICES]
+    held = [f"{r.coverage:.0%} on {r.what}" for r in regimes(experience().judged) if r.what in bins]
+    said = Element("p")
+    said.text = AtomicString(
+        f"The band is meant to hold nine runs in ten. Of published step times it held {', '.join(held)}."
+    )
+    return said
 
 
 def reserved_table() -> Element:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
 from ironlaw import GIB
-from tools.accuracy.calculators import median_error, others
+from tools.accuracy.calculators import others
 from tools.accuracy.experience import experience
 from tools.accuracy.observations import publisher
 from tools.accuracy.predict import Comparison, published_bytes, waiting
@@ -26,6 +27,15 @@ LEVELS = {
 
 
 @dataclass(frozen=True)
+class Rival:
+    """A calculator on rows that it answers: how many, the median size of its errors, and their 90th percentile."""
+
+    rows: int
+    median: float
+    p90: float
+
+
+@dataclass(frozen=True)
 class Line:
     """Published values of one kind, of one method and one stack.
 
@@ -38,7 +48,8 @@ class Line:
         median: Median size of the engine's errors; None without one.
         p90: Its 90th percentile.
         coverage: Share of the values inside the band of a calibration that has not seen the source.
-        rivals: Median size of each calculator's errors, on the rows that it answers; for allocated memory alone.
+        rivals: Each calculator on those rows of the engine that it answers too, on all where the engine cannot be
+            asked; None where it answers none. For allocated memory alone.
     """
 
     method: str
@@ -49,7 +60,7 @@ class Line:
     median: float | None
     p90: float | None
     coverage: float | None
-    rivals: tuple[float | None, ...]
+    rivals: tuple[Rival | None, ...]
 
 
 def method(row: Row) -> str:
@@ -96,12 +107,12 @@ def methods() -> tuple[Line, ...]:
 
 def _line(key: tuple[str, str, str], cell: _Cell) -> Line:
     errors = [abs(c.error) for c in cell.compared]
-    rivals: tuple[float | None, ...] = ()
+    rivals: tuple[Rival | None, ...] = ()
     if key[2] == "memory":
-        published = [c.published for c in cell.compared]
-        published += [published_bytes(kind, row.measures[kind]) / GIB for row, kind in cell.waiting]
-        answers = [others(row) for row in (*(c.row for c in cell.compared), *(row for row, _ in cell.waiting))]
-        rivals = tuple(median_error(column, published) for column in zip(*answers, strict=True))
+        rows = [(c.row, c.published) for c in cell.compared]
+        rows = rows or [(row, published_bytes(kind, row.measures[kind]) / GIB) for row, kind in cell.waiting]
+        published = [true for _, true in rows]
+        rivals = tuple(_rival(column, published) for column in zip(*(others(row) for row, _ in rows), strict=True))
     return Line(
         key[0],
         key[1],
@@ -113,6 +124,11 @@ def _line(key: tuple[str, str, str], cell: _Cell) -> Line:
         statistics.mean(cell.covered) if cell.covered else None,
         rivals,
     )
+
+
+def _rival(answers: Sequence[float | None], published: Sequence[float]) -> Rival | None:
+    errors = [abs(x / true - 1) for x, true in zip(answers, published, strict=True) if x is not None]
+    return Rival(len(errors), statistics.median(errors), percentile(errors, 0.9)) if errors else None
 
 
 def reasons_to_wait() -> tuple[tuple[str, int, int], ...]:

@@ -24,6 +24,7 @@ from explorable.shared.locate import LocateExtension, unstamp
 from tools.accuracy.calculators import CALCULATORS, memory_answers, saved_activations
 from tools.accuracy.driver import RUNS, steps
 from tools.accuracy.experience_page import (
+    coverage,
     experience_sources,
     experience_totals,
     goals,
@@ -32,7 +33,7 @@ from tools.accuracy.experience_page import (
     reserved_table,
 )
 from tools.accuracy.figure import figure
-from tools.accuracy.methods import methods, reasons_to_wait
+from tools.accuracy.methods import Line, Rival, methods, reasons_to_wait
 from tools.accuracy.predict import Comparison
 from tools.accuracy.report import GROUPS, TARGETS, Summary, percentile, reason, report
 from tools.accuracy.tables import Cell, table
@@ -140,17 +141,39 @@ def method_table() -> Element:
 
 
 def rival_table() -> Element:
-    """Median errors of the engine and of the other calculators on the same rows, the nearest first."""
+    """The engine and the other calculators on rows of the engine, and who is nearer than it."""
     rows: list[list[Cell]] = []
+    nearer = []
     for x in methods():
-        known = ((c.name, error) for c, error in zip(CALCULATORS, x.rivals, strict=False) if error is not None)
-        others = sorted(known, key=lambda answer: answer[1])
-        if others:
-            engine = "not asked" if x.median is None else f"{100 * x.median:.1f}"
-            listed = ", ".join(f"{name} {100 * error:.1f}" for name, error in others)
-            rows.append([x.method, x.stack, f"{x.rows}", engine, listed])
-    header = ["Method", "Stack", "Rows", "This engine %", "Others %, nearest first"]
-    return table("Median error of allocated memory on the same rows, by who answers", header, rows, numbers=(2, 3))
+        known = [(c.name, rival) for c, rival in zip(CALCULATORS, x.rivals, strict=False) if rival is not None]
+        if not known:
+            continue
+        ours = None if x.median is None or x.p90 is None else Rival(x.asked, x.median, x.p90)
+        if ours:
+            nearer += [
+                _nearer(name, x, one, ours) for name, one in known if one.median < ours.median or one.p90 < ours.p90
+            ]
+        others = sorted(known, key=lambda answer: answer[1].median)
+        listed = ", ".join(f"{name} {_pair(one)} ({one.rows})" for name, one in others)
+        rows.append([x.method, x.stack, f"{x.asked} of {x.rows}", _pair(ours) if ours else "not asked", listed])
+    what = "median / 90th percentile %"
+    header = ["Method", "Stack", "Rows of the engine", f"This engine: {what}", f"Others, nearest first: {what} (rows)"]
+    box = Element("div")
+    caption = "Error of allocated memory on the engine's rows, or on all rows where it cannot be asked"
+    box.append(table(caption, header, rows, numbers=(2, 3)))
+    said = SubElement(box, "p")
+    said.text = AtomicString(f"Nearer than this engine in one of the two: {'; '.join(nearer) or 'nobody'}.")
+    return box
+
+
+def _pair(one: Rival) -> str:
+    return f"{100 * one.median:.1f} / {100 * one.p90:.1f}"
+
+
+def _nearer(name: str, line: Line, theirs: Rival, ours: Rival) -> str:
+    pairs = (("median", theirs.median, ours.median), ("90th percentile", theirs.p90, ours.p90))
+    said = ", ".join(f"{what} {100 * one:.1f} % against {100 * other:.1f} %" for what, one, other in pairs)
+    return f"{name} on {theirs.rows} rows of {line.stack}, {line.method} ({said})"
 
 
 def _spread(errors: Sequence[float]) -> tuple[str, str]:
@@ -201,11 +224,13 @@ def proof() -> Element:
     times = report().of("time")
     sources = len({c.row.source.title for c in times})
     middle = statistics.median(abs(c.error) for c in times)
+    short = sum(c.error < 0 for c in times)
     box = Element("div", {"class": "il-proof"})
     box.append(time_plot())
     SubElement(box, "p").text = AtomicString(
         f"We asked the engine for the step time of {len(times)} training runs that others published in {sources} "
-        f"places, from one card to thousands. Half of its answers are within {middle:.0%} of what was reported."
+        f"places, from one card to thousands. Half of its answers are within {middle:.0%} of what was reported; "
+        f"{short} are too short."
     )
     return box
 
@@ -250,6 +275,7 @@ PARTS: dict[str, Callable[[], Element]] = {
     "methods": method_table,
     "rivals": rival_table,
     "waiting": waiting_table,
+    "coverage": coverage,
     "mechanisms": mechanisms,
     "constants": constants,
     "calculators": calculators,

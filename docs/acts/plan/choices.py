@@ -22,7 +22,7 @@ FORMATS = {
     "amp-bf16": "FP32 weights, BF16 autocast",
     "bf16": "BF16 throughout",
     "amp-fp16": "FP32 weights, FP16 autocast",
-    "mixed": "FP16 with FP32 copies",
+    "mixed": "16 bits with FP32 copies (FSDP)",
     "megatron": "BF16 with FP32 copies",
     "deepspeed": "BF16, DeepSpeed's copies",
     "tf32": "TF32",

@@ -32,6 +32,8 @@ PARTS = {
 """Parts of the bar, in its order."""
 WEIGHTS = ("parameters", "master", "casts", "gathered")
 """Components of the ledger that are weights or copies of them."""
+MEMORY = "A card's memory"
+"""The line of the answer that says what a card needs."""
 LEAST = 500_000
 """Bytes below which a row would say 0.000 GB."""
 SAID = {"fits": "Fits", "uncertain": "Uncertain", "not": "Does not fit"}
@@ -72,6 +74,9 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
     asked = replace(plan.setup, data=DataShape(batch, sequence))
     phases, fullest_phase = phases_of(asked)
     largest = ", ".join(f"{PARTS[part].lower()} {size:.1f} GB" for part, size in sizes.items() if size >= 0.05)
+    expected = (
+        f"expect {numbers[MEMORY][0]} of the {room:.1f} GB that a card can give, and {numbers['A step'][0]} a step"
+    )
     return live.View(
         data=drawn
         | {
@@ -79,8 +84,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
             "phase_frame": ({"gb": 0.0}, {"gb": 1.08 * max(room, *(float(str(row["gb"])) for row in phases))}),
         },
         headline=headline,
-        summary=f"{SAID[verdict]}: the peak of a card is {need:.1f} GB of the {room:.1f} GB that it can give, of which "
-        f"{largest}. A step takes {numbers['A step'][0]}.",
+        summary=f"{SAID[verdict]}: {expected}. Counted, the peak of a card is {need:.1f} GB: {largest}.",
         tables={
             "answer": _answer_table(numbers, fullest_phase),
             "memory": _memory_table(asked, found, fullest),
@@ -154,7 +158,7 @@ def answers(state: live.State, found: Estimate) -> dict[str, tuple[str, str, str
     memory = seen.device_total if seen else None
     sizes = [memory.expected, memory.low, memory.high] if memory else [found.memory_bytes.device_total] * 3
     lines = {
-        "A card's memory": [f"{size / GB:.1f} GB" for size in sizes],
+        MEMORY: [f"{size / GB:.1f} GB" for size in sizes],
         "A step": [duration(one) for one in seconds],
         "Tokens a second": [f"{significant(per_step / one)}" for one in (seconds[0], seconds[2], seconds[1])],
         "The run": [duration(one * SECONDS_PER_HOUR) for one in hours],
@@ -189,7 +193,7 @@ def _answer_table(numbers: dict[str, tuple[str, str, str]], fullest_phase: str) 
         live.row(what, expected, f"{low} to {high}" if low != high else "")
         for what, (expected, low, high) in numbers.items()
     ]
-    caption = f"What to expect, and where nine in ten published runs like it were. {fullest_phase}"
+    caption = f"What to expect, and the band that is meant to hold nine runs in ten. {fullest_phase}"
     return live.Table(caption, live.columns("", "Expect", "Band"), rows)
 
 
@@ -209,9 +213,14 @@ def _memory_table(asked: Setup, found: Estimate, fullest: Peak) -> live.Table:
 
 
 def _success(room: float, band: Any) -> live.Success:
-    ends = f"Runs like it needed {band.low / GB:.1f} to {band.high / GB:.1f} GB; " if band else ""
-    said = f"{ends}the card gives {room:.1f} GB."
-    return live.Success("Fits", said[:1].upper() + said[1:])
+    said = f"{_scaled(band)}; the card gives {room:.1f} GB." if band else f"The card gives {room:.1f} GB."
+    return live.Success("Fits", said)
+
+
+def _scaled(band: Any) -> str:
+    """The band in GB, and the runs behind it."""
+    by = f"Scaled by the errors on {band.runs} runs like it" if band.runs else "No published run is like it"
+    return f"{by}: {band.low / GB:.1f} to {band.high / GB:.1f} GB"
 
 
 def _failure(verdict: str, need: float, room: float, band: Any) -> live.Failure:
@@ -219,11 +228,10 @@ def _failure(verdict: str, need: float, room: float, band: Any) -> live.Failure:
         return live.Failure(
             "Does not fit", f"A card needs {need:.1f} GB.", f"It can give {room:.1f} GB.", "What helps stands below."
         )
-    ends = f"{band.low / GB:.1f} to {band.high / GB:.1f} GB"
     return live.Failure(
         "Uncertain",
         f"The count is {need:.1f} GB.",
-        f"Runs like it needed {ends}; the card gives {room:.1f} GB.",
+        f"{_scaled(band)}; the card gives {room:.1f} GB.",
         "What makes it safe stands below.",
     )
 

@@ -82,7 +82,7 @@ def _sentences(c: Setup) -> Iterator[str]:
         yield "Memory is counted as in 16 bits: what Transformer Engine keeps in 8 bits is not counted."
     yield "The input pipeline never makes the device wait, and nothing runs beside the job."
     yield (
-        "MFU counts 6 N + 12 L h T operations a token, HFU also what is computed again, against the dense "
+        f"MFU counts {mfu_rule(c)} operations a token, HFU also what is computed again, against the dense "
         f"{c.precision.product_format} peak. Above it neither is given: causal kernels skip scores that it counts."
     )
     if c.cluster:
@@ -101,19 +101,24 @@ def _sentences(c: Setup) -> Iterator[str]:
     yield money_sentence(c.chip)
 
 
+def mfu_rule(c: Setup) -> str:
+    """The operations of a token that MFU counts: of N parameters, or of F frozen and R trained ones."""
+    return "6 N + 12 L h T" if c.adaptation.everything else "4 F + 6 R + 12 L h T"
+
+
 def _trained(c: Setup) -> str:
     """What is trained, and how the rest is kept."""
     how, stage = c.adaptation, c.stages[0]
     trained = trained_elements(c, stage)
     if not how.has_adapters:
-        return f"{trained:,} parameters are trained; MFU counts 6 operations for each of them, 4 for a frozen one."
+        return f"{trained:,} parameters (R) are trained, the others (F) are frozen."
     kind = "DoRA" if how.magnitudes else "LoRA"
     kept = (
         f"the blocks' matrices in NF4, the rest in {c.base.weights.name}" if how.quantization else c.base.weights.name
     )
     return (
-        f"{trained:,} parameters are trained: {kind} of rank {how.rank} on {', '.join(how.targets)}, in "
-        f"{c.gradients.name}; the model is kept in {kept}. MFU counts 4 operations for a frozen parameter."
+        f"{trained:,} parameters (R) are trained: {kind} of rank {how.rank} on {', '.join(how.targets)}, in "
+        f"{c.gradients.name}; the model (F) is kept in {kept}."
     )
 
 

@@ -92,6 +92,13 @@ def title(asked: Setup | ImageSetup, varied: Collection[str] = ()) -> str:
     return ", ".join(text for flag, text in parts.items() if text and flag not in varied)
 
 
+def _mfu_rule(asked: Setup | ImageSetup) -> str:
+    from ironlaw.answers.assumptions import mfu_rule
+    from ironlaw.config.resolved import Setup
+
+    return f"{mfu_rule(asked)} a token" if isinstance(asked, Setup) else "matrix products of forward and backward"
+
+
 def render(asked: Setup | ImageSetup, found: Estimate) -> Iterator[str]:
     """The answer as text."""
     yield heading(title(asked))
@@ -102,7 +109,7 @@ def render(asked: Setup | ImageSetup, found: Estimate) -> Iterator[str]:
     rows: list[tuple[str, str | Cell, str]] = [
         ("time", Cell(number(time.step_s * 1000), "strong"), f"ms, bound by {time.bound_by}"),
         ("throughput", number(time.tokens_per_s), "tokens/s of the whole job"),
-        ("MFU", percent(time.mfu), "%: 6 N + 12 L h T a token over the dense peak"),
+        ("MFU", percent(time.mfu), f"%: {_mfu_rule(asked)} over the dense peak"),
         ("HFU", percent(time.hfu), "%: the same with what is computed again"),
         ("model", number(flops.model_per_step / 1e12), "TFLOP"),
         ("hardware", number(flops.hardware_per_step / 1e12), "TFLOP"),

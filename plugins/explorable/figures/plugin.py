@@ -114,7 +114,7 @@ class BookPlugin(BasePlugin[BookConfig]):  # type: ignore[no-untyped-call]
         )
         if found is None:
             return None
-        time = f"{found.minutes} minute{'s' if found.minutes > 1 else ''}"
+        time = f"{found.minutes} minute{'s' if found.minutes > 1 else ''} to read"
         return f'<p class="il-eyebrow">Chapter {found.number} · {time}</p>\n{html}'
 
     def on_env(self, env: Any, *, config: MkDocsConfig, files: Files) -> None:

@@ -211,3 +211,20 @@ def test_sentences_give_the_published_rate_and_what_fp8_leaves_out(capsys: pytes
     assert "e+03" not in eight
     assert "what Transformer Engine keeps in 8 bits is not counted" in eight
     assert "8 bits" not in ask(capsys, "estimate", "--model", "gpt2", "--precision", "amp-fp8")
+
+
+@pytest.mark.parametrize(
+    ("words", "rule"),
+    [
+        ((), "6 N + 12 L h T a token"),
+        (("--method", "lora"), "4 F + 6 R + 12 L h T a token"),
+        (("--model", "resnet50"), "matrix products of forward and backward"),
+    ],
+)
+def test_the_line_of_mfu_says_what_it_counts_for_the_method(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], rule: str
+) -> None:
+    assert main(["estimate", *(() if "--model" in words else ("--model", "gpt2")), "--gpu", "h200", *words]) == 0
+    text = capsys.readouterr().out
+    assert f"%: {rule} over the dense peak" in text
+    assert "resnet50" in words or f"MFU counts {rule.removesuffix(' a token')} operations a token" in text

@@ -152,7 +152,7 @@ def test_a_strip_says_where_the_run_stands_and_the_contents_list_the_pages(site:
     assert "100.0 GB" in first
     assert "does not fit 80.0 GB" in first
     assert "It <strong>fails</strong>." in first
-    assert "Chapter 1 · 1 minute<" in first
+    assert "Chapter 1 · 1 minute to read<" in first
     assert "was 100.0 GB" in second
     assert "does not fit" not in second
     assert re.findall(r'<a href="([^"]+)">(\w+)</a> ?<span class="il-contents__time">(\d+) min', second) == [

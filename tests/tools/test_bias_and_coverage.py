@@ -1,0 +1,63 @@
+"""What the pages say of the direction of errors and of the band comes from the rows."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from explorable.measured.values.expressions import Evaluator
+from explorable.measured.values.quantities import registry
+from ironlaw import vocabulary
+from tools.accuracy.calculators import CALCULATORS
+from tools.accuracy.experience import experience
+from tools.accuracy.methods import methods
+from tools.accuracy.page import PARTS
+from tools.accuracy.regimes import regimes
+from tools.accuracy.report import report
+from tools.accuracy.rows import load
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_home_page_says_how_many_predicted_times_are_too_short() -> None:
+    short = sum(c.predicted < c.published for c in report().of("time"))
+    said = PARTS["proof"]().findtext("p", "")
+    assert f"; {short} are too short." in said
+
+
+def test_the_planner_says_what_the_band_held_by_number_of_devices() -> None:
+    alone = next(r for r in regimes(experience().judged) if r.what == "1 device")
+    assert f"held {alone.coverage:.0%} on 1 device, " in (PARTS["coverage"]().text or "")
+    assert "/// accuracy | coverage\n" in (ROOT / "docs/plan/index.md").read_text("utf-8")
+
+
+def test_no_published_run_is_on_a_v100_as_the_walk_says() -> None:
+    assert "None of those runs is on a V100." in (ROOT / "docs/chapter/walkthrough.md").read_text("utf-8")
+    assert not [row.name for row in load() if "v100" in str(row.get("gpu", "")).lower()]
+
+
+def test_rivals_are_judged_on_the_rows_of_the_engine_and_named_where_they_are_nearer() -> None:
+    text = " ".join(PARTS["rivals"]().itertext())
+    lines = [line for line in methods() if line.level == "allocated" and line.asked]
+    assert all(rival.rows <= line.asked for line in lines for rival in line.rivals if rival)
+    [near] = [line for line in lines if (line.method, line.stack) == ("LoRA on NF4", "FitCheck")]
+    fitcheck = near.rivals[[c.name for c in CALCULATORS].index("FitCheck")]
+    assert fitcheck is not None
+    assert near.p90 is not None
+    assert fitcheck.p90 < near.p90
+    assert f"90th percentile {100 * fitcheck.p90:.1f} % against {100 * near.p90:.1f} %" in text
+
+
+def test_the_first_measured_table_has_every_published_time_of_llm_c() -> None:
+    """The kind rows and the others: each published value stands there, with the same error."""
+    evaluate = Evaluator(vocabulary).evaluate
+    rows = tomllib.loads((ROOT / "docs/measured/reported/rows.toml").read_text("utf-8"))["reported"]
+    shown = []
+    for row in rows:
+        if row["group"] == "runs" and row["unit"] != "MiB":
+            answer = evaluate(row["engine"]).quantity.to(registry().parse_units(row["unit"])).magnitude
+            shown.append(round(row["value"] / answer - 1 if "token" in row["unit"] else answer / row["value"] - 1, 3))
+    times = [c for c in report().of("time") if c.row.source.title.startswith("llm.c")]
+    assert sorted(round(c.error, 3) for c in times) == pytest.approx(sorted(shown), abs=0.005)
