@@ -52,7 +52,8 @@ def pages(commit: str) -> dict[str, list[str]]:
     """
     found = {}
     for path in _git("ls-tree", "-r", "--name-only", commit, "docs").splitlines():
-        if path.endswith(".md"):
+        # What lies beside an act is a part of its page.
+        if path.endswith(".md") and not path.startswith("docs/acts/"):
             address = re.sub(r"(^|/)index$", r"\1", path.removeprefix("docs/").removesuffix(".md"))
             address += "/" if address and not address.endswith("/") else ""
             found[address] = list(dict.fromkeys(anchors(_git("show", f"{commit}:{path}"))))
