@@ -102,7 +102,7 @@ RACE = Race(
     ),
     stages=stages,
     boxes={"data": "Loaders", "bus": "Checkpoint store", "compute": "GPUs"},
-    change="1,280 GPUs become 2,560, and the checkpoint store stays",
+    change="1,280 GPUs become 2,560; the checkpoint store stays",
     after={"devices": 2560},
     sample="new texts",
     target=ALL_TOKENS / SEQUENCE / (DEADLINE_DAYS * 86400),

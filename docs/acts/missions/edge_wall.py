@@ -51,7 +51,7 @@ WALL = Wall(
         RATE,
     ),
     ask=Guess(
-        "In FP32 a headlight makes no gradient infinite. All cars change to it: what becomes of their MFU?",
+        "All cars change to FP32, safe from headlights. What becomes of their MFU?",
         {"precision": "fp32"},
         lambda plan: plan.mfu,
         (

@@ -61,7 +61,7 @@ RACE = Race(
     ),
     stages=stages,
     boxes={"data": "Processor", "bus": "Memory bus", "compute": "GPU"},
-    change="Numbers in memory take 2 bytes, not 4, and the display keeps its share of the bus",
+    change="Numbers take 2 bytes, not 4; the display's traffic stays",
     after={"numbers": "fp16"},
     sample="frames",
     target=5.0,

@@ -56,7 +56,7 @@ WALL = Wall(
         RATE,
     ),
     ask=Guess(
-        "Adapters learn in place of two whole blocks. What becomes of the radio's time for an update?",
+        "Adapters learn in place of two blocks. What becomes of the radio's time per update?",
         {"scope": "adapters"},
         lambda plan: plan.step["network"],
         (

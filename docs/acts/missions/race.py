@@ -34,7 +34,7 @@ def race_act(track: Track) -> live.Act:
         situation=f"{race.situation} You have {MOVES} moves.",
         contexts=(live.Context(track.name, track.device, f"{track.persona}. {track.mission} {race.sources}"),),
         question=live.NumberQuestion(
-            prompt=f"{race.change}. How many times as fast does training become?",
+            prompt=f"{race.change}. How many times as fast is training?",
             unit="times",
             minimum=0.8,
             maximum=2.2,

@@ -73,7 +73,7 @@ RACE = Race(
     ),
     stages=stages,
     boxes={"data": "Sound", "bus": "Flash, radio", "compute": "Core"},
-    change="With a second sound buffer the core no longer waits, awake, for half a second of sound",
+    change="A second sound buffer ends the core's waiting for sound",
     after={"workers": 2},
     sample="windows",
     target=1200 / 3600,

@@ -57,7 +57,7 @@ WALL = Wall(
         RATE,
     ),
     ask=Guess(
-        "Each micro-batch takes four windows, not one. What becomes of the memory that an ear needs?",
+        "Micro-batches take four seconds, not one. What becomes of the memory an ear needs?",
         {"batch": 4},
         lambda plan: plan.need,
         (
