@@ -96,7 +96,7 @@ def _methods(paint: Callable[[str, int], str]) -> list[str]:
     lines = [paint(head + "".join(f"{name:>10}" for name in names), 1)]
     for x in methods():
         figures = "".join(f"{_percent(value, 1):>8}" for value in (x.median, x.p90)) + f"{_percent(x.coverage, 0):>9}"
-        rivals = "".join(f"{_percent(one and one.median, 0):>10}" for one in x.rivals)
+        rivals = "".join(f"{_percent(one.median if one else None, 0):>10}" for one in x.rivals)
         lines.append(f"{f'{x.method}, {x.stack}, {x.level}'[:46]:<48}{x.rows:>6}{x.asked:>6}{figures}{rivals}")
     return lines
 
