@@ -9,8 +9,7 @@ from typing import Any
 
 from explorable import live
 from ironlaw import GIB, accelerator
-from ironlaw.files import Reading
-from ironlaw.files import read as read_file
+from ironlaw.files import Reading, parts
 from ironlaw.files.words import words_of
 from ironlaw.models.published import essentials, published
 
@@ -45,7 +44,8 @@ _OPTIONS = {
 
 def read(texts: Sequence[str], state: live.State) -> live.Heard:
     """The controls that texts set together, and what was assumed or could not be set."""
-    readings = [read_file(text) for text in texts]
+    found = [[reading for _, reading in parts(text)] for text in texts]
+    readings = [reading for inside in found for reading in inside]
     # What the texts do not say stands as the reader has it; the model and the card have to be known for the rest.
     standing = chosen(state)
     told = {name for reading in readings for name in reading.facts.said()}
@@ -72,7 +72,7 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     measured = _measured(readings)
     if measured:
         controls["measured"] = json.dumps(measured, sort_keys=True)
-    return live.Heard([reading.kind for reading in readings], controls, said)
+    return live.Heard([" and ".join(reading.kind for reading in inside) for inside in found], controls, said)
 
 
 def rewrite(texts: Sequence[str], state: live.State) -> Mapping[str, str]:
@@ -83,8 +83,7 @@ def rewrite(texts: Sequence[str], state: live.State) -> Mapping[str, str]:
 
     words = chosen(state)
     changed: dict[str, str] = {}
-    for text in texts:
-        reading = read_file(text)
+    for text, reading in (part for whole in texts for part in parts(whole)):
         said = words_of([reading], {"model": words["model"], "gpu": words["gpu"]}).words
         after = text
         for word in words.keys() & said.keys():
