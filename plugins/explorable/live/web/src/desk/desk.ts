@@ -96,7 +96,9 @@ export class Around {
 
   /** The page shows the whole view of a state. */
   told(state: State, view: View): void {
-    this.#suggestions?.look(state);
+    // What has no number has no picture either.
+    this.#desk.host.toggleAttribute("data-uncounted", view.headline.value === "–");
+    this.#suggestions?.look(state, view.success !== null);
     this.#exports?.follow(state);
     this.#reader?.follow(state);
     this.#comparison?.show(view);
