@@ -6,6 +6,7 @@ import base64
 import contextlib
 import io
 import json
+import re
 import shlex
 import zlib
 from typing import Any
@@ -24,7 +25,7 @@ from docs.acts.plan.view import SAID, duration
 from explorable.live import Choice, Note, Slider, State, Toggle
 from explorable.live.runtime.acts import ActError, LoadedAct
 from explorable.live.runtime.exchange import control_value
-from ironlaw import GB, EngineError, estimate, setup
+from ironlaw import GB, EngineError, accelerator, estimate, setup
 from ironlaw.cli import main
 from ironlaw.files.logs import read as read_log
 from ironlaw.memory.ledger import training_memory
@@ -33,6 +34,7 @@ from ironlaw.models.published import published
 from tests.docs.acts import loaded
 
 START = ACT.default_state()
+UNCOUNTED = "This page cannot count that yet"
 AXOLOTL = """base_model: NousResearch/Meta-Llama-3-8B
 load_in_4bit: true
 adapter: qlora
@@ -143,7 +145,7 @@ def test_every_setting_has_an_answer_in_words(data: st.DataObject) -> None:
     view = ACT.compute(state)
     assert view.headline.value
     if view.failure:
-        assert view.failure.title in ("Does not fit", "Uncertain", "Not possible together")
+        assert view.failure.title in ("Does not fit", "Uncertain", "Not possible together", UNCOUNTED)
 
 
 def test_a_pasted_file_sets_the_controls() -> None:
@@ -370,18 +372,74 @@ def test_more_cards_are_told_only_where_the_same_training_does_not_fit(
 def test_what_does_not_go_together_is_said_with_ways_out(act: LoadedAct, method: str, divided: dict[str, Any]) -> None:
     state = at(method=method, gpus=8, **divided)
     view = ACT.compute(state)
-    if view.failure is None or view.failure.title != "Not possible together":
+    if view.failure is None or view.failure.title != UNCOUNTED:
         return  # the engine counts it by now
     said = view.failure.what
     assert "\n" not in said
     assert f"Trains: {'LoRA' if method == 'lora' else 'QLoRA'}" in said
-    assert "; allowed: " in said
+    assert " cannot be counted yet with " in said
+    assert "; what can: " in said
     assert "FSDP with QLoRA" in said
     told = suggested(act, state)
     assert {*divided} <= {name for one in told for name in one["controls"]}
     for one in told:
         after = ACT.compute(State("run", {**state.controls, **one["controls"]}))
-        assert after.failure is None or after.failure.title != "Not possible together"
+        assert after.failure is None or after.failure.title not in ("Not possible together", UNCOUNTED)
+
+
+@pytest.mark.parametrize(
+    ("controls", "few"),
+    [({}, False), ({"gpu": "rtx-4090"}, True), ({"gpu": "rtx-4090", "method": "full"}, True)],
+    ids=str,
+)
+def test_how_many_runs_stand_behind_a_band_is_said(controls: dict[str, Any], few: bool) -> None:
+    state = at(**controls)
+    seen = estimate(**words_of(state)).calibrated
+    assert seen is not None
+    view = ACT.compute(state)
+    caption = view.tables["answer"].caption
+    for band, what in ((seen.device_total, "memory"), (seen.step_s, "time")):
+        of = f" from {band.sources} source{'s' * (band.sources > 1)}" if band.runs else ""
+        assert f"{band.runs or 'none'}{of} for {what}" in caption
+    assert ("Few published runs are like this one" in caption) == few
+    if view.success:
+        said = "Few published runs are like it" if few else f"{seen.device_total.runs} published runs like it"
+        assert said in view.success.what
+
+
+def test_a_plan_that_fits_says_so_and_names_the_largest_that_fits(act: LoadedAct) -> None:
+    state = at(gpu="a100-80", batch=2)
+    told = suggested(act, state)
+    assert told
+    assert all("Still fits." in one["text"] for one in told)
+    largest = {name: one["controls"][name] for one in told[:6] for name in one["controls"] if len(one["controls"]) == 1}
+    for name, step in (("sequence", 64), ("batch", 1)):
+        moved = [{**state.controls, name: largest[name] + more} for more in (0, step)]
+        verdicts = [ACT.compute(State("run", controls)).readings["Verdict"] for controls in moved]
+        assert verdicts[0] == "Fits" != verdicts[1]
+
+
+def test_a_card_on_which_it_fits_is_named_where_nothing_helps(act: LoadedAct) -> None:
+    state = at(model="meta-llama/Meta-Llama-3-70B", method="qlora", gpu="rtx-4060")
+    view = ACT.compute(state)
+    assert view.failure
+    needed = re.search(r"a card would have to give ([\d.]+) GB", view.failure.remedy)
+    assert needed
+    first = suggested(act, state)[0]
+    assert "Nothing that was tried fits" in first["text"]
+    assert f"{needed[1]} GB" in first["text"]
+    after = State("run", {**state.controls, **first["controls"]})
+    assert ACT.compute(after).readings["Verdict"] == "Fits"
+    smaller = [
+        name
+        for name in (str(option.value) for one in CONTROLS if one.name == "gpu" for option in one.options)
+        if accelerator(name).memory_bytes < accelerator(str(after.controls["gpu"])).memory_bytes
+    ]
+    assert not [
+        name
+        for name in smaller
+        if ACT.compute(State("run", {**state.controls, "gpu": name})).readings.get("Verdict") == "Fits"
+    ]
 
 
 def test_links_of_the_tables_open_as_the_page_reads_them() -> None:
@@ -424,11 +482,14 @@ def test_words_of_notes_are_words_of_a_setup() -> None:
 @pytest.mark.parametrize(
     ("controls", "said"),
     [
-        ({"method": "lora", "zero": 3, "gpus": 8}, "“Cards divide: weights too (ZeRO 3, FSDP)” is not allowed with"),
+        (
+            {"method": "lora", "zero": 3, "gpus": 8},
+            "“Cards divide: weights too (ZeRO 3, FSDP)” cannot be counted yet with",
+        ),
         ({"method": "lora", "compiled": True}, "“torch.compile: on” is not allowed with “Trains: LoRA”; allowed: off"),
         (
             {"method": "lora", "tp": 8, "gpus": 8},
-            "“Cards that share every matrix: 8” is not allowed with “Trains: LoRA”",
+            "“Cards that share every matrix: 8” cannot be counted yet with “Trains: LoRA”",
         ),
         (
             {"method": "full", "precision": "fp8", "gpu": "rtx-3090"},

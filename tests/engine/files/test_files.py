@@ -295,7 +295,10 @@ def test_nothing_of_a_text_travels_on_but_numbers_and_known_names() -> None:
     [
         ("", "of no known kind"),
         ("CUDA out of memory", "the message about memory needs its sizes"),
-        ("base_model: a/b\nadapter: qlora\nload_in_8bit: true\n", "load_in_8bit True is not allowed with adapter qlora"),
+        (
+            "base_model: a/b\nadapter: qlora\nload_in_8bit: true\n",
+            "load_in_8bit True is not allowed with adapter qlora",
+        ),
         ("hello", "of no known kind"),
         ("{" * 100_000, "of no known kind"),
         ("micro_batch_size: &a 1\nsequence_len: *a\n", "YAML '*a' is not allowed; it must be without aliases"),
