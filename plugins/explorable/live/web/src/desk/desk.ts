@@ -129,7 +129,9 @@ export class Around {
   #offerLink(place: HTMLElement): void {
     const address = h("input", { type: "text", readonly: true, class: "il-ledger__link", "aria-label": "Link to these settings", hidden: true });
     const button = h("button", { type: "button", class: "il-button" }, "Copy the link");
-    place.append(button, " ", this.#wrong, " ", address, h("span", { class: "il-problem", role: "alert", "data-slot": "link-problem" }));
+    place.append(button, " ", this.#wrong, " ", address);
+    // What is wrong with a link stands beside the answer that it was to change: that is where the page opens.
+    this.#desk.host.querySelector('[data-slot="headline"]')?.before(h("p", { class: "il-problem", role: "alert", "data-slot": "link-problem" }));
     const copy = async (): Promise<void> => {
       const { context, controls } = this.#desk.state();
       address.value = await addressOf(location.href, this.#desk.name, { context, controls }, this.#desk.defaults());
