@@ -92,7 +92,9 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
         failure=failure,
         success=success,
         command=command(words_of(state)),
-        readings={what: expected for what, (expected, *_) in numbers.items()} | {"Verdict": SAID[verdict]},
+        readings={what: expected for what, (expected, *_) in numbers.items()}
+        | {"Verdict": SAID[verdict]}
+        | {PARTS[part]: f"{size:.1f} GB" for part, size in sizes.items()},
     )
 
 
@@ -194,7 +196,7 @@ def evidence(found: Estimate) -> str:
     few = min(memory.runs, time.runs) < FEW
     said = (
         f"{'Few published runs are like this one' if few else 'Published runs like this one'}: {_runs(memory)} for "
-        f"memory, {_runs(time)} for time. Alike means family of card, formats and software; method and model may differ."
+        f"memory, {_runs(time)} for time. Alike are family of card, formats and software; method and model may differ."
     )
     return f"{said} The bands rest on what all runs have in common." if few else said
 
