@@ -284,6 +284,44 @@ def test_what_was_measured_stands_beside_the_band(act: LoadedAct) -> None:
     assert {row["e"] for row in rows} <= {"below", "inside", "above"}
 
 
+OUT_OF_MEMORY = "CUDA out of memory. Tried to allocate 2.32 GiB. GPU 0 has a total capacity of 23.65 GiB of which 1.09 GiB is free.\n"
+
+
+def test_a_message_and_a_file_in_one_paste_are_both_read(act: LoadedAct) -> None:
+    heard = read([OUT_OF_MEMORY + AXOLOTL], START)
+    assert list(heard.labels) == ["out of memory and axolotl"]
+    alone = read([AXOLOTL], START)
+    assert {**heard.controls, **alone.controls} == heard.controls
+    assert heard.controls["gpu"] == "rtx-4090"
+    state = State("run", {**START.controls, **heard.controls, "batch": 1})
+    changed = act.rewrite([OUT_OF_MEMORY + AXOLOTL], sent(state))
+    assert isinstance(changed, dict)
+    assert "+micro_batch_size: 1" in str(changed["axolotl"])
+
+
+def test_a_message_is_said_to_be_about_the_plan_before_a_change() -> None:
+    heard = read([OUT_OF_MEMORY + AXOLOTL], START)
+    ran = State("run", {**START.controls, **heard.controls})
+    for state, changed in (
+        (ran, False),
+        (State("run", {**ran.controls, "tokens": 7.0, "price": 3.0}), False),
+        (State("run", {**ran.controls, "batch": 1}), True),
+        (State("run", {**ran.controls, "gpu": "h200"}), True),
+    ):
+        tables = ACT.compute(state).tables
+        assert ("The plan has changed since" in tables["message"].caption) == changed
+        assert ("The plan has changed since" in tables["measured"].caption) == changed
+
+
+def test_what_no_file_says_is_told_with_what_stands_instead() -> None:
+    told = " ".join(read([AXOLOTL], at(gpu="l40s", tokens=7)).said)
+    assert accelerator("l40s").title in told
+    assert "1 card in all, a run of 7 million tokens" in told
+    both = " ".join(read([AXOLOTL, OUT_OF_MEMORY, "torchrun --nproc-per-node 2 train.py"], START).said)
+    assert "standing here: a run of" in both
+    assert "standing here" not in " ".join(read([OUT_OF_MEMORY], START).said)
+
+
 def test_what_cannot_be_read_is_said_in_a_line(act: LoadedAct) -> None:
     for text in ("hello", "{", '{"model_type": "mamba2", "vocab_size": 5}', "iter", "\x00" * 50):
         with pytest.raises(ActError) as caught:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -42,6 +43,8 @@ MEASURED = frozenset((
     "step_s", "tokens_per_s", "tokens_per_s_device", "allocated", "reserved", "process", "asked", "free", "in_use",
 ))  # fmt: skip
 """What logs and messages say was measured: fields of `ironlaw.files.facts.Observed`."""
+READ_AT = "read_at"
+"""Beside them: a check sum of the plan as it stood when they were read (`mark_of`)."""
 _WORD = re.compile(r"[A-Za-z0-9_.*,:-]{1,300}")
 
 
@@ -68,9 +71,9 @@ def is_config(text: str) -> None:
 
 
 def is_measured(text: str) -> None:
-    """Refuse a note with anything but numbers of the names in `MEASURED`."""
+    """Refuse a note with anything but numbers of the names in `MEASURED`, and the plan's mark."""
     found = json.loads(text)
-    named = isinstance(found, dict) and found.keys() <= MEASURED
+    named = isinstance(found, dict) and found.keys() <= MEASURED | {READ_AT}
     if not named or not all(type(value) in (int, float) and 0 < value < 1e18 for value in found.values()):
         raise ValueError("what the link says was measured is not a list of numbers")
 
@@ -183,6 +186,12 @@ def words_of(state: live.State) -> dict[str, Any]:
     }
     more: dict[str, Any] = json.loads(str(at["more"]) or "{}")
     return words | {word: value for word, value in more.items() if adapters or not word.startswith(("lora", "dora"))}
+
+
+def mark_of(state: live.State) -> int:
+    """A check sum of the plan at which the controls stand, without what the run is to last and to cost."""
+    named = json.dumps([state.controls["config"], words_of(state)], default=str, sort_keys=True)
+    return zlib.crc32(named.encode()) + 1  # the page takes no zero for a number
 
 
 def setup_of(state: live.State) -> Setup:
