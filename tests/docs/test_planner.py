@@ -195,10 +195,10 @@ def test_an_unknown_model_of_a_file_is_said_with_what_stands_instead() -> None:
     ("controls", "said"),
     [
         ({}, "The fullest phase is "),
-        ({"gpus": 8, "method": "full", "zero": 3}, "not played with several cards"),
-        ({"compiled": True, "method": "full"}, "not played with torch.compile"),
-        ({"chunked": True}, "not played with a loss in pieces"),
-        ({"checkpointing": "selective"}, "not played with this checkpointing"),
+        ({"gpus": 8, "method": "full", "zero": 3}, "not counted with several cards"),
+        ({"compiled": True, "method": "full"}, "not counted with torch.compile"),
+        ({"chunked": True}, "not counted with a loss in pieces"),
+        ({"checkpointing": "selective"}, "not counted with this checkpointing"),
     ],
     ids=str,
 )
@@ -217,6 +217,52 @@ def test_the_fullest_phase_is_said_beside_the_verdict(controls: dict[str, Any], 
         peak = phases.peak
         assert f"The fullest phase is {told.get(peak.name, peak.name)}: {peak.allocated / GB:.1f} GB" in sentence
         assert all(told.get(phase.name, phase.name) in sentence for phase in phases.phases)
+
+
+@pytest.mark.parametrize(
+    ("controls", "said"),
+    [
+        ({}, ""),
+        (
+            {"zero": 3},
+            "8 of them divide optimizer states, gradients and weights, 1/8 to a card, with the layers at work",
+        ),
+        (
+            {"zero": 2},
+            "optimizer states and gradients, 1/8 to a card; each holds weights, activations and logits of its",
+        ),
+        (
+            {"zero": 1, "tp": 2},
+            "each holds 1/2 of every matrix; 4 of them divide optimizer states, 1/4 to a card; each",
+        ),
+        ({"zero": 0}, "Of 8 cards each holds optimizer states, gradients, weights, activations and logits"),
+    ],
+    ids=str,
+)
+def test_what_each_of_several_cards_holds_is_said(controls: dict[str, Any], said: str) -> None:
+    cards = {"gpus": 8, "method": "full", **controls} if controls else {}
+    caption = ACT.compute(at(**cards)).tables["answer"].caption
+    assert said in caption
+    assert ("undivided" in caption) == bool(controls)
+
+
+def test_the_names_of_moments_have_room_in_their_chart() -> None:
+    """At thirteen pixels a letter takes about seven: the longest name of a moment is shown whole."""
+    from docs.acts.drawing import SIZE
+    from docs.acts.plan.charts import moments
+
+    spec = moments().to_dict()
+    room = spec["padding"]["left"]
+    names = {
+        str(row["phase"])
+        for controls in (
+            {"gpus": 8, "method": "full"},
+            {"compiled": True, "method": "full"},
+            {"checkpointing": "selective"},
+        )
+        for row in ACT.compute(at(**controls)).data["phases"]
+    }
+    assert max(map(len, names)) * 0.53 * SIZE <= room
 
 
 def plans_drawn() -> st.SearchStrategy[dict[str, Any]]:
@@ -527,7 +573,7 @@ def test_words_of_notes_are_words_of_a_setup() -> None:
         ({"method": "lora", "compiled": True}, "“torch.compile: on” is not allowed with “Trains: LoRA”; allowed: off"),
         (
             {"method": "lora", "tp": 8, "gpus": 8},
-            "“Cards that share every matrix: 8” cannot be counted yet with “Trains: LoRA”",
+            "“Cards that share every matrix (tensor parallel): 8” cannot be counted yet with “Trains: LoRA”",
         ),
         (
             {"method": "full", "precision": "fp8", "gpu": "rtx-3090"},

@@ -18,7 +18,7 @@ from .choices import words_of
 from .give import command
 from .labels import is_uncounted, worded
 from .measured import measured_tables
-from .phases import phase_table, phases_of
+from .phases import held, phase_table, phases_of
 
 PARTS = {
     "parameters": "Weights",
@@ -84,7 +84,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
         summary=f"{SAID[verdict]}: the peak of a card is {need:.1f} GB of the {room:.1f} GB that it can give, of which "
         f"{largest}. A step takes {numbers['A step'][0]}.",
         tables={
-            "answer": _answer_table(numbers, f"{evidence(found)} {fullest_phase}".strip()),
+            "answer": _answer_table(numbers, " ".join(filter(None, (held(asked), evidence(found), fullest_phase)))),
             "memory": _memory_table(asked, found, fullest),
             "moments": phase_table(phases),
             **measured_tables(state, asked),
