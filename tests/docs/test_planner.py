@@ -30,7 +30,7 @@ from ironlaw.cli import main
 from ironlaw.files.logs import read as read_log
 from ironlaw.memory.ledger import training_memory
 from ironlaw.memory.phases import memory_phases
-from ironlaw.models.published import published
+from ironlaw.models.published import essentials, published
 from tests.docs.acts import loaded
 
 START = ACT.default_state()
@@ -308,6 +308,12 @@ def test_page_link_command_line_and_exports_never_say_two_numbers(controls: dict
     assert f"| **all** | {answer['memory_bytes']['device_total'] / 1e9:,.2f} |" in texts["For an issue (Markdown)"]
 
 
+def test_the_command_of_torchrun_names_a_model_of_the_hub_and_leaves_out_the_readers_own() -> None:
+    assert " train.py --model_name_or_path Qwen/Qwen3-8B " in exports(at(model="Qwen/Qwen3-8B"))["torchrun"]
+    config = json.dumps(essentials(published()["Qwen/Qwen3-8B"]["config"]))
+    assert "model_name_or_path" not in exports(at(model="pasted", config=config))["torchrun"]
+
+
 def test_files_follow_the_controls(act: LoadedAct) -> None:
     heard = read([AXOLOTL], START)
     state = State("run", {**START.controls, **heard.controls, "batch": 1, "checkpointing": "none"})
@@ -330,7 +336,9 @@ def test_what_was_measured_stands_beside_the_band(act: LoadedAct) -> None:
     assert {row["e"] for row in rows} <= {"below", "inside", "above"}
 
 
-OUT_OF_MEMORY = "CUDA out of memory. Tried to allocate 2.32 GiB. GPU 0 has a total capacity of 23.65 GiB of which 1.09 GiB is free.\n"
+OUT_OF_MEMORY = """CUDA out of memory. Tried to allocate 2.32 GiB.
+GPU 0 has a total capacity of 23.65 GiB of which 1.09 GiB is free.
+"""
 
 
 def test_a_message_and_a_file_in_one_paste_are_both_read(act: LoadedAct) -> None:

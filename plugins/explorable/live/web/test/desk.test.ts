@@ -92,6 +92,17 @@ test("what cannot be read comes back into the box, also after another text was r
   expect(problem()).toBe("");
 });
 
+test("the text to post carries the link of its plan", async () => {
+  const here = desk(async () => null);
+  here.host.insertAdjacentHTML("beforeend", '<details data-slot="exports" open></details>');
+  here.tell = async (what) => (what === "exports" ? { torchrun: "torchrun train.py", "For an issue (Markdown)": "**Plan**\n" } : { next: null });
+  new Around(here).told(here.state(), seen("1 GB"));
+  await vi.waitFor(() => expect(here.host.querySelectorAll(".il-export pre")).toHaveLength(2));
+  const [line, posted] = [...here.host.querySelectorAll(".il-export pre")].map((one) => one.textContent);
+  expect(line).toBe("torchrun train.py");
+  expect(posted).toMatch(/^\*\*Plan\*\*\n\n\[This plan\]\(http.*#state=1\.plan\.[\w-]+\)\n$/);
+});
+
 test("a comparison has a row for every part and for every setting that differs", () => {
   const here = desk(async () => null);
   const around = new Around(here);
