@@ -511,6 +511,20 @@ def test_a_plan_that_fits_says_so_and_names_the_largest_that_fits(act: LoadedAct
         assert verdicts[0] == "Fits" != verdicts[1]
 
 
+def test_mixed_precision_of_fsdp_is_offered_where_autocast_stands_by_itself(act: LoadedAct) -> None:
+    state = at(method="full", gpus=8, zero=3)
+    assert "Formats, the card's own: FP32 weights, BF16 autocast." in ACT.compute(state).tables["answer"].caption
+    (one,) = [one for one in suggested(act, state) if one["controls"] == {"precision": "mixed"}]
+    after = State("run", {**state.controls, **one["controls"]})
+    saved = float(ACT.compute(state).headline.value) - float(ACT.compute(after).headline.value)
+    assert saved > 0
+    assert float(one["text"].split(" GB less")[0]) == pytest.approx(saved, abs=0.11)
+    for chosen in ({"precision": "amp-bf16"}, {"zero": 2}):
+        other = suggested(act, at(**{"method": "full", "gpus": 8, "zero": 3, **chosen}))
+        assert not [one for one in other if "FSDP's mixed" in one["title"]]
+    assert "the card's own" not in ACT.compute(at(precision="bf16", method="full")).tables["answer"].caption
+
+
 def test_a_card_on_which_it_fits_is_named_where_nothing_helps(act: LoadedAct) -> None:
     state = at(model="meta-llama/Meta-Llama-3-70B", method="qlora", gpu="rtx-4060")
     view = ACT.compute(state)
@@ -524,7 +538,12 @@ def test_a_card_on_which_it_fits_is_named_where_nothing_helps(act: LoadedAct) ->
     assert ACT.compute(after).readings["Verdict"] == "Fits"
     smaller = [
         name
-        for name in (str(option.value) for one in CONTROLS if one.name == "gpu" for option in one.options)
+        for name in (
+            str(option.value)
+            for one in CONTROLS
+            if isinstance(one, Choice) and one.name == "gpu"
+            for option in one.options
+        )
         if accelerator(name).memory_bytes < accelerator(str(after.controls["gpu"])).memory_bytes
     ]
     assert not [

@@ -48,6 +48,7 @@ def suggest(state: live.State) -> Iterator[live.Suggestion]:
     for place, one in enumerate(found):
         yield _suggestion(one, state, len(found) - place, now.verdict)
     yield from _largest(state, plan, now)
+    yield from _gathered(state, now, len(found) + 0.5)
     if now.verdict == "fits":
         return
     fitting = [one for one in found if one.verdict == "fits" and controls_of(one, state)]
@@ -103,6 +104,27 @@ def _largest(state: live.State, plan: Callable[[int, int], Estimate], now: Estim
         many = many.replace("sequences", "sequence") if name == "batch" and size == 1 else many
         worth = (_LARGEST if now.verdict == "fits" else _SMALLER) + place
         yield live.Suggestion(f"{one} {size:,} {many}", text, {name: size}, worth)
+
+
+def _gathered(state: live.State, now: Estimate, place: float) -> Iterator[live.Suggestion]:
+    """FSDP's mixed precision in place of autocast, where cards divide weights and nobody has chosen formats.
+
+    The engine has it in FP16 only: 16-bit weights, FP32 copies and states, the same bytes as in BF16.
+    """
+    c = setup_of(state)
+    if c.layout.zero < 3 or c.layout.data == 1 or not c.precision.autocast or state.controls["precision"]:
+        return
+    way: dict[str, live.Value] = {"precision": "mixed"}
+    try:
+        then = prepare(setup_of(live.State(state.context, {**state.controls, **way})))()
+    except EngineError:
+        return
+    saved = (now.memory_bytes.device_total - then.memory_bytes.device_total) / GB
+    text = (
+        f"{_memory(saved)}. FSDP with mixed precision gathers weights in 16 bit and keeps none of autocast's copies; "
+        f"the page counts it as FP16, which takes the bytes of BF16. {_then(then.verdict, now.verdict)}"
+    )
+    yield live.Suggestion("Count FSDP's mixed precision", text, way, _WORTH[then.verdict] + place)
 
 
 def _larger_card(state: live.State, now: Estimate) -> live.Suggestion | None:

@@ -14,7 +14,7 @@ from ironlaw.answers.peak import MOMENTARY, Peak, peak
 from ironlaw.config.resolved import DataShape
 from ironlaw.economics.cost import SECONDS_PER_HOUR
 
-from .choices import words_of
+from .choices import FORMATS, words_of
 from .give import command
 from .labels import is_uncounted, worded
 from .measured import measured_tables
@@ -84,7 +84,9 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
         summary=f"{SAID[verdict]}: the peak of a card is {need:.1f} GB of the {room:.1f} GB that it can give, of which "
         f"{largest}. A step takes {numbers['A step'][0]}.",
         tables={
-            "answer": _answer_table(numbers, " ".join(filter(None, (held(asked), evidence(found), fullest_phase)))),
+            "answer": _answer_table(
+                numbers, " ".join(filter(None, (_formats(state, asked), held(asked), evidence(found), fullest_phase)))
+            ),
             "memory": _memory_table(asked, found, fullest),
             "moments": phase_table(phases),
             **measured_tables(state, asked),
@@ -186,6 +188,11 @@ def significant(value: float) -> str:
     if value >= 100:
         return f"{float(f'{value:.3g}'):,.0f}"
     return f"{value:.3g}"
+
+
+def _formats(state: live.State, asked: Setup) -> str:
+    """Which formats stand where nobody has chosen any."""
+    return "" if state.controls["precision"] else f"Formats, the card's own: {FORMATS[asked.precision.name]}."
 
 
 def evidence(found: Estimate) -> str:
