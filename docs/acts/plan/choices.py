@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -42,6 +43,8 @@ MEASURED = frozenset((
     "step_s", "tokens_per_s", "tokens_per_s_device", "allocated", "reserved", "process", "asked", "free", "in_use",
 ))  # fmt: skip
 """What logs and messages say was measured: fields of `ironlaw.files.facts.Observed`."""
+READ_AT = "read_at"
+"""Beside them: a check sum of the plan as it stood when they were read (`mark_of`)."""
 _WORD = re.compile(r"[A-Za-z0-9_.*,:-]{1,300}")
 
 
@@ -68,9 +71,9 @@ def is_config(text: str) -> None:
 
 
 def is_measured(text: str) -> None:
-    """Refuse a note with anything but numbers of the names in `MEASURED`."""
+    """Refuse a note with anything but numbers of the names in `MEASURED`, and the plan's mark."""
     found = json.loads(text)
-    named = isinstance(found, dict) and found.keys() <= MEASURED
+    named = isinstance(found, dict) and found.keys() <= MEASURED | {READ_AT}
     if not named or not all(type(value) in (int, float) and 0 < value < 1e18 for value in found.values()):
         raise ValueError("what the link says was measured is not a list of numbers")
 
@@ -105,7 +108,17 @@ CONTROLS = (
     _menu("rank", "Rank of the adapters", _counts(4, 8, 16, 32, 64, 128, 256), 16, more=True),
     live.Slider("batch", "Sequences at once, per card", 1, 256, 1, scale="log", integer=True, typed=True),
     live.Slider("sequence", "Tokens of a sequence", 64, 131_072, 2048, scale="log", integer=True, typed=True),
-    live.Slider("accumulate", "Passes before an update", 1, 1024, 1, scale="log", integer=True, more=True, typed=True),
+    live.Slider(
+        "accumulate",
+        "Passes before an update (gradient accumulation)",
+        1,
+        1024,
+        1,
+        scale="log",
+        integer=True,
+        more=True,
+        typed=True,
+    ),
     live.Choice(
         "checkpointing",
         "Recomputes activations",
@@ -129,7 +142,7 @@ CONTROLS = (
         ),
         0,
     ),
-    _menu("tp", "Cards that share every matrix", _counts(1, 2, 4, 8), 1, more=True),
+    _menu("tp", "Cards that share every matrix (tensor parallel)", _counts(1, 2, 4, 8), 1, more=True),
     _menu("pp", "Stages of a pipeline", _counts(1, 2, 4, 8, 16), 1, more=True),
     live.Toggle("flash", "Fused attention (Flash, SDPA)", True, "Kernels", more=True),
     live.Toggle("chunked", "Loss in pieces (Liger, cut cross-entropy)", False, "Kernels", more=True),
@@ -183,6 +196,12 @@ def words_of(state: live.State) -> dict[str, Any]:
     }
     more: dict[str, Any] = json.loads(str(at["more"]) or "{}")
     return words | {word: value for word, value in more.items() if adapters or not word.startswith(("lora", "dora"))}
+
+
+def mark_of(state: live.State) -> int:
+    """A check sum of the plan at which the controls stand, without what the run is to last and to cost."""
+    named = json.dumps([state.controls["config"], words_of(state)], default=str, sort_keys=True)
+    return zlib.crc32(named.encode()) + 1  # the page takes no zero for a number
 
 
 def setup_of(state: live.State) -> Setup:

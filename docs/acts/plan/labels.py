@@ -32,8 +32,15 @@ def worded(error: EngineError) -> str:
     if not isinstance(allowed, str):
         allowed = tuple(_way_out(error.what, one) for one in allowed if _reachable(error.what, one))
     line = EngineError(error.what, error.value, allowed, error.beside, error.because).worded(spell)
-    divides = error.what in ("zero", "tp", "pp") and error.beside.get("method") in ("lora", "qlora")
-    return f"{line}. {NOT_DIVIDED}" if divides else line
+    if not is_uncounted(error):
+        return line
+    line = line.replace(" is not allowed with ", " cannot be counted yet with ").replace("; allowed: ", "; what can: ")
+    return f"{line}. {NOT_DIVIDED}"
+
+
+def is_uncounted(error: EngineError) -> bool:
+    """Whether programs can do it, and only the engine cannot count it."""
+    return error.what in ("zero", "tp", "pp") and error.beside.get("method") in ("lora", "qlora")
 
 
 def spell(what: str, value: object = MISSING, *, accepted: bool = False) -> str:

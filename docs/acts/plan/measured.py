@@ -12,6 +12,10 @@ from ironlaw.files.facts import Observed
 from ironlaw.files.failed import lines
 from ironlaw.files.gap import NAMES, Gap, compare
 
+from .choices import READ_AT, mark_of
+
+CHANGED = "The plan has changed since this was read, and what was measured is of the plan before."
+"""Said where the controls have moved: of another plan than the one that ran, a comparison says nothing."""
 MOST = 6
 """Differences that are told."""
 
@@ -22,17 +26,19 @@ def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
     if not text:
         return {}
     gap, message = _gap(asked, text)
+    mark = json.loads(text).get(READ_AT)
+    since = f"{CHANGED} " if mark is not None and mark != mark_of(state) else ""
     tables = {}
     if message:
         rows = [live.row(what, said) for what, said in message]
         tables["message"] = live.Table(
-            "Your out-of-memory message beside the plan (1 GiB of it is 1.074 GB)",
+            f"{since}Your out-of-memory message beside the plan (1 GiB of it is 1.074 GB)",
             live.columns("", "What it says"),
             rows,
         )
     tables |= {
         "measured": live.Table(
-            gap.sentence,
+            f"{since}{gap.sentence}",
             live.columns("Yours", "Measured", "Expected", "Band", ""),
             [
                 live.row(
@@ -40,7 +46,7 @@ def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
                     f"{'at least ' * one.at_least}{one.measured / _unit(one.name):.4g}",
                     f"{one.expected / _unit(one.name):.4g}",
                     f"{one.low / _unit(one.name):.4g} to {one.high / _unit(one.name):.4g}",
-                    "less, as before a peak" if one.at_least and one.place == "below" else one.place,
+                    "less so far; the peak was still to come" if one.at_least and one.place == "below" else one.place,
                 )
                 for one in gap.figures
             ],
@@ -49,7 +55,7 @@ def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
     if gap.differences:
         rows = [live.row(one.title, one.sentence) for one in gap.differences[:MOST]]
         tables["differences"] = live.Table(
-            "What would explain it, what explains most first", live.columns("If", "Then"), rows
+            f"{since}What would explain it, what explains most first", live.columns("If", "Then"), rows
         )
     return tables
 
@@ -57,6 +63,7 @@ def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
 @lru_cache(maxsize=8)
 def _gap(asked: Setup, text: str) -> tuple[Gap, tuple[tuple[str, str], ...]]:
     numbers: dict[str, Any] = json.loads(text)
+    numbers.pop(READ_AT, None)
     seen = Observed(program="", **numbers)
     return compare(asked, seen), lines(asked, seen)
 

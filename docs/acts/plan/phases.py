@@ -16,6 +16,8 @@ SAID = {
     "evaluation": "evaluation",
     "save": "saving",
 }
+STATES = ("optimizer states", "gradients", "weights")
+"""What ZeRO's stages 1, 2 and 3 divide beside what the stage before divides."""
 WHY = {
     "dp": "several cards",
     "tp": "several cards",
@@ -25,7 +27,7 @@ WHY = {
     "checkpointing": "this checkpointing",
     "optimizer_in_backward": "an update in the backward pass",
 }
-"""What the engine names when it cannot play the phases, in the page's words."""
+"""What the engine names when it cannot count the phases, in the page's words."""
 
 
 @lru_cache(maxsize=64)
@@ -38,7 +40,7 @@ def phases_of(asked: Setup) -> tuple[tuple[live.Row, ...], str]:
         beside = ledger.device_total - ledger.allocated_peak
         why = WHY.get(error.what, error.what)
         said = (
-            f"Loading, evaluation and saving are not played with {why}: of the moments of a step “{ledger.peak.name}” "
+            f"Loading, evaluation and saving are not counted with {why}: of the moments of a step “{ledger.peak.name}” "
             f"is the fullest, with {ledger.peak.bytes / GB:.1f} GB of tensors."
         )
         return tuple(_row(at, one.name, one.bytes, one.bytes + beside) for at, one in enumerate(ledger.moments)), said
@@ -47,6 +49,28 @@ def phases_of(asked: Setup) -> tuple[tuple[live.Row, ...], str]:
         _row(at, name, one.allocated, one.process) for at, (name, one) in enumerate(zip(names, phases, strict=True))
     )
     return rows, _fullest(phases)
+
+
+def held(asked: Setup) -> str:
+    """What each of several cards holds whole, and what they divide, in a sentence; nothing for one card."""
+    layout = asked.layout
+    if layout.devices == 1:
+        return ""
+    zero = layout.zero if layout.data > 1 else 0
+    shares = [f"1/{layout.tensor} of every matrix"] * (layout.tensor > 1)
+    shares += [f"1/{layout.pipeline} of the blocks"] * (layout.pipeline > 1)
+    # As ZeRO's stages divide them, one after the other.
+    divided, whole = STATES[:zero], STATES[zero:]
+    said = [f"each holds {' and '.join(shares)}"] if shares else []
+    if divided:
+        gathers = ", with the layers at work gathered whole" if zero == 3 else ""
+        said.append(f"{layout.data:,} of them divide {_listed(divided)}, 1/{layout.data:,} to a card{gathers}")
+    said.append(f"each holds {_listed((*whole, 'activations', 'logits'))} of its own sequences undivided")
+    return f"Of {layout.devices:,} cards {'; '.join(said)}."
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _row(at: int, name: str, tensors: float, process: float) -> live.Row:

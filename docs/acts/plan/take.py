@@ -9,14 +9,15 @@ from typing import Any
 
 from explorable import live
 from ironlaw import GIB, accelerator
-from ironlaw.files import Reading
-from ironlaw.files import read as read_file
+from ironlaw.files import Reading, parts
 from ironlaw.files.words import words_of
 from ironlaw.models.published import essentials, published
 
-from .choices import CONTROLS, MEASURED, MORE, PASTED
+from .choices import CONTROLS, MEASURED, MORE, PASTED, READ_AT, mark_of
 from .choices import words_of as chosen
 
+TRAININGS = ("axolotl", "LLaMA-Factory", "TRL", "command", "DeepSpeed", "accelerate")
+"""Kinds of text that say how something is trained."""
 FAR = 0.03
 """A share of memory by which two cards differ."""
 _SAME = (
@@ -45,7 +46,8 @@ _OPTIONS = {
 
 def read(texts: Sequence[str], state: live.State) -> live.Heard:
     """The controls that texts set together, and what was assumed or could not be set."""
-    readings = [read_file(text) for text in texts]
+    found = [[reading for _, reading in parts(text)] for text in texts]
+    readings = [reading for inside in found for reading in inside]
     # What the texts do not say stands as the reader has it; the model and the card have to be known for the rest.
     standing = chosen(state)
     told = {name for reading in readings for name in reading.facts.said()}
@@ -69,10 +71,12 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     controls["more"] = json.dumps(more, sort_keys=True) if more else ""
     if "gpu" not in told:
         controls |= _card(readings, said)
+    said += _standing(readings, state, controls)
     measured = _measured(readings)
     if measured:
-        controls["measured"] = json.dumps(measured, sort_keys=True)
-    return live.Heard([reading.kind for reading in readings], controls, said)
+        then = live.State(state.context, {**state.controls, **controls})
+        controls["measured"] = json.dumps({**measured, READ_AT: mark_of(then)}, sort_keys=True)
+    return live.Heard([" and ".join(reading.kind for reading in inside) for inside in found], controls, said)
 
 
 def rewrite(texts: Sequence[str], state: live.State) -> Mapping[str, str]:
@@ -83,8 +87,7 @@ def rewrite(texts: Sequence[str], state: live.State) -> Mapping[str, str]:
 
     words = chosen(state)
     changed: dict[str, str] = {}
-    for text in texts:
-        reading = read_file(text)
+    for text, reading in (part for whole in texts for part in parts(whole)):
         said = words_of([reading], {"model": words["model"], "gpu": words["gpu"]}).words
         after = text
         for word in words.keys() & said.keys():
@@ -113,6 +116,21 @@ def _model(readings: Sequence[Reading], said: list[str]) -> dict[str, live.Value
         said.append(f"The file's model, {name}, is not in this page's list: paste its config.json.")
         return {}
     return {"model": same}
+
+
+def _standing(readings: Sequence[Reading], state: live.State, controls: Mapping[str, live.Value]) -> list[str]:
+    """What a plan needs and the files of a training do not say, as it stands on the page."""
+    if not any(reading.kind in TRAININGS for reading in readings):
+        return []
+    told = {name for reading in readings for name in reading.facts.said()}
+    at = {**state.controls, **controls}
+    stands = []
+    if "gpu" not in told and "gpu" not in controls:
+        stands.append(accelerator(str(at["gpu"])).title)
+    if "devices" not in told:
+        stands.append(f"{at['gpus']:,} card{'s' * (int(at['gpus']) > 1)} in all")
+    stands.append(f"a run of {float(at['tokens']):,.0f} million tokens")
+    return [f"Not read from your files, and standing here: {', '.join(stands)}. Choose yours."]
 
 
 def _card(readings: Sequence[Reading], said: list[str]) -> dict[str, live.Value]:

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from explorable import live
-from ironlaw import GB, EngineError
+from ironlaw import GB, EngineError, accelerator
 from ironlaw.answers.advice import Advice, advice, elsewhere, together
 from ironlaw.answers.changes import Change
+from ironlaw.answers.estimate import Estimate, Verdict, prepare
 from ironlaw.config.changed import changed
 
 from .choices import CONTROLS, MORE, setup_of
+from .labels import is_uncounted
 
 _NAMES = {"lora_rank": "rank", "micro_batches": "accumulate"}
 _OFFERED = {control.name for control in CONTROLS}
 _THEN = {"fits": "Then it fits.", "uncertain": "Still uncertain: it may fit then.", "not": "It does not fit yet."}
+_STILL = "Still fits."
 _WORTH = {"fits": 200.0, "uncertain": 100.0, "not": 0.0}
+_LARGEST = 203.5
+"""Worth of the largest that fits where the plan fits: among the first six of the list."""
+_CARD, _SMALLER = 140.0, 130.0
+"""Worth of another card, and of shorter or fewer sequences, where the plan does not fit: less than of more cards."""
+STEP = 64
+"""Tokens in whose steps the longest sequence is looked for."""
 _MORE = 150.0
 """Worth of more cards: less than that of what fits without them."""
 _ASKED = ("model", "gpu", "gpus")
@@ -29,30 +39,113 @@ def suggest(state: live.State) -> Iterator[live.Suggestion]:
     """Changes of the plan, or ways out of one that is not possible. One without a title has no control here."""
     try:
         c = setup_of(state)
-    except EngineError:
-        yield from _ways_out(state)
+    except EngineError as error:
+        yield from _ways_out(state, uncounted=is_uncounted(error))
         return
+    plan = prepare(c)
+    now = plan()
     found = advice(c)
     for place, one in enumerate(found):
-        yield _suggestion(one, state, len(found) - place)
+        yield _suggestion(one, state, len(found) - place, now.verdict)
+    yield from _largest(state, plan, now)
+    yield from _gathered(state, now, len(found) + 0.5)
+    if now.verdict == "fits":
+        return
     fitting = [one for one in found if one.verdict == "fits" and controls_of(one, state)]
     # Where no single change makes it fit, several together may.
     if not fitting and (several := together(c, lambda change: controls_of(change, state) is not None)) is not None:
-        yield _suggestion(several, state, len(found) + 1)
+        yield _suggestion(several, state, len(found) + 1, now.verdict)
         fitting += [several] if several.verdict == "fits" else []
     # More cards are told only where nothing else fits, or where all that does trains something else.
     if not any(one.same_training for one in fitting):
         more = elsewhere(c, lambda change: controls_of(change, state) is not None)
         if more is not None:
             yield _more_cards(more, state, alone=not fitting)
+    if not fitting and (card := _larger_card(state, now)) is not None:
+        yield card
 
 
-def _suggestion(one: Advice, state: live.State, place: int) -> live.Suggestion:
+def _suggestion(one: Advice, state: live.State, place: int, before: Verdict) -> live.Suggestion:
     controls = controls_of(one, state)
     if controls is None:
         return live.Suggestion("", "", {}, 0.0)
     # Those that make it fit come first, whatever was found when.
-    return live.Suggestion(one.title, sentence(one), controls, _WORTH[one.verdict] + place)
+    return live.Suggestion(one.title, sentence(one, before), controls, _WORTH[one.verdict] + place)
+
+
+def _largest(state: live.State, plan: Callable[[int, int], Estimate], now: Estimate) -> Iterator[live.Suggestion]:
+    """The longest sequence that fits with all else as it is, and the most sequences at once."""
+    batch, sequence = int(state.controls["batch"]), int(state.controls["sequence"])
+
+    def found(batch: int, sequence: int) -> Estimate | None:
+        try:
+            return plan(batch, sequence)
+        except EngineError:
+            return None
+
+    def fits(batch: int, sequence: int) -> bool:
+        return (one := found(batch, sequence)) is not None and one.verdict == "fits"
+
+    limits = {one.name: int(one.maximum) for one in CONTROLS if isinstance(one, live.Slider)}
+    lengths = range(STEP, limits["sequence"] + 1, STEP)
+    longest = STEP * bisect_left(lengths, True, key=lambda length: not fits(batch, length))
+    most = bisect_left(range(1, limits["batch"] + 1), True, key=lambda many: not fits(many, sequence))
+    for name, size, standing, (one, many), place in (
+        ("sequence", longest, sequence, ("A sequence of", "tokens, the longest that fits"), 0.2),
+        ("batch", most, batch, ("A card with", "sequences at once, the most that fit"), 0.1),
+    ):
+        # A length within a step of the longest is as good as that.
+        if size < 1 or size == standing or (name == "sequence" and 0 <= size - standing < STEP):
+            continue
+        then = found(*((size, sequence) if name == "batch" else (batch, size)))
+        assert then is not None
+        saved = (now.memory_bytes.device_total - then.memory_bytes.device_total) / GB
+        text = f"{_memory(saved)}, with all else as it is. {_then(then.verdict, now.verdict)}"
+        many = many.replace("sequences", "sequence") if name == "batch" and size == 1 else many
+        worth = (_LARGEST if now.verdict == "fits" else _SMALLER) + place
+        yield live.Suggestion(f"{one} {size:,} {many}", text, {name: size}, worth)
+
+
+def _gathered(state: live.State, now: Estimate, place: float) -> Iterator[live.Suggestion]:
+    """FSDP's mixed precision in place of autocast, where cards divide weights and nobody has chosen formats.
+
+    The engine has it in FP16 only: 16-bit weights, FP32 copies and states, the same bytes as in BF16.
+    """
+    c = setup_of(state)
+    if c.layout.zero < 3 or c.layout.data == 1 or not c.precision.autocast or state.controls["precision"]:
+        return
+    way: dict[str, live.Value] = {"precision": "mixed"}
+    try:
+        then = prepare(setup_of(live.State(state.context, {**state.controls, **way})))()
+    except EngineError:
+        return
+    saved = (now.memory_bytes.device_total - then.memory_bytes.device_total) / GB
+    text = (
+        f"{_memory(saved)}. FSDP with mixed precision gathers weights in 16 bit and keeps none of autocast's copies; "
+        f"the page counts it as FP16, which takes the bytes of BF16. {_then(then.verdict, now.verdict)}"
+    )
+    yield live.Suggestion("Count FSDP's mixed precision", text, way, _WORTH[then.verdict] + place)
+
+
+def _larger_card(state: live.State, now: Estimate) -> live.Suggestion | None:
+    """The card with the least memory on which the plan fits as it is."""
+    menu = next(one for one in CONTROLS if one.name == "gpu")
+    assert isinstance(menu, live.Choice)
+    for option in sorted(menu.options, key=lambda one: accelerator(str(one.value)).memory_bytes):
+        way: dict[str, live.Value] = {"gpu": option.value}
+        try:
+            then = prepare(setup_of(live.State(state.context, {**state.controls, **way})))()
+        except EngineError:
+            continue
+        if then.verdict == "fits":
+            more = "s" if int(state.controls["gpus"]) > 1 else ""
+            safe = now.calibrated.device_total.high if now.calibrated else now.memory_bytes.device_total
+            text = (
+                f"Nothing that was tried fits on the card{more} that you have: one would have to give "
+                f"{safe / GB:.1f} GB. This is the smallest of the list that does. {_THEN['fits']}"
+            )
+            return live.Suggestion(f"Card: {option.label}", text, way, _CARD)
+    return None
 
 
 def _more_cards(one: Advice, state: live.State, *, alone: bool) -> live.Suggestion:
@@ -62,11 +155,12 @@ def _more_cards(one: Advice, state: live.State, *, alone: bool) -> live.Suggesti
         if alone
         else "What fits on the cards that you have trains something else; this takes more cards."
     )
-    return live.Suggestion(one.title, f"{why} {sentence(one)}", controls_of(one, state) or {}, _MORE)
+    return live.Suggestion(one.title, f"{why} {sentence(one, 'not')}", controls_of(one, state) or {}, _MORE)
 
 
-def _ways_out(state: live.State) -> Iterator[live.Suggestion]:
-    """Single controls that make a plan possible whose parts exclude each other."""
+def _ways_out(state: live.State, *, uncounted: bool) -> Iterator[live.Suggestion]:
+    """Single controls that make a plan possible whose parts exclude each other, or that the page cannot count."""
+    said = "Then it can be counted." if uncounted else "Then it is possible."
     for control in CONTROLS:
         if not isinstance(control, live.Choice | live.Toggle) or control.name in _ASKED:
             continue
@@ -74,7 +168,7 @@ def _ways_out(state: live.State) -> Iterator[live.Suggestion]:
         for option in offered:
             way: dict[str, live.Value] = {control.name: option.value}
             if option.value != state.controls[control.name] and _possible(state, way):
-                yield live.Suggestion(f"{control.label}: {option.label}", "Then it is possible.", way, 1.0)
+                yield live.Suggestion(f"{control.label}: {option.label}", said, way, 1.0)
                 break
 
 
@@ -86,13 +180,20 @@ def _possible(state: live.State, way: dict[str, live.Value]) -> bool:
     return True
 
 
-def sentence(one: Advice) -> str:
-    """What a change saves and costs."""
-    saved, slower = one.saves_bytes / GB, one.time_factor - 1
-    memory = f"{abs(saved):.1f} GB {'less' if saved > 0 else 'more'}"
+def _memory(saved: float) -> str:
+    return f"{abs(saved):.1f} GB {'less' if saved > 0 else 'more'}"
+
+
+def _then(verdict: Verdict, before: Verdict) -> str:
+    return _STILL if verdict == before == "fits" else _THEN[verdict]
+
+
+def sentence(one: Advice, before: Verdict) -> str:
+    """What a change of a plan with such a verdict saves and costs."""
+    memory, slower = _memory(one.saves_bytes / GB), one.time_factor - 1
     time = "as fast" if abs(slower) < 0.005 else f"{abs(slower):.0%} {'slower' if slower > 0 else 'faster'}"
     lost = f"{one.gives_up[:1].upper()}{one.gives_up[1:]}." if one.gives_up else ""
-    return " ".join(part for part in (f"{memory}, {time}.", _THEN[one.verdict], lost) if part)
+    return " ".join(part for part in (f"{memory}, {time}.", _then(one.verdict, before), lost) if part)
 
 
 def controls_of(one: Advice | Change, state: live.State) -> dict[str, live.Value] | None:

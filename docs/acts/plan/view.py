@@ -14,11 +14,11 @@ from ironlaw.answers.peak import MOMENTARY, Peak, peak
 from ironlaw.config.resolved import DataShape
 from ironlaw.economics.cost import SECONDS_PER_HOUR
 
-from .choices import words_of
+from .choices import FORMATS, words_of
 from .give import command
-from .labels import worded
+from .labels import is_uncounted, worded
 from .measured import measured_tables
-from .phases import phase_table, phases_of
+from .phases import held, phase_table, phases_of
 
 PARTS = {
     "parameters": "Weights",
@@ -36,6 +36,8 @@ MEMORY = "A card's memory"
 """The line of the answer that says what a card needs."""
 LEAST = 500_000
 """Bytes below which a row would say 0.000 GB."""
+FEW = 10
+"""Published runs below which there are few."""
 SAID = {"fits": "Fits", "uncertain": "Uncertain", "not": "Does not fit"}
 
 
@@ -46,7 +48,7 @@ def compute(state: live.State) -> live.View:
         batch, sequence = words.pop("batch"), words.pop("sequence")
         return _view(state, plan_of(tuple(words.items())), batch, sequence)
     except EngineError as error:
-        return _impossible(worded(error))
+        return _impossible(error)
 
 
 @lru_cache(maxsize=64)
@@ -67,7 +69,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
     drawn = bar(sizes, need, room, band)
     headline = live.Figure("Peak of a card", f"{need:.1f}", f"of {room:.1f} GB")
     failure = None if verdict == "fits" else _failure(verdict, need, room, band)
-    success = _success(room, band) if verdict == "fits" else None
+    success = _success(need, room, band) if verdict == "fits" else None
     if state.moving:
         return live.View(data=drawn, headline=headline, summary="", failure=failure, success=success)
     numbers = answers(state, found)
@@ -86,7 +88,9 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
         headline=headline,
         summary=f"{SAID[verdict]}: {expected}. Counted, the peak of a card is {need:.1f} GB: {largest}.",
         tables={
-            "answer": _answer_table(numbers, fullest_phase),
+            "answer": _answer_table(
+                numbers, " ".join(filter(None, (_formats(state, asked), held(asked), evidence(found), fullest_phase)))
+            ),
             "memory": _memory_table(asked, found, fullest),
             "moments": phase_table(phases),
             **measured_tables(state, asked),
@@ -94,7 +98,9 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
         failure=failure,
         success=success,
         command=command(words_of(state)),
-        readings={what: expected for what, (expected, *_) in numbers.items()} | {"Verdict": SAID[verdict]},
+        readings={what: expected for what, (expected, *_) in numbers.items()}
+        | {"Verdict": SAID[verdict]}
+        | {PARTS[part]: f"{size:.1f} GB" for part, size in sizes.items()},
     )
 
 
@@ -188,12 +194,36 @@ def significant(value: float) -> str:
     return f"{value:.3g}"
 
 
-def _answer_table(numbers: dict[str, tuple[str, str, str]], fullest_phase: str) -> live.Table:
+def _formats(state: live.State, asked: Setup) -> str:
+    """Which formats stand where nobody has chosen any."""
+    return "" if state.controls["precision"] else f"Formats, the card's own: {FORMATS[asked.precision.name]}."
+
+
+def evidence(found: Estimate) -> str:
+    """How many published runs stand behind the bands, in sentences; nothing where there are no bands."""
+    if (seen := found.calibrated) is None:
+        return ""
+    memory, time = seen.device_total, seen.step_s
+    few = min(memory.runs, time.runs) < FEW
+    said = (
+        f"{'Few published runs are like this one' if few else 'Published runs like this one'}: {_runs(memory)} for "
+        f"memory, {_runs(time)} for time. Alike are family of card, formats and software; method and model may differ."
+    )
+    return f"{said} The bands rest on what all runs have in common." if few else said
+
+
+def _runs(band: Any) -> str:
+    if not band.runs:
+        return "none"
+    return f"{band.runs:,} from {band.sources:,} source{'s' * (band.sources > 1)}"
+
+
+def _answer_table(numbers: dict[str, tuple[str, str, str]], sentences: str) -> live.Table:
     rows = [
         live.row(what, expected, f"{low} to {high}" if low != high else "")
         for what, (expected, low, high) in numbers.items()
     ]
-    caption = f"What to expect, and the band that is meant to hold nine runs in ten. {fullest_phase}"
+    caption = f"What to expect, and the band that is meant to hold nine runs in ten. {sentences}"
     return live.Table(caption, live.columns("", "Expect", "Band"), rows)
 
 
@@ -209,36 +239,44 @@ def _memory_table(asked: Setup, found: Estimate, fullest: Peak) -> live.Table:
     sums += [("all together", f"the fullest moment of the step: {fullest.moment}", m.device_total)]
     rows = [live.row(name, f"{size / GB:,.3f}", said) for name, said, size in sums if abs(size) >= LEAST]
     caption = f"Bytes of one card, B = {data.batch:,} sequences of T = {data.sequence:,} tokens"
-    return live.Table(caption, live.columns("Tensor", "GB|GB", "Sum"), rows)
+    return live.Table(caption, live.columns("Tensor", "GB", "Sum"), rows)
 
 
-def _success(room: float, band: Any) -> live.Success:
-    said = f"{_scaled(band)}; the card gives {room:.1f} GB." if band else f"The card gives {room:.1f} GB."
-    return live.Success("Fits", said)
+def _band(band: Any) -> str:
+    """Where runs are by experience, and how much experience that is."""
+    ends = f"{band.low / GB:.1f} to {band.high / GB:.1f} GB"
+    if band.runs >= FEW:
+        return f"Scaled by the errors on {band.runs:,} published runs like it: {ends}"
+    return f"Few published runs are like it ({_runs(band)}); scaled by the errors on all of them: {ends}"
 
 
-def _scaled(band: Any) -> str:
-    """The band in GB, and the runs behind it."""
-    by = f"Scaled by the errors on {band.runs} runs like it" if band.runs else "No published run is like it"
-    return f"{by}: {band.low / GB:.1f} to {band.high / GB:.1f} GB"
+def _success(need: float, room: float, band: Any) -> live.Success:
+    said = _band(band) if band else f"The count is {need:.1f} GB"
+    return live.Success("Fits", f"{said}; the card gives {room:.1f} GB.")
 
 
 def _failure(verdict: str, need: float, room: float, band: Any) -> live.Failure:
+    safe = max(need, band.high / GB if band else 0)
     if verdict == "not":
         return live.Failure(
-            "Does not fit", f"A card needs {need:.1f} GB.", f"It can give {room:.1f} GB.", "What helps stands below."
+            "Does not fit",
+            f"A card needs {need:.1f} GB.",
+            f"It can give {room:.1f} GB.",
+            f"To fit safely as it is, a card would have to give {safe:.1f} GB. Changes that help are looked for below.",
         )
     return live.Failure(
         "Uncertain",
         f"The count is {need:.1f} GB.",
-        f"{_scaled(band)}; the card gives {room:.1f} GB.",
-        "What makes it safe stands below.",
+        f"{_band(band)}; the card gives {room:.1f} GB.",
+        "Changes that make it safe are looked for below.",
     )
 
 
-def _impossible(why: str) -> live.View:
-    """A plan whose parts exclude each other."""
-    empty = live.Table("Nothing to show", live.columns("Part", "GB|GB"), [])
+def _impossible(error: EngineError) -> live.View:
+    """A plan whose parts exclude each other, or that the page cannot count."""
+    why, uncounted = worded(error), is_uncounted(error)
+    empty = live.Table("Nothing to show", live.columns("Part", "GB"), [])
+    title = "This page cannot count that yet" if uncounted else "Not possible together"
     return live.View(
         data={
             "bar": (),
@@ -250,10 +288,13 @@ def _impossible(why: str) -> live.View:
             "phases": (),
             "phase_frame": ({"gb": 0.0}, {"gb": 1.0}),
         },
-        headline=live.Figure("Not possible", "–", ""),
-        summary=f"This combination is not possible: {why}",
+        headline=live.Figure("Not counted" if uncounted else "Not possible", "–", ""),
+        summary=f"{title}: {why}",
         tables={"answer": empty, "memory": empty, "moments": empty},
         failure=live.Failure(
-            "Not possible together", why[:1].upper() + why[1:] + ".", "", "Each change below makes it possible."
+            title,
+            why[:1].upper() + why[1:] + ".",
+            "",
+            f"Each change below makes {'a plan that it can count' if uncounted else 'it possible'}.",
         ),
     )

@@ -130,7 +130,12 @@ def _cut(c: Setup, batch: Count, passes: Count) -> Change:
 def _states(c: Setup) -> Iterator[Change]:
     if c.optimizer.name in ("adam", "adamw"):
         less = {"optimizer": "adamw-8bit"}
-        yield Change("--optimizer adamw-8bit", less, "Keep the optimizer's states in 8 bit", "states in 8 bit")
+        yield Change(
+            "--optimizer adamw-8bit",
+            less,
+            "Keep the optimizer's states in 8 bit",
+            "the optimizer's states are rounded to 8 bit",
+        )
     if c.micro_batches == 1 and not c.update.in_backward and c.update.offload != "gradients":
         lost, title = "no clipping by the gradients' global norm", "Update each parameter in the backward pass"
         yield Change("--optimizer-in-backward", {"optimizer_in_backward": True}, title, lost)

@@ -2,7 +2,7 @@
 
 A ledger's components are what each takes at its largest; at the peak some of it is gone, and some is there for a moment
 only: layers that FSDP has gathered, gradients on their way to other devices, 16-bit copies of weights, and what the
-operation at work reads and makes. The lines of this module and the components add up to the peak, to the byte.
+operation of that moment reads and makes. The lines of this module and the components add up to the peak, to the byte.
 """
 
 from __future__ import annotations
@@ -139,14 +139,14 @@ def _rest(ledger: MemoryLedger, rest: Size, piece: Size, chunk: int) -> Iterator
         name = (
             "gradients and copies of the weights at work" if size > 0 else "gradients that are not there at this moment"
         )
-        yield Part("temporary", name, f"{size:,} B", size)
+        yield Part("temporary", name, f"{size:,} bytes", size)
     if size := moving(batch, sequence):
         name = (
-            "what the operation at work reads and makes"
+            "inputs and results of the operation of that moment"
             if size > 0
             else "activations and logits that are not there at this moment"
         )
-        yield Part("temporary", name, f"{formula(moving)} B", size)
+        yield Part("temporary", name, f"{formula(moving)} bytes", size)
     if piece != NOTHING:
-        said = f"{formula(piece)} B for T = {chunk:,}"
+        said = f"{formula(piece)} bytes for T = {chunk:,}"
         yield Part("temporary", "a piece of the loss at work", said, piece(batch, chunk))

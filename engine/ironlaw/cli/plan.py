@@ -42,12 +42,17 @@ def run(words: Sequence[str]) -> int:
         raise UsageError(
             "no file is given; give a config.json, a trainer's YAML, a command, a log; '-' reads the input"
         )
-    from ironlaw.files import read
+    from ironlaw.files import parts
     from ironlaw.files.words import words_of
 
-    texts = {name: _text(name) for name in words[:split]}
+    read = {name: parts(_text(name)) for name in words[:split]}
+    texts = {
+        name if len(found) == 1 else f"{name} ({reading.kind})": text
+        for name, found in read.items()
+        for text, reading in found
+    }
     given = {option.argument: values[option.argument] for option in OPTIONS.values() if option.argument in values}
-    understood = words_of([read(text) for text in texts.values()], given)
+    understood = words_of([reading for found in read.values() for _, reading in found], given)
     answer = _Answer(understood, texts if values["diff"] else {})
     if "export" in values:
         print(_export(understood, values["export"]), end="")

@@ -11,11 +11,13 @@ needs PyYAML: `pip install "ironlaw[plan]"`.
 
 from __future__ import annotations
 
-from ironlaw.core.errors import EngineError
-from ironlaw.files import cluster_files, command_line, documents, logs, messages, trainers
+from dataclasses import replace
+
+from ironlaw.core.errors import EngineError, Spelling
+from ironlaw.files import cluster_files, command_line, documents, logs, messages, pastes, trainers
 from ironlaw.files.facts import Facts, Observed, Reading
 
-__all__ = ["Facts", "Observed", "Reading", "read"]
+__all__ = ["Facts", "Observed", "Reading", "UnreadError", "parts", "read"]
 
 KINDS = (
     "a config.json", "a YAML of axolotl, LLaMA-Factory, TRL or accelerate", "a JSON of DeepSpeed",
@@ -41,7 +43,61 @@ def read(text: str) -> Reading:
         return found
     if (document := documents.mapping(text)) is not None and (found := _document(document)) is not None:
         return found
-    raise EngineError("file", f"of {len(text)} characters", KINDS, because="which is of no known kind")
+    raise UnreadError("text", f"of {len(text)} characters", KINDS, because=_why(text))
+
+
+class UnreadError(EngineError):
+    """A text of no known kind. `because` is the whole sentence: such a text has no argument that could be at fault."""
+
+    def worded(self, spell: Spelling) -> str:
+        """The sentence."""
+        return self.because
+
+
+def _why(text: str) -> str:
+    if messages.lacks_sizes(text):
+        return "the message about memory needs its sizes: paste it with the line “Tried to allocate …”"
+    return f"this text is of no known kind; what can be read: {', '.join(KINDS)}"
+
+
+def parts(text: str) -> tuple[tuple[str, Reading], ...]:
+    """What a paste says that may hold several things, such as a message and a YAML: the text of each, as it was read.
+
+    Raises:
+        EngineError: Nothing of it is of a known kind, or one of them has a value that its program does not take.
+    """
+    whole = pastes.split(text, _is_part)
+    if len(whole) == 1:
+        return ((text, read(text)),)
+    found: list[tuple[str, Reading]] = []
+    unread = ""
+    for part in whole:
+        try:
+            found.append((part, read(part)))
+        except UnreadError as error:
+            unread = f"A part of the text was not read: {error}."
+    if unread:
+        first, reading = found[0]
+        found[0] = first, replace(reading, missing=(*reading.missing, unread))
+    return tuple(found)
+
+
+def _is_part(text: str) -> bool:
+    if command_line.is_command(text):
+        return True
+    try:
+        document = documents.mapping(text)
+    except EngineError:
+        # A document that its own program's keys give away is refused with its reason, and not passed over.
+        return trainers.dialect_of(dict.fromkeys(line.partition(":")[0] for line in text.splitlines())) is not None
+    return document is not None and _is_known(document)
+
+
+def _is_known(document: dict[str, object]) -> bool:
+    try:
+        return _document(document) is not None
+    except EngineError:
+        return True
 
 
 def _document(document: dict[str, object]) -> Reading | None:

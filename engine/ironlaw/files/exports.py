@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ironlaw import __version__
 from ironlaw.files import launch
 from ironlaw.files.words import Understood
+from ironlaw.models.published import published
 
 if TYPE_CHECKING:
     from ironlaw.answers.estimate import Estimate, MemoryBytes
@@ -45,7 +46,7 @@ def exports(asked: Understood | Mapping[str, Any]) -> Mapping[str, str]:
     words = asked.words if isinstance(asked, Understood) else asked
     c = setup(**words)
     found = prepare(c)()
-    line, files = command(words), _files(c)
+    line, files = command(words), _files(c, words.get("model"))
     data = {"version": __version__, "command": line, "setup": _plain(words), "verdict": found.verdict,
             "estimate": found.as_dict()}  # fmt: skip
     texts = {"command": line, **files, "markdown": _markdown(c, found, line), "json": json.dumps(data, indent=2) + "\n"}
@@ -72,9 +73,9 @@ def _plain(words: Mapping[str, Any]) -> dict[str, Any]:
             for word, value in words.items() if value is not None}  # fmt: skip
 
 
-def _files(c: Setup) -> dict[str, str]:
+def _files(c: Setup, model: object) -> dict[str, str]:
     trainer, divided = launch.trainer(c), launch.fsdp(c)
-    texts = {"torchrun": _torchrun(c, trainer)}
+    texts = {"torchrun": _torchrun(c, trainer, model)}
     if (found := launch.accelerate(c)) is not None:
         texts["accelerate"] = _yaml(found)
     if not divided and (found := launch.deepspeed(c)) is not None:
@@ -84,7 +85,7 @@ def _files(c: Setup) -> dict[str, str]:
     return texts
 
 
-def _torchrun(c: Setup, trainer: launch.Settings | None) -> str:
+def _torchrun(c: Setup, trainer: launch.Settings | None, model: object) -> str:
     if (machines := launch.nodes(c)) is None:
         return ""
     start = [*([f"--nnodes {machines[0]}"] if machines[0] > 1 else []), f"--nproc-per-node {machines[1]}"]
@@ -92,6 +93,9 @@ def _torchrun(c: Setup, trainer: launch.Settings | None) -> str:
         settings, script = launch.megatron(c), MEGATRON
     else:
         settings, script = trainer, SCRIPT
+        if settings and model in published():
+            # The hub's name is the script's too; of any other model it is left to the reader.
+            settings = {"model_name_or_path": model, **settings}
         if settings and launch.uses_deepspeed(c) and launch.deepspeed(c):
             settings = {**settings, "deepspeed": "deepspeed.json"}
         elif settings and (divided := launch.fsdp(c)):

@@ -73,7 +73,7 @@ class Placed:
         """All of it in words."""
         band = f"{_amount(self.name, self.low)} to {_amount(self.name, self.high)}"
         if self.at_least:
-            where = {"above": "more than", "inside": "inside", "below": "less than, as before a peak,"}[self.place]
+            where = {"above": "more than", "inside": "inside", "below": "less so far than"}[self.place]
             return (
                 f"The run needed at least {_amount(self.name, self.measured)} of {NAMES[self.name]}: {where} the band "
                 f"of {band} around the expected {_amount(self.name, self.expected)}."

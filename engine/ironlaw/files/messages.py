@@ -6,6 +6,7 @@ import re
 
 from ironlaw.core.errors import EngineError
 from ironlaw.core.units import Bytes
+from ironlaw.files import pastes
 from ironlaw.files.facts import Facts, Observed, Reading
 from ironlaw.hardware.driver_names import by_driver
 
@@ -16,6 +17,11 @@ _SIZE = r"([\d.]+)\s*(bytes|B|KiB|MiB|GiB)"
 def is_out_of_memory(text: str) -> bool:
     """Whether a text has PyTorch's message that memory ran out."""
     return "out of memory" in text and "Tried to allocate" in text
+
+
+def lacks_sizes(text: str) -> bool:
+    """Whether a text is about memory that ran out, without the part of PyTorch's message that has the sizes."""
+    return "out of memory" in text.lower() or "outofmemoryerror" in text.lower()
 
 
 def out_of_memory(text: str) -> Reading:
@@ -37,7 +43,11 @@ def out_of_memory(text: str) -> Reading:
         free=free,
         in_use=None if total is None or free is None else total - free,
     )
-    return Reading("out of memory", Facts(gpu_memory=total), measured)
+    # `ironlaw.files.parts` has taken away what is known; what is left of that shape is not.
+    missing = ("Only the out-of-memory message of this text was read, nothing else of it.",)
+    return Reading(
+        "out of memory", Facts(gpu_memory=total), measured, missing=missing if pastes.has_document(text) else ()
+    )
 
 
 def _size(pattern: str, text: str) -> Bytes | None:

@@ -76,6 +76,8 @@ def _missing(document: Document, name: object, facts: Facts) -> list[str]:
     told = []
     if name is not None and facts.model is None:
         told.append(f"{_called(name)} is no model that the planner knows by name: add its config.json.")
+    if document.get("adapter") == "qlora" and 4 not in _bits(document):
+        told.append("adapter: qlora is read as QLoRA; axolotl runs it only with load_in_4bit: true.")
     if isinstance(document.get("deepspeed"), str) and document["deepspeed"] not in values.ABSENT:
         told.append("It names a DeepSpeed file, which says what is divided: add that file too.")
     return told
@@ -101,6 +103,16 @@ def _adapter(document: Document, bits: tuple[int, ...]) -> dict[str, Any]:
 def _bits(document: Document) -> tuple[int, ...]:
     asked = {4: "load_in_4bit", 8: "load_in_8bit"}
     return tuple(bits for bits, key in asked.items() if values.switch(key, document.get(key)))
+
+
+def _axolotl_bits(document: Document) -> tuple[int, ...]:
+    """Its QLoRA is over 4 bits: without `load_in_4bit` axolotl asks for it, with `load_in_8bit` it refuses."""
+    bits = _bits(document)
+    if document.get("adapter") != "qlora":
+        return bits
+    if 8 in bits:
+        raise EngineError("load_in_8bit", True, (False,), {"adapter": "qlora"})
+    return (4,)
 
 
 def _targets(value: object) -> tuple[str, ...] | None:
@@ -166,7 +178,7 @@ def _axolotl(document: Document) -> Facts:
     # The weights that are trained whole are loaded in the format of products.
     found["weights"] = compute
     if adapter not in values.ABSENT:
-        found |= _adapter({**document, "use_dora": document.get("peft_use_dora")}, _bits(document))
+        found |= _adapter({**document, "use_dora": document.get("peft_use_dora")}, _axolotl_bits(document))
         linear = values.switch("lora_target_linear", document.get("lora_target_linear"))
         found["targets"] = ("all-linear",) if linear else _targets(document.get("lora_target_modules"))
     elif document.get("unfrozen_parameters"):

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ironlaw.core.errors import EngineError
-from ironlaw.files import Facts, read
+from ironlaw.files import Facts, parts, read
 
 GIB, MIB = 2**30, 2**20
 
@@ -294,6 +294,11 @@ def test_nothing_of_a_text_travels_on_but_numbers_and_known_names() -> None:
     ("text", "told"),
     [
         ("", "of no known kind"),
+        ("CUDA out of memory", "the message about memory needs its sizes"),
+        (
+            "base_model: a/b\nadapter: qlora\nload_in_8bit: true\n",
+            "load_in_8bit True is not allowed with adapter qlora",
+        ),
         ("hello", "of no known kind"),
         ("{" * 100_000, "of no known kind"),
         ("micro_batch_size: &a 1\nsequence_len: *a\n", "YAML '*a' is not allowed; it must be without aliases"),
@@ -317,3 +322,42 @@ def test_a_text_that_says_nothing_or_too_much_is_refused_in_one_line(text: str, 
         read(text)
     assert told in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+OUT_OF_MEMORY = """Traceback (most recent call last):
+  File "train.py", line 3, in <module>
+RuntimeError: CUDA out of memory. Tried to allocate 2.32 GiB. GPU 0 has a total capacity of 23.65 GiB.
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        (OUT_OF_MEMORY + AXOLOTL_QLORA, ["out of memory", "axolotl"]),
+        (AXOLOTL_QLORA + "\n" + OUT_OF_MEMORY, ["out of memory", "axolotl"]),
+        (f"```yaml\n{AXOLOTL_QLORA}```\n{OUT_OF_MEMORY}torchrun --nproc-per-node 8 \\\n  train.py\n",
+         ["out of memory", "axolotl", "command"]),
+        ('{\n "zero_optimization": {\n  "stage": 3\n}\n}\n---\n' + AXOLOTL_QLORA, ["DeepSpeed", "axolotl"]),
+        (f"my card is too small\n{AXOLOTL_QLORA}", ["axolotl"]),
+        (f"# mine\n\n{AXOLOTL_QLORA}", ["axolotl"]),
+        (OUT_OF_MEMORY, ["out of memory"]),
+        (OUT_OF_MEMORY + "colour: red\nsize: 3\n", ["out of memory"]),
+    ],
+    ids=range(8),
+)  # fmt: skip
+def test_every_part_of_a_paste_is_read_or_said_not_to_be(text: str, kinds: list[str]) -> None:
+    found = parts(text)
+    assert [reading.kind for _, reading in found] == kinds
+    for part, reading in found:
+        if reading.kind == "axolotl":
+            assert reading.facts == read(AXOLOTL_QLORA).facts
+            assert "Tried" not in part
+    unread = "too small" in text or "colour" in text
+    assert any("read" in line for _, reading in found for line in reading.missing) == unread
+
+
+def test_axolotls_qlora_is_over_four_bits_whether_or_not_its_file_says_so() -> None:
+    silent = AXOLOTL_QLORA.replace("load_in_4bit: true\n", "")
+    assert read(silent).facts == read(AXOLOTL_QLORA).facts
+    assert [line for line in read(silent).missing if "load_in_4bit: true" in line]
+    assert not [line for line in read(AXOLOTL_QLORA).missing if "load_in_4bit" in line]

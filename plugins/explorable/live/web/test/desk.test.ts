@@ -1,8 +1,8 @@
-// What a link asks for and the page does not offer is said, with what stands instead.
-import { beforeEach, expect, test } from "vitest";
+// What stands around an act's instruments: what a link asks for and the page does not offer, texts that are read, a comparison.
+import { beforeEach, expect, test, vi } from "vitest";
 import { Controls } from "../src/act/controls";
-import { notOffered } from "../src/desk/desk";
-import type { Value } from "../src/python/protocol";
+import { Around, type Desk, notOffered } from "../src/desk/desk";
+import type { Value, View } from "../src/python/protocol";
 
 beforeEach(() => {
   document.body.innerHTML = `
@@ -26,4 +26,106 @@ test("each value that is not taken is said by name", () => {
   expect(opened({ colour: "red" })).toBe("The link sets colour, which is not here.");
   expect(opened({ config: "{ long }" })).toBe("The link's config is not taken.");
   expect(opened({ model: "x".repeat(900) })).toContain(`${"x".repeat(40)}… is not offered`);
+});
+
+/** A desk around the controls of this page, whose Python hears what `hear` says. */
+function desk(hear: (text: string) => Promise<unknown>): Desk & { at: Record<string, Value> } {
+  const host = document.createElement("div");
+  host.dataset.linked = "";
+  host.innerHTML = `
+    <p data-slot="headline"></p><div data-slot="reader"></div><ol data-slot="suggestions"></ol><div data-slot="comparison"></div><p data-slot="link"></p>`;
+  host.append(...document.body.childNodes);
+  document.body.append(host);
+  const made = {
+    host,
+    name: "plan",
+    signal: new AbortController().signal,
+    at: { model: "small", flash: true } as Record<string, Value>,
+    state: () => ({ context: "run", controls: { ...made.at }, prediction: null }) as unknown as ReturnType<Desk["state"]>,
+    defaults: () => ({ context: "run", controls: {} }),
+    tell: async (what: string, texts: readonly string[]) => (what === "hear" ? await hear(texts.at(-1) ?? "") : { next: null }),
+    set: () => undefined,
+    announce: () => undefined,
+  };
+  return made;
+}
+
+const seen = (weights: string, success = true): View =>
+  ({ headline: { label: "Peak", value: "3", unit: "GB" }, readings: { Weights: weights }, command: "", success: success ? { title: "Fits", what: "" } : null }) as unknown as View;
+
+test("a damaged link is told before the answer", async () => {
+  const here = desk(async () => null);
+  const around = new Around(here);
+  location.hash = "#state=1.plan.AA!";
+  await around.open();
+  const problem = here.host.querySelector('[data-slot="link-problem"]');
+  expect(problem?.textContent).toContain("damaged");
+  expect(problem?.nextElementSibling).toBe(here.host.querySelector('[data-slot="headline"]'));
+  location.hash = "";
+});
+
+test("what cannot be read comes back into the box, also after another text was read; nothing to read clears the error", async () => {
+  const waiting: ((heard: boolean) => void)[] = [];
+  const here = desk(
+    () =>
+      new Promise((done, fail) =>
+        waiting.push((heard) => (heard ? done({ labels: ["a log"], controls: {}, said: [] }) : fail(new Error("of no known kind")))),
+      ),
+  );
+  new Around(here);
+  const box = here.host.querySelector("textarea") as HTMLTextAreaElement;
+  const button = here.host.querySelector<HTMLButtonElement>('[data-action="read"]');
+  const problem = (): string => here.host.querySelector('[data-slot="reader"] .il-problem')?.textContent ?? "";
+  const read = (text: string): void => {
+    box.value = text;
+    button?.click();
+  };
+  read("good");
+  read("nonsense");
+  await vi.waitFor(() => expect(waiting).toHaveLength(2));
+  waiting[0]?.(true);
+  await vi.waitFor(() => expect(here.host.querySelector(".il-reader__texts li")).not.toBeNull());
+  waiting[1]?.(false);
+  await vi.waitFor(() => expect(problem()).toBe("of no known kind"));
+  expect(box.value).toBe("nonsense");
+  read(" ");
+  expect(problem()).toBe("");
+});
+
+test("the text to post carries the link of its plan", async () => {
+  const here = desk(async () => null);
+  here.host.insertAdjacentHTML("beforeend", '<details data-slot="exports" open></details>');
+  here.tell = async (what) => (what === "exports" ? { torchrun: "torchrun train.py", "For an issue (Markdown)": "**Plan**\n" } : { next: null });
+  new Around(here).told(here.state(), seen("1 GB"));
+  await vi.waitFor(() => expect(here.host.querySelectorAll(".il-export pre")).toHaveLength(2));
+  const [line, posted] = [...here.host.querySelectorAll(".il-export pre")].map((one) => one.textContent);
+  expect(line).toBe("torchrun train.py");
+  expect(posted).toMatch(/^\*\*Plan\*\*\n\n\[This plan\]\(http.*#state=1\.plan\.[\w-]+\)\n$/);
+});
+
+test("a comparison has a row for every part and for every setting that differs", () => {
+  const here = desk(async () => null);
+  const around = new Around(here);
+  around.told(here.state(), seen("1 GB"));
+  [...here.host.querySelectorAll("button")].find((one) => one.textContent === "Keep this to compare")?.click();
+  here.at = { model: "large", flash: true };
+  around.told(here.state(), seen("2 GB"));
+  const rows = [...here.host.querySelectorAll("tbody tr")].map((row) => [...row.children].map((cell) => cell.textContent));
+  expect(rows).toEqual([
+    ["Peak", "3 GB", "3 GB"],
+    ["Weights", "1 GB", "2 GB"],
+    ["Model", "Small", "Large"],
+  ]);
+});
+
+test("where nothing helps, a plan that fits is not told that it needs help", async () => {
+  for (const [fits, said] of [
+    [true, "No single change makes it faster."],
+    [false, "No single change helps here."],
+  ] as const) {
+    document.body.innerHTML = "";
+    const here = desk(async () => null);
+    new Around(here).told(here.state(), seen("1 GB", fits));
+    await vi.waitFor(() => expect(here.host.querySelector('[data-slot="suggestions"] .il-help')?.textContent).toContain(said));
+  }
 });

@@ -1,4 +1,5 @@
-// A state that the reader keeps, beside the present one: the headline and the readings of both.
+// A state that the reader keeps, beside the present one: the headline and the readings of both, and the settings that differ.
+import { controlWords } from "../act/controls";
 import { renderTable } from "../act/render";
 import { h, putChildren, setText } from "../dom";
 import type { Figure, State, View } from "../python/protocol";
@@ -49,12 +50,22 @@ export class Comparison {
     if (!kept || !now) return putChildren(this.#table, []);
     const line = (what: string, before: string, after: string): Record<string, string> => ({ what, before, after });
     const names = [...new Set([...Object.keys(kept.readings), ...Object.keys(now.readings)])];
+    const said = (name: string, { state }: Kept): string => controlWords(this.#desk.host, name, state.controls[name] ?? "")?.value ?? "";
+    const moved = Object.keys(now.state.controls).filter((name) => kept.state.controls[name] !== now.state.controls[name]);
+    const settings = moved.flatMap((name) => {
+      const label = controlWords(this.#desk.host, name, now.state.controls[name] ?? "")?.label;
+      return label ? [line(label, said(name, kept), said(name, now))] : [];
+    });
     const column = (key: string, label: string) => ({ key, label, unit: "", numeric: false });
     putChildren(this.#table, [
       renderTable({
         caption: "The kept one and the present one",
         columns: [column("what", ""), column("before", "Kept"), column("after", "Now")],
-        rows: [line(now.headline.label, amount(kept.headline), amount(now.headline)), ...names.map((name) => line(name, kept.readings[name] ?? "", now.readings[name] ?? ""))],
+        rows: [
+          line(now.headline.label, amount(kept.headline), amount(now.headline)),
+          ...names.map((name) => line(name, kept.readings[name] ?? "", now.readings[name] ?? "")),
+          ...settings,
+        ],
       }),
     ]);
   }

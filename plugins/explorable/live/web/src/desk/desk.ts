@@ -96,7 +96,9 @@ export class Around {
 
   /** The page shows the whole view of a state. */
   told(state: State, view: View): void {
-    this.#suggestions?.look(state);
+    // What has no number has no picture either.
+    this.#desk.host.toggleAttribute("data-uncounted", view.headline.value === "–");
+    this.#suggestions?.look(state, view.success !== null);
     this.#exports?.follow(state);
     this.#reader?.follow(state);
     this.#comparison?.show(view);
@@ -127,7 +129,9 @@ export class Around {
   #offerLink(place: HTMLElement): void {
     const address = h("input", { type: "text", readonly: true, class: "il-ledger__link", "aria-label": "Link to these settings", hidden: true });
     const button = h("button", { type: "button", class: "il-button" }, "Copy the link");
-    place.append(button, " ", this.#wrong, " ", address, h("span", { class: "il-problem", role: "alert", "data-slot": "link-problem" }));
+    place.append(button, " ", this.#wrong, " ", address);
+    // What is wrong with a link stands beside the answer that it was to change: that is where the page opens.
+    this.#desk.host.querySelector('[data-slot="headline"]')?.before(h("p", { class: "il-problem", role: "alert", "data-slot": "link-problem" }));
     const copy = async (): Promise<void> => {
       const { context, controls } = this.#desk.state();
       address.value = await addressOf(location.href, this.#desk.name, { context, controls }, this.#desk.defaults());

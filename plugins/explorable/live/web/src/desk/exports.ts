@@ -1,6 +1,7 @@
 // The state as texts for other programs: made when they are asked for, to copy or to save.
 import { h, setText } from "../dom";
 import type { State } from "../python/protocol";
+import { addressOf } from "./address";
 import type { Desk } from "./desk";
 
 const COPIED_MS = 2500;
@@ -24,9 +25,19 @@ export class Exports {
   async #show(state: State): Promise<void> {
     const texts = (await this.#desk.tell("exports", [], state).catch((error: unknown) => ({ "": error instanceof Error ? error.message : "" }))) as Record<string, string> | null;
     if (!texts) return;
+    await this.#addLink(texts, state);
     this.#texts.replaceChildren(
       ...Object.entries(texts).map(([name, text]) => h("div", { class: "il-export" }, h("p", {}, h("b", {}, name), " ", this.#copy(name, text), " ", this.#save(name, text)), h("pre", { tabindex: "0" }, h("code", {}, text)))),
     );
+  }
+
+  /** A text to post says where its plan stands, on a page whose address holds it. */
+  async #addLink(texts: Record<string, string>, { context, controls }: State): Promise<void> {
+    const { host, name, defaults } = this.#desk;
+    const posted = Object.keys(texts).find((one) => one.endsWith("(Markdown)"));
+    if (!posted || host.dataset.linked === undefined) return;
+    const address = await addressOf(location.href, name, { context, controls }, defaults());
+    texts[posted] = `${texts[posted]?.trimEnd() ?? ""}\n\n[This plan](${address})\n`;
   }
 
   #copy(name: string, text: string): HTMLElement {

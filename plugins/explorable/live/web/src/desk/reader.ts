@@ -45,7 +45,11 @@ export class Reader {
 
   #readBox(): void {
     const text = this.#box.value;
-    if (text.trim()) void this.#add([text]);
+    void this.#add([text]).then((read) => {
+      // What was pasted while Python read stays, and what could not be read comes back.
+      if (read && this.#box.value === text) this.#box.value = "";
+      if (!read && !this.#box.value) this.#box.value = text;
+    });
   }
 
   async #readFiles(input: HTMLInputElement): Promise<void> {
@@ -88,15 +92,16 @@ export class Reader {
   }
 
   /** Reads these texts together with those that are there. What cannot be read leaves everything as it was. */
-  async #add(texts: readonly string[]): Promise<void> {
+  async #add(texts: readonly string[]): Promise<boolean> {
+    setText(this.#problem, "");
     const given = texts.map((text) => text.slice(-MOST_CHARACTERS)).filter((text) => text.trim());
-    if (!given.length) return;
-    if (this.#texts.length + given.length > MOST_TEXTS) return setText(this.#problem, `At most ${MOST_TEXTS} texts are read together: take one away first.`);
-    if (await this.#read([...this.#texts.map(({ text }) => text), ...given])) this.#box.value = "";
+    if (!given.length) return false;
+    if (this.#texts.length + given.length <= MOST_TEXTS) return this.#read([...this.#texts.map(({ text }) => text), ...given]);
+    setText(this.#problem, `At most ${MOST_TEXTS} texts are read together: take one away first.`);
+    return false;
   }
 
   async #read(texts: readonly string[]): Promise<boolean> {
-    setText(this.#problem, "");
     try {
       const heard = (await this.#desk.tell("hear", texts, this.#desk.state())) as Heard | null;
       if (!heard) return false;

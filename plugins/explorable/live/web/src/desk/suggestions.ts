@@ -20,9 +20,9 @@ export class Suggestions {
     desk.signal.addEventListener("abort", () => (this.#look += 1));
   }
 
-  /** Looks for changes of a state; a later look ends this one. */
-  look(state: State): void {
-    void this.#search(state).catch((error: unknown) => {
+  /** Looks for changes of a state, which reaches its goal or not; a later look ends this one. */
+  look(state: State, reached: boolean): void {
+    void this.#search(state, reached).catch((error: unknown) => {
       if (!(error instanceof Error)) throw error;
       this.#end(`The search ended: ${error.message}`);
     });
@@ -34,7 +34,7 @@ export class Suggestions {
     setText(this.#status, text);
   }
 
-  async #search(state: State): Promise<void> {
+  async #search(state: State, reached: boolean): Promise<void> {
     const look = (this.#look += 1);
     const found: Suggestion[] = [];
     this.#stop.hidden = false;
@@ -48,7 +48,7 @@ export class Suggestions {
       this.#show(found.slice(0, MOST));
     }
     this.#show(found.slice(0, MOST));
-    this.#end(found.length ? "" : "No single change helps here.");
+    this.#end(found.length ? "" : reached ? "No single change makes it faster." : "No single change helps here.");
   }
 
   #show(suggestions: readonly Suggestion[]): void {
