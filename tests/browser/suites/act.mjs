@@ -70,10 +70,10 @@ export function actTests({ everywhere, once, widely, full }) {
 
     await browser.click(checkButton);
     await fill(browser, SAVING, "less than 20 %");
-    await fill(browser, REASON, "activations halve");
+    await fill(browser, REASON, "static memory stays, and at the peak");
     await browser.click(checkButton);
     await browser.waitFor(`${feedback} li + li`);
-    assert.match(await browser.text(feedback), /less than 20 %.*Right\..*activations halve.*Right\./);
+    assert.match(await browser.text(feedback), /less than 20 %.*Right\..*at the peak the activations.*Right\./);
     startWasEnough(all.server);
   });
 
