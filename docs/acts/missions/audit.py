@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, product
 
 from explorable import live
@@ -28,6 +28,8 @@ NAMES = {
 }
 LEGIBLE = 0.05
 """Share of the axis from which a segment has a name."""
+ROUNDING = 1e-6
+"""Share of the need that sums of binary fractions may be off by."""
 WHOLE = 1000
 """Amounts from here on are shown without digits behind the point."""
 
@@ -157,10 +159,20 @@ def _bars(account: Account, size: float, unit: str) -> Iterator[live.Row]:
         label = f"{NAMES[part]} {_number(amount)} {unit}"
         yield {"row": row, "part": part, "from": base, "to": base + amount, "label": label, "over": False}
         base += amount
-    need = account.need / size
+    need, row = account.need / size, len(account.parts)
+    if gone := _gone(account) / size:
+        label = f"Gone at the peak −{_number(gone)} {unit}"
+        yield {"row": row, "part": "gone", "from": need, "to": base, "label": label, "over": False}
+        row += 1
     over = account.need > account.limit
     label = f"Needed {_number(need)} {unit}"
-    yield {"row": len(account.parts), "part": "need", "from": 0, "to": need, "label": label, "over": over}
+    yield {"row": row, "part": "need", "from": 0, "to": need, "label": label, "over": over}
+
+
+def _gone(account: Account) -> float:
+    """Bytes of parts that are gone, or not there yet, at the fullest moment."""
+    together = sum(account.parts.values())
+    return together - account.need if together > account.need * (1 + ROUNDING) else 0.0
 
 
 def _share(track: Track, setting: Setting) -> float | None:
@@ -243,7 +255,9 @@ def _success(track: Track, account: Account, setting: Setting) -> live.Success |
 def _summary(track: Track, account: Account) -> str:
     unit, size = track.audit.unit
     parts = ", ".join(f"{NAMES[part].lower()} {_number(held / size)}" for part, held in account.parts.items())
-    return f"In {unit}: {parts}; needed {_number(account.need / size)} of {_number(account.limit / size)}."
+    gone = _gone(account)
+    less = f"; {_number(gone / size)} are gone or not there yet at the peak" if gone else ""
+    return f"In {unit}: {parts}{less}; needed {_number(account.need / size)} of {_number(account.limit / size)}."
 
 
 def _asked_table(audit: Audit, open_: bool) -> live.Table:
@@ -257,16 +271,27 @@ def _asked_table(audit: Audit, open_: bool) -> live.Table:
 
 def _memory_table(track: Track, account: Account) -> live.Table:
     unit, size = track.audit.unit
-    lines = [(NAMES[part], held) for part, held in account.parts.items()] + [
-        ("Needed at the fullest moment", account.need)
-    ]
-    rows = [live.row(name, _number(held / size), f"{100 * held / account.limit:,.0f}") for name, held in lines]
+    gone = _gone(account)
+    lines = [(NAMES[part], held) for part, held in account.parts.items()]
+    lines += [("Gone, or not there yet, at the peak", -gone)] if gone else []
+    lines.append(("Needed at the peak", account.need))
+    rows = [live.row(name, _signed(held / size, _number), _signed(100 * held / account.limit)) for name, held in lines]
+    together = sum(account.parts.values()) / size
+    sums = (
+        f"Together they are {_number(together)} {unit}, of which {_number(gone / size)} {unit} are gone or not "
+        "there yet at the peak."
+        if gone
+        else "All are there at the peak."
+    )
     return live.Table(
-        "Each part at its own fullest. They are not all fullest at once, so their sum can be more than is needed, and "
-        "is never less.",
+        f"Each part at its own fullest. {sums}",
         live.columns("Part", f"Memory|{unit}", "Of the limit|%"),
         rows,
     )
+
+
+def _signed(value: float, write: Callable[[float], str] = "{:,.0f}".format) -> str:
+    return f"−{write(-value)}" if value < 0 else write(value)
 
 
 def _standing(track: Track, setting: Setting) -> live.Table:
