@@ -66,6 +66,29 @@ def test_a_reader_is_told_how_far_they_are_from_the_best(name: str, part: str) -
     assert start["share"] is None, "the start does not count"
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_the_share_of_the_best_is_told_with_the_score_that_it_is_of(name: str) -> None:
+    """It stood in the caption of the memory, as if it were a share of that; races show a rate and count its price."""
+    best = FOUND[name]
+    audit: Any = audited(name, **best["audit"].setting)
+    assert re.search(r"\(learning speed [\d.,]+, 100\s% of the best found\)", audit["headline"]["label"])
+    worth = BY_NAME[name].race.worth[0]
+    race: Any = raced(name, 1, **best["race"].setting)
+    assert re.search(rf"\([\d.,]+ {worth}, 100\s% of the best found", race["headline"]["label"])
+    wall: Any = walled(name, **best["wall"].setting)
+    assert wall["headline"]["label"].endswith("100\u00a0% of the best MFU found)")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_audit_has_no_speed_where_it_does_not_fit(name: str) -> None:
+    audit = BY_NAME[name].audit
+    for setting in list(settings(audit.levers))[::7]:
+        view = audited(name, **setting)
+        fits = audit.account(setting).fits
+        (speed,) = view["readings"].values()
+        assert (speed == "none, too big") == (not fits)
+
+
 def test_what_is_assumed_of_a_device_is_marked_where_the_devices_are_compared() -> None:
     page = (DEFENSE.parent / "index.md").read_text(encoding="utf-8")
     of = {"usable_bytes": "memory", "peak": "peaks", "bandwidth": "bandwidth", "tdp": "power"}

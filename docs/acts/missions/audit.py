@@ -120,7 +120,7 @@ def _compute(track: Track, state: live.State) -> live.View:
         failure=_failure(track, account, setting, hint=state.hint) if open_ else None,
         success=_success(track, account, setting) if open_ else None,
         command=audit.command(setting) if open_ else "",
-        readings={f"{audit.sample}, counted as Adam's": _number(judged(audit, setting)[0])} if open_ else {},
+        readings={f"{audit.sample}, counted as Adam's": _speed(audit, setting)} if open_ else {},
     )
 
 
@@ -183,7 +183,7 @@ def _judged(track: Track, account: Account, setting: Setting) -> str:
     reached = _share(track, setting)
     if reached is None:
         return " (too much)" if not account.fits else " (refused)" if account.refused else " (too slow)"
-    return f" ({100 * reached:.0f} % of the best found)"
+    return f" (learning speed {_worth(score(track.audit, setting))}, {100 * reached:.0f}\u00a0% of the best found)"
 
 
 def _failure(track: Track, account: Account, setting: Setting, *, hint: bool) -> live.Failure | None:
@@ -298,13 +298,19 @@ def _standing(track: Track, setting: Setting) -> live.Table:
     audit, best = track.audit, FOUND[track.name]["audit"]
     places: Sequence[tuple[str, Setting]] = (("Where you began", start_of(audit.levers)), ("You, now", setting))
     rows = [live.row(name, _worth(score(audit, at)), _fits(audit, at)) for name, at in places]
-    rows.append(live.row(f"Best of {best.total:,} settings", _worth(best.score), "yes"))
+    rows.append(live.row(f"Best that is taken, of {best.total:,} settings", _worth(best.score), "yes"))
     return live.Table(
         f"{audit.sample[0].upper()}{audit.sample[1:]}, an update counted as Adam's (◇ the course's steps to "
         "convergence).",
         live.columns("Setting", "Learning|per s", "Taken"),
         rows,
     )
+
+
+def _speed(audit: Audit, setting: Setting) -> str:
+    """The speed of what runs; what does not fit has none."""
+    worth, why = judged(audit, setting)
+    return "none, too big" if why == "memory" else _number(worth)
 
 
 def _worth(value: float | None) -> str:

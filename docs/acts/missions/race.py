@@ -165,7 +165,8 @@ def _judged(track: Track, stages: Stages, state: live.State) -> tuple[str, live.
         if race.turns:
             what = f"The stages take turns, and each costs its time; the most goes to: {pole}."
         return count, live.Failure("Too slow", what, short, remedy), None
-    judged = f" ({100 * reached:.0f} % of the best found{count})"
+    worth = f"{_number(reached * FOUND[track.name]['race'].score)} {race.worth[0]}"
+    judged = f" ({worth}, {100 * reached:.0f}\u00a0% of the best found{count})"
     if reached >= NEAR:
         left = MOVES - state.moves
         spare = f", with {left} to spare" if left > 1 else ""
@@ -244,7 +245,7 @@ def _standing(track: Track, state: live.State) -> live.Table:
 
     rows = [line("Where you began", start), line("You, now", state.controls)]
     rows.append(live.row("Needed", _number(race.target * seconds), "–"))
-    rows.append(live.row(f"Best of {best.total:,} settings", "?", _number(best.score)))
+    rows.append(live.row(f"Best that meets the target, of {best.total:,} settings", "?", _number(best.score)))
     caption = f"{race.sample.capitalize()} {period}, and what they cost."
     return live.Table(caption, live.columns("Setting", f"Rate|{period}", f"Worth|{race.worth[0]}"), rows)
 

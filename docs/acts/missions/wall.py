@@ -74,7 +74,7 @@ def _compute(track: Track, state: live.State) -> live.View:
     trials = trained(wall, plan, rule)
     hindrance = limited(wall, plan) or trials.obstacle
     reached = share(track.name, "wall", None if hindrance else 100 * plan.mfu)
-    judged = "" if reached is None else f" ({100 * reached:.0f} % of the best found)"
+    judged = "" if reached is None else f" ({100 * reached:.0f}\u00a0% of the best MFU found)"
     return live.View(
         data={
             "band": tuple(_band(trials)),
