@@ -24,7 +24,7 @@ from docs.acts.missions import (
     wall_remedy,
     wall_score,
 )
-from docs.acts.missions.facts import settings, start_of
+from docs.acts.missions.facts import position, settings, start_of
 from docs.acts.missions.found import FOUND
 from docs.acts.missions.tracks import TRACKS
 from explorable.live.build.description import describe
@@ -412,6 +412,26 @@ def test_five_moves_lead_to_the_balance_point_and_a_sixth_does_not_count(name: s
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_a_race_counts_its_moves_in_words_that_end(name: str) -> None:
+    """It once said "move 0 of 5" and "move 6 of 5"."""
+    assert ", 5 moves left" in raced(name, 0)["headline"]["label"]
+    assert ", move 5 of 5" in raced(name, 5)["headline"]["label"]
+    late = raced(name, 6)
+    assert ", out of moves" in late["headline"]["label"]
+    assert "6 of 5" not in str(late)
+    assert "6 moves of 5" not in str(late)
+
+
+def test_past_the_deadline_a_further_gpu_works_and_brings_slightly_less_per_dollar() -> None:
+    """The lesson once said that it only waits."""
+    race, found = BY_NAME["cloud"].race, FOUND["cloud"]["race"].setting
+    here, more = (race.stages({**found, "devices": devices}) for devices in (found["devices"], 2432))
+    assert more.busy["compute"] > here.busy["compute"] - 0.02
+    assert 0.98 < (more.rate / more.cost) / (here.rate / here.cost) < 1
+    assert position(race.levers[0], 1408) == "GPUs 1,408"
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_no_stage_is_busier_than_always_and_queues_stand_before_the_longest_pole(name: str) -> None:
     race = BY_NAME[name].race
     for setting in list(settings(race.levers))[::5]:
@@ -605,6 +625,12 @@ def test_a_hint_moves_the_limit_that_it_names_the_right_way_by_one_step(name: st
             said = wall_remedy.hint(wall, setting, limit)
             assert all(step.words in said for step in way)
             told.add(limit)
+            if len(way) == 2 and way[0].lever is not way[1].lever:
+                # The limit needs each step, or a limit that is kept now does.
+                for lever in (step.lever.name for step in way):
+                    fewer = {**there, lever: setting[lever]}
+                    worse = wall_remedy.excess(wall, fewer, limit) > wall_remedy.excess(wall, there, limit)
+                    assert worse or wall_score.judged(wall, fewer)[1] not in ("", limit), said
     assert len(told) >= 3
 
 

@@ -12,7 +12,7 @@ from .audit_score import judged, score
 from .facts import Account, Audit, Setting, Track, position, start_of
 from .found import FOUND
 from .search import NEAR, UnsolvedError
-from .shared import CLOSED, gap, number, share
+from .shared import CLOSED, COUNTS, gap, number, share
 
 TOLERANCE = 0.1
 """Share of the answer by which a prediction may miss it."""
@@ -233,7 +233,7 @@ def _remedy(audit: Audit, setting: Setting) -> str:
     *others, last = (position(levers[name], value) for name, value in changes(audit, setting).items())
     if not others:
         return f"One change is enough: {last}."
-    return f"No single change is enough; these are: {', '.join(others)}, and {last}."
+    return f"{COUNTS[len(others) + 1]} changes are enough together: {', '.join(others)}, and {last}."
 
 
 def _success(track: Track, account: Account, setting: Setting) -> live.Success | None:

@@ -89,7 +89,7 @@ def words(levers: Levers, setting: Setting) -> str:
 
 def position(lever: Lever | Dial, value: live.Value) -> str:
     """One position in words."""
-    return f"{lever.label} {value if isinstance(lever, Dial) else lever.options[value]}"
+    return f"{lever.label} {format(int(value), ',') if isinstance(lever, Dial) else lever.options[value]}"
 
 
 @dataclass(frozen=True)
