@@ -630,7 +630,13 @@ def test_a_hint_moves_the_limit_that_it_names_the_right_way_by_one_step(name: st
                 for lever in (step.lever.name for step in way):
                     fewer = {**there, lever: setting[lever]}
                     worse = wall_remedy.excess(wall, fewer, limit) > wall_remedy.excess(wall, there, limit)
-                    assert worse or wall_score.judged(wall, fewer)[1] not in ("", limit), said
+                    lost = any(
+                        wall_remedy.keeps(wall, setting, one)
+                        and wall_remedy.keeps(wall, there, one)
+                        and not wall_remedy.keeps(wall, fewer, one)
+                        for one in wall_remedy.LIMITS
+                    )
+                    assert worse or lost, said
     assert len(told) >= 3
 
 

@@ -34,7 +34,7 @@ def best_way(wall: Wall, setting: Setting, limit: str) -> tuple[Step, ...]:
     Of a way only the steps remain that the limit needs.
     """
     now = excess(wall, setting, limit)
-    kept = [name for name in LIMITS if _keeps(wall, setting, name)]
+    kept = [name for name in LIMITS if keeps(wall, setting, name)]
 
     def nearer(longer: list[tuple[Step, ...]]) -> list[tuple[Step, ...]]:
         return [way for way in longer if excess(wall, way[-1].setting, limit) < now]
@@ -47,14 +47,14 @@ def best_way(wall: Wall, setting: Setting, limit: str) -> tuple[Step, ...]:
 
     def needed(way: tuple[Step, ...]) -> tuple[Step, ...]:
         """Those steps of a way without which the limit is further off, or a limit is lost that the way keeps."""
-        safe = {name for name in kept if way and _keeps(wall, way[-1].setting, name)}
+        safe = {name for name in kept if way and keeps(wall, way[-1].setting, name)}
         for left_out in way:
             fewer = _along(setting, [step for step in way if step is not left_out])
             if not fewer or len({step.lever.name for step in way}) < len(way):
                 continue
             end = fewer[-1].setting
             if excess(wall, end, limit) <= excess(wall, way[-1].setting, limit) and all(
-                _keeps(wall, end, name) for name in safe
+                keeps(wall, end, name) for name in safe
             ):
                 return needed(fewer)
         return way
@@ -65,7 +65,7 @@ def best_way(wall: Wall, setting: Setting, limit: str) -> tuple[Step, ...]:
         if way := best(goals(nearer(some))):
             return needed(way)
     for some in (single, double):
-        clean = (way for way in nearer(some) if all(_keeps(wall, way[-1].setting, name) for name in kept))
+        clean = (way for way in nearer(some) if all(keeps(wall, way[-1].setting, name) for name in kept))
         if way := best(list(clean)):
             return needed(way)
     return needed(best(goals(nearer(further(wall.levers, double)))) or best(nearer(single)) or best(nearer(double)))
@@ -80,7 +80,8 @@ def _along(setting: Setting, way: list[Step]) -> tuple[Step, ...]:
     return tuple(taken)
 
 
-def _keeps(wall: Wall, setting: Setting, limit: str) -> bool:
+def keeps(wall: Wall, setting: Setting, limit: str) -> bool:
+    """Whether a setting keeps a limit."""
     plan = wall.plan(setting)
     if limit == "loss":
         return not trained(wall, plan, str(setting["rate"])).obstacle
