@@ -321,7 +321,9 @@ def test_each_wall_asks_about_its_own_limit_and_repeats_a_wrong_answer_back() ->
             verdict: Any = act.reveal(state_of(act, option.value, revealed=True))
             assert verdict["correct"] == (option is nearest)
             assert (option.label.rstrip(".").lower() in verdict["headline"]) == (option is not nearest)
-            assert f"{exact:.2f}" in verdict["headline"] or exact < 0.1
+            same = abs(exact - 1) < 0.005
+            assert same == verdict["headline"].startswith("It stays the same.")
+            assert same or f"{exact:.2f}" in verdict["headline"] or exact < 0.1
             assert nearest.why in verdict["paragraphs"][0]
         answers.add(round(exact, 2))
         prompts.add(question.prompt)
@@ -429,6 +431,20 @@ def test_past_the_deadline_a_further_gpu_works_and_brings_slightly_less_per_doll
     assert more.busy["compute"] > here.busy["compute"] - 0.02
     assert 0.98 < (more.rate / more.cost) / (here.rate / here.cost) < 1
     assert position(race.levers[0], 1408) == "GPUs 1,408"
+
+
+def test_the_story_of_the_cluster_is_that_of_its_bench() -> None:
+    """$10,000 an hour was no price of these GPUs, and 95 % was not how busy the network is."""
+    track = BY_NAME["cloud"]
+    rent = accelerator("h100-sxm").rent
+    assert rent is not None
+    dollars = f"${start_of(track.audit.levers)['gpus'] * rent.dollars:,.0f} an hour"  # type: ignore[operator]
+    assert dollars in track.audit.situation
+    assert dollars in track.crisis
+    busy = 100 * track.wall.plan(start_of(track.wall.levers)).network
+    assert f"saturated {busy:.0f} % of the time" in wall_act("cloud").act.situation
+    verdict: Any = wall_act("cloud").reveal(state_of(wall_act("cloud"), 1, revealed=True))
+    assert verdict["headline"] == "It stays the same."
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -99,7 +99,7 @@ def _compute(track: Track, state: live.State) -> live.View:
     need, limit = account.need / size, account.limit / size
     return live.View(
         data={
-            "guess": () if said is None else ({"from": 0, "to": float(said), "text": f"you: {said:g}"},),
+            "guess": () if said is None else ({"from": 0, "to": float(said), "text": f"you: {said:,g}"},),
             "stack": tuple(_asked(audit)) if open_ else (),
             "gap": (_gap(audit, float(state.prediction)),) if open_ and state.prediction is not None else (),
             "bars": tuple(_bars(account, size, unit)) if open_ else (),
@@ -332,7 +332,7 @@ def _reveal(track: Track, said: float) -> live.Verdict:
     least = start.serving / size
     return live.Verdict(
         correct=right,
-        headline=f"{_number(answer)} {unit}: {each}." + ("" if right else f" You said {said:g}."),
+        headline=f"{_number(answer)} {unit}: {each}." + ("" if right else f" You said {said:,g}."),
         paragraphs=(
             f"Running the finished {track.model} takes {_number(least)} {unit}; training it as the bench stands needs "
             f"{_number(start.need / size)} {unit} and has {_number(start.limit / size)}.",

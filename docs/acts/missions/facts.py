@@ -273,7 +273,8 @@ class Wall:
 
     Attributes:
         situation: Two or three sentences.
-        message: What the infrastructure lead writes.
+        message: What the infrastructure lead writes; `{busy}` is the share of the step, in %, in which the network
+            is busy as the mission begins.
         levers: What a reader can change; some of them are `batch`, `accumulate` and `rate`.
         ask: What a reader predicts.
         plan: The plan of a setting.

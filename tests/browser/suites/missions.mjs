@@ -81,7 +81,7 @@ const PLAYS = {
   "cloud 3": {
     page: "missions/cloud-wall/",
     says: "It stays",
-    told: /1\.00 times what it was/,
+    told: /It stays the same/,
     moves: [
       choice("layout", "Tensor 8"),
       choice("devices", "512"),
