@@ -6,7 +6,7 @@ import { confirmInline } from "../confirm";
 import { all, containKeys, find, h, slot } from "../dom";
 import type { Part } from "../element";
 import { equal } from "../equal";
-import { earlierOf, MOST_MOVES, stageOf, withHint, type Account, type Memory, type Stage } from "../ledger/entry";
+import { earlierOf, MOST_MOVES, stageOf, type Account, type Memory, type Stage } from "../ledger/entry";
 import { documentLedger } from "../ledger/ledger";
 import type { State, Value } from "../python/protocol";
 import { accountOf } from "./account";
@@ -265,7 +265,7 @@ class ActPart implements Part {
   #askHint(button: Element): void {
     if (this.#hint || button.getAttribute("aria-disabled") === "true") return;
     this.#hint = true;
-    this.#remember(withHint(this.#memory));
+    this.#remember({});
   }
 
   #check(form: HTMLFormElement): void {
