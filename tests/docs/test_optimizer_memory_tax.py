@@ -245,6 +245,9 @@ def test_hiding_a_component_frees_no_memory_and_changes_the_chart_alone(
     view: Any = act.compute(state("laptop", "adam", "mixed", 8, **dict.fromkeys(hidden, False)))
     assert (view["failure"], view["headline"]) == (complete["failure"], complete["headline"])
     assert len(view["data"]["bars"]) == len(TOGGLES) - len(hidden)
+    # What is hidden is not in the sum either, and the sum says so.
+    assert complete["data"]["total"][0]["text"].endswith(" GB in all")
+    assert view["data"]["total"][0]["text"].endswith(" GB shown" if hidden else " GB in all")
 
 
 @pytest.mark.parametrize(("context", "optimizer", "precision", "batch"), SETTINGS)
