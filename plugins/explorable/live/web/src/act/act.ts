@@ -170,7 +170,6 @@ class ActPart implements Part {
     this.#answers.judge.asked(revealed);
     this.#remember({ prediction, revealed });
     this.#paint.announce("Locked in. The instruments are open.");
-    if (revealed && !this.#answers.ready) this.#sayLater();
     const opened = find(this.#host, revealed ? '[data-part="reveal"]' : '[data-part="explore"]');
     const heading = find(opened, ".il-act__label");
     heading.tabIndex = -1;
@@ -252,13 +251,9 @@ class ActPart implements Part {
     const late = this.#bench.lateNames();
     if (late.length) this.#paint.announce(`New among the instruments: ${late.join(", ")}.`);
     const verdict = slot(this.#host, "verdict");
-    if (!this.#answers.ready) this.#sayLater();
+    if (!this.#answers.ready) verdict.replaceChildren(h("p", {}, "The answer follows when Python is ready."));
     verdict.tabIndex = -1;
     verdict.focus({ preventScroll: true });
-  }
-
-  #sayLater(): void {
-    slot(this.#host, "verdict").replaceChildren(h("p", {}, "The answer follows when Python is ready."));
   }
 
   /** Asks for a hint, once where the instruments stand, and not where what helps is said already. */
