@@ -46,9 +46,9 @@ def test_every_part_has_a_line_a_name_a_color_and_an_option() -> None:
         assert parts <= set(audit_charts.PARTS)
         blank = audit_reflection.reflections(track.audit)[0].blanks[1]
         assert parts <= {option.value for option in blank.options}
-    lines = max(len(cloud.account(one).parts) for one in settings(BY_NAME["cloud"].audit.levers)) + 1
+    lines = max(len(cloud.account(one).parts) for one in settings(BY_NAME["cloud"].audit.levers)) + 2
     view: Any = shown(name="cloud", **FOUND["cloud"]["audit"].setting)
-    assert len(view["data"]["bars"]) == lines == 9, "cloud_state_audit/charts.py draws so many"
+    assert len(view["data"]["bars"]) == lines == 10, "cloud_state_audit/charts.py draws so many"
 
 
 def shown(name: str, **controls: Any) -> Any:
@@ -56,12 +56,26 @@ def shown(name: str, **controls: Any) -> Any:
     return act.compute(state_of(act, 12, revealed=True, **controls))
 
 
-def test_the_table_shows_the_parts_and_their_sum_is_not_less_than_the_need() -> None:
-    for setting in settings(BY_NAME["cloud"].audit.levers):
-        rows = shown("cloud", **setting)["tables"]["waterfall"]["rows"]
-        *parts, need = [number(row["b"]) for row in rows]
-        # Numbers from 1,000 on are rounded to whole ones.
-        assert sum(parts) >= need - (1 if need >= audit.WHOLE else 0.1) * len(parts) / 2
+@pytest.mark.parametrize("name", NAMES)
+def test_the_parts_less_what_is_gone_at_the_peak_are_what_is_needed(name: str) -> None:
+    """1,903 GB of parts once stood over a need of 1,621, and nothing said why."""
+    gone = 0
+    every = list(settings(BY_NAME[name].audit.levers))
+    for setting in every[:: max(1, len(every) // 90)]:
+        view = shown(name, **setting)
+        table = view["tables"]["waterfall"]
+        *parts, need = [number(row["b"]) for row in table["rows"]]
+        # Numbers from 1,000 on are rounded to whole ones, from 10 on to tenths.
+        assert sum(parts) == pytest.approx(need, abs=(0.5 if sum(map(abs, parts)) >= 1000 else 0.05) * (len(parts) + 1))
+        told = [row for row in table["rows"] if row["a"].startswith("Gone")]
+        assert len(told) == ("are gone or not there yet" in table["caption"]) == ("gone" in view["summary"])
+        bars = view["data"]["bars"]
+        assert bars[-1]["from"] == 0
+        if told:
+            assert (bars[-2]["part"], bars[-2]["from"]) == ("gone", bars[-1]["to"])
+            assert bars[-2]["to"] == bars[-3]["to"]
+            gone += 1
+    assert gone or name != "cloud"
 
 
 @pytest.mark.parametrize("name", ["audit", "wall"])

@@ -24,7 +24,7 @@ from docs.acts.missions import (
     wall_remedy,
     wall_score,
 )
-from docs.acts.missions.facts import settings, start_of
+from docs.acts.missions.facts import position, settings, start_of
 from docs.acts.missions.found import FOUND
 from docs.acts.missions.tracks import TRACKS
 from explorable.live.build.description import describe
@@ -64,6 +64,29 @@ def test_a_reader_is_told_how_far_they_are_from_the_best(name: str, part: str) -
     start: Any = act.compute(state_of(act, 1, revealed=True))
     assert best["share"] == pytest.approx(1, rel=1e-6)
     assert start["share"] is None, "the start does not count"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_share_of_the_best_is_told_with_the_score_that_it_is_of(name: str) -> None:
+    """It stood in the caption of the memory, as if it were a share of that; races show a rate and count its price."""
+    best = FOUND[name]
+    audit: Any = audited(name, **best["audit"].setting)
+    assert re.search(r"\(learning speed [\d.,]+, 100\s% of the best found\)", audit["headline"]["label"])
+    worth = BY_NAME[name].race.worth[0]
+    race: Any = raced(name, 1, **best["race"].setting)
+    assert re.search(rf"\([\d.,]+ {worth}, 100\s% of the best found", race["headline"]["label"])
+    wall: Any = walled(name, **best["wall"].setting)
+    assert wall["headline"]["label"].endswith("100\u00a0% of the best MFU found)")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_audit_has_no_speed_where_it_does_not_fit(name: str) -> None:
+    audit = BY_NAME[name].audit
+    for setting in list(settings(audit.levers))[::7]:
+        view = audited(name, **setting)
+        fits = audit.account(setting).fits
+        (speed,) = view["readings"].values()
+        assert (speed == "none, too big") == (not fits)
 
 
 def test_what_is_assumed_of_a_device_is_marked_where_the_devices_are_compared() -> None:
@@ -205,7 +228,7 @@ def test_an_audit_fails_exactly_where_it_does_not_count_and_its_advice_helps(nam
     for setting in list(settings(audit.levers))[:: 1 if name != "cloud" else 7]:
         view = audited(name, **setting)
         assert (view["failure"] is None) == (view["score"] is not None) == (view["success"] is not None)
-        bars = [row for row in view["data"]["bars"] if row["part"] != "need"]
+        bars = [row for row in view["data"]["bars"] if row["part"] not in ("gone", "need")]
         assert all(left["to"] == right["from"] for left, right in pairwise(bars))
         if view["failure"] and "One change" in view["failure"]["remedy"]:
             changed = [
@@ -298,7 +321,9 @@ def test_each_wall_asks_about_its_own_limit_and_repeats_a_wrong_answer_back() ->
             verdict: Any = act.reveal(state_of(act, option.value, revealed=True))
             assert verdict["correct"] == (option is nearest)
             assert (option.label.rstrip(".").lower() in verdict["headline"]) == (option is not nearest)
-            assert f"{exact:.2f}" in verdict["headline"] or exact < 0.1
+            same = abs(exact - 1) < 0.005
+            assert same == verdict["headline"].startswith("It stays the same.")
+            assert same or f"{exact:.2f}" in verdict["headline"] or exact < 0.1
             assert nearest.why in verdict["paragraphs"][0]
         answers.add(round(exact, 2))
         prompts.add(question.prompt)
@@ -386,6 +411,40 @@ def test_five_moves_lead_to_the_balance_point_and_a_sixth_does_not_count(name: s
     late = raced(name, 6, **nearest)
     assert late["score"] is None
     assert late["failure"]["title"] == "Out of moves"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_race_counts_its_moves_in_words_that_end(name: str) -> None:
+    """It once said "move 0 of 5" and "move 6 of 5"."""
+    assert ", 5 moves left" in raced(name, 0)["headline"]["label"]
+    assert ", move 5 of 5" in raced(name, 5)["headline"]["label"]
+    late = raced(name, 6)
+    assert ", out of moves" in late["headline"]["label"]
+    assert "6 of 5" not in str(late)
+    assert "6 moves of 5" not in str(late)
+
+
+def test_past_the_deadline_a_further_gpu_works_and_brings_slightly_less_per_dollar() -> None:
+    """The lesson once said that it only waits."""
+    race, found = BY_NAME["cloud"].race, FOUND["cloud"]["race"].setting
+    here, more = (race.stages({**found, "devices": devices}) for devices in (found["devices"], 2432))
+    assert more.busy["compute"] > here.busy["compute"] - 0.02
+    assert 0.98 < (more.rate / more.cost) / (here.rate / here.cost) < 1
+    assert position(race.levers[0], 1408) == "GPUs 1,408"
+
+
+def test_the_story_of_the_cluster_is_that_of_its_bench() -> None:
+    """$10,000 an hour was no price of these GPUs, and 95 % was not how busy the network is."""
+    track = BY_NAME["cloud"]
+    rent = accelerator("h100-sxm").rent
+    assert rent is not None
+    dollars = f"${start_of(track.audit.levers)['gpus'] * rent.dollars:,.0f} an hour"  # type: ignore[operator]
+    assert dollars in track.audit.situation
+    assert dollars in track.crisis
+    busy = 100 * track.wall.plan(start_of(track.wall.levers)).network
+    assert f"saturated {busy:.0f} % of the time" in wall_act("cloud").act.situation
+    verdict: Any = wall_act("cloud").reveal(state_of(wall_act("cloud"), 1, revealed=True))
+    assert verdict["headline"] == "It stays the same."
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -582,6 +641,18 @@ def test_a_hint_moves_the_limit_that_it_names_the_right_way_by_one_step(name: st
             said = wall_remedy.hint(wall, setting, limit)
             assert all(step.words in said for step in way)
             told.add(limit)
+            if len(way) == 2 and way[0].lever is not way[1].lever:
+                # The limit needs each step, or a limit that is kept now does.
+                for lever in (step.lever.name for step in way):
+                    fewer = {**there, lever: setting[lever]}
+                    worse = wall_remedy.excess(wall, fewer, limit) > wall_remedy.excess(wall, there, limit)
+                    lost = any(
+                        wall_remedy.keeps(wall, setting, one)
+                        and wall_remedy.keeps(wall, there, one)
+                        and not wall_remedy.keeps(wall, fewer, one)
+                        for one in wall_remedy.LIMITS
+                    )
+                    assert worse or lost, said
     assert len(told) >= 3
 
 

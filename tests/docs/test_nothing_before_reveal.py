@@ -96,6 +96,17 @@ def test_no_search_entry_of_the_lab_tells_its_answer(site: Path, name: str) -> N
     assert told(name, " ".join(here)) == []
 
 
+def test_formulas_and_figures_that_would_tell_wait_for_the_lock(site: Path) -> None:
+    """The math peek of an audit could be opened before, and the explosion's figure on a wall shows each cure."""
+    styles = "".join(one.read_text(encoding="utf-8") for one in (site / "assets/live").glob("live-*.css"))
+    assert re.search(r"\[data-reveal-first\]\[data-locked=.?true.?\][^{}]*\.il-math[^{}]*\{display:none", styles)
+    assert re.search(r"\[data-locked=.?true.?\]\)\s*\.il-after-lock[^{}]*\{display:none", styles)
+    for name in ("cloud", "edge", "mobile", "tiny"):
+        page = (site / f"missions/{name}-wall/index.html").read_text(encoding="utf-8")
+        assert re.search(r'(?s)<div class="il-after-lock">.*?<live-figure.*?</div>', page)
+        assert "<live-figure" not in page.split('<div class="il-after-lock">')[0]
+
+
 def test_an_answer_that_is_told_is_found(site: Path) -> None:
     page = text_of((site / "lab/instructor/index.html").read_text(encoding="utf-8"))
     assert told("optimizer-memory-tax", page)

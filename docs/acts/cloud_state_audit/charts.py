@@ -15,5 +15,5 @@ def each() -> Any:
 
 
 def waterfall() -> Any:
-    """The memory, part by part: eight parts and what is needed."""
-    return draw_waterfall(CLOUD.audit.unit[0], 9)
+    """The memory, part by part: eight parts, what is gone at the peak, and what is needed."""
+    return draw_waterfall(CLOUD.audit.unit[0], 10)

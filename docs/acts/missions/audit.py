@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, product
 
 from explorable import live
@@ -12,7 +12,7 @@ from .audit_score import judged, score
 from .facts import Account, Audit, Setting, Track, position, start_of
 from .found import FOUND
 from .search import NEAR, UnsolvedError
-from .shared import CLOSED, gap, number, share
+from .shared import CLOSED, COUNTS, gap, number, share
 
 TOLERANCE = 0.1
 """Share of the answer by which a prediction may miss it."""
@@ -28,6 +28,8 @@ NAMES = {
 }
 LEGIBLE = 0.05
 """Share of the axis from which a segment has a name."""
+ROUNDING = 1e-6
+"""Share of the need that sums of binary fractions may be off by."""
 WHOLE = 1000
 """Amounts from here on are shown without digits behind the point."""
 
@@ -97,7 +99,7 @@ def _compute(track: Track, state: live.State) -> live.View:
     need, limit = account.need / size, account.limit / size
     return live.View(
         data={
-            "guess": () if said is None else ({"from": 0, "to": float(said), "text": f"you: {said:g}"},),
+            "guess": () if said is None else ({"from": 0, "to": float(said), "text": f"you: {said:,g}"},),
             "stack": tuple(_asked(audit)) if open_ else (),
             "gap": (_gap(audit, float(state.prediction)),) if open_ and state.prediction is not None else (),
             "bars": tuple(_bars(account, size, unit)) if open_ else (),
@@ -118,7 +120,7 @@ def _compute(track: Track, state: live.State) -> live.View:
         failure=_failure(track, account, setting, hint=state.hint) if open_ else None,
         success=_success(track, account, setting) if open_ else None,
         command=audit.command(setting) if open_ else "",
-        readings={f"{audit.sample}, counted as Adam's": _number(judged(audit, setting)[0])} if open_ else {},
+        readings={f"{audit.sample}, counted as Adam's": _speed(audit, setting)} if open_ else {},
     )
 
 
@@ -157,10 +159,20 @@ def _bars(account: Account, size: float, unit: str) -> Iterator[live.Row]:
         label = f"{NAMES[part]} {_number(amount)} {unit}"
         yield {"row": row, "part": part, "from": base, "to": base + amount, "label": label, "over": False}
         base += amount
-    need = account.need / size
+    need, row = account.need / size, len(account.parts)
+    if gone := _gone(account) / size:
+        label = f"Gone at the peak −{_number(gone)} {unit}"
+        yield {"row": row, "part": "gone", "from": need, "to": base, "label": label, "over": False}
+        row += 1
     over = account.need > account.limit
     label = f"Needed {_number(need)} {unit}"
-    yield {"row": len(account.parts), "part": "need", "from": 0, "to": need, "label": label, "over": over}
+    yield {"row": row, "part": "need", "from": 0, "to": need, "label": label, "over": over}
+
+
+def _gone(account: Account) -> float:
+    """Bytes of parts that are gone, or not there yet, at the fullest moment."""
+    together = sum(account.parts.values())
+    return together - account.need if together > account.need * (1 + ROUNDING) else 0.0
 
 
 def _share(track: Track, setting: Setting) -> float | None:
@@ -171,7 +183,7 @@ def _judged(track: Track, account: Account, setting: Setting) -> str:
     reached = _share(track, setting)
     if reached is None:
         return " (too much)" if not account.fits else " (refused)" if account.refused else " (too slow)"
-    return f" ({100 * reached:.0f} % of the best found)"
+    return f" (learning speed {_worth(score(track.audit, setting))}, {100 * reached:.0f}\u00a0% of the best found)"
 
 
 def _failure(track: Track, account: Account, setting: Setting, *, hint: bool) -> live.Failure | None:
@@ -221,7 +233,7 @@ def _remedy(audit: Audit, setting: Setting) -> str:
     *others, last = (position(levers[name], value) for name, value in changes(audit, setting).items())
     if not others:
         return f"One change is enough: {last}."
-    return f"No single change is enough; these are: {', '.join(others)}, and {last}."
+    return f"{COUNTS[len(others) + 1]} changes are enough together: {', '.join(others)}, and {last}."
 
 
 def _success(track: Track, account: Account, setting: Setting) -> live.Success | None:
@@ -243,7 +255,9 @@ def _success(track: Track, account: Account, setting: Setting) -> live.Success |
 def _summary(track: Track, account: Account) -> str:
     unit, size = track.audit.unit
     parts = ", ".join(f"{NAMES[part].lower()} {_number(held / size)}" for part, held in account.parts.items())
-    return f"In {unit}: {parts}; needed {_number(account.need / size)} of {_number(account.limit / size)}."
+    gone = _gone(account)
+    less = f"; {_number(gone / size)} are gone or not there yet at the peak" if gone else ""
+    return f"In {unit}: {parts}{less}; needed {_number(account.need / size)} of {_number(account.limit / size)}."
 
 
 def _asked_table(audit: Audit, open_: bool) -> live.Table:
@@ -257,29 +271,46 @@ def _asked_table(audit: Audit, open_: bool) -> live.Table:
 
 def _memory_table(track: Track, account: Account) -> live.Table:
     unit, size = track.audit.unit
-    lines = [(NAMES[part], held) for part, held in account.parts.items()] + [
-        ("Needed at the fullest moment", account.need)
-    ]
-    rows = [live.row(name, _number(held / size), f"{100 * held / account.limit:,.0f}") for name, held in lines]
+    gone = _gone(account)
+    lines = [(NAMES[part], held) for part, held in account.parts.items()]
+    lines += [("Gone, or not there yet, at the peak", -gone)] if gone else []
+    lines.append(("Needed at the peak", account.need))
+    rows = [live.row(name, _signed(held / size, _number), _signed(100 * held / account.limit)) for name, held in lines]
+    together = sum(account.parts.values()) / size
+    sums = (
+        f"Together they are {_number(together)} {unit}, of which {_number(gone / size)} {unit} are gone or not "
+        "there yet at the peak."
+        if gone
+        else "All are there at the peak."
+    )
     return live.Table(
-        "Each part at its own fullest. They are not all fullest at once, so their sum can be more than is needed, and "
-        "is never less.",
+        f"Each part at its own fullest. {sums}",
         live.columns("Part", f"Memory|{unit}", "Of the limit|%"),
         rows,
     )
+
+
+def _signed(value: float, write: Callable[[float], str] = "{:,.0f}".format) -> str:
+    return f"−{write(-value)}" if value < 0 else write(value)
 
 
 def _standing(track: Track, setting: Setting) -> live.Table:
     audit, best = track.audit, FOUND[track.name]["audit"]
     places: Sequence[tuple[str, Setting]] = (("Where you began", start_of(audit.levers)), ("You, now", setting))
     rows = [live.row(name, _worth(score(audit, at)), _fits(audit, at)) for name, at in places]
-    rows.append(live.row(f"Best of {best.total:,} settings", _worth(best.score), "yes"))
+    rows.append(live.row(f"Best that is taken, of {best.total:,} settings", _worth(best.score), "yes"))
     return live.Table(
         f"{audit.sample[0].upper()}{audit.sample[1:]}, an update counted as Adam's (◇ the course's steps to "
         "convergence).",
         live.columns("Setting", "Learning|per s", "Taken"),
         rows,
     )
+
+
+def _speed(audit: Audit, setting: Setting) -> str:
+    """The speed of what runs; what does not fit has none."""
+    worth, why = judged(audit, setting)
+    return "none, too big" if why == "memory" else _number(worth)
 
 
 def _worth(value: float | None) -> str:
@@ -301,7 +332,7 @@ def _reveal(track: Track, said: float) -> live.Verdict:
     least = start.serving / size
     return live.Verdict(
         correct=right,
-        headline=f"{_number(answer)} {unit}: {each}." + ("" if right else f" You said {said:g}."),
+        headline=f"{_number(answer)} {unit}: {each}." + ("" if right else f" You said {said:,g}."),
         paragraphs=(
             f"Running the finished {track.model} takes {_number(least)} {unit}; training it as the bench stands needs "
             f"{_number(start.need / size)} {unit} and has {_number(start.limit / size)}.",

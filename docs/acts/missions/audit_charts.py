@@ -17,10 +17,11 @@ PARTS = {
     "gathered": "var(--il-control)",
     "temporary": "var(--il-data)",
     "driver": "var(--il-muted)",
+    "gone": HATCH,
     "need": INK,
 }
-ROWS = 7
-"""Lines that the waterfall has room for unless told otherwise: six parts and what is needed."""
+ROWS = 8
+"""Lines that the waterfall has room for unless told otherwise: six parts, what is gone at the peak, what is needed."""
 LINE = 33
 """Pixels for a line."""
 NAMES = 166

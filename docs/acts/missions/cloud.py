@@ -16,8 +16,10 @@ MODEL = model("llama3-70b")
 SEQUENCE = 8192
 UPDATE = "fused"
 """The kind of update, as in Act 1: it makes no temporary tensors, which the engine's default, `foreach`, does."""
-COST = 10_000
-"""Dollars an hour that the mission's crisis names."""
+GPUS = 2048
+"""As the mission begins."""
+COST = GPUS * (GPU.rent.dollars if GPU.rent else 0.0)
+"""Dollars an hour that they are rented for."""
 
 
 def account(setting: Setting) -> Account:
@@ -87,8 +89,8 @@ def command(setting: Setting) -> str:
 
 
 AUDIT = Audit(
-    situation=f'You train Llama 3 70B on H100 GPUs for ${COST:,} an hour. "We have thousands of cards with 80 GB", '
-    "says finance; the first run ends out of memory.",
+    situation=f"You train Llama 3 70B on {GPUS:,} H100 GPUs for ${COST:,.0f} an hour. "
+    '"We have thousands of cards with 80 GB", says finance; the first run ends out of memory.',
     ask=Ask(
         f"Weights, gradients and Adam's state of {MODEL.parameters / 1e9:.1f} billion parameters in FP32: how many GB?",
         {"optimizer": "adam", "precision": "fp32", "zero": 0, "gpus": 512, "checkpointing": True},
@@ -106,7 +108,7 @@ AUDIT = Audit(
             0,
             "What the GPUs divide among them: 1 the optimizer's state, 2 gradients too, 3 weights too.",
         ),
-        Lever("gpus", "GPUs", {512: "512", 2048: "2,048"}, 2048, f"Each sees one text of {SEQUENCE:,} tokens."),
+        Lever("gpus", "GPUs", {512: "512", 2048: "2,048"}, GPUS, f"Each sees one text of {SEQUENCE:,} tokens."),
         switch("checkpointing", "Gradient checkpointing", "Keeps the input of each block."),
     ),
     account=account,

@@ -110,8 +110,9 @@ RACE = Race(
     worth=("new texts per dollar", 3600.0),
     lesson="The loaders have little to do, even with a classifier: a text is small, and rules let repeated ones "
     "through. Twice the GPUs make steps twice as short, and the checkpoint that comes every fifty steps takes as long "
-    "as before. Rarer checkpoints help until failures destroy more than was saved, and beyond the deadline every "
-    "further GPU only waits.",
+    "as before. Rarer checkpoints help until failures destroy more than was saved. Past the deadline a further "
+    "GPU works nearly as much as the others and brings slightly less for its dollars: failures come more often, and of "
+    "more nodes the slowest is slower.",
     sources="Speed is the engine's; checkpoints go to a store of 100 Gb/s; failures are as often as Llama 3's. A "
     "filter's seconds, what it lets through, and how much the speeds of nodes differ, are assumed.",
     turns=True,

@@ -89,7 +89,7 @@ def words(levers: Levers, setting: Setting) -> str:
 
 def position(lever: Lever | Dial, value: live.Value) -> str:
     """One position in words."""
-    return f"{lever.label} {value if isinstance(lever, Dial) else lever.options[value]}"
+    return f"{lever.label} {format(int(value), ',') if isinstance(lever, Dial) else lever.options[value]}"
 
 
 @dataclass(frozen=True)
@@ -273,7 +273,8 @@ class Wall:
 
     Attributes:
         situation: Two or three sentences.
-        message: What the infrastructure lead writes.
+        message: What the infrastructure lead writes; `{busy}` is the share of the step, in %, in which the network
+            is busy as the mission begins.
         levers: What a reader can change; some of them are `batch`, `accumulate` and `rate`.
         ask: What a reader predicts.
         plan: The plan of a setting.

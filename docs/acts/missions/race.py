@@ -145,11 +145,12 @@ def _gap(said: float, answer: float) -> live.Row:
 def _judged(track: Track, stages: Stages, state: live.State) -> tuple[str, live.Failure | None, live.Success | None]:
     """What stands beside the number, and the failure or the success."""
     race, (seconds, period) = track.race, track.race.period
-    count = f", move {state.moves} of {MOVES}"
+    count = f", move {state.moves} of {MOVES}" if state.moves else f", {MOVES} moves left"
     reached = share(track.name, "race", score(race, state.controls))
     pole = race.boxes[stages.longest]
     if state.moves > MOVES:
-        excess = f"You have made {state.moves} moves of {MOVES}."
+        count = ", out of moves"
+        excess = f"You have made {state.moves} moves, and {MOVES} count."
         remedy = "Undo some: that costs nothing."
         return count, live.Failure("Out of moves", "What is reached now does not count.", excess, remedy), None
     if stages.refused:
@@ -165,7 +166,8 @@ def _judged(track: Track, stages: Stages, state: live.State) -> tuple[str, live.
         if race.turns:
             what = f"The stages take turns, and each costs its time; the most goes to: {pole}."
         return count, live.Failure("Too slow", what, short, remedy), None
-    judged = f" ({100 * reached:.0f} % of the best found{count})"
+    worth = f"{_number(reached * FOUND[track.name]['race'].score)} {race.worth[0]}"
+    judged = f" ({worth}, {100 * reached:.0f}\u00a0% of the best found{count})"
     if reached >= NEAR:
         left = MOVES - state.moves
         spare = f", with {left} to spare" if left > 1 else ""
@@ -205,7 +207,18 @@ def _hint(race: Race, setting: Setting) -> str:
         if len(best) == 1
         else f"No lever makes it faster by one step alone; these two do most: {words}."
     )
-    return f"{most} {race.sample.capitalize()} {period}: {_number(before * seconds)}, then {_number(after * seconds)}."
+    rate = f"{race.sample.capitalize()} {period}: {_number(before * seconds)}, then {_number(after * seconds)}."
+    return f"{most} {_reason(race, setting, best[-1].setting)}{rate}"
+
+
+def _reason(race: Race, now: Setting, then: Setting) -> str:
+    """What the longest pole can do alone, before and after a step; empty where the step does not speed it up."""
+    before, after = race.stages(now), race.stages(then)
+    pole, seconds = before.longest, race.period[0]
+    alone, more = (_number(seconds * stages.rate / stages.busy[pole]) for stages in (before, after))
+    if after.rate / after.busy[pole] <= before.rate / before.busy[pole] or alone == more:
+        return ""
+    return f"The longest pole, {race.boxes[pole]}, could do {alone} alone, and {more} then. "
 
 
 def _rate(race: Race, setting: Setting) -> float:
@@ -244,7 +257,7 @@ def _standing(track: Track, state: live.State) -> live.Table:
 
     rows = [line("Where you began", start), line("You, now", state.controls)]
     rows.append(live.row("Needed", _number(race.target * seconds), "–"))
-    rows.append(live.row(f"Best of {best.total:,} settings", "?", _number(best.score)))
+    rows.append(live.row(f"Best that meets the target, of {best.total:,} settings", "?", _number(best.score)))
     caption = f"{race.sample.capitalize()} {period}, and what they cost."
     return live.Table(caption, live.columns("Setting", f"Rate|{period}", f"Worth|{race.worth[0]}"), rows)
 

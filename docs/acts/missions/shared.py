@@ -9,6 +9,9 @@ from .found import FOUND
 CLOSED = live.Table("Opens when you lock in your prediction.", (live.Column("a", "Closed until then"),), [{"a": "?"}])
 """In the place of every table that would tell the answer."""
 
+COUNTS = {1: "One", 2: "Two", 3: "Three", 4: "Four", 5: "Five", 6: "Six"}
+"""How many changes a hint names."""
+
 
 def number(value: float, whole: float) -> str:
     """With two digits behind the point below 10, one below `whole`, and none from there on."""

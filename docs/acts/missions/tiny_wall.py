@@ -49,7 +49,7 @@ WALL = Wall(
     message='"60 % MFU, the radio under a quarter, or the charge ends."',
     levers=(
         Lever("scope", "What learns", {"gains": "Output layer", "last": "Last recurrent layer"}, "gains"),
-        Lever("batch", "Micro-batch", {1: "1", 4: "4", 8: "8"}, 1, "Seconds of sound."),
+        Lever("batch", "Micro-batch", {1: "1", 4: "4", 8: "8"}, 1, "Windows, each a second of sound."),
         Lever("accumulate", "Micro-batches for an update", {1: "1", 4: "4", 8: "8", 16: "16", 32: "32", 64: "64"}, 1),
         Lever("precision", "Precision", {"fp32": "FP32", "mixed": "16-bit storage"}, "fp32"),
         Lever("payload", "Sent in", {"fp32": "FP32", "int8": "INT8"}, "fp32"),

@@ -18,6 +18,8 @@ from .wall_score import NEEDED, SEEDS, Trials, final_loss, learning_rate, limite
 
 POINTS = 120
 """Most places of the loss curve that are drawn."""
+SAME = 0.005
+"""Share by which something may change and still be called the same."""
 BOTTOM, TOP = 1e-3, 10.0
 """Ends of the loss's axis."""
 TITLES = {
@@ -32,11 +34,12 @@ TITLES = {
 def wall_act(track: Track) -> live.Act:
     """The act of part 3 for a track."""
     wall = track.wall
+    busy = 100 * wall.plan(start_of(wall.levers)).network
     return live.Act(
         name=f"{track.name}-scaling-wall",
         title=f"{track.title} 3: The Scaling Wall",
         minutes=15,
-        situation=f"{wall.situation} The infrastructure lead: {wall.message}",
+        situation=f"{wall.situation} The infrastructure lead: {wall.message.format(busy=busy)}",
         contexts=(live.Context(track.name, track.device, f"{track.persona}. {track.mission} {wall.sources}"),),
         question=live.ChoiceQuestion(
             prompt=wall.ask.prompt,
@@ -74,7 +77,7 @@ def _compute(track: Track, state: live.State) -> live.View:
     trials = trained(wall, plan, rule)
     hindrance = limited(wall, plan) or trials.obstacle
     reached = share(track.name, "wall", None if hindrance else 100 * plan.mfu)
-    judged = "" if reached is None else f" ({100 * reached:.0f} % of the best found)"
+    judged = "" if reached is None else f" ({100 * reached:.0f}\u00a0% of the best MFU found)"
     return live.View(
         data={
             "band": tuple(_band(trials)),
@@ -271,7 +274,11 @@ def _reveal(track: Track, said: float) -> live.Verdict:
     start = wall.plan(start_of(wall.levers))
     return live.Verdict(
         correct=said == nearest,
-        headline=f"It becomes {answer:.{2 if answer > 0.1 else 3}f} times what it was."
+        headline=(
+            "It stays the same."
+            if abs(answer - 1) < SAME
+            else f"It becomes {answer:.{2 if answer > 0.1 else 3}f} times what it was."
+        )
         + ("" if said == nearest else f" You said: {chosen[said].label.rstrip('.').lower()}."),
         paragraphs=(
             f"{chosen[nearest].why} As the mission begins, the network is busy {100 * start.network:.0f} % of the "

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from .facts import Setting, Wall
+from .shared import COUNTS
 from .steps import Step, further, steps
 from .wall_score import final_loss, score, trained
 
 LIMITS = ("memory", "network", "mfu", "loss")
 """The loss last: it takes trainings to tell."""
-COUNTS = {2: "two", 3: "three"}
 
 
 def excess(wall: Wall, setting: Setting, limit: str) -> tuple[float, ...]:
@@ -31,9 +31,10 @@ def best_way(wall: Wall, setting: Setting, limit: str) -> tuple[Step, ...]:
 
     Best is a way to a setting that counts, then one that gives up nothing of what is kept now. At last come three steps
     to a setting that counts, and then steps that give something up. Empty where none brings it nearer.
+    Of a way only the steps remain that the limit needs.
     """
     now = excess(wall, setting, limit)
-    kept = [name for name in LIMITS if _keeps(wall, setting, name)]
+    kept = [name for name in LIMITS if keeps(wall, setting, name)]
 
     def nearer(longer: list[tuple[Step, ...]]) -> list[tuple[Step, ...]]:
         return [way for way in longer if excess(wall, way[-1].setting, limit) < now]
@@ -44,19 +45,43 @@ def best_way(wall: Wall, setting: Setting, limit: str) -> tuple[Step, ...]:
     def goals(some: list[tuple[Step, ...]]) -> list[tuple[Step, ...]]:
         return [way for way in some if score(wall, way[-1].setting) is not None]
 
+    def needed(way: tuple[Step, ...]) -> tuple[Step, ...]:
+        """Those steps of a way without which the limit is further off, or a limit is lost that the way keeps."""
+        safe = {name for name in kept if way and keeps(wall, way[-1].setting, name)}
+        for left_out in way:
+            fewer = _along(setting, [step for step in way if step is not left_out])
+            if not fewer or len({step.lever.name for step in way}) < len(way):
+                continue
+            end = fewer[-1].setting
+            if excess(wall, end, limit) <= excess(wall, way[-1].setting, limit) and all(
+                keeps(wall, end, name) for name in safe
+            ):
+                return needed(fewer)
+        return way
+
     single: list[tuple[Step, ...]] = [(step,) for step in steps(wall.levers, setting)]
     double = further(wall.levers, single)
     for some in (single, double):
         if way := best(goals(nearer(some))):
-            return way
+            return needed(way)
     for some in (single, double):
-        clean = (way for way in nearer(some) if all(_keeps(wall, way[-1].setting, name) for name in kept))
+        clean = (way for way in nearer(some) if all(keeps(wall, way[-1].setting, name) for name in kept))
         if way := best(list(clean)):
-            return way
-    return best(goals(nearer(further(wall.levers, double)))) or best(nearer(single)) or best(nearer(double))
+            return needed(way)
+    return needed(best(goals(nearer(further(wall.levers, double)))) or best(nearer(single)) or best(nearer(double)))
 
 
-def _keeps(wall: Wall, setting: Setting, limit: str) -> bool:
+def _along(setting: Setting, way: list[Step]) -> tuple[Step, ...]:
+    """The same steps, one after the other, from this setting."""
+    taken: list[Step] = []
+    for step in way:
+        setting = {**setting, step.lever.name: step.setting[step.lever.name]}
+        taken.append(Step(step.lever, setting))
+    return tuple(taken)
+
+
+def keeps(wall: Wall, setting: Setting, limit: str) -> bool:
+    """Whether a setting keeps a limit."""
     plan = wall.plan(setting)
     if limit == "loss":
         return not trained(wall, plan, str(setting["rate"])).obstacle
@@ -71,10 +96,12 @@ def hint(wall: Wall, setting: Setting, limit: str) -> str:
     if not way:
         return "No three steps bring it nearer: go back towards where it began."
     change = _change(wall, setting, way[-1].setting, limit)
+    words = [step.words for step in way]
+    enough = score(wall, way[-1].setting) is not None
     if len(way) == 1:
-        return f"Of all single steps this one helps most: {way[0].words}. {change}"
-    *others, last = (step.words for step in way)
-    return f"No single step is enough; these {COUNTS[len(way)]} help most: {', '.join(others)}, and {last}. {change}"
+        return f"One step {'is enough' if enough else 'that helps'}: {words[0]}. {change}"
+    helps = "are enough together" if enough else "help together"
+    return f"{COUNTS[len(way)]} steps {helps}: {', '.join(words[:-1])}, and {words[-1]}. {change}"
 
 
 def _change(wall: Wall, now: Setting, then: Setting, limit: str) -> str:

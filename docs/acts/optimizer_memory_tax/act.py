@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from explorable import live
+from ironlaw import GB
 
 from .question import QUESTION
 from .reflection import REFLECTION
@@ -14,8 +15,9 @@ from .view import compute
 def as_sold(context: str) -> str:
     """The device by its full name, why the chart's line is not at the number in that name, and its power."""
     device = DEVICES[context]
-    room = f"sold as {device.nominal_gb:g} GB, of which your programs get {gb(device.usable_bytes)} GB"
-    return f"{device.title}, {room}; it may draw {device.tdp:g} W"
+    reports = f"the driver reports {device.memory_bytes / GB:.1f} GB, sold as {device.nominal_gb:g} GB"
+    room = f"{reports}; your programs get {gb(device.usable_bytes)} GB"
+    return f"{device.title}: {room}; it may draw {device.tdp:g} W"
 
 
 TOGGLES = {

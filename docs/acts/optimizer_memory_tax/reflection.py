@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from explorable import live
 
-from .settings import Setting, ledger, needed, setting_of
+from .settings import Setting, activations_there, ledger, needed, setting_of
 
 SAVINGS = {"little": 0.20, "part": 0.40, "nearly": 0.50, "more": 1.01}
 """Upper ends of the ranges that the first blank offers."""
@@ -13,15 +13,16 @@ SHRINKS = {(False, True): "activations", (True, False): "static", (True, True): 
 
 
 def correct_blanks(state: live.State) -> dict[str, live.Value]:
-    """The right blanks: the engine's comparison of FP32 and mixed precision for the optimizer and batch set."""
+    """The right blanks: the engine's comparison of FP32 and mixed precision, all else as it is set."""
     setting = setting_of(state)
-    pair = [Setting(setting.optimizer, mode, setting.batch) for mode in ("fp32", "mixed")]
+    pair = [Setting(setting.optimizer, mode, setting.batch, setting.update) for mode in ("fp32", "mixed")]
     single, mixed = map(ledger, pair)
     saved = 1 - needed(pair[1]) / needed(pair[0])
-    return {
-        "saving": next(name for name, end in SAVINGS.items() if saved < end),
-        "reason": SHRINKS[mixed.static_bytes < single.static_bytes, mixed.saved_bytes < single.saved_bytes],
-    }
+    reason = SHRINKS[mixed.static_bytes < single.static_bytes, mixed.saved_bytes < single.saved_bytes]
+    # What shrinks lowers the peak only where it is there at the peak.
+    if reason == "activations" and activations_there(pair[0]) < mixed.saved_bytes:
+        reason = "passing"
+    return {"saving": next(name for name, end in SAVINGS.items() if saved < end), "reason": reason}
 
 
 SAVING_OPTIONS = (
@@ -36,9 +37,15 @@ REASON_OPTIONS = (
     ),
     live.Option(
         "activations",
-        "only activations halve: the master copy costs what 16-bit parameters and gradients save",
-        "Parameters and gradients go from 4 + 4 bytes to 2 + 2, and the master copy costs 4, so static memory stays. "
-        "What shrinks is what the forward pass stores.",
+        "activations halve and are all there at the peak; static memory stays",
+        "A large batch is fullest at the loss, before any gradient: activations are all there. Parameters and "
+        "gradients go from 4 + 4 bytes to 2 + 2, and the master copy costs 4, so static memory stays.",
+    ),
+    live.Option(
+        "passing",
+        "static memory stays, and at the peak the activations, which halve, are gone",
+        "Batch 1 is fullest when the backward pass ends, or in a foreach update: gradients are there and activations "
+        "gone. What is saved, if anything, is of temporary tensors. Set batch 8 to see activations decide.",
     ),
     live.Option(
         "static",
@@ -51,7 +58,7 @@ REASON_OPTIONS = (
 )
 REFLECTION = live.Reflection(
     name="mixed-precision",
-    text="With the optimizer and the batch you have set, going from FP32 to mixed precision saves {saving} of the "
+    text="With the optimizer, batch and update you have set, going from FP32 to mixed precision saves {saving} of the "
     "memory needed, because {reason}.",
     blanks=(live.Blank("saving", "How much", SAVING_OPTIONS), live.Blank("reason", "Why", REASON_OPTIONS)),
     correct=correct_blanks,

@@ -102,18 +102,21 @@ def needed(setting: Setting) -> int:
     return ledger(setting).device_total
 
 
+def activations_there(setting: Setting) -> int:
+    """Bytes of activations that are there at the peak: all of them at the loss, next to none once gradients are."""
+    account = ledger(setting)
+    embedding = sum(account.bytes_by_part(name).get("embedding", 0) for name in ("activations", "logits"))
+    there = {"backward, loss": account.saved_bytes, "backward, embedding": embedding, "optimizer step": 0}
+    return there[account.peak.name]
+
+
 def temporary(setting: Setting) -> int:
     """Bytes at the peak of what lives for a moment only: all that is allocated then, less what is kept."""
     account = ledger(setting)
     kept = sum(account.component(name) for name in ("parameters", "master", "optimizer"))
-    embedding = sum(account.bytes_by_part(name).get("embedding", 0) for name in ("activations", "logits"))
-    # What is there of gradients and activations: gradients arrive while activations leave.
-    there = {
-        "backward, loss": account.saved_bytes,
-        "backward, embedding": account.component("gradients") + embedding,
-        "optimizer step": account.component("gradients"),
-    }
-    return account.allocated_peak - kept - there[account.peak.name]
+    # Gradients arrive while activations leave.
+    gradients = 0 if account.peak.name == "backward, loss" else account.component("gradients")
+    return account.allocated_peak - kept - gradients - activations_there(setting)
 
 
 @cache

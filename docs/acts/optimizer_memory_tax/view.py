@@ -55,7 +55,7 @@ def compute(state: live.State) -> live.View:
             "limit": ({"gb": capacity / GB},),
             "peak": ({"gb": needed(setting) / GB, "over": over},),
             "frame": ({"gb": 0}, {"gb": top}),
-            "total": ({"gb": size / GB, "text": f"{gb(size)} GB in all"},),
+            "total": ({"gb": size / GB, "text": f"{gb(size)} GB {'in all' if shown == everything else 'shown'}"},),
             "prediction": outline,
             "gap": gap(state, outline, top),
         },

@@ -15,9 +15,7 @@ ACT = live.Act(
     minutes=3,
     situation="Memory fills in the forward pass and empties in the backward pass. Move through one step of the "
     "smallest GPT-2: its highest moment decides whether training fits.",
-    contexts=(
-        live.Context("card", "RTX 4060", f"{CARD.title}, of which your programs get {gb(CARD.usable_bytes)} GB."),
-    ),
+    contexts=(live.Context("card", "RTX 4060", f"{CARD.title}; your programs get {gb(CARD.usable_bytes)} GB of it."),),
     question=None,
     controls=(
         live.Slider(

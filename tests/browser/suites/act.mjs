@@ -37,10 +37,7 @@ const REASON = "Why";
 /** Pages whose question asks for a number. */
 const NUMBERS = [ACT, "lab/act2/", "lab/act3/", "lab/laptop/", ...["cloud", "edge", "mobile", "tiny"].flatMap((track) => [`missions/${track}-audit/`, `missions/${track}-race/`])];
 /** Acts whose reveal is played, each with a mark of the chart: before the lock opens the bench, and after. */
-const PLAYED = [
-  { page: ACT, mark: ".stack_marks > *" },
-  { page: "missions/edge-audit/", mark: ".guess_marks > *" },
-];
+const PLAYED = [{ page: ACT, mark: ".stack_marks > *" }];
 const PHONE = { width: 360, height: 740 };
 
 /** @param {import("../harness/world.mjs").Facts} facts */
@@ -73,10 +70,10 @@ export function actTests({ everywhere, once, widely, full }) {
 
     await browser.click(checkButton);
     await fill(browser, SAVING, "less than 20 %");
-    await fill(browser, REASON, "activations halve");
+    await fill(browser, REASON, "static memory stays, and at the peak");
     await browser.click(checkButton);
     await browser.waitFor(`${feedback} li + li`);
-    assert.match(await browser.text(feedback), /less than 20 %.*Right\..*activations halve.*Right\./);
+    assert.match(await browser.text(feedback), /less than 20 %.*Right\..*at the peak the activations.*Right\./);
     startWasEnough(all.server);
   });
 
@@ -84,7 +81,8 @@ export function actTests({ everywhere, once, widely, full }) {
     const { browser } = all;
     for (const size of browser.driver.exactViewport ? [PHONE, DESKTOP] : [DESKTOP]) {
       await browser.resize(size.width, size.height);
-      for (const page of FULL ? [ACT, "lab/act3/"] : [ACT]) {
+      // Act 3 opens with its reveal.
+      for (const [page, part, heading] of FULL ? [[ACT, "explore", "Explore"], ["lab/act3/", "reveal", "Reveal"]] : [[ACT, "explore", "Explore"]]) {
         await browser.open(all.server.base + page);
         await actReady(browser);
         await browser.focus(answerBox);
@@ -93,14 +91,14 @@ export function actTests({ everywhere, once, widely, full }) {
         await browser.waitFor('live-act [data-slot="controls"]:not([disabled])');
         // The chart that sticks to the top of a narrow window is uncovered some frames later.
         await new Promise((done) => setTimeout(done, 400));
-        const { top, shown } = await browser.of('live-act [data-part="explore"]', (element) => {
+        const { top, shown } = await browser.of(`live-act [data-part="${part}"]`, (element) => {
           const box = element.getBoundingClientRect();
           const visible = Math.min(box.bottom, innerHeight) - Math.max(box.top, 0);
           return { top: box.top, shown: visible / Math.min(box.height, innerHeight) };
         });
-        const where = `${page} at ${size.width} px: the instruments begin at ${top} px, ${Math.round(100 * shown)} % are shown`;
+        const where = `${page} at ${size.width} px: ${heading} begins at ${top} px, ${Math.round(100 * shown)} % are shown`;
         assert.ok(top >= 0 && top < size.height / 2 && shown > 0.6, where);
-        assert.equal(await browser.eval(() => document.activeElement?.textContent?.trim()), "Explore");
+        assert.equal(await browser.eval(() => document.activeElement?.textContent?.trim()), heading);
         await browser.click(resetButton);
         await browser.click(confirmReset);
       }
@@ -158,6 +156,38 @@ export function actTests({ everywhere, once, widely, full }) {
       await new Promise((done) => setTimeout(done, 500));
       const shifts = await browser.eval(() => /** @type {any} */ (window).shifts);
       assert.ok(shifts <= 0.02, `${page}: what moved without a hand adds up to ${shifts}`);
+    }
+  });
+
+  once("act: on a phone the lock of a mission leads to its reveal, in one move at most", async (all) => {
+    const { browser, server } = all;
+    await browser.resize(PHONE.width, PHONE.height);
+    for (const page of ["missions/edge-wall/", "missions/edge-audit/"]) {
+      await browser.open(server.base + page);
+      await actReady(browser);
+      await browser.of("live-act", (act) => act.scrollIntoView());
+      await browser.waitFor('live-act [data-slot="state"][data-phase="ready"]', START_LIMIT_MS, "Python to be ready");
+      if (await browser.has(answerBox)) {
+        await browser.focus(answerBox);
+        await browser.type("10");
+      } else await browser.click("live-act .il-answer");
+      await browser.of("live-act", (act) => {
+        act.querySelector('[data-action="lock"]').scrollIntoView({ block: "center", behavior: "instant" });
+        const stops = [Math.round(scrollY)];
+        Object.assign(window, { stops });
+        window.addEventListener("scroll", () => stops.at(-1) !== Math.round(scrollY) && stops.push(Math.round(scrollY)));
+      });
+      await browser.click(lockButton);
+      await browser.waitFor(`${verdict} p`, START_LIMIT_MS, "the verdict");
+      // Nothing may move the page late either.
+      await new Promise((done) => setTimeout(done, 1500));
+      const { stops, top, bottom } = await browser.of(verdict, (place) => ({
+        stops: /** @type {any} */ (window).stops,
+        top: place.closest('[data-part="reveal"]').getBoundingClientRect().top,
+        bottom: place.querySelector("p").getBoundingClientRect().bottom,
+      }));
+      assert.ok(stops.length <= 2, `${page}: the page stood at ${stops} px`);
+      assert.ok(top >= 0 && bottom <= PHONE.height, `${page}: the reveal lies from ${top} to ${bottom} px`);
     }
   });
 

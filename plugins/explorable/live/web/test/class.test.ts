@@ -1,7 +1,7 @@
 // Many ledgers side by side: who predicted what in which act.
 import { expect, test } from "vitest";
 import { csvOf, median, mount, named, playedBy } from "../src/ledger/class";
-import { fileOf, textOf } from "../src/ledger/file";
+import { fileName, fileOf, textOf } from "../src/ledger/file";
 import { account, defended, entry, memory } from "./ledger-kit";
 
 const mine = { name: "Ada", entries: [entry()] };
@@ -95,6 +95,11 @@ test("a spreadsheet gets a line for each reader and act, and no formula", () => 
   const sly = { name: '=HYPERLINK("x")', entries: [entry({ memory: { ...memory, hints: 3, earlier: before } })] };
   const [head, line, end] = csvOf([sly], playedBy([sly])).split("\r\n");
   expect(head?.split(",")).toHaveLength(9);
-  expect(line).toBe(`"'=HYPERLINK(""x"")","The MFU Gap","75 %","35","${String(entry().account?.verdict?.correct)}","2","'-1 %","3",""`);
+  expect(line).toBe(`"'=HYPERLINK(""x"")","The MFU Gap","75 %","35 %","${String(entry().account?.verdict?.correct)}","2","'-1 %","3",""`);
   expect(end).toBe("");
+});
+
+test("files of several readers, or of several days, have names of their own", () => {
+  expect(fileName("iron-law-ledger", "Ada L. / B", "json")).toBe("iron-law-ledger-Ada-L-B.json");
+  expect(fileName("iron-law-ledger", "", "json")).toMatch(/^iron-law-ledger-\d{4}-\d\d-\d\d\.json$/);
 });

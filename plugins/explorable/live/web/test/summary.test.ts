@@ -43,8 +43,8 @@ describe("the summary of a ledger", () => {
     const kept = entry();
     const reached = { ...kept, memory: { ...memory, first: mark("14", Date.UTC(2026, 4, 6)), best: mark("51", Date.UTC(2026, 4, 7, 12)) } };
     const { First, Best } = said(page(reached));
-    expect(First).toMatch(/^14 % with Batch size 64; May \d, 2026, /);
-    expect(Best).toMatch(/^51 % with Batch size 64; May 7, 2026, /);
+    expect(First).toMatch(/^MFU: 14 % with Batch size 64; May \d, 2026, /);
+    expect(Best).toMatch(/^MFU: 51 % with Batch size 64; May 7, 2026, /);
     expect(said(page(kept))).not.toHaveProperty("Best");
   });
 

@@ -6,7 +6,7 @@ import { confirmInline } from "../confirm";
 import { all, containKeys, find, h, slot } from "../dom";
 import type { Part } from "../element";
 import { equal } from "../equal";
-import { earlierOf, MOST_MOVES, stageOf, withHint, type Account, type Memory, type Stage } from "../ledger/entry";
+import { earlierOf, MOST_MOVES, stageOf, type Account, type Memory, type Stage } from "../ledger/entry";
 import { documentLedger } from "../ledger/ledger";
 import type { State, Value } from "../python/protocol";
 import { accountOf } from "./account";
@@ -170,7 +170,7 @@ class ActPart implements Part {
     this.#answers.judge.asked(revealed);
     this.#remember({ prediction, revealed });
     this.#paint.announce("Locked in. The instruments are open.");
-    const opened = find(this.#host, '[data-part="explore"]');
+    const opened = find(this.#host, revealed ? '[data-part="reveal"]' : '[data-part="explore"]');
     const heading = find(opened, ".il-act__label");
     heading.tabIndex = -1;
     heading.focus({ preventScroll: true });
@@ -260,7 +260,7 @@ class ActPart implements Part {
   #askHint(button: Element): void {
     if (this.#hint || button.getAttribute("aria-disabled") === "true") return;
     this.#hint = true;
-    this.#remember(withHint(this.#memory));
+    this.#remember({});
   }
 
   #check(form: HTMLFormElement): void {

@@ -2,7 +2,7 @@
 import type { Chart } from "../chart/chart";
 import { handsOf } from "../chart/specs";
 import { equal } from "../equal";
-import { withMark, type Account, type Memory } from "../ledger/entry";
+import { withHint, withMark, type Account, type Memory } from "../ledger/entry";
 import { ActProblem } from "../python/client";
 import { documentPython } from "../python/interpreter";
 import type { State, Tell, View } from "../python/protocol";
@@ -55,6 +55,8 @@ export class Answers {
   /** The state whose whole view was painted last; null after a frame. It shows whether a newer view has replaced this one during an await. */
   #painted: Wanted | null = null;
   #computing = 0;
+  /** Whether the hint that is asked for now is counted. */
+  #counted = false;
 
   /** To be made while the act stands in its default state. */
   constructor(act: Asking, charts: readonly Chart[], paint: Paint, gone: AbortSignal) {
@@ -176,6 +178,7 @@ export class Answers {
     this.#rests = true;
     const wanted = this.#wanted();
     const state = this.#act.state();
+    this.#counted &&= state.hint === true;
     this.#computing += 1;
     this.#markStale();
     try {
@@ -185,6 +188,7 @@ export class Answers {
       await this.#showView(view, wanted);
       this.#amounts.note(state, view);
       this.#markReached(view);
+      this.#countHint(state, view);
       if (this.#act.memory().revealed) await this.judge.verdict(state, results);
       for (const form of formsOf(this.#act.host)) if (this.#stands(wanted)) await this.judge.feedback(form, state, results);
       if (!this.#stands(wanted)) return;
@@ -203,6 +207,13 @@ export class Answers {
     } finally {
       this.#computing -= 1;
     }
+  }
+
+  /** A hint counts once it is shown. */
+  #countHint({ hint }: State, { failure }: View): void {
+    if (!hint || !failure?.remedy || this.#counted) return;
+    this.#counted = true;
+    this.#act.learn(withHint(this.#act.memory()));
   }
 
   /** Remembers the first state with a score, and the best. */

@@ -57,7 +57,7 @@ export class Bench {
     if (this.question) {
       this.question.show(prediction);
       this.#host.dataset.revealed = String(revealed);
-      const closed = this.adding ? "Tap in the picture. The other instruments unlock when you lock in." : "They open when you lock in.";
+      const closed = this.adding ? "Tap in the picture. The other instruments unlock when you lock in." : "The instruments open when you lock in.";
       const note = locked ? closed : "The instruments are open: move them.";
       setText(slot(this.#host, "locked-note"), note);
       // The button stays enabled while locked, because a press then says what is missing.

@@ -53,11 +53,11 @@ function untilHandsMove(look: () => void, stage: HTMLElement): AbortController {
   return mine;
 }
 
-/** Scrolls to the start of what has just opened or changed, unless most of what the window could show of it is shown. */
+/** Scrolls to the start of what has just opened or changed, unless it begins in the upper half and most of it is shown. */
 export function bringIntoView(part: HTMLElement): void {
   const { top, bottom } = part.getBoundingClientRect();
   const shown = Math.min(bottom, window.innerHeight) - Math.max(top, 0);
-  if (shown >= ENOUGH * Math.min(bottom - top, window.innerHeight)) return;
+  if (top < window.innerHeight / 2 && shown >= ENOUGH * Math.min(bottom - top, window.innerHeight)) return;
   watch?.abort();
   part.scrollIntoView({ block: "start", behavior: "instant" });
 }

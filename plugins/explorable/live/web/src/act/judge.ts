@@ -20,6 +20,8 @@ export class Judge {
   readonly #staging: Staging | null;
   /** Whether the next view is that of a reveal, which is played. */
   #toPlay = false;
+  /** Whether the next verdict is one that was asked for just now. */
+  #asked = false;
 
   constructor(act: Asking, charts: readonly Chart[], paint: Paint, gone: AbortSignal) {
     this.#act = act;
@@ -31,6 +33,7 @@ export class Judge {
 
   /** Has the reader asked for the answer just now? Then it is played, in an act that stages it. */
   asked(revealed: boolean): void {
+    this.#asked = revealed;
     this.#toPlay = revealed && this.#staging !== null;
   }
 
@@ -54,18 +57,23 @@ export class Judge {
     const verdict = await this.#python.reveal(this.#act.name, this.#act.url, state);
     if (!verdict || !equal(state, this.#act.state())) return;
     results.verdict = verdict;
-    const played = this.#toPlay;
-    if (played) {
+    if (this.#toPlay) {
       this.#toPlay = false;
       this.#paint.current();
-      await this.#staging?.play();
+      await this.#staging?.play(!this.#revealsFirst);
       this.unveil();
       // A reader who moved something while it played sees the verdict on the new state.
       if (!equal(state, this.#act.state())) return;
     }
     this.#paint.verdict(results);
     // The sentence above the picture may have appeared out of sight.
-    if (played && this.#act.host.dataset.revealFirst !== undefined) bringIntoView(find(this.#act.host, '[data-part="reveal"]'));
+    if (this.#asked && this.#revealsFirst) bringIntoView(find(this.#act.host, '[data-part="reveal"]'));
+    this.#asked = false;
+  }
+
+  /** Whether the sentence stands above the picture. */
+  get #revealsFirst(): boolean {
+    return this.#act.host.dataset.revealFirst !== undefined;
   }
 
   async feedback(form: HTMLFormElement, state: State, results: Results): Promise<void> {

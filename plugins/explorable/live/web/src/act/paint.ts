@@ -65,7 +65,10 @@ export class Paint {
     const button = find<HTMLButtonElement>(place, "button");
     const given = failure !== null && failure.remedy !== "";
     // It keeps the focus of whoever pressed it, and says aloud what now stands above it.
-    if (given && button.getAttribute("aria-disabled") !== "true") this.announce(failure.remedy);
+    if (given && button.getAttribute("aria-disabled") !== "true") {
+      this.announce(failure.remedy);
+      showBelow(slot(this.#host, "failure"), this.#host);
+    }
     button.setAttribute("aria-disabled", String(given));
   }
 

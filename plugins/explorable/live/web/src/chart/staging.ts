@@ -33,12 +33,21 @@ export class Staging {
     for (const beat of this.#beats()) for (const element of beat) element.setAttribute("data-waits", "");
   }
 
-  /** Brings it in. Resolves when all is there. */
-  async play(): Promise<void> {
+  /**
+   * Brings it in. Resolves when all is there.
+   *
+   * `seek` scrolls to the chart. Without it the page stays where it is, and nobody waits for a chart that is out of sight.
+   */
+  async play(seek: boolean): Promise<void> {
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    this.#chart.figure.scrollIntoView({ block: "nearest", behavior: still ? "instant" : "smooth" });
-    if (!still) await this.#beatByBeat();
+    if (seek) this.#chart.figure.scrollIntoView({ block: "nearest", behavior: still ? "instant" : "smooth" });
+    if (!still && (seek || this.#inSight)) await this.#beatByBeat();
     this.show();
+  }
+
+  get #inSight(): boolean {
+    const { top, bottom } = this.#chart.plot.getBoundingClientRect();
+    return top >= 0 && bottom <= window.innerHeight;
   }
 
   /** All is there at once, also when what was to be played never came. */

@@ -3,7 +3,7 @@ import { bookId } from "../release";
 import { h, setText } from "../dom";
 import type { Part } from "../element";
 import type { Entry } from "./entry";
-import { ledgerIn } from "./file";
+import { fileName, ledgerIn } from "./file";
 import { earlierWords, shareWords } from "./summary";
 
 /** One reader: what they are called, and the acts in their file. */
@@ -101,7 +101,7 @@ class ClassPart implements Part {
   #save(): void {
     const hands = named(this.#files);
     const address = URL.createObjectURL(new Blob([csvOf(hands, playedBy(hands, this.#order))], { type: "text/csv" }));
-    h("a", { href: address, download: `${bookId()}-class.csv` }).click();
+    h("a", { href: address, download: fileName(`${bookId()}-class`, "", "csv") }).click();
     // The download begins after this; a minute is long enough for it to have begun.
     window.setTimeout(() => URL.revokeObjectURL(address), 60_000);
   }
@@ -148,15 +148,17 @@ function collected(hands: readonly Hand[]): Played[] {
 
 /** What everybody predicted and found, a line for each reader and act. */
 export function csvOf(hands: readonly Hand[], acts: readonly Played[]): string {
-  const head = ["ledger", "act", "prediction", "answer", "right", "earlier attempts", "first prediction", "hints", "share of the best"];
-  const lines = acts.flatMap(({ act, title, answer }) =>
+  const head = ["ledger", "act", "prediction", "answer", "right", "earlier attempts", "first prediction", "hints", "share of the best in %"];
+  const lines = acts.flatMap(({ act, title, answer, unit }) =>
     hands.flatMap(({ name, entries }) => {
       const entry = entries.find((one) => one.act === act);
       if (!entry?.memory || entry.memory.prediction === null) return [];
       const { memory, account } = entry;
       const said = account?.prediction ?? String(memory.prediction);
       const { attempts = 0, first = said } = memory.earlier ?? {};
-      return [[name, title, said, answer ?? "", account?.verdict?.correct ?? "", attempts, first, memory.hints ?? 0, memory.best?.share ?? ""]];
+      const share = memory.best?.share === undefined ? "" : Math.round(100 * memory.best.share);
+      const found = answer === null ? "" : `${round(answer)}${unit}`;
+      return [[name, title, said, found, account?.verdict?.correct ?? "", attempts, first, memory.hints ?? 0, share]];
     }),
   );
   return [head, ...lines].map((line) => `${line.map(csvCell).join(",")}\r\n`).join("");

@@ -110,3 +110,9 @@ function echo(value: unknown): string {
 function cut(text: string): string {
   return text.length > ECHO ? `${text.slice(0, ECHO)}…` : text;
 }
+
+/** The name of a file to download, with whose it is, or else the reader's date. */
+export function fileName(what: string, whose: string, ending: string): string {
+  const said = whose.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "");
+  return `${what}-${said || new Date().toLocaleDateString("sv-SE")}.${ending}`;
+}

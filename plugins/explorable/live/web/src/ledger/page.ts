@@ -1,7 +1,7 @@
 // <live-ledger>: everything the reader did in the acts, readable and printable, and the ways to take it along.
 import { confirmInline } from "../confirm";
 import type { Entry } from "./entry";
-import { entriesIn, fileOf, fitting, reasonOf, textOf } from "./file";
+import { entriesIn, fileName, fileOf, fitting, reasonOf, textOf } from "./file";
 import { documentLedger, type Merged } from "./ledger";
 import { copyLink, forgetLink, openLink } from "./link";
 import { keepPlayer, LONGEST_NAME, player } from "./player";
@@ -25,7 +25,7 @@ class LedgerPart implements Part {
   readonly #status = h("p", { class: "il-ledger__status", role: "status" });
   readonly #offer = h("div", { class: "il-ledger__offer" });
   readonly #storage = h("p", { class: "il-help il-ledger__storage" });
-  readonly #download = h("a", { class: "il-button il-button--primary", download: `${bookId()}-ledger.json` }, "Download");
+  readonly #download = h("a", { class: "il-button il-button--primary", download: "" }, "Download");
   readonly #link = h("input", { type: "text", readonly: true, class: "il-ledger__link", "aria-label": "Link with your ledger", hidden: true });
   readonly #file = h("input", { type: "file", accept: "application/json,.json", class: "il-vh", id: "il-ledger-file" });
   readonly #bar = h("div", { class: "il-ledger__bar" });
@@ -93,6 +93,8 @@ class LedgerPart implements Part {
     const written = fitting(entries);
     URL.revokeObjectURL(this.#download.href);
     const file = { ...fileOf(written), ...(player() && { player: player() }) };
+    // The files of a class meet in one folder.
+    this.#download.download = fileName(`${bookId()}-ledger`, player(), "json");
     this.#download.href = URL.createObjectURL(new Blob([textOf(file)], { type: "application/json" }));
     const notes = [
       this.#ledger.lasting ? "" : "This browser does not let the site keep anything: the ledger is gone when you leave. Download it, or copy the link.",

@@ -95,7 +95,7 @@ export const amountOf = ({ value, unit }: Mark["headline"]): string => (unit ? `
 
 function markWords({ at, headline, controls }: Mark): string {
   const when = new Date(at).toLocaleString("en-US", { dateStyle: "medium", timeStyle: "short" });
-  return `${amountOf(headline)} with ${controls.map(({ label, value }) => `${label} ${value}`).join(", ")}; ${when}`;
+  return `${headline.label}: ${amountOf(headline)} with ${controls.map(({ label, value }) => `${label} ${value}`).join(", ")}; ${when}`;
 }
 
 /** The gap as every act gives it; the sentence before it is the act's own and rounds as the act sees fit. */
