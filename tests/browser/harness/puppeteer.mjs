@@ -8,6 +8,8 @@ import { BrowserCrash, DESKTOP, tellingCrashes } from "./browser.mjs";
 /** How long a click waits for an element that exists but cannot be clicked yet. */
 const CLICKABLE_MS = 5000;
 const START_LIMIT_MS = 60_000;
+/** A page that loads on a busy machine; the limit only ends what hangs. */
+const LOAD_LIMIT_MS = 180_000;
 const END_HEARD_MS = 500;
 const CHROMIUM_FLAGS = [
   "--disable-gpu",
@@ -108,10 +110,10 @@ export async function startPuppeteer(engine, program, proxyPort) {
     version: await browser.version(),
     exactViewport: true,
     async open(url) {
-      await page.goto(url, { waitUntil: "load" });
+      await page.goto(url, { waitUntil: "load", timeout: LOAD_LIMIT_MS });
     },
     async reload() {
-      await page.reload({ waitUntil: "load" });
+      await page.reload({ waitUntil: "load", timeout: LOAD_LIMIT_MS });
     },
     async renew() {
       if (!browser.connected) return void ({ browser, page, crash } = await begin());
