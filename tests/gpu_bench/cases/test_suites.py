@@ -67,7 +67,7 @@ def _representatives() -> list[tuple[str, Case]]:
 
 
 @pytest.mark.parametrize(("suite", "case"), [pytest.param(*one, id=one[1].name) for one in _representatives()])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_tiny_cases_run_and_their_records_are_valid(suite: str, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(roofline.SQUARE, "cpu", 64)
     # A backend that only traces: Inductor takes a minute on a CPU, and the code that it makes is not what is tested.

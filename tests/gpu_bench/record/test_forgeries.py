@@ -85,7 +85,8 @@ def test_the_machine_that_measures_and_home_judge_the_form_of_every_forgery_alik
     """The machine has Python alone; at home pydantic reads the same annotations, and wrote the JSON Schema."""
     published: Any = jsonschema.Draft202012Validator(_without_derived(json.loads(SCHEMA_FILE.read_text("utf-8"))))
     compared = Counter[bool]()
-    for text in itertools.chain(_valid(), (text for _, text in forged(_records(), *(_MANY if FULL else _FEW)))):
+    valid = _valid() if FULL else _valid()[::4]
+    for text in itertools.chain(valid, (text for _, text in forged(_records(), *(_MANY if FULL else _FEW)))):
         document = json.loads(text)
         faults = load.form_faults(document)
         assert (not faults) == _by_pydantic(text), faults
