@@ -46,7 +46,7 @@ def assemble(
                     "started": part["started"],
                     "finished": part["finished"],
                     "load_average": part.get("load_average"),
-                    "others_share": part.get("timing", {}).get("others_share"),
+                    "others_share": part.get("others_share"),
                     "gpu": part.get("timing", {}).get("gpu"),
                     "host": part.get("host", context["machine"]["host"]),
                 }

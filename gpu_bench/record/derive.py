@@ -17,12 +17,13 @@ from gpu_bench.cases.kinds import AttentionCase, FitCase, RooflineCase, case_fro
 from gpu_bench.cases.sizes import config_of, remainder_tolerance
 from gpu_bench.experiments.failures import verdict as failures
 from gpu_bench.experiments.hybrid import verdict as hybrid
+from gpu_bench.input_pipeline.case import LoaderCase, TokenizeCase
 from gpu_bench.machine import provenance
 from gpu_bench.machine.chips import chip_of, compute_format, format_peak
 from gpu_bench.machine.nvml import abnormal
 from gpu_bench.predict.prediction import completed, model_flops, predict, recomputed_flops, shape_of
 from gpu_bench.record import rules, shape
-from gpu_bench.record.judgement import diverged_at, judged, worst
+from gpu_bench.record.judgement import disturbed, diverged_at, judged, worst
 from gpu_bench.record.spread import summarize
 
 _NULL = {name: rules.stated(hint) for name, (one, hint) in rules.hints(shape.Record).items() if one.default is None}
@@ -66,25 +67,36 @@ def _device(device: Mapping[str, Any], ran: Mapping[str, Any]) -> dict[str, Any]
 def _state(case: Case, record: Mapping[str, Any]) -> tuple[str, str | None]:
     """The status of what was measured, and what spoiled it."""
     repeats = record["provenance"]["repeats"]
+    # A GPU's times hardly depend on what else the processors do.
+    by_processors = record["device"]["type"] == "cpu" or isinstance(case, TokenizeCase | LoaderCase)
+    others = [one["others_share"] for one in repeats if by_processors]
     if not isinstance(case, TrainingCase):
-        told = next(filter(None, (abnormal(one["gpu"]) for one in repeats)), None)
-        return ("throttled", told) if told and record.get("points") else ("ok", None)
+        if (points := record.get("points")) is None:
+            return "ok", None
+        if slowed := next(filter(None, (abnormal(one["gpu"]) for one in repeats)), None):
+            return "throttled", slowed
+        told = disturbed(others, [point["samples_s"] for point in points])
+        return ("unsettled", told) if told else ("ok", None)
     samples, compiled, diverged = record["samples"], record["compile"], record["loss"]["diverged_at"]
     # Benchmark version 0.2 did not judge whether steps were steady.
     judges = record["provenance"]["sources"] is not None
+    told = disturbed(others, [samples["step_s"]]) if case.steady else None
     return worst(
         [
-            judged(
-                case,
-                {
-                    "diverged_at": diverged[index] if index else diverged_at(case, record["loss"]["curve"]),
-                    "graphs_while_timed": compiled["graphs_while_timed"][index],
-                    "settled": samples["warmup_settled"][index] or not judges,
-                    "warmup_s": samples["warmup_s"][index],
-                    "gpu": repeat["gpu"],
-                },
-            )
-            for index, repeat in enumerate(repeats)
+            ("unsettled", told) if told else ("ok", None),
+            *(
+                judged(
+                    case,
+                    {
+                        "diverged_at": diverged[index] if index else diverged_at(case, record["loss"]["curve"]),
+                        "graphs_while_timed": compiled["graphs_while_timed"][index],
+                        "settled": samples["warmup_settled"][index] or not judges,
+                        "warmup_s": samples["warmup_s"][index],
+                        "gpu": repeat["gpu"],
+                    },
+                )
+                for index, repeat in enumerate(repeats)
+            ),
         ]
     )
 

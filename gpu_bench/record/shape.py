@@ -616,7 +616,8 @@ class Repeat(Block):
     started: Time
     finished: Time
     load_average: Annotated[float, Rule("1", least=0, most=100_000)] | None  # Waiting processes over the minute before
-    others_share: Share | None  # Share of all processor time that other processes took during the timed steps
+    # Share of all processor time that other processes took: during the timed steps, or without such in the whole repeat
+    others_share: Share | None
     gpu: GpuState | None  # Null without a GPU
     host: Host  # The machine of this repeat
 
@@ -698,8 +699,8 @@ class Record(Block):
     withheld: Withheld | None = None  # Null in a result
     name: Annotated[Slug, DERIVED] = ""  # The case's name: the file name up to `--`
     # The outcome; of what was measured ok, or what spoiled it. throttled: the GPU was slowed down; unsettled: step
-    # times were not steady when the clock started; recompiled: something was compiled during the timed steps; diverged:
-    # a loss was not finite, or far above guessing
+    # times were not steady when the clock started, others used the processors, or repeats are far apart; recompiled:
+    # something was compiled during the timed steps; diverged: a loss was not finite, or far above guessing
     status: Annotated[Status, DERIVED] = "ok"
     summary: Annotated[Summary | None, DERIVED] = None
     flops: Annotated[Flops | None, DERIVED] = None
