@@ -155,10 +155,8 @@ def _count_memory(trainer: Trainer, window: Tensor, cuda_memory: dict[str, int |
     tracked = None if trainer.compiled else memory.track_step(trainer, loaded)
     if cuda_memory is not None:
         peak = cuda_memory["allocated_peak"] or 0
-        source = "CUDA caching allocator over the timed steps"
     else:
         at_rest = tracked.at_rest if tracked else memory.resting_bytes(trainer, loaded)
         peak = memory.cpu_allocator_peak(lambda: trainer.step(loaded), at_rest)
-        source = "PyTorch CPU allocator over one profiled step"
     at_peak = tracked.at_peak if tracked else memory.compiled_components(trainer, loaded, peak)
-    return {"held": asdict(held), "at_peak": at_peak, "peak": peak, "peak_source": source, "cuda": cuda_memory}
+    return {"held": asdict(held), "at_peak": at_peak, "peak": peak, "cuda": cuda_memory}

@@ -139,7 +139,7 @@ def _trained(case: TrainingCase, device: Mapping[str, Any], parts: Sequence[Mapp
         "loss": {
             "curve": curves[0],
             "same_in_all_repeats": all(curve[:shared] == curves[0][:shared] for curve in curves),
-            "diverged_at": [diverged_at(case, curve) for curve in curves],
+            "diverged_later": [diverged_at(case, curve) for curve in curves[1:]],
         },
         "memory": first["memory"],
         "course": first.get("course"),

@@ -9,7 +9,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, get_args
 
 from gpu_bench.cases.card import emulates
 from gpu_bench.cases.case import Case, TrainingCase
@@ -17,6 +17,8 @@ from gpu_bench.cases.kinds import AttentionCase, FitCase, RooflineCase, case_fro
 from gpu_bench.cases.sizes import config_of, remainder_tolerance
 from gpu_bench.experiments.failures import verdict as failures
 from gpu_bench.experiments.hybrid import verdict as hybrid
+from gpu_bench.experiments.hybrid.arms import Arm
+from gpu_bench.experiments.hybrid.case import HybridCase
 from gpu_bench.input_pipeline.case import LoaderCase, TokenizeCase
 from gpu_bench.machine import provenance
 from gpu_bench.machine.chips import chip_of, compute_format, format_peak
@@ -31,6 +33,7 @@ BLOCKS = tuple(name for name, stated in _NULL.items() if stated)
 """What a record's file may lack: it is null where the kind of case or a failure leaves it empty."""
 
 
+_PEAK_SOURCES = dict(zip(("cuda", "cpu"), get_args(shape.PeakSource), strict=True))
 LARGEST = "largest-tried"
 """How a search for the largest batch ends in which even the largest that is tried fits."""
 
@@ -77,7 +80,7 @@ def _state(case: Case, record: Mapping[str, Any]) -> tuple[str, str | None]:
             return "throttled", slowed
         told = disturbed(others, [point["samples_s"] for point in points])
         return ("unsettled", told) if told else ("ok", None)
-    samples, compiled, diverged = record["samples"], record["compile"], record["loss"]["diverged_at"]
+    samples, compiled, diverged = record["samples"], record["compile"], _diverged(case, record["loss"])
     # Benchmark version 0.2 did not judge whether steps were steady.
     judges = record["provenance"]["sources"] is not None
     told = disturbed(others, [samples["step_s"]]) if case.steady else None
@@ -88,7 +91,7 @@ def _state(case: Case, record: Mapping[str, Any]) -> tuple[str, str | None]:
                 judged(
                     case,
                     {
-                        "diverged_at": diverged[index] if index else diverged_at(case, record["loss"]["curve"]),
+                        "diverged_at": diverged[index],
                         "graphs_while_timed": compiled["graphs_while_timed"][index],
                         "settled": samples["warmup_settled"][index] or not judges,
                         "warmup_s": samples["warmup_s"][index],
@@ -101,6 +104,10 @@ def _state(case: Case, record: Mapping[str, Any]) -> tuple[str, str | None]:
     )
 
 
+def _diverged(case: TrainingCase, loss: Mapping[str, Any]) -> list[int | None]:
+    return [diverged_at(case, loss["curve"]), *loss["diverged_later"]]
+
+
 def _measured(case: Case, view: Mapping[str, Any]) -> dict[str, Any]:
     """The blocks of a measured case."""
     if isinstance(case, TrainingCase):
@@ -110,15 +117,24 @@ def _measured(case: Case, view: Mapping[str, Any]) -> dict[str, Any]:
     if view["fit"] is not None:
         assert isinstance(case, FitCase)
         return {"fit": _fit(case, view)}
-    return {"arms": _arms(view["arms"])}
+    return {"arms": _arms(case, view["device"]["type"], view["arms"])}
 
 
-def _arms(arms: Mapping[str, Any]) -> dict[str, Any]:
+def _arms(case: Case, device: str, arms: Mapping[str, Any]) -> dict[str, Any]:
     settings = {name: run["settings"] for name, run in arms["runs"].items()}
-    seeds = {name: run["seeds"] for name, run in arms["runs"].items()}
-    if "worse" in arms:
+    seeds = {
+        name: [{**one, "seed": seed} for seed, one in enumerate(run["seeds"], case.seed)]
+        for name, run in arms["runs"].items()
+    }
+    if not isinstance(case, HybridCase):
         return {**arms, **failures.concluded(arms["worse"], settings, seeds)}
-    return {**arms, **hybrid.concluded(arms["quality"], settings, seeds)}
+    for name, told in settings.items():
+        steps = Arm(**told).taken(case.steps)
+        for one in seeds[name]:
+            points = zip(hybrid.point_steps(steps), one["curve"], strict=False)
+            one |= {"steps": steps, "curve": [{**point, "step": step} for step, point in points]}
+    clock = "wall" if device == "cuda" else "processor"
+    return {**arms, "quality": case.quality, "clock": clock, **hybrid.concluded(case.quality, settings, seeds)}
 
 
 def _point(case: Case, point: Mapping[str, Any]) -> dict[str, Any]:
@@ -174,6 +190,7 @@ def _training(case: TrainingCase, view: Mapping[str, Any]) -> dict[str, Any]:
     step = float(summary["step_s"]["median"])
     loss = {
         **view["loss"],
+        "diverged_at": _diverged(case, view["loss"]),
         "first_timed_step": len(samples["warmup_s"][0]),
         "first": curve[0],
         "last_five_mean": None if None in last else statistics.fmean(last),
@@ -182,6 +199,9 @@ def _training(case: TrainingCase, view: Mapping[str, Any]) -> dict[str, Any]:
     if course is not None:
         course = {
             **course,
+            "points": [
+                {**point, "step": number * case.validate_every} for number, point in enumerate(course["points"], 1)
+            ],
             "divergences": divergences(curve),
             "perplexity": perplexity(course["points"][-1]["validation_loss"]),
         }
@@ -204,6 +224,7 @@ def _memory(case: TrainingCase, memory: Mapping[str, Any], device: str) -> dict[
         **memory,
         "held": {**held, "optimizer_total": sum(held["optimizer"].values())},
         "at_peak": {**memory["at_peak"], "remainder": peak - sum(memory["at_peak"].values())},
+        "peak_source": _PEAK_SOURCES[device],
         "tolerance": remainder_tolerance(case, peak, device),
         "cuda": cuda if cuda is None else {**cuda, "allocated_peak": peak},
     }

@@ -53,6 +53,7 @@ Rate = Annotated[float, Rule("FLOP/s", above=0, most=10**20)]
 Watts = Annotated[float, Rule("W", above=0, most=10**6)]
 PerSecond = Annotated[float, Rule("token/s", above=0)]
 Since = Annotated[int, Rule("step", least=0)]
+PeakSource = Literal["CUDA caching allocator over the timed steps", "PyTorch CPU allocator over one profiled step"]
 Counted = Literal["failed", "trained"]
 Reading = Literal["mean", "minimum", "maximum"]
 Textbook = Literal["parameters", "gradients", "master", "optimizer", "activations", "total"]
@@ -216,8 +217,9 @@ class Loss(Block):
     # Of every step of the first repeat, warm-up included; null once it is not finite
     curve: Annotated[tuple[Number | None, ...], Rule(fewest=1)]
     same_in_all_repeats: bool  # Whether every repeat gave exactly the same losses
-    # Of each repeat, the first step whose loss was not finite or far above guessing; null without one
-    diverged_at: tuple[Whole | None, ...]
+    # Of each repeat after the first, the first step whose loss was not finite or far above guessing; null without one
+    diverged_later: tuple[Whole | None, ...]
+    diverged_at: Annotated[tuple[Whole | None, ...], DERIVED] = ()  # The same of every repeat
     first_timed_step: Annotated[Whole, DERIVED] = 0  # Index in the curve
     first: Annotated[Number | None, DERIVED] = None
     last_five_mean: Annotated[Number | None, DERIVED] = None  # Mean of the last five steps
@@ -271,9 +273,10 @@ class Memory(Block):
     held: Held
     at_peak: AtPeak
     peak: Bytes  # Largest allocation of a training step
-    # What counted the peak
-    peak_source: Literal["CUDA caching allocator over the timed steps", "PyTorch CPU allocator over one profiled step"]
     cuda: Cuda | None  # Null on a CPU
+    peak_source: Annotated[PeakSource, DERIVED] = (
+        "PyTorch CPU allocator over one profiled step"  # What counted the peak
+    )
     tolerance: Annotated[Bytes, DERIVED] = 0  # Bound on the remainder
 
 
@@ -290,10 +293,10 @@ class Energy(Block):
 class CoursePoint(Block):
     """How a long run stood."""
 
-    step: Steps  # Timed steps before
     validation_loss: Amount | None  # On text that is not trained on, per token; null where it is not finite
     allocated: Bytes | None  # GPU only
     reserved: Bytes | None  # GPU only
+    step: Annotated[Steps, DERIVED] = 0  # Timed steps before
 
 
 class Course(Block):
@@ -442,7 +445,6 @@ class Test(Block):
 class FailureSeed(Block):
     """One training of a failure."""
 
-    seed: Whole  # Of weights and order
     every: Steps  # Steps from one point of a curve to the next
     # Loss of the batch, factor of the loss, norm of the gradients before clipping, share of the updates that changed
     # nothing; null where not finite
@@ -450,6 +452,7 @@ class FailureSeed(Block):
     histograms: tuple[Histogram, ...]
     test: Test
     cpu_s: Duration  # Processor time on one thread
+    seed: Annotated[Whole, DERIVED] = 0  # Of weights and order
 
 
 class FailureSummary(Block):
@@ -488,10 +491,10 @@ class FailureArms(Block):
 class CurvePoint(Block):
     """One point of a curve."""
 
-    step: Since
     seconds: Duration  # Since the first step
     phase: Phase
     loss: Amount | None  # Of the batch; null where none was computed, or it is not finite
+    step: Annotated[Since, DERIVED] = 0
 
 
 class Horizon(Block):
@@ -530,14 +533,14 @@ class Peaks(Block):
 class HybridSeed(Block):
     """One training."""
 
-    seed: Whole  # Of weights and order
-    steps: Steps
     seconds: Seconds  # Test left out
     memory_peak: Bytes | None  # Of the GPU's memory; null on a CPU
     curve: Annotated[tuple[CurvePoint, ...], Rule(fewest=1)]
     told: Told
     test: Test
     memory: Peaks | None = None
+    seed: Annotated[Whole, DERIVED] = 0  # Of weights and order
+    steps: Annotated[Steps, DERIVED] = 0
 
 
 class SavedMemory(Block):
@@ -592,9 +595,11 @@ class HybridArms(Block):
     """Trainings that predict some of their steps, beside their controls."""
 
     data: Images
-    quality: Literal["loss", "perplexity"]  # What the verdict compares; the perplexity is e to the loss
-    clock: Literal["processor", "wall"]  # What seconds are: processor time on one thread, or time on the clock
     runs: Annotated[dict[str, HybridRun], Rule(fewest=1)]
+    # What the verdict compares; the perplexity is e to the loss
+    quality: Annotated[Literal["loss", "perplexity"], DERIVED] = "loss"
+    # What seconds are: processor time on one thread, or time on the clock
+    clock: Annotated[Literal["processor", "wall"], DERIVED] = "processor"
     verdict: Annotated[HybridVerdict | None, DERIVED] = None
 
 
