@@ -21,7 +21,6 @@ from gpu_bench.record.spread import LAST, LONGEST_WARMUP, STEADY, narrow, variat
 _STATES: Mapping[str, tuple[str, ...]] = {
     "sgd": (),
     "momentum": ("momentum_buffer",),
-    "rmsprop": ("square_avg",),
     "adam": ("exp_avg", "exp_avg_sq"),
     "adamw": ("exp_avg", "exp_avg_sq"),
 }
