@@ -34,6 +34,11 @@ _SURE_LOSS = 0.05
 """Share of the loss of guessing below which no model comes on text that it has not seen before."""
 
 
+def numbers(version: str) -> tuple[int, ...]:
+    """The numbers of a version, in which a later one is larger."""
+    return tuple(int(part) for part in version.split("."))
+
+
 def training_faults(case: TrainingCase, record: Mapping[str, Any]) -> Iterator[str]:
     """What is wrong with a measured training case, with everything derived in it."""
     yield from _sample_faults(case, record)
@@ -306,7 +311,7 @@ def prediction_faults(case: TrainingCase, record: Mapping[str, Any]) -> Iterator
         yield f"predicted.memory.parameters is {memory['parameters']} B, by the case it is {weights} B"
     if memory is not None and any(value > memory["peak"] for value in memory.values()):
         yield "predicted.memory has a part that is larger than its peak"
-    if _version(told["engine_version"]) > _version(ironlaw.__version__):
+    if numbers(told["engine_version"]) > numbers(ironlaw.__version__):
         yield f"predicted.engine_version is {told['engine_version']}, which is still to come"
     if record["provenance"]["sources"] == provenance.source_hash():
         if told != predict(case, record["device"]):
@@ -320,7 +325,3 @@ def prediction_faults(case: TrainingCase, record: Mapping[str, Any]) -> Iterator
         today = (now["memory"] or {}).get(name)
         if today is None or not 0.5 * today - 2**20 <= value <= 2 * today + 2**20:
             yield f"predicted.memory.{name} is {value}, the engine predicts {today}"
-
-
-def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split("."))

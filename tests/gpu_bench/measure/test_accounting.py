@@ -18,6 +18,7 @@ from gpu_bench.measure import memory
 from gpu_bench.measure.techniques.flat import BLOCK, codes
 from gpu_bench.measure.training import Trainer
 from gpu_bench.predict.prediction import predict
+from gpu_bench.record.shape import Held
 from tests.gpu_bench.tiny import tiny_case
 
 # The tracker warns about gradients that hooks have already freed and about code outside modules; both are meant.
@@ -53,7 +54,7 @@ def _forget_fakes() -> None:
     codes.cache_clear()
 
 
-def _counted(case: TrainingCase) -> tuple[memory.Held, memory.Tracked]:
+def _counted(case: TrainingCase) -> tuple[Held, memory.Tracked]:
     """What the second step of a case holds, and what is alive at its peak."""
     # Fake tensors of earlier calls, and cached tables of them, must not mix with those of this call.
     gc.collect()
