@@ -22,7 +22,7 @@ const MOST_WORDS = 60;
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function everyPageTests({ everywhere }) {
   everywhere(
-    "every page: no Python and no search index before intent, nothing missing, no axe violation in light and dark, no wider than a phone",
+    "every page: no Python and no search index before intent, nothing missing, no axe violation in light and dark, code in a font of equal widths, no wider than a phone",
     async (all) => {
       /** @type {string[]} */
       const found = [];
@@ -52,6 +52,7 @@ export function everyPageTests({ everywhere }) {
         const words = acts && /^(lab|missions)\//.test(page) ? await wordsBefore(all.browser, "live-act") : 0;
         if (words > MOST_WORDS) says(`${words} words before the first thing to do, and the limit is ${MOST_WORDS}`);
         if (renew) (await violationsBesides(all.browser, looks)).forEach(says);
+        (await proportional(all.browser)).forEach(says);
         if (all.browser.driver.exactViewport) (await cutOff(all.browser)).forEach(says);
         (await stickingOut(all, page)).forEach((line) => says(`sticks out at ${PHONE.width} px: ${line}`));
         for (const { path, status } of all.server.log()) {
@@ -63,6 +64,16 @@ export function everyPageTests({ everywhere }) {
     },
     { limitMs: LIMIT_MS },
   );
+}
+
+/** Code in letters of unequal widths, of which a cycle of custom properties once made all. @param {import("../harness/browser.mjs").Browser} browser */
+async function proportional(browser) {
+  const found = await browser.eval(() =>
+    [...document.querySelectorAll("code, pre, kbd")]
+      .filter((part) => !/\bmonospace\b/.test(getComputedStyle(part).fontFamily))
+      .map((part) => part.textContent.trim().slice(0, 40)),
+  );
+  return found.length ? [`${found.length} pieces of code in letters of unequal widths, first: ${found[0]}`] : [];
 }
 
 /** Measured tables that a laptop's window cuts off. @param {import("../harness/browser.mjs").Browser} browser */
