@@ -9,7 +9,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, get_args
+from typing import Any
 
 from gpu_bench.cases.card import emulates
 from gpu_bench.cases.case import Case, TrainingCase
@@ -33,7 +33,6 @@ BLOCKS = tuple(name for name, stated in _NULL.items() if stated)
 """What a record's file may lack: it is null where the kind of case or a failure leaves it empty."""
 
 
-_PEAK_SOURCES = dict(zip(("cuda", "cpu"), get_args(shape.PeakSource), strict=True))
 LARGEST = "largest-tried"
 """How a search for the largest batch ends in which even the largest that is tried fits."""
 
@@ -191,7 +190,6 @@ def _training(case: TrainingCase, view: Mapping[str, Any]) -> dict[str, Any]:
     loss = {
         **view["loss"],
         "diverged_at": _diverged(case, view["loss"]),
-        "first_timed_step": len(samples["warmup_s"][0]),
         "first": curve[0],
         "last_five_mean": None if None in last else statistics.fmean(last),
     }
@@ -224,7 +222,6 @@ def _memory(case: TrainingCase, memory: Mapping[str, Any], device: str) -> dict[
         **memory,
         "held": {**held, "optimizer_total": sum(held["optimizer"].values())},
         "at_peak": {**memory["at_peak"], "remainder": peak - sum(memory["at_peak"].values())},
-        "peak_source": _PEAK_SOURCES[device],
         "tolerance": remainder_tolerance(case, peak, device),
         "cuda": cuda if cuda is None else {**cuda, "allocated_peak": peak},
     }
@@ -258,14 +255,7 @@ def price(usd_per_hour: float, tokens_per_s: float) -> float:
 def step_summary(tokens: int, step_s: Sequence[Sequence[float]]) -> dict[str, Any]:
     """The block `summary` of steps of so many tokens, from their seconds, repeat by repeat."""
     seconds = [second for row in step_s for second in row]
-    medians = [statistics.median(row) for row in step_s]
-    step = summarize(seconds)
-    return {
-        "step_s": step,
-        "tokens_per_s": summarize([tokens / second for second in seconds]),
-        "repeat_medians_s": medians,
-        "repeat_spread": (max(medians) - min(medians)) / step["median"],
-    }
+    return {"step_s": summarize(seconds), "tokens_per_s": summarize([tokens / second for second in seconds])}
 
 
 def divergences(losses: Sequence[float | None]) -> int:
@@ -311,24 +301,21 @@ def utilization(
     again = flops["recomputed_per_step"] / step_s
     matmul = ceiling(ceilings, main)
     eight, other = flops["fp8_per_step"], flops["model_per_step_causal"] - flops["fp8_per_step"]
-    hfu, _ = _shares(full + again, causal + again, None if fp8 else specified)
-    pairs = {
-        "mfu": _shares(full, causal, None if fp8 else specified),
-        "bf16_equivalent": _shares(full, causal, specified if fp8 else None, equivalent=True),
-        "matmul_share": _shares(full, causal, matmul, equivalent=fp8),
-    }
+    own_peak = None if fp8 else specified
+    mfu, mfu_causal = _shares(full, causal, own_peak)
     return {
         "model_flops_per_s": full,
         "model_flops_per_s_causal": causal,
         "peak_format": main,
         "specified_peak": specified,
         "matmul_ceiling": matmul,
-        "fp8_specified_peak": fp8_peak,
         "fp8_matmul_ceiling": ceiling(ceilings, "fp8"),
-        "hfu": hfu,
+        "mfu": mfu,
+        "mfu_causal": mfu_causal,
+        "hfu": _shares(full + again, causal + again, own_peak)[0],
+        "bf16_equivalent": _shares(full, causal, specified if fp8 else None, equivalent=True)[0],
+        "matmul_share": _shares(full, causal, matmul, equivalent=fp8)[0],
         "formats_share": (eight / fp8_peak + other / specified) / step_s if fp8 and fp8_peak and specified else None,
-        **{which: both[0] for which, both in pairs.items()},
-        **{f"{which}_causal": both[1] for which, both in pairs.items()},
     }
 
 

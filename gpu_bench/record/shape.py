@@ -53,7 +53,6 @@ Rate = Annotated[float, Rule("FLOP/s", above=0, most=10**20)]
 Watts = Annotated[float, Rule("W", above=0, most=10**6)]
 PerSecond = Annotated[float, Rule("token/s", above=0)]
 Since = Annotated[int, Rule("step", least=0)]
-PeakSource = Literal["CUDA caching allocator over the timed steps", "PyTorch CPU allocator over one profiled step"]
 Counted = Literal["failed", "trained"]
 Reading = Literal["mean", "minimum", "maximum"]
 Textbook = Literal["parameters", "gradients", "master", "optimizer", "activations", "total"]
@@ -172,8 +171,6 @@ class Summary(Block):
 
     step_s: Spread  # Time of one training step
     tokens_per_s: Throughput  # Tokens back-propagated per second
-    repeat_medians_s: tuple[Seconds, ...]  # The median of each repeat
-    repeat_spread: Amount  # Largest minus smallest of the repeats' medians, over the overall median
 
 
 class Flops(Block):
@@ -196,7 +193,6 @@ class Utilization(Block):
     specified_peak: Rate | None  # Dense peak of the data sheet; null for a device that the engine does not know
     # The fastest matrix product of several shapes of the model, measured in the same process
     matmul_ceiling: Rate | None
-    fp8_specified_peak: Rate | None
     fp8_matmul_ceiling: Rate | None
     # model_flops_per_s over specified_peak; null for FP8, and where counting scores that causal kernels skip would pass
     # the peak
@@ -204,11 +200,9 @@ class Utilization(Block):
     mfu_causal: Amount | None
     hfu: Amount | None  # As mfu, with what is computed again
     bf16_equivalent: Amount | None  # FP8 only: model_flops_per_s over the BF16 peak, which is not a utilization
-    bf16_equivalent_causal: Amount | None
     # FP8 only: the time that all products take at the peak of their own format, over the step's
     formats_share: Amount | None
     matmul_share: Amount | None  # model_flops_per_s over matmul_ceiling
-    matmul_share_causal: Amount | None
 
 
 class Loss(Block):
@@ -220,7 +214,6 @@ class Loss(Block):
     # Of each repeat after the first, the first step whose loss was not finite or far above guessing; null without one
     diverged_later: tuple[Whole | None, ...]
     diverged_at: Annotated[tuple[Whole | None, ...], DERIVED] = ()  # The same of every repeat
-    first_timed_step: Annotated[Whole, DERIVED] = 0  # Index in the curve
     first: Annotated[Number | None, DERIVED] = None
     last_five_mean: Annotated[Number | None, DERIVED] = None  # Mean of the last five steps
 
@@ -272,11 +265,9 @@ class Memory(Block):
 
     held: Held
     at_peak: AtPeak
-    peak: Bytes  # Largest allocation of a training step
+    # Largest allocation of a training step: by CUDA's allocator over the timed ones, or a CPU's over one profiled step
+    peak: Bytes
     cuda: Cuda | None  # Null on a CPU
-    peak_source: Annotated[PeakSource, DERIVED] = (
-        "PyTorch CPU allocator over one profiled step"  # What counted the peak
-    )
     tolerance: Annotated[Bytes, DERIVED] = 0  # Bound on the remainder
 
 
