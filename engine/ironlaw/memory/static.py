@@ -68,8 +68,8 @@ def static_tensors(c: Setup, stage: Stage) -> Iterator[Tensor]:
     states_at: Place = "device" if update.offload == "none" else "host"
     gradients_at: Place = "host" if update.offload == "gradients" else "device"
     # FSDP's shards are in the master's format; 16 bits have only the gathered weights and whole gradients.
-    fsdp = layout.data > 1 and layout.zero == 3 and not c.framework.by_hand and not precision.accumulation
-    shards = precision.master if fsdp else None
+    fsdp = layout.data > 1 and layout.zero == 3 and not c.framework.by_hand
+    shards = precision.master if fsdp and precision.name.startswith("mixed") else None
 
     def tensor(
         p: Parameter,
