@@ -330,6 +330,7 @@ def main(arguments: Sequence[str]) -> int:
     options.typed = provenance.recorded_command(arguments)
     try:
         status: int = options.do(options)
+        sys.stdout.flush()
         return status
     except (ValueError, runner.RunError) as error:
         print(f"gpu_bench: {error}", file=sys.stderr)
@@ -348,15 +349,5 @@ def main(arguments: Sequence[str]) -> int:
         return 130
 
 
-def _run_main() -> int:
-    status = main(sys.argv[1:])
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
-    return status
-
-
 if __name__ == "__main__":
-    sys.exit(_run_main())
+    sys.exit(main(sys.argv[1:]))

@@ -20,13 +20,12 @@ from typing import Any
 
 import torch
 
-from gpu_bench.cases.case import Case
-from gpu_bench.cases.sizes import SIZES
+from gpu_bench.cases.case import Case, TrainingCase
 from gpu_bench.distributed.case import ScalingCase
 from gpu_bench.distributed.rank import JOB_VARIABLE
 from gpu_bench.machine import provenance
 from gpu_bench.measure.unsupported import kind_of
-from gpu_bench.predict.prediction import step_flops
+from gpu_bench.predict.prediction import model_flops
 from gpu_bench.record import store
 
 RENDEZVOUS, NODES = "GPU_BENCH_RENDEZVOUS", "GPU_BENCH_NODES"
@@ -131,10 +130,8 @@ def _point(case: ScalingCase, device: str, processes: int, together: Meeting, re
 
 def _model_flops(case: ScalingCase, batch: int) -> int:
     """FLOPs that the mathematics of a step needs: 6 N + 12 L h T per token."""
-    size = SIZES[case.model]
-    # 12 h^2 in the matrices of a block, 13 h in its biases and norms, and one V x h matrix; no position table.
-    parameters = size.layers * (12 * size.hidden**2 + 13 * size.hidden) + (size.vocab + 2) * size.hidden
-    return step_flops(parameters, size.layers, size.hidden, case.sequence, batch).full
+    same = {name: getattr(case, name) for name in ("name", "model", "precision", "sequence")}
+    return model_flops(TrainingCase(**same, batch=batch, optimizer="adamw", learning_rate=0.0)).full
 
 
 def launch(case: ScalingCase, device: str, options: Sequence[str], here: int) -> dict[str, Any]:

@@ -8,24 +8,19 @@ from __future__ import annotations
 
 import sys
 
-from gpu_bench.measure.bpe import MERGES_FILE, Encoder
-
-
-def _encoder() -> Encoder:
-    lines = MERGES_FILE.read_text(encoding="utf-8").splitlines()
-    return Encoder(line for line in lines if line and not line.startswith("#version"))
+from gpu_bench.measure.bpe import Encoder, new_encoder
 
 
 def main() -> int:
     """Obey until standard input ends, which it does when the parent dies."""
     orders = sys.stdin.buffer
     text = orders.read(int(orders.readline())).decode("utf-8", "replace")
-    warm = _encoder()
+    warm = new_encoder()
     cold: list[Encoder] = []
     for order in orders:
         if order == b"prepare\n":
             # Reading the vocabulary is no part of encoding.
-            cold.append(_encoder())
+            cold.append(new_encoder())
             print(0, flush=True)
         else:
             print(len((cold.pop() if order == b"cold\n" else warm).encode(text)), flush=True)

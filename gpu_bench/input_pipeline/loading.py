@@ -21,31 +21,13 @@ from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from gpu_bench.cases.case import Case, TrainingCase
 from gpu_bench.input_pipeline.case import Loader, LoaderCase, loader_of
-from gpu_bench.measure.bpe import VOCABULARY, gpt2_encoder
-from gpu_bench.measure.data import read_corpus, read_text
+from gpu_bench.measure.data import encoded, read_corpus, read_text
 from gpu_bench.measure.stopwatch import Stopwatch
 from gpu_bench.measure.trace import WINDOW, Interval, beyond, clip, covered, interval, traced
 from gpu_bench.measure.training import Trainer
 
 _CHUNK = 2**16
 """Bytes of text that are encoded at a time."""
-Encode = Callable[[bytes], Tensor]
-
-
-def byte_pairs(text: bytes) -> Tensor:
-    """GPT-2's tokens, int32."""
-    tokens = gpt2_encoder().encode(text.decode("utf-8", "replace"))
-    return torch.frombuffer(tokens, dtype=torch.uint16).to(torch.int32)
-
-
-def plain_bytes(text: bytes) -> Tensor:
-    """Bytes as tokens, int32."""
-    return torch.frombuffer(bytearray(text), dtype=torch.uint8).to(torch.int32)
-
-
-def encoding(vocabulary: int) -> Encode:
-    """The encoding that a vocabulary holds, as in `data.read_corpus`."""
-    return byte_pairs if vocabulary >= VOCABULARY else plain_bytes
 
 
 class Stream(IterableDataset[Tensor], ABC):
@@ -73,16 +55,16 @@ class Stream(IterableDataset[Tensor], ABC):
 class TextStream(Stream):
     """Encodes text as it goes."""
 
-    def __init__(self, text: bytes, encode: Encode, sequence: int) -> None:
+    def __init__(self, text: bytes, vocabulary: int, sequence: int) -> None:
         super().__init__(sequence)
-        self._text, self._encode = text, encode
+        self._text, self._vocabulary = text, vocabulary
 
     def pieces(self, begin: float) -> Iterator[Tensor]:
         """The text in chunks, encoded."""
         chunks = -(-len(self._text) // _CHUNK)
         for number in count(int(chunks * begin)):
             start = number % chunks * _CHUNK
-            yield self._encode(self._text[start : start + _CHUNK])
+            yield encoded(self._text[start : start + _CHUNK], self._vocabulary)
 
 
 class TokenStream(Stream):
@@ -157,7 +139,7 @@ def make_loader(loader: Loader, vocabulary: int, batch: int, sequence: int, devi
     """PyTorch's loader of (batch, sequence + 1) int32 windows."""
     stream: Stream
     if loader.source == "text":
-        stream = TextStream(read_text()[0], encoding(vocabulary), sequence)
+        stream = TextStream(read_text()[0], vocabulary, sequence)
     else:
         stream = TokenStream(read_corpus(vocabulary=vocabulary).tokens, sequence)
     return DataLoader(

@@ -13,7 +13,10 @@ _LOOK_S = 3.0
 
 
 def cpu_seconds() -> tuple[float, float] | None:
-    """Processor time in seconds that the whole machine, and that this process, have used so far; None if not Linux."""
+    """Processor time in seconds that the whole machine, and that this process, have used so far; None if not Linux.
+
+    Processes that this one started count as its own from their end on.
+    """
     try:
         line = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0]
         user, nice, system, _idle, _iowait, irq, softirq, steal = (int(word) for word in line.split()[1:9])
@@ -21,7 +24,7 @@ def cpu_seconds() -> tuple[float, float] | None:
         return None
     own = os.times()
     machine = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
-    return machine, own.user + own.system
+    return machine, own.user + own.system + own.children_user + own.children_system
 
 
 class OthersWatch:

@@ -85,11 +85,14 @@ class Encoder:
         return out
 
 
-@cache
-def gpt2_encoder() -> Encoder:
-    """GPT-2's own encoding."""
+def new_encoder() -> Encoder:
+    """GPT-2's own encoding, which has met no word yet."""
     lines = MERGES_FILE.read_text(encoding="utf-8").splitlines()
     return Encoder(line for line in lines if line and not line.startswith("#version"))
+
+
+gpt2_encoder = cache(new_encoder)
+"""The same for all of a process."""
 
 
 def byte_symbols() -> dict[int, str]:

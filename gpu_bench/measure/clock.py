@@ -116,7 +116,7 @@ def _block(
         if course:
             course.note()
             if course.due(index + 1):
-                course.validate(index + 1)
+                course.validate()
                 watch.mark()
                 marks += 1
     # Between the marks m - 1 and m lies the interval m - 2.

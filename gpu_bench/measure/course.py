@@ -32,7 +32,7 @@ class Course:
     held_back: Corpus
     _windows: Tensor = field(init=False)
     _norms: list[Tensor | None] = field(default_factory=list)
-    _points: list[tuple[int, Tensor, int | None, int | None]] = field(default_factory=list)
+    _points: list[tuple[Tensor, int | None, int | None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         case = self.trainer.case
@@ -48,8 +48,8 @@ class Course:
         self._norms.append(None if norm is None else norm.detach().clone())
 
     @torch.no_grad()
-    def validate(self, step: int) -> None:
-        """Note the mean loss on held-back text, without dropout, and the memory in use, after so many steps."""
+    def validate(self) -> None:
+        """Note the mean loss on held-back text, without dropout, and the memory in use."""
         trainer, device = self.trainer, self.trainer.device
         trainer.model.eval()
         losses = [trainer.loss(trainer.load(window)) for window in self._windows]
@@ -57,14 +57,13 @@ class Course:
         cuda = device.type == "cuda"
         held = torch.cuda.memory_allocated(device) if cuda else None
         asked = torch.cuda.memory_reserved(device) if cuda else None
-        self._points.append((step, torch.stack(losses).mean(), held, asked))
+        self._points.append((torch.stack(losses).mean(), held, asked))
 
     def as_dict(self) -> dict[str, Any]:
         """The block `course` of a record."""
         points = []
-        for step, loss, held, asked in self._points:
-            value = _finite(loss)
-            points.append({"step": step, "validation_loss": value, "allocated": held, "reserved": asked})
+        for loss, held, asked in self._points:
+            points.append({"validation_loss": _finite(loss), "allocated": held, "reserved": asked})
         norms = [None if norm is None else _finite(norm) for norm in self._norms]
         return {"points": points, "gradient_norms": norms}
 

@@ -91,11 +91,23 @@ def read_corpus(limit: int = CORPUS_BYTES, vocabulary: int = 256) -> Corpus:
     text, files = read_text(limit)
     digest = hashlib.sha256(text).hexdigest()
     if vocabulary >= VOCABULARY:
-        pairs = torch.frombuffer(_byte_pairs(text, digest), dtype=torch.uint16).to(torch.int32)
-        return Corpus(pairs, files, len(text), digest, BYTE_PAIRS)
+        return Corpus(_pairs(_byte_pairs(text, digest)), files, len(text), digest, BYTE_PAIRS)
     if vocabulary < 256:
         raise ValueError(f"vocabulary is {vocabulary}; allowed: 256 or more")
-    return Corpus(torch.frombuffer(bytearray(text), dtype=torch.uint8), files, len(text), digest, BYTES)
+    return Corpus(_bytes(text), files, len(text), digest, BYTES)
+
+
+def encoded(text: bytes, vocabulary: int) -> Tensor:
+    """A text's tokens, int32, as `read_corpus` has them."""
+    return _pairs(encode(text)) if vocabulary >= VOCABULARY else _bytes(text).to(torch.int32)
+
+
+def _pairs(tokens: array[int] | bytearray) -> Tensor:
+    return torch.frombuffer(tokens, dtype=torch.uint16).to(torch.int32)
+
+
+def _bytes(text: bytes) -> Tensor:
+    return torch.frombuffer(bytearray(text), dtype=torch.uint8)
 
 
 def _byte_pairs(text: bytes, digest: str) -> bytearray:

@@ -21,23 +21,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from gpu_bench.machine.device import open_nvml
 from gpu_bench.measure.trace import events_of
 from gpu_bench.measure.training import Trainer
+from gpu_bench.record.shape import Held
 from ironlaw.memory.ledger import CUDA_CONTEXT
-
-
-@dataclass(frozen=True)
-class Held:
-    """Bytes that each component holds at its own fullest.
-
-    optimizer: bytes by state vector, e.g. `exp_avg`, `exp_avg_sq`, and `step`, which is one number per parameter.
-    activations: what autograd saves for the backward pass, parameters and casts of parameters left out.
-    cast_weights: the 16-bit copies of weights that autocast keeps until their layer's backward pass.
-    """
-
-    parameters: int
-    gradients: int
-    optimizer: dict[str, int]
-    activations: int
-    cast_weights: int
 
 
 def storage_bytes(tensors: Iterable[Tensor]) -> int:
@@ -94,7 +79,13 @@ def held_memory(trainer: Trainer, window: Tensor) -> Held:
         trainer.backward(loss)
     for parameter in parameters:
         parameter.grad = None
-    return Held(storage_bytes(parameters), most[0], optimizer_vectors(trainer.optimizers), activations, cast_weights)
+    return Held(
+        parameters=storage_bytes(parameters),
+        gradients=most[0],
+        optimizer=optimizer_vectors(trainer.optimizers),
+        activations=activations,
+        cast_weights=cast_weights,
+    )
 
 
 @contextmanager

@@ -55,7 +55,7 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
 
     gc.collect()
     gc.disable()
-    timing, cuda_memory = _train(trainer, itertools.chain([window], windows), gpu, course)
+    timing, cuda_memory, others = _train(trainer, itertools.chain([window], windows), gpu, course)
     gc.enable()
 
     status, message = judged(case, {**timing, "diverged_at": diverged_at(case, timing["losses"])})
@@ -65,6 +65,7 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
         "model": {"parameters": trainer.model.parameter_count()},
         "data": corpus.as_dict(),
         "timing": timing,
+        "others_share": others,
         "course": course.as_dict() if course else None,
     }
     part |= {"context": context, "peak": cuda_memory["allocated_peak"] if cuda_memory else None}
@@ -105,8 +106,8 @@ def measured_ceilings(case: TrainingCase, device: torch.device) -> list[dict[str
 
 def _train(
     trainer: Trainer, windows: Iterator[Tensor], gpu: Gpu | None, course: Course | None
-) -> tuple[dict[str, Any], dict[str, int | None] | None]:
-    """Warm up, then run the timed steps. Returns the timing and the CUDA allocator's counters."""
+) -> tuple[dict[str, Any], dict[str, int | None] | None, float | None]:
+    """Warm up, then run the timed steps. Returns the timing, the CUDA allocator's counters, and what others took."""
     device = trainer.device
     losses: list[Tensor] = []
     warmup = clock.warm_up(trainer, windows, losses)
@@ -127,9 +128,8 @@ def _train(
         "step_s": timed.seconds,
         "losses": curve,
         "gpu": timed.gpu,
-        "others_share": others,
     }
-    return timing, cuda_memory
+    return timing, cuda_memory, others
 
 
 def _cuda_memory(device: torch.device, gpu: Gpu | None, first_peak: int | None) -> dict[str, int | None]:
@@ -155,10 +155,8 @@ def _count_memory(trainer: Trainer, window: Tensor, cuda_memory: dict[str, int |
     tracked = None if trainer.compiled else memory.track_step(trainer, loaded)
     if cuda_memory is not None:
         peak = cuda_memory["allocated_peak"] or 0
-        source = "CUDA caching allocator over the timed steps"
     else:
         at_rest = tracked.at_rest if tracked else memory.resting_bytes(trainer, loaded)
         peak = memory.cpu_allocator_peak(lambda: trainer.step(loaded), at_rest)
-        source = "PyTorch CPU allocator over one profiled step"
     at_peak = tracked.at_peak if tracked else memory.compiled_components(trainer, loaded, peak)
-    return {"held": asdict(held), "at_peak": at_peak, "peak": peak, "peak_source": source, "cuda": cuda_memory}
+    return {"held": asdict(held), "at_peak": at_peak, "peak": peak, "cuda": cuda_memory}

@@ -37,7 +37,6 @@ FORMATS: dict[Precision, Formats] = {
     "fp32": Formats(),
     "tf32": Formats(tf32=True),
     "amp-bf16": Formats(autocast=torch.bfloat16),
-    "bf16": Formats(weights=torch.bfloat16),
     # Autocast is for the products that `techniques.fp8` leaves in 16 bits.
     "fp8": Formats(autocast=torch.bfloat16),
     # The optimizer makes the BF16 weights from the FP32 ones that it is given.

@@ -36,16 +36,10 @@ _UNKNOWN_STEP_S = 1.0
 
 @dataclass(frozen=True)
 class Duration:
-    """Seconds of a case."""
+    """Seconds of a case's repeats."""
 
-    first: float  # Its first repeat, which compiles, counts memory and measures the ceilings
+    first: float  # The first one, which compiles, counts memory and measures the ceilings
     later: float  # Each of the others
-    repeats: int  # How many there are
-
-    @property
-    def total(self) -> float:
-        """All repeats."""
-        return self.first + self.later * (self.repeats - 1)
 
 
 def duration_of(case: Case, device_name: str | None) -> Duration:
@@ -57,21 +51,21 @@ def duration_of(case: Case, device_name: str | None) -> Duration:
             batches = {policy: predicted_batch(case, policy, "cuda") or case.batches[0] for policy in case.policies}
             steps = [_step(trial(case, policy, batch), device_name) for policy, batch in batches.items()]
             tried = sum(min(case.time_limit_s / 2, START_S + (case.steps + 5) * step) for step in steps)
-            return Duration(_TRIALS * tried, _TRIALS * tried, case.repeats)
+            return Duration(_TRIALS * tried, _TRIALS * tried)
         case AttentionCase():
             points = len(case.variants) * len(case.sizes) * len(case.formats)
-            return Duration(START_S + points, START_S + points, case.repeats)
+            return Duration(START_S + points, START_S + points)
         case RooflineCase():
             points = len(case.formats) * len(case.shapes) or len(case.sizes) or 12 * len(case.formats)
-            return Duration(START_S + points, START_S + points, case.repeats)
+            return Duration(START_S + points, START_S + points)
         case HybridCase(task="text"):
             seconds = START_S + sum(
                 arm.taken(case.steps) * _arm_step(case, arm, device_name) for arm in case.arms.values()
             )
-            return Duration(seconds, seconds, case.repeats)
+            return Duration(seconds, seconds)
         case _:
             guess = min(case.time_limit_s, 90.0)
-            return Duration(guess, guess, case.repeats)
+            return Duration(guess, guess)
 
 
 def _training(case: TrainingCase, device_name: str | None) -> Duration:
@@ -86,7 +80,7 @@ def _training(case: TrainingCase, device_name: str | None) -> Duration:
     energy = max(case.energy_s, SHORTEST_ENERGY_S) if case.energy_s else 0.0
     once = COUNTING_STEPS * step + CEILINGS_S + energy
     later = START_S + CACHED_SHARE * compiling + warm + timed
-    return Duration(START_S + compiling + warm + timed + once, later, case.repeats)
+    return Duration(START_S + compiling + warm + timed + once, later)
 
 
 def _arm_step(case: HybridCase, arm: Arm, device_name: str | None) -> float:

@@ -51,7 +51,7 @@ _NOT_THE_SAME: dict[Precision, tuple[str, str]] = {
 }
 """Precisions for which the engine has another name, and what is not the same."""
 
-_STATES = {"sgd": 0, "momentum": 1, "rmsprop": 1, "adam": 2, "adamw": 2}
+_STATES = {"sgd": 0, "momentum": 1, "adam": 2, "adamw": 2}
 
 
 def shape_of(case: TrainingCase, *, padded: bool) -> Transformer:
@@ -126,7 +126,7 @@ def _not_counted(case: TrainingCase) -> list[str]:
     return [sentence for sentence in told if sentence]
 
 
-def model_flops(case: TrainingCase) -> Any:
+def model_flops(case: TrainingCase) -> StepFlops:
     """FLOPs that the mathematics of a step needs, by both conventions, without the rows that pad the vocabulary."""
     shape = shape_of(case, padded=False)
     multiplied = shape.parameters - shape.max_seq * shape.hidden

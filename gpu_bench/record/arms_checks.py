@@ -29,13 +29,9 @@ def arms_faults(case: FailureCase | HybridCase, record: Mapping[str, Any]) -> It
     settings = {name: run["settings"] for name, run in runs.items()}
     if record["provenance"]["sources"] == provenance.source_hash() and settings != _planned(case):
         yield "arms.runs are not what these sources have as the runs of this case"
-    # A record may claim any number of repeats, so none of their seeds is written out.
-    wanted = range(case.seed, case.seed + case.repeats)
     for name, run in runs.items():
-        if len(run["seeds"]) != case.repeats or any(
-            one["seed"] != seed for one, seed in zip(run["seeds"], wanted, strict=True)
-        ):
-            yield f"the seeds of run {name!r} are not those from {wanted.start} to {wanted.stop - 1}"
+        if len(run["seeds"]) != case.repeats:
+            yield f"run {name!r} has {len(run['seeds'])} seeds, the case has {case.repeats} repeats"
             return
         curves = [_losses(one) for one in run["seeds"]]
         for told in copied([[point for point in curve if point is not None] for curve in curves], "losses"):
@@ -88,22 +84,18 @@ def _failure_faults(case: FailureCase, record: Mapping[str, Any]) -> Iterator[st
 
 
 def _hybrid_faults(case: HybridCase, arms: Mapping[str, Any]) -> Iterator[str]:
-    if arms["quality"] != ("perplexity" if case.task == "text" else "loss"):
-        yield f"arms.quality is {arms['quality']!r}, and the task is {case.task}"
     plain = arms["runs"]["plain"]["seeds"]
     for name, run in arms["runs"].items():
         arm = Arm(**run["settings"])
         for one, beside in zip(run["seeds"], plain, strict=True):
             starts = beside["curve"] if arms["clock"] == "processor" else beside["curve"][:1]
-            for fault in (*_step_faults(arm, case, one), *_curve_faults(arm, case, one, starts)):
+            for fault in (*_step_faults(arm, one), *_curve_faults(arm, case, one, starts)):
                 yield f"run {name!r}, seed {one['seed']}: {fault}"
 
 
-def _step_faults(arm: Arm, case: HybridCase, one: Mapping[str, Any]) -> Iterator[str]:
+def _step_faults(arm: Arm, one: Mapping[str, Any]) -> Iterator[str]:
     """What is wrong with the steps that one training counted."""
     told, steps = one["told"], one["steps"]
-    if steps != arm.taken(case.steps):
-        yield f"it took {steps} steps, its settings say {arm.taken(case.steps)}"
     if sum(told["phases"].values()) != steps:
         yield f"its phases do not sum to {steps} steps"
     if arm.predictor == "none" and told["phases"]["warmup"] != steps:
@@ -122,8 +114,8 @@ def _curve_faults(
 ) -> Iterator[str]:
     """What is wrong with the curve of one training, whose time must rise and whose start is that of plain training."""
     curve = one["curve"]
-    if [point["step"] for point in curve] != list(point_steps(one["steps"])):
-        yield "the points of its curve are not at the steps where points are"
+    if len(curve) != (points := len(point_steps(one["steps"]))):
+        yield f"its curve has {len(curve)} points, {one['steps']} steps have {points}"
     times = [point["seconds"] for point in curve]
     if times != sorted(times) or times[-1] > one["seconds"] or len({*times}) < len(times) / 2:
         yield "the times of its curve do not rise to its whole"

@@ -46,7 +46,7 @@ def assemble(
                     "started": part["started"],
                     "finished": part["finished"],
                     "load_average": part.get("load_average"),
-                    "others_share": part.get("timing", {}).get("others_share"),
+                    "others_share": part.get("others_share"),
                     "gpu": part.get("timing", {}).get("gpu"),
                     "host": part.get("host", context["machine"]["host"]),
                 }
@@ -139,7 +139,7 @@ def _trained(case: TrainingCase, device: Mapping[str, Any], parts: Sequence[Mapp
         "loss": {
             "curve": curves[0],
             "same_in_all_repeats": all(curve[:shared] == curves[0][:shared] for curve in curves),
-            "diverged_at": [diverged_at(case, curve) for curve in curves],
+            "diverged_later": [diverged_at(case, curve) for curve in curves[1:]],
         },
         "memory": first["memory"],
         "course": first.get("course"),

@@ -23,7 +23,7 @@ from gpu_bench.record import bounds
 from gpu_bench.record.arms_checks import arms_faults
 from gpu_bench.record.derive import BLOCKS, derive
 from gpu_bench.record.points_checks import fit_faults, points_faults
-from gpu_bench.record.training_checks import prediction_faults, training_faults
+from gpu_bench.record.training_checks import numbers, prediction_faults, training_faults
 
 _NEEDED: Mapping[str, tuple[str, ...]] = {
     "training": ("model", "data", "samples", "compile", "ceilings", "loss", "memory", "energy", "predicted"),
@@ -112,7 +112,7 @@ def _machine_faults(record: Mapping[str, Any]) -> Iterator[str]:
     for index, (one, row) in enumerate(zip(ran["repeats"], rows, strict=False)):
         if (one["others_share"] or 0) > _MOST_BY_OTHERS and sum(row) >= _WATCHED_S:
             yield f"others took {one['others_share']:.0%} of the processors in repeat {index + 1}"
-    if _numbers(record["benchmark_version"]) > _numbers(BENCHMARK_VERSION):
+    if numbers(record["benchmark_version"]) > numbers(BENCHMARK_VERSION):
         yield f"benchmark_version is {record['benchmark_version']}, which is still to come"
 
 
@@ -124,10 +124,6 @@ def _devices_faults(case: Mapping[str, Any], kind: str, cores: int | None) -> It
         yield f"the case occupies {devices} devices, and its processes at most {most}"
     if kind == "cpu" and cores is not None and devices > cores:
         yield f"the case occupies {devices} devices, the machine has {cores} processors"
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))
 
 
 def _gpu_faults(record: Mapping[str, Any]) -> Iterator[str]:

@@ -17,12 +17,15 @@ from gpu_bench.cases.kinds import AttentionCase, FitCase, RooflineCase, case_fro
 from gpu_bench.cases.sizes import config_of, remainder_tolerance
 from gpu_bench.experiments.failures import verdict as failures
 from gpu_bench.experiments.hybrid import verdict as hybrid
+from gpu_bench.experiments.hybrid.arms import Arm
+from gpu_bench.experiments.hybrid.case import HybridCase
+from gpu_bench.input_pipeline.case import LoaderCase, TokenizeCase
 from gpu_bench.machine import provenance
 from gpu_bench.machine.chips import chip_of, compute_format, format_peak
 from gpu_bench.machine.nvml import abnormal
 from gpu_bench.predict.prediction import completed, model_flops, predict, recomputed_flops, shape_of
 from gpu_bench.record import rules, shape
-from gpu_bench.record.judgement import diverged_at, judged, worst
+from gpu_bench.record.judgement import disturbed, diverged_at, judged, worst
 from gpu_bench.record.spread import summarize
 
 _NULL = {name: rules.stated(hint) for name, (one, hint) in rules.hints(shape.Record).items() if one.default is None}
@@ -66,27 +69,42 @@ def _device(device: Mapping[str, Any], ran: Mapping[str, Any]) -> dict[str, Any]
 def _state(case: Case, record: Mapping[str, Any]) -> tuple[str, str | None]:
     """The status of what was measured, and what spoiled it."""
     repeats = record["provenance"]["repeats"]
+    # A GPU's times hardly depend on what else the processors do.
+    by_processors = record["device"]["type"] == "cpu" or isinstance(case, TokenizeCase | LoaderCase)
+    others = [one["others_share"] for one in repeats if by_processors]
     if not isinstance(case, TrainingCase):
-        told = next(filter(None, (abnormal(one["gpu"]) for one in repeats)), None)
-        return ("throttled", told) if told and record.get("points") else ("ok", None)
-    samples, compiled, diverged = record["samples"], record["compile"], record["loss"]["diverged_at"]
+        if (points := record.get("points")) is None:
+            return "ok", None
+        if slowed := next(filter(None, (abnormal(one["gpu"]) for one in repeats)), None):
+            return "throttled", slowed
+        told = disturbed(others, [point["samples_s"] for point in points])
+        return ("unsettled", told) if told else ("ok", None)
+    samples, compiled, diverged = record["samples"], record["compile"], _diverged(case, record["loss"])
     # Benchmark version 0.2 did not judge whether steps were steady.
     judges = record["provenance"]["sources"] is not None
+    told = disturbed(others, [samples["step_s"]]) if case.steady else None
     return worst(
         [
-            judged(
-                case,
-                {
-                    "diverged_at": diverged[index] if index else diverged_at(case, record["loss"]["curve"]),
-                    "graphs_while_timed": compiled["graphs_while_timed"][index],
-                    "settled": samples["warmup_settled"][index] or not judges,
-                    "warmup_s": samples["warmup_s"][index],
-                    "gpu": repeat["gpu"],
-                },
-            )
-            for index, repeat in enumerate(repeats)
+            ("unsettled", told) if told else ("ok", None),
+            *(
+                judged(
+                    case,
+                    {
+                        "diverged_at": diverged[index],
+                        "graphs_while_timed": compiled["graphs_while_timed"][index],
+                        "settled": samples["warmup_settled"][index] or not judges,
+                        "warmup_s": samples["warmup_s"][index],
+                        "gpu": repeat["gpu"],
+                    },
+                )
+                for index, repeat in enumerate(repeats)
+            ),
         ]
     )
+
+
+def _diverged(case: TrainingCase, loss: Mapping[str, Any]) -> list[int | None]:
+    return [diverged_at(case, loss["curve"]), *loss["diverged_later"]]
 
 
 def _measured(case: Case, view: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,15 +116,24 @@ def _measured(case: Case, view: Mapping[str, Any]) -> dict[str, Any]:
     if view["fit"] is not None:
         assert isinstance(case, FitCase)
         return {"fit": _fit(case, view)}
-    return {"arms": _arms(view["arms"])}
+    return {"arms": _arms(case, view["device"]["type"], view["arms"])}
 
 
-def _arms(arms: Mapping[str, Any]) -> dict[str, Any]:
+def _arms(case: Case, device: str, arms: Mapping[str, Any]) -> dict[str, Any]:
     settings = {name: run["settings"] for name, run in arms["runs"].items()}
-    seeds = {name: run["seeds"] for name, run in arms["runs"].items()}
-    if "worse" in arms:
+    seeds = {
+        name: [{**one, "seed": seed} for seed, one in enumerate(run["seeds"], case.seed)]
+        for name, run in arms["runs"].items()
+    }
+    if not isinstance(case, HybridCase):
         return {**arms, **failures.concluded(arms["worse"], settings, seeds)}
-    return {**arms, **hybrid.concluded(arms["quality"], settings, seeds)}
+    for name, told in settings.items():
+        steps = Arm(**told).taken(case.steps)
+        for one in seeds[name]:
+            points = zip(hybrid.point_steps(steps), one["curve"], strict=False)
+            one |= {"steps": steps, "curve": [{**point, "step": step} for step, point in points]}
+    clock = "wall" if device == "cuda" else "processor"
+    return {**arms, "quality": case.quality, "clock": clock, **hybrid.concluded(case.quality, settings, seeds)}
 
 
 def _point(case: Case, point: Mapping[str, Any]) -> dict[str, Any]:
@@ -162,7 +189,7 @@ def _training(case: TrainingCase, view: Mapping[str, Any]) -> dict[str, Any]:
     step = float(summary["step_s"]["median"])
     loss = {
         **view["loss"],
-        "first_timed_step": len(samples["warmup_s"][0]),
+        "diverged_at": _diverged(case, view["loss"]),
         "first": curve[0],
         "last_five_mean": None if None in last else statistics.fmean(last),
     }
@@ -170,6 +197,9 @@ def _training(case: TrainingCase, view: Mapping[str, Any]) -> dict[str, Any]:
     if course is not None:
         course = {
             **course,
+            "points": [
+                {**point, "step": number * case.validate_every} for number, point in enumerate(course["points"], 1)
+            ],
             "divergences": divergences(curve),
             "perplexity": perplexity(course["points"][-1]["validation_loss"]),
         }
@@ -225,14 +255,7 @@ def price(usd_per_hour: float, tokens_per_s: float) -> float:
 def step_summary(tokens: int, step_s: Sequence[Sequence[float]]) -> dict[str, Any]:
     """The block `summary` of steps of so many tokens, from their seconds, repeat by repeat."""
     seconds = [second for row in step_s for second in row]
-    medians = [statistics.median(row) for row in step_s]
-    step = summarize(seconds)
-    return {
-        "step_s": step,
-        "tokens_per_s": summarize([tokens / second for second in seconds]),
-        "repeat_medians_s": medians,
-        "repeat_spread": (max(medians) - min(medians)) / step["median"],
-    }
+    return {"step_s": summarize(seconds), "tokens_per_s": summarize([tokens / second for second in seconds])}
 
 
 def divergences(losses: Sequence[float | None]) -> int:
@@ -278,24 +301,21 @@ def utilization(
     again = flops["recomputed_per_step"] / step_s
     matmul = ceiling(ceilings, main)
     eight, other = flops["fp8_per_step"], flops["model_per_step_causal"] - flops["fp8_per_step"]
-    hfu, _ = _shares(full + again, causal + again, None if fp8 else specified)
-    pairs = {
-        "mfu": _shares(full, causal, None if fp8 else specified),
-        "bf16_equivalent": _shares(full, causal, specified if fp8 else None, equivalent=True),
-        "matmul_share": _shares(full, causal, matmul, equivalent=fp8),
-    }
+    own_peak = None if fp8 else specified
+    mfu, mfu_causal = _shares(full, causal, own_peak)
     return {
         "model_flops_per_s": full,
         "model_flops_per_s_causal": causal,
         "peak_format": main,
         "specified_peak": specified,
         "matmul_ceiling": matmul,
-        "fp8_specified_peak": fp8_peak,
         "fp8_matmul_ceiling": ceiling(ceilings, "fp8"),
-        "hfu": hfu,
+        "mfu": mfu,
+        "mfu_causal": mfu_causal,
+        "hfu": _shares(full + again, causal + again, own_peak)[0],
+        "bf16_equivalent": _shares(full, causal, specified if fp8 else None, equivalent=True)[0],
+        "matmul_share": _shares(full, causal, matmul, equivalent=fp8)[0],
         "formats_share": (eight / fp8_peak + other / specified) / step_s if fp8 and fp8_peak and specified else None,
-        **{which: both[0] for which, both in pairs.items()},
-        **{f"{which}_causal": both[1] for which, both in pairs.items()},
     }
 
 

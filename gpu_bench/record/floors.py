@@ -18,7 +18,7 @@ _SLACK, _GRANULE = 1.02, 512
 
 def weight_bytes(case: TrainingCase) -> int:
     """Bytes of the parameters."""
-    width = 2 if case.precision in ("bf16", *NARROW) else 4
+    width = 2 if case.precision in NARROW else 4
     return shape_of(case, padded=True).parameters * width
 
 
@@ -29,17 +29,16 @@ def rounded(size: int, case: TrainingCase) -> float:
 
 def state_bytes(case: TrainingCase) -> int:
     """The fewest bytes of the optimizer's state, and of the copy of the weights that it goes on from."""
-    vectors = {"sgd": 0, "momentum": 1, "rmsprop": 1}.get(case.optimizer, 2)
-    width = 1 if case.optimizer == "adamw-8bit" else 2 if case.precision == "bf16" else 4
+    vectors = {"sgd": 0, "momentum": 1}.get(case.optimizer, 2)
+    width = 1 if case.optimizer == "adamw-8bit" else 4
     master = 4 if case.precision.endswith("-master") else 0
     return shape_of(case, padded=True).parameters * (vectors * width + master)
 
 
 def kept_bytes(case: TrainingCase) -> int:
-    """The fewest bytes kept for the backward pass: what enters a block, of every block that is not computed again."""
+    """The fewest bytes kept for the backward pass: what enters each block."""
     size = SIZES[case.model]
-    blocks = size.layers if case.checkpointing in ("none", "selective", "full") else 1
-    return case.batch * case.sequence * size.hidden * blocks
+    return case.batch * case.sequence * size.hidden * size.layers
 
 
 def peak_bytes(case: TrainingCase) -> int:

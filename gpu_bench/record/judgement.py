@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gpu_bench.cases.case import TrainingCase
 from gpu_bench.cases.sizes import config_of
 from gpu_bench.machine.nvml import throttled
+from gpu_bench.machine.quiet import QUIET_SHARE
 
 SPOILED = ("throttled", "unsettled", "recompiled", "diverged")
 """States of a record that holds measurements which something spoiled, from the least to the worst."""
@@ -16,6 +18,10 @@ MEASURED = ("ok", *SPOILED)
 """States of a record that holds measurements."""
 FAR_ABOVE_GUESSING = 4.0
 """A loss of more than so many times that of guessing counts as diverged, though it is finite."""
+
+
+MOST_APART = 1.5
+"""Repeats on a quiet machine are closer than this factor, half of all points at least: a cache may hold one or not."""
 
 
 def guessing(case: TrainingCase) -> float:
@@ -42,6 +48,20 @@ def judged(case: TrainingCase, repeat: Mapping[str, Any]) -> tuple[str, str | No
         return "unsettled", f"step times were not steady after {len(repeat['warmup_s'])} warm-up steps"
     slowed = throttled(repeat["gpu"])
     return ("throttled", slowed) if slowed else ("ok", None)
+
+
+def disturbed(others: Iterable[float | None], times: Iterable[Sequence[Sequence[float]]]) -> str | None:
+    """Why times are not those of a quiet machine; None where nothing shows it.
+
+    `others` are the shares of the processors that other programs took, one for each repeat, None where that is not
+    known or does not matter; `times` are the samples of each thing that was timed, a list for each repeat.
+    """
+    most = max((share for share in others if share is not None), default=0.0)
+    if most > QUIET_SHARE:
+        return f"others took {most:.0%} of the processors"
+    medians = [[statistics.median(row) for row in rows if row] for rows in times]
+    apart = statistics.median([max(row) / min(row) for row in medians if row] or [1.0])
+    return f"the slowest repeat took {apart:.1f} times as long as the fastest" if apart > MOST_APART else None
 
 
 def worst(states: Sequence[tuple[str, str | None]]) -> tuple[str, str | None]:

@@ -266,8 +266,8 @@ def _page_lines(record: Record) -> Iterator[str]:
     if record["summary"] is None:
         yield ""
         yield from (render(table, "text") for table in tables([record]))
-        return
-    yield from _training_page(record)
+    else:
+        yield from _training_page(record)
     yield from _clocks(record)
 
 
@@ -310,11 +310,13 @@ def _training_page(record: Record) -> Iterator[str]:
 
 
 def _clocks(record: Record) -> Iterator[str]:
-    yield ""
-    for index, repeat in enumerate(record["provenance"]["repeats"]):
+    """What the machine did while each repeat was timed."""
+    timed = [record["samples"]["step_s"]] if record["samples"] else [one["samples_s"] for one in record["points"] or ()]
+    if timed:
+        yield ""
+    for index, repeat in enumerate(record["provenance"]["repeats"] if timed else ()):
         state = repeat["gpu"]
-        seconds = sum(record["samples"]["step_s"][index])
-        told = f"  repeat {index + 1}: {seconds:.1f} s timed"
+        told = f"  repeat {index + 1}: {sum(sum(rows[index]) for rows in timed):.1f} s timed"
         if state is not None and state["sm_clock_mhz"] and state["power_w"] and state["temperature_c"]:
             clock, power, heat = state["sm_clock_mhz"], state["power_w"], state["temperature_c"]
             told += f", clock {clock['mean']:.0f} MHz (least {clock['minimum']:.0f}), power {power['mean']:.0f} W, "

@@ -149,7 +149,7 @@ def blocks(hint: Any) -> list[type]:
 
 
 def _fitting(options: Sequence[Any], value: Any) -> list[Any]:
-    """The dataclasses whose choices are those of plain data, or all; first the one that lacks least of it."""
+    """The dataclasses whose choices are those of plain data, or all; first the one that states most nearly the same."""
     if not isinstance(value, Mapping):
         return list(options)
 
@@ -161,7 +161,11 @@ def _fitting(options: Sequence[Any], value: Any) -> list[Any]:
         )
 
     found = [one for one in options if chosen(one)] or list(options)
-    return sorted(found, key=lambda kind: len(hints(kind).keys() ^ value.keys()))
+
+    def apart(kind: Any) -> int:
+        return len({name for name, (_, hint) in hints(kind).items() if stated(hint)} ^ value.keys())
+
+    return sorted(found, key=apart)
 
 
 def faults(kind: Any, value: Any, place: str = "") -> Iterator[str]:

@@ -171,8 +171,6 @@ class Summary(Block):
 
     step_s: Spread  # Time of one training step
     tokens_per_s: Throughput  # Tokens back-propagated per second
-    repeat_medians_s: tuple[Seconds, ...]  # The median of each repeat
-    repeat_spread: Amount  # Largest minus smallest of the repeats' medians, over the overall median
 
 
 class Flops(Block):
@@ -195,7 +193,6 @@ class Utilization(Block):
     specified_peak: Rate | None  # Dense peak of the data sheet; null for a device that the engine does not know
     # The fastest matrix product of several shapes of the model, measured in the same process
     matmul_ceiling: Rate | None
-    fp8_specified_peak: Rate | None
     fp8_matmul_ceiling: Rate | None
     # model_flops_per_s over specified_peak; null for FP8, and where counting scores that causal kernels skip would pass
     # the peak
@@ -203,11 +200,9 @@ class Utilization(Block):
     mfu_causal: Amount | None
     hfu: Amount | None  # As mfu, with what is computed again
     bf16_equivalent: Amount | None  # FP8 only: model_flops_per_s over the BF16 peak, which is not a utilization
-    bf16_equivalent_causal: Amount | None
     # FP8 only: the time that all products take at the peak of their own format, over the step's
     formats_share: Amount | None
     matmul_share: Amount | None  # model_flops_per_s over matmul_ceiling
-    matmul_share_causal: Amount | None
 
 
 class Loss(Block):
@@ -216,9 +211,9 @@ class Loss(Block):
     # Of every step of the first repeat, warm-up included; null once it is not finite
     curve: Annotated[tuple[Number | None, ...], Rule(fewest=1)]
     same_in_all_repeats: bool  # Whether every repeat gave exactly the same losses
-    # Of each repeat, the first step whose loss was not finite or far above guessing; null without one
-    diverged_at: tuple[Whole | None, ...]
-    first_timed_step: Annotated[Whole, DERIVED] = 0  # Index in the curve
+    # Of each repeat after the first, the first step whose loss was not finite or far above guessing; null without one
+    diverged_later: tuple[Whole | None, ...]
+    diverged_at: Annotated[tuple[Whole | None, ...], DERIVED] = ()  # The same of every repeat
     first: Annotated[Number | None, DERIVED] = None
     last_five_mean: Annotated[Number | None, DERIVED] = None  # Mean of the last five steps
 
@@ -270,9 +265,8 @@ class Memory(Block):
 
     held: Held
     at_peak: AtPeak
-    peak: Bytes  # Largest allocation of a training step
-    # What counted the peak
-    peak_source: Literal["CUDA caching allocator over the timed steps", "PyTorch CPU allocator over one profiled step"]
+    # Largest allocation of a training step: by CUDA's allocator over the timed ones, or a CPU's over one profiled step
+    peak: Bytes
     cuda: Cuda | None  # Null on a CPU
     tolerance: Annotated[Bytes, DERIVED] = 0  # Bound on the remainder
 
@@ -290,10 +284,10 @@ class Energy(Block):
 class CoursePoint(Block):
     """How a long run stood."""
 
-    step: Steps  # Timed steps before
     validation_loss: Amount | None  # On text that is not trained on, per token; null where it is not finite
     allocated: Bytes | None  # GPU only
     reserved: Bytes | None  # GPU only
+    step: Annotated[Steps, DERIVED] = 0  # Timed steps before
 
 
 class Course(Block):
@@ -442,7 +436,6 @@ class Test(Block):
 class FailureSeed(Block):
     """One training of a failure."""
 
-    seed: Whole  # Of weights and order
     every: Steps  # Steps from one point of a curve to the next
     # Loss of the batch, factor of the loss, norm of the gradients before clipping, share of the updates that changed
     # nothing; null where not finite
@@ -450,6 +443,7 @@ class FailureSeed(Block):
     histograms: tuple[Histogram, ...]
     test: Test
     cpu_s: Duration  # Processor time on one thread
+    seed: Annotated[Whole, DERIVED] = 0  # Of weights and order
 
 
 class FailureSummary(Block):
@@ -488,10 +482,10 @@ class FailureArms(Block):
 class CurvePoint(Block):
     """One point of a curve."""
 
-    step: Since
     seconds: Duration  # Since the first step
     phase: Phase
     loss: Amount | None  # Of the batch; null where none was computed, or it is not finite
+    step: Annotated[Since, DERIVED] = 0
 
 
 class Horizon(Block):
@@ -530,14 +524,14 @@ class Peaks(Block):
 class HybridSeed(Block):
     """One training."""
 
-    seed: Whole  # Of weights and order
-    steps: Steps
     seconds: Seconds  # Test left out
     memory_peak: Bytes | None  # Of the GPU's memory; null on a CPU
     curve: Annotated[tuple[CurvePoint, ...], Rule(fewest=1)]
     told: Told
     test: Test
     memory: Peaks | None = None
+    seed: Annotated[Whole, DERIVED] = 0  # Of weights and order
+    steps: Annotated[Steps, DERIVED] = 0
 
 
 class SavedMemory(Block):
@@ -592,9 +586,11 @@ class HybridArms(Block):
     """Trainings that predict some of their steps, beside their controls."""
 
     data: Images
-    quality: Literal["loss", "perplexity"]  # What the verdict compares; the perplexity is e to the loss
-    clock: Literal["processor", "wall"]  # What seconds are: processor time on one thread, or time on the clock
     runs: Annotated[dict[str, HybridRun], Rule(fewest=1)]
+    # What the verdict compares; the perplexity is e to the loss
+    quality: Annotated[Literal["loss", "perplexity"], DERIVED] = "loss"
+    # What seconds are: processor time on one thread, or time on the clock
+    clock: Annotated[Literal["processor", "wall"], DERIVED] = "processor"
     verdict: Annotated[HybridVerdict | None, DERIVED] = None
 
 
@@ -616,7 +612,8 @@ class Repeat(Block):
     started: Time
     finished: Time
     load_average: Annotated[float, Rule("1", least=0, most=100_000)] | None  # Waiting processes over the minute before
-    others_share: Share | None  # Share of all processor time that other processes took during the timed steps
+    # Share of all processor time that other processes took: during the timed steps, or without such in the whole repeat
+    others_share: Share | None
     gpu: GpuState | None  # Null without a GPU
     host: Host  # The machine of this repeat
 
@@ -698,8 +695,8 @@ class Record(Block):
     withheld: Withheld | None = None  # Null in a result
     name: Annotated[Slug, DERIVED] = ""  # The case's name: the file name up to `--`
     # The outcome; of what was measured ok, or what spoiled it. throttled: the GPU was slowed down; unsettled: step
-    # times were not steady when the clock started; recompiled: something was compiled during the timed steps; diverged:
-    # a loss was not finite, or far above guessing
+    # times were not steady when the clock started, others used the processors, or repeats are far apart; recompiled:
+    # something was compiled during the timed steps; diverged: a loss was not finite, or far above guessing
     status: Annotated[Status, DERIVED] = "ok"
     summary: Annotated[Summary | None, DERIVED] = None
     flops: Annotated[Flops | None, DERIVED] = None

@@ -258,8 +258,8 @@ def _names(jobs: Sequence[Job]) -> str:
 
 
 def _spoiled(part: Mapping[str, Any]) -> float:
-    """The share of the processors that others took during the timed steps, when it was too large; else 0."""
-    share: float | None = part.get("timing", {}).get("others_share")
+    """The share of the processors that others took meanwhile, when it was too large; else 0."""
+    share: float | None = part.get("others_share")
     return share if share is not None and share > QUIET_SHARE else 0.0
 
 

@@ -19,6 +19,7 @@ import torch
 from gpu_bench.cases.kinds import KINDS, case_from_dict
 from gpu_bench.machine import provenance
 from gpu_bench.machine.device import describe, resolve_device, software
+from gpu_bench.machine.quiet import OthersWatch
 from gpu_bench.measure.unsupported import kind_of, told
 from gpu_bench.record.store import write_json
 
@@ -50,6 +51,7 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     # Imported here, because it takes a second and a probe does not need it.
     module = importlib.import_module(KINDS[case.kind].module)
     when: dict[str, Any] = {"started": provenance.utc_now(), "load_average": provenance.load_average()}
+    watch = OthersWatch()
     try:
         more = {"kept": Path(job["kept"])} if KINDS[case.kind].resumes and job.get("kept") else {}
         report: dict[str, Any] = module.run_repeat(case, resolve_device(job["device"]), job["repeat"], **more)
@@ -59,7 +61,8 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
             raise
         message = provenance.redact(told(error))
         report = {"status": kind, "message": message}
-    return {**when, "finished": provenance.utc_now(), **report}
+    # Training watches by itself, and only while it is timed.
+    return {**when, "finished": provenance.utc_now(), "others_share": watch.share(), **report}
 
 
 def main() -> int:

@@ -128,6 +128,8 @@ def test_a_prediction_within_five_points_is_right_and_the_gap_is_told_in_points(
     answer = first_share(act)
     assert verdict["correct"] == (abs(prediction - answer) <= 5)
     assert f"You said {prediction} %" in verdict["headline"]
+    if verdict["correct"]:
+        assert re.search(r"right: it waits \d+ % for the texts", verdict["headline"])
     if not verdict["correct"]:
         far = f"{abs(prediction - answer):.0f} points {'more' if prediction < answer else 'too high'}"
         assert far in verdict["headline"]

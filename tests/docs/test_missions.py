@@ -264,6 +264,7 @@ def test_each_audit_asks_about_its_own_device_and_repeats_a_wrong_answer_back() 
         assert not wrong["correct"]
         step = round(exact / audit.ask.step) * audit.ask.step
         right: Any = audit_act(name).reveal(state_of(audit_act(name), step, revealed=True))
+        assert right["headline"].endswith(", and that is right.")
         assert right["correct"]
         prompts.add(question.prompt)
         answers.add(round(exact))
@@ -345,6 +346,7 @@ def test_each_race_asks_about_its_own_limit_and_repeats_a_wrong_answer_back() ->
         assert verdict["headline"] == f"{exact:.2f} times as fast. You said 0.8."
         right: Any = act.reveal(state_of(act, round(20 * exact) / 20, revealed=True))
         assert right["correct"]
+        assert right["headline"].endswith(", and that is right.")
         answers.add(round(20 * exact))
         prompts.add(question.prompt)
     assert len(prompts) == len(NAMES)
@@ -444,7 +446,7 @@ def test_the_story_of_the_cluster_is_that_of_its_bench() -> None:
     busy = 100 * track.wall.plan(start_of(track.wall.levers)).network
     assert f"saturated {busy:.0f} % of the time" in wall_act("cloud").act.situation
     verdict: Any = wall_act("cloud").reveal(state_of(wall_act("cloud"), 1, revealed=True))
-    assert verdict["headline"] == "It stays the same."
+    assert verdict["headline"] == "It stays the same. You said so."
 
 
 @pytest.mark.parametrize("name", NAMES)

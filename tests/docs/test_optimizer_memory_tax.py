@@ -247,6 +247,8 @@ def test_hiding_a_component_frees_no_memory_and_changes_the_chart_alone(
     assert len(view["data"]["bars"]) == len(TOGGLES) - len(hidden)
     # What is hidden is not in the sum either, and the sum says so.
     assert complete["data"]["total"][0]["text"].endswith(" GB in all")
+    # Below the stack: above it lie the prediction's box and the line of what is needed.
+    assert complete["data"]["total"][0]["from"] == 0
     assert view["data"]["total"][0]["text"].endswith(" GB shown" if hidden else " GB in all")
 
 
@@ -283,6 +285,19 @@ def test_before_the_lock_the_ghost_is_what_the_reader_holds(act: LoadedAct, held
         assert ghost["to"] - ghost["from"] == pytest.approx(held)
         assert ghost["from"] == pytest.approx(view["data"]["bars"][-1]["to"])
     assert view["data"]["gap"] == []
+
+
+@pytest.mark.parametrize("prediction", [value / 2 for value in range(81)])
+@pytest.mark.parametrize("hidden", [(), ("parameters", "gradients", "activations")])
+def test_the_gap_and_the_prediction_have_their_own_lines(
+    act: LoadedAct, prediction: float, hidden: tuple[str, ...]
+) -> None:
+    for batch in BATCHES:
+        asked = state("node", "adam", "fp32", batch, prediction=prediction, **dict.fromkeys(hidden, False))
+        data: Any = act.compute({**asked, "revealed": True})["data"]  # type: ignore[index]
+        (gap,), (said,), top = data["gap"], data["prediction"], data["frame"][1]["gb"]
+        assert gap["middle"] >= 0
+        assert abs(gap["middle"] - said["name_at"]) >= 0.065 * top
 
 
 @pytest.mark.parametrize("prediction", PREDICTIONS)

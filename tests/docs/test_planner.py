@@ -33,6 +33,7 @@ from ironlaw.files.logs import read as read_log
 from ironlaw.memory.ledger import training_memory
 from ironlaw.memory.phases import memory_phases
 from ironlaw.models.published import essentials, published
+from tests.conftest import FULL
 from tests.docs.acts import loaded
 
 START = ACT.default_state()
@@ -282,7 +283,7 @@ def plans_drawn() -> st.SearchStrategy[dict[str, Any]]:
 
 
 @seed(30)
-@settings(max_examples=200)
+@settings(max_examples=200 if FULL else 50)
 @given(plans_drawn())
 def test_page_link_command_line_and_exports_never_say_two_numbers(controls: dict[str, Any]) -> None:
     state = at(**controls)

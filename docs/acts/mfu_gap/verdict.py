@@ -52,7 +52,9 @@ def gap(said: float, share: float) -> str:
     start, answer = f"You said {said:g} %", f"the GPU computes {share:.0f} % of the time"
     points = abs(said - share)
     if points <= TOLERANCE:
-        return f"{start}, and that is right: {answer}."
+        waits = shares(START)
+        data, moved = percent(waits["data"]), percent(waits["transfer"])
+        return f"{start}, and that is right: it waits {data} % for the texts and {moved} % for memory and bus."
     if said == 0:
         return f"{start}. In fact {answer}: {points:.0f} points more."
     if said < share:

@@ -332,7 +332,7 @@ def _reveal(track: Track, said: float) -> live.Verdict:
     least = start.serving / size
     return live.Verdict(
         correct=right,
-        headline=f"{_number(answer)} {unit}: {each}." + ("" if right else f" You said {said:,g}."),
+        headline=f"{_number(answer)} {unit}: {each}. You said {said:,g}{', and that is right' if right else ''}.",
         paragraphs=(
             f"Running the finished {track.model} takes {_number(least)} {unit}; training it as the bench stands needs "
             f"{_number(start.need / size)} {unit} and has {_number(start.limit / size)}.",

@@ -270,7 +270,7 @@ def _reveal(track: Track, said: float) -> live.Verdict:
     names = race.boxes
     return live.Verdict(
         correct=right,
-        headline=f"{answer:.2f} times as fast." + ("" if right else f" You said {said:g}."),
+        headline=f"{answer:.2f} times as fast. You said {said:g}{', and that is right' if right else ''}.",
         paragraphs=(
             f"Before, {names['compute']} worked {100 * once.busy['compute']:.0f} % of the time; after the change it "
             f"is {100 * more.busy['compute']:.0f} %. {names['data']}: {100 * once.busy['data']:.0f} %, then "

@@ -279,7 +279,7 @@ def _reveal(track: Track, said: float) -> live.Verdict:
             if abs(answer - 1) < SAME
             else f"It becomes {answer:.{2 if answer > 0.1 else 3}f} times what it was."
         )
-        + ("" if said == nearest else f" You said: {chosen[said].label.rstrip('.').lower()}."),
+        + (" You said so." if said == nearest else f" You said: {chosen[said].label.rstrip('.').lower()}."),
         paragraphs=(
             f"{chosen[nearest].why} As the mission begins, the network is busy {100 * start.network:.0f} % of the "
             f"step, and MFU is {100 * start.mfu:.1f} %.",

@@ -10,7 +10,7 @@ from typing import Any
 
 import altair as alt
 
-WIDTH, HEIGHT = 352, 290
+WIDTH, HEIGHT = 352, 272
 STACK = (27, 49)
 GHOST = (STACK[0] - 3, STACK[1] + 3)
 BRACKET = 20
@@ -41,7 +41,7 @@ def ledger() -> alt.TopLevelMixin:
         domain=False,
         ticks=False,
     )
-    return alt.layer(_frame(), _stack(), *_limit(), *_labels(), *_prediction(), *_gap(), *_total()).properties(
+    return alt.layer(_frame(), _stack(), *_limit(), *_labels(), *_prediction(), *_gap(), _total()).properties(
         width=WIDTH,
         height=HEIGHT,
         padding={"left": 2, "right": 2, "top": 6, "bottom": 6},
@@ -95,13 +95,11 @@ def _labels() -> tuple[alt.Chart, ...]:
     return leader.properties(name="leaders"), text.properties(name="names")
 
 
-def _total() -> tuple[alt.Chart, ...]:
-    """The total above the stack, on a pale ground, because the prediction's hatching may begin there."""
-    look: dict[str, Any] = {"align": "center", "baseline": "bottom", "dy": -4, "fontWeight": 600, "fontSize": SIZE}
-    ground = _rows("total").mark_text(**look, stroke="var(--il-surface)", strokeWidth=6, strokeJoin="round")
+def _total() -> alt.Chart:
+    """The total below the stack: above it stand the prediction's hatching and the line of what is needed."""
+    look: dict[str, Any] = {"align": "center", "baseline": "top", "dy": 6, "fontWeight": 600, "fontSize": SIZE}
     total = _rows("total").mark_text(**look, fill="var(--il-fg)")
-    at = {"x": _x(sum(STACK) / 2), "y": _y("gb"), "text": "text:N"}
-    return ground.encode(**at).properties(name="total_ground"), total.encode(**at).properties(name="total")
+    return total.encode(x=_x(sum(STACK) / 2), y=_y("from"), text="text:N").properties(name="total")
 
 
 def _limit() -> tuple[alt.Chart, ...]:

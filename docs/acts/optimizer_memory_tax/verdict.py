@@ -47,7 +47,7 @@ def gap(predicted: float, tax: int) -> str:
     """The distance between prediction and answer, as a factor and in GB."""
     said, exact = f"You said {predicted:g} GB", tax / GB
     if right(predicted):
-        return f"{said}, and that is right: Adam adds {gb(tax)} GB."
+        return f"{said}, and that is right: two FP32 numbers for every parameter are {gb(tax)} GB."
     if predicted == 0:
         return f"{said}. Adam adds {gb(tax)} GB, and all of it is missing from your estimate."
     if predicted < exact:

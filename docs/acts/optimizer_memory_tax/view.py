@@ -55,7 +55,7 @@ def compute(state: live.State) -> live.View:
             "limit": ({"gb": capacity / GB},),
             "peak": ({"gb": needed(setting) / GB, "over": over},),
             "frame": ({"gb": 0}, {"gb": top}),
-            "total": ({"gb": size / GB, "text": f"{gb(size)} GB {'in all' if shown == everything else 'shown'}"},),
+            "total": ({"from": 0, "text": f"{gb(size)} GB {'in all' if shown == everything else 'shown'}"},),
             "prediction": outline,
             "gap": gap(state, outline, top),
         },
@@ -130,6 +130,9 @@ def gap(state: live.State, outline: Sequence[live.Row], top: float) -> tuple[liv
     answer = base + adam_tax() / GB
     # A short bracket has its words above it, away from the prediction's.
     middle = max((said + answer) / 2, min(said, answer) + LABEL_GAP * top)
+    # The name of a prediction that is too high stands at its top.
+    if said > answer:
+        middle = said - LABEL_GAP * top if said >= LABEL_GAP * top else said + LABEL_GAP * top
     far = f"{abs(answer - said):.2f} {'short' if said < answer else 'over'}"
     text = "right" if right(said - base) else far
     return ({"from": min(said, answer), "to": max(said, answer), "middle": middle, "text": text},)

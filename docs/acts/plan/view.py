@@ -67,7 +67,8 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
     fullest = peak(plan.setup, batch, sequence)
     sizes = parts_of(found, fullest)
     drawn = bar(sizes, need, room, band)
-    headline = live.Figure("Peak of a card", f"{need:.1f}", f"of {room:.1f} GB")
+    step = found.calibrated.step_s.expected if found.calibrated else found.time.step_s
+    headline = live.Figure(f"Peak of a card, {duration(step)} a step", f"{need:.1f}", f"of {room:.1f} GB")
     failure = None if verdict == "fits" else _failure(verdict, need, room, band)
     success = _success(need, room, band) if verdict == "fits" else None
     if state.moving:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ironlaw.core.errors import EngineError
 from ironlaw.files import values
-from ironlaw.files.facts import Facts, Reading
+from ironlaw.files.facts import Facts, Format, Reading
 
 Document = Mapping[str, Any]
 
@@ -37,12 +37,22 @@ def deepspeed(document: Document) -> Reading:
         offload_optimizer=_away(zero, "offload_optimizer"),
         offload_parameters=_away(zero, "offload_param"),
         compute=chosen,  # type: ignore[arg-type]
+        sums=_sums(_block(document, "data_types").get("grad_accum_dtype")),
         micro_batch=values.count("train_micro_batch_size_per_gpu", document.get("train_micro_batch_size_per_gpu")),
         accumulate=values.count("gradient_accumulation_steps", document.get("gradient_accumulation_steps")),
         global_batch=values.count("train_batch_size", document.get("train_batch_size")),
     )
     keys = {"zero": "zero_optimization.stage", "micro_batch": "train_micro_batch_size_per_gpu"}
     return Reading("DeepSpeed", facts, keys=keys)
+
+
+def _sums(value: object) -> Format | None:
+    names: dict[object, Format] = {"fp32": "fp32", "float32": "fp32", "bf16": "bf16", "bfloat16": "bf16", "fp16": "fp16"}
+    if value in values.ABSENT:
+        return None
+    if value not in names:
+        raise EngineError("data_types.grad_accum_dtype", value, ("fp32", "bf16", "fp16"))
+    return names[value]
 
 
 def _away(zero: Document, name: str) -> bool:

@@ -78,7 +78,8 @@ def _files(c: Setup, model: object) -> dict[str, str]:
     texts = {"torchrun": _torchrun(c, trainer, model)}
     if (found := launch.accelerate(c)) is not None:
         texts["accelerate"] = _yaml(found)
-    if not divided and (found := launch.deepspeed(c)) is not None:
+    # DeepSpeed's ZeRO and FSDP divide the same in this precision.
+    if (not divided or c.precision.name == launch.DIVIDED) and (found := launch.deepspeed(c)) is not None:
         texts["deepspeed"] = json.dumps(found, indent=2) + "\n"
     if trainer and divided:
         texts["fsdp"] = _yaml({**trainer, **divided})

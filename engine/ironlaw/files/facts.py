@@ -45,6 +45,7 @@ class Facts:
         double_quantization: Whether the scales of quantized weights are quantized too.
         weights: Format in which trained weights are kept.
         compute: Format of products.
+        sums: Format in which gradients are summed.
         optimizer: A name from `list_optimizers()`.
         update: How the optimizer's step runs: `"fused"`, `"foreach"`.
         attention: Attention's implementation.
@@ -82,6 +83,7 @@ class Facts:
     double_quantization: bool | None = None
     weights: Format | None = None
     compute: Format | None = None
+    sums: Format | None = None
     optimizer: str | None = None
     update: str | None = None
     attention: Attention | None = None

@@ -19,12 +19,15 @@ OPTIMIZERS = {
 }
 """The engine's optimizer, and how its step runs, by the name that `transformers` gives it."""
 _DTYPES = {"fp32": "float32", "tf32": "float32", "amp-bf16": "float32", "amp-fp16": "float32", "bf16": "bfloat16",
-           "fp16": "float16", "deepspeed": None, "mixed": None}  # fmt: skip
-"""The precisions that a Trainer has, and the format in which it loads weights for them; None leaves it to DeepSpeed."""
+           "fp16": "float16", "deepspeed": None, "mixed": None,
+           "mixed-bf16": None}  # fmt: skip
+"""The precisions that a Trainer has, and the format in which it loads weights for them; None leaves it to what divides."""
 OF_MEGATRON = ("amp-bf16", "amp-fp16", "fp32")
 """Precisions as which its `--bf16`, `--fp16` and neither are read."""
 OF_DEEPSPEED = ("deepspeed", "mixed")
 """Precisions with a master copy, which DeepSpeed keeps."""
+DIVIDED = "mixed-bf16"
+"""The precision of FSDP's mixed precision, and of DeepSpeed's ZeRO: only where something is divided."""
 
 
 def uses_deepspeed(c: Setup) -> bool:
@@ -35,6 +38,13 @@ def uses_deepspeed(c: Setup) -> bool:
 def uses_fsdp(c: Setup) -> bool:
     """Whether PyTorch's FSDP divides what the setup does."""
     return c.layout.data > 1 and c.layout.zero >= 2 and not uses_deepspeed(c)
+
+
+def _keeps_its_formats(c: Setup) -> bool:
+    """Whether programs that divide keep the formats: with FSDP accelerate makes FP32 shards, gathered in 16 bits."""
+    if c.precision.name == DIVIDED:
+        return c.layout.data > 1 and c.layout.zero > 0
+    return not (uses_fsdp(c) and c.adaptation.everything and c.precision.autocast)
 
 
 def nodes(c: Setup) -> tuple[int, int] | None:
@@ -52,7 +62,8 @@ def trainer(c: Setup) -> Settings | None:
     frozen = c.adaptation.frozen and not c.adaptation.has_adapters
     # `dtype` is that of the frozen weights, and adapters are FP32 beside them: 16-bit adapters cannot be said.
     rounded = c.adaptation.has_adapters and c.precision.name in ("bf16", "fp16")
-    if optimizer is None or elsewhere or frozen or rounded or not recompute or c.precision.name not in _DTYPES:
+    kept = recompute and c.precision.name in _DTYPES and _keeps_its_formats(c)
+    if optimizer is None or elsewhere or frozen or rounded or not kept:
         return None
     compute = c.precision.compute.name
     found: dict[str, Any] = {
@@ -132,10 +143,10 @@ def megatron(c: Setup) -> Settings | None:
 
 def deepspeed(c: Setup) -> Settings | None:
     """DeepSpeed's configuration."""
-    plain = c.precision.name in OF_DEEPSPEED or c.adaptation.has_adapters or c.precision.name == "fp32"
+    plain = c.precision.name in (*OF_DEEPSPEED, DIVIDED, "fp32") or c.adaptation.has_adapters
     alone = c.layout.data == 1 and c.precision.name in OF_DEEPSPEED
     divided = c.layout.zero or c.update.offload != "none" or c.framework.runtime == "deepspeed" or alone
-    if not plain or not divided or c.layout.tensor * c.layout.pipeline > 1:
+    if not plain or not divided or not _keeps_its_formats(c) or c.layout.tensor * c.layout.pipeline > 1:
         return None
     if c.layout.data > 1 and c.layout.zero <= 1 and c.framework.runtime != "deepspeed":
         return None  # at these stages its buffers are counted, and they are not those of the setup
@@ -149,6 +160,8 @@ def deepspeed(c: Setup) -> Settings | None:
     }
     if (compute := c.precision.compute.name) in ("bf16", "fp16"):
         found[compute] = {"enabled": True}
+    if c.precision.accumulation and c.layout.zero:
+        found["data_types"] = {"grad_accum_dtype": c.precision.accumulation.name}
     return found
 
 
@@ -157,7 +170,7 @@ def accelerate(c: Setup) -> Settings | None:
 
     Checkpointing is asked for by the script's own options (`trainer`): a Trainer refuses both at once.
     """
-    if (machines := nodes(c)) is None or c.layout.tensor * c.layout.pipeline > 1:
+    if (machines := nodes(c)) is None or c.layout.tensor * c.layout.pipeline > 1 or not _keeps_its_formats(c):
         return None
     engine, compute = deepspeed(c) if uses_deepspeed(c) else None, c.precision.compute.name
     autocast = compute in ("bf16", "fp16") and c.precision.name not in ("bf16", "fp16")

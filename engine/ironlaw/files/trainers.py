@@ -175,8 +175,9 @@ def _axolotl(document: Document) -> Facts:
     adapter = document.get("adapter")
     compute = _format(document)
     found: dict[str, Any] = {"compute": compute, "method": "full", "stage": "sft", "checkpointing": False}
-    # The weights that are trained whole are loaded in the format of products.
-    found["weights"] = compute
+    divided = _sharding(document)
+    # The weights that are trained whole are loaded in the format of products; under FSDP accelerate makes them FP32.
+    found["weights"] = "fp32" if divided and adapter in values.ABSENT else compute
     if adapter not in values.ABSENT:
         found |= _adapter({**document, "use_dora": document.get("peft_use_dora")}, _axolotl_bits(document))
         linear = values.switch("lora_target_linear", document.get("lora_target_linear"))
@@ -199,7 +200,7 @@ def _axolotl(document: Document) -> Facts:
         found["reentrant"] = values.switch("use_reentrant", kwargs.get("use_reentrant"))
     fused = ("liger_fused_linear_cross_entropy", "cut_cross_entropy", "unsloth_cross_entropy_loss")
     found["fused_loss"] = any(values.switch(key, document.get(key)) for key in fused)
-    return Facts(**{**found, **_optimizer(document, "optimizer"), **_sharding(document)})
+    return Facts(**{**found, **_optimizer(document, "optimizer"), **divided})
 
 
 def _recomputes(what: str, value: object) -> bool | None:

@@ -115,8 +115,14 @@ def _step(facts: Facts, assumed: list[str], given: Mapping[str, Any]) -> dict[st
 def _precision(facts: Facts) -> str | None:
     if facts.compute is None:
         return None
-    if facts.runtime == "deepspeed" and facts.method in (None, "full", "freeze"):
-        return {"bf16": "deepspeed", "fp16": "mixed"}.get(facts.compute, "fp32")
+    everything, stage = facts.method in (None, "full", "freeze"), facts.zero or 0
+    if facts.runtime == "deepspeed" and everything:
+        # Under ZeRO gradients stay in the model's format, unless the file says that they are summed in FP32.
+        summed = facts.sums == "fp32" if facts.sums or stage else True
+        return {"bf16": "deepspeed" if summed else "mixed-bf16", "fp16": "mixed"}.get(facts.compute, "fp32")
+    if facts.runtime == "fsdp" and everything and stage > 1 and facts.weights in (None, "fp32"):
+        # accelerate gives FSDP a policy of mixed precision: FP32 shards, gathered in 16 bits.
+        return {"bf16": "mixed-bf16", "fp16": "mixed"}.get(facts.compute, _PRECISIONS.get(("fp32", facts.compute)))
     if facts.method in ("lora", "dora", "qlora") or facts.weights is None:
         # Of a model with adapters only these are trained, in FP32 under autocast.
         return "fp32" if facts.compute == "fp32" else f"amp-{facts.compute}"

@@ -67,6 +67,9 @@ def static_tensors(c: Setup, stage: Stage) -> Iterator[Tensor]:
     kept, parameters = stage_held(c, stage), trained_parameters(c, stage)
     states_at: Place = "device" if update.offload == "none" else "host"
     gradients_at: Place = "host" if update.offload == "gradients" else "device"
+    # FSDP's shards are in the master's format; 16 bits have only the gathered weights and whole gradients.
+    fsdp = layout.data > 1 and layout.zero == 3 and not c.framework.by_hand and not precision.accumulation
+    shards = precision.master if fsdp else None
 
     def tensor(
         p: Parameter,
@@ -89,16 +92,16 @@ def static_tensors(c: Setup, stage: Stage) -> Iterator[Tensor]:
             for suffix, elements, dtype in c.adaptation.quantization.tensors(p.elements):
                 yield tensor(p, suffix, "parameters", elements, dtype, 3, "device", "quantized")
         else:
-            dtype = c.gradients if one.adapter else c.base.weights
+            dtype = c.gradients if one.adapter else shards or c.base.weights
             part = "adapter" if one.adapter else "" if one.trained else "frozen"
             yield tensor(p, "", "parameters", p.elements, dtype, 3, "device", part)
-    if precision.master:
+    if precision.master and not shards:
         for p in parameters:
             yield tensor(p, ".master", "master", p.elements, precision.master, 1, states_at)
     # PyTorch runs an update as soon as a parameter's gradient is there, so no two are alive at once.
     held = _largest_parameter(parameters) if update.in_backward else parameters
     for p in held:
-        yield tensor(p, ".grad", "gradients", p.elements, c.gradients, 2, gradients_at)
+        yield tensor(p, ".grad", "gradients", p.elements, shards or c.gradients, 2, gradients_at)
         if precision.accumulation:
             yield tensor(p, ".grad_sum", "gradients", p.elements, precision.accumulation, 2, gradients_at, "sum")
     for p in parameters:

@@ -6,11 +6,16 @@
 | `amp-fp16`, `amp-bf16` | fp32 | fp32 | none | fp32 | 16 bit | torch autocast over fp32 parameters |
 | `fp16`, `bf16` | 16 bit | 16 bit | none | 16 bit | 16 bit | pure 16 bit, `model.to(dtype)` |
 | `mixed` | fp16 | fp16 | fp32 | fp32 | fp16 | Micikevicius et al. 2018; ZeRO, arXiv 1910.02054, section 3.1 |
+| `mixed-bf16` | bf16 | bf16 | fp32 | fp32 | bf16 | the same in BF16: FSDP's mixed precision, DeepSpeed with ZeRO |
 | `megatron` | bf16 | fp32 | fp32 | fp32 | bf16 | Megatron-LM: gradients accumulate in fp32 |
 | `deepspeed` | bf16 | bf16 + fp32 | fp32 | fp32 | bf16 | DeepSpeed's `BF16_Optimizer`: fp32 sums beside gradients |
 | `tf32` | fp32 | fp32 | none | fp32 | fp32 | products round their operands to TF32 |
 | `fp8` | bf16 | fp32 | fp32 | fp32 | bf16 | `megatron`, with the blocks' linear layers in FP8 (Transformer Engine) |
 | `amp-fp8` | fp32 | fp32 | none | fp32 | bf16 | `amp-bf16`, with the blocks' linear layers in FP8 (torchao) |
+
+FSDP2 under `MixedPrecisionPolicy(param_dtype=torch.bfloat16)` keeps FP32 shards of parameters and of gradients, and
+gathers in BF16 (PyTorch 2.13, `torch/distributed/fsdp/_fully_shard/_fsdp_api.py`): as many bytes a device as the
+shards of `mixed-bf16`. DeepSpeed sums gradients in FP32 only without ZeRO (`runtime/engine.py`, `get_data_types`).
 """
 
 from __future__ import annotations
@@ -84,6 +89,7 @@ _PRECISIONS = {
         Precision("fp16", FP16, FP16, None, FP16, FP16),
         Precision("bf16", BF16, BF16, None, BF16, BF16),
         Precision("mixed", FP16, FP16, FP32, FP32, FP16),
+        Precision("mixed-bf16", BF16, BF16, FP32, FP32, BF16),
         Precision("megatron", BF16, FP32, FP32, FP32, BF16),
         Precision("deepspeed", BF16, BF16, FP32, FP32, BF16, accumulation=FP32),
         Precision("tf32", FP32, FP32, None, FP32, FP32, rounded=TF32),

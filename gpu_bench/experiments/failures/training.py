@@ -213,7 +213,6 @@ def run(recipe: Recipe, digits: Digits, seed: int, histograms: tuple[int, ...] =
             for name, curve in curves.items():
                 curve.append(compact(found[name]))
     return {
-        "seed": seed,
         "every": every,
         "curves": curves,
         "histograms": counted,

@@ -52,6 +52,11 @@ class HybridCase(Case):
         return {name: arm for name, arm in self.planned.items() if name not in self.left_out}
 
     @property
+    def quality(self) -> Literal["loss", "perplexity"]:
+        """What runs are compared by."""
+        return "perplexity" if self.task == "text" else "loss"
+
+    @property
     def extent(self) -> str:
         """How many trainings of each seed."""
         return f"{len(self.arms)} trainings of each seed"

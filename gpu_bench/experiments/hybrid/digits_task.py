@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gpu_bench.experiments.digits.digits import CLASSES, Digits
-from gpu_bench.experiments.hybrid.task import Batch, Quality
+from gpu_bench.experiments.hybrid.task import Batch
 
 TOGETHER = 1000
 """Images that pass the network at once when it is tested."""
@@ -18,8 +18,6 @@ TOGETHER = 1000
 
 class DigitsTask:
     """Digits, on the CPU or a GPU; the second convolution has twice as many channels as the first."""
-
-    quality: Quality = "loss"
 
     def __init__(self, data: Digits, channels: int, device: torch.device) -> None:
         self.data, self.channels, self.device = data, channels, device

@@ -38,9 +38,7 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     task, seed = task_of(case, device), case.seed + repeat
     train(case.arms["plain"], replace(case, steps=min(case.steps, LOADING)), task, seed)
     runs = {name: {"settings": arm.as_dict(), "seed": train(arm, case, task, seed)} for name, arm in case.arms.items()}
-    clock = "wall" if device.type == "cuda" else "processor"
-    arms = {"data": task.about(), "quality": task.quality, "clock": clock, "runs": runs}
-    return {"status": "ok", "message": None, "arms": arms}
+    return {"status": "ok", "message": None, "arms": {"data": task.about(), "runs": runs}}
 
 
 def task_of(case: HybridCase, device: torch.device) -> Task:
@@ -91,13 +89,11 @@ def train(arm: Arm, case: HybridCase, task: Task, seed: int) -> dict[str, Any]:
         if step in points:
             loss = None if done.loss is None else compact(done.loss)
             spent = round(_now(device) - began, 4)
-            curve.append({"step": step, "seconds": spent, "phase": done.phase, "loss": loss})
+            curve.append({"seconds": spent, "phase": done.phase, "loss": loss})
     spent = _now(device) - began
     peak = torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None
     loss, right = task.test(model)
     return {
-        "seed": seed,
-        "steps": steps,
         "seconds": round(spent, 4),
         "memory_peak": peak,
         "curve": curve,

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from torch import Tensor, nn
 
 Batch = tuple[Tensor, Tensor]
-Quality = Literal["loss", "perplexity"]
 
 
 class Task(Protocol):
-    """One task.
-
-    Attributes:
-        quality: What the verdict compares.
-    """
-
-    quality: Quality
+    """One task."""
 
     def about(self) -> dict[str, Any]:
         """What a record says of the data."""

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from gpu_bench.cases.sizes import SIZES
 from gpu_bench.experiments.hybrid.case import BYTES_VOCABULARY, GPT2_VOCABULARY, HybridCase
-from gpu_bench.experiments.hybrid.task import Batch, Quality
+from gpu_bench.experiments.hybrid.task import Batch
 from gpu_bench.measure.data import Corpus, draw_windows, read_corpus, window_stream
 from gpu_bench.measure.gpt2 import GPT2
 
@@ -25,8 +25,6 @@ WINDOWS, TOGETHER = 256, 8
 
 class TextTask:
     """Source code, on the CPU or a GPU."""
-
-    quality: Quality = "perplexity"
 
     def __init__(self, case: HybridCase, device: torch.device) -> None:
         self.device, self.sequence = device, case.sequence

@@ -4,8 +4,7 @@
 |---|---|---|
 | `none` | everything | nothing |
 | `selective` | all but the inside of attention | attention (Korthikanti et al. 2022, arXiv 2205.05198, section 5) |
-| `every:K` | the input of every K-th block | the K blocks up to the next |
-| `full` | the input of every block: `every:1` | every block |
+| `full` | the input of every block | every block |
 """
 
 from __future__ import annotations
@@ -18,25 +17,21 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
+from gpu_bench.cases.case import Checkpointing
 from gpu_bench.measure.gpt2 import RunBlocks, RunHead, one_after_another, whole_loss
 
 
-def blocks_under(policy: str) -> RunBlocks:
+def blocks_under(policy: Checkpointing) -> RunBlocks:
     """How the residual stream passes the blocks under a policy of the table above.
 
     `selective` changes how attention runs inside a block, which the model's shape says, and not how blocks run.
     """
-    match policy:
-        case "none" | "selective":
-            return one_after_another
-        case _:
-            return partial(_in_segments, 1 if policy == "full" else int(policy.partition(":")[2]))
+    return _each_again if policy == "full" else one_after_another
 
 
-def _in_segments(every: int, blocks: Sequence[nn.Module], x: Tensor) -> Tensor:
-    for start in range(0, len(blocks), every):
-        segment = partial(one_after_another, blocks[start : start + every])
-        x = checkpoint(segment, x, use_reentrant=False)  # (B, T, C)
+def _each_again(blocks: Sequence[nn.Module], x: Tensor) -> Tensor:
+    for block in blocks:
+        x = checkpoint(block, x, use_reentrant=False)  # (B, T, C)
     return x
 
 

@@ -8,14 +8,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from gpu_bench.cases.case import OptimizerName, Precision, TrainingCase, Update
+from gpu_bench.cases.case import OptimizerName, Precision, TrainingCase
 from gpu_bench.measure.peers import eight_bit_by_torchao
 from gpu_bench.measure.techniques.flat import FlatAdamW, Weights
 
-_UPDATES: dict[Update, dict[str, bool]] = {
-    "default": {},
-    "fused": {"fused": True},
-}
 _WEIGHTS: dict[Precision, Weights] = {
     "bf16-master": "bf16-master", "fp8-master": "bf16-master", "bf16-rounded": "bf16-rounded"
 }  # fmt: skip
@@ -36,7 +32,7 @@ def make_optimizer(case: TrainingCase, parameters: Iterable[nn.Parameter]) -> to
             eight_bit=case.optimizer == "adamw-8bit",
             clip_norm=case.clip_norm,
         )
-    how: dict[str, Any] = _UPDATES[case.update]
+    how: dict[str, Any] = {"fused": True} if case.update == "fused" else {}
     if case.step_graph and case.optimizer not in _STATELESS and parameters[0].device.type == "cuda":
         # Counts steps on the GPU; PyTorch refuses to record an update that counts them on the host.
         how = {**how, "capturable": True}
@@ -45,8 +41,6 @@ def make_optimizer(case: TrainingCase, parameters: Iterable[nn.Parameter]) -> to
             return torch.optim.SGD(parameters, lr=rate, **how)
         case "momentum":
             return torch.optim.SGD(parameters, lr=rate, momentum=0.9, **how)
-        case "rmsprop":
-            return torch.optim.RMSprop(parameters, lr=rate, **how)
         case "adam":
             return torch.optim.Adam(parameters, **adam, **how)
         case "adamw":

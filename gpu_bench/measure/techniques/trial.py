@@ -8,6 +8,7 @@ with the numbers of its plain form, and faster; for every other one a line says 
 from __future__ import annotations
 
 import json
+import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +20,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from gpu_bench.measure.stopwatch import timed_rounds
 from gpu_bench.measure.techniques import cublaslt, epilogues
 from gpu_bench.measure.techniques.epilogues import PLACES
 from gpu_bench.measure.unsupported import UnsupportedError
@@ -28,8 +30,8 @@ AGREEMENT = 0.01
 to compute the same are about 0.2 % apart; a wrong row, sign or derivative is off by much more."""
 _LIMIT_S = 90.0
 """What a trial may take: PyTorch is imported, and five products run a few hundred times."""
-_RUNS = 10
-"""Runs whose mean time counts, after two that do not."""
+_ROUNDS = 10
+"""Samples of a product's time, whose median counts."""
 
 Compute = Callable[[], tuple[Tensor, ...]]
 
@@ -96,19 +98,6 @@ def judge(trial: Trial, kernels: int, choose: Callable[[int], None], seconds: Ca
     return kernel
 
 
-def _seconds(compute: Compute) -> float:
-    """Mean time of a computation on the GPU."""
-    for _ in range(2):
-        compute()
-    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
-    start.record()
-    for _ in range(_RUNS):
-        compute()
-    end.record()
-    end.synchronize()
-    return float(start.elapsed_time(end)) / 1e3 / _RUNS
-
-
 def _line(place: str, trial: Trial, order: Mapping[str, int]) -> dict[str, Any]:
     try:
         plan = cublaslt.plan(epilogues.product_of(place, order["rows"], order["hidden"]), order["device"])
@@ -116,7 +105,10 @@ def _line(place: str, trial: Trial, order: Mapping[str, int]) -> dict[str, Any]:
         def choose(kernel: int) -> None:
             plan.chosen = kernel
 
-        return {"place": place, "kernel": judge(trial, len(plan.kernels), choose, _seconds)}
+        def seconds(compute: Compute) -> float:
+            return statistics.median(timed_rounds(compute, torch.device("cuda", order["device"]), _ROUNDS))
+
+        return {"place": place, "kernel": judge(trial, len(plan.kernels), choose, seconds)}
     except UnsupportedError as error:
         return {"place": place, "why": str(error)}
 

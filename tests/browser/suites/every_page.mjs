@@ -11,8 +11,8 @@ import { SEARCH_INDEX } from "./search.mjs";
 
 /** The pages are many, the longest have ten thousand elements, and the machine may be busy with something else. */
 const LIMIT_MS = 1_800_000;
-/** The reference of the engine: the longest pages, all made by one template. Only the first is visited, all in a full run. */
-const GENERATED = /^reference\/engine\/./;
+/** Of pages beside the chapter and the lab's own every third of a folder is visited, all in a full run. */
+const THIRD = /^(authoring|engine|measured|missions|notebooks|reference)\//;
 const PHONE = { width: 360, height: 740 };
 const BOXES_LIMIT_MS = 60_000;
 const MOST_WORDS = 60;
@@ -22,14 +22,15 @@ const MOST_WORDS = 60;
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function everyPageTests({ everywhere }) {
   everywhere(
-    "every page: no Python and no search index before intent, nothing missing, no axe violation in light and dark, no wider than a phone",
+    "every page: no Python and no search index before intent, nothing missing, no axe violation in light and dark, code in a font of equal widths, no wider than a phone",
     async (all) => {
       /** @type {string[]} */
       const found = [];
       /** @type {Set<string>} */
       const looks = new Set();
-      const firstGenerated = all.pages.find((page) => GENERATED.test(page));
-      const wanted = all.sample.filter((page) => FULL || !GENERATED.test(page) || page === firstGenerated);
+      const beside = all.sample.filter((page) => THIRD.test(page));
+      const first = firstOfEachFolder(beside);
+      const wanted = all.sample.filter((page) => FULL || !THIRD.test(page) || first.includes(page) || beside.indexOf(page) % 3 === 0);
       // What a page with acts still asks for when it is left would count against a quiet page, so the quiet ones come first.
       const withActs = new Set(pagesWith(all, "<live-act"));
       const visited = [...wanted.filter((page) => !withActs.has(page)), ...wanted.filter((page) => withActs.has(page))];
@@ -52,6 +53,7 @@ export function everyPageTests({ everywhere }) {
         const words = acts && /^(lab|missions)\//.test(page) ? await wordsBefore(all.browser, "live-act") : 0;
         if (words > MOST_WORDS) says(`${words} words before the first thing to do, and the limit is ${MOST_WORDS}`);
         if (renew) (await violationsBesides(all.browser, looks)).forEach(says);
+        (await proportional(all.browser)).forEach(says);
         if (all.browser.driver.exactViewport) (await cutOff(all.browser)).forEach(says);
         (await stickingOut(all, page)).forEach((line) => says(`sticks out at ${PHONE.width} px: ${line}`));
         for (const { path, status } of all.server.log()) {
@@ -63,6 +65,16 @@ export function everyPageTests({ everywhere }) {
     },
     { limitMs: LIMIT_MS },
   );
+}
+
+/** Code in letters of unequal widths, of which a cycle of custom properties once made all. @param {import("../harness/browser.mjs").Browser} browser */
+async function proportional(browser) {
+  const found = await browser.eval(() =>
+    [...document.querySelectorAll("code, pre, kbd")]
+      .filter((part) => !/\bmonospace\b/.test(getComputedStyle(part).fontFamily))
+      .map((part) => part.textContent.trim().slice(0, 40)),
+  );
+  return found.length ? [`${found.length} pieces of code in letters of unequal widths, first: ${found[0]}`] : [];
 }
 
 /** Measured tables that a laptop's window cuts off. @param {import("../harness/browser.mjs").Browser} browser */

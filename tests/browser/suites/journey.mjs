@@ -58,7 +58,7 @@ export function journeyTests({ everywhere }) {
     await tabTo(browser, revealButton);
     await browser.press("Enter");
     await verdictShown(browser);
-    assert.match(await browser.text(verdict), /You said 12 GB, and that is right: Adam adds 12\.46 GB\./);
+    assert.match(await browser.text(verdict), /You said 12 GB, and that is right: two FP32 numbers for every parameter are 12\.46 GB\./);
     await tabTo(browser, blank(SAVING));
     await fill(browser, SAVING, "half or more");
     await tabTo(browser, blank(REASON));

@@ -79,6 +79,55 @@ export function ledgerTests({ once }) {
     assert.ok(server.log().every((request) => !request.path.includes("ledger=")), "the server never sees the ledger");
   });
 
+  once("ledger: a hint that was taken is counted in it", async (all) => {
+    const { browser, server } = all;
+    await open(all, "missions/edge-audit/");
+    await predict(browser, "8");
+    await browser.press("Escape");
+    await verdictShown(browser);
+    await browser.click({ role: "button", name: "Hint", within: "live-act" });
+    await browser.waitFor('live-act [data-slot="hint"] button[aria-disabled="true"]');
+    await browser.open(server.base + LEDGER);
+    await browser.waitFor("live-ledger a[download]");
+    assert.equal((await ledgerDocument(browser)).acts["edge-state-audit"].memory.hints, 1);
+  });
+
+  once("ledger: on a phone a class's page shows two ledgers, their median, and saves them as CSV", async (all) => {
+    const { browser, server } = all;
+    const ada = await playedLedger(all);
+    const bob = structuredClone(ada);
+    Object.assign(bob.acts["mfu-gap"].memory, { prediction: 40, hints: 2 });
+    bob.acts["mfu-gap"].account.prediction = "40 %";
+    await browser.resize(360, 740);
+    await browser.open(`${server.base}lab/class/`);
+    await browser.waitFor('live-class input[type="file"]');
+    await browser.eval((files) => {
+      const input = /** @type {HTMLInputElement} */ (document.querySelector('live-class input[type="file"]'));
+      const given = new DataTransfer();
+      for (const [name, text] of files) given.items.add(new File([text], name, { type: "application/json" }));
+      input.files = given.files;
+      input.dispatchEvent(new Event("change", { bubbles: true }));
+    }, /** @type {[string, string][]} */ ([["=ada.json", JSON.stringify(ada)], ["bob.json", JSON.stringify(bob)]]));
+    await browser.waitFor("live-class table");
+    const shown = await browser.text("live-class");
+    assert.match(shown, /2 ledgers, 2 acts\..*The MFU Gap.*Median 60 %\./);
+    assert.equal(await browser.eval(() => document.documentElement.scrollWidth <= innerWidth), true, "nothing is wider than the phone");
+    const { name, csv } = await browser.eval(async () => {
+      /** @type {HTMLAnchorElement[]} */
+      const saved = [];
+      const { click } = HTMLAnchorElement.prototype;
+      HTMLAnchorElement.prototype.click = function () {
+        saved.push(this);
+      };
+      [...document.querySelectorAll("live-class button")].find((button) => button.textContent === "Download CSV")?.dispatchEvent(new MouseEvent("click"));
+      HTMLAnchorElement.prototype.click = click;
+      return { name: saved[0]?.download ?? "", csv: await (await fetch(saved[0]?.href ?? "")).text() };
+    });
+    assert.match(name, /-class.*\.csv$/);
+    assert.match(csv, /"bob","[^"]*MFU Gap","40 %","[^"]*","[^"]*","0","40 %","2",""/);
+    assert.match(csv, /"'=ada"/, "no name is taken for a formula");
+  });
+
   once("ledger: two tabs share one ledger: each sees the other, and neither loses what it did", async (all) => {
     const { browser, server } = all;
     await open(all, ACT_3);

@@ -15,7 +15,7 @@ const CHAPTER = "chapter/memory/";
 const button = (name) => ({ role: "button", name, exact: true, within: "live-keep" });
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function offlineTests({ once, widely }) {
+export function offlineTests({ once, widely, full }) {
   widely("offline: a kept book has its chapter, its acts and its Python without a network", async ({ browser, server }) => {
     await browser.open(server.base + CHAPTER);
     const here = new Snippet(browser, await browser.of("live-snippet", (host) => host.dataset.name));
@@ -77,7 +77,7 @@ export function offlineTests({ once, widely }) {
     assert.deepEqual(await held(browser), []);
   });
 
-  once("offline: an update to a release with other programs comes whole, or the book stays as it was", async (all) => {
+  full("offline: an update to a release with other programs comes whole, or the book stays as it was", async (all) => {
     const { browser, server, site } = all;
     const later = laterOf(site);
     await browser.open(server.base);

@@ -31,8 +31,8 @@ const OUT_OF_MEMORY =
   "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.32 GiB. GPU 0 has a total capacity of 23.65 GiB of which 1.09 GiB is free.";
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function planTests({ everywhere, once }) {
-  everywhere("plan: a pasted file is read, the answer follows, its address opens the same plan, and no secret leaves", async (all) => {
+export function planTests({ widely, once }) {
+  widely("plan: a pasted file is read, the answer follows, its address opens the same plan, and no secret leaves", async (all) => {
     const { browser, server } = all;
     await openPlan(all);
     const before = await headline(browser);

@@ -48,14 +48,26 @@ def trained(**words: Any) -> dict[str, Any]:
 def test_a_launch_command_and_a_trainers_file_say_the_setup(words: dict[str, Any], division: dict[str, int]) -> None:
     if "method" in words and division.get("zero") == 3:
         division = {**division, "zero": 2}
+    zero, precision = division.get("zero", 0), str(words.get("precision"))
+    if zero > 1 and precision.startswith("amp"):
+        # accelerate gives FSDP its mixed precision: autocast beside it cannot be asked for.
+        assert not {"fsdp", "torchrun", "accelerate"} & exports(trained(**words, **division)).keys()
+        words = {**words, "precision": "mixed-bf16"}
     asked = setup(**trained(**words, **division))
     texts = exports(trained(**words, **division))
     assert again(texts["torchrun"]) == asked
-    zero = division.get("zero", 0)
     assert ("fsdp" in texts) == (zero > 1)
     if zero:
         # How many devices there are is no setting of a Trainer.
         assert again(texts["fsdp"], dp=division["dp"], zero=zero) == asked
+
+
+def test_a_file_for_deepspeed_stands_beside_fsdp_s_and_says_the_same() -> None:
+    words = trained(dp=8, zero=3, precision="mixed-bf16")
+    texts = exports(words)
+    launch = read("torchrun --nproc-per-node 8 train.py")
+    found = words_of([read(texts["deepspeed"]), launch], {**CARD, "sequence": 4096})
+    assert setup(**found.words) == again(texts["accelerate"], texts["torchrun"]) == setup(**words)
 
 
 def test_a_command_of_megatron_says_how_matrices_and_layers_are_divided() -> None:
@@ -69,6 +81,7 @@ def test_a_command_of_megatron_says_how_matrices_and_layers_are_divided() -> Non
     [
         {"precision": "deepspeed", "runtime": "deepspeed", "dp": 8, "zero": 1},
         {"precision": "deepspeed", "dp": 8, "zero": 3},
+        {"precision": "mixed-bf16", "runtime": "deepspeed", "dp": 8, "zero": 1},
         {"precision": "mixed", "dp": 16, "zero": 2},
     ],
     ids=str,
@@ -87,7 +100,7 @@ def test_files_for_deepspeed_say_what_it_divides(words: dict[str, Any], offload:
 def test_a_file_for_accelerate_says_what_fsdp_divides_and_the_script_s_options_the_rest(
     zero: int, offload: str, how: str
 ) -> None:
-    words = trained(dp=16, zero=zero, offload=offload, checkpointing=how)
+    words = trained(dp=16, zero=zero, offload=offload, checkpointing=how, precision="mixed-bf16")
     texts = exports(words)
     # A Trainer refuses to start where both ask for checkpointing.
     assert "checkpointing" not in texts["accelerate"]
@@ -99,7 +112,8 @@ def test_a_file_for_accelerate_says_what_fsdp_divides_and_the_script_s_options_t
     st.fixed_dictionaries(
         {"batch": st.integers(1, 64), "sequence": st.integers(64, 8192), "accumulate": st.sampled_from([1, 2, 5])},
         optional={
-            "precision": st.sampled_from(["amp-bf16", "bf16", "amp-fp16", "mixed", "megatron", "deepspeed", "fp32"]),
+            "precision": st.sampled_from(["amp-bf16", "bf16", "amp-fp16", "mixed", "mixed-bf16", "megatron", "deepspeed",
+                                          "fp32"]),
             "optimizer": st.sampled_from(["adamw", "adamw-8bit", "adafactor", "lion", "sgd", "paged-adamw-8bit"]),
             "attention": st.sampled_from(["flash", "standard"]),
             "checkpointing": st.sampled_from(["none", "selective", "full"]),
@@ -143,8 +157,9 @@ def test_what_is_exported_and_read_again_is_the_same_plan(words: dict[str, Any])
         ({"optimizer_in_backward": True, "accumulate": 1}, {"accelerate"}),
         ({"offload": "optimizer", "precision": "fp32"}, {"deepspeed"}),
         ({"precision": "fp8"}, {"accelerate"}),
-        ({"dp": 12, "zero": 3}, {"torchrun", "accelerate", "fsdp"}),
-        ({"dp": 13, "zero": 3}, {"fsdp"}),
+        ({"dp": 12, "zero": 3}, set()),
+        ({"dp": 12, "zero": 3, "precision": "mixed-bf16"}, {"torchrun", "accelerate", "fsdp", "deepspeed"}),
+        ({"dp": 13, "zero": 3, "precision": "mixed-bf16"}, {"fsdp", "deepspeed"}),
     ],
     ids=lambda given: "-".join(sorted(given)) if isinstance(given, set) else str(given),
 )

@@ -26,12 +26,12 @@ def words(*texts: str, **given: object) -> Understood:
 def test_files_complete_each_other() -> None:
     found = words(RUN, NODE, ZERO)
     assert found.words == {
-        "model": "llama3.1-8b", "gpu": "h100-sxm", "batch": 2, "sequence": 2048, "precision": "deepspeed",
+        "model": "llama3.1-8b", "gpu": "h100-sxm", "batch": 2, "sequence": 2048, "precision": "mixed-bf16",
         "optimizer": "adamw", "update": "fused", "checkpointing": "none", "dp": 16, "zero": 1, "node_size": 8,
         "runtime": "deepspeed",
     }  # fmt: skip
     asked = setup(**found.words)
-    assert (asked.devices, asked.layout.zero, asked.precision.name) == (16, 1, "deepspeed")
+    assert (asked.devices, asked.layout.zero, asked.precision.name) == (16, 1, "mixed-bf16")
 
 
 def test_the_longest_context_is_never_assumed() -> None:

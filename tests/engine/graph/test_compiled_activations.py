@@ -6,14 +6,16 @@ out, which changes nothing that is kept (`test_kernels_change_nothing_that_is_ke
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
 import torch
 from functorch.compile import make_boxed_func  # type: ignore[import-untyped]
 from torch._dynamo.backends.common import aot_autograd
+from torch._dynamo.exc import BackendCompilerFailed
 from torch._guards import detect_fake_mode
 from torch._inductor import compile_fx
 from torch._inductor.decomposition import select_decomp_table
@@ -166,6 +168,22 @@ def test_compiled_code_with_written_out_attention_keeps_what_pytorch_keeps(preci
     assert computed(shape, precision, "standard", dropout) == pytest.approx(measured, rel=0.001)
 
 
+@contextlib.contextmanager
+def kernels() -> Iterator[None]:
+    """Skips what needs kernels of Inductor where it writes none that compile.
+
+    Without vector instructions (ATEN_CPU_CAPABILITY=default) PyTorch 2.13 writes `at::vec` into one and declares it nowhere.
+    """
+    try:
+        yield
+    except BackendCompilerFailed as error:
+        if torch.backends.cpu.get_cpu_capability() != "DEFAULT" or "at::vec" not in str(error):
+            raise
+        pytest.skip("Inductor uses at::vec, which it does not declare, where there are no vector instructions")
+
+
+@pytest.mark.full
+@kernels()
 def test_kernels_change_nothing_that_is_kept() -> None:
     build = llama(llama_shape("llama-gqa", layers=1), "flash", 0.0)
     assert kept_bytes(build, "amp-bf16", run_llama) == kept_bytes(build, "amp-bf16", run_llama, backend="inductor")
@@ -212,7 +230,8 @@ def step_peak(shape: Transformer, batch: int, sequence: int, precision: str) -> 
     ],
     ids=lambda value: getattr(value, "name", None),
 )
-@pytest.mark.sampled(3)
+@pytest.mark.full
+@kernels()
 def test_the_peak_of_compiled_code_is_pytorchs(
     shape: Transformer, batch: int, precision: str, tolerance: float
 ) -> None:

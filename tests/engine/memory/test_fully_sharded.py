@@ -10,7 +10,7 @@ import pytest
 import torch
 import torch.distributed as dist
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
-from torch.distributed.fsdp import fully_shard
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.profiler import ProfilerActivity, profile
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils.checkpoint import checkpoint
@@ -39,15 +39,18 @@ def mesh() -> Iterator[DeviceMesh]:
     dist.destroy_process_group()
 
 
-def measured_peak(mesh: DeviceMesh, shape: Transformer, batch: int, sequence: int, checkpointed: bool) -> int:
+def measured_peak(
+    mesh: DeviceMesh, shape: Transformer, batch: int, sequence: int, checkpointed: bool, kept: torch.dtype
+) -> int:
     """The most bytes allocated in the third step of the first of eight replicas, as PyTorch's profiler records it."""
-    with _default_dtype(torch.bfloat16):
+    policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16)
+    with _default_dtype(kept):
         is_llama = shape.mlp == "swiglu"
         network: Any = (llama if is_llama else gpt2)(shape, "flash", 0.0)().train()
         tokens = torch.zeros(batch, sequence, dtype=torch.long)
         for block in network.model.layers if is_llama else network.blocks:
-            fully_shard(block, mesh=mesh)
-        fully_shard(network, mesh=mesh)
+            fully_shard(block, mesh=mesh, mp_policy=policy)
+        fully_shard(network, mesh=mesh, mp_policy=policy)
         if checkpointed and is_llama:
             network.gradient_checkpointing_enable({"use_reentrant": False})
         elif checkpointed:
@@ -88,15 +91,19 @@ def _local(tensor: Any) -> torch.Tensor:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("checkpointing", ["none", "full"])
 @pytest.mark.parametrize("where", SHAPES)
+@pytest.mark.parametrize(("precision", "kept"), [("bf16", torch.bfloat16), ("mixed-bf16", torch.float32)])
 @pytest.mark.sampled(3)
-def test_the_peak_under_fsdp2_is_pytorchs(mesh: DeviceMesh, where: str, checkpointing: str) -> None:
+def test_the_peak_under_fsdp2_is_pytorchs(
+    mesh: DeviceMesh, where: str, checkpointing: str, precision: str, kept: torch.dtype
+) -> None:
     shape, batch, sequence = SHAPES[where]
     ledger = training_memory(
-        shape, batch=batch, sequence=sequence, precision="bf16", dp=REPLICAS, zero=3, update="fused",
+        shape, batch=batch, sequence=sequence, precision=precision, dp=REPLICAS, zero=3, update="fused",
         checkpointing=checkpointing, backend="cpu",
     )  # fmt: skip
-    measured = measured_peak(mesh, shape, batch, sequence, checkpointing == "full")
-    assert ledger.allocated_peak == pytest.approx(measured, rel=0.035)
+    measured = measured_peak(mesh, shape, batch, sequence, checkpointing == "full", kept)
+    # Casts of shards, on their way to be gathered and reduced, are not counted: an eighth of a block each here.
+    assert ledger.allocated_peak == pytest.approx(measured, rel=0.035 if precision == "bf16" else 0.05)
 
 
 def test_the_root_is_gathered_once_and_blocks_twice() -> None:

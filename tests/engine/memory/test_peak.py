@@ -120,6 +120,7 @@ def adamw(parameters: Any) -> torch.optim.Optimizer:
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16", "amp-bf16"])
 @pytest.mark.parametrize("where", SHAPES)
+@pytest.mark.sampled(2)
 def test_the_peak_is_pytorchs_wherever_it_falls(where: str, precision: str) -> None:
     shape, batch, sequence = SHAPES[where]
     ledger = training_memory(
@@ -130,6 +131,7 @@ def test_the_peak_is_pytorchs_wherever_it_falls(where: str, precision: str) -> N
 
 @pytest.mark.parametrize("precision", ["fp32", "amp-bf16"])
 @pytest.mark.parametrize("every", [1, 2, 3])
+@pytest.mark.sampled(3)
 def test_the_peak_under_checkpointing_is_pytorchs(every: int, precision: str) -> None:
     shape, batch, sequence = SHAPES["blocks"]
     ledger = training_memory(
@@ -200,6 +202,7 @@ def test_accumulated_gradients_are_there_during_the_forward_pass(where: str) -> 
         ("adam", "fused", lambda p: torch.optim.Adam(p, fused=True)),
     ],
 )
+@pytest.mark.sampled(2)
 def test_the_update_makes_the_temporaries_of_pytorchs_implementation(
     name: str, update: str, make: Callable[[Any], torch.optim.Optimizer]
 ) -> None:

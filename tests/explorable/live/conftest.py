@@ -12,7 +12,7 @@ from mkdocs.config import load_config
 from mkdocs.exceptions import Abort
 
 from explorable.live import part
-from tests.explorable.strict_build import browser_code
+from tests.explorable.strict_build import browser_code, share_bytecode
 
 
 class Warnings(logging.Handler):
@@ -79,7 +79,9 @@ def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One cache for the tests that are not about the cache."""
-    return tmp_path_factory.mktemp("cache")
+    cache = tmp_path_factory.mktemp("cache")
+    share_bytecode(cache)
+    return cache
 
 
 @pytest.fixture

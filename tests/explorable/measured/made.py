@@ -158,7 +158,6 @@ def _part(plan: TrainingCase, seconds: float, number: int, name: str) -> dict[st
         },
         "memory": {
             "held": held, "at_peak": at_peak, "peak": peak,
-            "peak_source": "CUDA caching allocator over the timed steps",
             "cuda": cuda,
         },
         "attention_ran": ["flash"],

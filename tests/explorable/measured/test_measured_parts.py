@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from explorable.measured.tables.plot import tick_labels
 from gpu_bench.record.derive import derive
 from tests.explorable.measured.made import ROOT, Site, document, with_points
 from tests.explorable.measured.test_measured_site import rows, text
@@ -280,3 +281,8 @@ def test_where_a_column_more_does_not_fit_the_device_stands_beside_the_name(site
     column = "  - {label: Peak, path: memory.peak, unit: B, format: d}\n"
     site.page(f"/// measured | smoke\ncaption: Peak\ncolumns:\n{6 * column}cases: [{ADAM}]\n///\n")
     assert [row[0] for row in rows(site.build())] == [f"{ADAM} NVIDIA B200", f"{ADAM} NVIDIA H200"]
+
+
+def test_named_positions_of_many_bytes_have_binary_prefixes() -> None:
+    assert tick_labels([1.0, 2.0, 1024.0]) == ["1", "2", "1,024"]
+    assert tick_labels([65536.0, 2.0**20, 2.0**32]) == ["64 Ki", "1 Mi", "4 Gi"]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from html import unescape
 
-from gpu_bench.record.load import valid
+from gpu_bench.record.load import parse, valid
 from tests.explorable.measured.made import ROOT, Site, document
 
 ADAM, SGD, MOMENTUM = "gpt2-nano-fp32-adam", "gpt2-nano-fp32-sgd", "gpt2-nano-fp32-momentum"
@@ -191,7 +190,7 @@ def test_a_table_shows_median_spread_n_device_day_and_a_link_in_every_row(site: 
 
 def test_the_table_of_a_committed_record_shows_its_median(site: Site) -> None:
     file, record = next(pair for pair in valid([ROOT / "gpu_bench/results"]) if pair[1]["summary"])
-    site.record(json.loads(file.read_text("utf-8")))
+    site.record(parse(file.read_bytes()))
     table = TABLE.replace("smoke", record["suite"])
     site.page(table % f"cases: [{record['name']}]")
     ((name, step, state),) = rows(site.build())

@@ -67,7 +67,7 @@ def _representatives() -> list[tuple[str, Case]]:
 
 
 @pytest.mark.parametrize(("suite", "case"), [pytest.param(*one, id=one[1].name) for one in _representatives()])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 def test_tiny_cases_run_and_their_records_are_valid(suite: str, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(roofline.SQUARE, "cpu", 64)
     # A backend that only traces: Inductor takes a minute on a CPU, and the code that it makes is not what is tested.
@@ -79,7 +79,8 @@ def test_tiny_cases_run_and_their_records_are_valid(suite: str, case: Case, monk
     record = recorded(suite, case)
     assert faults(record) == []
     record = derive(record)
-    assert record["status"] == "ok"
+    # Times of points tell of whatever else runs beside the tests.
+    assert record["status"] == "ok" or (record["points"] and record["status"] == "unsettled")
     if isinstance(case, TrainingCase):
         if case.compile != "none":
             assert record["compile"]["graphs"][0] > 0

@@ -17,10 +17,10 @@ from gpu_bench.cases.suites import TINY
 from gpu_bench.cases.techniques import PIPELINE
 from gpu_bench.input_pipeline import tokenize
 from gpu_bench.input_pipeline.case import Loader, LoaderCase, TokenizeCase, loader_of
-from gpu_bench.input_pipeline.loading import TextStream, TokenStream, byte_pairs, make_loader, plain_bytes, shares
+from gpu_bench.input_pipeline.loading import TextStream, TokenStream, make_loader, shares
 from gpu_bench.input_pipeline.tokenize import EncoderProcesses
-from gpu_bench.measure.bpe import gpt2_encoder
-from gpu_bench.measure.data import read_text
+from gpu_bench.measure.bpe import VOCABULARY, gpt2_encoder
+from gpu_bench.measure.data import encoded, read_text
 from gpu_bench.record import load
 from gpu_bench.run import runner
 
@@ -33,8 +33,8 @@ def _tokens(windows: Iterator[Tensor], count: int) -> Tensor:
 
 def test_a_text_stream_yields_the_text_s_tokens_in_order_without_a_gap() -> None:
     text, _ = read_text(200_000)
-    expected = torch.cat([byte_pairs(text[start : start + 2**16]) for start in range(0, len(text), 2**16)])
-    found = _tokens(iter(TextStream(text, byte_pairs, sequence=63)), 500)
+    expected = torch.cat([encoded(text[start : start + 2**16], VOCABULARY) for start in range(0, len(text), 2**16)])
+    found = _tokens(iter(TextStream(text, VOCABULARY, sequence=63)), 500)
     assert found.dtype == torch.int32
     assert torch.equal(found, expected[: 500 * 64])
 
@@ -50,7 +50,7 @@ def test_workers_begin_in_parts_of_their_own() -> None:
     first, second = islice(loader, 2)
     assert first.shape == second.shape == (3, 16)
     text, _ = read_text()
-    everything = plain_bytes(text)
+    everything = encoded(text, 256)
     windows = len(text) // 16
     assert torch.equal(first.flatten(), everything[: 3 * 16])
     assert torch.equal(second.flatten(), everything[windows // 2 * 16 :][: 3 * 16])

@@ -10,7 +10,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from gpu_bench.cases.suites import find_cases
 from gpu_bench.machine import quiet
+from gpu_bench.record.derive import derive
+from tests.gpu_bench.tiny import recorded
 
 
 @pytest.fixture
@@ -49,6 +52,28 @@ def test_own_work_is_not_counted_as_the_neighbors() -> None:
     # Both clocks count this process, so their difference leaves it out whatever else runs.
     assert 0.25 < after[1] - before[1] < 0.5
     assert after[0] - before[0] >= after[1] - before[1] - 0.05
+
+
+def test_work_of_processes_that_it_started_is_its_own() -> None:
+    before = quiet.cpu_seconds()
+    code = "import time\nwhile time.process_time() < 0.5: pass"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    after = quiet.cpu_seconds()
+    assert before is not None
+    assert after is not None
+    assert after[1] - before[1] > 0.45
+
+
+@pytest.mark.usefixtures("noise")
+@pytest.mark.parametrize(
+    ("suite", "name"), [("roofline-tiny", "roofline-copy"), ("pipeline-tiny", "pipeline-tokenize")]
+)
+def test_points_that_are_timed_beside_other_programs_are_no_result(suite: str, name: str) -> None:
+    ((_, case),) = find_cases(suite, (name,))
+    record = derive(recorded(suite, case))
+    assert record["provenance"]["repeats"][0]["others_share"] > quiet.QUIET_SHARE
+    assert record["status"] == "unsettled"
+    assert record["message"].startswith("others took")
 
 
 @pytest.mark.usefixtures("noise")

@@ -26,7 +26,7 @@ def test_a_course_records_validation_losses_and_gradients_and_changes_neither_tr
     part, again = run_repeat(case, CPU, 1), run_repeat(case, CPU, 1)
     course, timing = part["course"], part["timing"]
     assert len(timing["step_s"]) == 4, "validation is no step"
-    assert [point["step"] for point in course["points"]] == [2, 4]
+    assert len(course["points"]) == 2
     assert again["course"] == course
     losses = [point["validation_loss"] for point in course["points"]]
     assert losses[1] < losses[0] < timing["losses"][0]

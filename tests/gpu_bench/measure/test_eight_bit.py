@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -115,7 +117,13 @@ def test_it_learns_real_text_as_fast_as_adamw() -> None:
     assert curves["adamw-8bit"] != curves["adamw"]
 
 
-def test_a_compiled_update_gives_the_same_weights_and_is_not_compiled_again_at_every_step() -> None:
+@pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.full)])
+def test_a_compiled_update_gives_the_same_weights_and_is_not_compiled_again_at_every_step(
+    backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend=backend))
+    monkeypatch.setattr(flat, "_compiled_update", cache(flat._compiled_update.__wrapped__))
+    torch._dynamo.reset()
     results = []
     for compiled in (False, True):
         torch.manual_seed(0)

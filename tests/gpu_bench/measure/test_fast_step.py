@@ -304,7 +304,9 @@ def test_blocks_that_leave_an_addition_to_the_next_compute_the_same_gradients(ho
         assert torch.equal(one, other), "the same roundings in the same order"
 
 
-def test_blocks_compiled_one_by_one_train_as_they_do_uncompiled() -> None:
+@pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.full)])
+def test_blocks_compiled_one_by_one_train_as_they_do_uncompiled(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "compile", functools.partial(torch.compile, backend=backend))
     how = {"precision": "fp8-master", "update": "flat", "scaling": "delayed"}
     torch._dynamo.reset()
     compiled = _losses(_trainer(**how, compile="default", compile_region="block"), 3)
@@ -369,7 +371,8 @@ def test_a_cuda_graph_is_unsupported_where_there_is_no_gpu() -> None:
         _trainer(step_graph=True)
 
 
-@pytest.mark.parametrize("optimizer", ["adamw", "adam", "momentum", "sgd"])
+@pytest.mark.parametrize("optimizer", ["adamw", "adam", "sgd", "momentum"])
+@pytest.mark.sampled(2)
 def test_an_update_that_is_recorded_counts_its_steps_on_the_gpu(optimizer: OptimizerName) -> None:
     """PyTorch refuses to record another: `capturable` of every group is what it asks for."""
     command = [sys.executable, "-m", "tests.gpu_bench.measure.fake_cuda", "counts", optimizer]

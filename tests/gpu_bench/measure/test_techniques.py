@@ -37,8 +37,8 @@ def _same(one: TrainingCase, other: TrainingCase, tolerance: float) -> None:
 
 
 @pytest.mark.parametrize("dropout", [0.2])
-@pytest.mark.parametrize("policy", ["selective", "every:2", "full"])
-def test_checkpointing_computes_the_very_same_numbers_again_even_under_dropout(policy: str, dropout: float) -> None:
+@pytest.mark.parametrize("policy", ["selective", "full"])
+def test_checkpointing_computes_the_very_same_numbers_again_even_under_dropout(policy: Any, dropout: float) -> None:
     # The same operations on the same numbers in the same order: no tolerance.
     plain = tiny_case(dropout=dropout)
     _same(plain, replace(plain, checkpointing=policy), 0.0)
@@ -49,7 +49,7 @@ def test_selective_checkpointing_of_standard_attention_computes_the_very_same_nu
     _same(plain, replace(plain, checkpointing="selective"), 0.0)
 
 
-@pytest.mark.parametrize(("policy", "runs"), [("none", 3), ("full", 6), ("every:2", 6), ("selective", 3)])
+@pytest.mark.parametrize(("policy", "runs"), [("none", 3), ("full", 6), ("selective", 3)])
 def test_checkpointed_blocks_run_twice_and_others_once(policy: str, runs: int) -> None:
     trainer = Trainer(tiny_case(checkpointing=policy), CPU)
     counted: list[None] = []
@@ -74,7 +74,7 @@ def test_a_loss_in_pieces_is_the_loss_of_the_whole(pieces: int) -> None:
     _same(whole, replace(whole, loss=f"chunked:{pieces}"), 2e-5)
 
 
-@pytest.mark.parametrize("optimizer", ["sgd", "rmsprop", "adamw"])
+@pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adamw"])
 def test_updating_in_the_backward_pass_gives_the_very_same_weights(optimizer: Any) -> None:
     # A tied matrix has two uses: updated after the first of them, its second gradient would come too late.
     plain = tiny_case(optimizer=optimizer, clip_norm=None)
@@ -94,7 +94,7 @@ def test_a_fused_update_gives_the_same_weights(optimizer: Any) -> None:
     _same(plain, replace(plain, update="fused"), 1e-5)
 
 
-@pytest.mark.parametrize(("optimizer", "update"), [("rmsprop", "fused"), ("adamw-8bit", "fused")])
+@pytest.mark.parametrize(("optimizer", "update"), [("adamw-8bit", "fused")])
 def test_an_implementation_that_does_not_exist_is_refused(optimizer: Any, update: Any) -> None:
     with pytest.raises(ValueError, match=f"update is '{update}' with optimizer '{optimizer}'"):
         tiny_case(optimizer=optimizer, update=update)
@@ -119,7 +119,6 @@ def test_rows_that_pad_the_vocabulary_leave_the_other_logits_as_they_are() -> No
 @pytest.mark.parametrize(("precision", "weights", "products"), [
     ("fp32", torch.float32, torch.float32), ("tf32", torch.float32, torch.float32),
     ("amp-bf16", torch.float32, torch.bfloat16),
-    ("bf16", torch.bfloat16, torch.bfloat16),
     ("fp8", torch.float32, torch.bfloat16),
 ])  # fmt: skip
 def test_weights_and_products_have_the_formats_of_the_mode(precision: Any, weights: Any, products: Any) -> None:
@@ -143,7 +142,7 @@ def test_lower_precision_stays_close_to_fp32() -> None:
 
 @pytest.mark.parametrize("changes", [
     {"optimizer_in_backward": True, "clip_norm": None, "accumulate": 2}, {"optimizer_in_backward": True},
-    {"attention": "standard", "attention_kernel": "cudnn"}, {"checkpointing": "every:0"}, {"loss": "chunked:0"},
+    {"attention": "standard", "attention_kernel": "cudnn"}, {"checkpointing": "every:2"}, {"loss": "chunked:0"},
 ])  # fmt: skip
 def test_techniques_that_exclude_each_other_are_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="allowed"):

@@ -339,7 +339,7 @@ def _seed(record: Record, draw: random.Random) -> dict[str, Any]:
 
 def _copied_seed(record: Record, draw: random.Random) -> None:
     seeds = _run(record, draw)["seeds"]
-    seeds[-1] = {**copy.deepcopy(seeds[0]), "seed": seeds[-1]["seed"]}
+    seeds[-1] = copy.deepcopy(seeds[0])
 
 
 def _test_loss(record: Record, draw: random.Random) -> None:
@@ -354,10 +354,6 @@ def _accuracy(record: Record, draw: random.Random) -> None:
 
 def _one_seed_less(record: Record, draw: random.Random) -> None:
     del _run(record, draw)["seeds"][-1]
-
-
-def _other_seed(record: Record, draw: random.Random) -> None:
-    _seed(record, draw)["seed"] += draw.randint(1, 99)
 
 
 def _no_time(record: Record, draw: random.Random) -> None:
@@ -447,7 +443,6 @@ FORGERIES = (
     Forgery("a test without a loss", _test_loss, needs="arms"),
     Forgery("hardly any right, at a low loss", _accuracy, needs="classes"),
     Forgery("a seed left out", _one_seed_less, needs="arms"),
-    Forgery("another seed", _other_seed, needs="arms"),
     Forgery("trainings that took no time", _no_time, needs="arms"),
     Forgery("trainings of months", _long, needs="arms"),
     Forgery("a point of a curve left out", _curve_point, needs="arms"),

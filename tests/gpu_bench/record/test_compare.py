@@ -41,7 +41,7 @@ def _whole(record: dict[str, Any], rows: list[list[float]]) -> dict[str, Any]:
     made["compile"] = {"seconds": [None] * len(rows), "graphs": [0] * len(rows), "graphs_while_timed": [0] * len(rows)}
     made["compile"]["fallbacks"] = [[] for _ in rows]
     curve = [made["loss"]["first"] - 0.01 * step for step in range(len(warm[0]) + len(rows[0]))]
-    made["loss"] = {"curve": curve, "same_in_all_repeats": True, "diverged_at": [None for _ in repeats]}
+    made["loss"] = {"curve": curve, "same_in_all_repeats": True, "diverged_later": [None for _ in repeats[1:]]}
     day = "2026-01-01T"
     times = [{"started": f"{day}{10 + one}:00:00Z", "finished": f"{day}{10 + one}:10:00Z"} for one in repeats]
     ran = made["provenance"]

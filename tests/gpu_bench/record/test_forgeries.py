@@ -32,10 +32,9 @@ _IMAGINED = (
 
 @cache
 def _valid() -> tuple[str, ...]:
-    """Texts of valid records: all that are committed, and some of imagined GPUs, known and unknown."""
-    texts = [file.read_text(encoding="utf-8") for file in sorted(RESULTS.rglob("*.json"))]
+    """Texts of valid records: all that are committed, as today's, and some of imagined GPUs, known and unknown."""
     return (
-        *texts,
+        *(json.dumps(load.parse(file.read_bytes())) for file in sorted(RESULTS.rglob("*.json"))),
         *(json.dumps(document(case, seconds=seconds, device=device)) for case, device, seconds in _IMAGINED),
     )
 
@@ -85,7 +84,10 @@ def test_the_machine_that_measures_and_home_judge_the_form_of_every_forgery_alik
     """The machine has Python alone; at home pydantic reads the same annotations, and wrote the JSON Schema."""
     published: Any = jsonschema.Draft202012Validator(_without_derived(json.loads(SCHEMA_FILE.read_text("utf-8"))))
     compared = Counter[bool]()
-    for text in itertools.chain(_valid(), (text for _, text in forged(_records(), *(_MANY if FULL else _FEW)))):
+    valid = _valid() if FULL else _valid()[::4]
+    # Older records lack fields, and state what is derived today.
+    older = (file.read_text(encoding="utf-8") for file in RESULTS.rglob("*.json"))
+    for text in itertools.chain(valid, older, (text for _, text in forged(_records(), *(_MANY if FULL else _FEW)))):
         document = json.loads(text)
         faults = load.form_faults(document)
         assert (not faults) == _by_pydantic(text), faults

@@ -42,8 +42,8 @@ def _faults(text: str) -> list[str]:
 def test_what_no_value_may_become_is_refused_at_every_place(
     record: dict[str, Any], data: st.DataObject, fresh: bool
 ) -> None:
-    """A record of this checkout and one of an earlier version, falsified at any one place."""
-    whole = record if fresh else json.loads(TIMED.read_text(encoding="utf-8"))
+    """A record of this checkout and one of an earlier version, as today's, falsified at any one place."""
+    whole = record if fresh else load.parse(TIMED.read_bytes())
     place = data.draw(st.sampled_from(sorted(places(whole), key=str)), label="place")
     ways = [way for way in falsified_at(whole, place) if way[0] in NEVER and json.loads(way[2]) != whole]
     if not ways or (place[0] == "case" and len(place) == 2) or kind(place).startswith(FREE):

@@ -8,7 +8,7 @@ import shutil
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from gpu_bench.record import load
 from gpu_bench.record.derive import BLOCKS, derive
 from gpu_bench.record.load import answers, checked, file_faults
 from gpu_bench.record.spread import summarize
-from gpu_bench.record.store import SCHEMA_FILE, write_json
+from gpu_bench.record.store import RESULTS, SCHEMA_FILE, write_json
 from tests.gpu_bench.record.mutations import at, places
 from tests.gpu_bench.tiny import tiny_case
 
@@ -166,6 +166,18 @@ def test_fields_that_a_case_did_not_know_yet_have_their_defaults_in_every_versio
         assert read["case"][name] == {"steady": True, "residual": "as-is", "loss": "full"}[name]
 
 
+def test_what_older_records_stated_and_others_say_is_not_read(record: dict[str, Any]) -> None:
+    today, _ = checked(json.dumps(record).encode(), None)
+    older = copy.deepcopy(record)
+    older["memory"]["peak_source"] = "the CUDA allocator"
+    older["loss"]["diverged_at"] = [7, *older["loss"].pop("diverged_later")]
+    read, faults = checked(json.dumps(older).encode(), None)
+    assert faults == []
+    assert read == today
+    assert read is not None
+    assert read["loss"]["diverged_at"] == [None, None]
+
+
 def test_parameters_that_an_allocator_rounds_up_are_not_impossible(record: dict[str, Any]) -> None:
     """A CUDA allocator rounds each tensor up to 512 bytes, and older records count what it gave."""
     tensors = 12 * 3 + 4
@@ -175,6 +187,41 @@ def test_parameters_that_an_allocator_rounds_up_are_not_impossible(record: dict[
     assert _faults(record) == []
     record["memory"]["held"]["parameters"] -= 520 * tensors
     assert any("memory.held.parameters" in fault for fault in _faults(record))
+
+
+def _state(file: str, change: Callable[[dict[str, Any]], object]) -> tuple[str, str | None]:
+    """The status of a committed record after a change."""
+    record = load.parse((RESULTS / file).read_bytes())
+    change(record)
+    assert _faults(record) == []
+    view = derive(record)
+    return view["status"], view["message"]
+
+
+def _shared(record: dict[str, Any]) -> None:
+    record["provenance"]["repeats"][1]["others_share"] = 0.4
+
+
+def _slower(record: dict[str, Any]) -> None:
+    """The second repeat of everything took two and a half times as long as it did."""
+    for one in record["points"]:
+        one["samples_s"][1] = [2.5 * second for second in one["samples_s"][1]]
+    record["provenance"]["repeats"][1]["started"] = record["provenance"]["repeats"][0]["finished"]
+
+
+@pytest.mark.parametrize("file", [f"{name}--cpu-amd-epyc-2c.json" for name in (
+    "roofline/roofline-copy", "pipeline/pipeline-tokenize", "smoke/gpt2-nano-fp32-sgd"
+)])  # fmt: skip
+def test_times_of_a_processor_that_others_used_are_no_result(file: str) -> None:
+    assert _state(file, lambda record: None) == ("ok", None)
+    assert _state(file, _shared) == ("unsettled", "others took 40% of the processors")
+
+
+@pytest.mark.parametrize("file", ["roofline/roofline-copy", "pipeline/pipeline-tokenize"])
+def test_repeats_that_are_far_apart_are_no_result(file: str) -> None:
+    status, message = _state(f"{file}--cpu-amd-epyc-2c.json", _slower)
+    assert status == "unsettled"
+    assert "times as long as the fastest" in str(message)
 
 
 def test_a_record_under_another_name_is_refused(record_file: Path, tmp_path: Path) -> None:

@@ -40,8 +40,7 @@ def _git(*words: str, cwd: Path) -> str:
 def _committed(results: Path) -> None:
     """Write a record by which this machine's processor is known, of another suite than the tests measure."""
     file = next(file for file in sorted((RESULTS / "smoke").glob("*--cpu-*.json")))
-    record = json.loads(file.read_text(encoding="utf-8"))
-    _write(record, provenance.cpu_model(), results)
+    _write(load.parse(file.read_bytes()), provenance.cpu_model(), results)
 
 
 def _write(record: dict[str, Any], cpu: str | None, results: Path) -> None:

@@ -94,6 +94,7 @@ def _run(
 
 @pytest.mark.parametrize("budgets", [(HOUR_S,), (520.0, 520.0, 460.0)], ids=["whole", "in three"])
 @pytest.mark.parametrize("factor", [0.8, 1.0, 1.3])
+@pytest.mark.sampled(5)
 def test_what_a_plan_promises_a_run_finishes(
     factor: float, budgets: tuple[float, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,6 +196,7 @@ def test_a_chain_of_comparisons_is_cut_and_a_star_is_not() -> None:
 
 
 @pytest.mark.parametrize("name", ["rtx-4090", "rtx-5080", "a100-80", "h200", "v100-32"])
+@pytest.mark.sampled(2)
 def test_a_plan_promises_only_what_a_card_can_run(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--budget", "100000", "--gpu", name]) == 0
     said = capsys.readouterr().out
@@ -211,6 +213,7 @@ def test_a_plan_promises_only_what_a_card_can_run(name: str, capsys: pytest.Capt
 
 
 @pytest.mark.parametrize("name", ["b200", "h200", "h100-sxm", "h100-nvl"])
+@pytest.mark.sampled(2)
 def test_the_guide_promises_what_these_cards_finish(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--budget", f"{HOUR_S:.0f}", "--gpu", name]) == 0
     last = capsys.readouterr().out.splitlines()[-1]

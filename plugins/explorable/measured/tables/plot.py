@@ -58,7 +58,7 @@ def draw(title: str, x_title: str, y_title: str, series: Sequence[Series], *, lo
                 axes.set_xscale("log", base=2)
             positions = sorted({x for one in series for x in one.x if x is not None})
             if len(positions) <= _MOST_TICKS:
-                axes.set_xticks(positions, [f"{x:,g}" for x in positions])
+                axes.set_xticks(positions, tick_labels(positions))
                 axes.minorticks_off()
             axes.set_ylim(bottom=0)
         axes.grid(color=INK["border"], linewidth=0.6, axis="both" if lines else "x")
@@ -67,6 +67,17 @@ def draw(title: str, x_title: str, y_title: str, series: Sequence[Series], *, lo
         if len(series) > 1:
             figure.legend(frameon=False, loc="outside upper left", ncols=3)
         return embedded(drawn(figure), title)
+
+
+def tick_labels(positions: Sequence[float]) -> list[str]:
+    """Labels of named positions: with binary prefixes where the largest would have seven digits and more."""
+    if positions[-1] < 1e6:
+        return [f"{x:,g}" for x in positions]
+    powers = [min(3, max(0, int(x).bit_length() - 1) // 10) for x in positions]
+    return [
+        f"{x / 1024**power:,g} {('', 'Ki', 'Mi', 'Gi')[power]}".strip()
+        for x, power in zip(positions, powers, strict=True)
+    ]
 
 
 def _ink(number: int) -> str:

@@ -21,7 +21,7 @@ from gpu_bench.experiments.hybrid.case import HYBRID_SUITE, HybridCase
 from gpu_bench.experiments.hybrid.evaluate import predictor_of, task_of, train
 from gpu_bench.experiments.hybrid.schedule import CONSERVATIVE
 from gpu_bench.experiments.hybrid.text_task import most_frequent
-from gpu_bench.experiments.hybrid.verdict import concluded, interval, told
+from gpu_bench.experiments.hybrid.verdict import concluded, interval, point_steps, told
 from gpu_bench.record.derive import derive
 from gpu_bench.record.load import faults
 from gpu_bench.record.report import flat_rows
@@ -116,7 +116,7 @@ def test_recorded_curves_begin_as_training_from_their_seeds_begins() -> None:
         task = task_of(case, torch.device("cpu"))
         for one in compared("hybrid", case.name)["runs"]["plain"]["seeds"]:
             again = train(ARMS["plain"], replace(case, steps=21), task, one["seed"])["curve"]
-            losses = {point["step"]: point["loss"] for point in again}
+            losses = {step: point["loss"] for step, point in zip(point_steps(21), again, strict=True)}
             shared = [point for point in one["curve"] if point["step"] in losses]
             assert len(shared) > 2
             assert [point["loss"] for point in shared] == pytest.approx(
@@ -140,14 +140,13 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "no record states it": lambda one: one["arms"].update(verdict={"helping": 3}),
     "phases do not sum": lambda one: _first(one, "no-op")["told"]["phases"].update(full=10**6),
     "more points of phase": lambda one: _first(one, "no-op")["curve"][0].update(phase="correct"),
-    "its settings say": lambda one: _first(one, "fewer-steps").update(steps=39),
-    "not at the steps where points are": lambda one: _first(one, "fewer-steps")["curve"].pop(),
+    "follows from other values": lambda one: _first(one, "fewer-steps").update(steps=39),
+    "its curve has": lambda one: _first(one, "fewer-steps")["curve"].pop(),
     "do not rise": lambda one: _first(one, "plain")["curve"][0].update(seconds=1e5),
     "not that of plain training": lambda one: _first(one, "mean-update")["curve"][2].update(loss=2.3),
     "where a predicted step computed none": lambda one: _predicted(_first(one, "last-update")).update(loss=2.0),
     "more predictions were compared": lambda one: _first(one, "recurrent")["told"]["horizons"][0].update(compared=99),
     "diverged more often": lambda one: _first(one, "recurrent")["told"].update(divergences=99),
-    "arms.quality is": lambda one: one["arms"].update(quality="perplexity"),
     "as the runs of this case": lambda one: _run(one, "plain")["settings"].update(rate=9.0),
 }
 

@@ -1,6 +1,6 @@
 // Nodes put into the page: what is there already stays, because a screen reader reads what is new.
 import { beforeEach, expect, test } from "vitest";
-import { h, putChildren } from "../src/dom";
+import { h, putChildren, unbroken } from "../src/dom";
 
 const lines = (...texts: string[]) => texts.map((text) => h("p", {}, text));
 let place: HTMLElement;
@@ -34,4 +34,9 @@ test("lines are added and taken away at the end", () => {
   expect(place.textContent).toBe("ab");
   putChildren(place, []);
   expect(place.childNodes.length).toBe(0);
+});
+
+test("keeps a number and its unit on one line, and nothing else", () => {
+  expect(unbroken("12.46 GB, 40 % of 3 GiB in 5 s")).toBe("12.46\u00a0GB, 40\u00a0% of 3\u00a0GiB in 5\u00a0s");
+  expect(unbroken("16 samples, 8 settings, 3 GBs, 2 layers")).toBe("16 samples, 8 settings, 3 GBs, 2 layers");
 });

@@ -53,7 +53,7 @@ describe("failure", () => {
   const failure = { title: "Out of memory", what: "30.2 GB.", excess: "22.2 GB too much.", remedy: "Use SGD." };
 
   test("says what failed, by how much, and what helps", () => {
-    expect(renderFailure(failure, true).textContent).toBe("Out of memory30.2 GB. 22.2 GB too much. Use SGD.");
+    expect(renderFailure(failure, true).textContent).toBe("Out of memory30.2\u00a0GB. 22.2\u00a0GB too much. Use SGD.");
   });
 
   test("interrupts only when it is new", () => {

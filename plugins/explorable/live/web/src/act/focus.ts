@@ -85,7 +85,7 @@ function scrollClear(target: HTMLElement, stage: HTMLElement): void {
   const seen = target instanceof HTMLInputElement ? (target.labels?.[0] ?? target) : target;
   const cover = stage.getBoundingClientRect();
   const box = seen.getBoundingClientRect();
-  // Only what overlaps the chart is covered; what lies above it on the page is not.
-  const covered = box.bottom > cover.top && box.top < cover.bottom;
+  // Only what overlaps the chart is covered; what lies above or beside it on the page is not.
+  const covered = box.bottom > cover.top && box.top < cover.bottom && box.right > cover.left && box.left < cover.right;
   if (covered) window.scrollBy({ top: box.top - cover.bottom - GAP_PX, behavior: "instant" });
 }

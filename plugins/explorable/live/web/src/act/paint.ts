@@ -1,6 +1,6 @@
 // What an act's page shows of Python's answers beside its charts: number, tables, verdict, feedback, and how Python is.
 import type { Results } from "./results";
-import { all, find, h, putChildren, setText, slot } from "../dom";
+import { all, find, h, putChildren, setText, slot, unbroken } from "../dom";
 import { showBelow } from "./focus";
 import { blanks } from "./reflections";
 import type { View } from "../python/protocol";
@@ -42,7 +42,7 @@ export class Paint {
   frame(view: View): void {
     this.#host.dataset.live = "true";
     const { label, value, unit } = view.headline;
-    setText(slot(this.#host, "headline-label"), label);
+    setText(slot(this.#host, "headline-label"), unbroken(label));
     setText(slot(this.#host, "headline-value"), value);
     setText(slot(this.#host, "headline-unit"), unit);
     setText(slot(this.#host, "headline-flag"), view.failure?.title ?? view.success?.title ?? "");

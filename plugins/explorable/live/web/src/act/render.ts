@@ -1,5 +1,5 @@
 // Values from Python as nodes: tables, the failure banner, the verdict, feedback. Tables mirror templates/parts.html.j2.
-import { h } from "../dom";
+import { h, unbroken } from "../dom";
 import type { Column, Failure, Feedback, Success, Table, Verdict } from "../python/protocol";
 
 /** What a numeric cell lacks behind its decimal point compared with the widest of its column; shown by the stylesheet. Words
@@ -40,7 +40,7 @@ export function renderTable(table: Table): HTMLElement {
     h(
       "table",
       { class: "il-table" },
-      h("caption", {}, table.caption),
+      h("caption", {}, unbroken(table.caption)),
       h("thead", {}, h("tr", {}, ...head)),
       h("tbody", {}, ...rows),
     ),
@@ -61,7 +61,7 @@ export function renderFailure(failure: Failure, isNew: boolean): HTMLElement {
     "div",
     { class: "il-failure", ...(isNew && { role: "alert" }) },
     h("p", { class: "il-failure__title" }, failure.title),
-    h("p", {}, [failure.what, failure.excess, failure.remedy].filter(Boolean).join(" ")),
+    h("p", {}, unbroken([failure.what, failure.excess, failure.remedy].filter(Boolean).join(" "))),
   );
 }
 
@@ -71,20 +71,20 @@ export function renderSuccess(success: Success, isNew: boolean): HTMLElement {
     "div",
     { class: "il-success", ...(isNew && { role: "status" }) },
     h("p", { class: "il-success__title" }, h("span", { class: "il-mark", "aria-hidden": "true" }, "✓"), " ", success.title),
-    h("p", {}, success.what),
+    h("p", {}, unbroken(success.what)),
   );
 }
 
 /** The one sentence of a reveal, and behind "Why" everything else. */
 export function renderVerdict(verdict: Verdict): Node[] {
-  const more = [...verdict.paragraphs.map((text) => h("p", {}, text)), ...Object.values(verdict.tables).map(renderTable)];
+  const more = [...verdict.paragraphs.map((text) => h("p", {}, unbroken(text))), ...Object.values(verdict.tables).map(renderTable)];
   return [
     h(
       "p",
       { class: "il-reveal__headline", "data-correct": String(verdict.correct) },
       h("span", { class: "il-mark", "aria-hidden": "true" }, verdict.correct ? "✓" : "≠"),
       " ",
-      verdict.headline,
+      unbroken(verdict.headline),
     ),
     ...(more.length ? [h("details", { class: "il-details il-why" }, h("summary", {}, "Why"), ...more)] : []),
   ];
