@@ -11,6 +11,7 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from docs.acts.plan.act import ACT
+from docs.acts.plan.view import IMPOSSIBLE, SAID, UNCOUNTED
 from explorable.live import State
 from explorable.live.runtime.exchange import control_value
 from explorable.measured.markup import element, scrolled
@@ -18,7 +19,7 @@ from explorable.measured.tables.options import OptionError, read_yaml
 from ironlaw import accelerator
 
 OPTIONS = {"caption", "models", "cards", "with"}
-MARKS = {"Fits": "✓", "Uncertain": "?", "Does not fit": "✗", "Not possible together": "–"}
+MARKS = {SAID["fits"]: "✓", SAID["uncertain"]: "?", SAID["not"]: "✗", IMPOSSIBLE: "–", UNCOUNTED: "·"}
 
 
 def block(argument: str, text: str, records: Iterable[Mapping[str, Any]]) -> Element:
@@ -77,10 +78,9 @@ def link(state: State, start: State) -> str:
 def _cell(state: State, start: State) -> tuple[Element, ...]:
     view = ACT.compute(replace(state, moving=True))
     told = view.failure or view.success
-    said, need = told.title if told else "", view.headline.value
-    mark = element("span", MARKS.get(said, "–"), **{"aria-hidden": "true"})
-    return (
-        element(
-            "a", mark, f" {need} GB", element("span", f", {said.lower()}", class_="il-vh"), href=link(state, start)
-        ),
-    )
+    assert told is not None
+    said, counted = told.title, told.title in SAID.values()
+    mark = element("span", MARKS[said], **{"aria-hidden": "true"})
+    spoken = element("span", f", {said.lower()}" if counted else said, class_="il-vh")
+    need = f" {view.headline.value} GB" if counted else ""
+    return (element("a", mark, need, spoken, href=link(state, start)),)

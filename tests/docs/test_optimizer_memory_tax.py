@@ -294,7 +294,8 @@ def test_the_gap_and_the_prediction_have_their_own_lines(
 ) -> None:
     for batch in BATCHES:
         asked = state("node", "adam", "fp32", batch, prediction=prediction, **dict.fromkeys(hidden, False))
-        data: Any = act.compute({**asked, "revealed": True})["data"]  # type: ignore[index]
+        view: Any = act.compute({**asked, "revealed": True})
+        data = view["data"]
         (gap,), (said,), top = data["gap"], data["prediction"], data["frame"][1]["gb"]
         assert gap["middle"] >= 0
         assert abs(gap["middle"] - said["name_at"]) >= 0.065 * top

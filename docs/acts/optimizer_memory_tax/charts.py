@@ -98,8 +98,9 @@ def _labels() -> tuple[alt.Chart, ...]:
 def _total() -> alt.Chart:
     """The total below the stack: above it stand the prediction's hatching and the line of what is needed."""
     look: dict[str, Any] = {"align": "center", "baseline": "top", "dy": 6, "fontWeight": 600, "fontSize": SIZE}
-    total = _rows("total").mark_text(**look, fill="var(--il-fg)")
-    return total.encode(x=_x(sum(STACK) / 2), y=_y("from"), text="text:N").properties(name="total")
+    total: alt.Chart = _rows("total").mark_text(**look, fill="var(--il-fg)")
+    named: alt.Chart = total.encode(x=_x(sum(STACK) / 2), y=_y("from"), text="text:N").properties(name="total")
+    return named
 
 
 def _limit() -> tuple[alt.Chart, ...]:

@@ -19,13 +19,14 @@ PASTED = "pasted"
 MODEL, CARD = "meta-llama/Meta-Llama-3-8B", "h100-sxm"
 """What is shown first."""
 FORMATS = {
-    "": "the card's own",
+    "": "as usual on these cards",
     "amp-bf16": "FP32 weights, BF16 autocast",
     "bf16": "BF16 throughout",
     "amp-fp16": "FP32 weights, FP16 autocast",
-    "mixed": "16 bits with FP32 copies (FSDP)",
-    "megatron": "BF16 with FP32 copies",
-    "deepspeed": "BF16, DeepSpeed's copies",
+    "mixed-bf16": "BF16 with FP32 copies (FSDP, ZeRO)",
+    "mixed": "FP16 with FP32 copies (FSDP, ZeRO)",
+    "megatron": "BF16 with FP32 copies and gradients",
+    "deepspeed": "BF16 with FP32 copies and sums (DeepSpeed)",
     "tf32": "TF32",
     "fp32": "FP32",
     "fp8": "FP8 products",
@@ -178,7 +179,7 @@ def words_of(state: live.State) -> dict[str, Any]:
         "gpu": at["gpu"],
         "batch": at["batch"],
         "sequence": at["sequence"],
-        "precision": at["precision"] or None,
+        "precision": at["precision"] or _divided_formats(at),
         "optimizer": at["optimizer"],
         "attention": "flash" if at["flash"] else "standard",
         "checkpointing": at["checkpointing"],
@@ -196,6 +197,14 @@ def words_of(state: live.State) -> dict[str, Any]:
     }
     more: dict[str, Any] = json.loads(str(at["more"]) or "{}")
     return words | {word: value for word, value in more.items() if adapters or not word.startswith(("lora", "dora"))}
+
+
+def _divided_formats(at: Mapping[str, Any]) -> str | None:
+    """The formats of FSDP and of ZeRO where they divide what is trained; nothing where the card's own stand."""
+    divided = int(at["zero"]) >= 2 and int(at["gpus"]) >= 2 * int(at["tp"]) * int(at["pp"])
+    if at["method"] != "full" or not divided:
+        return None
+    return {"bf16": "mixed-bf16", "fp16": "mixed"}.get(accelerator(str(at["gpu"])).short_format or "")
 
 
 def mark_of(state: live.State) -> int:

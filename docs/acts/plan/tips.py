@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from explorable import live
@@ -44,29 +45,42 @@ def suggest(state: live.State) -> Iterator[live.Suggestion]:
         return
     plan = prepare(c)
     now = plan()
-    found = advice(c)
-    for place, one in enumerate(found):
-        yield _suggestion(one, state, len(found) - place, now.verdict)
+    found = [_told(one, state, now) for one in advice(c)]
+    for place, (one, controls) in enumerate(found):
+        yield _suggestion(one, controls, len(found) - place, now.verdict)
     yield from _largest(state, plan, now)
-    yield from _gathered(state, now, len(found) + 0.5)
     if now.verdict == "fits":
         return
-    fitting = [one for one in found if one.verdict == "fits" and controls_of(one, state)]
+    fitting = [one for one, controls in found if one.verdict == "fits" and controls]
     # Where no single change makes it fit, several together may.
     if not fitting and (several := together(c, lambda change: controls_of(change, state) is not None)) is not None:
-        yield _suggestion(several, state, len(found) + 1, now.verdict)
+        several, controls = _told(several, state, now)
+        yield _suggestion(several, controls, len(found) + 1, now.verdict)
         fitting += [several] if several.verdict == "fits" else []
     # More cards are told only where nothing else fits, or where all that does trains something else.
     if not any(one.same_training for one in fitting):
         more = elsewhere(c, lambda change: controls_of(change, state) is not None)
         if more is not None:
-            yield _more_cards(more, state, alone=not fitting)
+            yield _more_cards(*_told(more, state, now), alone=not fitting)
     if not fitting and (card := _larger_card(state, now)) is not None:
         yield card
 
 
-def _suggestion(one: Advice, state: live.State, place: int, before: Verdict) -> live.Suggestion:
+def _told(one: Advice, state: live.State, now: Estimate) -> tuple[Advice, dict[str, live.Value] | None]:
+    """Advice with its controls. Where nobody has chosen formats, those count that the page gives the changed plan."""
     controls = controls_of(one, state)
+    if controls is None or "precision" not in controls or "precision" in one.words:
+        return one, controls
+    del controls["precision"]
+    before, after = setup_of(state), setup_of(live.State(state.context, {**state.controls, **controls}))
+    then = prepare(after)()
+    seconds = [found.time.step_s * c.devices / c.tokens for c, found in ((before, now), (after, then))]
+    saved = now.memory_bytes.device_total - then.memory_bytes.device_total
+    found = replace(one, saves_bytes=saved, time_factor=seconds[1] / seconds[0], fits=then.fits, verdict=then.verdict)
+    return found, controls
+
+
+def _suggestion(one: Advice, controls: dict[str, live.Value] | None, place: int, before: Verdict) -> live.Suggestion:
     if controls is None:
         return live.Suggestion("", "", {}, 0.0)
     # Those that make it fit come first, whatever was found when.
@@ -106,27 +120,6 @@ def _largest(state: live.State, plan: Callable[[int, int], Estimate], now: Estim
         yield live.Suggestion(f"{one} {size:,} {many}", text, {name: size}, worth)
 
 
-def _gathered(state: live.State, now: Estimate, place: float) -> Iterator[live.Suggestion]:
-    """FSDP's mixed precision in place of autocast, where cards divide weights and nobody has chosen formats.
-
-    The engine has it in FP16 only: 16-bit weights, FP32 copies and states, the same bytes as in BF16.
-    """
-    c = setup_of(state)
-    if c.layout.zero < 3 or c.layout.data == 1 or not c.precision.autocast or state.controls["precision"]:
-        return
-    way: dict[str, live.Value] = {"precision": "mixed"}
-    try:
-        then = prepare(setup_of(live.State(state.context, {**state.controls, **way})))()
-    except EngineError:
-        return
-    saved = (now.memory_bytes.device_total - then.memory_bytes.device_total) / GB
-    text = (
-        f"{_memory(saved)}. FSDP with mixed precision gathers weights in 16 bit and keeps none of autocast's copies; "
-        f"the page counts it as FP16, which takes the bytes of BF16. {_then(then.verdict, now.verdict)}"
-    )
-    yield live.Suggestion("Count FSDP's mixed precision", text, way, _WORTH[then.verdict] + place)
-
-
 def _larger_card(state: live.State, now: Estimate) -> live.Suggestion | None:
     """The card with the least memory on which the plan fits as it is."""
     menu = next(one for one in CONTROLS if one.name == "gpu")
@@ -148,14 +141,14 @@ def _larger_card(state: live.State, now: Estimate) -> live.Suggestion | None:
     return None
 
 
-def _more_cards(one: Advice, state: live.State, *, alone: bool) -> live.Suggestion:
+def _more_cards(one: Advice, controls: dict[str, live.Value] | None, *, alone: bool) -> live.Suggestion:
     """Advice that takes more cards than the reader has: behind what fits on those."""
     why = (
         "Nothing that was tried fits on the cards that you have."
         if alone
         else "What fits on the cards that you have trains something else; this takes more cards."
     )
-    return live.Suggestion(one.title, f"{why} {sentence(one, 'not')}", controls_of(one, state) or {}, _MORE)
+    return live.Suggestion(one.title, f"{why} {sentence(one, 'not')}", controls or {}, _MORE)
 
 
 def _ways_out(state: live.State, *, uncounted: bool) -> Iterator[live.Suggestion]:
@@ -222,10 +215,11 @@ def controls_of(one: Advice | Change, state: live.State) -> dict[str, live.Value
         return None
     # What follows from the rest needs no control; what does not stands among the settings that files set.
     said = json.dumps({**json.loads(str(state.controls["more"]) or "{}"), **rest}, sort_keys=True)
-    for more in ({}, {"more": said}) if MORE.issuperset(rest) else ({},):
-        if _makes(one, state, {**found, **more}):
-            return {**found, **more}
-    return None
+    formats = setup_of(state).precision.name
+    ways: list[dict[str, live.Value]] = [{}, {"more": said}] if MORE.issuperset(rest) else [{}]
+    # The formats that stand by themselves follow what is divided.
+    ways += [{**way, "precision": formats} for way in ways if "precision" not in found]
+    return next(({**found, **way} for way in ways if _makes(one, state, {**found, **way})), None)
 
 
 def _makes(one: Advice | Change, state: live.State, controls: dict[str, live.Value]) -> bool:

@@ -14,6 +14,7 @@ from ironlaw.answers.peak import MOMENTARY, Peak, peak
 from ironlaw.config.resolved import DataShape
 from ironlaw.economics.cost import SECONDS_PER_HOUR
 
+from .causes import cause, loading, offloaded
 from .choices import FORMATS, words_of
 from .give import command
 from .labels import is_uncounted, worded
@@ -39,6 +40,8 @@ LEAST = 500_000
 FEW = 10
 """Published runs below which there are few."""
 SAID = {"fits": "Fits", "uncertain": "Uncertain", "not": "Does not fit"}
+IMPOSSIBLE, UNCOUNTED = "Not possible together", "This page cannot count that yet"
+"""What a plan without numbers is called."""
 
 
 def compute(state: live.State) -> live.View:
@@ -69,12 +72,13 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
     drawn = bar(sizes, need, room, band)
     step = found.calibrated.step_s.expected if found.calibrated else found.time.step_s
     headline = live.Figure(f"Peak of a card, {duration(step)} a step", f"{need:.1f}", f"of {room:.1f} GB")
-    failure = None if verdict == "fits" else _failure(verdict, need, room, band)
-    success = _success(need, room, band) if verdict == "fits" else None
+    asked = replace(plan.setup, data=DataShape(batch, sequence))
+    why = "" if state.moving else cause(asked, sizes, fullest)
+    failure = None if verdict == "fits" else _failure(verdict, need, room, band, why)
+    success = _success(need, room, band, why) if verdict == "fits" else None
     if state.moving:
         return live.View(data=drawn, headline=headline, summary="", failure=failure, success=success)
     numbers = answers(state, found)
-    asked = replace(plan.setup, data=DataShape(batch, sequence))
     phases, fullest_phase = phases_of(asked)
     largest = ", ".join(f"{PARTS[part].lower()} {size:.1f} GB" for part, size in sizes.items() if size >= 0.05)
     expected = (
@@ -90,7 +94,11 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
         summary=f"{SAID[verdict]}: {expected}. Counted, the peak of a card is {need:.1f} GB: {largest}.",
         tables={
             "answer": _answer_table(
-                numbers, " ".join(filter(None, (_formats(state, asked), held(asked), evidence(found), fullest_phase)))
+                numbers,
+                " ".join(
+                    filter(None, (_formats(state, asked), held(asked), loading(asked), evidence(found), fullest_phase))
+                ),
+                offloaded(asked, found),
             ),
             "memory": _memory_table(asked, found, fullest),
             "moments": phase_table(phases),
@@ -197,7 +205,7 @@ def significant(value: float) -> str:
 
 def _formats(state: live.State, asked: Setup) -> str:
     """Which formats stand where nobody has chosen any."""
-    return "" if state.controls["precision"] else f"Formats, the card's own: {FORMATS[asked.precision.name]}."
+    return "" if state.controls["precision"] else f"Formats, as usual on these cards: {FORMATS[asked.precision.name]}."
 
 
 def evidence(found: Estimate) -> str:
@@ -219,11 +227,13 @@ def _runs(band: Any) -> str:
     return f"{band.runs:,} from {band.sources:,} source{'s' * (band.sources > 1)}"
 
 
-def _answer_table(numbers: dict[str, tuple[str, str, str]], sentences: str) -> live.Table:
+def _answer_table(numbers: dict[str, tuple[str, str, str]], sentences: str, host: str) -> live.Table:
     rows = [
         live.row(what, expected, f"{low} to {high}" if low != high else "")
         for what, (expected, low, high) in numbers.items()
     ]
+    if host:
+        rows.insert(1, live.row("A machine's own memory (RAM)", host, ""))
     caption = f"What to expect, and the band that is meant to hold nine runs in ten. {sentences}"
     return live.Table(caption, live.columns("", "Expect", "Band"), rows)
 
@@ -251,24 +261,24 @@ def _band(band: Any) -> str:
     return f"Few published runs are like it ({_runs(band)}); scaled by the errors on all of them: {ends}"
 
 
-def _success(need: float, room: float, band: Any) -> live.Success:
+def _success(need: float, room: float, band: Any, why: str) -> live.Success:
     said = _band(band) if band else f"The count is {need:.1f} GB"
-    return live.Success("Fits", f"{said}; the card gives {room:.1f} GB.")
+    return live.Success("Fits", " ".join(filter(None, (f"{said}; the card gives {room:.1f} GB.", why))))
 
 
-def _failure(verdict: str, need: float, room: float, band: Any) -> live.Failure:
+def _failure(verdict: str, need: float, room: float, band: Any, why: str) -> live.Failure:
     safe = max(need, band.high / GB if band else 0)
     if verdict == "not":
         return live.Failure(
             "Does not fit",
             f"A card needs {need:.1f} GB.",
-            f"It can give {room:.1f} GB.",
+            " ".join(filter(None, (f"It can give {room:.1f} GB.", why))),
             f"To fit safely as it is, a card would have to give {safe:.1f} GB. Changes that help are looked for below.",
         )
     return live.Failure(
         "Uncertain",
         f"The count is {need:.1f} GB.",
-        f"{_band(band)}; the card gives {room:.1f} GB.",
+        " ".join(filter(None, (f"{_band(band)}; the card gives {room:.1f} GB.", why))),
         "Changes that make it safe are looked for below.",
     )
 
@@ -277,7 +287,7 @@ def _impossible(error: EngineError) -> live.View:
     """A plan whose parts exclude each other, or that the page cannot count."""
     why, uncounted = worded(error), is_uncounted(error)
     empty = live.Table("Nothing to show", live.columns("Part", "GB"), [])
-    title = "This page cannot count that yet" if uncounted else "Not possible together"
+    title = UNCOUNTED if uncounted else IMPOSSIBLE
     return live.View(
         data={
             "bar": (),

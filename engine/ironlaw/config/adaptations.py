@@ -88,8 +88,6 @@ def require_adapted(c: Setup) -> None:
     for what, value in (("tensor", c.layout.tensor), ("pipeline", c.layout.pipeline)):
         if value > 1:
             raise EngineError(what, value, (1,), partly)
-    if c.layout.zero == 3:
-        raise EngineError("zero", 3, (0, 1, 2), partly)
     for choice, chosen, allowed in (
         ("framework", c.framework.name, "torch"),
         ("execution", c.framework.execution, "eager"),

@@ -47,7 +47,13 @@ def deepspeed(document: Document) -> Reading:
 
 
 def _sums(value: object) -> Format | None:
-    names: dict[object, Format] = {"fp32": "fp32", "float32": "fp32", "bf16": "bf16", "bfloat16": "bf16", "fp16": "fp16"}
+    names: dict[object, Format] = {
+        "fp32": "fp32",
+        "float32": "fp32",
+        "bf16": "bf16",
+        "bfloat16": "bf16",
+        "fp16": "fp16",
+    }
     if value in values.ABSENT:
         return None
     if value not in names:

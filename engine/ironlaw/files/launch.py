@@ -21,7 +21,7 @@ OPTIMIZERS = {
 _DTYPES = {"fp32": "float32", "tf32": "float32", "amp-bf16": "float32", "amp-fp16": "float32", "bf16": "bfloat16",
            "fp16": "float16", "deepspeed": None, "mixed": None,
            "mixed-bf16": None}  # fmt: skip
-"""The precisions that a Trainer has, and the format in which it loads weights for them; None leaves it to what divides."""
+"""The precisions that a Trainer has, and the format in which it loads weights for them; None leaves it open."""
 OF_MEGATRON = ("amp-bf16", "amp-fp16", "fp32")
 """Precisions as which its `--bf16`, `--fp16` and neither are read."""
 OF_DEEPSPEED = ("deepspeed", "mixed")

@@ -40,6 +40,11 @@ class EqualBlocks:
         return self.block.casts * self.stage.blocks if self.every else NOTHING
 
     @property
+    def before_last(self) -> Size:
+        """Bytes kept when the last block begins, its input included."""
+        return self._unit * (self._kept - 1) + self.block.entering + self.casts
+
+    @property
     def gradients(self) -> Size:
         """Bytes of gradients that the backward pass of all blocks leaves."""
         return self.block.gradients * self.stage.blocks
@@ -112,6 +117,12 @@ class MixedBlocks:
     def casts(self) -> Size:
         """Bytes of casts of weights, where they are not among what is kept."""
         return total(block.casts * count for block, count in self.runs) if self.every else NOTHING
+
+    @property
+    def before_last(self) -> Size:
+        """Bytes kept when the last block begins, its input included."""
+        last = self._in_order[-1]
+        return self.kept + self._unit(last) * -1 + last.entering + self.casts
 
     @property
     def gradients(self) -> Size:

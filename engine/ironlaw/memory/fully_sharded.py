@@ -4,7 +4,8 @@
 others. A block is gathered into a flat buffer and copied out of it; in the backward pass the buffer of the next block
 is there already. The root stays gathered from the beginning of the forward pass to the end of the backward pass. A
 group's gradients wait whole until its backward pass is over, and are copied to be reduced; the copy lives until the
-next group's reduction begins.
+next group's reduction begins. Frozen parameters are gathered with the others and have no gradients; scales of 4-bit
+matrices are no parameters and stay whole, and their bytes are divided where they are stored in a floating format.
 
 Source: PyTorch 2.13, `torch/distributed/fsdp/_fully_shard/` (`_fsdp_param_group.py`: `wait_for_unshard`,
 `post_backward`; `_fsdp_collectives.py`; `_fsdp_state.py`: the root is not resharded after its forward pass). Tested
@@ -13,12 +14,14 @@ against it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ironlaw.config.layout import Stage
 from ironlaw.config.resolved import Setup
 from ironlaw.core.units import Bytes
-from ironlaw.memory.static import largest_block, stage_parameters
+from ironlaw.graph.adaptation import Held
+from ironlaw.memory.static import block_held, stage_held, stored_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,8 @@ class FullySharded:
         block_reduction: A block's gradients, copied to be reduced.
         root_gradients: The root's gradients.
         head_gradient: Those of the output matrix alone, where it is not shared with the embedding.
+        ahead: The last block's parameters, whose buffer is there before the loss runs backward; counted only where a
+            model is trained in parts.
     """
 
     root: Bytes = 0
@@ -38,6 +43,7 @@ class FullySharded:
     block_reduction: Bytes = 0
     root_gradients: Bytes = 0
     head_gradient: Bytes = 0
+    ahead: Bytes = 0
 
     def at(self, moment: str) -> Bytes:
         """Bytes at a moment of the step (`ironlaw.memory.peak`), without gradients that its working set counts."""
@@ -47,7 +53,13 @@ class FullySharded:
             return 2 * self.root_gradients
         if moment == "forward, last block":
             return self.root + 2 * self.block
-        if moment.endswith("loss"):
+        if moment == "forward, first gather":
+            return 2 * self.root + 2 * self.block
+        if moment == "forward, last gather":
+            return self.root + 3 * self.block
+        if moment == "backward, loss":
+            return self.root + self.ahead
+        if moment == "forward, loss":
             return self.root
         waiting = self.root + self.head_gradient
         if moment == "backward, final norm":
@@ -72,15 +84,20 @@ def fully_sharded(c: Setup, stage: Stage) -> FullySharded:
     """
     if not is_fully_sharded(c):
         return FullySharded()
-    parameters = stage_parameters(stage)
-    block = sum(p.elements for p in largest_block(stage.model))
-    root = sum(p.elements for p in parameters if not p.name.startswith("blocks."))
-    head = sum(p.elements for p in parameters if p.name.startswith("lm_head"))
-    weights, gradients = c.precision.weights, c.precision.gradients
+    blocks, outside = block_held(c, stage), [h for h in stage_held(c, stage) if not _in_blocks(h)]
     return FullySharded(
-        root=weights.bytes(root),
-        block=weights.bytes(block),
-        block_reduction=gradients.bytes(block),
-        root_gradients=gradients.bytes(root),
-        head_gradient=gradients.bytes(head),
+        root=stored_bytes(c, outside),
+        block=stored_bytes(c, blocks),
+        block_reduction=_gradients(c, blocks),
+        root_gradients=_gradients(c, outside),
+        head_gradient=_gradients(c, (h for h in outside if h.parameter.name.startswith("lm_head"))),
+        ahead=0 if c.adaptation.everything else stored_bytes(c, blocks),
     )
+
+
+def _in_blocks(one: Held) -> bool:
+    return one.parameter.name.startswith("blocks.")
+
+
+def _gradients(c: Setup, kept: Iterable[Held]) -> Bytes:
+    return c.gradients.bytes(sum(one.parameter.elements for one in kept if one.trained))

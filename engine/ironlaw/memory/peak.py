@@ -61,6 +61,9 @@ class StepMemory:
     def _moments(self) -> Iterator[Candidate]:
         blocks = self.blocks
         before = self.sets["embedding"].saved * self.stage.in_flight if self.stage.first else NOTHING
+        if self.whole.ahead:  # where all is trained, the backward pass holds as much and gradients besides
+            yield Candidate("forward, first gather", before, NOTHING)
+            yield Candidate("forward, last gather", before + blocks.before_last, NOTHING)
         yield from blocks.forward(before)
         left = pending = NOTHING
         if self.stage.last:

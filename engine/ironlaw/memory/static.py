@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 
 from ironlaw.config.layout import Stage
 from ironlaw.config.resolved import Setup
-from ironlaw.core.units import Count
+from ironlaw.core.units import Bytes, Count
 from ironlaw.graph.adaptation import Held, held, routing
 from ironlaw.memory.tensors import Place, Tensor
 from ironlaw.models.transformer import Parameter, Transformer, layer_parameters
 from ironlaw.numerics.dtypes import DType
 
 EMBEDDINGS = ("wte.", "wpe.", "ln_0.")
+NEVER_DIVIDED = 4
+"""The stage of ZeRO that divides what none divides."""
 
 
 @lru_cache(maxsize=512)
@@ -68,8 +71,8 @@ def static_tensors(c: Setup, stage: Stage) -> Iterator[Tensor]:
     states_at: Place = "device" if update.offload == "none" else "host"
     gradients_at: Place = "host" if update.offload == "gradients" else "device"
     # FSDP's shards are in the master's format; 16 bits have only the gathered weights and whole gradients.
-    fsdp = layout.data > 1 and layout.zero == 3 and not c.framework.by_hand and not precision.accumulation
-    shards = precision.master if fsdp else None
+    fsdp = layout.data > 1 and layout.zero == 3 and not c.framework.by_hand
+    shards = precision.master if fsdp and precision.name.startswith("mixed") else None
 
     def tensor(
         p: Parameter,
@@ -82,7 +85,7 @@ def static_tensors(c: Setup, stage: Stage) -> Iterator[Tensor]:
         part: str = "",
     ) -> Tensor:
         sharded = layout.data > 1 and layout.zero >= zero
-        share = -(-elements // layout.data) if sharded else elements
+        share = _share(c, p, elements) if sharded else elements
         groups = (["tensor"] if layout.tensor > 1 else []) + (["data"] if sharded else [])
         return Tensor(p.name + suffix, component, share, dtype, p.count, part, "+".join(groups), place)
 
@@ -90,7 +93,9 @@ def static_tensors(c: Setup, stage: Stage) -> Iterator[Tensor]:
         p = one.parameter
         if one.quantized and c.adaptation.quantization:
             for suffix, elements, dtype in c.adaptation.quantization.tensors(p.elements):
-                yield tensor(p, suffix, "parameters", elements, dtype, 3, "device", "quantized")
+                # Scales and codes are no parameters, so every device has all of them.
+                zero = NEVER_DIVIDED if suffix else 3
+                yield tensor(p, suffix, "parameters", elements, dtype, zero, "device", "quantized")
         else:
             dtype = c.gradients if one.adapter else shards or c.base.weights
             part = "adapter" if one.adapter else "" if one.trained else "frozen"
@@ -118,11 +123,45 @@ def static_tensors(c: Setup, stage: Stage) -> Iterator[Tensor]:
             yield Tensor(f"{p.name}.bucket", "buckets", p.elements, c.gradients, p.count)
     if layout.data > 1 and layout.zero == 3:
         # The block at work and the next one, fetched ahead.
-        for p in largest_block(stage.model):
-            yield Tensor(f"{p.name}.gathered", "gathered", p.elements, precision.weights, 2)
+        for one in block_held(c, stage):
+            yield Tensor(f"{one.parameter.name}.gathered", "gathered", *_stored(c, one), 2)
         if not c.framework.by_hand:  # FSDP2's root, whole from the beginning to the end
-            for p in (p for p in parameters if not p.name.startswith("blocks.")):
-                yield Tensor(f"{p.name}.gathered", "gathered", p.elements, precision.weights)
+            for one in (one for one in kept if not one.parameter.name.startswith("blocks.")):
+                yield Tensor(f"{one.parameter.name}.gathered", "gathered", *_stored(c, one))
+
+
+def _share(c: Setup, p: Parameter, elements: Count) -> Count:
+    """What the fullest device has of a tensor that the replicas divide.
+
+    FSDP2 divides rows. An adapter may have fewer of them than there are replicas: a device then has a whole one.
+    """
+    devices, rows = c.layout.data, p.shape[0]
+    if c.layout.zero == 3 and not c.adaptation.everything and elements == p.elements:
+        return -(-rows // devices) * (elements // rows)
+    return -(-elements // devices)
+
+
+def _stored(c: Setup, one: Held) -> tuple[Count, DType]:
+    """Elements and format of a parameter as it is kept; of one in 4 bits, those of its packed weights."""
+    quantization = c.adaptation.quantization
+    if one.quantized and quantization:
+        _, elements, dtype = next(quantization.tensors(one.parameter.elements))
+        return elements, dtype
+    return one.parameter.elements, c.gradients if one.adapter else c.base.weights
+
+
+def stored_bytes(c: Setup, kept: Iterable[Held]) -> Bytes:
+    """Bytes of all occurrences of some parameters as they are kept and, where sharded, gathered."""
+    return sum(dtype.bytes(elements) * one.parameter.count for one in kept for elements, dtype in [_stored(c, one)])
+
+
+@lru_cache(maxsize=512)
+def block_held(c: Setup, stage: Stage) -> tuple[Held, ...]:
+    """The parameter tensors of the largest block as they are kept, one that has adapters where only some have."""
+    blocks = (replace(p, count=stage.blocks) for p in largest_block(stage.model))
+    # Of a parameter that some blocks train and others do not, the trained one comes first and is taken.
+    kinds = {one.parameter.name: one for one in reversed(held(blocks, c.adaptation, routing(c.model)))}
+    return tuple(replace(one, parameter=replace(one.parameter, count=1)) for one in reversed(kinds.values()))
 
 
 def _largest_parameter(parameters: tuple[Parameter, ...]) -> tuple[Parameter, ...]:

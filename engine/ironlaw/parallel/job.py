@@ -21,7 +21,7 @@ from ironlaw.core.sizes import Size
 from ironlaw.core.units import Count, Ratio, Seconds, Traffic
 from ironlaw.graph.operations import flops_per_token
 from ironlaw.hardware.cluster import Cluster
-from ironlaw.memory.static import trained_elements
+from ironlaw.memory.static import stage_held, stored_bytes, trained_elements
 from ironlaw.models.transformer import Transformer
 from ironlaw.parallel import collectives, pipeline_parallel, tensor_parallel
 from ironlaw.parallel.data_parallel import BUCKET_BYTES
@@ -256,8 +256,9 @@ def _data_seconds(c: Setup, stage: Stage, step: StepTime, busy: Seconds) -> tupl
     gradients, weights = c.gradients.bytes(elements), c.trained_weights.bytes(elements)
     blocks = max(stage.blocks, 1)
     if layout.zero == 3:
-        # Parameters are gathered for forward and backward of every micro-batch, gradients scattered after each, a
-        # block at a time.
+        # Parameters, frozen ones too, are gathered for forward and backward of every micro-batch, gradients scattered
+        # after each, a block at a time.
+        weights = stored_bytes(c, stage_held(c, stage))
         gather, reduce = (_group(c, size, size / blocks) for size in (weights, gradients))
         sent = 2 * gather + reduce
         exposed = max(sent - busy, (gather + reduce) / blocks) if layout.overlap else sent

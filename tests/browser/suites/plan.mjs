@@ -93,6 +93,22 @@ export function planTests({ widely, once }) {
     await browser.waitFor(`${ACT} .il-suggestions__list button`, START_LIMIT_MS, "changes again after a reload");
   });
 
+  once("plan: at 1280 pixels the answer stays in view beside the last control, and above the changes", async (all) => {
+    const { browser } = all;
+    await browser.resize(1280, 800);
+    await openPlan(all);
+    await browser.eval(() => document.querySelector("live-act .il-more")?.setAttribute("open", ""));
+    await browser.focus(boxOf("price"));
+    await answerInView(browser);
+    assert.ok(await browser.of(boxOf("price"), (box) => box.getBoundingClientRect().bottom <= innerHeight), "the control is in view");
+    assert.match(await browser.text(`${ACT} [data-slot="headline-label"]`), / (s|ms|minutes) a step$/);
+    const last = `${ACT} .il-suggestions__list li:last-child button`;
+    await browser.waitFor(last, 60_000, "a change");
+    await browser.waitFor(() => !/Looking/.test(document.querySelector("live-act .il-suggestions [role=status]")?.textContent ?? ""), 60_000, "all changes");
+    await browser.focus(last);
+    await answerInView(browser);
+  });
+
   once("plan: an out-of-memory message and a log stand beside the band; what cannot be read is said, and kept in the box", async (all) => {
     const { browser } = all;
     await openPlan(all);
@@ -176,6 +192,25 @@ async function openPlan({ browser, server }) {
   await browser.open(server.base + PAGE);
   await browser.waitFor(`${ACT} .il-reader__box`, START_LIMIT_MS, "the planner");
   await browser.waitFor(() => document.querySelector("live-act")?.getAttribute("data-live") === "true", START_LIMIT_MS, "its first answer");
+}
+
+/** Fails where the number or the bar is out of the window, or under something else. @param {Browser} browser */
+async function answerInView(browser) {
+  for (const part of ['[data-slot="headline-value"]', '[data-chart="memory"] svg']) {
+    const until = Date.now() + 10_000;
+    while (
+      !(await browser.eval((selector) => {
+        const element = document.querySelector(`live-act ${selector}`);
+        const box = element?.getBoundingClientRect();
+        if (!box || box.top < 0 || box.bottom > innerHeight) return false;
+        const seen = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+        return seen !== null && (element?.contains(seen) || seen.contains(element ?? null));
+      }, part))
+    ) {
+      if (Date.now() > until) throw new Error(`${part} is not in view`);
+      await new Promise((done) => setTimeout(done, 50));
+    }
+  }
 }
 
 /** @param {Browser} browser */

@@ -112,8 +112,9 @@ def test_a_file_for_accelerate_says_what_fsdp_divides_and_the_script_s_options_t
     st.fixed_dictionaries(
         {"batch": st.integers(1, 64), "sequence": st.integers(64, 8192), "accumulate": st.sampled_from([1, 2, 5])},
         optional={
-            "precision": st.sampled_from(["amp-bf16", "bf16", "amp-fp16", "mixed", "mixed-bf16", "megatron", "deepspeed",
-                                          "fp32"]),
+            "precision": st.sampled_from(
+                ["amp-bf16", "bf16", "amp-fp16", "mixed", "mixed-bf16", "megatron", "deepspeed", "fp32"]
+            ),
             "optimizer": st.sampled_from(["adamw", "adamw-8bit", "adafactor", "lion", "sgd", "paged-adamw-8bit"]),
             "attention": st.sampled_from(["flash", "standard"]),
             "checkpointing": st.sampled_from(["none", "selective", "full"]),

@@ -172,7 +172,7 @@ def test_compiled_code_with_written_out_attention_keeps_what_pytorch_keeps(preci
 def kernels() -> Iterator[None]:
     """Skips what needs kernels of Inductor where it writes none that compile.
 
-    Without vector instructions (ATEN_CPU_CAPABILITY=default) PyTorch 2.13 writes `at::vec` into one and declares it nowhere.
+    Without vector instructions (ATEN_CPU_CAPABILITY=default) PyTorch 2.13 uses `at::vec` and declares it nowhere.
     """
     try:
         yield

@@ -102,13 +102,15 @@ def test_a_single_device_has_no_communicator() -> None:
 
 def test_overheads_are_known_for_two_optimizers_only() -> None:
     for mode in ("fp32", "megatron"):
-        with pytest.raises(EngineError, match=f"precision '{mode}' is not allowed .* allowed: mixed, deepspeed"):
+        with pytest.raises(
+            EngineError, match=f"precision '{mode}' is not allowed .* allowed: mixed, mixed-bf16, deepspeed"
+        ):
             setup(SMALL, precision=mode, runtime="deepspeed")
     with pytest.raises(EngineError, match="zero 2 is not allowed with runtime deepspeed; allowed: 0, 1"):
         setup(SMALL, precision="mixed", dp=4, zero=2, runtime="deepspeed")
 
 
-@given(st.sampled_from(["deepspeed", "mixed"]), st.sampled_from([1, 4]), st.sampled_from([1, 2]))
+@given(st.sampled_from(["deepspeed", "mixed", "mixed-bf16"]), st.sampled_from([1, 4]), st.sampled_from([1, 2]))
 def test_the_runtime_adds_its_overheads_to_the_device_and_nothing_to_the_tensors(mode: str, dp: int, pp: int) -> None:
     words: dict[str, Any] = {"precision": mode, "dp": dp, "pp": pp, "zero": min(dp - 1, 1), "micro_batches": 4}
     plain, run = (training_memory(SMALL, runtime=runtime, **words) for runtime in ("none", "deepspeed"))

@@ -29,9 +29,6 @@ export const all = <E extends Element = HTMLElement>(root: ParentNode, selector:
   ...root.querySelectorAll<E>(selector),
 ];
 
-/** The text with a number and its unit on one line. */
-export const unbroken = (text: string): string => text.replace(/(\d) (?=(?:%|[kKMGT]i?B|[mk]?W|ms|s|h)(?![\w-]))/g, "$1\u00a0");
-
 /** Sets text only when it changes, so that live regions and selections stay quiet. */
 export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;

@@ -1,6 +1,7 @@
 // Nodes put into the page: what is there already stays, because a screen reader reads what is new.
 import { beforeEach, expect, test } from "vitest";
-import { h, putChildren, unbroken } from "../src/dom";
+import { unbroken } from "../src/act/render";
+import { h, putChildren } from "../src/dom";
 
 const lines = (...texts: string[]) => texts.map((text) => h("p", {}, text));
 let place: HTMLElement;

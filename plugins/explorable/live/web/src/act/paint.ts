@@ -1,10 +1,10 @@
 // What an act's page shows of Python's answers beside its charts: number, tables, verdict, feedback, and how Python is.
 import type { Results } from "./results";
-import { all, find, h, putChildren, setText, slot, unbroken } from "../dom";
+import { all, find, h, putChildren, setText, slot } from "../dom";
 import { showBelow } from "./focus";
 import { blanks } from "./reflections";
 import type { View } from "../python/protocol";
-import { renderFailure, renderFeedback, renderSuccess, renderTable, renderVerdict } from "./render";
+import { renderFailure, renderFeedback, renderSuccess, renderTable, renderVerdict, unbroken } from "./render";
 import { showChip, showTrouble, type Status } from "../python/status";
 
 /** A computation that takes longer than this dims what it will replace. */

@@ -1,6 +1,9 @@
 // Values from Python as nodes: tables, the failure banner, the verdict, feedback. Tables mirror templates/parts.html.j2.
-import { h, unbroken } from "../dom";
+import { h } from "../dom";
 import type { Column, Failure, Feedback, Success, Table, Verdict } from "../python/protocol";
+
+/** The text with a number and its unit on one line. */
+export const unbroken = (text: string): string => text.replace(/(\d) (?=(?:%|[kKMGT]i?B|[mk]?W|ms|s|h)(?![\w-]))/g, "$1\u00a0");
 
 /** What a numeric cell lacks behind its decimal point compared with the widest of its column; shown by the stylesheet. Words
  * in such a column end at its edge. */

@@ -1,0 +1,81 @@
+"""Which part of a card is the largest and why, and what a plan takes of a machine's own memory, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ironlaw import GB, Setup, training_memory
+from ironlaw.answers.estimate import Estimate
+from ironlaw.answers.peak import Peak
+from ironlaw.files.launch import nodes
+
+NOTED = 0.15
+"""The share of a card's peak from which on logits are told of beside a larger part."""
+_LEAST = 0.05
+"""GB of weights from which on they are told."""
+
+
+def cause(asked: Setup, sizes: Mapping[str, float], fullest: Peak) -> str:
+    """What the largest part of a card's memory is, and the logits where they count.
+
+    Args:
+        asked: The plan.
+        sizes: GB of the parts, as the picture has them.
+        fullest: The fullest moment of its step.
+    """
+    largest = max(sizes, key=lambda part: sizes[part])
+    told = {
+        "parameters": f"weights ({_weights(asked)})",
+        "gradients": "gradients, one for each weight that is trained",
+        "optimizer": f"what {asked.optimizer.name} remembers of each weight that is trained",
+        "activations": "activations, what blocks keep for the backward pass",
+        "logits": "logits and loss",
+        "temporary": f"temporary tensors of the moment “{fullest.moment}”",
+        "other": "the driver and buffers",
+    }
+    said = f"Largest, with {sizes[largest]:.1f} GB: {told[largest]}."
+    copy = asked.data.batch * asked.data.sequence * asked.model.vocab / asked.loss.chunks * 4 / GB
+    if sizes["logits"] + sizes["temporary"] * ("loss" in fullest.moment) > NOTED * sum(sizes.values()):
+        said += (
+            f" The vocabulary counts too: {asked.model.vocab:,} logits a token are {copy:.1f} GB a copy in FP32, and "
+            "the loss keeps several."
+        )
+    if asked.adaptation.quantization and largest != "parameters":
+        said += f" Weights: {_weights(asked)}."
+    return said
+
+
+def _weights(asked: Setup) -> str:
+    """GB of weights by how they are kept."""
+    found: dict[str, float] = {}
+    for one in training_memory(asked).tensors:
+        if one.component in ("parameters", "master", "casts", "gathered") and one.place == "device":
+            kept = "4 bits" if one.part == "quantized" else one.dtype.name.upper()
+            why = {"casts": " copies for products", "gathered": " gathered"}.get(one.component, "")
+            if one.part == "frozen" and asked.adaptation.quantization:
+                why = " of embeddings, output and norms, which QLoRA does not round"
+            found[kept + why] = found.get(kept + why, 0) + one.bytes / GB
+    return ", ".join(f"{size:.1f} GB in {kept}" for kept, size in found.items() if size >= _LEAST)
+
+
+def _machines(asked: Setup) -> int:
+    """Cards of a machine."""
+    found = nodes(asked)
+    return found[1] if found else asked.devices
+
+
+def offloaded(asked: Setup, found: Estimate) -> str:
+    """GB that a machine's own memory keeps of what is offloaded; nothing where nothing is."""
+    host = found.memory_bytes.host * _machines(asked) / GB
+    return f"{host:.1f} GB" if host else ""
+
+
+def loading(asked: Setup) -> str:
+    """The most of a machine's own memory that loading takes."""
+    adapted = asked.adaptation.has_adapters
+    kept = asked.precision.compute if adapted else asked.precision.master or asked.precision.weights
+    one, cards = kept.bytes(asked.model.parameters) / GB, _machines(asked)
+    return (
+        f"Loading takes up to {one * cards:.0f} GB of a machine's own memory (RAM) where every process reads the whole "
+        f"model in {kept.name.upper()}, {one:.1f} GB each."
+    )

@@ -1,0 +1,145 @@
+"""Adapters under FSDP2: the engine against `fully_shard`, peft and bitsandbytes, with collectives that do nothing."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import bitsandbytes
+import pytest
+import torch
+import torch.distributed as dist
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.profiler import ProfilerActivity, profile
+from torch.testing._internal.distributed.fake_pg import FakeStore
+
+from ironlaw import Transformer, job_time, training_memory
+from tests.engine.memory.adapted import FORMATS, autocasting, llama, with_adapters
+
+REPLICAS = 8
+LLAMA: dict[str, Any] = {
+    "kv_heads": 1, "ffn": 896, "position": "rope", "norm": "rmsnorm", "mlp": "swiglu", "tied": False, "bias": False,
+}  # fmt: skip
+ROOT = Transformer("root", 8, 256, 4, 8000, 512, **LLAMA)
+BLOCKS = Transformer("blocks", 4, 1024, 8, 400, 512, **LLAMA | {"ffn": 2048})
+# Shape, batch, sequence, method, formats of adapters and base, checkpointed, autocast: each moment is the peak of some.
+CASES = {
+    "loss": (ROOT, 4, 256, "lora", "16-bit", "16-bit", True, False),
+    "loss, fp32 adapters": (ROOT, 4, 256, "lora", "fp32", "16-bit", True, False),
+    "loss, 4 bits": (ROOT, 4, 256, "qlora", "16-bit", "16-bit", True, False),
+    "first gather": (ROOT, 1, 64, "lora", "16-bit", "16-bit", True, False),
+    "first gather, 4 bits, autocast": (ROOT, 1, 64, "qlora", "fp32", "fp32", True, True),
+    "last gather": (BLOCKS, 1, 64, "lora", "16-bit", "16-bit", False, False),
+    "last gather, checkpointed": (BLOCKS, 1, 64, "lora", "fp32", "16-bit", True, False),
+    "last segment": (BLOCKS, 4, 256, "lora", "16-bit", "16-bit", True, False),
+}
+
+
+@pytest.fixture(scope="module")
+def mesh() -> Iterator[DeviceMesh]:
+    dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=REPLICAS)
+    yield init_device_mesh("cpu", (REPLICAS,))
+    dist.destroy_process_group()
+
+
+def _in_four_bits(network: Any, compute: torch.dtype) -> None:
+    """The blocks' matrices in NF4, their bytes stored as BF16: FSDP2 divides parameters of floating formats alone."""
+    layers: Any = bitsandbytes.nn
+    for module in list(network.model.layers.modules()):
+        for name, child in list(module.named_children()):
+            if type(child) is torch.nn.Linear:
+                stored = {"quant_type": "nf4", "quant_storage": torch.bfloat16}
+                four = layers.Linear4bit(
+                    child.in_features, child.out_features, bias=False, compute_dtype=compute, **stored
+                )
+                frozen = {"requires_grad": False, "module": four, "blocksize": 64}
+                four.weight = layers.Params4bit(child.weight.data, **frozen, **stored)
+                four.weight = four.weight.to("cpu")
+                setattr(module, name, four.train())
+
+
+def _local(tensor: Any) -> torch.Tensor:
+    local: torch.Tensor = tensor.to_local() if hasattr(tensor, "to_local") else tensor
+    return local
+
+
+def _scales(network: Any) -> Iterator[torch.Tensor]:
+    for module in network.modules():
+        if (state := getattr(module, "quant_state", None)) is not None:
+            yield from (state.absmax, state.code, state.offset, state.state2.absmax, state.state2.code)
+
+
+def measured(mesh: DeviceMesh, case: tuple[Any, ...]) -> tuple[int, int]:
+    """Bytes that stay between steps without gradients, and the most in the third step, of the first of all replicas."""
+    shape, batch, sequence, method, adapters, base, checkpointed, autocast = case
+    network = llama(shape, FORMATS[base])
+    if method == "qlora":
+        _in_four_bits(network, torch.bfloat16)
+    network = with_adapters(network, "all-linear", rank=16)
+    for name, parameter in network.named_parameters():
+        if "lora" in name:
+            parameter.data = parameter.data.to(FORMATS[adapters])
+    if checkpointed:
+        network.gradient_checkpointing_enable({"use_reentrant": False})
+    network.enable_input_require_grads()
+    for block in network.base_model.model.model.layers:
+        fully_shard(block, mesh=mesh)
+    fully_shard(network, mesh=mesh)
+    optimizer = torch.optim.AdamW([p for p in network.parameters() if p.requires_grad], fused=True)
+    tokens = torch.arange(batch * sequence).reshape(batch, sequence) % shape.vocab
+
+    def step() -> None:
+        with autocasting(enabled=autocast):
+            loss = network(input_ids=tokens, labels=tokens, use_cache=False).loss
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+
+    step()
+    step()
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as record:
+        step()
+    states = [value for state in optimizer.state.values() for value in state.values() if value.dim()]
+    stay = [_local(tensor) for tensor in (*network.parameters(), *states, *_scales(network))]
+    held = sum({t.untyped_storage()._cdata: t.untyped_storage().nbytes() for t in stay}.values())
+    results: Any = record.profiler.kineto_results
+    events = sorted((e for e in results.events() if e.name() == "[memory]"), key=lambda e: e.start_ns())
+    return held, held + max(itertools.accumulate(int(event.nbytes()) for event in events))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("name", CASES)
+def test_the_peak_of_adapters_under_fsdp2_is_pytorchs(mesh: DeviceMesh, name: str) -> None:
+    shape, batch, sequence, method, adapters, base, checkpointed, autocast = CASES[name]
+    ledger = training_memory(
+        shape, batch=batch, sequence=sequence, precision="amp-bf16" if autocast else "bf16", dp=REPLICAS, zero=3,
+        update="fused", backend="cpu", checkpointing="full" if checkpointed else "none", method=method, lora_rank=16,
+        adapter_format=adapters, base_format=base,
+    )  # fmt: skip
+    held, peak = measured(mesh, CASES[name])
+    assert ledger.component("parameters") + ledger.component("optimizer") == held
+    assert ledger.allocated_peak == pytest.approx(peak, rel=0.01)
+    assert ledger.peak.name.endswith(name.split(",")[0])
+
+
+def test_scales_of_four_bits_and_short_adapters_are_not_divided() -> None:
+    words: dict[str, Any] = {"method": "qlora", "batch": 1, "sequence": 512, "lora_rank": 4}
+    alone = {t.name: t for t in training_memory("llama3-8b", **words).tensors}
+    shared = {t.name: t for t in training_memory("llama3-8b", dp=16, zero=3, **words).tensors}
+    query = "blocks.*.attn.q_proj"
+    assert shared[f"{query}.weight"].elements * 16 == alone[f"{query}.weight"].elements
+    assert shared[f"{query}.weight.absmax"].elements == alone[f"{query}.weight.absmax"].elements
+    assert shared[f"{query}.lora_A.weight"].elements * 4 == alone[f"{query}.lora_A.weight"].elements  # rank 4
+
+
+def test_gathering_four_bits_takes_less_time_than_sixteen() -> None:
+    words: dict[str, Any] = {"batch": 1, "sequence": 16, "dp": 16, "zero": 3, "node_size": 8}
+    sent = {
+        method: (time := job_time("llama3-8b", method=method, **words)).data + time.hidden
+        for method in ("lora", "qlora", "full")
+    }
+    assert sent["qlora"] < 0.6 * sent["lora"]  # embedding and head stay as they are
+    assert sent["lora"] < sent["full"]
