@@ -9,13 +9,15 @@ from typing import Any
 import yaml
 
 import ironlaw
-from book import cards, fit, plans, story
+from book import cards, fit, plans, search_order, story
 from book.accounting import ACCOUNTINGS
+from book.theme import app, search_later, social
 from explorable.book import Book, Survey
 from gpu_bench.cases.suites import SUITES
 from gpu_bench.record import load, report, tables
 from gpu_bench.record.judgement import MEASURED
 from gpu_bench.record.store import SCHEMA_FILE
+from tools.accuracy.page import AccuracyExtension
 from tools.accuracy.survey import population, utilization_at
 
 HERE = Path(__file__).parent
@@ -70,8 +72,13 @@ BOOK = Book(
     survey=Survey(utilization_at, population),
     # Times of stages that somebody wrote down.
     blocks={"fit": fit.block, "plans": plans.block},
+    extensions=(AccuracyExtension(),),
     cards=cards.cards,
     story=story,
     reads={"book.runs": (HERE.parent / "gpu_bench/results",)},
+    scripts=HERE / "theme/scripts.toml",
+    licenses=HERE / "theme/licenses",
+    search=search_order.settings,
+    finish=(search_later.postpone, app.write, social.write),
     without_script="The engine answers the same questions in a shell: <code>python -m ironlaw explain --help</code>.",
 )

@@ -1,10 +1,8 @@
-"""MkDocs hook: what a search shows first. Acts and chapter before reference; no page that gives answers away."""
+"""What a search shows first. Acts and chapter before reference; no page that gives answers away."""
 
 from __future__ import annotations
 
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import Files
-from mkdocs.structure.pages import Page
+from typing import Any
 
 BOOSTS = {
     "chapter/glossary": 1.0,
@@ -25,10 +23,7 @@ SPOILERS = ("lab/instructor.md", "lab/act1-notes.md")
 """Pages that state the acts' answers: a search would show them beside the question."""
 
 
-def on_page_markdown(markdown: str, /, *, page: Page, config: MkDocsConfig, files: Files) -> None:
-    """Say in the page's own settings how the search is to treat it; what its author has set stays."""
-    address = page.file.src_uri
-    settings = {"boost": next((boost for start, boost in BOOSTS.items() if address.startswith(start)), 1.0)}
-    if address in SPOILERS:
-        settings["exclude"] = True
-    page.meta["search"] = settings | dict(page.meta.get("search") or {})
+def settings(page: str) -> dict[str, Any]:
+    """How Material's search is to treat a page, named by its source."""
+    boost = next((boost for start, boost in BOOSTS.items() if page.startswith(start)), 1.0)
+    return {"boost": boost, **({"exclude": True} if page in SPOILERS else {})}

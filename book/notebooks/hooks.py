@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urljoin
 
 from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.plugins import event_priority, get_plugin_logger
+from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from mkdocs_jupyter.config import settings as jupyter_settings  # type: ignore[import-untyped]
@@ -28,8 +28,9 @@ from explorable.shared.cache import digest, drop_broken, fingerprint, sealed
 from explorable.shared.errors import Defect
 from explorable.shared.installed import everything
 from explorable.shared.locate import source_path
+from explorable.shared.log import logger
 
-log = get_plugin_logger("notebooks")
+log = logger("notebooks")
 
 HERE = Path(__file__).parent
 STYLESHEET = "assets/notebooks/notebooks.css"
@@ -90,7 +91,7 @@ def on_page_markdown(text: str, /, *, page: Page, config: MkDocsConfig, files: F
     try:
         source = read(path)
     except ValueError as error:
-        return _failed(Defect(source_path(str(path), config), None, str(error)))
+        return _failed(Defect(source_path(path, _root(config)), None, str(error)))
     executed = _execute(page, config, files, source)
     if executed is None:
         return f"# {page.title}\n"
@@ -124,7 +125,7 @@ def _execute(page: Page, config: MkDocsConfig, files: Files, source: Source) -> 
         with environment.active(_root(config), _folder(config)):
             render(config, files)
     except (RuntimeError, TimeoutError) as error:
-        _failed(_lost(str(error), source, source_path(path, config)))
+        _failed(_lost(str(error), source, source_path(path, _root(config))))
         return None
     found = _JSON.search(str(page.content))
     assert found is not None, f"mkdocs-jupyter did not use our template for {path}"
@@ -150,7 +151,7 @@ def _lost(message: str, source: Source, file: str) -> Defect:
 
 def _defect(fault: Fault, source: Source, path: Path, config: MkDocsConfig) -> Defect:
     line = source.lines[fault.cell] + (fault.line or 0)
-    return Defect(source_path(str(path), config), line, fault.what, fault.fix)
+    return Defect(source_path(path, _root(config)), line, fault.what, fault.fix)
 
 
 def _how_to_run(name: str, install: str, *, live: bool) -> str:

@@ -1,4 +1,4 @@
-"""MkDocs hook of the theme: the manifest with which a browser offers to install the site, and its icons.
+"""The manifest with which a browser offers to install the site, and its icons.
 
 Every address in it is relative to the manifest itself, so that it holds under any sub-path.
 """
@@ -9,10 +9,9 @@ import io
 import json
 from pathlib import Path
 
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files, InclusionLevel
-
 from book.theme import social
+from explorable.finish import put
+from explorable.manifest import Manifest
 from explorable.shared.cache import cached_file, digest
 
 MANIFEST = "manifest.webmanifest"
@@ -22,20 +21,19 @@ _SAFE = 0.55
 """Share of the icon's width that the mark takes, because systems cut icons to a circle or another shape."""
 
 
-def on_files(files: Files, *, config: MkDocsConfig) -> Files:
-    """Publish the manifest and its icons."""
-    root = Path(config.config_file_path).parent if config.config_file_path else Path.cwd()
+def write(site: Path, manifest: Manifest) -> None:
+    """Write the manifest and its icons into a built site."""
     program = "".join(Path(str(one)).read_text(encoding="utf-8") for one in (__file__, social.__file__))
     icons = []
     for pixels in SIZES:
         uri = f"assets/icons/icon-{pixels}.png"
-        path = root / ".cache" / "social" / f"icon-{digest(program)}-{pixels}.png"
-        _publish(files, config, uri, cached_file(path, lambda pixels=pixels: draw(pixels)))  # type: ignore[misc]
+        path = Path(manifest.root, ".cache/social", f"icon-{digest(program)}-{pixels}.png")
+        put(site / uri, cached_file(path, lambda pixels=pixels: draw(pixels)))  # type: ignore[misc]
         icons.append({"src": uri, "type": "image/png", "sizes": f"{pixels}x{pixels}", "purpose": "any maskable"})
-    manifest = {
-        "name": config.site_name,
-        "short_name": config.extra.get("short_name") or config.site_name,
-        "description": " ".join((config.site_description or "").split()),
+    about = {
+        "name": manifest.name,
+        "short_name": manifest.short_name or manifest.name,
+        "description": " ".join(manifest.description.split()),
         "lang": "en",
         "start_url": "./",
         "scope": "./",
@@ -44,8 +42,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         "theme_color": social.PAPER,
         "icons": icons,
     }
-    _publish(files, config, MANIFEST, json.dumps(manifest, indent=1).encode())
-    return files
+    (site / MANIFEST).write_text(json.dumps(about, indent=1), encoding="utf-8")
 
 
 def draw(pixels: int) -> bytes:
@@ -63,7 +60,3 @@ def draw(pixels: int) -> bytes:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", metadata={"Software": None})
     return buffer.getvalue()
-
-
-def _publish(files: Files, config: MkDocsConfig, uri: str, content: bytes) -> None:
-    files.append(File.generated(config, uri, content=content, inclusion=InclusionLevel.INCLUDED))

@@ -9,9 +9,7 @@ and line, which fails a strict build.
 from __future__ import annotations
 
 import html
-import logging
 import re
-from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
@@ -20,7 +18,10 @@ from markdown import Markdown
 from markdown.extensions import Extension
 from markdown.treeprocessors import Treeprocessor
 
-log = logging.getLogger("mkdocs.plugins.theme")
+from explorable.shared.locate import located
+from explorable.shared.log import logger
+
+log = logger("theme")
 
 _ARITY = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2, "msubsup": 3, "munderover": 3}
 """How many children each MathML layout element must have."""
@@ -28,19 +29,6 @@ _ARITY = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2,
 
 class FormulaError(ValueError):
     """A formula that cannot be set. The message says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """The page a formula stands on: its name, and its text for finding the line."""
-
-    name: str
-    text: str
-
-    def place(self, formula: str) -> str:
-        """`file:line` of the first occurrence of the formula, or the file alone."""
-        offset = self.text.find(formula.strip())
-        return self.name if offset < 0 else f"{self.name}:{self.text.count(chr(10), 0, offset) + 1}"
 
 
 def to_mathml(latex: str, *, display: bool) -> ElementTree.Element:
@@ -86,10 +74,6 @@ def _words(name: str) -> str:
 
 
 class _MathmlTreeprocessor(Treeprocessor):
-    def __init__(self, md: Markdown, source: _Source) -> None:
-        super().__init__(md)
-        self._source = source
-
     def run(self, root: ElementTree.Element) -> None:
         for element in root.iter():
             if "arithmatex" in element.get("class", "").split() and element.text:
@@ -102,26 +86,25 @@ class _MathmlTreeprocessor(Treeprocessor):
         try:
             math = to_mathml(latex, display=display)
         except FormulaError as error:
-            log.warning("%s: formula: %s in %s", self._source.place(latex), error, " ".join(latex.split()))
+            place = self._place(latex.strip())
+            log.warning("%s: formula: %s in %s", place, error, " ".join(latex.split()))
             return
         element.text = None
         element.append(math)
+
+    def _place(self, formula: str) -> str:
+        """`file:line` of the first occurrence of the formula, or the file alone."""
+        at = located(self.md)
+        offset = at.page.written.find(formula)
+        return at.file if offset < 0 else f"{at.file}:{at.page.written.count(chr(10), 0, offset) + 1}"
 
 
 class MathmlExtension(Extension):
     """Replaces what `pymdownx.arithmatex` found with MathML."""
 
-    def __init__(self, **options: Any) -> None:
-        self.config = {
-            "page": ["<string>", "Name of the page's source file, for messages"],
-            "text": ["", "The page's source text, for finding the line of a broken formula"],
-        }
-        super().__init__(**options)
-
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 (Python-Markdown's name)
         """Run after inline patterns (20) have found the formulas."""
-        source = _Source(self.getConfig("page"), self.getConfig("text"))
-        md.treeprocessors.register(_MathmlTreeprocessor(md, source), "il-mathml", 15)
+        md.treeprocessors.register(_MathmlTreeprocessor(md), "il-mathml", 15)
 
 
 def makeExtension(**options: Any) -> MathmlExtension:  # noqa: N802 (Python-Markdown's name)

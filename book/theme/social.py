@@ -1,4 +1,4 @@
-"""MkDocs hook of the theme: the picture that stands beside a link to a page elsewhere, and the words that go with it.
+"""The picture that stands beside a link to a page elsewhere, and the words that go with it.
 
 The pictures are drawn here, in the site's own colors, and lie in the site like everything else.
 """
@@ -10,10 +10,8 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files, InclusionLevel
-from mkdocs.structure.pages import Page
-
+from explorable.finish import put
+from explorable.manifest import Manifest
 from explorable.shared.cache import cached_file, digest
 
 SIZE = (1200, 630)
@@ -26,24 +24,16 @@ _ROWS = 3
 _COLUMNS = 26
 
 
-def on_env(env: Any, *, config: MkDocsConfig, files: Files) -> None:
-    """Publish a picture for each page. All titles are known by now."""
-    if not config.site_url:
-        return
-    root = Path(config.config_file_path).parent if config.config_file_path else Path.cwd()
+def write(site: Path, manifest: Manifest) -> None:
+    """Write a picture for each page into a built site; the template names it by the page's source."""
     program = Path(__file__).read_text(encoding="utf-8")
-    for file in files.documentation_pages():
-        page = file.page
-        if page is None:
-            continue
-        title, part = str(page.title or config.site_name), _part(page)
-        key = digest(program, config.site_name, title, part)
-        path = root / ".cache" / "social" / f"{key}.png"
-        picture = cached_file(path, lambda title=title, part=part: draw(title, part, config.site_name))  # type: ignore[misc]
-        uri = f"assets/social/{key[:16]}.png"
-        page.meta["social"] = f"{config.site_url}{uri}"
-        if files.get_file_from_path(uri) is None:
-            files.append(File.generated(config, uri, content=picture, inclusion=InclusionLevel.INCLUDED))
+    for facts in manifest.pages.values() if manifest.address else ():
+        title = facts.title or manifest.name
+        key = digest(program, manifest.name, title, facts.section)
+        path = Path(manifest.root, ".cache/social", f"{key}.png")
+        picture = cached_file(path, lambda title=title, part=facts.section: draw(title, part, manifest.name))  # type: ignore[misc]
+        name = facts.source.removeprefix(f"{manifest.docs}/").replace("/", "-")
+        put(site / f"assets/social/{name}.png", picture)
 
 
 def draw(title: str, part: str, site: str) -> bytes:
@@ -79,9 +69,3 @@ def mark(axes: Any, x: float, y: float, unit: float) -> None:
     bar(0, 12.5, 28, 3, _INK)
     for place, color in enumerate(_LEVERS):
         bar(10 * place, 18, 8, 9, color)
-
-
-def _part(page: Page) -> str:
-    """The outermost section of the navigation that holds the page, "" at the top."""
-    outermost = [*page.ancestors][-1:]
-    return str(outermost[0].title or "") if outermost else ""

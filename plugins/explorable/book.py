@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from xml.etree.ElementTree import Element
 
 if TYPE_CHECKING:
+    from explorable.manifest import Manifest
     from explorable.measured.ceilings.card import Card
 
 PLAIN = "EXPLORABLE_BOOK"
@@ -142,9 +143,16 @@ class Book:
         accountings: By name, what claims may be checked by.
         survey: What published results reach, for claims about most of them; None without a survey.
         blocks: Blocks of the book's own, which stand among its numbers.
+        extensions: Extensions to Markdown of the book's own, with their `constructs`.
         cards: Figures of the cards that a reader may measure, for `/// ceilings`; asked once per build.
         story: Fills `/// strip`; None for a book without one.
         reads: Module -> files that a figure which imports it reads.
+        scripts: A TOML file whose table `scripts` lists, by hash, the scripts that may stand in a page. With it every
+            page gets a content security policy.
+        licenses: A folder whose `components.toml` says what of others may be in the site. With it the site gets a
+            `LICENSES.txt`.
+        search: Source of a page -> how the theme's search is to treat it; what the page's author says counts more.
+        finish: What else is done to the folder of the built site.
         without_script: What an act says where JavaScript is off: where else the library answers.
     """
 
@@ -161,9 +169,14 @@ class Book:
     accountings: Mapping[str, Accounting] = field(default_factory=dict)
     survey: Survey | None = None
     blocks: Mapping[str, Block] = field(default_factory=dict)
+    extensions: Sequence[Any] = ()
     cards: Callable[[], Sequence[Card]] = tuple
     story: Story | None = None
     reads: Mapping[str, Sequence[Path]] = field(default_factory=dict)
+    scripts: Path | None = None
+    licenses: Path | None = None
+    search: Callable[[str], Mapping[str, Any]] | None = None
+    finish: Sequence[Callable[[Path, Manifest], None]] = ()
     without_script: str = ""
 
     @property
@@ -185,6 +198,13 @@ class Book:
         """What the ledger has of its own: `title`, `chapter` and the rules of its fields by name, as `properties`."""
         given = json.loads(self.ledger.read_text(encoding="utf-8")) if self.ledger else {}
         return {"title": "Design ledger", "chapter": 1, "properties": {}, **given}
+
+    def tokens(self) -> str:
+        """A style sheet with its colors as tokens: as they are on light paper, lighter on dark."""
+        light = "".join(f"--il-{name}:{value};" for name, value in self.colors.items())
+        dark = "".join(f"--il-{name}:color-mix(in oklab,{value} 55%,white);" for name, value in self.colors.items())
+        rules = f":root,[data-md-color-scheme]{{{light}}}[data-md-color-scheme=slate]{{{dark}}}"
+        return f"@layer explorable{{{rules}}}\n"
 
     def plain(self) -> str:
         """What child processes need, as JSON."""
@@ -219,11 +239,16 @@ def use(book: Book) -> None:
 def current() -> Book:
     """The book that this process builds; a plain one if nothing was said."""
     if not _used:
-        told: dict[str, Any] = json.loads(os.environ.get(PLAIN, "{}"))
-        paths = {key: Path(told[key]) if told.get(key) else None for key in ("library", "ledger")}
-        later = {name: Path(folder) for name, folder in told.get("later", {}).items()}
-        use(Book(**{**told, **paths, "later": later, "styles": tuple(map(Path, told.get("styles", ())))}))
+        use(from_plain(os.environ.get(PLAIN, "{}")))
     return _used[0]
+
+
+def from_plain(text: str) -> Book:
+    """The book of which `plain` gave the data."""
+    told: dict[str, Any] = json.loads(text)
+    paths = {key: Path(told[key]) if told.get(key) else None for key in ("library", "ledger")}
+    later = {name: Path(folder) for name, folder in told.get("later", {}).items()}
+    return Book(**{**told, **paths, "later": later, "styles": tuple(map(Path, told.get("styles", ())))})
 
 
 def library_folder(name: str, root: Path) -> Path:

@@ -1,15 +1,20 @@
-"""The command `explorable`: check an act as the build does, or begin a new one."""
+"""The command `explorable`: check an act as the build does, begin a new one, or finish a site that is built."""
 
 from __future__ import annotations
 
 import argparse
+import logging
 import re
 import sys
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
+from explorable import book, manifest
+from explorable.finish import finish
 from explorable.live import check
+from explorable.shared.errors import in_a_line
+from explorable.shared.log import ALL
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -24,8 +29,45 @@ def main(arguments: Sequence[str] | None = None) -> int:
     new.add_argument("what", choices=["act"])
     new.add_argument("name", help='lower-case letters, digits and "-"')
     new.add_argument("--acts", type=Path, default=Path("docs/acts"), help="the folder of the acts")
+    finished = commands.add_parser("finish", help="check and complete the folder of a built site")
+    finished.add_argument("site", type=Path, help="the folder")
+    finished.add_argument("--manifest", type=Path, default=Path(manifest.FILE), help="what its build left")
     given = parser.parse_args(arguments)
+    if given.command == "finish":
+        return finish_site(given.site, given.manifest)
     return check.check(given.folder) if given.command == "check" else new_act(given.name, given.acts)
+
+
+def finish_site(site: Path, left: Path) -> int:
+    """Finish a site, and print what is wrong with it. Returns 1 for a site with faults."""
+    if not (site / "index.html").is_file():
+        print(f"explorable: {site} holds no site; give the folder in which the site was built", file=sys.stderr)
+        return 2
+    try:
+        found = manifest.read(left.read_text(encoding="utf-8"))
+        made = book.from_module(found.book, Path(found.root)) if found.book[:1] != "{" else book.from_plain(found.book)
+    except (OSError, ValueError, LookupError) as error:
+        print(f"explorable: {left}: {in_a_line(error) or error}; build the site first", file=sys.stderr)
+        return 2
+    book.use(made)
+    said = Said()
+    logging.getLogger(ALL).addHandler(said)
+    finish(site, made, found)
+    logging.getLogger(ALL).removeHandler(said)
+    return int(said.any)
+
+
+class Said(logging.Handler):
+    """Prints what is wrong, and remembers whether anything was."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.any = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print it."""
+        self.any = True
+        print(record.getMessage(), file=sys.stderr)
 
 
 def new_act(name: str, acts: Path) -> int:

@@ -8,24 +8,40 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/authoring/generators.md").read_text("utf-8")
-FILES = [path for folder in ("plugins/explorable", "book") for path in (ROOT / folder).rglob("*.py")]
+ADAPTER = "plugins/explorable/hosts/mkdocs"
+FILES = [path for folder in ("plugins/explorable", "book", "tools") for path in (ROOT / folder).rglob("*.py")]
+
+
+def imports_mkdocs(path: Path) -> bool:
+    nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+    return any(name.partition(".")[0] in ("mkdocs", "mkdocs_jupyter") for name in names)
+
+
+IMPORTING = {path.relative_to(ROOT).as_posix() for path in FILES if imports_mkdocs(path)}
+
+
+def test_only_the_adapter_and_the_notebooks_know_mkdocs() -> None:
+    assert {
+        f"{ADAPTER}/incremental.py",
+        f"{ADAPTER}/options.py",
+        f"{ADAPTER}/plugin.py",
+        "book/notebooks/hooks.py",
+    } == IMPORTING
 
 
 def test_the_page_counts_what_depends_on_mkdocs() -> None:
     stated = [int(number) for number in re.findall(r"^\| .* \| (\d+) \|$", PAGE, re.MULTILINE)]
-    importing = handlers = priorities = 0
-    for path in FILES:
-        nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
-        names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-        names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
-        importing += any(name.partition(".")[0] == "mkdocs" for name in names)
-        functions = [node for node in nodes if isinstance(node, ast.FunctionDef) and node.name.startswith("on_")]
-        handlers += len(functions)
-        priorities += sum("event_priority" in ast.unparse(one) for node in functions for one in node.decorator_list)
+    nodes = [node for name in IMPORTING for node in ast.walk(ast.parse((ROOT / name).read_text("utf-8")))]
+    handlers = [node for node in nodes if isinstance(node, ast.FunctionDef) and node.name.startswith("on_")]
+    priorities = [one for node in handlers for one in node.decorator_list if "event_priority" in ast.unparse(one)]
+    lines = sum(len(path.read_text("utf-8").splitlines()) for path in (ROOT / ADAPTER).glob("*.py"))
     config = (ROOT / "mkdocs.yml").read_text("utf-8")
     [listed] = re.findall(r"^hooks:\n((?:  - .*\n)+)", config, re.MULTILINE)
     templates = len(list((ROOT / "book/theme/overrides").rglob("*.html")))
-    assert stated == [importing, handlers, priorities, listed.count("\n"), templates]
+    found = [len(IMPORTING), len(handlers), len(priorities), listed.count("\n"), templates]
+    assert stated == [*found, round(lines, -1)]
 
 
 def test_the_page_names_the_version_that_is_tested() -> None:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from markdown import Markdown
+from markdown.extensions import Extension
 
 from book.theme.mathml import FormulaError, to_mathml
+from explorable.shared.locate import LocateExtension
+from explorable.site import Page
 
+ROOT = Path(__file__).parents[2]
 ARITHMATEX = {"pymdownx.arithmatex": {"generic": True}}
 
 
 def render(text: str, page: str = "docs/page.md") -> str:
-    extensions = ["pymdownx.arithmatex", "book.theme.mathml"]
-    return Markdown(
-        extensions=extensions, extension_configs={**ARITHMATEX, "book.theme.mathml": {"page": page, "text": text}}
-    ).convert(text)
+    located = LocateExtension(ROOT)
+    located.enter(Page(page, ROOT / page, "", text), text)
+    extensions: list[str | Extension] = ["pymdownx.arithmatex", "book.theme.mathml", located]
+    return Markdown(extensions=extensions, extension_configs=ARITHMATEX).convert(text)
 
 
 def test_an_inline_formula_is_mathml_in_the_sentence() -> None:
@@ -65,8 +70,8 @@ def test_escaped_braces_need_no_partner() -> None:
 
 
 def test_a_broken_formula_is_a_warning_with_file_and_line(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING, "mkdocs.plugins.theme"):
+    with caplog.at_level(logging.WARNING):
         render("# Title\n\nFine: $a$.\n\n$$\n\\frac{a}{ x\n$$\n", page="docs/lab/act1.md")
     assert [record.getMessage() for record in caplog.records] == [
-        r"docs/lab/act1.md:6: formula: a '{' is not closed in \frac{a}{ x"
+        r"theme: docs/lab/act1.md:6: formula: a '{' is not closed in \frac{a}{ x"
     ]

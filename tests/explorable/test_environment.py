@@ -40,11 +40,10 @@ BOMB = "\n".join(
     ["a: &a [x, x, x, x, x, x, x, x, x]"]
     + [f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]" for a, b in zip("abcdefgh", "bcdefghi", strict=True)]
 )
-CONFIG = f"""site_name: Small
-theme: {{name: null, custom_dir: theme}}
-hooks: [{ROOT}/plugins/explorable/hosts/environment.py, {ROOT}/plugins/explorable/hosts/strictness.py]
-markdown_extensions: [{{pymdownx.snippets: {{base_path: ["."], check_paths: true}}}}]
-plugins: [{{book: {{engine: {ROOT}/engine/ironlaw}}}}]
+CONFIG = """site_name: Small
+theme: {name: null, custom_dir: theme}
+markdown_extensions: [{pymdownx.snippets: {base_path: ["."], check_paths: true}}]
+plugins: [{explorable: {book: tests.explorable.this_book, parts: [figures]}}]
 """
 
 BESIDE = re.compile(r"INFO |Aborted with |ERROR +-  Error (reading|building) page ")
@@ -140,7 +139,7 @@ def figure(line: str) -> Callable[[Path], object]:
 
 def with_packages(site: Path) -> None:
     """The build asks another host for the packages that snippets may import."""
-    config = CONFIG.replace("plugins: [", "plugins: [{live: {packages: [numpy], cache: false}}, ")
+    config = CONFIG.replace("parts: [figures]", "packages: [numpy], parts: [live, figures], live: {cache: false}")
     config = config.replace("extensions: [", "extensions: [pymdownx.superfences, ")
     (site / "mkdocs.yml").write_text(config, encoding="utf-8")
 

@@ -14,12 +14,11 @@ from pathlib import Path
 import pytest
 from mkdocs.exceptions import Abort
 
-from explorable.live import plugin
+from explorable.live import part
 from tests.explorable.measured.made import SOURCES, TOLERANCES, document, file_name
 from tests.explorable.strict_build import browser_code, build_strictly
 
 ROOT = Path(__file__).parents[2]
-HOSTS = ROOT / "plugins/explorable/hosts"
 
 FIGURE = """from ironlaw import model
 from explorable.figures.drawing import Drawing, canvas
@@ -195,7 +194,9 @@ MISTAKES = {
     "a dead link": page("Words.\n\nSee [this](nowhere.md).", "it contains a link 'nowhere.md', but the target", 5),
     "a dead anchor": page("Words.\n\nSee [this](#nowhere).", "it contains a link '#nowhere', but there is no", 5),
     "a block for a note": page("/// note\n///", "there is no block 'note'. write '!!! note', and indent"),
-    "a block of no known name": page("/// zzzzzz\n///", "there is no block 'zzzzzz'. allowed: act, admonition, "),
+    "a block of no known name": page(
+        "/// zzzzzz\n///", "there is no block 'zzzzzz'. allowed: accuracy, act, admonition, "
+    ),
     "borrowed numbers": page(
         "/// strip | a-dead-link\nWords.\n///",
         "the strip of the page 'a-dead-link' stands on the page 'borrowed-numbers'. write /// strip | borrowed",
@@ -501,16 +502,16 @@ MISTAKES = {
     "a file that is no TOML": claim("line = 3", "line = ", "TOML", 6),
 }
 
-CONFIG = f"""site_name: Mistakes
-theme: {{name: null, custom_dir: theme}}
-hooks: [{HOSTS}/strictness.py, {HOSTS}/dead_links.py, {ROOT}/book/theme/hooks.py]
-validation: {{links: {{anchors: warn}}}}
+CONFIG = """site_name: Mistakes
+theme: {name: null, custom_dir: theme}
+validation: {links: {anchors: warn}}
 markdown_extensions: [attr_list, footnotes, md_in_html, tables, pymdownx.superfences,
-  {{pymdownx.snippets: {{base_path: ["."]}}}}, {{pymdownx.arithmatex: {{generic: true}}}}, book.theme.mathml]
+  {pymdownx.snippets: {base_path: ["."]}}, {pymdownx.arithmatex: {generic: true}}, book.theme.mathml]
 plugins:
-  - live: {{cache: false, time_limit_s: 15, records: results}}
-  - measured: {{engine: {ROOT}/engine/ironlaw, records: results, reference: ""}}
-  - book: {{engine: {ROOT}/engine/ironlaw}}
+  - explorable:
+      book: book.adapter
+      numbers: {records: results}
+      live: {cache: false, time_limit_s: 15}
 """
 
 
@@ -557,7 +558,7 @@ def build_all(folder: Path) -> list[str]:
         (folder / file).write_text(text, "utf-8")
     said: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plugin, "DIST", browser_code(folder / "dist"))
+        patch.setattr(part, "DIST", browser_code(folder / "dist"))
         with pytest.raises(Abort):
             build_strictly(folder, said)
     return said

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from mkdocs.config import load_config
 from mkdocs.exceptions import PluginError
-from mkdocs.plugins import CombinedEvent
 
-from book.adapter import BOOK
-from explorable.book import Book, NoRecords, current, use
+from explorable.book import Book, NoRecords, current
+from explorable.hosts.mkdocs.plugin import ExplorablePlugin
 from explorable.live.runtime import exchange
-from explorable.plugin import ExplorablePlugin
 from explorable.records import JsonRecords
 from explorable.shared.svg import INK
 
 SECOND = Path(__file__).parents[1] / "second_book"
-
-
-@pytest.fixture(autouse=True)
-def this_book_again() -> Iterator[None]:
-    """The book of the other tests, also after this one."""
-    yield
-    use(BOOK)
 
 
 def made(folder: Path, options: str) -> ExplorablePlugin:
@@ -83,14 +73,9 @@ def test_a_wrong_option_is_one_line(tmp_path: Path, options: str, said: str) -> 
     assert "\n" not in str(caught.value)
 
 
-def test_the_parts_keep_the_places_of_their_events(tmp_path: Path) -> None:
-    plugin = made(tmp_path, "{}")
-    for event in ("on_files", "on_page_markdown", "on_env", "on_post_build"):
-        assert isinstance(getattr(plugin, event), CombinedEvent)
-    priorities = {getattr(method, "mkdocs_priority", 0) for method in plugin.on_env.methods}  # type: ignore[attr-defined]
-    assert {0, -50} <= priorities
-    without = made(tmp_path, "{parts: [live]}")
-    assert list(without.parts) == ["live"]
+def test_a_site_may_have_some_of_the_parts(tmp_path: Path) -> None:
+    assert list(made(tmp_path, "{}").parts) == ["live", "measured", "figures"]
+    assert list(made(tmp_path, "{parts: [live], figures: {chapter: x}}").parts) == ["live"]
 
 
 RECORD = """{"status": "ok", "case": {}, "summary": {"waiting": {"median": 5, "iqr": 1, "n": 9}},

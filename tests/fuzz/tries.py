@@ -113,7 +113,7 @@ def a_command_line(dice: random.Random) -> None:
 
 def a_page(dice: random.Random) -> None:
     """Markdown made of its own parts: what is wrong is found in a line of it, and it becomes a page."""
-    from book.theme.scripts import scripts
+    from explorable.finish.scripts import scripts
     from explorable.shared.sources import mistakes
 
     parts = ["/// act | x", "///", "```live", "```", "~~~", "---", "title: *a", "a: &a [1]", "`{engine} 1 | count`"]

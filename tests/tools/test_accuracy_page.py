@@ -10,9 +10,10 @@ from xml.etree.ElementTree import fromstring
 
 import pytest
 from markdown import Markdown
-from mkdocs.config.defaults import MkDocsConfig
 
+from explorable.measured import wrong
 from explorable.shared.locate import LocateExtension
+from explorable.site import Page
 from ironlaw import model
 from tools.accuracy.__main__ import main
 from tools.accuracy.calculators import CALCULATORS, korthikanti_activations, medians, saved_activations
@@ -21,10 +22,10 @@ from tools.accuracy.report import report
 
 
 def convert(part: str, repository: str = "") -> str:
-    site = MkDocsConfig()
-    site.site_url = "https://example.org/book/"
-    site.extra.update({"repository": repository})
-    return Markdown(extensions=[AccuracyExtension(LocateExtension(), site)]).convert(f"/// accuracy | {part}\n///\n")
+    located, text = LocateExtension(), f"/// accuracy | {part}\n///\n"
+    form = wrong.form(repository, "https://example.org/book/engine/accuracy/", "")
+    located.enter(Page("engine/accuracy.md", None, "engine/accuracy/", text, report=form), text)
+    return Markdown(extensions=[located, AccuracyExtension()]).convert(text)
 
 
 def test_every_page_that_says_how_short_steps_come_out_says_almost_a_tenth_and_they_do() -> None:

@@ -1,26 +1,23 @@
 """The Markdown block `/// accuracy | part`: tables and figures of the report, computed when the site is built.
 
-A MkDocs hook brings it: `hooks: - tools/accuracy/page.py`.
+The book names its extension in `book/adapter.py`.
 """
 
 from __future__ import annotations
 
-import logging
 import statistics
 from collections.abc import Callable, Sequence
-from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
 from markdown import Markdown
 from markdown.util import AtomicString
-from mkdocs.config.defaults import MkDocsConfig
 from pymdownx.blocks import BlocksExtension, BlocksProcessor  # type: ignore[import-untyped]
 from pymdownx.blocks.block import Block  # type: ignore[import-untyped]
 
 from explorable.measured import wrong
-from explorable.shared import locate
 from explorable.shared.errors import nearest
-from explorable.shared.locate import LocateExtension, unstamp
+from explorable.shared.locate import Constructs, located, unstamp
+from explorable.shared.log import logger
 from tools.accuracy.calculators import CALCULATORS, memory_answers, saved_activations
 from tools.accuracy.driver import RUNS, steps
 from tools.accuracy.experience_page import (
@@ -38,9 +35,7 @@ from tools.accuracy.predict import Comparison
 from tools.accuracy.report import GROUPS, TARGETS, Summary, percentile, reason, report
 from tools.accuracy.tables import Cell, table
 
-log = logging.getLogger("mkdocs.plugins.accuracy")
-PAGE = "engine/accuracy/"
-"""The address of the page with the block, below the site's."""
+log = logger("accuracy")
 
 
 def groups() -> Element:
@@ -288,9 +283,8 @@ PARTS: dict[str, Callable[[], Element]] = {
 }
 
 
-def wrong_row(site: MkDocsConfig) -> list[Element]:
-    """Where a reader says that a row is read wrongly; nothing on a site that names no repository."""
-    form = wrong.form_of(site.extra, f"{site.site_url or ''}{PAGE}")
+def wrong_row(form: str) -> list[Element]:
+    """Where a reader says that a row is read wrongly; nothing without the page's form for it."""
     if not form:
         return []
     said = Element("p")
@@ -311,34 +305,24 @@ class _AccuracyBlock(Block):  # type: ignore[misc]
         part = part.strip()
         box = SubElement(parent, "div", {"class": "il-accuracy"})
         if part == "wrong":
-            box.extend(wrong_row(self.config["site"]))
+            box.extend(wrong_row(located(self.md).page.report))
         elif part in PARTS:
             box.append(PARTS[part]())
         else:
             what = f"there is no part '{part}' of the accuracy report"
             # A warning fails the strict build; `mkdocs serve` goes on.
-            log.warning("%s", self.config["located"].defect(line, what, nearest(part, [*PARTS, "wrong"])))
+            log.warning("%s", located(self.md).defect(line, what, nearest(part, [*PARTS, "wrong"])))
         return box
 
 
 class AccuracyExtension(BlocksExtension):  # type: ignore[misc]
     """The block for pages that show how accurate the engine is."""
 
-    def __init__(self, located: LocateExtension, site: MkDocsConfig, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._located = located
-        self._site = site
+    constructs = Constructs(blocks=("accuracy",))
 
     def extendMarkdownBlocks(self, md: Markdown, block_mgr: BlocksProcessor) -> None:  # noqa: N802
         """Register the block."""
-        block_mgr.register(_AccuracyBlock, {"located": self._located, "site": self._site})
-
-
-def on_config(config: MkDocsConfig) -> None:
-    """Add the block to the site's Markdown."""
-    extensions: list[Any] = config.markdown_extensions
-    located = locate.install(config, locate.Constructs(blocks=("accuracy",)))
-    extensions.append(AccuracyExtension(located, config))
+        block_mgr.register(_AccuracyBlock, {})
 
 
 def _errors(summary: Summary) -> list[Cell]:

@@ -18,6 +18,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from markdown import Markdown
 from markdown.inlinepatterns import InlineProcessor
+from markdown.preprocessors import Preprocessor
 from markdown.treeprocessors import Treeprocessor
 from markdown.util import AtomicString
 from pymdownx.blocks import BlocksExtension, BlocksProcessor  # type: ignore[import-untyped]
@@ -27,12 +28,13 @@ from explorable.book import current
 from explorable.figures.bibliography import Work
 from explorable.figures.contents import Chapter, listed
 from explorable.figures.figures import FigureError, Figures
-from explorable.figures.glossary import FirstOnly
+from explorable.figures.glossary import FirstOnly, abbreviations
 from explorable.figures.labels import Kind, Labels, label
 from explorable.figures.mounted import WIDTH, mounted, states_file
 from explorable.shared.errors import Defect, nearest
-from explorable.shared.locate import Constructs, unstamp
+from explorable.shared.locate import Constructs, located, unstamp
 from explorable.shared.svg import embedded
+from explorable.shared.typed_numbers import typed_numbers
 
 CONSTRUCTS = Constructs(
     blocks=("figure", "instrument", "table", "equation", "strip", "contents"), roles=("ref", "cite")
@@ -68,6 +70,9 @@ class Book:
         page: The page, relative to the docs folder.
         report: A mistake on the page.
         complain: A mistake in another file.
+        terms: What the glossary defines.
+        checks: Whether typed numbers are mistakes on the page.
+        explains: Whether the page shows definitions of the terms that it uses.
         told: Messages that are reported once for all pages.
         publish: Takes a figure's name and all its states, and gives their address, relative to the page.
     """
@@ -80,6 +85,9 @@ class Book:
     page: str = ""
     report: Report = _unheard
     complain: Callable[[Defect], None] = print
+    terms: Mapping[str, str] = field(default_factory=dict)
+    checks: bool = False
+    explains: bool = False
     told: set[str] = field(default_factory=set)
     publish: Callable[[str, str], str] = _unpublished
 
@@ -97,12 +105,47 @@ class BookExtension(BlocksExtension):  # type: ignore[misc]
         FirstOnly().extendMarkdown(md)
         md.inlinePatterns.register(_Inline(md, self.book), "book", 194)
         md.treeprocessors.register(_Filler(md, self.book), "book", 14)
+        # Before the lines are stamped (1000), while the text is as its author wrote it.
+        md.preprocessors.register(_Prose(md, self.book), "book", 1001)
+        # Behind all others: MkDocs looks for the title in what stands first (-1).
+        md.treeprocessors.register(_Eyebrow(md, self.book), "book_eyebrow", -100)
 
     def extendMarkdownBlocks(self, md: Markdown, block_mgr: BlocksProcessor) -> None:  # noqa: N802
         """Register the blocks."""
         blocks = (_FigureBlock, _InstrumentBlock, _TableBlock, _EquationBlock, _StripBlock, _ContentsBlock)
         for block in blocks:
             block_mgr.register(block, {"book": self.book})
+
+
+class _Prose(Preprocessor):
+    """Reports typed numbers, and appends the terms of the glossary in the form that the extension `abbr` reads."""
+
+    def __init__(self, md: Markdown, book: Book) -> None:
+        super().__init__(md)
+        self._book = book
+
+    def run(self, lines: list[str]) -> list[str]:
+        fix = "compute it with `{engine} …`, cite its source in the same sentence, or mark a definition with <dfn>"
+        first = located(self.md).first_line
+        for line, text in typed_numbers("\n".join(lines)) if self._book.checks else ():
+            self._book.report(first + line - 1, f"'{text}' is a typed number", fix)
+        return [*lines, "", *abbreviations(self._book.terms)] if self._book.explains else lines
+
+
+class _Eyebrow(Treeprocessor):
+    """Says above the heading which chapter this is, and how long it takes to read."""
+
+    def __init__(self, md: Markdown, book: Book) -> None:
+        super().__init__(md)
+        self._book = book
+
+    def run(self, root: Element) -> None:
+        found = next((one for one in self._book.chapters if one.page == self._book.page), None)
+        if found is not None:
+            made = Element("p", {"class": "il-eyebrow"})
+            time = f"{found.minutes} minute{'s' if found.minutes > 1 else ''} to read"
+            made.text, made.tail = AtomicString(f"Chapter {found.number} · {time}"), "\n"
+            root.insert(0, made)
 
 
 class _Numbered(Block):  # type: ignore[misc]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 from xml.etree.ElementTree import Element
 
@@ -19,9 +20,9 @@ def definitions(markdown: str) -> dict[str, str]:
     return {found["term"].strip(): _plain(found["definition"]) for found in _ENTRY.finditer(markdown)}
 
 
-def abbreviations(terms: dict[str, str]) -> str:
+def abbreviations(terms: Mapping[str, str]) -> list[str]:
     """The terms as the lines that Markdown's `abbr` extension reads."""
-    return "\n".join(f"*[{term}]: {definition}" for term, definition in terms.items())
+    return [f"*[{term}]: {definition}" for term, definition in terms.items()]
 
 
 def _plain(text: str) -> str:

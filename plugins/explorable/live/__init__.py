@@ -1,7 +1,7 @@
 """Executable snippets and interactive acts.
 
 This module re-exports the vocabulary in which an act is written. It imports nothing outside the standard library,
-because it also runs in the reader's browser; the MkDocs side lives in `explorable.live.plugin`.
+because it also runs in the reader's browser; what only the build does lives in `explorable.live.part`.
 """
 
 from explorable.live.runtime.contract import (

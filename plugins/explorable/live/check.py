@@ -13,12 +13,11 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from mkdocs.config import load_config
-
+from explorable.hosts.mkdocs.plugin import use_book_of
 from explorable.live.build.measured import Evidence
 from explorable.live.build.rooms import MAIN
 from explorable.live.build.runner import ActDefect, Runner
-from explorable.live.config import LiveConfig
+from explorable.live.options import LiveOptions
 from explorable.shared.cache import Cache
 
 
@@ -29,18 +28,9 @@ def check(given: Path) -> int:
         print(f"{os.path.relpath(folder)}: there is no {MAIN}; name the folder of an act", file=sys.stderr)
         return 2
     root = next((parent for parent in folder.parents if (parent / "mkdocs.yml").is_file()), None)
-    records = ""
-    if root is not None:
-        configuration = load_config(str(root / "mkdocs.yml"))
-        plugin = configuration.plugins.get("explorable")
-        if plugin is not None:
-            plugin.use_book()
-            records = plugin.parts["live"].config.records if "live" in plugin.parts else ""
-    options, name = LiveConfig(), folder.name.replace("_", "-")
-    options.load_dict({})
-    options.validate()
+    options, name = use_book_of(root) if root else LiveOptions(), folder.name.replace("_", "-")
     where = root or Path.cwd()
-    evidence = Evidence(where / (records or options.records), where)
+    evidence = Evidence(where / options.records, where)
     shown = os.path.relpath(folder.parent)
     with tempfile.TemporaryDirectory() as made:
         runner = Runner(Cache(None), Path(made) / "bytecode", options.time_limit_s, folder.parent, shown, evidence)

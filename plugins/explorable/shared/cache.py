@@ -16,12 +16,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mkdocs.plugins import get_plugin_logger
-
 from explorable.shared.installed import Imported, Installed
+from explorable.shared.log import logger
 from explorable.shared.sums import digest as digest
 
-log = get_plugin_logger("cache")
+log = logger("cache")
 
 
 def fingerprint(paths: Iterable[Path]) -> str:

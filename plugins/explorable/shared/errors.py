@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import difflib
+import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-MOST_LISTED = 24
+import yaml
+
+
+class UnbuildableError(Exception):
+    """The book cannot be built. The message is one line: what is wrong, and the way out."""
+
+
+MOST_LISTED = 26
 """More names than these nobody reads to the end."""
 
 
@@ -41,3 +49,22 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if not names:
         return "there is nothing to choose from"
     return f"allowed: {', '.join(names)}" if len(names) <= MOST_LISTED else f"{len(names)} are known"
+
+
+def in_a_line(error: BaseException) -> str:
+    """What the machine refuses, with the file; "" for an error of another kind, which deserves its traceback."""
+    if isinstance(error, OSError):
+        name = error.filename2 or error.filename
+        file = f"{name}: " if name else ""
+        return f"{file}{error.strerror or error or type(error).__name__}"
+    if isinstance(error, UnicodeError):
+        return f"a file is not UTF-8 ({error})"
+    if isinstance(error, MemoryError):
+        return "there is not enough memory"
+    if isinstance(error, RecursionError):
+        return "something is nested too deeply"
+    if isinstance(error, yaml.YAMLError):
+        return " ".join(str(error).split())
+    if isinstance(error, subprocess.SubprocessError):
+        return f"another program failed: {' '.join(str(error).split())}"
+    return ""

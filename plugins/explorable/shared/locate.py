@@ -5,7 +5,7 @@ preprocessor writes the line into the construct itself, as characters from Unico
 later step. The code that renders a construct takes them out again with `unstamp`. Characters that are left are removed
 from the page at the end; outside a code sample they mean that nothing rendered the construct, which is a defect.
 
-A plugin calls `install` with its constructs once in `on_config`, and `enter` for every page in `on_page_markdown`.
+A site has one `LocateExtension`: each part adds its constructs to `known`, and a host calls `enter` before every page.
 """
 
 from __future__ import annotations
@@ -20,13 +20,12 @@ from markdown import Markdown
 from markdown.extensions import Extension
 from markdown.postprocessors import Postprocessor
 from markdown.preprocessors import Preprocessor
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.plugins import get_plugin_logger
-from mkdocs.structure.pages import Page
 
 from explorable.shared.errors import Defect
+from explorable.shared.log import logger
+from explorable.site import Page
 
-log = get_plugin_logger("shared")
+log = logger("shared")
 
 
 @dataclass(frozen=True)
@@ -133,21 +132,22 @@ def closes(fence: re.Match[str], line: str) -> bool | None:
 class LocateExtension(Extension):
     """Stamps every page before any other step, and checks and cleans it after the last."""
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, root: Path | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.file = "<markdown>"
+        self.root = root or Path.cwd()
+        self.file, self.page = "<markdown>", Page("", None, "", "")
         self.known = Constructs()
-        """What all plugins of the site have registered."""
+        """What all parts of the site have registered."""
         self._first_line = 1
         self._as_written = True
 
-    def enter(self, page: Page, markdown: str, config: MkDocsConfig) -> None:
-        """Say which page comes next. `markdown` is its text without front matter, not yet changed by any plugin.
+    def enter(self, page: Page, markdown: str) -> None:
+        """Say which page comes next. `markdown` is its text without front matter, not yet changed by anybody.
 
         Of a page that was made from something else, a notebook, the lines of the source file are not known.
         """
-        self.file = source_path(page.file.abs_src_path or page.file.src_uri, config)
-        written = page.file.content_string.rstrip()
+        self.file, self.page = source_path(page.path or page.source, self.root), page
+        written = page.written.rstrip()
         self._as_written = written.endswith(markdown.rstrip())
         front_matter = written.removesuffix(markdown.rstrip())
         self._first_line = 1 + front_matter.count("\n")
@@ -157,7 +157,8 @@ class LocateExtension(Extension):
         return Defect(self.file, line if self._as_written else None, what, fix)
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 - the name is Python-Markdown's
-        """Register the first preprocessor and the last postprocessor."""
+        """Register the first preprocessor and the last postprocessor, and say where others find this."""
+        md.registerExtension(self)
         md.preprocessors.register(_Stamper(md, self), "locate", 1000)
         md.postprocessors.register(_Cleaner(md, self), "locate", -1000)
 
@@ -167,28 +168,15 @@ class LocateExtension(Extension):
         return self._first_line
 
 
-def install(config: MkDocsConfig, constructs: Constructs) -> LocateExtension:
-    """Register a plugin's constructs with the site's one `LocateExtension`, which the first plugin adds."""
-    extension = installed(config)
-    if extension is None:
-        extension = LocateExtension()
-        extensions: list[Any] = config.markdown_extensions
-        extensions.append(extension)
-    extension.known |= constructs
-    return extension
+def located(md: Markdown) -> LocateExtension:
+    """The `LocateExtension` of a converter; a plain one where nobody says which page it converts."""
+    return next((one for one in md.registeredExtensions if isinstance(one, LocateExtension)), LocateExtension())
 
 
-def installed(config: MkDocsConfig) -> LocateExtension | None:
-    """The site's one `LocateExtension`, if a plugin has registered constructs."""
-    extensions: list[Any] = config.markdown_extensions
-    return next((one for one in extensions if isinstance(one, LocateExtension)), None)
-
-
-def source_path(path: str, config: MkDocsConfig) -> str:
-    """How messages name a source file: relative to the folder of `mkdocs.yml` where it lies within."""
-    root = Path(config.config_file_path).parent if config.config_file_path else Path.cwd()
+def source_path(path: Path | str, root: Path) -> str:
+    """How messages name a source file: relative to the book's folder where it lies within."""
     resolved = Path(path).resolve()
-    return resolved.relative_to(root.resolve()).as_posix() if resolved.is_relative_to(root.resolve()) else path
+    return resolved.relative_to(root.resolve()).as_posix() if resolved.is_relative_to(root.resolve()) else str(path)
 
 
 class _Stamper(Preprocessor):

@@ -1,8 +1,10 @@
-"""Hashes of content."""
+"""Hashes of content, and data as text that is hashed."""
 
 from __future__ import annotations
 
 import hashlib
+import json
+from typing import Any
 
 
 def digest(*parts: str | bytes) -> str:
@@ -12,3 +14,8 @@ def digest(*parts: str | bytes) -> str:
         data = part.encode() if isinstance(part, str) else part
         state.update(len(data).to_bytes(8, "big") + data)
     return state.hexdigest()[:32]
+
+
+def json_text(value: Any) -> str:
+    """JSON in which equal values are equal text."""
+    return json.dumps(value, sort_keys=True)

@@ -6,20 +6,20 @@ import importlib.metadata
 import json
 import re
 import struct
-import tomllib
 from pathlib import Path
 
 import pytest
 from mkdocs.exceptions import Abort
 
-from book.theme import licenses
 from book.theme.social import SIZE
+from explorable.finish import licenses
 from tests.explorable.strict_build import build_strictly
 
 ROOT = Path(__file__).parents[3]
 
 ADDRESS = "https://example.org/some/project/"
-COMPONENTS = tomllib.loads((licenses.FOLDER / "components.toml").read_text(encoding="utf-8"))["component"]
+FOLDER = ROOT / "book/theme/licenses"
+COMPONENTS = licenses.components(FOLDER)
 
 
 def configure(folder: Path, stray: str = "") -> None:
@@ -32,8 +32,7 @@ def configure(folder: Path, stray: str = "") -> None:
     (folder / "mkdocs.yml").write_text(
         f"site_name: Tiny\nsite_url: {ADDRESS}\nsite_description: A tiny site.\n"
         f"theme:\n  name: material\n  custom_dir: {ROOT}/book/theme/overrides\n  font: false\n"
-        f"hooks:\n  - {ROOT}/book/theme/licenses.py\n  - {ROOT}/book/theme/social.py\n"
-        f"  - {ROOT}/book/theme/app.py\n"
+        "plugins: [search, {explorable: {book: book.adapter, parts: []}}]\n"
         "nav:\n  - Home: index.md\n  - Chapter:\n      - Two & three: chapter/two.md\n"
     )
 
@@ -114,9 +113,9 @@ def test_a_file_whose_license_nobody_knows_stops_the_build(tmp_path: Path) -> No
 
 
 def test_the_collected_texts_are_of_the_versions_that_are_installed() -> None:
-    assert list(licenses.outdated(COMPONENTS)) == []
+    assert list(licenses.outdated(FOLDER, COMPONENTS)) == []
     old = [{**one, "version": "mkdocs"} for one in COMPONENTS if one.get("version") == "mkdocs-material"]
-    assert importlib.metadata.version("mkdocs") in next(iter(licenses.outdated(old)))
+    assert importlib.metadata.version("mkdocs") in next(iter(licenses.outdated(FOLDER, old)))
 
 
 @pytest.mark.parametrize(
@@ -132,5 +131,5 @@ def test_the_collected_texts_are_of_the_versions_that_are_installed() -> None:
     ],
 )
 def test_what_the_page_runs_is_named_with_its_text(files: str, words: list[str]) -> None:
-    text = licenses.text(Path(), [files], COMPONENTS)
+    text = licenses.text(Path(), [files], FOLDER)
     assert [word for word in words if word not in text] == []

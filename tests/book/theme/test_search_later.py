@@ -14,7 +14,7 @@ def script() -> str:
     assert theme is not None
     assert theme.origin is not None
     folder = Path(theme.origin).parent / "templates"
-    (found,) = [file for file in folder.rglob("*.js") if SCRIPT.fullmatch(file.relative_to(folder).as_posix())]
+    (found,) = [file for file in folder.rglob("*.js") if SCRIPT.fullmatch(file.name)]
     return found.read_text(encoding="utf-8")
 
 

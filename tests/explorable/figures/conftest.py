@@ -38,7 +38,7 @@ markdown_extensions: [abbr, attr_list, def_list, md_in_html, tables, smarty, pym
   {pymdownx.arithmatex: {generic: true}}]
 validation: {links: {anchors: warn}}
 nav: [chapter/one.md, chapter/two.md, chapter/glossary.md, index.md]
-plugins: [{book: {engine: engine/ironlaw}}]
+plugins: [{explorable: {book: tests.explorable.this_book, parts: [figures], figures: {engine: engine/ironlaw}}}]
 """
 
 

@@ -153,6 +153,8 @@ def test_a_strip_says_where_the_run_stands_and_the_contents_list_the_pages(site:
     assert "does not fit 80.0 GB" in first
     assert "It <strong>fails</strong>." in first
     assert "Chapter 1 · 1 minute to read<" in first
+    assert first.index("minute to read") < first.index("<h1"), "it stands above the heading"
+    assert re.search(r'<h1 id="[^"]*minute', first) is None, "and is no part of its name"
     assert "was 100.0 GB" in second
     assert "does not fit" not in second
     assert re.findall(r'<a href="([^"]+)">(\w+)</a> ?<span class="il-contents__time">(\d+) min', second) == [

@@ -10,11 +10,10 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
 ROOT = Path(__file__).resolve().parents[3]
-CONFIG = f"""site_name: Test
-theme: {{name: null, custom_dir: theme}}
-plugins: [live, {{book: {{engine: {ROOT}/engine/ironlaw}}}}]
+CONFIG = """site_name: Test
+theme: {name: null, custom_dir: theme}
+plugins: [{explorable: {book: tests.explorable.this_book, parts: [live, figures]}}]
 markdown_extensions: [abbr, attr_list, def_list, md_in_html, tables, pymdownx.superfences, pymdownx.blocks.caption]
-hooks: [{ROOT}/plugins/explorable/hosts/incremental.py]
 watch: [theme, watched]
 """
 ACT = """

@@ -20,9 +20,10 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    hooks = f"hooks:\n  - {ROOT / 'plugins/explorable/hosts/strictness.py'}\n"
     extensions = "markdown_extensions:\n  - pymdownx.superfences\n  - pymdownx.blocks.caption\n"
-    (tmp_path / "mkdocs.yml").write_text(f"site_name: Tiny\ntheme: mkdocs\nplugins: []\n{hooks}{extensions}")
+    (tmp_path / "mkdocs.yml").write_text(
+        f"site_name: Tiny\ntheme: mkdocs\nplugins: [{{explorable: {{parts: []}}}}]\n{extensions}"
+    )
     (tmp_path / "docs").mkdir()
     return tmp_path
 
@@ -99,7 +100,7 @@ def test_a_server_says_in_every_page_what_is_wrong_with_data_and_in_its_page_wha
         "utf-8",
     )
     file = site / "mkdocs.yml"
-    file.write_text(file.read_text("utf-8").replace("markdown_ext", "  - warn.py\nmarkdown_ext"), "utf-8")
+    file.write_text(file.read_text("utf-8").replace("markdown_ext", "hooks: [warn.py]\nmarkdown_ext"), "utf-8")
     config = load_config(str(file))
     config.plugins.on_startup(command="serve", dirty=False)
     for _ in range(2):  # The second build has heard nothing of the first.
@@ -121,7 +122,7 @@ def test_a_server_says_in_the_page_what_any_plugin_warned_of(site: Path, command
         "utf-8",
     )
     file = site / "mkdocs.yml"
-    file.write_text(file.read_text("utf-8").replace("markdown_ext", "  - warn.py\nmarkdown_ext"), "utf-8")
+    file.write_text(file.read_text("utf-8").replace("markdown_ext", "hooks: [warn.py]\nmarkdown_ext"), "utf-8")
     config = load_config(str(file))
     config.plugins.on_startup(command=command, dirty=False)  # type: ignore[arg-type]
     with contextlib.suppress(Abort):

@@ -11,7 +11,7 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from mkdocs.exceptions import Abort
 
-from explorable.live import plugin
+from explorable.live import part
 from tests.explorable.strict_build import browser_code, share_bytecode
 
 
@@ -42,11 +42,10 @@ class Site:
 
     def configure(self, **options: object) -> None:
         """Write `mkdocs.yml` with these options of the plugin."""
-        lines = "".join(f"      {name}: {value}\n" for name, value in options.items())
+        lines = "".join(f"        {name}: {value}\n" for name, value in {"enabled": "true", **options}.items())
         (self.root / "mkdocs.yml").write_text(
-            "site_name: Tiny\ntheme: mkdocs\nplugins:\n  - live:\n      enabled: true\n"
-            + lines
-            + "markdown_extensions:\n"
+            "site_name: Tiny\ntheme: mkdocs\nplugins:\n  - explorable:\n      book: tests.explorable.this_book\n"
+            "      parts: [live]\n      live:\n" + lines + "markdown_extensions:\n"
             "  - admonition\n  - pymdownx.superfences\n  - pymdownx.tabbed:\n      alternate_style: true\n"
         )
 
@@ -56,8 +55,7 @@ class Site:
         logging.getLogger("mkdocs").addHandler(said)
         try:
             config = load_config(str(self.root / "mkdocs.yml"), strict=strict)
-            if serves:
-                config.plugins.on_startup(command="serve", dirty=False)
+            config.plugins.on_startup(command="serve" if serves else "build", dirty=False)
             build(config)
             succeeded = True
         except Abort:
@@ -94,7 +92,7 @@ def site(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Site:
     """An empty site."""
-    monkeypatch.setattr(plugin, "DIST", browser_code)
+    monkeypatch.setattr(part, "DIST", browser_code)
     made = Site(tmp_path, [])
     made.configure(cache_dir=shared_cache)
     return made

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
-from explorable.live import config as module
-from explorable.live.config import LiveConfig
+from explorable.live import options as module
+from explorable.live.options import LiveOptions
+from explorable.shared.errors import UnbuildableError
+from explorable.shared.options import read
 
 SCHEMA: dict[str, Any] = json.loads((Path(module.__file__).parent / "schema.json").read_text())
 
 
 def problems(options: dict[str, Any]) -> list[str]:
-    loaded = LiveConfig()
-    loaded.load_dict(options)
-    errors, warnings = loaded.validate()
-    return [*(name for name, _ in errors), *(name for name, _ in warnings)]
+    try:
+        read(LiveOptions, options)
+    except UnbuildableError as error:
+        return [str(error)]
+    return []
 
 
 def test_the_schema_is_a_schema() -> None:
@@ -27,10 +31,8 @@ def test_the_schema_is_a_schema() -> None:
 
 
 def test_the_schema_has_the_options_and_their_defaults() -> None:
-    loaded = LiveConfig()
-    loaded.load_dict({})
-    assert loaded.validate() == ([], [])
-    assert {name: spec["default"] for name, spec in SCHEMA["properties"].items()} == dict(loaded)
+    given = {**asdict(LiveOptions()), "packages": []}
+    assert {name: spec["default"] for name, spec in SCHEMA["properties"].items()} == given
 
 
 @pytest.mark.parametrize(

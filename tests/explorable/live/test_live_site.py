@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from explorable.live import plugin
-from explorable.live.build import budgets
+from explorable.finish import budgets
+from explorable.live import part
 from tests.explorable.live.conftest import Site
 
 ACT = """\
@@ -85,7 +85,7 @@ def built(tmp_path_factory: pytest.TempPathFactory, browser_code: Path, shared_c
     inner = shown.replace("\n", "\n    ")
     site.write("samples.md", f"text\n\n    {inner}\n\n````markdown\n{shown}````\n\n<!--\n{shown}-->\n")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plugin, "DIST", browser_code)
+        patch.setattr(part, "DIST", browser_code)
         site.build()
     return site
 
@@ -206,8 +206,8 @@ def test_a_new_snippet_sees_what_cached_ones_defined(site: Site) -> None:
 
 def test_an_act_is_baked_into_the_page(built: Site) -> None:
     page = built.page()
-    for part in ("The tiny act", "How much?", "twelve", "<svg", "6.0", "The <em>peek</em>."):
-        assert part in page
+    for shown in ("The tiny act", "How much?", "twelve", "<svg", "6.0", "The <em>peek</em>."):
+        assert shown in page
     for secret in ("too little", "12.46", "It is 12."):
         assert secret not in page
 
@@ -286,7 +286,7 @@ def test_a_changed_program_has_a_new_address_and_makes_a_new_release(
     changed = tmp_path / "changed"
     shutil.copytree(browser_code, changed)
     (changed / "live.css").write_text("a{}")
-    monkeypatch.setattr(plugin, "DIST", changed)
+    monkeypatch.setattr(part, "DIST", changed)
     assert site.build()
     assert release(site)["build"] != before["build"]
     assert ENTRY.findall(site.page()) != [entry]
@@ -359,14 +359,14 @@ def test_a_server_weighs_each_page_that_it_makes(site: Site, monkeypatch: pytest
 def test_missing_browser_code_stops_the_build_with_the_fix(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(plugin, "DIST", tmp_path / "nowhere")
+    monkeypatch.setattr(part, "DIST", tmp_path / "nowhere")
     site.write("index.md", "# Home")
     assert not site.build()
     assert "run `make setup`" in site.messages[-1]
 
 
 def test_a_disabled_plugin_leaves_the_page_alone(site: Site) -> None:
-    (site.root / "mkdocs.yml").write_text("site_name: x\ntheme: mkdocs\nplugins:\n  - live:\n      enabled: false\n")
+    site.configure(enabled="false")
     site.write("index.md", "# Home")
     assert site.build()
     assert "assets/live/" not in site.page()

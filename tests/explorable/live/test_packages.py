@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mkdocs.exceptions import PluginError
 
 from explorable.live.build.assets import PYODIDE
 from explorable.live.build.bundle import LOCK_FILE, distribution_url, lock
 from explorable.live.build.packages import collect, elsewhere
+from explorable.shared.errors import UnbuildableError
 from tests.explorable.live.conftest import Site
 
 
@@ -104,7 +104,7 @@ def test_the_build_fetches_each_wheel_once_with_what_it_depends_on(host: Host, t
 
 def test_a_wheel_with_another_hash_stops_the_build(host: Host, tmp_path: Path) -> None:
     host.lock.write_text(host.lock.read_text().replace(hashlib.sha256(wheel("lower")).hexdigest(), "0" * 64))
-    with pytest.raises(PluginError, match=r"lower-1.* has the hash .* the lock file says 0000"):
+    with pytest.raises(UnbuildableError, match=r"lower-1.* has the hash .* the lock file says 0000"):
         collect(["upper"], host.lock, host.url, tmp_path / "kept")
 
 
@@ -133,9 +133,9 @@ def test_without_a_network_a_wheel_that_was_changed_on_disk_is_not_used(host: Ho
 
 
 def test_an_unknown_name_and_a_missing_lock_file_are_one_line(host: Host, tmp_path: Path) -> None:
-    with pytest.raises(PluginError, match="'nunpy' is not in the lock file, which has 3 packages"):
+    with pytest.raises(UnbuildableError, match="'nunpy' is not in the lock file, which has 3 packages"):
         collect(["nunpy"], host.lock, host.url, tmp_path)
-    with pytest.raises(PluginError, match=r"there is no .*none\.json"):
+    with pytest.raises(UnbuildableError, match=r"there is no .*none\.json"):
         collect(["upper"], tmp_path / "none.json", host.url, tmp_path)
 
 

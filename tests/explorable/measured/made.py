@@ -233,8 +233,8 @@ class Site:
         (self.folder / "mkdocs.yml").write_text(
             "site_name: Test\ntheme: {name: null, custom_dir: theme}\n"
             f"markdown_extensions: {json.dumps([*extensions])}\n"
-            f"plugins:\n  - measured:\n      engine: {engine}\n      records: results\n"
-            f"      {self.options}\n",
+            "plugins:\n  - explorable:\n      book: tests.explorable.this_book\n      parts: [measured]\n"
+            f"      measured:\n        engine: {engine}\n        records: results\n        {self.options}\n",
             "utf-8",
         )
         theme = self.folder / "theme/main.html"

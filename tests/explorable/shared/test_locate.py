@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import markdown
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mkdocs.config import load_config
 from pymdownx.superfences import SuperFencesCodeExtension  # type: ignore[import-untyped]
 
-from explorable.shared.locate import Constructs, LocateExtension, install, stamp, unclaimed, unstamp
+from explorable.shared.locate import Constructs, LocateExtension, stamp, unclaimed, unstamp
 
 KNOWN = Constructs(fences=("live",), blocks=("act", "measured"), roles=("engine", "record"))
 PRIVATE = re.compile("[\ue000-\uf8ff]")
@@ -139,13 +137,3 @@ def test_no_stamp_reaches_the_reader() -> None:
 def test_stamping_changes_nothing_that_shows(lines: list[str]) -> None:
     kept = [line.rstrip() for line in (unstamp(text)[0] for text in stamp(lines, KNOWN)) if line.strip()]
     assert kept == [line for line in lines if line]
-
-
-def test_a_site_is_stamped_once_with_what_all_plugins_registered(tmp_path: Path) -> None:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "mkdocs.yml").write_text("site_name: x\nplugins: []\n")
-    config = load_config(str(tmp_path / "mkdocs.yml"))
-    first = install(config, Constructs(blocks=("act",)))
-    second = install(config, Constructs(blocks=("fit",), roles=("engine",)))
-    assert first is second
-    assert second.known == Constructs(blocks=("act", "fit"), roles=("engine",))

@@ -7,6 +7,7 @@ and its style sheet, and the entry names everything else.
 from __future__ import annotations
 
 import importlib.metadata
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,14 +15,17 @@ from typing import Any
 from urllib.parse import urljoin
 
 import vl_convert
-from mkdocs.exceptions import PluginError
 
 from explorable.book import current
 from explorable.live.build.bake import VEGA_LITE
 from explorable.live.build.bundle import build_wheels, later_archive, lock, pyodide_version
 from explorable.live.build.packages import Package, elsewhere
-from explorable.live.build.runner import LIVE, json_text
-from explorable.shared.cache import cached_file, digest
+from explorable.live.build.runner import LIVE
+from explorable.manifest import ReleaseFacts
+from explorable.shared.cache import cached_file
+from explorable.shared.errors import UnbuildableError
+from explorable.shared.sums import digest, json_text
+from explorable.site import Asset
 
 BASE = "assets/live"
 ENTRY, STYLE = "live.js", "live.css"
@@ -52,34 +56,18 @@ START, REST = "python_start.zip", "python_rest.zip"
 
 
 @dataclass(frozen=True)
-class Asset:
-    """A site file: where it goes, and either its content or the file it is a copy of."""
-
-    uri: str
-    content: bytes | Path
-
-
-@dataclass(frozen=True)
 class Release:
     """The site's programs, all that does not depend on the pages.
 
-    version: what readers and exports call it.
-    build: differs whenever a program does.
+    facts: what others have to know of it.
     python: differs whenever what the browser's Python is made of does.
     entry, style: site files that every page names.
-    folders: of other hosts, where packages lie that the site does not have itself.
-    packages: the distributions that every start loads.
-    later: the modules that an archive brings when one of them is first imported.
     """
 
-    version: str
-    build: str
+    facts: ReleaseFacts
     python: str
     entry: str
     style: str
-    folders: tuple[str, ...]
-    packages: tuple[str, ...]
-    later: tuple[str, ...]
     assets: tuple[Asset, ...]
 
 
@@ -94,7 +82,7 @@ def collect(cache_dir: Path, dist: Path, pyodide: Path, library: Path, packages:
         packages: what snippets may import.
 
     Raises:
-        PluginError: the browser code or Pyodide is missing.
+        UnbuildableError: the browser code or Pyodide is missing.
     """
     _require(dist / ENTRY, "the browser code is not built")
     for name in CORE:
@@ -109,7 +97,7 @@ def collect(cache_dir: Path, dist: Path, pyodide: Path, library: Path, packages:
     style_uri = f"live-{digest(style)[:12]}.css"
     entry = (dist / ENTRY).read_text(encoding="utf-8")
     if entry.count(RELEASE) != 1:
-        raise PluginError(f"{dist / ENTRY} does not name {RELEASE} once: run `npm run build`")
+        raise UnbuildableError(f"{dist / ENTRY} does not name {RELEASE} once: run `npm run build`")
     book = current()
     server = (dist / SERVER).read_text(encoding="utf-8").replace(BOOK, book.id)
     parts = json_text([runtime, vega_uri, style_uri, entry, [chunk.name for chunk in chunks]])
@@ -127,14 +115,17 @@ def collect(cache_dir: Path, dist: Path, pyodide: Path, library: Path, packages:
     entry = entry.replace(RELEASE, json_text(said))
     entry_uri = f"live-{digest(entry)[:12]}.js"
     return Release(
-        book.version,
-        build,
+        ReleaseFacts(
+            version=book.version,
+            build=build,
+            packages=runtime["packages"],
+            later=runtime["later"]["modules"] if runtime["later"] else [],
+            started=[f"{BASE}/{entry_uri if name == ENTRY else name}" for name in _started(dist)],
+            folders=sorted({urljoin(url, ".") for needs in runtime["elsewhere"].values() for url in needs["urls"]}),
+        ),
         digest(json_text(runtime))[:12],
         f"{BASE}/{entry_uri}",
         f"{BASE}/{style_uri}",
-        tuple(sorted({urljoin(url, ".") for needs in runtime["elsewhere"].values() for url in needs["urls"]})),
-        tuple(runtime["packages"]),
-        tuple(runtime["later"]["modules"] if runtime["later"] else ()),
         (
             *(Asset(f"{BASE}/{chunk.name}", chunk) for chunk in chunks),
             Asset(SERVER, server.encode()),
@@ -186,6 +177,15 @@ def _python(pyodide: Path, library: Path, packages: Sequence[Package]) -> tuple[
     return manifest, files
 
 
+def _started(dist: Path) -> list[str]:
+    """The files of the bundle that every page loads: two programs and all that they import at once."""
+    bundle = json.loads((dist / "manifest.json").read_text(encoding="utf-8"))
+    found = [bundle["entries"][entry] for entry in ("src/live.ts", "src/offline/keep.ts")]
+    for name in found:
+        found += [one for one in bundle["files"][name]["imports"] if one not in found]
+    return list(dict.fromkeys(found))
+
+
 def _explained(value: Any) -> Any:
     """The ledger's fields without what explains them to people: a browser only decides by them."""
     if isinstance(value, dict):
@@ -202,4 +202,4 @@ def _chart_runtime(cache_dir: Path) -> bytes:
 
 def _require(path: Path, problem: str) -> None:
     if not path.is_file():
-        raise PluginError(f"{problem} ({path} is missing): run `make setup`")
+        raise UnbuildableError(f"{problem} ({path} is missing): run `make setup`")

@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from mkdocs.exceptions import PluginError
-from mkdocs.plugins import get_plugin_logger
-
 from explorable.shared.cache import cached_file
+from explorable.shared.errors import UnbuildableError
+from explorable.shared.log import logger
 
-log = get_plugin_logger("live")
+log = logger("live")
 
 TIMEOUT_S = 20
 """How long a host may stay silent."""
@@ -62,12 +61,12 @@ def collect(names: Sequence[str], lock_file: Path, base_url: str, folder: Path) 
         folder: where fetched wheels are kept.
 
     Raises:
-        PluginError: there is no lock file, a name is not in it, or a wheel's hash differs from it.
+        UnbuildableError: there is no lock file, a name is not in it, or a wheel's hash differs from it.
     """
     if not names:
         return []
     if not lock_file.is_file():
-        raise PluginError(f"packages_lock: there is no {lock_file}")
+        raise UnbuildableError(f"packages_lock: there is no {lock_file}")
     entries = json.loads(lock_file.read_text(encoding="utf-8"))["packages"]
     packages: list[Package] = []
     silent: set[str] = set()
@@ -112,7 +111,7 @@ def _closure(names: Sequence[str], entries: Mapping[str, Any]) -> Iterator[str]:
         if name in seen:
             continue
         if name not in entries:
-            raise PluginError(f"packages: {name!r} is not in the lock file, which has {len(entries)} packages")
+            raise UnbuildableError(f"packages: {name!r} is not in the lock file, which has {len(entries)} packages")
         seen.add(name)
         yield name
         waiting.extend(entries[name]["depends"])
@@ -123,7 +122,7 @@ def _fetched(url: str, sha256: str, folder: Path, *, silent: bool) -> bytes:
 
     Raises:
         OSError: the network gives nothing.
-        PluginError: the network gives something else.
+        UnbuildableError: the network gives something else.
     """
 
     def fetch() -> bytes:
@@ -133,7 +132,7 @@ def _fetched(url: str, sha256: str, folder: Path, *, silent: bool) -> bytes:
             data: bytes = response.read()
         found = hashlib.sha256(data).hexdigest()
         if found != sha256:
-            raise PluginError(f"packages: {url} has the hash {found}, and the lock file says {sha256}")
+            raise UnbuildableError(f"packages: {url} has the hash {found}, and the lock file says {sha256}")
         return data
 
     return cached_file(folder / f"{sha256}.whl", fetch)

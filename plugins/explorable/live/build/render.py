@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -85,11 +86,19 @@ def exercise(
     )
 
 
+@dataclass(frozen=True)
+class Addresses:
+    """Where an act's files are, its program and its charts by name, relative to the page; its home, from the root."""
+
+    program: str
+    specs: Mapping[str, str]
+    home: str
+
+
 def act(
     baked: BakedAct,
     python: str,
-    act_url: str,
-    spec_urls: Mapping[str, str],
+    at: Addresses,
     math_html: str,
     *,
     first: bool,
@@ -100,32 +109,26 @@ def act(
     Args:
         baked: the act.
         python: what tells one build's browser Python from another's.
-        act_url: the act's program, and `spec_urls` its charts, relative to the page.
-        spec_urls: see `act_url`.
+        at: where its files and its home are.
         math_html: the math peek.
         first: no act stands before it on the page.
         titled: the page has the act's title.
     """
-    charts = {name: {"svg": chart["svg"], "spec_url": spec_urls[name]} for name, chart in baked.charts.items()}
+    charts = {name: {"svg": chart["svg"], "spec_url": at.specs[name]} for name, chart in baked.charts.items()}
     return _render(
         "act.html.j2",
         act=baked.description,
         view=baked.view,
         charts=charts,
         python=python,
-        act_url=act_url,
+        act_url=at.program,
         math_html=math_html,
-        home=home_of(baked.name),
+        home=at.home,
         prefix=f"act-{baked.name}",
         first=first,
         without_script=current().without_script,
         titled=titled,
     )
-
-
-def home_of(name: str) -> str:
-    """What stands for the address of an act's home page until all pages are rendered."""
-    return f"[[the home of act {name}]]"
 
 
 def defect(found: Defect) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ from explorable.live.runtime.program import Program
 from explorable.shared.cache import Cache, digest, fingerprint
 from explorable.shared.child import Child, ChildError
 from explorable.shared.errors import Defect, nearest
+from explorable.shared.sums import json_text
 
 LIVE = Path(__file__).parents[1]
 REHEARSAL = 12
@@ -254,11 +254,6 @@ class Runner:
 
     def _filename(self, folder: Path, name: str) -> str:
         return f"{self._acts_name}/{folder.name}/{name}"
-
-
-def json_text(value: Any) -> str:
-    """JSON in which equal values are equal text."""
-    return json.dumps(value, sort_keys=True)
 
 
 def _parts(ran: Ran) -> list[str | bytes]:

@@ -1,4 +1,4 @@
-"""The scripts of a built page: those that `scripts.toml` lists and the files that the build names, and nothing else.
+"""The scripts of a built page: those that the book has listed and the files that the build names, and nothing else.
 
 Where a tag begins depends on what stands before it: a comment, a text that is not markup, a quote that does not end.
 Browsers have long rules for that, and Python's parser has others. So every `<` before a letter is read as if a tag
@@ -11,11 +11,8 @@ import base64
 import hashlib
 import html as entities
 import re
-import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
-from pathlib import Path
 from urllib.parse import urlsplit
 
 _BLANKS = "\t\n\f\r "
@@ -35,7 +32,6 @@ _RUNS = re.compile(r"(?:\A|[;,=])(?:javascript|vbscript):")
 _NOTHING = "javascript:void(0)"
 _ENTITY = re.compile(r"<!entity|<\?xml-stylesheet", re.IGNORECASE)
 _BASE = re.compile(r'new URL\("(?:\.|(?:\.\./)*\.\.|/[\w./-]*)",location\)')
-_THEME = re.compile(r"assets/javascripts/bundle\.[0-9a-f]+\.min\.js")
 _LONGEST = 60
 """Characters of a script that a message quotes."""
 
@@ -55,12 +51,13 @@ class Found:
     clue: str = ""
 
 
-def scripts(html: str, files: Collection[str]) -> Iterator[Found]:
+def scripts(html: str, files: Collection[str], allowed: Collection[str] = ()) -> Iterator[Found]:
     """Every script of a page: elements, and what an attribute would run.
 
     Args:
         html: a whole page.
         files: addresses of the site's own scripts, from its root.
+        allowed: hashes of the texts that may stand in pages.
     """
     read = 0
     for tag in _TAG.finditer(html):
@@ -70,7 +67,9 @@ def scripts(html: str, files: Collection[str]) -> Iterator[Found]:
         if tag[1].lower().rpartition(":")[2] == "script":
             closed = _CLOSED.search(html, end)
             assert closed, "the end of the page closes it"
-            found = _script(tag.start(), html[tag.start() : end], attributes, html[end : closed.start()], files)
+            found = _script(
+                tag.start(), html[tag.start() : end], attributes, html[end : closed.start()], files, allowed
+            )
             if found is not None:
                 yield found
                 # Whoever listed a text has read it. In all other texts there may be more.
@@ -78,7 +77,9 @@ def scripts(html: str, files: Collection[str]) -> Iterator[Found]:
         yield from _attributes_that_run(tag.start(), html[tag.start() : end], attributes)
 
 
-def _script(start: int, tag: str, attributes: Mapping[str, str], text: str, files: Collection[str]) -> Found | None:
+def _script(
+    start: int, tag: str, attributes: Mapping[str, str], text: str, files: Collection[str], allowed: Collection[str]
+) -> Found | None:
     """What a script's element runs; None where it holds data, or loads a file of the site."""
     if any(name in attributes for name in ("href", "xlink:href")):
         return Found(start, tag, "", f"the script {_short(tag)!r} is one of a drawing")
@@ -91,7 +92,7 @@ def _script(start: int, tag: str, attributes: Mapping[str, str], text: str, file
     if attributes.get("type", "").strip(_BLANKS).lower() == "application/json":
         return None
     known = hash_of(_BASE.sub('new URL("BASE",location)', text))
-    refused = "" if known in allowed() else f"the script {_short(text)!r} (sha256 {known}) is not listed"
+    refused = "" if known in allowed else f"the script {_short(text)!r} (sha256 {known}) is not listed"
     return Found(start, text, hash_of(text), refused, tag)
 
 
@@ -128,15 +129,6 @@ def drawing(svg: str) -> Found | None:
     return found and replace(found, refused=found.refused or f"the script {_short(found.text)!r} is in a drawing")
 
 
-@cache
-def allowed() -> dict[str, str]:
-    """Hashes of texts that may stand in pages, with the reason for each."""
-    listed: dict[str, str] = tomllib.loads((Path(__file__).parent / "scripts.toml").read_text(encoding="utf-8"))[
-        "scripts"
-    ]
-    return listed
-
-
 def hash_of(text: str) -> str:
     """As content security policies write it."""
     return base64.b64encode(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()).decode()
@@ -148,7 +140,7 @@ def _is_ours(address: str, files: Collection[str]) -> bool:
     except ValueError:
         return False
     path = re.sub(r"^(?:/(?!/)|\./|\.\./)+", "", parts.path)
-    return not parts.scheme and not parts.netloc and (path in files or bool(_THEME.fullmatch(path)))
+    return not parts.scheme and not parts.netloc and path in files
 
 
 def _short(text: str) -> str:

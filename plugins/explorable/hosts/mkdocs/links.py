@@ -1,7 +1,4 @@
-"""MkDocs hook: a link that leads nowhere is reported with the line on which it stands.
-
-MkDocs names the file only.
-"""
+"""A link that leads nowhere is reported with the line on which it stands. MkDocs names the file only."""
 
 from __future__ import annotations
 
@@ -9,20 +6,22 @@ import logging
 import re
 from pathlib import Path
 
-from mkdocs.config.defaults import MkDocsConfig
-
 from explorable.shared.errors import Defect
 from explorable.shared.locate import source_path
+from explorable.site import Site
 
 _STATE = re.compile(r"#(state|code)=\d+\.")
 """Fragments that carry an act's settings or a snippet's code are no anchors (`desk/address.ts`, `snippet/link.ts`)."""
 _MESSAGE = re.compile(r"Doc file '(?P<page>[^']+)' contains (?P<what>(?:a|an)\b[^']* '(?P<link>[^']+)'.*)", re.DOTALL)
 
 
-class _Places(logging.Filter):
+class Places(logging.Filter):
     """Puts file and line in front of MkDocs's warnings of links."""
 
-    config: MkDocsConfig
+    def listen(self, site: Site) -> None:
+        """Hear what MkDocs says of the links of a site."""
+        self._site = site
+        logging.getLogger("mkdocs.structure.pages").addFilter(self)
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Rewrite a warning."""
@@ -30,27 +29,10 @@ class _Places(logging.Filter):
         if found and _STATE.search(found["link"]) and "no such anchor" in found["what"]:
             return False
         if found:
-            path = Path(self.config.docs_dir, found["page"])
-            record.msg, record.args = (
-                str(
-                    Defect(
-                        source_path(str(path), self.config), _line(path, found["link"]), f"it contains {found['what']}"
-                    )
-                ),
-                (),
-            )
+            path = self._site.docs / found["page"]
+            place, line = source_path(path, self._site.root), _line(path, found["link"])
+            record.msg, record.args = str(Defect(place, line, f"it contains {found['what']}")), ()
         return True
-
-
-_places = _Places()
-
-
-def on_config(config: MkDocsConfig) -> None:
-    """Hear what MkDocs says of links."""
-    _places.config = config
-    log = logging.getLogger("mkdocs.structure.pages")
-    log.removeFilter(_places)
-    log.addFilter(_places)
 
 
 def _line(path: Path, link: str) -> int | None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from explorable.live.build.runner import json_text
-from explorable.shared.cache import digest
+from explorable.shared.sums import digest, json_text
 
 CONTENTS = "offline.json"
 LEFT_OUT = (

@@ -1,14 +1,14 @@
-"""MkDocs hook of the theme: `LICENSES.txt`, made from what is really in the built site.
+"""`LICENSES.txt`, made from what is really in the built site.
 
-Every file under `assets/` belongs to a component of `licenses/components.toml`, or the strict build fails.
+Every file under `assets/` belongs to a component of the book's `components.toml`, or the strict build fails.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
 import json
-import logging
 import re
+import shutil
 import tomllib
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,34 +18,45 @@ from pathlib import Path
 from typing import Any
 
 import vl_convert
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import Files
 
-log = logging.getLogger("mkdocs.hooks.licenses")
+from explorable.finish.offline import LANGUAGES
+from explorable.live.build.assets import DIST, PYODIDE
+from explorable.live.build.runner import LIVE
+from explorable.shared.log import logger
 
-FOLDER = Path(__file__).parent / "licenses"
-ROOT = FOLDER.parents[2]
+log = logger("licenses")
+
+COMPONENTS = "components.toml"
 RULE = "=" * 78
+_IN_WHEEL = LIVE.parent / "licenses/npm.txt"
+"""Where `hatch_build.py` puts the texts of those packages."""
 _LICENSE = re.compile(r"(^|/)(licen[cs]e|copying|notice)[^/]*$", re.IGNORECASE)
 
 
-def on_files(files: Files, *, config: MkDocsConfig) -> None:
-    """Leave out what the theme brings for other languages: no page loads it, and it has licenses of its own."""
-    for file in list(files):
-        if file.src_uri.startswith("assets/javascripts/lunr/"):
-            files.remove(file)
+def write(site: Path, folder: Path, root: Path) -> None:
+    """Write `LICENSES.txt` into the built site.
 
-
-def on_post_build(*, config: MkDocsConfig) -> None:
-    """Write `LICENSES.txt` into the built site."""
-    site = Path(config.site_dir)
+    Args:
+        site: the built site.
+        folder: the book's folder with `components.toml` and texts.
+        root: the folder that messages name files from.
+    """
+    # What the theme brings for other languages no page loads, and it has licenses of its own.
+    shutil.rmtree(site / LANGUAGES, ignore_errors=True)
     names = sorted(path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file())
-    components = tomllib.loads((FOLDER / "components.toml").read_text(encoding="utf-8"))["component"]
-    for name in unknown(names, components):
-        log.warning("no license is known for %s: name it in %s", name, (FOLDER / "components.toml").relative_to(ROOT))
-    for problem in outdated(components):
-        log.warning("%s", problem)
-    (site / "LICENSES.txt").write_text(text(site, names, components), encoding="utf-8")
+    known = components(folder)
+    shown = folder.relative_to(root) if folder.is_relative_to(root) else folder
+    for name in unknown(names, known):
+        log.warning("no license is known for %s: name it in %s", name, shown / COMPONENTS)
+    for problem in outdated(folder, known):
+        log.warning("%s/%s", shown, problem)
+    (site / "LICENSES.txt").write_text(text(site, names, folder), encoding="utf-8")
+
+
+def components(folder: Path) -> list[dict[str, Any]]:
+    """What of others may be in the site, as the book lists it."""
+    found: list[dict[str, Any]] = tomllib.loads((folder / COMPONENTS).read_text(encoding="utf-8"))["component"]
+    return found
 
 
 def unknown(names: Sequence[str], components: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -54,28 +65,25 @@ def unknown(names: Sequence[str], components: Sequence[Mapping[str, Any]]) -> li
     return [name for name in names if name.startswith("assets/") and not _matches(name, patterns)]
 
 
-def outdated(components: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A line for each text that was collected from another version than is in the site."""
+def outdated(folder: Path, components: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """A line for each text of a folder that was collected from another version than is in the site."""
     for component in components:
         if "version" not in component:
             continue
-        said = (FOLDER / component["text"]).read_text(encoding="utf-8").partition("\n")[0]
+        said = (folder / component["text"]).read_text(encoding="utf-8").partition("\n")[0]
         present = vl_convert.get_vega_version() if component["version"] == "vega" else _version(component["version"])
         if said.partition("@")[2] != present:
-            yield (
-                f"book/theme/licenses/{component['text']} is of {said}, and the site has {present}: "
-                "collect it again with book/theme/licenses/collect.mjs"
-            )
+            yield f"{component['text']} is of {said}, and the site has {present}: collect it again"
 
 
-def text(site: Path, names: Sequence[str], components: Sequence[Mapping[str, Any]]) -> str:
+def text(site: Path, names: Sequence[str], folder: Path) -> str:
     """What is in the site and whose it is: a list, then the texts."""
     lines = ["What is in this site, and under which licenses.", ""]
     parts = []
-    for component in components:
+    for component in components(folder):
         if not any(_matches(name, component["files"]) for name in names):
             continue
-        found = "\n\n".join(f"{title}\n\n{body.strip()}" for title, body in _texts(component, site, names))
+        found = "\n\n".join(f"{title}\n\n{body.strip()}" for title, body in _texts(component, site, names, folder))
         if not found:
             continue
         source = f"\n  {component['source']}" if component["source"] else ""
@@ -84,27 +92,29 @@ def text(site: Path, names: Sequence[str], components: Sequence[Mapping[str, Any
     return "\n".join(lines) + "\n\n" + "\n\n".join(parts) + "\n"
 
 
-def _texts(component: Mapping[str, Any], site: Path, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _texts(component: Mapping[str, Any], site: Path, names: Sequence[str], folder: Path) -> Iterator[tuple[str, str]]:
     if "text" in component:
-        yield component["license"], (FOLDER / component["text"]).read_text(encoding="utf-8")
+        yield component["license"], (folder / component["text"]).read_text(encoding="utf-8")
     elif component.get("npm"):
-        yield from _of_npm()
+        yield from _of_npm(folder)
     elif component.get("wheels"):
         yield from _of_wheels(site, [name for name in names if fnmatch(name, "assets/live/wheels/*.whl")])
     else:
         yield from _of_distribution(component["distribution"], component.get("path"))
 
 
-def _of_npm() -> Iterator[tuple[str, str]]:
+def _of_npm(copies: Path) -> Iterator[tuple[str, str]]:
     """The licenses of the packages that the bundler put into the browser code."""
-    manifest = json.loads((ROOT / "plugins/explorable/live/web/dist/manifest.json").read_text(encoding="utf-8"))
-    for name in manifest["packages"]:
-        folder = ROOT / "node_modules" / name
+    if _IN_WHEEL.is_file():
+        yield "npm", _IN_WHEEL.read_text(encoding="utf-8")
+        return
+    for name in json.loads((DIST / "manifest.json").read_text(encoding="utf-8"))["packages"]:
+        folder = PYODIDE.parent / name
         about = json.loads((folder / "package.json").read_text(encoding="utf-8"))
         title = f"{name} {about['version']} ({about['license']})"
         bodies = [path.read_text(encoding="utf-8") for path in sorted(folder.iterdir()) if _LICENSE.search(path.name)]
-        # For a package that is published without its repository's license, a copy lies beside this module.
-        if not bodies and (copy := FOLDER / f"{name}.txt").is_file():
+        # For a package that is published without its repository's license, the book has a copy.
+        if not bodies and (copy := copies / f"{name}.txt").is_file():
             bodies = [copy.read_text(encoding="utf-8")]
         if not bodies:
             log.warning("the npm package %s brings no license text", name)
@@ -112,15 +122,12 @@ def _of_npm() -> Iterator[tuple[str, str]]:
 
 
 def _of_wheels(site: Path, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The licenses that wheels bring, but those of the book's own wheels."""
+    """The licenses that wheels bring."""
     for name in names:
-        file = name.rpartition("/")[2]
-        if file.startswith("iron_law_"):
-            continue
         with zipfile.ZipFile(site / name) as wheel:
             inside = [one for one in wheel.namelist() if ".dist-info/" in one and _LICENSE.search(one)]
             yield (
-                file,
+                name.rpartition("/")[2],
                 "\n".join(wheel.read(one).decode("utf-8", "replace") for one in inside) or "(as its project says)",
             )
 

@@ -1,0 +1,120 @@
+"""The content security policy of every page: only the site's own scripts, none made from text, no call elsewhere.
+
+GitHub Pages sends no headers of ours, so the policy stands in the page, before anything that it governs. Workers
+that are started from a `blob:` address, as the one that holds Python, inherit it.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from explorable.finish.scripts import Found, drawing, scripts
+from explorable.manifest import Manifest
+from explorable.shared.errors import Defect
+from explorable.shared.log import logger
+
+log = logger("theme")
+
+_OUTSIDE = (".html", ".htm", ".xhtml", ".xht", ".xml", ".mht", ".mhtml", ".shtml")
+"""Files that a browser shows as a page."""
+_THEME = "assets/javascripts/bundle.*.min.js"
+"""The theme's program."""
+_POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="[^"]*">')
+_CHARSET = re.compile(r'<meta charset="utf-8">', re.IGNORECASE)
+
+
+def govern(site: Path, manifest: Manifest, listed: Path) -> None:
+    """Give every page its policy; report each script that nobody listed, and remove what would be a page without one.
+
+    Args:
+        site: the built site.
+        manifest: what is known of it.
+        listed: the TOML file whose table `scripts` has the hashes of scripts that may stand in pages, with reasons.
+    """
+    known = allowed(listed)
+    folders = manifest.release.folders if manifest.release else ()
+    shown = listed.relative_to(manifest.root) if listed.is_relative_to(manifest.root) else listed
+    fix = f"Remove it, or read it and add its hash to {shown}"
+    own = [*manifest.scripts, *(path.relative_to(site).as_posix() for path in site.glob(_THEME))]
+    # The page for unknown addresses is shown at any of them, so its scripts begin at the host's root.
+    below = urlsplit(manifest.address).path.lstrip("/")
+    own += [below + name for name in own]
+    _outside(site, manifest)
+    for path in sorted(site.rglob("*.html")):
+        page = path.relative_to(site).as_posix()
+        html = _POLICY.sub("", path.read_text(encoding="utf-8"), count=1)
+        found = list(scripts(html, own, known))
+        if any(script.refused for script in found):
+            name, source = manifest.source(page)
+            for script in found:
+                if script.refused:
+                    what = f"on line {html.count(chr(10), 0, script.start) + 1} of the built page, {script.refused}"
+                    log.warning("%s", Defect(name, _line(script, source), what, fix))
+        hashes = [script.hash for script in found if script.hash and not script.refused]
+        path.write_text(with_policy(html, hashes, folders), encoding="utf-8")
+
+
+def allowed(listed: Path) -> dict[str, str]:
+    """Hashes of texts that may stand in pages, with the reason for each."""
+    found: dict[str, str] = tomllib.loads(listed.read_text(encoding="utf-8"))["scripts"]
+    return found
+
+
+def _outside(site: Path, manifest: Manifest) -> None:
+    """Remove files beside the pages that a browser would show as a page, and drawings that run a script."""
+    for path in sorted(site.rglob("*")):
+        kind, name = path.suffix.lower(), ""
+        if kind in (*_OUTSIDE, ".svg"):
+            name = manifest.beside(path.relative_to(site).as_posix())
+        if not name:
+            continue
+        if kind != ".svg":
+            defect = Defect(name, 1, "this page has no content security policy", "Write it as a page of Markdown")
+        elif found := drawing(text := path.read_text(encoding="utf-8-sig", errors="replace")):
+            line = text.count("\n", 0, found.start) + 1
+            defect = Defect(name, line, found.refused, "Remove it from the drawing")
+        else:
+            continue
+        log.warning("%s", defect)
+        path.unlink()
+
+
+def _line(script: Found, source: str) -> int | None:
+    """The line of the page's source on which the script begins, if anything of it stands there as in the built page."""
+    first = next((line.strip() for line in script.text.splitlines() if line.strip()), "")
+    for words in (first, script.clue):
+        if words and (at := source.find(words)) >= 0:
+            return source.count("\n", 0, at) + 1
+    return None
+
+
+def with_policy(html: str, hashes: Iterable[str] = (), folders: Sequence[str] = ()) -> str:
+    """The page with its policy.
+
+    Args:
+        html: a whole page.
+        hashes: of the scripts that stand in it and may run.
+        folders: of other hosts, where packages lie that the site does not have and that readers may agree to fetch.
+    """
+    directives = {
+        "default-src": ["'self'"],
+        # WebAssembly may be compiled; text may not be run as a script.
+        "script-src": ["'self'", "'wasm-unsafe-eval'", *(f"'sha256-{one}'" for one in dict.fromkeys(hashes))],
+        # Charts, figures and the editor set styles on their elements.
+        "style-src": ["'self'", "'unsafe-inline'"],
+        "img-src": ["'self'", "data:"],
+        # `blob:` is what the page itself made, such as the ledger's file.
+        "connect-src": ["'self'", "blob:", *folders],
+        "worker-src": ["'self'", "blob:"],
+        "frame-src": ["'self'"],
+        "object-src": ["'none'"],
+        "base-uri": ["'none'"],
+        "form-action": ["'self'"],
+    }
+    content = "; ".join(" ".join([name, *sources]) for name, sources in directives.items())
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{content}">'
+    return _CHARSET.sub(lambda found: found[0] + meta, html, count=1)

@@ -1,0 +1,92 @@
+"""What a host knows of the site that it has built, and `finish` has to know; kept as JSON for `explorable finish`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+FILE = ".cache/explorable/manifest.json"
+"""Where the last build left it, below the book's folder."""
+
+
+@dataclass(frozen=True)
+class PageFacts:
+    """What the host knows of a page.
+
+    source: its file, relative to the book's folder; it may be absent, for a page that was made.
+    title: as the navigation has it. section: the outermost section of the navigation that holds it, "" at the top.
+    """
+
+    source: str
+    title: str = ""
+    section: str = ""
+
+
+@dataclass(frozen=True)
+class ReleaseFacts:
+    """What is known of a release of the programs.
+
+    version: what readers and exports call it. build: differs whenever a program does.
+    packages: the distributions that every start loads. later: the modules that come when they are first imported.
+    started: the programs that every page loads, with what they import at once.
+    folders: of other hosts, where packages lie that the site does not have and that readers may agree to fetch.
+    """
+
+    version: str
+    build: str
+    packages: Sequence[str]
+    later: Sequence[str]
+    started: Sequence[str]
+    folders: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A built site, as its host knows it.
+
+    root: the book's folder, absolute. docs: the folder of its sources, relative to it.
+    name, short_name, description, address: the site's, as its configuration has them; "" for what is not said.
+    pages: file below the site -> what is known of the page.
+    scripts: the site's own programs, from its root, which pages may load.
+    release: the programs that make pages live; None for a site without them.
+    book: the module that says which book it is, or its data as JSON.
+    """
+
+    root: str
+    docs: str = "docs"
+    name: str = ""
+    short_name: str = ""
+    description: str = ""
+    address: str = ""
+    pages: Mapping[str, PageFacts] = field(default_factory=dict)
+    scripts: Sequence[str] = ()
+    release: ReleaseFacts | None = None
+    book: str = ""
+
+    def text(self) -> str:
+        """The manifest as JSON."""
+        return json.dumps(asdict(self), indent=1)
+
+    def source(self, page: str) -> tuple[str, str]:
+        """How messages name a page of the site, and the text of its source file, "" without one."""
+        name = self.pages[page].source if page in self.pages else page
+        file = Path(self.root, name)
+        return name, file.read_text(encoding="utf-8-sig", errors="replace") if file.is_file() else ""
+
+    def beside(self, file: str) -> str:
+        """The source of a file that was copied into the site, relative to the book's folder; "" if it was made."""
+        name = f"{self.docs}/{file}"
+        return name if Path(self.root, name).is_file() else ""
+
+
+def read(text: str) -> Manifest:
+    """What `text` has written. Raises `ValueError` for anything else."""
+    try:
+        told = json.loads(text)
+        pages = {file: PageFacts(**facts) for file, facts in told["pages"].items()}
+        release = ReleaseFacts(**told["release"]) if told["release"] else None
+        return Manifest(**{**told, "pages": pages, "release": release})
+    except (TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"this is no manifest: {error}") from None

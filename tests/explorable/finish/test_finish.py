@@ -1,0 +1,74 @@
+"""A site that is built can be finished again: nothing changes but what was wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from explorable import manifest
+from explorable.cli import main
+from explorable.manifest import FILE, Manifest, PageFacts, ReleaseFacts
+from tests.explorable.strict_build import build_strictly
+
+CONFIG = """site_name: Tiny
+site_url: https://example.org/
+theme: {name: material, font: false}
+plugins: [search, {explorable: {book: book.adapter, parts: []}}]
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("finished")
+    (made / "docs").mkdir()
+    (made / "docs/index.md").write_text("# Home\n", "utf-8")
+    (made / "mkdocs.yml").write_text(CONFIG, "utf-8")
+    build_strictly(made, [])
+    return made
+
+
+def contents(site: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in site.rglob("*") if path.is_file()}
+
+
+def finished(folder: Path) -> int:
+    return main(["finish", str(folder / "site"), "--manifest", str(folder / FILE)])
+
+
+def test_finishing_again_changes_nothing(folder: Path) -> None:
+    before = contents(folder / "site")
+    page = before[folder / "site/index.html"].decode()
+    assert page.count("Content-Security-Policy") == 1
+    assert finished(folder) == 0
+    assert contents(folder / "site") == before
+
+
+def test_what_is_wrong_is_said_with_its_place_and_exit_code_1(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = folder / "site/index.html"
+    right = page.read_text("utf-8")
+    page.write_text(right.replace("</body>", "<script>alert(1)</script></body>"), "utf-8")
+    assert finished(folder) == 1
+    assert "docs/index.md: on line " in capsys.readouterr().err
+    page.write_text(right, "utf-8")
+
+
+@pytest.mark.parametrize("left", [None, "{", "{}", '{"root": "/", "pages": {}, "release": null, "book": "no_such"}'])
+def test_a_folder_or_a_manifest_that_is_none_is_one_line(
+    left: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if left is not None:
+        (tmp_path / "index.html").write_text("", "utf-8")
+        (tmp_path / "manifest.json").write_text(left, "utf-8")
+    assert main(["finish", str(tmp_path), "--manifest", str(tmp_path / "manifest.json")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_manifest_is_read_as_it_was_written() -> None:
+    release = ReleaseFacts("1", "ab", ["explorable_live"], [], ["assets/live/live.js"], [])
+    given = Manifest(
+        "/book", pages={"index.html": PageFacts("docs/index.md", "Home")}, scripts=["x.js"], release=release
+    )
+    assert manifest.read(given.text()) == given
+    assert json.loads(given.text())["pages"]["index.html"]["title"] == "Home"
