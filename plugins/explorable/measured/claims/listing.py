@@ -194,7 +194,7 @@ def _how(item: Judged) -> Element:
     if check.accounting:
         accounting = current().accountings[check.accounting]
         made.append(element("p", f"It counts {accounting.counts}; proved by ", element("code", accounting.proof), "."))
-    made.append(element("p", f"Tolerance “{claim.tolerance.name}”: {within(claim.tolerance)}."))
+    made.append(element("p", f"Tolerance “{claim.tolerance.name}”."))
     return made
 
 
