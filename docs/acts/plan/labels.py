@@ -20,8 +20,8 @@ OFF = ("standard", "full", "eager", "none")
 """What a check box that is not ticked makes of its word."""
 _CONTROLS = {control.name: control for control in CONTROLS if not isinstance(control, live.Note)}
 NOT_DIVIDED = (
-    "The weights below adapters are counted whole on every card here. Programs that divide them exist (FSDP with "
-    "QLoRA, for one); this page cannot count them yet"
+    "The weights below adapters are divided here by FSDP alone, and are otherwise whole on every card. Programs that "
+    "divide them in other ways exist; this page cannot count them yet"
 )
 """What to know of adapters where cards divide weights."""
 
