@@ -21,8 +21,8 @@ from torch._inductor import compile_fx
 from torch._inductor.decomposition import select_decomp_table
 from torch._inductor.virtualized import V
 from torch.nn import functional
-from torch.profiler import ProfilerActivity, profile
 
+from gpu_bench.measure.memory import cpu_allocator_peak, storage_bytes
 from ironlaw import Transformer, training_memory
 from ironlaw.graph.blocks import sections
 from ironlaw.graph.partitioner import compiled
@@ -211,14 +211,9 @@ def step_peak(shape: Transformer, batch: int, sequence: int, precision: str) -> 
 
         step()
         step()
-        with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as record:
-            step()
-    states = [value for state in optimizer.state.values() for value in state.values()]
-    held = sum(t.untyped_storage().nbytes() for t in (*network.parameters(), *states, tokens, targets))
-    results = record.profiler.kineto_results
-    events = sorted((e for e in results.events() if e.name() == "[memory]"), key=lambda e: e.start_ns())
-    peak: int = held + max(itertools.accumulate(int(event.nbytes()) for event in events))
-    return peak
+        states = [value for state in optimizer.state.values() for value in state.values()]
+        held = storage_bytes((*network.parameters(), *states, tokens, targets))
+        return cpu_allocator_peak(step, held)
 
 
 @pytest.mark.parametrize(

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import torch
-import torch.distributed as dist
-from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
-from torch.profiler import ProfilerActivity, profile
-from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils.checkpoint import checkpoint
 
+from gpu_bench.measure.memory import cpu_allocator_peak, storage_bytes
 from ironlaw import Transformer, training_memory
 from tests.engine.graph.test_saved_activations import _default_dtype, gpt2, llama
+from tests.engine.memory.sharded import LLAMA, REPLICAS, local, replicas
 
-REPLICAS = 8
-LLAMA: dict[str, Any] = {
-    "kv_heads": 1, "ffn": 896, "position": "rope", "norm": "rmsnorm", "mlp": "swiglu", "tied": False, "bias": False,
-}  # fmt: skip
 SHAPES = {
     # Like Llama 3 8B the first has a root larger than four blocks.
     "root": (Transformer("root", 8, 256, 4, 8000, 512, **LLAMA), 1, 64),
@@ -34,9 +28,8 @@ SHAPES = {
 
 @pytest.fixture(scope="module")
 def mesh() -> Iterator[DeviceMesh]:
-    dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=REPLICAS)
-    yield init_device_mesh("cpu", (REPLICAS,))
-    dist.destroy_process_group()
+    with replicas() as all_of_them:
+        yield all_of_them
 
 
 def measured_peak(
@@ -68,24 +61,15 @@ def measured_peak(
 
         step()
         step()
-        with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as record:
-            step()
-    states = [value for state in optimizer.state.values() for value in state.values()]
-    held = sum(_local(tensor).untyped_storage().nbytes() for tensor in (*network.parameters(), *states, tokens))
-    results: Any = record.profiler.kineto_results
-    events = sorted((e for e in results.events() if e.name() == "[memory]"), key=lambda e: e.start_ns())
-    return held + max(itertools.accumulate(int(event.nbytes()) for event in events))
+        states = [value for state in optimizer.state.values() for value in state.values()]
+        held = storage_bytes(local(tensor) for tensor in (*network.parameters(), *states, tokens))
+        return cpu_allocator_peak(step, held)
 
 
 def _checkpointed(blocks: Any, x: torch.Tensor) -> torch.Tensor:
     for block in blocks:
         x = checkpoint(block, x, use_reentrant=False)
     return x
-
-
-def _local(tensor: Any) -> torch.Tensor:
-    local: torch.Tensor = tensor.to_local() if hasattr(tensor, "to_local") else tensor
-    return local
 
 
 @pytest.mark.filterwarnings("ignore")

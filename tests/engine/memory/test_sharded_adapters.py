@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from typing import Any
 
 import bitsandbytes
 import pytest
 import torch
-import torch.distributed as dist
-from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import fully_shard
-from torch.profiler import ProfilerActivity, profile
-from torch.testing._internal.distributed.fake_pg import FakeStore
 
+from gpu_bench.measure.memory import cpu_allocator_peak, storage_bytes
 from ironlaw import Transformer, job_time, training_memory
 from tests.engine.memory.adapted import FORMATS, autocasting, llama, with_adapters
+from tests.engine.memory.sharded import LLAMA, REPLICAS, local, replicas
 
-REPLICAS = 8
-LLAMA: dict[str, Any] = {
-    "kv_heads": 1, "ffn": 896, "position": "rope", "norm": "rmsnorm", "mlp": "swiglu", "tied": False, "bias": False,
-}  # fmt: skip
 ROOT = Transformer("root", 8, 256, 4, 8000, 512, **LLAMA)
 BLOCKS = Transformer("blocks", 4, 1024, 8, 400, 512, **LLAMA | {"ffn": 2048})
 # Shape, batch, sequence, method, formats of adapters and base, checkpointed, autocast: each moment is the peak of some.
@@ -39,9 +33,8 @@ CASES = {
 
 @pytest.fixture(scope="module")
 def mesh() -> Iterator[DeviceMesh]:
-    dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=REPLICAS)
-    yield init_device_mesh("cpu", (REPLICAS,))
-    dist.destroy_process_group()
+    with replicas() as all_of_them:
+        yield all_of_them
 
 
 def _in_four_bits(network: Any, compute: torch.dtype) -> None:
@@ -58,11 +51,6 @@ def _in_four_bits(network: Any, compute: torch.dtype) -> None:
                 four.weight = layers.Params4bit(child.weight.data, **frozen, **stored)
                 four.weight = four.weight.to("cpu")
                 setattr(module, name, four.train())
-
-
-def _local(tensor: Any) -> torch.Tensor:
-    local: torch.Tensor = tensor.to_local() if hasattr(tensor, "to_local") else tensor
-    return local
 
 
 def _scales(network: Any) -> Iterator[torch.Tensor]:
@@ -99,14 +87,10 @@ def measured(mesh: DeviceMesh, case: tuple[Any, ...]) -> tuple[int, int]:
 
     step()
     step()
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as record:
-        step()
     states = [value for state in optimizer.state.values() for value in state.values() if value.dim()]
-    stay = [_local(tensor) for tensor in (*network.parameters(), *states, *_scales(network))]
-    held = sum({t.untyped_storage()._cdata: t.untyped_storage().nbytes() for t in stay}.values())
-    results: Any = record.profiler.kineto_results
-    events = sorted((e for e in results.events() if e.name() == "[memory]"), key=lambda e: e.start_ns())
-    return held, held + max(itertools.accumulate(int(event.nbytes()) for event in events))
+    stay = [local(tensor) for tensor in (*network.parameters(), *states, *_scales(network))]
+    held = storage_bytes(stay)
+    return held, cpu_allocator_peak(step, held)
 
 
 @pytest.mark.filterwarnings("ignore")
