@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from xml.etree.ElementTree import Element
 
+from explorable.shared.errors import UnbuildableError
+
 if TYPE_CHECKING:
     from explorable.manifest import Manifest
     from explorable.measured.ceilings.card import Card
@@ -263,6 +265,18 @@ def library_folder(name: str, root: Path) -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise LookupError(f"library: there is no package {name!r}; install it, or give its folder")
     return Path(next(iter(spec.submodule_search_locations))).resolve()
+
+
+def library_of(part: str, option: str, root: Path) -> Path | None:
+    """The library that a part's option `engine` names, or the book's where it names none.
+
+    Raises:
+        UnbuildableError: There is no such package.
+    """
+    try:
+        return library_folder(option, root) if option else current().library
+    except LookupError:
+        raise UnbuildableError(f"{part}: option 'engine' is '{option}', which is not a Python package") from None
 
 
 def from_module(name: str, root: Path) -> Book:

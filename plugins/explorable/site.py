@@ -8,6 +8,7 @@ A host (`explorable.hosts`) says what the site and its pages are, and calls the 
 from __future__ import annotations
 
 import posixpath
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,17 +85,18 @@ class Offer:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Part:
+class Part(ABC):
     """One part of the toolkit: live snippets and acts, numbers with their origin, or what a chapter numbers."""
 
+    @abstractmethod
     def begin(self, site: Site) -> Offer:
         """Begin a build; a server does so before each. Raises `UnbuildableError`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def files(self, pages: Sequence[Page]) -> Sequence[Asset]:
         """What the site needs besides its pages, whose texts are known now."""
-        return ()
 
+    @abstractmethod
     def enter(self, page: Page) -> None:
         """Say which page is converted next."""
 
@@ -102,5 +104,6 @@ class Part:
         """What the pages turned out to need: all of them are converted."""
         return ()
 
+    @abstractmethod
     def end(self) -> None:
         """Leave no process behind."""

@@ -8,10 +8,11 @@ import pytest
 from mkdocs.config import load_config
 from mkdocs.exceptions import PluginError
 
-from explorable.book import Book, NoRecords, current
+from explorable.book import Book, NoRecords, current, library_of
 from explorable.hosts.mkdocs.plugin import ExplorablePlugin
 from explorable.live.runtime import exchange
 from explorable.records import JsonRecords
+from explorable.shared.errors import UnbuildableError
 from explorable.shared.svg import INK
 
 SECOND = Path(__file__).parents[1] / "second_book"
@@ -71,6 +72,14 @@ def test_a_wrong_option_is_one_line(tmp_path: Path, options: str, said: str) -> 
     with pytest.raises(PluginError, match=said) as caught:
         made(tmp_path, options).use_book()
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("part", ["measured", "figures"])
+def test_a_part_s_library_that_is_not_there_is_one_line(tmp_path: Path, part: str) -> None:
+    with pytest.raises(
+        UnbuildableError, match=f"^{part}: option 'engine' is 'no_such', which is not a Python package$"
+    ):
+        library_of(part, "no_such", tmp_path)
 
 
 def test_a_site_may_have_some_of_the_parts(tmp_path: Path) -> None:

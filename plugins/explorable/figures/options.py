@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MOVING = "assets/book/figures"
+"""Where the states of moving figures are, under the site's root."""
+
 
 @dataclass(frozen=True)
 class FiguresOptions:

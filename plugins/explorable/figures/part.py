@@ -6,14 +6,14 @@ import posixpath
 from collections.abc import Sequence
 from pathlib import Path
 
-from explorable.book import current, library_folder
+from explorable.book import library_of
 from explorable.figures import glossary
 from explorable.figures.bibliography import BibliographyError, Work, load
 from explorable.figures.contents import Chapter, chapters
 from explorable.figures.extension import CONSTRUCTS, Book, BookExtension
 from explorable.figures.figures import Figures
 from explorable.figures.labels import Labels
-from explorable.figures.options import FiguresOptions
+from explorable.figures.options import MOVING, FiguresOptions
 from explorable.shared.cache import Cache, digest
 from explorable.shared.errors import Defect
 from explorable.shared.locate import LocateExtension, source_path
@@ -23,8 +23,6 @@ from explorable.site import Asset, Offer, Page, Part, Site
 log = logger("book")
 
 STYLESHEET = "assets/book/book.css"
-STATES = "assets/book/figures"
-"""Where the states of moving figures are, under the site's root."""
 
 
 class FiguresPart(Part):
@@ -38,7 +36,7 @@ class FiguresPart(Part):
         """Read the bibliography, and prepare to draw."""
         options, root = self.options, site.root
         cache = root / options.cache_dir
-        engine = library_folder(options.engine, root) if options.engine else current().library
+        engine = library_of("figures", options.engine, root)
         drawings = Cache(cache / "figures" if options.cache else None)
         figures = Figures(site.docs / options.figures, engine, drawings, cache / "bytecode")
         self._located: LocateExtension = site.located
@@ -98,7 +96,7 @@ class FiguresPart(Part):
         return self._serves(page) and page not in unnumbered | {self.options.glossary}
 
     def _publish(self, name: str, states: str) -> str:
-        uri = f"{STATES}/{name}-{digest(states)[:12]}.json"
+        uri = f"{MOVING}/{name}-{digest(states)[:12]}.json"
         self._states[uri] = states
         return self._page.to(uri)
 

@@ -7,15 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from explorable.live.build.assets import BASE as BASE
+from explorable.figures.options import MOVING
+from explorable.live.build.assets import BASE
 from explorable.shared.log import logger
 
 log = logger("live")
 
 COMPRESSED = {".html", ".js", ".mjs", ".css", ".json", ".svg", ".wasm", ".xml", ".py"}
 """What a server sends compressed; archives are compressed already."""
-MOVING = "assets/book/figures"
-"""Where the states of moving figures are, under the site's root."""
 SCRIPTS = 15_000
 RUNTIME = 5_000_000
 CHARTS = 320_000

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from explorable.finish.budgets import BASE, MOVING
+from explorable.figures.options import MOVING
+from explorable.live.build.assets import BASE
 from explorable.manifest import ReleaseFacts
 from explorable.shared.sums import json_text
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from explorable.book import current, library_folder
+from explorable.book import current, library_of
 from explorable.measured.ceilings import contributed as contributed_data
 from explorable.measured.claims import data as claims_data
 from explorable.measured.claims.judged import Claims
@@ -23,7 +23,6 @@ from explorable.measured.tables.waiting import Waiting, waiting
 from explorable.measured.values.computed import Computed
 from explorable.measured.values.recorded import load
 from explorable.shared.cache import Cache
-from explorable.shared.errors import UnbuildableError
 from explorable.shared.log import logger
 from explorable.site import Asset, Offer, Page, Part, Site
 
@@ -77,11 +76,7 @@ class MeasuredPart(Part):
         """Read records, claims and what others published, and prepare the library."""
         options, root = self.options, site.root
         folder, claims, reported = (root / name for name in (options.records, options.claims, options.reported))
-        try:
-            engine = library_folder(options.engine, root) if options.engine else current().library
-        except LookupError:
-            what = f"measured: option 'engine' is '{options.engine}', which is not a Python package"
-            raise UnbuildableError(what) from None
+        engine = library_of("measured", options.engine, root)
         loaded, claim_files = load(folder, root), claims_data.load(claims, root)
         published = reported_data.load(reported, root)
         contributed = contributed_data.load(site.docs, options.contributed, root, current().cards())

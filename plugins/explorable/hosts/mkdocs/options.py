@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 from mkdocs.config import config_options as option
 from mkdocs.config.base import Config
 
 from explorable import book
 from explorable.book import Book
+from explorable.figures.options import FiguresOptions
+from explorable.figures.part import FiguresPart
+from explorable.live.options import LiveOptions
+from explorable.live.part import LivePart
+from explorable.measured.part import MeasuredOptions, MeasuredPart
 from explorable.records import JsonRecords
 
-PARTS = ("live", "measured", "figures")
+PARTS: dict[str, tuple[type[Any], type[Any]]] = {
+    "live": (LiveOptions, LivePart),
+    "measured": (MeasuredOptions, MeasuredPart),
+    "figures": (FiguresOptions, FiguresPart),
+}
+"""The parts by name: what holds their options, and what does their work."""
 _ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _COLOR = re.compile(r"#[0-9a-f]{6}")
 

@@ -23,18 +23,16 @@ from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page as MkDocsPage
 
 from explorable import book
-from explorable.figures.options import FiguresOptions
 from explorable.figures.part import FiguresPart
 from explorable.finish import budgets, finish, publish
 from explorable.hosts.mkdocs.heard import Heard
 from explorable.hosts.mkdocs.incremental import Incremental
 from explorable.hosts.mkdocs.links import Places
-from explorable.hosts.mkdocs.options import ExplorableConfig, book_of
+from explorable.hosts.mkdocs.options import PARTS, ExplorableConfig, book_of
 from explorable.live.options import LiveOptions
 from explorable.live.part import LivePart
 from explorable.manifest import FILE, Manifest, PageFacts
 from explorable.measured import wrong
-from explorable.measured.part import MeasuredOptions, MeasuredPart
 from explorable.shared import intake, log
 from explorable.shared.cache import write_atomically
 from explorable.shared.errors import UnbuildableError, in_a_line
@@ -43,11 +41,6 @@ from explorable.shared.options import read
 from explorable.site import Asset, Page, Part, Site
 
 COLORS = "assets/live/colors.css"
-KINDS: dict[str, tuple[type[Any], type[Any]]] = {
-    "live": (LiveOptions, LivePart),
-    "measured": (MeasuredOptions, MeasuredPart),
-    "figures": (FiguresOptions, FiguresPart),
-}
 
 # What the parts say, MkDocs hears: its strict build fails at a warning.
 logging.getLogger(log.ALL).parent = get_plugin_logger(log.ALL).logger
@@ -71,7 +64,7 @@ class ExplorablePlugin(BasePlugin[ExplorableConfig]):  # type: ignore[no-untyped
         self.parts: dict[str, Part] = {}
         self.options: dict[str, Any] = {}
         for name in () if errors else self.config.parts:
-            kind, part = KINDS[name]
+            kind, part = PARTS[name]
             try:
                 given = read(kind, {**self._defaults(name), **self.config[name]})
             except UnbuildableError as error:
