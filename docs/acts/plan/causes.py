@@ -58,15 +58,14 @@ def _weights(asked: Setup) -> str:
     return ", ".join(f"{size:.1f} GB in {kept}" for kept, size in found.items() if size >= _LEAST)
 
 
-def _machines(asked: Setup) -> int:
-    """Cards of a machine."""
+def _cards_of_a_machine(asked: Setup) -> int:
     found = nodes(asked)
     return found[1] if found else asked.devices
 
 
 def offloaded(asked: Setup, found: Estimate) -> str:
     """GB that a machine's own memory keeps of what is offloaded; nothing where nothing is."""
-    host = found.memory_bytes.host * _machines(asked) / GB
+    host = found.memory_bytes.host * _cards_of_a_machine(asked) / GB
     return f"{host:.1f} GB" if host else ""
 
 
@@ -74,7 +73,7 @@ def loading(asked: Setup) -> str:
     """The most of a machine's own memory that loading takes."""
     adapted = asked.adaptation.has_adapters
     kept = asked.precision.compute if adapted else asked.precision.master or asked.precision.weights
-    one, cards = kept.bytes(asked.model.parameters) / GB, _machines(asked)
+    one, cards = kept.bytes(asked.model.parameters) / GB, _cards_of_a_machine(asked)
     return (
         f"Loading takes up to {one * cards:.0f} GB of a machine's own memory (RAM) where every process reads the whole "
         f"model in {kept.name.upper()}, {one:.1f} GB each."

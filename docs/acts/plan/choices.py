@@ -11,6 +11,7 @@ from typing import Any
 
 from explorable import live
 from ironlaw import EngineError, Setup, Transformer, accelerator, list_accelerators, list_optimizers, setup
+from ironlaw.files.words import DIVIDED
 from ironlaw.models import from_config
 from ironlaw.models.published import essentials, published
 
@@ -204,7 +205,7 @@ def _divided_formats(at: Mapping[str, Any]) -> str | None:
     divided = int(at["zero"]) >= 2 and int(at["gpus"]) >= 2 * int(at["tp"]) * int(at["pp"])
     if at["method"] != "full" or not divided:
         return None
-    return {"bf16": "mixed-bf16", "fp16": "mixed"}.get(accelerator(str(at["gpu"])).short_format or "")
+    return DIVIDED.get(accelerator(str(at["gpu"])).short_format or "")
 
 
 def mark_of(state: live.State) -> int:

@@ -95,9 +95,7 @@ def _view(state: live.State, plan: Any, batch: int, sequence: int) -> live.View:
         tables={
             "answer": _answer_table(
                 numbers,
-                " ".join(
-                    filter(None, (_formats(state, asked), held(asked), loading(asked), evidence(found), fullest_phase))
-                ),
+                _joined(_formats(state, asked), held(asked), loading(asked), evidence(found), fullest_phase),
                 offloaded(asked, found),
             ),
             "memory": _memory_table(asked, found, fullest),
@@ -261,9 +259,14 @@ def _band(band: Any) -> str:
     return f"Few published runs are like it ({_runs(band)}); scaled by the errors on all of them: {ends}"
 
 
+def _joined(*sentences: str) -> str:
+    """Sentences in a row, without those that are empty."""
+    return " ".join(filter(None, sentences))
+
+
 def _success(need: float, room: float, band: Any, why: str) -> live.Success:
     said = _band(band) if band else f"The count is {need:.1f} GB"
-    return live.Success("Fits", " ".join(filter(None, (f"{said}; the card gives {room:.1f} GB.", why))))
+    return live.Success("Fits", _joined(f"{said}; the card gives {room:.1f} GB.", why))
 
 
 def _failure(verdict: str, need: float, room: float, band: Any, why: str) -> live.Failure:
@@ -272,13 +275,13 @@ def _failure(verdict: str, need: float, room: float, band: Any, why: str) -> liv
         return live.Failure(
             "Does not fit",
             f"A card needs {need:.1f} GB.",
-            " ".join(filter(None, (f"It can give {room:.1f} GB.", why))),
+            _joined(f"It can give {room:.1f} GB.", why),
             f"To fit safely as it is, a card would have to give {safe:.1f} GB. Changes that help are looked for below.",
         )
     return live.Failure(
         "Uncertain",
         f"The count is {need:.1f} GB.",
-        " ".join(filter(None, (f"{_band(band)}; the card gives {room:.1f} GB.", why))),
+        _joined(f"{_band(band)}; the card gives {room:.1f} GB.", why),
         "Changes that make it safe are looked for below.",
     )
 

@@ -28,6 +28,8 @@ _PRECISIONS: Mapping[tuple[Format, Format], str] = {
     ("fp32", "fp8"): "amp-fp8",
 }
 """Formats of weights and of products, and the precision that has both."""
+DIVIDED: Mapping[str, str] = {"bf16": "mixed-bf16", "fp16": "mixed"}
+"""Format of products -> the precision of programs that divide FP32 weights: FSDP's mixed precision, ZeRO."""
 
 
 @dataclass(frozen=True)
@@ -119,10 +121,10 @@ def _precision(facts: Facts) -> str | None:
     if facts.runtime == "deepspeed" and everything:
         # Under ZeRO gradients stay in the model's format, unless the file says that they are summed in FP32.
         summed = facts.sums == "fp32" if facts.sums or stage else True
-        return {"bf16": "deepspeed" if summed else "mixed-bf16", "fp16": "mixed"}.get(facts.compute, "fp32")
+        return "deepspeed" if summed and facts.compute == "bf16" else DIVIDED.get(facts.compute, "fp32")
     if facts.runtime == "fsdp" and everything and stage > 1 and facts.weights in (None, "fp32"):
         # accelerate gives FSDP a policy of mixed precision: FP32 shards, gathered in 16 bits.
-        return {"bf16": "mixed-bf16", "fp16": "mixed"}.get(facts.compute, _PRECISIONS.get(("fp32", facts.compute)))
+        return DIVIDED.get(facts.compute, _PRECISIONS.get(("fp32", facts.compute)))
     if facts.method in ("lora", "dora", "qlora") or facts.weights is None:
         # Of a model with adapters only these are trained, in FP32 under autocast.
         return "fp32" if facts.compute == "fp32" else f"amp-{facts.compute}"

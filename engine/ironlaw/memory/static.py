@@ -70,9 +70,11 @@ def static_tensors(c: Setup, stage: Stage) -> Iterator[Tensor]:
     kept, parameters = stage_held(c, stage), trained_parameters(c, stage)
     states_at: Place = "device" if update.offload == "none" else "host"
     gradients_at: Place = "host" if update.offload == "gradients" else "device"
-    # FSDP's shards are in the master's format; 16 bits have only the gathered weights and whole gradients.
+    # FSDP's shards are in the master's format; 16 bits have only the gathered weights and whole gradients. Precisions
+    # that sum gradients in FP32 beside 16-bit weights are those of other programs, which keep a copy.
     fsdp = layout.data > 1 and layout.zero == 3 and not c.framework.by_hand
-    shards = precision.master if fsdp and precision.name.startswith("mixed") else None
+    mixed = precision.gradients == precision.weights and not precision.accumulation
+    shards = precision.master if fsdp and mixed else None
 
     def tensor(
         p: Parameter,
