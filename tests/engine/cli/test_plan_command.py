@@ -95,8 +95,8 @@ def test_an_export_is_printed_alone_and_refused_where_it_cannot_say_the_setup(
 ) -> None:
     assert main(["plan", str(file), "--gpu", "h100-sxm", "--export", "torchrun"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("torchrun --nproc-per-node 1 train.py")
-    assert out.count("\n") == 1
+    assert out.split("\n")[1].startswith("torchrun --nproc-per-node 1 -m trl.scripts.sft ")
+    assert out.count("\n") == 2
     assert main(["plan", str(file), "--gpu", "h100-sxm", "--export", "fsdp"]) == 2
     assert "--export fsdp is not allowed: it cannot say this setup; allowed: command," in capsys.readouterr().err
 
