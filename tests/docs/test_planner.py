@@ -337,6 +337,9 @@ def test_what_was_measured_stands_beside_the_band(act: LoadedAct) -> None:
     rows = view.tables["measured"].rows
     assert rows
     assert {row["e"] for row in rows} <= {"below", "inside", "above"}
+    whole = State("run", {**START.controls, **heard.controls, "method": "full"})
+    assert "published runs" not in view.tables["measured"].caption
+    assert re.search(r" percentile \d+ of 1\d\d published runs", ACT.compute(whole).tables["measured"].caption)
 
 
 OUT_OF_MEMORY = """CUDA out of memory. Tried to allocate 2.32 GiB.

@@ -151,7 +151,9 @@ class _Answer:
             yield section("The out-of-memory message", *(f"  {what}: {said}" for what, said in message))
         for gap in self.gaps():
             told = [one.sentence for one in gap.figures] + [one.sentence for one in gap.differences]
-            yield section("Measured beside expected", *(f"  {sentence}" for sentence in (*told, gap.sentence)))
+            yield section(
+                "Measured beside expected", *(f"  {said}" for said in (*told, gap.sentence, gap.standing) if said)
+            )
         yield from self._changes()
         yield section("Verdict", f"  {SAID.get(verdict, verdict)}", f"  The same numbers: {self.command}")
 

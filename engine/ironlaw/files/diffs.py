@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ironlaw.core.errors import EngineError
-from ironlaw.files import command_line, documents, edits, launch, read
+from ironlaw.files import command_line, edits, launch, pastes, read
 from ironlaw.files.facts import Facts, Reading
 from ironlaw.files.words import words_of
 
@@ -81,7 +81,7 @@ def edited(text: str, change: Advice | Mapping[str, Any]) -> str | None:
 
 
 def _document(reading: Reading, text: str) -> Mapping[str, Any]:
-    return command_line.options(text) if reading.kind == "command" else documents.mapping(text) or {}
+    return command_line.options(text) if reading.kind == "command" else pastes.mapping(text) or {}
 
 
 def _says(before: Reading, after: Reading, words: Mapping[str, Any]) -> bool:
