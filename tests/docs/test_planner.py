@@ -29,6 +29,7 @@ from explorable.live.runtime.acts import ActError, LoadedAct
 from explorable.live.runtime.exchange import control_value
 from ironlaw import GB, EngineError, accelerator, estimate, setup
 from ironlaw.cli import main
+from ironlaw.files.gap import NAMES
 from ironlaw.files.logs import read as read_log
 from ironlaw.memory.ledger import training_memory
 from ironlaw.memory.phases import memory_phases
@@ -214,12 +215,29 @@ def test_the_fullest_phase_is_said_beside_the_verdict(controls: dict[str, Any], 
     except EngineError:
         moment = training_memory(setup_of(state)).peak
         assert said in sentence
-        assert f"“{moment.name}” is the fullest, with {moment.bytes / GB:.1f} GB of tensors." in sentence
+        assert f"“{moment.name}” is the fullest, with {moment.bytes / GB:.1f} GB allocated." in sentence
     else:
         told = {"load": "loading", "step": "a later step", "first step": "the first step", "save": "saving"}
         peak = phases.peak
         assert f"The fullest phase is {told.get(peak.name, peak.name)}: {peak.allocated / GB:.1f} GB" in sentence
         assert all(told.get(phase.name, phase.name) in sentence for phase in phases.phases)
+
+
+def test_the_three_levels_of_memory_have_the_same_names_in_page_command_and_message(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    levels = ("allocated", "reserved", "process")
+    table = ACT.compute(START).tables["moments"]
+    assert [column.label.lower() for column in table.columns[1:]] == list(levels)
+    for row, phase in zip(table.rows, memory_phases(setup_of(START)).phases, strict=True):
+        assert [*row.values()][1:] == [f"{getattr(phase, level) / GB:.1f}" for level in levels]
+    assert main(["estimate", "--model", "gpt2", "--gpu", "h100-sxm", "--phases"]) == 0
+    told = capsys.readouterr().out
+    assert re.search(" +".join(f"{level} GB" for level in levels), told)
+    assert re.search(r"^ *process +[\d,.]+ +[\d,.]+ +[\d,.]+ +GB; ", told, re.MULTILINE)
+    assert [NAMES[name] for name in ("allocated_peak", "device_total")] == ["allocated memory", "memory of the process"]
+    page = Path("docs/plan/index.md").read_text("utf-8")
+    assert all(f"*{level}*" in page.lower() for level in levels)
 
 
 @pytest.mark.parametrize(

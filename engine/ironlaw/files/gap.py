@@ -31,7 +31,7 @@ Place = Literal["below", "inside", "above"]
 NOTICED: Ratio = 0.02
 """Share of a gap that a difference closes at least to be told."""
 NAMES = {"step_s": "time of a step", "tokens_per_s": "tokens per second", "allocated_peak": "allocated memory",
-         "device_total": "memory of the device"}  # fmt: skip
+         "device_total": "memory of the process"}  # fmt: skip
 """The figures that are compared: fields of `ironlaw.answers.expected.Expected`."""
 
 
@@ -94,7 +94,7 @@ class Difference:
         words: The words of `ironlaw.setup` that it changes.
         title: What the measured run would have done.
         seconds: What it adds to a step's expected time; negative where it saves.
-        bytes: What it adds to the expected memory of the device.
+        bytes: What it adds to the expected memory of the process.
         left: The share of the gap that stays, as the mean of the figures outside their bands.
         sentence: What it costs, and how much of the gap that would explain.
     """

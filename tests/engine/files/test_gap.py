@@ -158,9 +158,9 @@ def test_a_failed_run_that_needed_more_than_the_plan_is_explained_by_more_and_on
 
 def test_memory_that_lies_in_pieces_is_told() -> None:
     _, told = failed(1, "qlora", FAILED.replace("2.02 GiB is reserved", "5.02 GiB is reserved"))
-    assert "expandable_segments" in told["Reserved and unused"]
+    assert "expandable_segments" in told["Reserved, not allocated"]
     _, told = failed(1, "qlora")
-    assert "expandable_segments" not in told["Reserved and unused"]
+    assert "expandable_segments" not in told["Reserved, not allocated"]
 
 
 def test_a_run_that_did_not_fail_has_no_message() -> None:
