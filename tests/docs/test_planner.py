@@ -27,7 +27,7 @@ from docs.acts.plan.view import SAID, duration
 from explorable.live import Choice, Note, Slider, State, Toggle
 from explorable.live.runtime.acts import ActError, LoadedAct
 from explorable.live.runtime.exchange import control_value
-from ironlaw import GB, EngineError, accelerator, estimate, setup
+from ironlaw import GB, EngineError, accelerator, estimate, model, setup
 from ironlaw.cli import main
 from ironlaw.files.gap import NAMES
 from ironlaw.files.logs import read as read_log
@@ -705,3 +705,40 @@ def test_every_title_of_a_plan_without_numbers_has_its_mark() -> None:
         view = ACT.compute(at(**controls))
         assert view.failure is not None
         assert view.failure.title in plans.MARKS
+
+
+def header_of(name: str) -> str:
+    """The header of a checkpoint in one file, with every layer's tensors, as safetensors keeps it."""
+    numbers = {(one.name, at): one for one in model(name).parameter_tensors for at in one.layers or range(one.count)}
+    entry = {"dtype": "BF16", "data_offsets": [0, 1]}
+    tensors = {key.replace("*", str(at)): {**entry, "shape": list(one.shape)} for (key, at), one in numbers.items()}
+    return json.dumps({"__metadata__": {"format": "pt"}, **tensors})
+
+
+def test_a_checkpoints_header_says_which_model_of_the_list_it_is() -> None:
+    text = header_of("Qwen/Qwen2.5-7B")
+    heard = read([text], START)
+    assert list(heard.labels) == ["safetensors"]
+    assert heard.controls["model"] == "Qwen/Qwen2.5-7B"
+    told = " ".join(heard.said)
+    assert f"{model('Qwen/Qwen2.5-7B').parameters:,} parameters. They are those of Qwen/Qwen2.5-7B" in told
+    assert "no part of that model" not in told
+    # Without one tensor it is nobody's; beside a configuration it is held against that.
+    tensors = json.loads(text)
+    del tensors[list(tensors)[-1]]
+    assert "model" not in read([json.dumps(tensors)], START).controls
+    config = json.dumps(published()["Qwen/Qwen2.5-7B"]["config"])
+    for one, said in ((text, False), (json.dumps(tensors), True)):
+        beside = read([one, config], START)
+        assert beside.controls["model"] == "pasted"
+        assert (
+            "0 of its tensors are no part of that model, and 1 of the model are not in it" in " ".join(beside.said)
+        ) is said
+
+
+@pytest.mark.parametrize("entry", ['{"data_offsets": [0, 1]}', '{"data_offsets": [0, 1], "shape": ["x"]}'])
+def test_a_header_without_shapes_is_refused_in_a_line(act: LoadedAct, entry: str) -> None:
+    with pytest.raises(ActError) as caught:
+        act.hear([f'{{"wte": {entry}}}'], sent(START))
+    assert "a name with a shape" in str(caught.value)
+    assert "\n" not in str(caught.value)

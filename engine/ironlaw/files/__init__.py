@@ -16,11 +16,13 @@ from dataclasses import replace
 from ironlaw.core.errors import EngineError, Spelling
 from ironlaw.files import cluster_files, command_line, logs, pastes, trainers
 from ironlaw.files.facts import Facts, Observed, Reading
+from ironlaw.models import checkpoints
 
 __all__ = ["Facts", "Observed", "Reading", "UnreadError", "parts", "read"]
 
 KINDS = (
     "a config.json", "a YAML of axolotl, LLaMA-Factory, TRL or accelerate", "a JSON of DeepSpeed",
+    "the header of a safetensors file",
     "a command such as torchrun", "an out-of-memory message", "the table of nvidia-smi",
     "a log of nanoGPT, llm.c, torchtitan, Megatron-LM, Trainer or axolotl",
 )  # fmt: skip
@@ -107,5 +109,7 @@ def _document(document: dict[str, object]) -> Reading | None:
         return cluster_files.accelerate(document)
     if "architectures" in document or ("model_type" in document and "vocab_size" in document):
         return Reading("config.json", config=document)
+    if "__metadata__" in document or all(isinstance(one, dict) and "data_offsets" in one for one in document.values()):
+        return Reading("safetensors", tensors=checkpoints.read_header(document))
     dialect = trainers.dialect_of(document)
     return trainers.read(document, dialect) if dialect else None

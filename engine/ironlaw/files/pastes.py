@@ -16,7 +16,7 @@ from ironlaw.files import command_line
 LONGEST = 1_000_000
 """Characters of a text that is read; a log may have more, of which the end counts."""
 LONGEST_DOCUMENT = 200_000
-"""Characters of a configuration."""
+"""Characters of a YAML, which is read slowly."""
 _KEY = re.compile(r"[A-Za-z_][\w-]*:(\s|$)")
 _FAILURE = re.compile(r"\w*(Error|Exception|Warning):|.*out of memory")
 _WITHIN = re.compile(r"\s+\S|-\s|#|\s*$")
@@ -100,9 +100,10 @@ def mapping(text: str) -> dict[str, Any] | None:
     Raises:
         EngineError: It is too long, has an alias or a tag, or says a key twice.
     """
-    if len(text) > LONGEST_DOCUMENT:
+    is_json = text.lstrip().startswith("{")
+    if len(text) > LONGEST_DOCUMENT and not is_json:
         return None
-    value = _json(text) if text.lstrip().startswith("{") else _yaml(text)
+    value = _json(text) if is_json else _yaml(text)
     return {str(key): one for key, one in value.items()} if isinstance(value, dict) else None
 
 
