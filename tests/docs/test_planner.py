@@ -742,3 +742,11 @@ def test_a_header_without_shapes_is_refused_in_a_line(act: LoadedAct, entry: str
         act.hear([f'{{"wte": {entry}}}'], sent(START))
     assert "a name with a shape" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", published())
+def test_every_model_of_the_menu_has_a_plan_or_a_reason_of_its_own(name: str) -> None:
+    """Linear attention alone is counted in parameters only, and the page says so."""
+    view = ACT.compute(at(model=name, sequence=512))
+    assert ("linear attention" in view.summary) is (name == "Qwen/Qwen3-Next-80B-A3B-Instruct")
+    assert view.headline.label.startswith("Peak of a card") or "linear attention" in view.summary
