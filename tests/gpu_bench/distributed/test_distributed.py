@@ -19,7 +19,7 @@ from torch import distributed, multiprocessing
 from gpu_bench.cases.case import case_of
 from gpu_bench.cases.suites import SUITES, TINY
 from gpu_bench.distributed import measure, rank, strategies
-from gpu_bench.distributed.case import ScalingCase, Strategy
+from gpu_bench.distributed.case import NODES, RENDEZVOUS, Meeting, ScalingCase, Strategy, meeting
 from gpu_bench.distributed.rank import shares
 from gpu_bench.distributed.strategies import Here
 from gpu_bench.machine import provenance
@@ -232,11 +232,14 @@ def test_a_case_survives_being_written_down() -> None:
     assert case_of(ScalingCase, json.loads(json.dumps(CASE.as_dict()))) == CASE
 
 
-def test_a_machine_with_too_few_devices_is_told_so() -> None:
+def test_a_machine_with_too_few_devices_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     device = {"type": "cpu", "memory": None}
     place = Place("here", {"device": device, "device_count": 2})
     assert plan.why_unfit(replace(CASE, devices=2), place) is None
-    assert plan.why_unfit(replace(CASE, devices=4), place) == "needs 4 devices, the machine has 2"
+    assert plan.why_unfit(replace(CASE, devices=4), place) == "needs 4 devices, there are 2"
+    monkeypatch.setenv(NODES, "2")
+    monkeypatch.setenv(RENDEZVOUS, "10.0.0.1:29400")
+    assert plan.why_unfit(replace(CASE, devices=4), place) is None, "two such machines have four"
 
 
 @pytest.mark.full
@@ -275,7 +278,7 @@ def test_two_machines_that_meet_at_an_address_train_as_one_and_both_have_the_rep
     monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        together = measure.Meeting(f"127.0.0.1:{free.getsockname()[1]}", 2)
+        together = Meeting(f"127.0.0.1:{free.getsockname()[1]}", 2)
     options = together.options(2, "trial")
     end, beginning = os.pipe()
     with os.fdopen(end) as standard_input, os.fdopen(beginning, "w"), ThreadPoolExecutor(2) as machines:
@@ -285,8 +288,8 @@ def test_two_machines_that_meet_at_an_address_train_as_one_and_both_have_the_rep
 
 
 def test_machines_meet_for_several_processes_and_measure_one_by_themselves() -> None:
-    together = measure.Meeting("10.0.0.1:29400", 2)
-    assert together.options(1, "a") == measure.Meeting().options(1, "a")
+    together = Meeting("10.0.0.1:29400", 2)
+    assert together.options(1, "a") == Meeting().options(1, "a")
     assert {"--nnodes=2", "--nproc-per-node=4", "--rdzv-endpoint=10.0.0.1:29400"} < set(together.options(8, "a"))
 
 
@@ -294,10 +297,10 @@ def test_machines_meet_for_several_processes_and_measure_one_by_themselves() -> 
 def test_a_meeting_without_machines_or_address_is_refused(
     nodes: str, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(measure.NODES, nodes)
-    monkeypatch.setenv(measure.RENDEZVOUS, address)
-    with pytest.raises(measure.LaunchError, match="allowed"):
-        measure.meeting()
+    monkeypatch.setenv(NODES, nodes)
+    monkeypatch.setenv(RENDEZVOUS, address)
+    with pytest.raises(ValueError, match="allowed"):
+        meeting()
 
 
 def test_the_suite_measures_the_best_recipe_compiled_and_fused() -> None:
