@@ -19,7 +19,6 @@ NARROW = ("bf16-master", "bf16-rounded", "fp8-master")
 OptimizerName = Literal["sgd", "momentum", "adam", "adamw", "adamw-8bit"]
 Attention = Literal["flash", "standard"]
 AttentionKernel = Literal["auto", "flash", "cudnn"]
-Activation = Literal["gelu-tanh"]
 Update = Literal["default", "fused", "flat"]
 Compile = Literal["none", "default", "split-k"]
 Region = Literal["model", "block"]
@@ -92,7 +91,6 @@ class TrainingCase(Case):
     # Which form, and so which tensors are kept: `flash` is fused, `standard` materializes the scores
     attention: Attention = "flash"
     attention_kernel: AttentionKernel = "auto"  # Whose fused kernel; `auto` is PyTorch's choice
-    activation: Activation = "gelu-tanh"
     dropout: Amount = 0.0
     # Largest global norm of the gradients; None where they are not clipped
     clip_norm: Annotated[float, Rule("1", above=0)] | None = 1.0

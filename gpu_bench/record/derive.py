@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from gpu_bench.cases.card import emulates
@@ -183,6 +182,9 @@ def ended(outcomes: Sequence[str]) -> str:
     return broken[-1] if broken else "boundary" if "oom" in outcomes else LARGEST
 
 
+_SHAPE = ("layers", "heads", "hidden", "vocab", "max_seq")
+
+
 def _training(case: TrainingCase, view: Mapping[str, Any]) -> dict[str, Any]:
     samples, curve, name = view["samples"], view["loss"]["curve"], view["device"]["name"]
     summary, flops, last = step_summary(case.tokens_per_step, samples["step_s"]), training_flops(case), curve[-5:]
@@ -204,7 +206,7 @@ def _training(case: TrainingCase, view: Mapping[str, Any]) -> dict[str, Any]:
             "perplexity": perplexity(course["points"][-1]["validation_loss"]),
         }
     return {
-        "model": {**view["model"], **asdict(config_of(case))},
+        "model": {**view["model"], **{name: getattr(config_of(case), name) for name in _SHAPE}},
         "summary": summary,
         "flops": flops,
         "utilization": utilization(case, flops, view["ceilings"], name, step),

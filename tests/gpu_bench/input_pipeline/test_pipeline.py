@@ -140,7 +140,12 @@ def test_a_tokenize_case_encodes_the_same_words_met_before_and_not() -> None:
 def test_words_met_before_need_no_merging(orders: str, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
     merged: list[str] = []
     merge = Encoder._encode_word
-    monkeypatch.setattr(Encoder, "_encode_word", lambda self, word: merged.append(word) or merge(self, word))
+
+    def noted(self: Encoder, word: str) -> tuple[int, ...]:
+        merged.append(word)
+        return merge(self, word)
+
+    monkeypatch.setattr(Encoder, "_encode_word", noted)
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"11\nof two ends" + orders.encode())))
     assert encoder_process.main() == 0
     assert merged == ["of", " two", " ends"] * times
