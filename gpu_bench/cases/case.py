@@ -61,10 +61,9 @@ class Case:
     seed: Whole = 1234  # Seed of the random numbers
 
     def __post_init__(self) -> None:
-        for name, (_, hint) in rules.hints(type(self)).items():
-            value = getattr(self, name)
-            if told := rules.refused(hint, value):
-                raise ValueError(f"{name} is {value!r}; allowed: {told}")
+        hints = {name: hint for name, (_, hint) in rules.hints(type(self)).items() if rules.stated(hint)}
+        if found := [fault for name, hint in hints.items() for fault in rules.faults(hint, getattr(self, name), name)]:
+            raise ValueError(found[0].removeprefix("at "))
 
     @property
     def extent(self) -> str:
