@@ -18,12 +18,11 @@ from typing import Any
 
 import torch
 
-from gpu_bench.cases.case import Case, TrainingCase
+from gpu_bench.cases.case import Case
 from gpu_bench.distributed.case import Meeting, ScalingCase, meeting
 from gpu_bench.distributed.rank import JOB_VARIABLE
 from gpu_bench.machine import provenance
 from gpu_bench.measure.unsupported import kind_of
-from gpu_bench.predict.prediction import model_flops
 from gpu_bench.record import store
 
 
@@ -49,20 +48,18 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
 
 def _point(case: ScalingCase, device: str, processes: int, together: Meeting, repeat: int) -> dict[str, Any]:
     """Measure the case on so many processes; a failure is reported and does not end the others."""
-    batch = case.batch_of(processes)
     point: dict[str, Any] = {
         "label": f"{processes} process{'' if processes == 1 else 'es'}",
         "settings": {
             "processes": processes,
             "nodes": together.nodes if together.joined(processes) else 1,
-            "batch": batch,
+            "batch": case.batch_of(processes),
             "strategy": case.strategy,
             "scaling": case.scaling,
         },
         "status": "ok",
         "message": None,
         "samples_s": [],
-        "work": {"flops": _model_flops(case, batch), "tokens": batch * case.sequence},
     }
     try:
         options = together.options(processes, f"{case.name}-{repeat}-{processes}")
@@ -82,12 +79,6 @@ def _point(case: ScalingCase, device: str, processes: int, together: Meeting, re
         },
         "losses": found["losses"],
     }
-
-
-def _model_flops(case: ScalingCase, batch: int) -> int:
-    """FLOPs that the mathematics of a step needs: 6 N + 12 L h T per token."""
-    same = {name: getattr(case, name) for name in ("name", "model", "precision", "sequence")}
-    return model_flops(TrainingCase(**same, batch=batch, optimizer="adamw", learning_rate=0.0)).full
 
 
 def launch(case: ScalingCase, device: str, options: Sequence[str], here: int) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from gpu_bench.machine import provenance
 from gpu_bench.measure.gpt2 import GPT2, SIZES
 from gpu_bench.predict.prediction import step_flops
 from gpu_bench.record import load
-from gpu_bench.record.derive import derive
+from gpu_bench.record.derive import derive, work_of
 from gpu_bench.run import plan
 from gpu_bench.run.isolation import Place
 from tests.gpu_bench.tiny import recorded
@@ -194,7 +194,7 @@ def test_a_machine_runs_what_it_has_devices_for_and_failures_stay_points(monkeyp
         ("1 process", "ok"),
         ("2 processes", "oom"),
     ]
-    assert [point["work"]["tokens"] for point in report["points"]] == [128, 256]
+    assert [work_of(case, point["settings"])["tokens"] for point in report["points"]] == [128, 256]
 
 
 def test_when_nothing_can_be_launched_the_repeat_fails(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,17 +210,18 @@ def test_model_flops_count_the_parameters_of_the_model() -> None:
     model = GPT2(SIZES["pico"])
     multiplied = model.parameter_count() - model.wpe.weight.numel()
     size = SIZES["pico"]
-    assert measure._model_flops(CASE, 4) == step_flops(multiplied, size.layers, size.hidden, 32, 4).full
+    flops = step_flops(multiplied, size.layers, size.hidden, 32, 4).full
+    assert work_of(CASE, {"processes": 2, "batch": 4}) == {"flops": flops, "tokens": 4 * 32}
 
 
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"strategy": "magic"}, "strategy is 'magic'; allowed: ddp, fsdp2, tensor, pipeline"),
-        ({"precision": "fp8"}, "precision is 'fp8'; allowed: fp32, amp-bf16"),
+        ({"strategy": "magic"}, "strategy: 'magic' is unknown; allowed: ddp, fsdp2, tensor, pipeline"),
+        ({"precision": "fp8"}, "precision: 'fp8' is unknown; allowed: fp32, amp-bf16"),
         ({"processes": (2, 4)}, "allowed: 1 and at least one more, ascending"),
         ({"strategy": "pipeline", "micro_batches": 3}, "allowed: a divisor of the batch"),
-        ({"profiled": 0}, "profiled is 0; allowed: 1 to"),
+        ({"profiled": 0}, "profiled: 0 is too small; allowed: 1 or more"),
     ],
 )
 def test_an_impossible_case_is_refused(changes: dict[str, Any], told: str) -> None:
