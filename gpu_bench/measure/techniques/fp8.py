@@ -19,7 +19,7 @@ What a scale does not cover is set to the format's largest number.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import torch
@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gpu_bench.measure.gpt2 import GPT2
-from gpu_bench.measure.unsupported import UnsupportedError, working
+from gpu_bench.measure.unsupported import UnsupportedError, kind_of, told
 
 E4M3, E5M2 = torch.float8_e4m3fn, torch.float8_e5m2
 OLDEST = (8, 9)
@@ -167,8 +167,15 @@ class Scales:
         if rounding is None and self._history.device.type == "cuda":
             rounding = _compiled_rounding()
         if rounding is not None:
-            self._round, told = working(rounding, _round_weight, partial(self._check, rounding))
-            self.fallbacks += [f"weights are rounded to FP8 by PyTorch itself: {line}" for line in told]
+            try:
+                for layer in {layer.weight.shape: layer for layer in self._layers}.values():
+                    check_rounding(rounding, layer.weight)
+                self._round = rounding
+            except Exception as error:
+                # Memory that ran out says nothing of what was checked.
+                if kind_of(error) == "oom":
+                    raise
+                self.fallbacks.append(f"weights are rounded to FP8 by PyTorch itself: {told(error)}")
         for layer in self._layers:
             layer.watching = True
         # Blocks would be compiled for this pass, and again for the whole batch.
@@ -178,11 +185,6 @@ class Scales:
             layer.watching = False
         self._model.zero_grad(set_to_none=True)
         self.after_update()
-
-    @torch.no_grad()
-    def _check(self, rounding: Rounding) -> None:
-        for layer in {layer.weight.shape: layer for layer in self._layers}.values():
-            check_rounding(rounding, layer.weight)
 
     @torch.no_grad()
     def after_pass(self) -> None:
@@ -236,6 +238,7 @@ def _compiled_rounding() -> Rounding:
     return torch.compile(_round_weight, dynamic=False)
 
 
+@torch.no_grad()
 def check_rounding(rounding: Rounding, weight: Tensor) -> None:
     """Round a weight (N, K), and hold what comes out against the weight.
 

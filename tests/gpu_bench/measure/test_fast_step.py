@@ -28,7 +28,7 @@ from gpu_bench.measure.techniques.compilation import JoiningBlock, StepGraph, ch
 from gpu_bench.measure.techniques.flat import LONGEST, FlatAdamW, rounded_at_random
 from gpu_bench.measure.techniques.fp8 import E4M3, DelayedLinear, Scales, _round_weight, narrow
 from gpu_bench.measure.training import Trainer
-from gpu_bench.measure.unsupported import UnsupportedError, working
+from gpu_bench.measure.unsupported import UnsupportedError
 from gpu_bench.record import load
 from gpu_bench.run import isolation, worker
 from gpu_bench.run.runner import Settings, run
@@ -244,11 +244,12 @@ def test_rounding_that_is_wrong_is_not_used_and_the_report_says_so(rounding: Any
 
 
 def test_memory_that_runs_out_is_no_reason_to_do_without_the_fast_form() -> None:
-    def run_out() -> None:
+    def run_out(*tensors: Tensor) -> None:
         raise MemoryError
 
+    trainer, scales = _delayed_scales()
     with pytest.raises(MemoryError):
-        working("fast", "plain", run_out)
+        scales.calibrate(lambda: trainer.eager_loss(torch.randint(256, (4, 33))), run_out)
 
 
 def test_a_gradients_magnitude_decides_later_scales_however_many_passes_a_step_has() -> None:
