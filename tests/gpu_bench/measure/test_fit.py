@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -84,6 +85,22 @@ def test_the_context_is_taken_off_on_a_gpu_only() -> None:
     assert predicted_batch(_fit(), "fp32", "cuda") is None
 
 
+FORGED: tuple[tuple[int, dict[str, Any], str], ...] = (
+    (0, {"peak": None}, "peak and time are of those that fit"),
+    (0, {"message": "fine"}, "its message is 'fine'"),
+    (0, {"peak": 2**40}, "its peak is above the limit"),
+    (0, {"peak": 1}, "weights, states and what the backward pass needs"),
+    (0, {"step_s": 1e-12}, "no device needs less"),
+    (0, {"batch": 16}, "not among the case's policies and batches"),
+    (
+        1,
+        {"outcome": "fits", "peak": 10**6, "step_s": 1.0, "message": None},
+        "a larger batch of policy 'fp32' takes less memory",
+    ),
+)
+"""Of a search: which trial, what it claims, and what is said of it."""
+
+
 def test_trials_meet_the_limit_and_the_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trials run in this process; `test_first_hour.py` runs each in its own."""
     monkeypatch.setattr(fit, "work", lambda order, limit_s: worker.measure(dict(order)))
@@ -98,6 +115,10 @@ def test_trials_meet_the_limit_and_the_prediction(monkeypatch: pytest.MonkeyPatc
     predicted = predicted_peak(card.trial(_fit(), "fp32", 8), "cpu")
     assert result["peak"] == pytest.approx(predicted, rel=0.05)
     assert result["tokens_per_s"] > 0
+    for number, change, told in FORGED:
+        forged = copy.deepcopy(record)
+        forged["fit"]["trials"][number].update(change)
+        assert any(told in fault for fault in faults(forged)), (change, faults(forged))
 
 
 def test_a_policy_that_never_fits_and_a_trial_that_fails_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
