@@ -60,7 +60,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """A file's tests stay in one process, and so do all files of TABLES."""
     if config.getvalue("dist") != "loadfile":
         return None
-    from xdist.scheduler import LoadFileScheduling
+    from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
     class Scheduling(LoadFileScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
