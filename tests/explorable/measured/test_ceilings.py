@@ -112,7 +112,7 @@ def test_a_file_that_does_not_hold_fails_with_file_and_line(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{\n"kind": "ceilings",\n}', "rtx-4090--ada.json:3: not valid JSON"),
+        ('{\n"kind": "ceilings"\n]', "rtx-4090--ada.json:3: not valid JSON"),
         ("[]", "rtx-4090--ada.json:1: [] is not of type 'object'"),
         (" " * (MOST_BYTES + 1), "rtx-4090--ada.json: the file has 65,537 bytes. allowed: 65,536."),
         ("[" * 60_000, "rtx-4090--ada.json: not JSON in UTF-8"),

@@ -44,7 +44,7 @@ def legend(root: Element, names: Sequence[str], claims: Claims) -> None:
         names: What its marks name, as `marks` takes it.
         claims: All claims; a name that is none of them is passed over.
     """
-    first = next((block for quiet in (False, True) for block in root if any(_marks(block, quiet=quiet))), None)
+    first = next((block for quiet in (False, True) for block in root if [*_marks(block, quiet=quiet)]), None)
     if first is None:
         return
     ids = [name.strip() for some in names for name in some.split(",")]
