@@ -102,9 +102,9 @@ test-instructions: $(VENV)/.test ## Memory and accounting as on older processors
 			tests/engine/memory tests/engine/graph tests/gpu_bench/measure/test_memory.py tests/gpu_bench/measure/test_accounting.py; \
 	done
 
-verify: node_modules/.stamp ## Run every snippet of site/ in Pyodide and compare with what the build printed; part of `make test-full`
+verify: $(VENV)/.site node_modules/.stamp ## Run every snippet of site/ in Pyodide and compare with what the build printed; part of `make test-full`
 	@echo "==> The site's snippets in Pyodide, under Node.js"
-	@node tools/verify.mjs site
+	@$(PY) -m explorable verify site
 
 test-browser: $(VENV)/.test $(BUNDLE) $(LIBRARY) browsers ## The site in Chromium, Firefox and WebKit
 	@echo "==> Browser tests"

@@ -17,31 +17,28 @@ from pathlib import Path
 
 from markdown.extensions.toc import slugify, unique
 
+from explorable.shared.scan import scan
+
 ROOT = Path(__file__).parents[1]
 LIST = ROOT / "tests/docs/old_anchors.json"
 PREFIXES = {"figure": "fig", "table": "tab", "equation": "eq"}
 _HEADING = re.compile(r"#{2,6} +(.+?)(?: +\{[^}]*?#([\w.-]+)[^}]*\})? *#*")
-_BLOCK = re.compile(r"/// (figure|table|equation) \| ([\w-]+)")
-_FENCE = re.compile(r"(`{3,}|~{3,})")
 _MARKUP = re.compile(r"[`*]|\{[\w-]+\} |\[([^]]*)\]\([^)]*\)")
 
 
 def anchors(text: str) -> Iterator[str]:
     """The anchors of a page's Markdown, in its order; those that only a build knows are left out."""
     used: set[str] = set()
-    fence = ""
-    for line in text.splitlines():
-        if begins := _FENCE.match(line):
-            fence = "" if fence and line.startswith(fence) else fence or begins[1]
-        if fence:
-            continue
+    page = scan(text)
+    blocks = {block.line: block for block in page.blocks if block.name in PREFIXES}
+    for number, line in enumerate(page.prose, 1):
         if heading := _HEADING.fullmatch(line):
             title = _MARKUP.sub(r"\1", heading[1])
             # A number in a heading is known to the build alone.
             if heading[2] or "`{" not in heading[1]:
                 yield heading[2] or unique(slugify(title, "-"), used)
-        elif block := _BLOCK.match(line):
-            yield f"{PREFIXES[block[1]]}-{block[2]}"
+        elif block := blocks.get(number):
+            yield f"{PREFIXES[block.name]}-{block.argument}"
 
 
 def pages(commit: str) -> dict[str, list[str]]:

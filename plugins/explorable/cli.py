@@ -1,4 +1,4 @@
-"""The command `explorable`: check an act as the build does, begin a new one, or finish a site that is built."""
+"""The command `explorable`: check an act as the build does, begin a new one; finish or verify a site that is built."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from explorable.finish import finish
 from explorable.live import check
 from explorable.shared.errors import in_a_line
 from explorable.shared.log import ALL
+from explorable.verify import verify
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -32,7 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finished = commands.add_parser("finish", help="check and complete the folder of a built site")
     finished.add_argument("site", type=Path, help="the folder")
     finished.add_argument("--manifest", type=Path, default=Path(manifest.FILE), help="what its build left")
+    verified = commands.add_parser("verify", help="run every snippet of a built site in the page's Python, and compare")
+    verified.add_argument("site", type=Path, help="the folder")
     given = parser.parse_args(arguments)
+    if given.command == "verify":
+        return verify(given.site)
     if given.command == "finish":
         return finish_site(given.site, given.manifest)
     return check.check(given.folder) if given.command == "check" else new_act(given.name, given.acts)

@@ -14,7 +14,7 @@ from explorable.figures.child import respond
 from explorable.figures.contents import minutes, words
 from explorable.figures.glossary import definitions
 from explorable.figures.labels import Labels
-from explorable.shared.fences import without_fences
+from explorable.shared.scan import scan
 from explorable.shared.svg import INK, embedded
 
 ROOT = Path(__file__).parents[2]
@@ -22,7 +22,7 @@ CHAPTER = ROOT / "docs/chapter"
 PAGES = {path.name: path.read_text("utf-8") for path in sorted(CHAPTER.glob("*.md"))}
 BOOK = (ROOT / "mkdocs.yml").read_text("utf-8").partition("chapter/index.md")[2]
 FIGURES = sorted((CHAPTER / "figures").glob("*.py"))
-TEXT = "\n".join(without_fences(text) for text in PAGES.values())
+TEXT = "\n".join(scan(text).text for text in PAGES.values())
 MOST_WORDS = 2200
 """Eleven minutes of reading."""
 MOST_WORDS_OF_ALL = 30_000

@@ -126,6 +126,20 @@ def test_every_public_name_of_the_engine_is_in_the_reference(pages: dict[str, st
             assert any(found.startswith("ironlaw.") and found.endswith(f".{name}") for found in ids)
 
 
+def test_anchors_from_before_the_engine_had_its_name_lead_to_the_same_parts(pages: dict[str, str]) -> None:
+    """The reference pages and its modules are those of then, so an anchor that is there today was there as `engine`."""
+    named = re.compile(r'id="(ironlaw|engine)\.([\w.]+)"')
+    for page, text in pages.items():
+        ids = [(found[1], found[2]) for found in named.finditer(text)]
+        assert ids == [pair for _, name in ids[::2] for pair in (("engine", name), ("ironlaw", name))], page
+    for page, anchor in (
+        ("core", "engine.core.units.unit_of"),
+        ("memory", "engine.memory.ledger.training_memory"),
+        ("parallel", "engine.parallel.search.Configuration"),
+    ):
+        assert f'<a id="{anchor}">' in pages[f"reference/engine/{page}/index.html"]
+
+
 def test_every_module_of_a_room_is_in_the_reference() -> None:
     pages = (ROOT / "docs/reference/engine").glob("*.md")
     listed = [line for page in pages for line in page.read_text("utf-8").splitlines() if line.startswith("::: ")]

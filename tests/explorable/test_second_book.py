@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
 _GENERATOR = re.compile(r'<meta name="generator" content="[^"]*">')
 _DATE = re.compile(r"<lastmod>[^<]*</lastmod>")
 
@@ -60,7 +59,7 @@ def test_properdocs_makes_the_same_files(site: Path) -> None:
 
 @pytest.mark.full
 def test_its_snippets_give_in_the_page_what_the_build_printed(site: Path) -> None:
-    command = ["node", "tools/verify.mjs", str(site)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    command = [str(site.parents[1] / "environment/bin/python"), "-m", "explorable", "verify", str(site)]
+    done = subprocess.run(command, cwd=site, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert re.search(r"^verify: 10 snippets of 1 pages .* none differ", done.stdout, re.MULTILINE)

@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from markdown.util import AtomicString
 
-from explorable.shared.fences import without_fences
+from explorable.shared.scan import scan
 
 WORDS_PER_MINUTE = 200
 _TITLE = re.compile(r"^# +(.+?)\s*$", re.MULTILINE)
@@ -42,7 +42,7 @@ class Chapter:
 
 def words(markdown: str) -> int:
     """How many words of prose a reader sees, without programs, formulas, inline expressions, tables and footnotes."""
-    text = _CODE.sub(" ", _ASIDE.sub("", without_fences(_FRONT.sub("", markdown))))
+    text = _CODE.sub(" ", _ASIDE.sub("", scan(_FRONT.sub("", markdown)).text))
     return len(_WORD.findall(_UNSEEN.sub("", text)))
 
 

@@ -160,7 +160,7 @@ class _Numbered(Block):  # type: ignore[misc]
         self.label = label(self.KIND, self.name)
         target = self.book.labels.targets.get(self.label)
         if target is None or target.page != self.book.page:
-            fix = f"write '/// {self.KIND} | a-name' at the start of a line, on a page of the chapter"
+            fix = f"write '/// {self.KIND} | a-name' on a page of the chapter"
             self.book.report(self.line, f"the {self.KIND} '{self.name}' has no number", fix)
         self.number = target.number if target else "?"
         tag = "div" if self.KIND == "equation" else "figure"

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from explorable.shared.fences import without_fences
+from explorable.shared.scan import scan
 
 Kind = Literal["figure", "table", "equation"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _PREFIX: dict[Kind, str] = {"figure": "fig-", "table": "tab-", "equation": "eq-"}
-_BLOCK = re.compile(rf"^/{{3,}} *(?P<kind>{'|'.join(KINDS)}) *\| *(?P<name>[\w-]+)", re.MULTILINE)
 
 
 def label(kind: Kind, name: str) -> str:
@@ -28,7 +26,7 @@ class Target:
         kind: What it is.
         number: `2.1`: the first of its kind on the second page of the chapter.
         page: The page it stands on, relative to the docs folder.
-        line: Its line in the page's Markdown, without front matter.
+        line: Its line in the page's file.
     """
 
     kind: Kind
@@ -64,13 +62,14 @@ class Labels:
         labels = cls()
         for place, (page, markdown) in enumerate(pages, 1):
             counts: dict[str, int] = {}
-            text = without_fences(markdown)
-            for found in _BLOCK.finditer(text):
-                kind: Kind = found["kind"]  # type: ignore[assignment]
+            for block in scan(markdown).blocks:
+                kind = next((known for known in KINDS if known == block.name), None)
+                if kind is None or not block.argument:
+                    continue
                 counts[kind] = counts.get(kind, 0) + 1
-                line = text.count("\n", 0, found.start()) + 1
-                target = Target(kind, f"{place}.{counts[kind]}", page, line)
-                first = labels.targets.setdefault(label(kind, found["name"]), target)
+                target = Target(kind, f"{place}.{counts[kind]}", page, block.line)
+                name = label(kind, block.argument)
+                first = labels.targets.setdefault(name, target)
                 if first is not target:
-                    labels.doubles.append((label(kind, found["name"]), target, first))
+                    labels.doubles.append((name, target, first))
         return labels

@@ -21,16 +21,14 @@ from explorable.live.runtime.snippets import OUTPUT_LIMIT
 from explorable.shared import locate
 from explorable.shared.cache import Cache, digest
 from explorable.shared.errors import Defect, nearest
-from explorable.shared.fences import without_fences
 from explorable.shared.log import logger
+from explorable.shared.scan import scan
 from explorable.shared.sums import json_text
 from explorable.site import Asset, Offer, Page, Part, Site
 
 log = logger("live")
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_ACT = re.compile(r"^[> \t]*/{3,} *act *\| *([a-z0-9-]+)", re.MULTILINE)
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 CONFIG = "the live plugin in mkdocs.yml"
 
 
@@ -78,7 +76,7 @@ class LivePart(Part):
         """The programs, the schema of the readers' ledgers, and where each act is at home."""
         shown: dict[str, list[Page]] = {}
         for page in pages:
-            for name in dict.fromkeys(_ACT.findall(without_fences(_COMMENT.sub("", page.written)))):
+            for name in scan(page.written).named("act"):
                 shown.setdefault(name, []).append(page)
         self._homes = {name: self._home(places) for name, places in shown.items()}
         # The navigation shows how far the reader is with these: the page's programs look the pages up here.

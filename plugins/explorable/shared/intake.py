@@ -9,11 +9,11 @@ from pathlib import Path
 
 from explorable.shared.errors import Defect, UnbuildableError, nearest
 from explorable.shared.locate import source_path
+from explorable.shared.scan import Include, scan
 from explorable.shared.sources import NO_YAML, mistakes
 from explorable.site import Page, Site
 
 _READ_AS_TEXT = (".py", ".toml", ".bib", ".json")
-_INCLUDED = re.compile(r"""^\s*-{1,}8<-{1,}\s+["'](?P<file>[^"':]+)(?::(?P<section>[\w-]+))?["']\s*$""")
 
 
 class Decoded:
@@ -68,10 +68,11 @@ def checked(markdown: str, page: Page, site: Site) -> tuple[str, list[Defect]]:
     assert page.path
     place = source_path(page.path, site.root)
     defects = [Defect(place, *found) for found in mistakes(page.written, site.located.known)]
-    for number, text in enumerate(page.written.splitlines(), 1):
-        if (included := _INCLUDED.match(text)) and (missing := _missing(included, page.path, site.root)):
-            defects.append(Defect(place, number, *missing))
-            markdown = markdown.replace(text, "", 1)
+    written = scan(page.written)
+    for included in written.included:
+        if missing := _missing(included, page.path, site.root):
+            defects.append(Defect(place, included.line, *missing))
+            markdown = markdown.replace(written.lines[included.line - 1], "", 1)
     return markdown, defects
 
 
@@ -80,22 +81,22 @@ def unread(defect: Defect) -> bool:
     return defect.what.startswith(NO_YAML)
 
 
-def _missing(included: re.Match[str], page: Path, root: Path) -> tuple[str, str] | None:
+def _missing(included: Include, page: Path, root: Path) -> tuple[str, str] | None:
     """What is wrong with the file or the section that a line of a page includes, and what to do."""
-    path = root / included["file"]
+    path = root / included.file
     if not path.resolve().is_relative_to(root.resolve()):
-        return f"'{included['file']}' lies outside of the project", "include a file of the project"
+        return f"'{included.file}' lies outside of the project", "include a file of the project"
     if not path.is_file():
-        return f"there is no file '{included['file']}' to include", "write its path from the project's folder"
+        return f"there is no file '{included.file}' to include", "write its path from the project's folder"
     if page.resolve() in _within(path.resolve(), root):
-        through = "itself" if path.samefile(page) else f"'{included['file']}', which includes the page again"
+        through = "itself" if path.samefile(page) else f"'{included.file}', which includes the page again"
         return f"the page includes {through}", "remove the line"
     if defect := undecodable(path, root):
         return str(defect), ""
     sections = re.findall(r"-{1,}8<-{1,}\s+\[start:([\w-]+)\]", path.read_text(encoding="utf-8"))
-    if included["section"] and included["section"] not in sections:
-        what = f"'{included['file']}' has no section '{included['section']}' to include"
-        return what, nearest(included["section"], sections)
+    if included.section and included.section not in sections:
+        what = f"'{included.file}' has no section '{included.section}' to include"
+        return what, nearest(included.section, sections)
     return None
 
 
@@ -107,6 +108,6 @@ def _within(path: Path, root: Path) -> set[Path]:
         if file in found or not file.is_file():
             continue
         found.add(file)
-        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
-        waiting += [(root / included["file"]).resolve() for line in lines if (included := _INCLUDED.match(line))]
+        text = file.read_text(encoding="utf-8", errors="replace")
+        waiting += [(root / included.file).resolve() for included in scan(text).included]
     return found

@@ -23,6 +23,7 @@ from markdown.preprocessors import Preprocessor
 
 from explorable.shared.errors import Defect
 from explorable.shared.log import logger
+from explorable.shared.scan import scan
 from explorable.site import Page
 
 log = logger("shared")
@@ -56,9 +57,6 @@ _DIGITS = [chr(0xE000 + digit) for digit in range(10)]
 _FENCE, _BLOCK, _INLINE = "\ue00a", "\ue00b", "\ue00c"
 _STAMP = re.compile(f"([{_FENCE}{_BLOCK}{_INLINE}])([{_DIGITS[0]}-{_DIGITS[9]}]+)")
 
-_FENCE_START = re.compile(r"(?P<prefix>[> \t]*)(?P<fence>`{3,}|~{3,})(?P<info>[^`]*)$")
-_LANGUAGE = re.compile(r"\s*(?:\{\s*)?\.?(?P<name>\w[\w-]*)")
-_BLOCK_START = re.compile(r"(?P<head>[> \t]*/{3,}[ ]*(?P<name>\w[\w-]*)[ ]*)(?P<argument>\|.*)?$")
 _ROLE = re.compile(r"`\{(?P<name>[\w-]+)\}")
 _PRE = re.compile(r"<pre\b.*?</pre>|<!--.*?-->", re.DOTALL)
 _CODE = re.compile(r"<code\b.*?</code>", re.DOTALL)
@@ -76,31 +74,24 @@ def stamp(lines: list[str], known: Constructs, first_line: int = 1) -> list[str]
     A fence carries the stamp at the start of its code, a block at the end of its argument, an inline construct behind
     its braces. Code fences in other languages are left as they are.
     """
-    stamped: list[str] = []
-    fence: re.Match[str] | None = None
-    pending = ""
-    for number, line in enumerate(lines, first_line):
-        if fence is not None and _within(fence, line):
-            ends = _ends(fence, line)
-            if pending:
+    page, shift = scan("\n".join(lines)), first_line - 1
+    stamped = [
+        _ROLE.sub(partial(_marked, _mark(_INLINE, number), known.roles), line) if seen else line
+        for number, (line, seen) in enumerate(zip(lines, page.prose, strict=False), first_line)
+    ]
+    for block in page.blocks:
+        if block.barred and block.name in known.blocks:
+            begins = lines[block.line - 1].rstrip()
+            bar = "" if "|" in begins else " |"
+            stamped[block.line - 1] = f"{begins}{bar} {_mark(_BLOCK, block.line + shift)}"
+    for fence in reversed(page.fences):
+        if fence.language in known.fences and fence.last > fence.line:
+            begins = fence.prefix + _mark(_FENCE, fence.line + shift)
+            if fence.closed and fence.last == fence.line + 1:
                 # An empty fence has no line of code to carry the stamp, so it gets one.
-                body = fence["prefix"] + pending
-                stamped.extend([body, line] if ends else [body + line[len(fence["prefix"]) :]])
-                pending = ""
+                stamped.insert(fence.line, begins)
             else:
-                stamped.append(line)
-            fence = None if ends else fence
-            continue
-        fence = _FENCE_START.match(line)
-        if fence is not None:
-            language = _LANGUAGE.match(fence["info"])
-            pending = _mark(_FENCE, number) if language and language["name"] in known.fences else ""
-            stamped.append(line)
-        elif (block := _BLOCK_START.match(line)) and block["name"] in known.blocks:
-            argument = (block["argument"] or "| ").rstrip()
-            stamped.append(f"{block['head']}{argument} {_mark(_BLOCK, number)}")
-        else:
-            stamped.append(_ROLE.sub(partial(_marked, _mark(_INLINE, number), known.roles), line))
+                stamped[fence.line] = begins + lines[fence.line][len(fence.prefix) :]
     return stamped
 
 
@@ -117,16 +108,6 @@ def unclaimed(html: str) -> list[tuple[str, int]]:
     kinds = {_BLOCK: "block", _INLINE: "inline"}
     found += [(kinds[match[1]], _line(match)) for match in _STAMP.finditer(prose) if match[1] in kinds]
     return sorted(found, key=lambda item: item[1])
-
-
-def opens(line: str) -> re.Match[str] | None:
-    """The fence that the line begins, with its groups `prefix`, `fence` and `info`."""
-    return _FENCE_START.match(line)
-
-
-def closes(fence: re.Match[str], line: str) -> bool | None:
-    """Whether the line ends the fence; None if it lies outside, which shows that there was no fence."""
-    return _ends(fence, line) if _within(fence, line) else None
 
 
 class LocateExtension(Extension):
@@ -202,16 +183,6 @@ class _Cleaner(Postprocessor):
         for kind, line in unclaimed(text):
             log.warning("%s", self._extension.defect(line, f"this {kind} was not understood", shapes[kind]))
         return _STAMP.sub("", text)
-
-
-def _within(fence: re.Match[str], line: str) -> bool:
-    """Whether the line belongs to the fence. A line that is indented less shows that there was no fence."""
-    content = line.lstrip("> \t")
-    return not content or len(line) - len(content) >= len(fence["prefix"])
-
-
-def _ends(fence: re.Match[str], line: str) -> bool:
-    return line[len(fence["prefix"]) :].rstrip() == fence["fence"]
 
 
 def _mark(kind: str, line: int) -> str:

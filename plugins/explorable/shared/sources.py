@@ -14,7 +14,8 @@ import yaml
 
 from explorable.shared import yaml_text
 from explorable.shared.errors import nearest
-from explorable.shared.locate import Constructs, closes, opens
+from explorable.shared.locate import Constructs
+from explorable.shared.scan import Scan, scan
 
 PYMDOWN = ("caption", "figure-caption", "table-caption", "admonition", "details", "tab", "html", "definition")
 """The blocks of PyMdown Extensions, which a page may use besides those of our plugins."""
@@ -26,15 +27,12 @@ NO_YAML = "the front matter is no YAML"
 Found = tuple[int, str, str]
 """Line, what is wrong, what to do."""
 
-_BLOCK = re.compile(r"^[> \t]*(?P<slashes>/{3,})[ ]*(?P<name>[A-Za-z][\w-]*)?[ ]*(?P<argument>.*)$")
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _SPAN = re.compile(r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _ROLE = re.compile(r"\{([a-z_-]+)\}\s*\S")
 _NEARLY_ROLE = re.compile(r"(#!\w+\s+)?\{\s*([A-Za-z_-]+)\s*\}\s*\S")
 _BARE_ROLE = re.compile(r"(?<![\\{$\w`])\{([a-z_-]+)\}(?=\s)")
 _WORD = re.compile(r"[\w-]+")
 _NOTE = re.compile(r"\[\^([^\]\s]+)\](:?)")
-_INCLUDES = re.compile(r"-{1,}8<-{1,}")
 _ADMONITIONS = (
     "note",
     "abstract",
@@ -55,17 +53,14 @@ _PICTURE = re.compile(r"!\[\s*\](?:\(|\[)|<img\b(?![^>]*\balt\s*=)[^>]*>", re.IG
 def mistakes(text: str, known: Constructs) -> list[Found]:
     """All such mistakes in one source file, in the order of its lines. `known` is what the plugins registered."""
     first, found = _front_matter(text)
-    lines = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text).splitlines()
-    prose, opened = _without_fences(lines, first, known.fences)
-    return sorted(
-        [
-            *found,
-            *opened,
-            *_blocks(prose, first, (*known.blocks, *PYMDOWN)),
-            *_spans(prose, first, known.roles),
-            *_notes(prose, first),
-        ]
-    )
+    page = scan("\n".join(text.split("\n")[first:]))
+    below = [
+        *_fences(page, known.fences),
+        *_blocks(page, (*known.blocks, *PYMDOWN)),
+        *_spans(page.prose, known.roles),
+        *_notes(page),
+    ]
+    return sorted([*found, *((first + line, what, fix) for line, what, fix in below)])
 
 
 def _front_matter(text: str) -> tuple[int, list[Found]]:
@@ -93,26 +88,14 @@ def _front_matter(text: str) -> tuple[int, list[Found]]:
     ]
 
 
-def _without_fences(lines: list[str], first: int, known: Sequence[str]) -> tuple[list[str], list[Found]]:
-    """The lines from `first` on, those of fenced code empty; fences of ours that are not read, or left open."""
-    prose: list[str] = []
-    found: list[Found] = []
-    fence: re.Match[str] | None = None
-    begun = 0
-    for number, line in enumerate(lines[first:], first + 1):
-        if fence is not None and (ends := closes(fence, line)) is not None:
-            fence = None if ends else fence
-            prose.append("")
-            continue
-        fence, begun = opens(line), number
-        prose.append("" if fence else line)
-        if fence is not None and (name := _unread(fence["info"], known)):
-            what = f"the fence '{fence['fence']}{fence['info'].strip()}' is not run"
-            found.append((number, what, f"write {fence['fence']}{name} and its options behind it"))
-    if fence is not None:
-        what = f"the fence '{fence['fence']}{fence['info'].strip()}' is left open"
-        found.append((begun, what, "close it with the same signs"))
-    return prose, found
+def _fences(page: Scan, known: Sequence[str]) -> Iterator[Found]:
+    """Fences of ours that are not read, or left open."""
+    for fence in page.fences:
+        named = f"the fence '{fence.signs}{fence.info.strip()}'"
+        if name := _unread(fence.info, known):
+            yield fence.line, f"{named} is not run", f"write {fence.signs}{name} and its options behind it"
+        if not fence.closed and fence.last == len(page.lines):
+            yield fence.line, f"{named} is left open", "close it with the same signs"
 
 
 def _unread(info: str, known: Sequence[str]) -> str | None:
@@ -125,59 +108,43 @@ def _unread(info: str, known: Sequence[str]) -> str | None:
     return next((name for name in known for word in words if _WORD.findall(word.lower()) == [name]), None)
 
 
-def _blocks(prose: list[str], first: int, known: Sequence[str]) -> Iterator[Found]:
+def _blocks(page: Scan, known: Sequence[str]) -> Iterator[Found]:
     """Blocks that are left open, and unknown blocks."""
-    opened: list[tuple[int, str, str]] = []
-    for number, line in enumerate(prose, first + 1):
-        match = _BLOCK.match(line)
-        if match is None:
-            continue
-        slashes, name, argument = match["slashes"], match["name"], match["argument"]
-        if argument and not argument.startswith("|"):
+    for line, slashes in page.strays:
+        yield line, f"'{slashes}' closes nothing", "remove it, or open a block above it"
+    for block in page.blocks:
+        written, name = f"{block.slashes} {block.name}", block.name
+        if not block.barred:
             # Slashes at the start of a sentence are not ours.
-            if name is None or name.casefold() not in known:
+            if name.casefold() not in known:
                 continue
-            yield number, f"'{slashes} {name}' lacks a bar", f"write {slashes} {name.casefold()} | {argument}"
-            opened.append((number, slashes, name))
-        elif name is not None:
-            if name not in known:
-                admonition = f"write '!!! {name}', and indent what belongs to it by four spaces"
-                yield (
-                    number,
-                    f"there is no block '{name}'",
-                    admonition if name in _ADMONITIONS else nearest(name, known),
-                )
-            opened.append((number, slashes, name))
-        elif any(slashes == one[1] for one in opened):
-            while (last := opened.pop())[1] != slashes:
-                yield _open(*last)
-        else:
-            yield number, f"'{slashes}' closes nothing", "remove it, or open a block above it"
-    yield from (_open(*one) for one in opened)
+            yield block.line, f"'{written}' lacks a bar", f"write {written.casefold()} | {block.argument}"
+        elif name not in known:
+            admonition = f"write '!!! {name}', and indent what belongs to it by four spaces"
+            fix = admonition if name in _ADMONITIONS else nearest(name, known)
+            yield block.line, f"there is no block '{name}'", fix
+        if block.last is None:
+            yield block.line, f"the block '{written}' is left open", f"close it with a line {block.slashes}"
 
 
-def _open(number: int, slashes: str, name: str) -> Found:
-    return number, f"the block '{slashes} {name}' is left open", f"close it with a line {slashes}"
-
-
-def _notes(prose: list[str], first: int) -> Iterator[Found]:
+def _notes(page: Scan) -> Iterator[Found]:
     """Marks of footnotes that are not there. Where a page includes a file, that may define them."""
     marks = [
         (number, mark[1], line[: mark.start()].strip() == "" and bool(mark[2]))
-        for number, line in enumerate(prose, first + 1)
+        for number, line in enumerate(page.prose, 1)
         for mark in _NOTE.finditer(_SPAN.sub("", line))
     ]
     defined = {name for _, name, defines in marks if defines}
-    if any(_INCLUDES.search(line) for line in prose):
+    if page.included:
         return
     for number, name, _ in marks:
         if name not in defined:
             yield number, f"there is no footnote '[^{name}]'", f"write it in a line of its own: [^{name}]: words"
 
 
-def _spans(prose: list[str], first: int, roles: Sequence[str]) -> Iterator[Found]:
+def _spans(prose: Sequence[str], roles: Sequence[str]) -> Iterator[Found]:
     """Misspelled roles, and pictures without words."""
-    for number, line in enumerate(prose, first + 1):
+    for number, line in enumerate(prose, 1):
         for span in _SPAN.finditer(line):
             role = _ROLE.match(span[2]) if span[1] == "`" else None
             if role and role[1] not in roles and difflib.get_close_matches(role[1], roles, cutoff=0.7):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from explorable.shared.fences import without_fences
+from explorable.shared.scan import scan
 
 _UNITS = (
     r"(?:[kMGTPEZ]i?)?(?:B|bytes?)(?:/s|/FLOP)?|[kMGTPEZ]?FLOPs?(?:/s|/B|/byte|/token)?|[num]s|µs"
@@ -15,11 +15,11 @@ _UNITS = (
 _NUMBER = r"(?<![\w.,^/-])[$€]?\d[\d,.]*(?:[-–]\d[\d,.]*)?(?:\s?×\s?10\S+|e[+-]?\d+)?"
 _TYPED = re.compile(rf"{_NUMBER}[\s\u00a0-]?(?:{_UNITS})(?![\w/])|[$€]\d[\d,.]*|{_NUMBER}[MBTk](?!\w)")
 _HIDDEN = re.compile(
-    r"<!--.*?-->|<dfn>.*?</dfn>|\$\$.*?\$\$|(?<!\\)\$(?!\s)(?:\\.|[^\\$])+?(?<!\s)\$"
+    r"<dfn>.*?</dfn>|\$\$.*?\$\$|(?<!\\)\$(?!\s)(?:\\.|[^\\$])+?(?<!\s)\$"
     r"|(?<!`)(?P<ticks>`+)(?!`)(?P<code>.*?)(?<!`)(?P=ticks)(?!`)|\]\([^)\s]*\)|<[^>\n]+>|\{[.#][^}\n]*\}",
     re.DOTALL,
 )
-"""Matches everything that is not prose: comments, definitions, formulas, code spans, addresses, tags."""
+"""Matches everything that is not prose: definitions, formulas, code spans, addresses, tags."""
 _WHOLE = re.compile(r"(?:100|0)\s?%")
 _SIZE, _NAME = re.compile(r"\d[\d.]*[BM]"), re.compile(r"\b[A-Z][\w.-]*(?:\s\d[\d.]*)?\s$")
 """The size in the name of a model, `Llama 2 70B`, and what stands before it."""
@@ -38,7 +38,7 @@ def typed_numbers(markdown: str) -> Iterator[tuple[int, str]]:
     0 % and 100 %, or the size in the name of a model. A definition is marked
     as one: `<dfn>1 GB is 10⁹ bytes</dfn>`.
     """
-    text = _HIDDEN.sub(_mark, without_fences(markdown))
+    text = _HIDDEN.sub(_mark, scan(markdown).text)
     for sentence in _SENTENCE.finditer(text):
         if _CITED in sentence[0]:
             continue

@@ -46,7 +46,7 @@ PAGES = {
     "lab/act.md": "# Act\n\n/// act | tiny-act\n///\n",
     "chapter/one.md": "# One\n\nSee `{ref} tab-sizes` and the MFU.\n\n/// figure | bar\nA bar.\n///\n",
     "chapter/two.md": "# Two\n\n/// table | sizes\nSizes.\n\n| a | b |\n|---|---|\n| c | d |\n///\n",
-    "chapter/three.md": "# Three\n\n/// instrument | dot\n///\n",
+    "chapter/three.md": "# Three\n\n> /// instrument | dot\n> ///\n",
     "chapter/four.md": "# Four\n\n/// figure | line\nA line.\n///\n",
     "chapter/glossary.md": "# Glossary\n\nMFU\n:   A share.\n",
 }

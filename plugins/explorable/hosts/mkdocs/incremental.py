@@ -8,7 +8,6 @@ it was last built from.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -20,19 +19,15 @@ from explorable.figures.options import FiguresOptions
 from explorable.live.build.rooms import shared_files
 from explorable.live.options import LiveOptions
 from explorable.shared.cache import digest, fingerprint
+from explorable.shared.scan import scan
 
 DATA = (".bib", ".json", ".toml", ".yml")
 """Data files in the docs folder, from which any page may show something."""
 TEMPLATES = (".html", ".svg")
 """Files of the theme that are part of pages."""
 
-_STRUCTURE = re.compile(r"^/// [a-z].*$|\{(?:claim|checked)\} [\w, -]+", re.MULTILINE)
-"""What other pages refer to, or list: acts, figures, tables, equations, and claims that a page speaks of."""
-_ACT = re.compile(r"^/// act \| ([\w-]+)", re.MULTILINE)
-_FIGURE = re.compile(r"^/// (?:figure|instrument) \| ([\w-]+)", re.MULTILINE)
-_FILES = re.compile(r'^```live\b.*\bfiles="([^"]+)"', re.MULTILINE)
-_STRIP = re.compile(r"^/// strip \|", re.MULTILINE)
-_INCLUDED = re.compile(r'^--8<-- "([^":]+)', re.MULTILINE)
+_CLAIMS = ("claim", "checked")
+"""Roles by which a page speaks of claims, whose list leads back to it."""
 
 
 class Incremental:
@@ -69,15 +64,17 @@ class Incremental:
         texts = {page.src_uri: page.content_string for page in pages}
         shared = self._shared(texts, docs, config)
         for page, text in texts.items():
-            parts = [root / name for name in _INCLUDED.findall(text)]
-            if self._live and (acts := _ACT.findall(text)):
+            shown = scan(text)
+            parts = [root / included.file for included in shown.included]
+            if self._live and (acts := shown.named("act")):
                 folder = docs / self._live.acts_dir
                 parts += [*shared_files(folder), *(folder / name.replace("-", "_") for name in acts)]
             if self._figures:
                 figures = docs / self._figures.figures
-                parts += [figures / f"{name.replace('-', '_')}.py" for name in _FIGURE.findall(text)]
-                parts += [figures.parent / "story.py"] if _STRIP.search(text) else []
-            parts += [docs / Path(page).parent / name for names in _FILES.findall(text) for name in names.split()]
+                parts += [figures / f"{name.replace('-', '_')}.py" for name in shown.named("figure", "instrument")]
+                parts += [figures.parent / "story.py"] if any(block.name == "strip" for block in shown.blocks) else []
+            files = [name for fence in shown.fences for name in fence.options.get("files", "").split()]
+            parts += [docs / Path(page).parent / name for name in files]
             yield page, digest(shared, text, fingerprint(parts))
 
     def _shared(self, texts: dict[str, str], docs: Path, config: MkDocsConfig) -> str:
@@ -89,10 +86,17 @@ class Incremental:
         watched = [file for file in found if not any(file.is_relative_to(folder) for folder in folders)]
         data = [path for path in sorted(docs.rglob("*")) if path.suffix in DATA]
         theme = [file for folder in folders for file in _files(folder) if file.suffix in TEMPLATES]
-        structure = [f"{page}: {line}" for page, text in texts.items() for line in _STRUCTURE.findall(text)]
+        structure = [f"{page}: {one}" for page, text in texts.items() for one in _structure(text)]
         terms = texts.get(self._figures.glossary, "") if self._figures else ""
         sources = [Path(config.config_file_path), *watched, *data, *theme]
         return digest(fingerprint(sources), *map(str, sources), *structure, terms)
+
+
+def _structure(text: str) -> Iterator[str]:
+    """What other pages refer to, or list: acts, figures, tables, equations, and claims that a page speaks of."""
+    page = scan(text)
+    yield from (f"{block.name} {block.argument}" for block in page.blocks)
+    yield from (role.text for role in page.roles if role.name in _CLAIMS)
 
 
 def _is_true_here(record: logging.LogRecord) -> bool:

@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterable
 
 from explorable.measured.claims.listing import Mention
+from explorable.shared.scan import scan
 
-_INLINE = re.compile(r"(?<!`)`\{(?:claim|checked)\}\s*([a-z0-9-]+(?:\s*,\s*[a-z0-9-]+)*)\s*`(?!`)")
+_ROLES = ("claim", "checked")
 _LINK = re.compile(r"\]\(([^)\s#]+)#([a-z0-9-]+)\)")
 _TITLE = re.compile(r"^title:\s*[\"']?(.+?)[\"']?\s*$|^#\s+(.+?)(?:\s*\{.*\})?\s*$", re.MULTILINE)
 
@@ -24,7 +25,8 @@ def mentions(pages: Iterable[tuple[str, str]], claims_page: str) -> dict[str, li
     for page, text in pages:
         if page == claims_page:
             continue
-        names = [name.strip() for found in _INLINE.findall(text) for name in found.split(",")]
+        roles = [role.text for role in scan(text).roles if role.name in _ROLES]
+        names = [name.strip() for named in roles for name in named.split(",")]
         for target, anchor in _LINK.findall(text):
             if posixpath.normpath(posixpath.join(posixpath.dirname(page), target)) == claims_page:
                 names.append(anchor)

@@ -12,13 +12,12 @@ from explorable.measured.errors import MeasuredError
 from explorable.measured.markup import Links, element
 from explorable.measured.tables.options import TableOptions, parse_options
 from explorable.measured.values.recorded import Records, command, plan
-from explorable.shared.fences import without_fences
+from explorable.shared.scan import scan
 
 HEADING = "Waiting for a GPU"
 EMPTY = "il-not-measured"
 """The class of what stands for a table without any record."""
 _SHOWN = ("table", "figure", "svg")
-_BLOCK = re.compile(r"^/// measured \| ([\w-]+)\n(.*?)^///$", re.MULTILINE | re.DOTALL)
 _TITLE = re.compile(r"^# +(.+?)\s*$", re.MULTILINE)
 
 
@@ -56,11 +55,12 @@ def waiting(pages: Iterable[tuple[str, str]], records: Records) -> list[Waiting]
     found = []
     for page, text in pages:
         empty = {}
-        for suite, content in _BLOCK.findall(without_fences(text)):
-            if suite not in plan():
+        for block in scan(text).blocks:
+            suite = block.argument
+            if block.name != "measured" or suite not in plan():
                 continue
             try:
-                options = parse_options(content)
+                options = parse_options(block.content)
             except MeasuredError:
                 continue  # the page itself reports it
             if not _measured(options, suite, records):

@@ -1,0 +1,215 @@
+"""What a page's Markdown consists of, for all parts: its fences, blocks, roles and includes, and the text around them.
+
+Nothing is rendered. Lines are counted from 1 and keep their numbers, so that messages can name them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+_FENCE = re.compile(r"(?P<prefix>[> \t]*)(?P<signs>`{3,}|~{3,})(?P<info>[^`]*)$")
+_LANGUAGE = re.compile(r"\s*(?:\{\s*)?\.?(?P<name>\w[\w-]*)")
+_OPTION = re.compile(r"([\w-]+)=([\"'])(.*?)\2")
+_BLOCK = re.compile(r"[> \t]*(?P<slashes>/{3,})[ ]*(?P<name>[A-Za-z][\w-]*)?[ ]*(?P<argument>.*)$")
+_ROLE = re.compile(r"(?<!`)`\{(?P<name>[\w-]+)\}(?P<text>[^`]*)`(?!`)")
+_INCLUDED = re.compile(r"""\s*-{1,}8<-{1,}\s+["'](?P<file>[^"':]+)(?::(?P<section>[\w-]+))?["']\s*$""")
+_SPAN_OR_COMMENT = re.compile(r"(?<![\\`])(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)|(?P<comment><!--)")
+
+
+@dataclass(frozen=True)
+class Fence:
+    """Fenced code.
+
+    Attributes:
+        line: Where it begins.
+        last: Its last line; that of the closing signs, if it has such.
+        prefix: What stands before its signs: indentation, marks of a quotation.
+        signs: The backticks or tildes.
+        info: What stands behind them.
+        closed: Whether it ends with the same signs, and not with the page or its indentation.
+    """
+
+    line: int
+    last: int
+    prefix: str
+    signs: str
+    info: str
+    closed: bool
+
+    @property
+    def language(self) -> str:
+        """The word behind its signs, also as the class in braces."""
+        found = _LANGUAGE.match(self.info)
+        return found["name"] if found else ""
+
+    @property
+    def options(self) -> dict[str, str]:
+        """What its first line says as `name="value"`."""
+        return {name: value for name, _, value in _OPTION.findall(self.info)}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block, `/// name | argument` … `///`.
+
+    Attributes:
+        line: Where it begins.
+        last: The line of its closing slashes; None for one that is left open.
+        slashes: Its slashes.
+        name, argument: As written; the argument without its bar.
+        barred: Whether a bar stands before the argument. Without one it may be a sentence, and Markdown sees no block.
+        content: Its lines, without comments.
+    """
+
+    line: int
+    last: int | None
+    slashes: str
+    name: str
+    argument: str
+    barred: bool
+    content: str = ""
+
+
+@dataclass(frozen=True)
+class Role:
+    """A code span with a name in braces at its start, and the rest of it."""
+
+    line: int
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Include:
+    """A line that puts a file, or its section, in its place. It counts in code too."""
+
+    line: int
+    file: str
+    section: str
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A page.
+
+    Attributes:
+        lines: As they are written.
+        prose: The same without the lines of fences and without comments.
+        fences, blocks, roles, included: What is in it, in the order of its lines.
+        strays: Slashes that close nothing, and their lines.
+    """
+
+    lines: Sequence[str]
+    prose: Sequence[str]
+    fences: Sequence[Fence]
+    blocks: Sequence[Block]
+    roles: Sequence[Role]
+    included: Sequence[Include]
+    strays: Sequence[tuple[int, str]]
+
+    @property
+    def text(self) -> str:
+        """The prose as one text."""
+        return "\n".join(self.prose)
+
+    def named(self, *names: str) -> list[str]:
+        """The arguments of the blocks with one of the names, each once."""
+        shown = (block.argument for block in self.blocks if block.barred and block.name in names)
+        return list(dict.fromkeys(shown))
+
+
+@lru_cache(maxsize=512)
+def scan(text: str) -> Scan:
+    """Read a page, or a part of one. Front matter counts as prose."""
+    lines = text.split("\n")
+    prose, fences = _outside(lines)
+    blocks, strays = _blocks(prose)
+    outside = "\n".join(prose)
+    roles = [
+        Role(outside.count("\n", 0, role.start()) + 1, role["name"], role["text"].strip())
+        for role in _ROLE.finditer(outside)
+    ]
+    included = [
+        Include(number, found["file"], found["section"] or "")
+        for number, line in enumerate(lines, 1)
+        if "8<" in line and (found := _INCLUDED.match(line))
+    ]
+    return Scan(lines, prose, fences, blocks, roles, included, strays)
+
+
+def _outside(lines: Sequence[str]) -> tuple[list[str], list[Fence]]:
+    """The lines outside of fences and comments, the others empty; and the fences."""
+    prose: list[str] = []
+    fences: list[Fence] = []
+    last_end = max((number for number, line in enumerate(lines, 1) if "-->" in line), default=0)
+    within: Fence | None = None
+    hidden = False
+    for number, line in enumerate(lines, 1):
+        if within and _indented(line, within.prefix):
+            closed = line[len(within.prefix) :].rstrip() == within.signs
+            fences[-1] = replace(within, last=number, closed=closed)
+            within = None if closed else within
+            prose.append("")
+        elif not hidden and (begins := _FENCE.match(line)):
+            within = Fence(number, number, begins["prefix"], begins["signs"], begins["info"], closed=False)
+            fences.append(within)
+            prose.append("")
+        else:
+            within = None
+            seen, hidden = _visible(line, hidden, ends_later=number < last_end)
+            prose.append(seen)
+    return prose, fences
+
+
+def _indented(line: str, prefix: str) -> bool:
+    """Whether a line can belong to a fence. One that is indented less shows that there was no fence."""
+    content = line.lstrip("> \t")
+    return not content or len(line) - len(content) >= len(prefix)
+
+
+def _visible(line: str, hidden: bool, *, ends_later: bool) -> tuple[str, bool]:
+    """A line without comments, and whether one goes on below it. `hidden` says whether one began above."""
+    seen = ""
+    while True:
+        if hidden:
+            _, ends, line = line.partition("-->")
+            if not ends:
+                return seen, True
+        begins = next((one.start() for one in _SPAN_OR_COMMENT.finditer(line) if one["comment"]), None)
+        if begins is None or not (ends_later or "-->" in line[begins:]):
+            return seen + line, False
+        seen, line, hidden = seen + line[:begins], line[begins + 4 :], True
+
+
+def _blocks(prose: Sequence[str]) -> tuple[list[Block], list[tuple[int, str]]]:
+    """The blocks, and the slashes that close none."""
+    found: list[Block] = []
+    opened: list[int] = []
+    strays: list[tuple[int, str]] = []
+    for number, line in enumerate(prose, 1):
+        match = _BLOCK.match(line)
+        if match is None:
+            continue
+        slashes, name, argument = match["slashes"], match["name"], match["argument"].rstrip()
+        if name is None:
+            if not argument and (closes := _closed_by(slashes, opened, found)) is not None:
+                block = found[closes]
+                content = "\n".join(prose[block.line : number - 1])
+                found[closes] = replace(block, last=number, content=content)
+                del opened[opened.index(closes) :]
+            elif not argument:
+                strays.append((number, slashes))
+            continue
+        opened.append(len(found))
+        barred = argument[:1] in ("", "|")
+        found.append(Block(number, None, slashes, name, argument.removeprefix("|").strip(), barred))
+    return found, strays
+
+
+def _closed_by(slashes: str, opened: Sequence[int], found: Sequence[Block]) -> int | None:
+    """Which of the open blocks some slashes close: the innermost with as many; rather one with a bar."""
+    fitting = [place for place in reversed(opened) if found[place].slashes == slashes]
+    return next((place for place in fitting if found[place].barred), fitting[0] if fitting else None)
