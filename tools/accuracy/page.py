@@ -157,7 +157,8 @@ def rival_table() -> Element:
     caption = "Error of allocated memory on the engine's rows, or on all rows where it cannot be asked"
     box.append(table(caption, header, rows, numbers=(2, 3)))
     said = SubElement(box, "p")
-    said.text = AtomicString(f"Nearer than this engine in one of the two: {'; '.join(nearer) or 'nobody'}.")
+    named = "; ".join(nearer) or "nobody"
+    said.text = AtomicString(f"Nearer than this engine by the median or by the 90th percentile: {named}.")
     return box
 
 
@@ -224,8 +225,8 @@ def proof() -> Element:
     box.append(time_plot())
     SubElement(box, "p").text = AtomicString(
         f"We asked the engine for the step time of {len(times)} training runs that others published in {sources} "
-        f"places, from one card to thousands. Half of its answers are within {middle:.0%} of what was reported; "
-        f"{short} are too short."
+        f"places, from one card to thousands. Half of the predicted times are within {middle:.0%} of the "
+        f"published ones; {short} of the {len(times)} are too short."
     )
     return box
 

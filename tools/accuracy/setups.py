@@ -30,6 +30,7 @@ SAME_NAME = (
     "balanced",
     "overlap_tensor",
     "keep_logits",
+    "logits",
 )
 """Settings that a row and a setup call alike, as far as the setup has the word."""
 
@@ -98,6 +99,10 @@ def _setup(row: Row) -> Setup:
     if "global_batch" in row.settings:
         micro_batches = max(1, round(row.get("global_batch") / (data * row.get("batch"))))
     words = {key: row.settings[key] for key in SAME_NAME if key in row.settings and key in WORDS}
+    if words.get("loss", "full") not in ("full", "fused"):
+        words.pop("logits", None)  # which are never there whole
+    if "fused" in row.get("kernels", ""):
+        words["rms_norm"] = "fused"
     return setup(
         row.shape,
         row.get("gpu"),

@@ -41,7 +41,7 @@ ACT = live.Act(
         live.Context("laptop", "Laptop, 8 GB", f"One GPU that can give {gb(BUDGET)} GB; sequences of 1,024 tokens."),
     ),
     question=live.NumberQuestion(
-        prompt="Every lever pulled as far as training still works: how much memory is needed?",
+        prompt="Pull every lever as far as training can bear. How much memory is still needed?",
         unit="GB",
         minimum=1,
         maximum=40,

@@ -93,7 +93,7 @@ ACT = live.Act(
         "overlap": "Three steps on the clock",
         "memory": "Memory at the step's fullest moment",
         "gauges": "Compute share, and MFU: model FLOPs utilization, the FLOPs that training needs over the peak",
-        "batch": "Both over the batch, and the first with loading left out; ◇ the source's rule",
+        "batch": "Compute share and MFU by batch size, and compute share without loading; ◇ the lab plan's rule",
     },
     beside=("walkthrough",),
     reflections=REFLECTIONS,

@@ -80,7 +80,7 @@ ACT = live.Act(
         ),
         *(live.Toggle(name, label, True, group="Show", display_only=True) for name, label in TOGGLES.items()),
         *(
-            live.Toggle(name, label, True, group="Show of the state", after_reveal=True, display_only=True)
+            live.Toggle(name, label, True, group="Parts of the state", after_reveal=True, display_only=True)
             for name, label in STATE_TOGGLES.items()
         ),
     ),

@@ -1,6 +1,6 @@
 """One step of training as a loop, with the share of its operations in each part."""
 
-from explorable.figures.drawing import Drawing, arrow, box, diagram
+from explorable.figures.drawing import Drawing, arrow, box, diagram, lines
 from ironlaw import model
 from ironlaw.graph import count_operations
 
@@ -20,7 +20,7 @@ def draw() -> Drawing:
     arrow(axes, (10.2, 4.2), (10.2, 2.5))
     arrow(axes, (8.7, 1.55), (7.4, 1.55))
     arrow(axes, (5.9, 2.5), (5.9, 4.2))
-    axes.text(4.1, 1.55, "then again,\nwith new\nweights", ha="right", va="center")
+    lines(axes, 4.1, 1.55, "then again,\nwith new\nweights", "right")
     return Drawing(
         figure,
         f"A loop: a batch of text enters the forward pass, {forward:.0f} % of the operations, which ends in the loss. "

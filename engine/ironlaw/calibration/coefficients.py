@@ -84,11 +84,12 @@ class Model:
 
 
 def model_of(table: Mapping[str, Any]) -> Model:
-    """A model from its table in the file."""
+    """A model from its table in the file, which has the lower half of the covariance."""
+    lower, size = table["covariance"], range(len(table["terms"]))
     return Model(
         terms=tuple(table["terms"]),
         mean=tuple(table["mean"]),
-        covariance=tuple(tuple(line) for line in table["covariance"]),
+        covariance=tuple(tuple(lower[max(i, j)][min(i, j)] for j in size) for i in size),
         unseen=dict(table["unseen"]),
         between=table["between"],
         between_slope=table["between_slope"],

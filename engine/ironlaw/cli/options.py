@@ -193,7 +193,12 @@ STEP = (
         "of flash: 1, 2; 3, 4 on some GPUs (2)",
     ),
     Option("--checkpointing", counted("every", "none", "selective", "full"), "what is recomputed (none)"),
-    Option("--loss", counted("chunked", "full"), "pieces of the head and the loss (full)"),
+    Option("--loss", counted("chunked", "full", "fused"), "how head and loss are computed (full)"),
+    Option(
+        "--logits",
+        one_of("16-bit", "fp32", "shifted", "shifted-early"),
+        "what becomes of them before the loss (what the model's code does)",
+    ),
     Option("--keep-logits", None, "the training loop holds the logits until the backward pass is over"),
     Option("--metrics", whole(0, 100), "cross-entropies computed besides the loss, for logging (0)"),
     Option(

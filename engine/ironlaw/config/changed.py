@@ -52,7 +52,8 @@ def changed(c: Setup, words: Mapping[str, Any]) -> Setup:
         elif word in _BY_NAME:
             parts[word] = _BY_NAME[word](value)
         elif word == "loss":
-            parts.setdefault("loss", {})["chunks"] = loss(value).chunks
+            made = loss(value)
+            parts.setdefault("loss", {}).update(chunks=made.chunks, form=made.form)
         elif word not in (*_PASSES, "method"):
             raise KeyError(word)
     if "accumulate" in words:

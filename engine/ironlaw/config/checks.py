@@ -145,8 +145,18 @@ def require_gradients_kept(in_backward: bool, accumulate: Count, micro_batches: 
 
 
 def _require_loss(c: Setup) -> None:
-    if c.loss.kept and c.loss.chunks > 1:
+    if c.loss.kept and c.loss.name != "full":
         raise EngineError("keep_logits", True, (False, Instead("loss", "full")), {"loss": c.loss.name})
+    if c.loss.form != "full":
+        others: tuple[tuple[str, object, object], ...]
+        others = (("framework", c.framework.name, "torch"), ("tp", c.layout.tensor, 1))
+        for what, value, only in others:
+            if value != only:
+                raise EngineError(what, value, (only,), {"loss": c.loss.name})
+    if c.loss.logits and c.framework.compiled:
+        raise EngineError("execution", c.framework.execution, ("eager",), {"logits": c.loss.logits})
+    if c.loss.chunks > 1 and c.loss.logits in ("shifted", "shifted-early"):
+        raise EngineError("logits", c.loss.logits, ("16-bit", "fp32"), {"loss": c.loss.name})
     shortest = c.sequence.min() if hasattr(c.sequence, "min") else c.sequence
     if c.loss.chunks > shortest:
         allowed = ("full", f"chunked:K with K at most {shortest}")

@@ -10,6 +10,7 @@ from ironlaw.core.units import Count
 from ironlaw.graph.backends import Backend, BackendName
 from ironlaw.graph.backends import backend as backend_by_name
 from ironlaw.graph.blocks import AttentionKernel, FrameworkName
+from ironlaw.graph.blocks.head import LogitsFormat, LossForm
 
 UpdateKind = Literal["foreach", "for-loop", "fused"]
 Offload = Literal["none", "optimizer", "gradients"]
@@ -17,7 +18,7 @@ Execution = Literal["eager", "compiled"]
 Runtime = Literal["none", "deepspeed"]
 Accumulation = Literal["fused", "separate"]
 RmsNorm = Literal["fused", "separate"]
-LOSSES = ("full", "chunked:K with K at least 1")
+LOSSES = (*get_args(LossForm), "chunked:K with K at least 1")
 """How the pieces of the head and the loss are written."""
 
 
@@ -59,31 +60,41 @@ class Loss:
             gradient. Composer computes two by default, of which one is the loss again and the other its exponential.
         kept: Whether the training loop holds the logits until the backward pass is over, as one does that keeps all of
             the model's output in a variable.
+        form: `"full"` is PyTorch's loss over logits, `"fused"` one kernel that writes the gradient over them.
+        logits: What becomes of the logits before the loss: `"16-bit"` leaves them as they are, `"fp32"` casts them, as
+            transformers does since 4.49, `"shifted"` copies all but the last token besides, as it did from 4.46 on, and
+            `"shifted-early"` frees the 16-bit ones before, as it did up to 4.45. When None what the model's code does,
+            and nothing before a fused loss.
     """
 
     chunks: Count = 1
     metrics: Count = 0
     kept: bool = False
+    form: LossForm = "full"
+    logits: LogitsFormat | None = None
 
     def __post_init__(self) -> None:
         settle_fields(self, {"chunks": 1, "metrics": 0}, {}, ())
         require_bool("keep_logits", self.kept)
+        require_name("loss", self.form, get_args(LossForm))
+        if self.logits is not None:
+            require_name("logits", self.logits, get_args(LogitsFormat))
 
     @property
     def name(self) -> str:
         """As written on the command line."""
-        return "full" if self.chunks == 1 else f"chunked:{self.chunks}"
+        return self.form if self.chunks == 1 else f"chunked:{self.chunks}"
 
 
-def loss(name: str | Loss, metrics: Count = 0, kept: bool = False) -> Loss:
-    """The loss written as `full` or `chunked:K`. Raises `EngineError` for anything else."""
+def loss(name: str | Loss, metrics: Count = 0, kept: bool = False, logits: str | None = None) -> Loss:
+    """The loss written as one of `LOSSES`. Raises `EngineError` for anything else."""
     if isinstance(name, Loss):
         return name
-    if name == "full":
-        return Loss(1, metrics, kept)
+    if name in get_args(LossForm):
+        return Loss(1, metrics, kept, name, logits)  # type: ignore[arg-type]  # its own check is next
     word, colon, number = name.partition(":") if isinstance(name, str) else ("", "", "")
     if word == "chunked" and colon and number.isascii() and number.isdigit() and len(number) < 10 and int(number) > 0:
-        return Loss(int(number), metrics, kept)
+        return Loss(int(number), metrics, kept, "full", logits)  # type: ignore[arg-type]  # its own check is next
     raise EngineError("loss", name, LOSSES)
 
 

@@ -193,6 +193,8 @@ def stage_sections(c: Setup, stage: Stage) -> tuple[Section, ...]:
         c.framework.name,
         c.layout.sequence_shards,
         adaptation=c.adaptation,
+        loss=c.loss.form,
+        logits=c.loss.logits,
     )
     if not c.adaptation.everything:  # which has one stage
         return parts

@@ -89,6 +89,7 @@ def setup(
     quantization_block: Count | None = None,
     frozen: str = "",
     keep_logits: bool = False,
+    logits: str | None = None,
 ) -> Setup:
     """A setup from names. The arguments are those of the command line.
 
@@ -105,7 +106,8 @@ def setup(
         attention: `"flash"` or `"standard"`.
         attention_generation: Of the fused kernel, 1 or 2, or 3 or 4 on the chips that have it on record.
         checkpointing: `"none"`, `"selective"`, `"full"` or `"every:K"`.
-        loss: `"full"`, or `"chunked:K"` to compute logits and loss in K pieces of the sequence.
+        loss: `"full"`, `"fused"` for one kernel that writes the gradient over the logits, as Unsloth's and Liger's do,
+            or `"chunked:K"` to compute logits and loss in K pieces of the sequence.
         metrics: Cross-entropies computed from the logits besides the loss.
         dropout: Probability of embedding, attention and residual dropout.
         accumulate: Times that a step repeats its micro-batches before the update.
@@ -145,6 +147,8 @@ def setup(
         quantization_block: Weights of NF4 that share a scale; 64 when None.
         frozen: Patterns of parameters that are not trained, with commas between, as `"wte,blocks.0.*"`.
         keep_logits: Whether the training loop holds the logits until the backward pass is over.
+        logits: What becomes of the logits before the loss: `"16-bit"`, `"fp32"`, `"shifted"` or `"shifted-early"`
+            (`ironlaw.config.choices.Loss`); what the model's code does when None.
 
     Raises:
         EngineError: An unknown name, a value out of range, or choices that exclude each other.
@@ -178,7 +182,7 @@ def setup(
         attention=attention_by_name(attention, attention_generation),
         dropout=probability("dropout", dropout),
         checkpointing=part("checkpointing", checkpointing, Checkpointing, POLICIES, checkpointing_by_name),
-        loss=part("loss", loss, Loss, LOSSES, lambda name: loss_by_name(name, metrics, keep_logits)),
+        loss=part("loss", loss, Loss, LOSSES, lambda name: loss_by_name(name, metrics, keep_logits, logits)),
         update=update_by_name(update, code, optimizer_in_backward, offload),
         framework=code,
         layout=layout,

@@ -15,8 +15,8 @@ Kind = TypeVar("Kind")
 WRITTEN = {"data": "dp", "tensor": "tp", "pipeline": "pp", "accelerator": "gpu", "chunks": "loss", "rank": "lora_rank"}
 """The name that a part of a setup has for something, and the name that the caller has for it."""
 
-LONGEST_NAME = 40
-"""Characters beyond which no text is the name of anything here."""
+LONGEST_NAME = 96
+"""Characters beyond which no text is the name of anything here, or of a model on its hub with its owner's."""
 
 
 def in_words(make: Callable[Words, Made]) -> Callable[Words, Made]:

@@ -44,7 +44,7 @@ class Source:
             raise EngineError("verified", self.verified, VERIFIED)
 
 
-TOGETHER = ("links", "storage")
+TOGETHER = ("links", "models", "storage")
 """Kinds whose records stand in one file."""
 
 

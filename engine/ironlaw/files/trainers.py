@@ -12,15 +12,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ironlaw.config.words import LONGEST_NAME
 from ironlaw.core.errors import EngineError
 from ironlaw.files import values
 from ironlaw.files.facts import Attention, Facts, Format, Kind, Reading
 
 Document = Mapping[str, Any]
 Convert = Callable[[str, object], object]
-
-LONGEST_NAME = 96
-"""Characters of a model's name on the hub of Hugging Face, with its owner's."""
 _SWITCH, _COUNT, _AMOUNT = values.switch, values.count, values.amount
 _COMMON: dict[str, tuple[str, Convert]] = {
     "accumulate": ("gradient_accumulation_steps", _COUNT),

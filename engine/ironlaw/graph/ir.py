@@ -96,6 +96,7 @@ class Op:
         backward_workspace: Bytes its backward needs besides gradients and what was saved.
         region: `"attention"` for the core of attention, which selective checkpointing recomputes; else empty.
         window: Tokens that a query of a fused attention sees; 0 for all before it.
+        in_place: Whether its backward writes the gradient of its first input over that input, which it saved.
     """
 
     name: str
@@ -112,6 +113,7 @@ class Op:
     forward_workspace: Size = NOTHING
     region: Region = ""
     window: Count = 0
+    in_place: bool = False
 
     @property
     def trains_matrix(self) -> bool:
@@ -136,12 +138,14 @@ class Section:
         ops: The operations in forward order.
         input: The tensor handed over by the section before, or None for the first.
         count: How often the section occurs.
+        holds_input: Whether the function that runs it holds its input until it returns.
     """
 
     name: str
     ops: tuple[Op, ...]
     input: Value | None = None
     count: Count = 1
+    holds_input: bool = False
 
     @property
     def saved(self) -> tuple[Value, ...]:

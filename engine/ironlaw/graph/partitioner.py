@@ -38,6 +38,8 @@ def compiled(section: Section) -> Section:
     Args:
         section: Operations of eager PyTorch (`ironlaw.graph.blocks.sections`).
     """
+    if any(op.in_place for op in section.ops):  # a kernel that somebody wrote, which the compiler leaves alone
+        return section
     merged = _without_repeated_casts(section)
     partitioned = replace(merged, ops=tuple(_Partitioner(merged).ops()))
     return replace(partitioned, ops=tuple(_chains(_with_lookups(partitioned))))

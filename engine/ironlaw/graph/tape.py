@@ -312,17 +312,6 @@ class Tape:
         out = self.value(name, x.size, x.dtype)
         return self.record(Op(name, "dropout", (x,), (out, mask), (mask,)))
 
-    def cross_entropy(self, name: str, logits: Value, dtype: DType) -> Value:
-        """Mean cross-entropy computed in `dtype`. Saves the log-probabilities and the targets (int64)."""
-        logits = self.cast(name, logits, dtype)
-        targets = self.value(f"{name}.targets", TOKENS, INT64, needs_gradient=False)
-        log_probabilities = self.operation(
-            f"{name}.log_softmax", "softmax", (logits,), logits.size, dtype, saves_result=True, component="logits"
-        )
-        inputs = (log_probabilities, targets)
-        total_weight = self.value(f"{name}.total_weight", as_size(1), dtype, needs_gradient=False)
-        return self.operation(name, "loss", inputs, as_size(1), dtype, saves=(*inputs, total_weight))
-
 
 def wider(a: DType, b: DType) -> DType:
     """The format that PyTorch promotes an operation on two formats to."""

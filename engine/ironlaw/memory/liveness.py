@@ -104,7 +104,7 @@ def _forward(section: Section, kept: tuple[Value, ...]) -> Iterable[Size]:
     if section.name == "head":
         # The model's forward function holds its logits until it returns.
         for value in last_use:
-            if value.component == "logits":
+            if value.component == "logits" or (section.holds_input and value == section.input):
                 last_use[value] = len(section.ops)
     alive: dict[Value, None] = {section.input: None} if section.input else {}
     for index, op in enumerate(section.ops):
@@ -166,6 +166,12 @@ class _Backward:
     def _propagate(self, op: Op) -> Iterable[Size]:
         """Bytes of gradients alive while `op` runs backward; afterwards its inputs have gradients."""
         result = op.outputs[0]
+        if op.in_place:  # what it saved becomes the gradient of the operation before
+            yield self._alive()
+            self._owner.clear()
+            self._new(op.inputs[0])
+            self._free()
+            return
         inputs = [value for value in op.inputs if value.needs_gradient]
         contributions: list[tuple[Value, int]] = []
         for value in inputs:

@@ -53,7 +53,18 @@ def box(axes: Axes, x: float, y: float, width: float, height: float, text: str, 
     shape = "round,pad=0,rounding_size=0.12"
     style = {"facecolor": INK["surface"], "edgecolor": INK[ink], "linewidth": 1.4}
     axes.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=shape, **style))  # type: ignore[arg-type]
-    axes.text(x + width / 2, y + height / 2, text, ha="center", va="center", linespacing=1.35)
+    lines(axes, x + width / 2, y + height / 2, text, "center")
+
+
+def lines(axes: Axes, x: float, y: float, text: str, side: str) -> None:
+    """Lines of text around the height y, each held at x by its `side`: left, center or right.
+
+    Each is a text of its own: the lines of one text stand where its own font would put them, and the page has another.
+    """
+    rows = text.split("\n")
+    for place, row in enumerate(rows):
+        up = 1.35 * ((len(rows) - 1) / 2 - place)
+        axes.annotate(row, (x, y), (0, up), textcoords="offset fontsize", ha=side, va="center")
 
 
 def arrow(axes: Axes, begin: tuple[float, float], end: tuple[float, float], ink: str = "muted") -> None:

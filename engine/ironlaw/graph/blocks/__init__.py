@@ -13,6 +13,7 @@ from ironlaw.graph.adaptation import FULL, Adaptation, Training, by_layer
 from ironlaw.graph.backends import Backend
 from ironlaw.graph.backends import backend as backend_by_name
 from ironlaw.graph.blocks import megatron, parts, torch_gpt2, torch_llama
+from ironlaw.graph.blocks.head import LogitsFormat, LossForm, head
 from ironlaw.graph.ir import Section
 from ironlaw.graph.tape import Tape
 from ironlaw.models.layers import Attention, FeedForward, LatentAttention, Layer
@@ -35,6 +36,8 @@ def sections(
     sequence_shards: Count = 1,
     *,
     adaptation: Adaptation = FULL,
+    loss: LossForm = "full",
+    logits: LogitsFormat | None = None,
 ) -> tuple[Section, ...]:
     """The forward pass of one training step as sections of operations: embedding, block, norm, head.
 
@@ -49,6 +52,8 @@ def sections(
         framework: Whose operation list, `"torch"` (eager) or `"megatron"` (fused kernels, 16-bit).
         sequence_shards: Devices that divide norms and residuals along the sequence (sequence parallelism).
         adaptation: What is trained.
+        loss: How head and loss are computed (`ironlaw.graph.blocks.head`).
+        logits: What becomes of the logits before the loss; what the model's code does with them when None.
 
     Raises:
         EngineError: For an unknown attention, framework or backend, a dropout outside [0, 1).
@@ -93,7 +98,7 @@ def sections(
         embedding,
         *blocks,
         norm,
-        parts.head(model, tape("", outside), formats.wide if flat and not by_hand else FP32),
+        head(model, tape("", outside), formats.wide if flat and not by_hand else FP32, loss, logits),
     )
 
 

@@ -1,4 +1,4 @@
-"""What families have in common: embedding, a block's frame, norms, head, rotary positions."""
+"""What families have in common: embedding, a block's frame, norms, rotary positions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from ironlaw.core.sizes import SEQUENCE, TOKENS, Size, as_size
 from ironlaw.core.units import Count, Ratio
-from ironlaw.graph.blocks.attention import capped
 from ironlaw.graph.ir import Section, Value
 from ironlaw.graph.tape import Tape, wider
 from ironlaw.models.layers import Attention, Layer, LinearAttention, Norm, Tables
@@ -74,17 +73,6 @@ def final_norm(m: Transformer, tape: Tape) -> Section:
     """The norm between the last block and the head."""
     norm(tape, "ln_f", tape.hidden("ln_f.input", m.hidden), m.stack[-1][0].norm, m.hidden, bias=m.bias)
     return tape.section("norm")
-
-
-def head(m: Transformer, tape: Tape, dtype: DType) -> Section:
-    """Output matrix, and a cross-entropy in `dtype`."""
-    x = tape.hidden("lm_head.input", m.hidden)
-    full = tape.gather("lm_head", x)
-    logits = tape.linear("lm_head", full, m.hidden, m.vocab, bias=False, component="logits", shard=x)
-    if m.logit_softcap:
-        logits = capped(tape, "lm_head.softcap", logits)
-    tape.cross_entropy("loss", logits, dtype)
-    return tape.section("head")
 
 
 def merged_projection(tape: Tape, name: str, x: Value, m: Transformer, a: Attention) -> tuple[Value, ...]:
