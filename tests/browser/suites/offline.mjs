@@ -4,18 +4,20 @@ import assert from "node:assert/strict";
 import { laterOf, MARK } from "../harness/releases.mjs";
 import { ACT, actReady, chartSays, predict, set } from "./act_page.mjs";
 import { isWhole } from "./releases.mjs";
-import { Snippet } from "./snippet_page.mjs";
+import { Snippet, snippetWith } from "./snippet_page.mjs";
 
 /** The browser copies the whole site into its cache. */
 const COPY_LIMIT_MS = 90_000;
 const KEPT = "This book is kept in this browser.";
 const CHAPTER = "chapter/memory/";
+/** Two starts from one copy must not give the same. */
+const RANDOM = "import random\nprint(random.random())";
 
 /** @param {string} name */
 const button = (name) => ({ role: "button", name, exact: true, within: "live-keep" });
 
 /** @param {import("../harness/world.mjs").Facts} facts */
-export function offlineTests({ once, widely, full }) {
+export function offlineTests({ everywhere, once, widely, full }) {
   widely("offline: a kept book has its chapter, its acts and its Python without a network", async ({ browser, server }) => {
     await browser.open(server.base + CHAPTER);
     const here = new Snippet(browser, await browser.of("live-snippet", (host) => host.dataset.name));
@@ -46,6 +48,49 @@ export function offlineTests({ once, widely, full }) {
     await browser.waitFor(button("Keep this book"));
     assert.deepEqual(await browser.eval(async () => (await caches.keys()).filter((name) => name.startsWith("iron-law-book"))), []);
   });
+
+  everywhere("offline: a kept book keeps a copy of Python's memory and starts from it, unless that is damaged or of another release", async (world) => {
+    const { browser, server } = world;
+    await actWithCopy(world);
+    assert.equal(await copied(browser), false, "the first start has no copy");
+    const given = [];
+    for (const _ of [1, 2]) {
+      const snippet = await snippetWith(world, RANDOM);
+      given.push(await snippet.run());
+      assert.equal(await copied(browser), true);
+    }
+    assert.match(given[0] ?? "", /^0\.\d+$/);
+    assert.notEqual(given[0], given[1]);
+    await browser.open(server.base + ACT);
+    await actReady(browser);
+    await predict(browser, "3");
+    await set(browser, "Optimizer", "Adam");
+    await chartSays(browser, "Adam m 6.23 GB");
+    assert.equal(await copied(browser), true);
+    const statistics = await snippetWith(world, "import statistics\nstatistics.mean([1, 3])");
+    assert.equal(await statistics.run(), "2", "the rest of Python's library is fetched as ever");
+
+    // One of another release is not used, and goes when there is one of this.
+    await changeCopy(browser, "other");
+    const elsewhere = await snippetWith(world, "1 + 1");
+    assert.equal(await elsewhere.run(), "2");
+    assert.equal(await copied(browser), false);
+    await browser.waitFor(isCopied, COPY_LIMIT_MS, "a copy of this release");
+
+    for (const harm of /** @type {const} */ (["flipped", "cut"])) {
+      await changeCopy(browser, harm);
+      const damaged = await snippetWith(world, "1 + 1");
+      assert.equal(await damaged.run(), "2", harm);
+      assert.equal(await copied(browser), false, harm);
+      assert.deepEqual((await held(browser)).filter((url) => url.includes("python-copy")), [], harm);
+      await actWithCopy(world);
+    }
+
+    await browser.click(button("Forget it"));
+    await browser.waitFor(button("Keep this book"));
+    assert.deepEqual(await held(browser), []);
+    // Firefox reports each damaged copy as an error of the page.
+  }, { pageErrors: true });
 
   once("offline: keeping the book can be stopped, gone on with and forgotten, and the page says what is there", async ({ browser, server }) => {
     const said = (/** @type {RegExp} */ words) => waitForText(browser, words);
@@ -138,3 +183,47 @@ async function waitForText(browser, words) {
 async function kept(browser) {
   await browser.waitFor(() => document.querySelector("live-keep")?.textContent?.startsWith("This book is kept"), COPY_LIMIT_MS, KEPT);
 }
+
+/** Opens the first act, keeps the book, starts Python, and waits until its copy is made. @param {import("../harness/world.mjs").World} world */
+export async function actWithCopy(world) {
+  const { browser } = world;
+  const snippet = await snippetWith(world, "1 + 1");
+  await browser.waitFor('live-keep [data-labels]:not([data-labels=""])');
+  if (await browser.has(button("Keep this book"))) {
+    await browser.click(button("Keep this book"));
+    await browser.click(button("Keep it"));
+  }
+  await kept(browser);
+  await browser.waitFor(() => navigator.serviceWorker.controller !== null, COPY_LIMIT_MS, "the service worker");
+  assert.equal(await snippet.run(), "2");
+  await browser.waitFor(isCopied, COPY_LIMIT_MS, "the copy");
+}
+
+/** Did the page's Python start from a copy? @param {import("../harness/browser.mjs").Browser} browser @returns {Promise<boolean>} */
+export const copied = (browser) =>
+  browser.eval(() => /** @type {PerformanceMark} */ (performance.getEntriesByName("python-ready").at(-1)).detail.copied);
+
+/** In a page: is there one copy, of this release? */
+async function isCopied() {
+  for (const name of await caches.keys()) {
+    const urls = (await (await caches.open(name)).keys()).map(({ url }) => url).filter((url) => url.includes("python-copy"));
+    if (urls.length === 1 && !urls[0]?.endsWith("?other")) return true;
+  }
+  return false;
+}
+
+/** Makes the copy one of another release, or damages it. @param {import("../harness/browser.mjs").Browser} browser @param {"other" | "flipped" | "cut"} how */
+const changeCopy = (browser, how) =>
+  browser.eval(async (how) => {
+    for (const name of await caches.keys()) {
+      const cache = await caches.open(name);
+      for (const request of await cache.keys()) {
+        if (!request.url.includes("python-copy")) continue;
+        const bytes = new Uint8Array((await (await cache.match(request))?.arrayBuffer()) ?? new ArrayBuffer(0));
+        await cache.delete(request);
+        const middle = bytes.length >> 1;
+        if (how === "flipped") bytes[middle] = 255 - (bytes[middle] ?? 0);
+        await cache.put(how === "other" ? request.url.replace(/[?].*/, "?other") : request, new Response(how === "cut" ? bytes.slice(0, middle) : bytes));
+      }
+    }
+  }, how);

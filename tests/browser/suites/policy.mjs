@@ -7,15 +7,19 @@ import { askedByTheSite } from "../harness/foreign.mjs";
 import { REPOSITORY } from "../harness/site.mjs";
 import { tryWaysOut } from "../harness/ways_out.mjs";
 import { ACT, openAct, predict, set } from "./act_page.mjs";
-import { Snippet } from "./snippet_page.mjs";
+import { actWithCopy, copied } from "./offline.mjs";
+import { snippetWith } from "./snippet_page.mjs";
 
 /** @type {{language: {names: string[]}, browser: Record<string, string>}} */
 const LISTED = JSON.parse(readFileSync(join(REPOSITORY, "plugins/explorable/live/web/src/python/allowed.json"), "utf8"));
+const ALLOWED = new Set([...LISTED.language.names, ...Object.keys(LISTED.browser), ...Reflect.ownKeys(Object.prototype)]);
+const NOT_LISTED = "names that plugins/explorable/live/web/src/python/allowed.json does not list";
 const LIVE = "assets/live";
 /** Each trial has a host of its own: what the first asks may arrive during the second. */
 const FREE = "free.example";
 const CONFINED = "confined.example";
 const GOVERNED = "governed.example";
+const COPIED = "copied.example";
 /** What the trial must find in every worker that nothing holds back, and what one engine alone offers. */
 const KNOWN = ["fetch", "WebSocket", "EventSource"];
 /** @type {Record<string, string[]>} */
@@ -60,21 +64,6 @@ Object.defineProperty(Object.getPrototypeOf(await heard), "data", says(to_js(agr
 None
 `;
 
-/** Opens a page whose snippet has this code. Not typed, because the editor would indent it a second time.
- * @param {import("../harness/world.mjs").World} world @param {string} code */
-async function snippetWith({ browser, server }, code) {
-  await browser.open(server.base + ACT);
-  const snippet = new Snippet(browser, await browser.of("live-snippet", (host) => host.dataset.name));
-  await snippet.ready();
-  await browser.eval((text) => {
-    const host = /** @type {HTMLElement} */ (document.querySelector("live-snippet"));
-    host.dataset["source"] = text;
-    host.replaceWith(host.cloneNode(true));
-  }, code);
-  await snippet.ready();
-  return snippet;
-}
-
 /** The text of a trial whose addresses are of this host. @param {string} host */
 const attemptAt = (host) => `(${tryWaysOut})(${JSON.stringify(host)}, ${JSON.stringify(LISTED.language.names)})`;
 
@@ -89,10 +78,47 @@ function tryInWorker(program, attempt) {
   });
 }
 
+/**
+ * In a page: the worker that holds Python tries every way out soon after it is asked for a run, which no worker is before its Python
+ * has started. What came of it is `tried`.
+ * @param {string} attempt
+ */
+function tryAfterRun(attempt) {
+  const text = `;addEventListener("message", ({ data }) => data.kind === "run" && setTimeout(async () => postMessage({ kind: "alive", ...(await ${attempt}) }), 1000));`;
+  const { Blob: NativeBlob, Worker: NativeWorker } = globalThis;
+  globalThis.Blob = class extends NativeBlob {
+    /** @param {BlobPart[]} [parts] @param {BlobPropertyBag} [options] */
+    constructor(parts = [], options) {
+      super(options?.type === "text/javascript" ? [...parts, text] : parts, options);
+    }
+  };
+  globalThis.Worker = class extends NativeWorker {
+    /** @param {string | URL} url @param {WorkerOptions} [options] */
+    constructor(url, options) {
+      super(url, options);
+      // What the trial breaks must not make the page end its worker.
+      this.addEventListener("error", (event) => (event.preventDefault(), event.stopImmediatePropagation()));
+      this.addEventListener("message", ({ data }) => data.tried && Object.assign(window, { tried: data }));
+    }
+  };
+}
+
 /** The functions whose addresses reached the proxy. @param {import("../harness/world.mjs").World} world @param {string} host @param {string[]} tried */
 function asked({ proxy }, host, tried) {
   const numbers = proxy.asked().flatMap((address) => new RegExp(`n(\\d+)\\.${host}`).exec(address)?.[1] ?? []);
   return [...new Set(numbers)].map((number) => tried[Number(number)]).sort();
+}
+
+/** Runs what changes the words of addresses and messages, twice. @param {import("../harness/world.mjs").World} world */
+async function changesNothing(world) {
+  const { browser, server } = world;
+  await browser.open(server.base + ACT);
+  const policy = await browser.eval(() => document.querySelector('meta[http-equiv="Content-Security-Policy"]')?.getAttribute("content") ?? "");
+  const [, folder] = PACKAGES.exec(policy) ?? assert.fail(policy);
+  const snippet = await snippetWith(world, CHANGES.replace("PACKAGES", folder ?? ""));
+  assert.equal(await snippet.run(), "(0.0, 0.0, 0)");
+  // A second message of the page: it says what the page wrote.
+  assert.equal(await snippet.run(), "(0.0, 0.0, 0)");
 }
 
 /** @param {import("../harness/world.mjs").Facts} facts */
@@ -104,14 +130,8 @@ export function policyTests({ everywhere, once }) {
   }, { pageErrors: true });
 
   once("policy: a program that changes what addresses and messages say of themselves reaches no other host either", async (world) => {
-    const { browser, proxy, server } = world;
-    await browser.open(server.base + ACT);
-    const policy = await browser.eval(() => document.querySelector('meta[http-equiv="Content-Security-Policy"]')?.getAttribute("content") ?? "");
-    const [, folder] = PACKAGES.exec(policy) ?? assert.fail(policy);
-    const snippet = await snippetWith(world, CHANGES.replace("PACKAGES", folder ?? ""));
-    assert.equal(await snippet.run(), "(0.0, 0.0, 0)");
-    // A second message of the page: it says what the page wrote.
-    assert.equal(await snippet.run(), "(0.0, 0.0, 0)");
+    const { proxy } = world;
+    await changesNothing(world);
     assert.deepEqual(askedByTheSite(proxy.asked()), []);
   });
 
@@ -125,10 +145,42 @@ export function policyTests({ everywhere, once }) {
     for (const known of [...KNOWN, ...(OF_ONE[browser.engine] ?? [])]) assert.ok(ways.includes(known), `the trial finds ${known}, not only ${ways}`);
     const program = readdirSync(join(site, LIVE)).find((file) => /^worker-[^/]*\.js$/.test(file));
     const confined = await browser.eval(tryInWorker, `${server.base}${LIVE}/${program}`, attemptAt(CONFINED));
-    const allowed = new Set([...LISTED.language.names, ...Object.keys(LISTED.browser), ...Reflect.ownKeys(Object.prototype)]);
-    assert.deepEqual(confined.names.filter((name) => !allowed.has(name)), [], "names that plugins/explorable/live/web/src/python/allowed.json does not list");
+    assert.deepEqual(confined.names.filter((name) => !ALLOWED.has(name)), [], NOT_LISTED);
     assert.ok(confined.tried.includes("fetch"), `of ${confined.tried.length} functions`);
     assert.deepEqual(asked(world, CONFINED, confined.tried), [], "who asked another host");
+  }, { pageErrors: true, foreign: true });
+
+  everywhere("policy: the same walls stand around a Python that starts from a copy of its memory", async (world) => {
+    const { browser, server, thorough } = world;
+    await actWithCopy(world);
+    const snippet = await snippetWith(world, PROBE);
+    assert.equal(await snippet.run(), "refused\nasked 404\nrefused\nnot evaluated");
+    assert.equal(await copied(browser), true);
+    if (thorough) {
+      await changesNothing(world);
+      assert.equal(await copied(browser), true);
+    }
+    assert.deepEqual(askedByTheSite(world.proxy.asked()), []);
+
+    // The second wall alone, as above: the kept page loses its policy, and prepares the trial before its Python starts.
+    const opened = await browser.eval(async (page, prepare) => {
+      const name = (await caches.keys()).find((one) => one.startsWith("iron-law-book")) ?? "";
+      const cache = await caches.open(name);
+      const html = (await (await cache.match(page))?.text()) ?? "";
+      await cache.put(page, new Response(html.replace(/<meta http-equiv="Content-Security-Policy"[^>]*>/, () => `<script>${prepare}</script>`), { headers: { "content-type": "text/html" } }));
+      return name;
+    }, `${server.base}${ACT}index.html`, `(${tryAfterRun})(${JSON.stringify(attemptAt(COPIED))})`);
+    assert.notEqual(opened, "");
+    const again = await snippetWith(world, "1 + 1");
+    assert.equal(await browser.has('meta[http-equiv="Content-Security-Policy"]'), false);
+    assert.equal(await again.run(), "2");
+    assert.equal(await copied(browser), true);
+    await browser.waitFor(() => Reflect.has(window, "tried"), 60_000, "the trial");
+    /** @type {import("../harness/ways_out.mjs").Tried} */
+    const tried = await browser.eval(() => Reflect.get(window, "tried"));
+    assert.deepEqual(tried.names.filter((name) => !ALLOWED.has(name)), [], NOT_LISTED);
+    assert.ok(tried.tried.includes("fetch"), `of ${tried.tried.length} functions`);
+    assert.deepEqual(asked(world, COPIED, tried.tried), [], "who asked another host");
   }, { pageErrors: true, foreign: true });
 
   everywhere("policy: of a worker that nothing but the page's policy holds back, we know who asks another host", async (world) => {

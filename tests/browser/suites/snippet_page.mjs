@@ -1,6 +1,6 @@
 // A snippet as a reader handles it: its editor, its buttons, its output.
 // @ts-check
-import { START_LIMIT_MS } from "./act_page.mjs";
+import { ACT, START_LIMIT_MS } from "./act_page.mjs";
 
 /** @typedef {import("../harness/browser.mjs").Browser} Browser */
 
@@ -71,4 +71,19 @@ export class Snippet {
         .join("\n"),
     );
   }
+}
+
+/** Opens a page whose snippet has this code. Not typed, because the editor would indent it a second time.
+ * @param {import("../harness/world.mjs").World} world @param {string} code */
+export async function snippetWith({ browser, server }, code) {
+  await browser.open(server.base + ACT);
+  const snippet = new Snippet(browser, await browser.of("live-snippet", (host) => host.dataset.name));
+  await snippet.ready();
+  await browser.eval((text) => {
+    const host = /** @type {HTMLElement} */ (document.querySelector("live-snippet"));
+    host.dataset["source"] = text;
+    host.replaceWith(host.cloneNode(true));
+  }, code);
+  await snippet.ready();
+  return snippet;
 }

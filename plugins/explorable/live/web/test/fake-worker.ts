@@ -1,7 +1,8 @@
 // A stand-in for the worker: it records what the page says and answers only when told to.
 import { PythonClient, type WorkerLike } from "../src/python/client";
+import type { Copies } from "../src/python/copies";
 import fields from "./fields.json";
-import type { Release, Request, Response as Reply, State, View } from "../src/python/protocol";
+import type { Asked, Release, Request, Response as Reply, State, View } from "../src/python/protocol";
 
 export class FakeWorker implements WorkerLike {
   onmessage: WorkerLike["onmessage"] = null;
@@ -22,13 +23,13 @@ export class FakeWorker implements WorkerLike {
   }
 
   ready(): void {
-    this.reply({ kind: "ready" });
+    this.reply({ kind: "ready", copied: false });
   }
 
   /** The request in the worker's hands. */
-  get last(): Exclude<Request, { kind: "start" }> {
+  get last(): Asked {
     const request = this.requests.at(-1);
-    if (!request || request.kind === "start") throw new Error("the worker has no request");
+    if (!request || request.kind === "start" || request.kind === "copy") throw new Error("the worker has no request");
     return request;
   }
 
@@ -71,7 +72,7 @@ export interface Bench {
   worker(): FakeWorker;
 }
 
-export function bench(released: () => Release = () => release): Bench {
+export function bench(released: () => Release = () => release, copies: Copies | null = null): Bench {
   const workers: FakeWorker[] = [];
   const spawn = (): FakeWorker => {
     const worker = new FakeWorker();
@@ -83,7 +84,7 @@ export function bench(released: () => Release = () => release): Bench {
     if (!newest) throw new Error("no worker was made");
     return newest;
   };
-  return { client: new PythonClient(spawn, released, "https://example.org/assets/live/"), workers, worker };
+  return { client: new PythonClient(spawn, released, "https://example.org/assets/live/", copies), workers, worker };
 }
 
 export const state = (batch: number): State => ({ context: "node", controls: { batch }, prediction: 12, revealed: false, held: null, moves: 0, hint: false });

@@ -202,9 +202,9 @@ describe("the worker", () => {
   function worker(start: () => Promise<Python>) {
     const replies: Reply[] = [];
     let heard: (event: MessageEvent<Request>) => void = () => undefined;
-    listen({ addEventListener: (_, listener) => void (heard = listener), postMessage: (reply) => void replies.push(reply) }, ({ data }) => data as Request, start);
+    listen({ addEventListener: (_, listener) => void (heard = listener), postMessage: (reply) => void replies.push(reply) }, ({ data }) => data as Request, start, () => Promise.reject(new Error("no copy is made here")));
     const say = (data: Request, isTrusted = true): void => heard({ data, isTrusted } as MessageEvent<Request>);
-    say({ kind: "start", release, base: "https://example.org/" });
+    say({ kind: "start", release, base: "https://example.org/", copy: null });
     return { say, replies };
   }
 

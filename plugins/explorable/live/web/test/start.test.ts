@@ -32,7 +32,7 @@ test("archives that are fetched later are asked where the build put them, whatev
   const later = { archive: "later.zip", modules: ["late"] };
   const { startPython } = await import("../src/python/start");
   try {
-    await startPython({ ...release, runtime: { ...release.runtime, later } }, base, ignore, ignore);
+    await startPython({ ...release, runtime: { ...release.runtime, later } }, base, null, ignore, ignore);
     const href = vi.spyOn(URL.prototype, "href", "get").mockReturnValue("https://wheels.example/python/?secret");
     for (const fetch of fetches) fetch();
     href.mockRestore();

@@ -4,6 +4,8 @@ import { h, setText } from "../dom";
 import { bookId } from "../release";
 import type { Part } from "../element";
 
+export { keptBooks } from "./book";
+
 type Action = [label: string, act: () => void];
 
 const MEGABYTE = 1e6;

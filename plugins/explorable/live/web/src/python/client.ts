@@ -1,7 +1,8 @@
 // The page's side of the conversation with Python: one worker, one request at a time, latest wins, stop and replay.
 //
 // Every state ends: a start or an answer on which nothing is heard for too long is given up, and Retry begins anew.
-import type { Check, Completed, DataFile, Drawing, Feedback, Release, Request, Response as Reply, SnippetError, State, Tell, Tests, Value, Verdict, View } from "./protocol";
+import type { Copies } from "./copies";
+import type { Asked, Check, Completed, DataFile, Drawing, Feedback, Release, Request, Response as Reply, SnippetError, State, Tell, Tests, Value, Verdict, View } from "./protocol";
 import type { Status } from "./status";
 
 export interface Snippet {
@@ -21,11 +22,11 @@ export type Outcome =
 export interface WorkerLike {
   onmessage: ((event: { data: Reply }) => void) | null;
   onerror: ((event: { message?: string; preventDefault?: () => void }) => void) | null;
-  postMessage(request: Request): void;
+  postMessage(request: Request, transfer?: Transferable[]): void;
   terminate(): void;
 }
 
-type RequestBody = Exclude<Request, { kind: "start" }> extends infer R ? (R extends Request ? Omit<R, "id"> : never) : never;
+type RequestBody = Asked extends infer R ? (R extends Asked ? Omit<R, "id"> : never) : never;
 
 interface Task {
   readonly id: number;
@@ -61,6 +62,11 @@ export class PythonClient {
   readonly #spawn: () => WorkerLike;
   readonly #release: () => Release;
   readonly #base: string;
+  readonly #copies: Copies | null;
+  /** Was the present worker given a copy of Python's memory? */
+  #copied = false;
+  /** Act -> the address of its program: what was asked of it here. */
+  readonly #acts = new Map<string, string>();
   #patience = 0;
   /** Seconds since the worker was last heard of, not counting those in which the machine slept. */
   #silent = 0;
@@ -84,7 +90,8 @@ export class PythonClient {
   readonly #prepared = new Set<string>();
 
   /** `release` is asked for at every start: what a start may ask for can change while the page is open. */
-  constructor(spawn: () => WorkerLike, release: () => Release, base: string) {
+  constructor(spawn: () => WorkerLike, release: () => Release, base: string, copies: Copies | null = null) {
+    this.#copies = copies;
     this.#spawn = spawn;
     this.#release = release;
     this.#base = base;
@@ -170,6 +177,7 @@ export class PythonClient {
   }
 
   async #ask<T extends View | Verdict | Feedback | object>(body: RequestBody, key: string): Promise<T | null> {
+    if ("actUrl" in body) this.#acts.set(body.act, body.actUrl);
     const settled = await this.#enqueue(body, key);
     if (settled.kind === "problem") throw new ActProblem(settled.message);
     return settled.kind === "answer" ? (settled.answer as T) : null;
@@ -257,7 +265,14 @@ export class PythonClient {
       const release = this.#release();
       this.#patience = release.patience;
       this.#engine = release.runtime.engineVersion;
-      worker.postMessage({ kind: "start", release, base: this.#base });
+      const start = (copy: ArrayBuffer | null): void => {
+        if (this.#worker !== worker) return;
+        this.#copied = copy !== null;
+        worker.postMessage({ kind: "start", release, base: this.#base, copy }, copy ? [copy] : []);
+      };
+      const found = this.#copies?.find();
+      if (found) void found.then(start);
+      else start(null);
       this.#silent = 0;
       this.#arrived = false;
       this.#clock = setInterval(() => this.#tick(), TICK_MS);
@@ -279,6 +294,9 @@ export class PythonClient {
     switch (reply.kind) {
       case "alive":
         return;
+      // A copy comes from a worker of its own (copies.ts): here it could only be a reader's program that says so.
+      case "copied":
+        return;
       case "progress": {
         this.#arrived = reply.total > 0 && reply.loaded === reply.total;
         if (this.#status.phase === "stopped") return;
@@ -290,6 +308,7 @@ export class PythonClient {
       }
       case "ready":
         this.#ready = true;
+        performance.mark("python-ready", { detail: { copied: reply.copied } });
         this.#pump();
         return;
       case "failed":
@@ -314,6 +333,7 @@ export class PythonClient {
     const task = this.#queue.shift();
     if (!task) {
       this.#publish({ phase: "ready", label: "Python ready", percent: null });
+      this.#copies?.make(() => [...this.#acts]);
       return;
     }
     this.#current = task;
@@ -338,8 +358,10 @@ export class PythonClient {
 
   /** Brings a Python that broke down to a second try, once. Who waits for it goes on waiting. */
   #startAgain(why: string): void {
+    if (this.#copied) this.#copies?.forget();
     console.warn(`Python is started once more: ${why}`);
-    this.#again = true;
+    // Without a copy it is the first try.
+    this.#again = !this.#copied;
     const asked = this.#current;
     if (asked) this.#queue.unshift(asked);
     this.#discard();
@@ -347,6 +369,7 @@ export class PythonClient {
   }
 
   #fail(why: string): void {
+    if (this.#copied && !this.#ready) return this.#startAgain(why);
     this.#again = false;
     const message = `Python ${this.#ready ? "broke down" : "did not start"}: ${why.replace(/\.$/, "")}.`;
     const lost = [this.#current, ...this.#queue].filter((task) => task !== null);
@@ -358,6 +381,7 @@ export class PythonClient {
 
   #discard(): void {
     clearInterval(this.#clock);
+    this.#copied = false;
     this.#worker?.terminate();
     this.#worker = null;
     this.#ready = false;

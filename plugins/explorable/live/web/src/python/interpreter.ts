@@ -1,5 +1,6 @@
 // The document's one Python. It outlives instant navigation, because the module does.
 import { PythonClient, type WorkerLike } from "./client";
+import { KeptCopies } from "./copies";
 import type { Release } from "./protocol";
 import { perhapsTooOld, release } from "../release";
 import { assetUrl } from "../site";
@@ -10,10 +11,14 @@ let client: PythonClient | undefined;
 
 /** The client of this document; no worker exists before its first `start()`. */
 export function documentPython(): PythonClient {
-  client ??= watched(
-    new PythonClient(() => governedWorker(assetUrl(WORKER_FILE)) as unknown as WorkerLike, () => startedHere(release()), assetUrl(".")),
-  );
+  client ??= watched(made());
   return client;
+}
+
+function made(): PythonClient {
+  const spawn = (): WorkerLike => governedWorker(assetUrl(WORKER_FILE)) as unknown as WorkerLike;
+  const parts = [spawn, () => startedHere(release()), assetUrl(".")] as const;
+  return new PythonClient(...parts, new KeptCopies(...parts, assetUrl("../../")));
 }
 
 /** A start that fails may fail because the page is too old. */

@@ -1,5 +1,6 @@
 /** The typed messages between the page and the one worker that holds Python. Plain data only. */
 
+import type { LoadedActs } from "./copy";
 import type { Decisions, Gap, Value } from "../ledger/types";
 
 export type { Gap, Value } from "../ledger/types";
@@ -130,9 +131,13 @@ export interface Completed {
 /** Module name -> the packages that importing it brings from other hosts, the hosts, and the addresses of the packages. */
 export type Elsewhere = Record<string, { packages: string[]; hosts: string[]; urls: string[] }>;
 
-/** Page -> worker. Every request has an id, which its answers carry. */
+/** A request that a running Python answers. */
+export type Asked = Exclude<Request, { kind: "start" | "copy" }>;
+
+/** Page -> worker. Every request to a running Python has an id, which its answers carry. */
 export type Request =
-  | { kind: "start"; release: Release; base: string }
+  | { kind: "start"; release: Release; base: string; /** Of Python's memory, to begin with. */ copy: ArrayBuffer | null }
+  | { kind: "copy"; release: Release; base: string; /** What shall be loaded in it. */ acts: LoadedActs }
   | { kind: "run"; id: number; page: string; name: string; source: string; /** May other hosts be asked for packages? */ foreign: boolean; /** Of an exercise: the code is tested, alone. */ tests?: Tests; /** What the code may open. */ files?: readonly DataFile[] }
   | { kind: "complete"; id: number; page: string; source: string; at: number }
   | { kind: "compute"; id: number; act: string; actUrl: string; state: State; /** Only what the eye follows of a moving hand? */ frame: boolean }
@@ -144,7 +149,8 @@ export type Request =
 export type Response =
   | { kind: "alive" }
   | { kind: "progress"; label: string; loaded: number; total: number }
-  | { kind: "ready" }
+  | { kind: "ready"; /** Did it start from a copy? */ copied: boolean }
+  | { kind: "copied"; bytes: ArrayBuffer }
   | { kind: "failed"; message: string; /** Did Pyodide's own program break down? */ broken: boolean }
   | { kind: "output"; id: number; text: string }
   | { kind: "ran"; id: number; result: string | null; error: SnippetError | null; figures: Drawing[]; /** The last value's own document, for a frame. */ html?: string | null; /** None where nothing was tested. */ checks?: Check[] }

@@ -1,5 +1,6 @@
 // Python inside the worker: takes the page's requests one at a time, in the order they came, and answers those of acts.
-import type { Release, Request, Response as Reply, State } from "./protocol";
+import type { LoadedActs } from "./copy";
+import type { Asked, Request, Response as Reply, State } from "./protocol";
 import { Unavailable, type Send, type Snippets } from "./snippets";
 
 /** The Python module `explorable.live.runtime.acts`: JSON text in and out. */
@@ -12,17 +13,16 @@ export interface Acts {
   check(name: string, reflection: string, answers: string, state: string): string;
 }
 
-type Answered = Exclude<Request, { kind: "start" }>;
-
 export class Python {
   readonly #acts: Acts;
   readonly #snippets: Snippets;
   readonly #send: Send;
   readonly #readText: (url: string) => Promise<string>;
   /** Act -> the address of the program that is loaded. */
-  readonly #loaded = new Map<string, string>();
+  readonly #loaded: Map<string, string>;
 
-  constructor(acts: Acts, snippets: Snippets, send: Send, readText: (url: string) => Promise<string>) {
+  constructor(acts: Acts, snippets: Snippets, send: Send, readText: (url: string) => Promise<string>, loaded: LoadedActs = []) {
+    this.#loaded = new Map(loaded);
     this.#acts = acts;
     this.#snippets = snippets;
     this.#send = send;
@@ -30,7 +30,7 @@ export class Python {
   }
 
   /** Answers one request. What Python raises becomes a `problem`; anything else means Python is gone and is thrown. */
-  async answer(request: Answered): Promise<void> {
+  async answer(request: Asked): Promise<void> {
     try {
       if (request.kind === "run") this.#send(await this.#snippets.run(request));
       else if (request.kind === "complete") this.#send(this.#snippets.complete(request));
@@ -42,7 +42,7 @@ export class Python {
     }
   }
 
-  async #act(request: Exclude<Answered, { kind: "run" | "complete" }>): Promise<Reply> {
+  async #act(request: Exclude<Asked, { kind: "run" | "complete" }>): Promise<Reply> {
     const { id, act, actUrl } = request;
     await this.#loadAct(act, actUrl);
     const state = JSON.stringify(request.state satisfies State);
@@ -70,20 +70,26 @@ export class Python {
 /** The worker's side of the conversation. */
 interface WorkerScope {
   addEventListener(type: "message", listener: (event: MessageEvent<Request>) => void): void;
-  postMessage(reply: Reply): void;
+  postMessage(reply: Reply, transfer?: Transferable[]): void;
 }
 
+type Begin = Extract<Request, { kind: "start" }>;
+type Copy = Extract<Request, { kind: "copy" }>;
+
 /**
- * Lets a worker listen to its page: `start` starts Python, which then answers. `dataOf` gives what a message says, also when a
+ * Lets a worker listen to its page: `start` starts Python, which then answers, and `copy` makes a copy of one. `dataOf` gives what a message says, also when a
  * snippet has changed what all messages say of themselves.
  */
-export function listen(scope: WorkerScope, dataOf: (event: MessageEvent) => Request, start: (release: Release, base: string, send: Send) => Promise<Python>): void {
+export function listen(scope: WorkerScope, dataOf: (event: MessageEvent) => Request, start: (request: Begin, send: Send) => Promise<Python>, copy: (request: Copy) => Promise<ArrayBuffer>): void {
   const send = (reply: Reply): void => scope.postMessage(reply);
   let python: Python | undefined;
   let last: Promise<void> = Promise.resolve();
   const handle = async (request: Request): Promise<void> => {
-    if (request.kind === "start") python = await start(request.release, request.base, send);
-    else await python?.answer(request);
+    if (request.kind === "start") python = await start(request, send);
+    else if (request.kind === "copy") {
+      const bytes = await copy(request);
+      scope.postMessage({ kind: "copied", bytes }, [bytes]);
+    } else await python?.answer(request);
   };
   scope.addEventListener("message", (event) => {
     // A snippet can make such an event too, and must not speak for the reader.

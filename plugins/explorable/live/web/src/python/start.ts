@@ -1,9 +1,10 @@
 // Starts Python inside the worker: Pyodide from the site's own files, with every download watched.
+import { loadCopy, makeCopy, type Copyable, type Load, type LoadedActs, type Options } from "./copy";
 import { ByteProgress, checkedBytes, DownloadError, fileName, guardedFetch, wholeBytes } from "./downloads";
 import type { Gate } from "./gate";
 import type { Release } from "./protocol";
 import { Python, type Acts } from "./python";
-import { Snippets, tell, type Pyodide, type Send, type SnippetModule } from "./snippets";
+import { Snippets, tell, type Send, type SnippetModule } from "./snippets";
 
 /** The Python module `explorable.live.runtime.library`. */
 interface Library {
@@ -12,13 +13,7 @@ interface Library {
 }
 
 interface PyodideModule {
-  loadPyodide(options: {
-    indexURL: string;
-    lockFileURL: string;
-    stdLibURL: string;
-    packages: string[];
-    createPyodideModule: CreateModule;
-  }): Promise<Pyodide>;
+  loadPyodide(options: Options & { indexURL: string; lockFileURL: string; stdLibURL: string; createPyodideModule: CreateModule }): Promise<Copyable>;
 }
 
 /** What makes Pyodide's module, from `pyodide.asm.mjs`. Of its settings, what tells that its program breaks down. */
@@ -36,12 +31,37 @@ const { XMLHttpRequest } = globalThis;
 const REST = "/lib/python_rest.zip";
 const LATER = "/lib/later.zip";
 
-/** Loads the runtime of a release. Reports byte progress, then that Python is ready; a start that cannot succeed rejects. */
-export async function startPython({ runtime, patience }: Release, base: string, send: Send, open: Gate["open"]): Promise<Python> {
+/**
+ * Loads the runtime of a release, or begins with a copy of it. Reports byte progress, then that Python is ready; a start that
+ * cannot succeed rejects.
+ */
+export async function startPython(release: Release, base: string, copy: ArrayBuffer | null, send: Send, open: Gate["open"]): Promise<Python> {
+  const { runtime } = release;
   const at = (file: string): string => new URL(file, base).href;
   // What is asked later is written down now: a reader's program can change what an address says of itself.
   const rest = at(runtime.library.rest);
   const later = runtime.later && { modules: runtime.later.modules, archive: at(runtime.later.archive) };
+  const { load, started } = loader(release, base, send);
+  const [pyodide, loaded] = copy ? await loadCopy(load, copy) : [await load({ packages: runtime.packages }), []];
+  started();
+  const acts = pyodide.pyimport("explorable.live.runtime.acts") as Acts;
+  const snippets = pyodide.pyimport("explorable.live.runtime.snippets") as SnippetModule;
+  const library = pyodide.pyimport("explorable.live.runtime.library") as Library;
+  library.fetch_on_demand(() => fetchArchive(pyodide, rest, REST, send));
+  if (later) library.fetch_later(later.modules, () => fetchArchive(pyodide, later.archive, LATER, send));
+  send({ kind: "ready", copied: copy !== null });
+  return new Python(acts, new Snippets(pyodide, snippets, send, runtime.elsewhere, open), send, readText, loaded);
+}
+
+/** A copy of Python as a start leaves it, with acts loaded. The worker that makes it serves for nothing else. */
+export function copyPython(release: Release, base: string, acts: LoadedActs): Promise<ArrayBuffer> {
+  const { load } = loader(release, base, () => undefined);
+  return makeCopy(load, release.runtime.packages, acts, readText);
+}
+
+/** What loads Pyodide, with every download watched until it has `started`. Called once in a worker. */
+function loader({ runtime, patience }: Release, base: string, send: Send): { load: Load; started(): void } {
+  const at = (file: string): string => new URL(file, base).href;
   const progress = new ByteProgress(runtime.sizes);
   const tellProgress = (): void => send({ kind: "progress", label: "Python loads", loaded: progress.loaded, total: progress.total });
   const often = throttled(tellProgress);
@@ -90,27 +110,20 @@ export async function startPython({ runtime, patience }: Release, base: string, 
     moved();
     return loaded;
   };
-  const load = async (): Promise<Pyodide> => {
+  const load = async (options: Options): Promise<Copyable> => {
+    // With a copy no wheels come.
+    if (!options.packages.length) for (const name of Object.keys(runtime.sizes)) if (name.endsWith(".whl")) progress.finish(name);
     const modules = Promise.all([module("pyodide.mjs"), module("pyodide.asm.mjs")]);
     const [{ loadPyodide }, { default: create }] = (await modules) as [PyodideModule, { default: CreateModule }];
     return loadPyodide({
       indexURL: at(runtime.indexURL),
       lockFileURL: at(runtime.lockFileURL),
       stdLibURL: at(runtime.library.start),
-      packages: runtime.packages,
       createPyodideModule: tellingFatal(create, fail),
+      ...options,
     });
   };
-
-  const pyodide = await Promise.race([load(), failed]);
-  started = true;
-  const acts = pyodide.pyimport("explorable.live.runtime.acts") as Acts;
-  const snippets = pyodide.pyimport("explorable.live.runtime.snippets") as SnippetModule;
-  const library = pyodide.pyimport("explorable.live.runtime.library") as Library;
-  library.fetch_on_demand(() => fetchArchive(pyodide, rest, REST, send));
-  if (later) library.fetch_later(later.modules, () => fetchArchive(pyodide, later.archive, LATER, send));
-  send({ kind: "ready" });
-  return new Python(acts, new Snippets(pyodide, snippets, send, runtime.elsewhere, open), send, readText);
+  return { load: (options) => Promise.race([load(options), failed]), started: () => void (started = true) };
 }
 
 /** Reports the error with which Pyodide's own program breaks down: where a callback meets it, only errors that follow from it are thrown. */
@@ -145,7 +158,7 @@ function throttled(call: () => void): () => void {
 }
 
 /** Puts an archive into Python's file system. Its path, or undefined (Python's None) on a failure. */
-function fetchArchive(pyodide: Pyodide, url: string, path: string, send: Send): string | undefined {
+function fetchArchive(pyodide: Copyable, url: string, path: string, send: Send): string | undefined {
   tell(send, "Python's library loads");
   // An import cannot wait for a promise. In a worker a synchronous request keeps nobody else waiting.
   const request = new XMLHttpRequest();

@@ -3,7 +3,7 @@ import { confine } from "./confine";
 import { getter, makeGate } from "./gate";
 import type { Request } from "./protocol";
 import { listen } from "./python";
-import { startPython } from "./start";
+import { copyPython, startPython } from "./start";
 
 const gate = makeGate(globalThis);
 const { apply } = Reflect;
@@ -13,5 +13,6 @@ globalThis.fetch = gate.fetch;
 listen(
   globalThis as unknown as Parameters<typeof listen>[0],
   (event) => apply(dataOf, event, []) as Request,
-  (release, base, send) => startPython(release, base, send, gate.open),
+  ({ release, base, copy }, send) => startPython(release, base, copy, send, gate.open),
+  ({ release, base, acts }) => copyPython(release, base, acts),
 );
