@@ -113,7 +113,7 @@ def _numbers(made: Fit) -> dict[str, Any]:
     return {
         "terms": list(made.terms),
         "mean": [_rounded(x) for x in made.mean],
-        "covariance": [[_rounded(x) for x in line] for line in made.covariance],
+        "covariance": [[_rounded(x) for x in line[: row + 1]] for row, line in enumerate(made.covariance)],
         "unseen": {category: _rounded(x) for category, x in made.unseen.items()},
         "between": _rounded(made.between),
         "between_slope": _rounded(made.between_slope),

@@ -88,7 +88,7 @@ def model_of(table: Mapping[str, Any]) -> Model:
     return Model(
         terms=tuple(table["terms"]),
         mean=tuple(table["mean"]),
-        covariance=tuple(tuple(line) for line in table["covariance"]),
+        covariance=_whole(table["covariance"]),
         unseen=dict(table["unseen"]),
         between=table["between"],
         between_slope=table["between_slope"],
@@ -113,3 +113,9 @@ def content() -> Mapping[str, Any]:
 def coefficients() -> Mapping[str, Model]:
     """The model of each kind."""
     return {kind: model_of(content()[kind]) for kind in KINDS}
+
+
+def _whole(half: list[list[float]]) -> tuple[tuple[float, ...], ...]:
+    """A symmetric matrix, of which the file has what is up to the diagonal."""
+    places = range(len(half))
+    return tuple(tuple(half[max(i, j)][min(i, j)] for j in places) for i in places)
