@@ -113,6 +113,7 @@ test-browser: $(VENV)/.test $(BUNDLE) $(LIBRARY) browsers ## The site in Chromiu
 # Two jobs at once, since each keeps one core busy: first the installations, then checks beside the build of the site.
 test: ## Set everything up and test
 	@$(MAKE) --no-print-directory -j2 --output-sync=target $(VENV)/.test node_modules/.stamp
+	@$(PY) -m tools.yardstick
 	@REPOSITORY_URL=$${REPOSITORY_URL:-https://example.org/book} $(MAKE) --no-print-directory -j2 --output-sync=target lint-python build lint-web test-web browsers
 	@SITE_DIR=site $(MAKE) --no-print-directory test-python $(if $(FULL),verify)
 	@SITE_DIR=site $(MAKE) --no-print-directory test-browser

@@ -73,9 +73,7 @@ _SHARED: dict[str, dict[str, Any]] = {
 def _parser() -> _Parser:
     parser = _Parser(prog="python -m gpu_bench", description=__doc__, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=BENCHMARK_VERSION)
-    known = "list | run | show | plan | pack | unpack | validate | doctor | card | predict | report | compare | job"
-    known += " | admit"
-    commands = parser.add_subparsers(dest="command", metavar=known, required=True)
+    commands = parser.add_subparsers(dest="command", required=True)
 
     def command(do: Callable[[argparse.Namespace], int], about: str, *shared: str) -> argparse.ArgumentParser:
         made: argparse.ArgumentParser = commands.add_parser(do.__name__[1:], help=about, allow_abbrev=False)
@@ -122,6 +120,7 @@ def _parser() -> _Parser:
     proposed.add_argument("--out", type=Path, required=True, help="folder for what was measured and the proposal")
     proposed.add_argument("--unfit-too", action="store_true", help="measure although the doctor warns")
     proposed.add_argument("--apply", action="store_true", help="copy the proposal over the committed records")
+    commands.metavar = " | ".join(commands.choices)
     return parser
 
 

@@ -10,10 +10,13 @@ A full run (`FULL=1`) also has what the run of every change leaves out, because 
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -37,7 +40,33 @@ SUMMARY = "summary"
 """A property of a test's report whose value is a line at the end of the run. What a test prints is lost where several
 processes run the tests."""
 
-LONGEST = ("tests/gpu_bench/", "tests/explorable/", "tests/book/")
+TABLES = "tests/tools/"
+"""Tests of the tables of accuracy. Each of their files needs all rows compared, so one process runs them all."""
+LONGEST = ("tests/gpu_bench/", "tests/explorable/", "tests/book/", TABLES)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Nothing of what is collected becomes garbage: looking for it takes a third of the collection's time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A file's tests stay in one process, and so do all files of TABLES."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
+
+    class Scheduling(LoadFileScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return TABLES if nodeid.startswith(TABLES) else str(super()._split_scope(nodeid))
+
+    return Scheduling(config, log)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -19,7 +19,6 @@ NARROW = ("bf16-master", "bf16-rounded", "fp8-master")
 OptimizerName = Literal["sgd", "momentum", "adam", "adamw", "adamw-8bit"]
 Attention = Literal["flash", "standard"]
 AttentionKernel = Literal["auto", "flash", "cudnn"]
-Activation = Literal["gelu-tanh"]
 Update = Literal["default", "fused", "flat"]
 Compile = Literal["none", "default", "split-k"]
 Region = Literal["model", "block"]
@@ -62,10 +61,9 @@ class Case:
     seed: Whole = 1234  # Seed of the random numbers
 
     def __post_init__(self) -> None:
-        for name, (_, hint) in rules.hints(type(self)).items():
-            value = getattr(self, name)
-            if told := rules.refused(hint, value):
-                raise ValueError(f"{name} is {value!r}; allowed: {told}")
+        hints = {name: hint for name, (_, hint) in rules.hints(type(self)).items() if rules.stated(hint)}
+        if found := [fault for name, hint in hints.items() for fault in rules.faults(hint, getattr(self, name), name)]:
+            raise ValueError(found[0].removeprefix("at "))
 
     @property
     def extent(self) -> str:
@@ -92,7 +90,6 @@ class TrainingCase(Case):
     # Which form, and so which tensors are kept: `flash` is fused, `standard` materializes the scores
     attention: Attention = "flash"
     attention_kernel: AttentionKernel = "auto"  # Whose fused kernel; `auto` is PyTorch's choice
-    activation: Activation = "gelu-tanh"
     dropout: Amount = 0.0
     # Largest global norm of the gradients; None where they are not clipped
     clip_norm: Annotated[float, Rule("1", above=0)] | None = 1.0
@@ -114,8 +111,8 @@ class TrainingCase(Case):
     # Whether products also compute GELU, its gradient and the gradients of biases (`fused`), or kernels of their own
     # do. A product that is not right or not faster on the device runs without; the record says which
     epilogues: Epilogues = "plain"
-    # Where the scales of an FP8 precision come from: `dynamic`, the tensor itself; `delayed`, earlier steps; `delayed-
-    # fast` also adds up gradients' products in fewer bits
+    # Where the scales of an FP8 precision come from: `dynamic`, the tensor itself, in layers of `torchao`; `delayed`,
+    # earlier steps, in ours; `delayed-fast` also adds up gradients' products in fewer bits
     scaling: Scaling = "dynamic"
     # Whose model: ours, or that of the package `transformers`; or ours with FP8 layers or 8-bit AdamW of `torchao`, or
     # with head and loss of Liger
@@ -198,16 +195,19 @@ class TrainingCase(Case):
             raise ValueError("implementation is 'liger'; allowed with it: precision amp-bf16, loss full")
 
     def _check_scaling(self) -> None:
-        if self.precision.startswith("fp8") and self.compile != "none" and self.compile_region == "model":
+        eight = self.precision.startswith("fp8")
+        if eight and self.compile != "none" and self.compile_region == "model":
             raise ValueError("compile_region is 'model' with compiled FP8, which is checked block by block before it "
                              "is timed; allowed: block")  # fmt: skip
         if self.scaling == "dynamic":
+            if eight and self.implementation != "torchao":
+                raise ValueError("scaling is 'dynamic' in our own FP8 layers; allowed: delayed, delayed-fast")
             return
-        if not self.precision.startswith("fp8"):
+        if not eight:
             raise ValueError(f"scaling is {self.scaling!r} with precision {self.precision!r}; allowed: dynamic")
         if self.optimizer_in_backward or self.checkpointing != "none":
             raise ValueError(
-                f"scaling is {self.scaling!r} with optimizer_in_backward or checkpointing; allowed: dynamic"
+                f"precision is {self.precision!r} with optimizer_in_backward or checkpointing; allowed: any without fp8"
             )
 
     @property

@@ -142,7 +142,7 @@ KINDS: dict[str, Kind] = {
     "scaling": Kind(ScalingCase, "gpu_bench.distributed.measure", "points"),
     "hybrid": Kind(HybridCase, "gpu_bench.experiments.hybrid.evaluate", "arms"),
     "hybrid-memory": Kind(MemoryCase, "gpu_bench.experiments.hybrid.evaluate", "arms"),
-    "failure": Kind(FailureCase, "gpu_bench.experiments.failures.repeat", "arms"),
+    "failure": Kind(FailureCase, "gpu_bench.experiments.failures.training", "arms"),
 }
 
 

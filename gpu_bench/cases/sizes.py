@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gpu_bench.cases.case import Activation, Attention, ModelName, TrainingCase
+from gpu_bench.cases.case import Attention, ModelName, TrainingCase
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,6 @@ class GPT2Config:
     """True as published: every Linear and LayerNorm has a bias."""
     attention: Attention = "flash"
     """`flash` never stores the T x T scores; `standard` materialises scores, softmax and dropout."""
-    activation: Activation = "gelu-tanh"
-    """GPT-2 was trained with the tanh form of GELU, so its published weights expect it. Memory is the same."""
-
     recompute_attention: bool = False
     """True computes the inside of attention again in the backward pass instead of keeping it."""
 
@@ -60,7 +57,6 @@ def config_of(case: TrainingCase) -> GPT2Config:
         max_seq=max(size.max_seq, case.sequence),
         dropout=case.dropout,
         attention=case.attention,
-        activation=case.activation,
         recompute_attention=case.checkpointing == "selective",
     )
 

@@ -42,6 +42,7 @@ def tiny_case(case: Case) -> Case:
                 memory_limit=0,
                 step_graph=False,
                 implementation="transformers" if case.implementation == "transformers" else "own",
+                scaling="delayed" if case.precision == "fp8" else case.scaling,
                 update="flat" if case.optimizer == "adamw-8bit" else case.update,
                 compile="default" if case.compile != "none" else "none",
                 validate_every=1 if case.validate_every else 0,

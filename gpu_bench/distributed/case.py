@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Literal
 
@@ -59,3 +60,47 @@ class ScalingCase(Case):
     def fitting(self, devices: int) -> tuple[int, ...]:
         """The numbers of processes that a machine with so many devices can run."""
         return tuple(count for count in self.processes if count <= devices)
+
+
+RENDEZVOUS, NODES = "GPU_BENCH_RENDEZVOUS", "GPU_BENCH_NODES"
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Machines that measure together."""
+
+    address: str = ""  # HOST:PORT of one of them; empty for a machine alone
+    nodes: int = 1  # How many machines
+
+    def joined(self, processes: int) -> bool:
+        """Whether so many processes are spread over all machines; one process runs on each by itself."""
+        return self.nodes > 1 and processes > 1
+
+    def options(self, processes: int, name: str) -> tuple[str, ...]:
+        """What `torchrun` is told, `name` being the same on every machine."""
+        if not self.joined(processes):
+            return ("--standalone", f"--nproc-per-node={processes}")
+        return (
+            f"--nnodes={self.nodes}",
+            f"--nproc-per-node={processes // self.nodes}",
+            "--rdzv-backend=c10d",
+            f"--rdzv-endpoint={self.address}",
+            f"--rdzv-id={name}",
+        )
+
+
+def meeting() -> Meeting:
+    """The machines that the environment of this process names.
+
+    Each of them runs the same command with two variables: `GPU_BENCH_RENDEZVOUS`, the address HOST:PORT at which they
+    meet, and `GPU_BENCH_NODES`, how many they are.
+
+    Raises:
+        ValueError: When the number of machines is none, or they have no address.
+    """
+    address, nodes = os.environ.get(RENDEZVOUS, ""), os.environ.get(NODES, "1")
+    if not nodes.isascii() or not nodes.isdigit() or int(nodes) < 1:
+        raise ValueError(f"{NODES} is {nodes!r}; allowed: 1, 2, 3, ...")
+    if int(nodes) > 1 and not address.rpartition(":")[0]:
+        raise ValueError(f"{RENDEZVOUS} is {address!r} with {NODES} {nodes}; allowed: HOST:PORT of one of the machines")
+    return Meeting(address, int(nodes))

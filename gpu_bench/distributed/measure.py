@@ -1,8 +1,7 @@
 """One repeat of a scaling case: `torchrun` with one process, then with more, always with new processes.
 
-Several machines measure together when each runs the same command with two variables of the environment:
-`GPU_BENCH_RENDEZVOUS`, the address HOST:PORT at which they meet, and `GPU_BENCH_NODES`, how many they are. Each of them
-has the whole report. One process is measured on each machine by itself, for comparison.
+Several machines measure together (`case.meeting`): each of them has the whole report. One process is measured on each
+machine by itself, for comparison.
 """
 
 from __future__ import annotations
@@ -14,61 +13,17 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from gpu_bench.cases.case import Case, TrainingCase
-from gpu_bench.distributed.case import ScalingCase
+from gpu_bench.cases.case import Case
+from gpu_bench.distributed.case import Meeting, ScalingCase, meeting
 from gpu_bench.distributed.rank import JOB_VARIABLE
 from gpu_bench.machine import provenance
 from gpu_bench.measure.unsupported import kind_of
-from gpu_bench.predict.prediction import model_flops
 from gpu_bench.record import store
-
-RENDEZVOUS, NODES = "GPU_BENCH_RENDEZVOUS", "GPU_BENCH_NODES"
-
-
-@dataclass(frozen=True)
-class Meeting:
-    """Machines that measure together."""
-
-    address: str = ""  # HOST:PORT of one of them; empty for a machine alone
-    nodes: int = 1  # How many machines
-
-    def joined(self, processes: int) -> bool:
-        """Whether so many processes are spread over all machines; one process runs on each by itself."""
-        return self.nodes > 1 and processes > 1
-
-    def options(self, processes: int, name: str) -> tuple[str, ...]:
-        """What `torchrun` is told, `name` being the same on every machine."""
-        if not self.joined(processes):
-            return ("--standalone", f"--nproc-per-node={processes}")
-        return (
-            f"--nnodes={self.nodes}",
-            f"--nproc-per-node={processes // self.nodes}",
-            "--rdzv-backend=c10d",
-            f"--rdzv-endpoint={self.address}",
-            f"--rdzv-id={name}",
-        )
-
-
-def meeting() -> Meeting:
-    """The machines that the environment names.
-
-    Raises:
-        LaunchError: When the number of machines is none, or they have no address.
-    """
-    address, nodes = os.environ.get(RENDEZVOUS, ""), os.environ.get(NODES, "1")
-    if not nodes.isascii() or not nodes.isdigit() or int(nodes) < 1:
-        raise LaunchError(f"{NODES} is {nodes!r}; allowed: 1, 2, 3, ...")
-    if int(nodes) > 1 and not address.rpartition(":")[0]:
-        raise LaunchError(
-            f"{RENDEZVOUS} is {address!r} with {NODES} {nodes}; allowed: HOST:PORT of one of the machines"
-        )
-    return Meeting(address, int(nodes))
 
 
 class LaunchError(RuntimeError):
@@ -93,20 +48,18 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
 
 def _point(case: ScalingCase, device: str, processes: int, together: Meeting, repeat: int) -> dict[str, Any]:
     """Measure the case on so many processes; a failure is reported and does not end the others."""
-    batch = case.batch_of(processes)
     point: dict[str, Any] = {
         "label": f"{processes} process{'' if processes == 1 else 'es'}",
         "settings": {
             "processes": processes,
             "nodes": together.nodes if together.joined(processes) else 1,
-            "batch": batch,
+            "batch": case.batch_of(processes),
             "strategy": case.strategy,
             "scaling": case.scaling,
         },
         "status": "ok",
         "message": None,
         "samples_s": [],
-        "work": {"flops": _model_flops(case, batch), "tokens": batch * case.sequence},
     }
     try:
         options = together.options(processes, f"{case.name}-{repeat}-{processes}")
@@ -126,12 +79,6 @@ def _point(case: ScalingCase, device: str, processes: int, together: Meeting, re
         },
         "losses": found["losses"],
     }
-
-
-def _model_flops(case: ScalingCase, batch: int) -> int:
-    """FLOPs that the mathematics of a step needs: 6 N + 12 L h T per token."""
-    same = {name: getattr(case, name) for name in ("name", "model", "precision", "sequence")}
-    return model_flops(TrainingCase(**same, batch=batch, optimizer="adamw", learning_rate=0.0)).full
 
 
 def launch(case: ScalingCase, device: str, options: Sequence[str], here: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Protocol, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -36,19 +36,6 @@ class Here:
     rank: int  # Which it is, from 0 on
     world: int  # How many there are
     device: torch.device  # What it computes on
-
-
-class Parallel(Protocol):
-    """One way of spreading a training step over processes."""
-
-    loss_weight: float
-    """The weight of this process's loss: the weighted sum over all processes is the loss of the whole batch."""
-
-    def own(self, window: Tensor) -> Tensor:
-        """The part of a batch, (B, T + 1) token numbers, that this process needs."""
-
-    def step(self, window: Tensor) -> Tensor:
-        """One whole training step over `own(window)`, on the device. Returns this process's loss, still there."""
 
 
 def model_config(case: ScalingCase) -> GPT2Config:
@@ -111,7 +98,11 @@ def clip(
 
 
 class DataParallel:
-    """A model that every process trains on its own part of the batch."""
+    """A model that every process trains on its own part of the batch.
+
+    Attributes:
+        loss_weight: The weight of this process's loss: the weighted sum over all processes is the whole batch's loss.
+    """
 
     def __init__(self, case: ScalingCase, here: Here, model: nn.Module) -> None:
         self.case, self.here, self.model = case, here, model
@@ -306,3 +297,7 @@ class PipelineParallel:
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         return torch.stack(losses).mean().detach() if self.last else torch.zeros((), device=self.here.device)
+
+
+Parallel = DataParallel | PipelineParallel
+"""One way of spreading a training step over processes."""

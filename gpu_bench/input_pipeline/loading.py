@@ -174,10 +174,7 @@ def _point(case: LoaderCase, text: str, trainer: Trainer) -> dict[str, Any]:
             "prefetch": loader.prefetch if loader.workers else None,
             "pinned": loader.pinned,
         },
-        "status": "ok",
-        "message": None,
         "samples_s": [round(second, 9) for second in seconds],
-        "work": {"tokens": case.batch * case.sequence},
         "shares": shares,
         # JSON has no NaN: a diverged loss is null.
         "losses": [round(loss, 6) if math.isfinite(loss) else None for loss in curve],

@@ -75,8 +75,6 @@ def _point(case: TokenizeCase, count: int, order: str) -> dict[str, Any]:
     return {
         "label": f"{count} process{'' if count == 1 else 'es'}, {words}",
         "settings": {"processes": count, "words": order},
-        "status": "ok",
-        "message": None,
         "samples_s": seconds,
         "work": {"bytes": sum(map(len, pieces)), "tokens": tokens},
     }

@@ -5,9 +5,8 @@ from __future__ import annotations
 import gc
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
@@ -29,15 +28,6 @@ _WARMUP = 3
 _PASSES = ("forward", "backward")
 
 
-@dataclass(frozen=True)
-class Setting:
-    """What tells a point from the others; `size` is a sequence length."""
-
-    variant: str
-    format: str
-    size: int
-
-
 Function = Callable[[tuple[Tensor, ...]], Tensor]
 """The operation on its inputs."""
 
@@ -50,8 +40,9 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     points: list[dict[str, Any]] = []
     gc.disable()
     with Monitor(open_nvml(device)) as monitor:
-        for setting in settings(case):
-            points += _points(case, setting, device)
+        # The variants to compare are timed one right after the other.
+        for form, size, variant in itertools.product(case.formats, case.sizes, case.variants):
+            points += _points(case, {"variant": variant, "format": form, "size": size}, device)
     gc.enable()
     state = summary(monitor.samples)
     # The GPU's clock changes with what runs, so only a reason that the driver gives counts as slowing down.
@@ -60,13 +51,7 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
     return {"status": status, "message": slowed, "points": points, "timing": {"gpu": state}}
 
 
-def settings(case: AttentionCase) -> Iterator[Setting]:
-    """All points: by format, then size, so that the variants to compare are timed one right after the other."""
-    for form, size, variant in itertools.product(case.formats, case.sizes, case.variants):
-        yield Setting(variant, form, size)
-
-
-def _points(case: AttentionCase, setting: Setting, device: torch.device) -> list[dict[str, Any]]:
+def _points(case: AttentionCase, setting: Mapping[str, Any], device: torch.device) -> list[dict[str, Any]]:
     """The forward and the backward point of a setting; without samples where the device cannot do it."""
     status: str = "ok"
     message: str | None = None
@@ -83,12 +68,11 @@ def _points(case: AttentionCase, setting: Setting, device: torch.device) -> list
         torch.cuda.empty_cache()
     return [
         {
-            "label": f"{setting.variant} {setting.format} {setting.size} {one}",
-            "settings": {**asdict(setting), "pass": one},
+            "label": f"{setting['variant']} {setting['format']} {setting['size']} {one}",
+            "settings": {**setting, "pass": one},
             "status": status,
             "message": message,
             "samples_s": samples[one],
-            "work": case.work_of({**asdict(setting), "pass": one}),
             "memory_peak": peaks[one],
         }
         for one in _PASSES
@@ -96,15 +80,15 @@ def _points(case: AttentionCase, setting: Setting, device: torch.device) -> list
 
 
 def _measure(
-    case: AttentionCase, setting: Setting, device: torch.device
+    case: AttentionCase, setting: Mapping[str, Any], device: torch.device
 ) -> tuple[dict[str, list[float]], dict[str, int | None]]:
     """Seconds of every round by pass, and bytes that a pass added at its fullest (None on a CPU)."""
-    dtype = FORMATS[setting.format]
-    shape = (case.batch, case.heads, setting.size, case.head_size)
-    function = attention(setting.variant, setting.size, device)
+    dtype = FORMATS[setting["format"]]
+    shape = (case.batch, case.heads, setting["size"], case.head_size)
+    function = attention(setting["variant"], setting["size"], device)
     inputs = tuple(torch.randn(shape, device=device, dtype=dtype, requires_grad=True) for _ in range(3))
     gradient = torch.randn(shape, device=device, dtype=dtype)
-    kernels = KERNELS.get(setting.variant, ())  # type: ignore[call-overload]
+    kernels = KERNELS.get(setting["variant"], ())
     with sdpa_kernel(list(kernels)) if kernels else nullcontext():
         peaks = _peaks(function, inputs, gradient, device)
         for _ in range(_WARMUP):

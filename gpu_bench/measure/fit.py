@@ -13,6 +13,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ from gpu_bench.cases import card
 from gpu_bench.cases.case import Case
 from gpu_bench.cases.kinds import FitCase
 from gpu_bench.predict.prediction import predicted_batch
-from gpu_bench.record.derive import LARGEST
 from gpu_bench.record.judgement import MEASURED
 from gpu_bench.record.store import read_json, write_json
 from gpu_bench.run.isolation import work
@@ -57,7 +57,11 @@ def run_repeat(case: Case, device: torch.device, repeat: int, kept: Path | None 
             write_json(kept, {"trials": trials, "contexts": contexts})
         return str(trials[-1]["outcome"])
 
-    results = [_search_policy(case, policy, device.type, attempt) for policy in case.policies]
+    results = []
+    for policy in case.policies:
+        predicted = predicted_batch(case, policy, device.type)
+        search(case.batches, predicted, partial(attempt, policy))
+        results.append({"policy": policy, "predicted_batch": predicted})
     fit = {"context": max(contexts, default=None), "policies": results, "trials": trials}
     return {"status": "ok", "message": None, "fit": fit}
 
@@ -67,43 +71,18 @@ def _memory(device: torch.device) -> int | None:
     return torch.cuda.get_device_properties(device).total_memory if device.type == "cuda" else None
 
 
-def _search_policy(case: FitCase, policy: str, kind: str, attempt: Callable[[str, int], str]) -> dict[str, Any]:
-    """Make the trials of a policy. What they say follows from them, and is derived when the record is read."""
-    predicted = predicted_batch(case, policy, kind)
-    search(case.batches, predicted, lambda batch: attempt(policy, batch))
-    return {"policy": policy, "predicted_batch": predicted}
+def search(batches: Sequence[int], start: int | None, attempt: Callable[[int], str]) -> None:
+    """Try batches, ascending, from `start` on (None is the smallest): up while they fit, or down while they do not.
 
-
-def search(batches: Sequence[int], start: int | None, attempt: Callable[[int], str]) -> tuple[int | None, str]:
-    """The largest batch that fits, walking up or down from `start`; None when not even the smallest does.
-
-    A prediction that is right costs two attempts: it fits, and the next one does not. Whether a batch fits is taken to
-    be monotonic.
-
-    Args:
-        batches: Ascending.
-        start: Where to begin; None is the smallest.
-        attempt: Tries a batch: `fits`, `oom`, or how else it ended.
-
-    Returns:
-        The largest batch that was seen to fit, and what ended the search: `boundary`, where memory was seen to run
-        out; `LARGEST`, where it never did; or the outcome that said nothing about memory, such as `timeout`. Unless it
-        is a boundary, larger batches may fit too.
+    What a batch comes to is `fits`, `oom`, or how else it ended, which says nothing about memory and ends the search. A
+    prediction that is right costs two attempts: it fits, and the next one does not. Whether a batch fits is taken to be
+    monotonic. What the trials say is derived when the record is read.
     """
     index = batches.index(start) if start in batches else 0
-    outcome = attempt(batches[index])
-    if outcome == "fits":
-        while index + 1 < len(batches):
-            outcome = attempt(batches[index + 1])
-            if outcome != "fits":
-                return batches[index], "boundary" if outcome == "oom" else outcome
-            index += 1
-        return batches[index], LARGEST
-    while outcome == "oom" and index > 0:
-        index -= 1
+    outcome = first = attempt(batches[index])
+    step = {"fits": 1, "oom": -1}.get(first, 0)
+    while step and outcome == first and 0 <= (index := index + step) < len(batches):
         outcome = attempt(batches[index])
-    fitting = batches[index] if outcome == "fits" else None
-    return fitting, "boundary" if outcome in ("fits", "oom") else outcome
 
 
 def _trial(policy: str, batch: int, report: Mapping[str, Any]) -> Trial:

@@ -19,7 +19,7 @@ from gpu_bench.measure.techniques.checkpointing import blocks_under, head_in
 from gpu_bench.measure.techniques.compilation import StepGraph, check_compiled_block, compiled_loss
 from gpu_bench.measure.techniques.epilogues import fuse
 from gpu_bench.measure.techniques.flat import FlatAdamW
-from gpu_bench.measure.techniques.fp8 import Scales, convert_blocks, convert_with_delay
+from gpu_bench.measure.techniques.fp8 import Scales, convert_with_delay
 from gpu_bench.measure.techniques.optimizers import make_optimizer, update_in_backward
 from gpu_bench.measure.techniques.trial import choose, usable
 
@@ -96,10 +96,8 @@ class Trainer:
         self.scales: Scales | None = None
         if case.scaling != "dynamic":
             self.scales = convert_with_delay(self.model, fast=case.scaling == "delayed-fast")
-        elif case.precision == "fp8" and case.implementation == "torchao":
+        elif case.precision == "fp8":
             convert_by_torchao(self.model)
-        elif case.precision.startswith("fp8"):
-            convert_blocks(self.model)
         self._model_loss: Callable[[Tensor], Tensor] = self.eager_loss
         self._ready = False
         self._step: Callable[[Tensor], Tensor] = self._run_step

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal, TypeVar
+from typing import Literal
 
 import torch
-
-T = TypeVar("T")
 
 _NOT_HERE = (
     # No allowed attention kernel can run: the message on a CPU, on CUDA, and of cuDNN.
@@ -70,18 +67,3 @@ def kind_of(error: BaseException) -> Literal["oom", "unsupported"] | None:
     if unable or any(words in text for text in texts for words in _NOT_HERE):
         return "unsupported"
     return None
-
-
-def working(fast: T, plain: T, check: Callable[[], None]) -> tuple[T, list[str]]:
-    """What to use: `fast` where its check passes, else `plain`; and, in the second case, a line that says why.
-
-    Raises:
-        Exception: Memory that ran out, which says nothing of what was checked.
-    """
-    try:
-        check()
-    except Exception as error:
-        if kind_of(error) == "oom":
-            raise
-        return plain, [told(error)]
-    return fast, []

@@ -7,10 +7,10 @@ from typing import Any
 
 from gpu_bench import BENCHMARK_VERSION, SCHEMA_VERSION
 from gpu_bench.cases.case import Case, TrainingCase
-from gpu_bench.cases.kinds import KINDS, AttentionCase, RooflineCase
+from gpu_bench.cases.kinds import KINDS
 from gpu_bench.machine.chips import chip_of
 from gpu_bench.record import rules, shape
-from gpu_bench.record.derive import BLOCKS
+from gpu_bench.record.derive import BLOCKS, work_of
 from gpu_bench.record.judgement import MEASURED, diverged_at
 
 
@@ -152,15 +152,15 @@ def _trained(case: TrainingCase, device: Mapping[str, Any], parts: Sequence[Mapp
 def _point(case: Case, repeats: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """A point from its repeats; the first one's memory and shares count."""
     first = repeats[0]
-    failed = next((one for one in repeats if one["status"] != "ok"), first)
-    known = case.work_of(first["settings"]) if isinstance(case, AttentionCase | RooflineCase) else None
+    failed = next((one for one in repeats if one.get("status", "ok") != "ok"), first)
+    known = work_of(case, first["settings"])
     return {
         "label": first["label"],
         "settings": dict(first["settings"]),
-        "status": failed["status"],
-        "message": failed["message"],
+        "status": failed.get("status", "ok"),
+        "message": failed.get("message"),
         "samples_s": [list(one["samples_s"]) for one in repeats],
-        "work": {name: value for name, value in first.get("work", {}).items() if name not in (known or {})},
+        "work": {name: value for name, value in first.get("work", {}).items() if name not in known},
         "memory_peak": first.get("memory_peak"),
         "shares": dict(first.get("shares", {})),
         "losses": first.get("losses"),

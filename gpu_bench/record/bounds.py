@@ -23,7 +23,6 @@ HOTTEST_C = 115.0
 FASTEST_CLOCK_MHZ = {"sm_clock_mhz": 5_000.0, "memory_clock_mhz": 25_000.0}
 
 
-@cache
 def _most(what: Callable[[Accelerator], float | None]) -> float:
     return max(value for name in list_accelerators() if (value := what(accelerator(name))) is not None)
 
@@ -43,35 +42,24 @@ def _most_flops(form: str) -> float:
     return BOOST * _most(peak)
 
 
-def _bandwidth(chip: Accelerator) -> float:
-    return chip.bandwidth
-
-
-def _power(chip: Accelerator) -> float:
-    return chip.tdp * _ROOM.get(chip.family, _USUAL_ROOM)
-
-
-def _memory(chip: Accelerator) -> float:
-    return 1.1 * chip.memory_bytes
-
-
-def flops_per_s(device: Mapping[str, Any], cores: int | None, form: str) -> float:
-    """FLOP/s that no product in a format reaches on a device of a record."""
+def flops_per_s(record: Mapping[str, Any], form: str) -> float:
+    """FLOP/s that no product in a format reaches on the device of a record."""
+    device = record["device"]
     if device["type"] == "cpu":
-        return (cores or 4096) * _CPU_CLOCK * _CPU_FLOPS.get(form, _CPU_TILE_FLOPS)
+        return (record["provenance"]["cores"] or 4096) * _CPU_CLOCK * _CPU_FLOPS.get(form, _CPU_TILE_FLOPS)
     return fastest_product(device["name"], form) or _most_flops(form)
 
 
 def bytes_per_s(device: Mapping[str, Any]) -> float:
     """Bytes a second that the memory of a device cannot pass."""
-    return _CPU_BANDWIDTH if device["type"] == "cpu" else _of(device, _bandwidth)
+    return _CPU_BANDWIDTH if device["type"] == "cpu" else _of(device, lambda chip: chip.bandwidth)
 
 
 def watts(device: Mapping[str, Any]) -> float:
     """The largest power limit that a GPU can have."""
-    return _of(device, _power)
+    return _of(device, lambda chip: chip.tdp * _ROOM.get(chip.family, _USUAL_ROOM))
 
 
 def memory_bytes(device: Mapping[str, Any]) -> float:
     """Bytes that the memory of a GPU cannot pass."""
-    return _of(device, _memory)
+    return _of(device, lambda chip: 1.1 * chip.memory_bytes)

@@ -225,12 +225,8 @@ def bound_of(change: Change) -> float | None:
     return next((bound for name, bound in BOUNDS.items() if change.quantity.startswith(name)), None)
 
 
-def regressions(changes: Sequence[Change]) -> list[Change]:
-    """The changes that are worse than their bound, and cases that were `ok` and are no more."""
-    return [change for change in changes if _worse(change)]
-
-
-def _worse(change: Change) -> bool:
+def worse(change: Change) -> bool:
+    """Whether a number is worse than its bound, or a case was `ok` and is no more."""
     if change.verdict == "status":
         return change.note.startswith("ok, now ")
     bound, share = bound_of(change), change.share

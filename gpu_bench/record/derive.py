@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from gpu_bench.cases.card import emulates
 from gpu_bench.cases.case import Case, TrainingCase
 from gpu_bench.cases.kinds import AttentionCase, FitCase, RooflineCase, case_from_dict
 from gpu_bench.cases.sizes import config_of, remainder_tolerance
+from gpu_bench.distributed.case import ScalingCase
 from gpu_bench.experiments.failures import verdict as failures
 from gpu_bench.experiments.hybrid import verdict as hybrid
 from gpu_bench.experiments.hybrid.arms import Arm
@@ -31,10 +31,6 @@ from gpu_bench.record.spread import summarize
 _NULL = {name: rules.stated(hint) for name, (one, hint) in rules.hints(shape.Record).items() if one.default is None}
 BLOCKS = tuple(name for name, stated in _NULL.items() if stated)
 """What a record's file may lack: it is null where the kind of case or a failure leaves it empty."""
-
-
-LARGEST = "largest-tried"
-"""How a search for the largest batch ends in which even the largest that is tried fits."""
 
 
 def derive(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,17 +134,26 @@ def _arms(case: Case, device: str, arms: Mapping[str, Any]) -> dict[str, Any]:
 
 def _point(case: Case, point: Mapping[str, Any]) -> dict[str, Any]:
     flat = [second for row in point["samples_s"] for second in row]
-    known = case.work_of(point["settings"]) if isinstance(case, AttentionCase | RooflineCase) else None
-    work = dict.fromkeys(("flops", "bytes", "tokens")) | dict(point["work"]) | (known or {})
+    work = dict.fromkeys(("flops", "bytes", "tokens")) | dict(point["work"]) | work_of(case, point["settings"])
     seconds = summarize(flat) if flat else None
-    return {**point, "work": work, "seconds": seconds, "rates": rates(work, seconds["median"] if seconds else None)}
+    rates = {f"{name}_per_s": amount / seconds["median"] if amount is not None and seconds else None
+             for name, amount in work.items()}  # fmt: skip
+    return {**point, "work": work, "seconds": seconds, "rates": rates}
 
 
-def rates(work: Mapping[str, float | None], seconds: float | None) -> dict[str, float | None]:
-    """Work per second of a point, from its median time."""
-    return {
-        f"{name}_per_s": amount / seconds if amount is not None and seconds else None for name, amount in work.items()
-    }
+def work_of(case: Case, settings: Mapping[str, Any]) -> dict[str, int]:
+    """What follows of a point's work from its case and its settings."""
+    match case:
+        case AttentionCase() | RooflineCase():
+            return case.work_of(settings) or {}
+        case LoaderCase():
+            return {"tokens": case.batch * case.sequence}
+        case ScalingCase() if "batch" in settings:
+            same = {name: getattr(case, name) for name in ("name", "model", "precision", "sequence")}
+            step = TrainingCase(**same, batch=settings["batch"], optimizer="adamw", learning_rate=0.0)
+            return {"flops": model_flops(step).full, "tokens": step.tokens_per_step}
+        case _:
+            return {}
 
 
 def _fit(case: FitCase, view: Mapping[str, Any]) -> dict[str, Any]:
@@ -164,12 +169,15 @@ def found_by_policy(case: FitCase, fit: Mapping[str, Any]) -> list[dict[str, Any
     policies = []
     for one in fit["policies"]:
         own = [trial for trial in fit["trials"] if trial["policy"] == one["policy"]]
+        outcomes = [trial["outcome"] for trial in own]
+        broken = [outcome for outcome in outcomes if outcome not in ("fits", "oom")]
         best = max((t for t in own if t["outcome"] == "fits"), key=lambda trial: int(trial["batch"]), default=None)
         policies.append(
             {
                 **one,
                 "largest_batch": best["batch"] if best else None,
-                "ended": ended([trial["outcome"] for trial in own]),
+                # A boundary needs an out-of-memory that was seen.
+                "ended": broken[-1] if broken else "boundary" if "oom" in outcomes else "largest-tried",
                 "peak": best["peak"] if best else None,
                 "tokens_per_s": best["batch"] * case.sequence / best["step_s"] if best else None,
             }
@@ -177,15 +185,14 @@ def found_by_policy(case: FitCase, fit: Mapping[str, Any]) -> list[dict[str, Any
     return policies
 
 
-def ended(outcomes: Sequence[str]) -> str:
-    """What ended the search of a policy: a boundary needs an out-of-memory that was seen."""
-    broken = [outcome for outcome in outcomes if outcome not in ("fits", "oom")]
-    return broken[-1] if broken else "boundary" if "oom" in outcomes else LARGEST
+_SHAPE = ("layers", "heads", "hidden", "vocab", "max_seq")
 
 
 def _training(case: TrainingCase, view: Mapping[str, Any]) -> dict[str, Any]:
     samples, curve, name = view["samples"], view["loss"]["curve"], view["device"]["name"]
-    summary, flops, last = step_summary(case.tokens_per_step, samples["step_s"]), training_flops(case), curve[-5:]
+    flops, last, seconds = training_flops(case), curve[-5:], [second for row in samples["step_s"] for second in row]
+    rate = summarize([case.tokens_per_step / second for second in seconds])
+    summary = {"step_s": summarize(seconds), "tokens_per_s": rate}
     step = float(summary["step_s"]["median"])
     loss = {
         **view["loss"],
@@ -204,7 +211,7 @@ def _training(case: TrainingCase, view: Mapping[str, Any]) -> dict[str, Any]:
             "perplexity": perplexity(course["points"][-1]["validation_loss"]),
         }
     return {
-        "model": {**view["model"], **asdict(config_of(case))},
+        "model": {**view["model"], **{name: getattr(config_of(case), name) for name in _SHAPE}},
         "summary": summary,
         "flops": flops,
         "utilization": utilization(case, flops, view["ceilings"], name, step),
@@ -250,12 +257,6 @@ def _cost(cost: Mapping[str, Any] | None, name: str | None, tokens_per_s: float)
 def price(usd_per_hour: float, tokens_per_s: float) -> float:
     """Dollars for a billion tokens."""
     return usd_per_hour / 3600 / tokens_per_s * 1e9
-
-
-def step_summary(tokens: int, step_s: Sequence[Sequence[float]]) -> dict[str, Any]:
-    """The block `summary` of steps of so many tokens, from their seconds, repeat by repeat."""
-    seconds = [second for row in step_s for second in row]
-    return {"step_s": summarize(seconds), "tokens_per_s": summarize([tokens / second for second in seconds])}
 
 
 def divergences(losses: Sequence[float | None]) -> int:

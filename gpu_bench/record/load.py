@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING
 from functools import cache
 from pathlib import Path
@@ -107,46 +107,16 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())[:300]
 
 
-_ONCE_STATED = (
-    "memory/peak_source", "course/points/*/step", "arms/quality", "arms/clock", "arms/runs/*/seeds/*/seed",
-    "arms/runs/*/seeds/*/steps", "arms/runs/*/seeds/*/curve/*/step",
-)  # fmt: skip
-"""Places of values that older records state, and that follow from the rest."""
-
-
-def _without(value: Any, path: Sequence[str]) -> Any:
-    """A value without what is at a path in it, where `*` is everything."""
-    first, *rest = path
-    if isinstance(value, list):
-        return [_without(one, rest) for one in value]
-    if not isinstance(value, dict):
-        return value
-    if not rest:
-        return {name: one for name, one in value.items() if name != first}
-    return {name: _without(one, rest) if first in (name, "*") else one for name, one in value.items()}
-
-
 def _current(document: dict[str, Any]) -> dict[str, Any]:
-    """The document as today's would be: with defaults of fields that it lacks, without what follows from others."""
-    for path in _ONCE_STATED:
-        document = _without(document, path.split("/"))
-    case, arms, compiled, loss = (document.get(name) for name in ("case", "arms", "compile", "loss"))
-    if isinstance(loss, dict) and isinstance(of_all := loss.get("diverged_at"), list):
-        loss = {name: value for name, value in loss.items() if name != "diverged_at"}
-        document = {**document, "loss": {"diverged_later": of_all[1:], **loss}}
+    """The document with defaults of the settings that it did not know yet, of its case and of its runs."""
+    case, arms = document.get("case"), document.get("arms")
     if isinstance(case, dict) and case.get("kind") in KINDS:
-        document = {**document, "case": {**_defaults(KINDS[case["kind"]].case), **case}}
-    if isinstance(compiled, dict) and isinstance(compiled.get("graphs"), list):
-        document = {**document, "compile": {"fallbacks": [[] for _ in compiled["graphs"]], **compiled}}
+        document["case"] = {**_defaults(KINDS[case["kind"]].case), **case}
     if isinstance(arms, dict) and isinstance(arms.get("runs"), dict) and "worse" not in arms:
-        runs = {name: _filled(run) for name, run in arms["runs"].items()}
-        document = {**document, "arms": {**arms, "runs": runs}}
+        for run in arms["runs"].values():
+            if isinstance(run, dict) and isinstance(run.get("settings"), dict):
+                run["settings"] = {**_defaults(Arm), **run["settings"]}
     return document
-
-
-def _filled(run: Any) -> Any:
-    known = isinstance(run, dict) and isinstance(run.get("settings"), dict)
-    return {**run, "settings": {**_defaults(Arm), **run["settings"]}} if known else run
 
 
 def _defaults(kind: Any) -> Mapping[str, Any]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from gpu_bench.cases.card import trial
 from gpu_bench.cases.case import Case
-from gpu_bench.cases.kinds import FitCase
+from gpu_bench.cases.kinds import FORMATS, FitCase
 from gpu_bench.cases.sizes import SIZES
 from gpu_bench.distributed.case import ScalingCase
 from gpu_bench.input_pipeline.case import LoaderCase, TokenizeCase
@@ -46,15 +47,12 @@ def _point_faults(case: Case, record: Mapping[str, Any], point: Mapping[str, Any
         yield f"point {name!r} took {point['memory_peak']} B, more than there is"
     flops, moved = point["rates"]["flops_per_s"], point["rates"]["bytes_per_s"]
     form = str(point["settings"].get("format", "fp8"))
-    most = bounds.flops_per_s(device, record["provenance"]["cores"], form if form in _FORMS else "fp8")
+    most = bounds.flops_per_s(record, form if form in FORMATS else "fp8")
     if flops is not None and flops > most:
         yield f"point {name!r} runs at {flops:.3g} FLOP/s, no such device passes {most:.3g}"
     if moved is not None and point["work"]["bytes"] >= floors.CACHED_BYTES and moved > bounds.bytes_per_s(device):
         yield f"point {name!r} moves {moved:.3g} B/s, no such device passes {bounds.bytes_per_s(device):.3g}"
     yield from _token_faults(case, record, point)
-
-
-_FORMS = ("fp32", "tf32", "bf16", "fp16", "fp8")
 
 
 def _token_faults(case: Case, record: Mapping[str, Any], point: Mapping[str, Any]) -> Iterator[str]:
@@ -65,7 +63,7 @@ def _token_faults(case: Case, record: Mapping[str, Any], point: Mapping[str, Any
         size = SIZES[case.model]
         flops = 6 * 12 * size.layers * size.hidden**2 * tokens / processes
         form = {"fp32": "fp32", "tf32": "tf32"}.get(case.precision, "bf16")
-        most = bounds.flops_per_s(record["device"], record["provenance"]["cores"], form)
+        most = bounds.flops_per_s(record, form)
         if flops > most:
             yield f"point {name!r} trains at {flops:.3g} FLOP/s on each device, none passes {most:.3g}"
     rate = max(moved or 0, tokens or 0) if isinstance(case, TokenizeCase) else 0
@@ -113,8 +111,6 @@ def _trial_faults(case: FitCase, record: Mapping[str, Any], one: Mapping[str, An
     if one["peak"] < (least := floors.peak_bytes(training)):
         yield f"{name} peaks at {one['peak']} B; weights, states and what the backward pass needs are {least} B"
 
-    def fastest(form: str) -> float:
-        return bounds.flops_per_s(device, record["provenance"]["cores"], form)
-
-    if one["step_s"] < (least_s := floors.step_seconds(training, fastest, bounds.bytes_per_s(device))):
+    least_s = floors.step_seconds(training, partial(bounds.flops_per_s, record), bounds.bytes_per_s(device))
+    if one["step_s"] < least_s:
         yield f"{name} takes {one['step_s']:.3g} s a step; no device needs less than {least_s:.3g} s"

@@ -41,15 +41,12 @@ def flat_rows(record: Record) -> list[dict[str, Any]]:
         middle = [dict(one) for one in record["fit"]["policies"]]
     elif record["arms"] is not None:
         middle = [
-            {"run": name, **run["settings"], **_plain(run["summary"])} for name, run in record["arms"]["runs"].items()
+            {"run": name, **run["settings"], **{k: v for k, v in run["summary"].items() if not isinstance(v, Mapping)}}
+            for name, run in record["arms"]["runs"].items()
         ]
     else:
         middle = [_training_row(record)]
     return [{**head, **row, **tail} for row in middle]
-
-
-def _plain(summary: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in summary.items() if not isinstance(value, Mapping)}
 
 
 _COLUMNS = {
@@ -261,7 +258,9 @@ def _page_lines(record: Record) -> Iterator[str]:
         yield f"  {record['message']}"
     yield f"  on {device['name'] or device['slug']}, {ran['finished'][:10]}, PyTorch {ran['torch']}"
     if record["status"] not in MEASURED:
-        yield from _withheld(record["withheld"])
+        if kept := record["withheld"]:
+            yield from (f"  - {fault}" for fault in kept["faults"])
+            yield f"  measured and withheld, raw, in the file: {', '.join(kept['measured'])}"
         return
     if record["summary"] is None:
         yield ""
@@ -269,13 +268,6 @@ def _page_lines(record: Record) -> Iterator[str]:
     else:
         yield from _training_page(record)
     yield from _clocks(record)
-
-
-def _withheld(kept: Record | None) -> Iterator[str]:
-    """What the file of a record that is no result still holds."""
-    if kept is not None:
-        yield from (f"  - {fault}" for fault in kept["faults"])
-        yield f"  measured and withheld, raw, in the file: {', '.join(kept['measured'])}"
 
 
 def _training_page(record: Record) -> Iterator[str]:

@@ -30,33 +30,22 @@ class Rule:
     unstated: bool = False  # No record's file states the value: it follows from others, or it is of the plan alone
 
     def fault(self, value: Any) -> str | None:
-        """What is wrong with a value of the right type, in words; None when nothing is."""
+        """What is wrong with a value of the right type, and what is allowed; None when nothing is wrong."""
         if isinstance(value, int | float) and not isinstance(value, bool):
             if self.above is not None and not value > self.above:
-                return f"{value} is not above {self.above:g}"
+                return f"{value} is too small; allowed: above {self.above:g}"
             if self.least is not None and not value >= self.least:
-                return f"{value} is less than {self.least:g}"
+                return f"{value} is too small; allowed: {self.least:g} or more"
             if self.most is not None and not value <= self.most:
-                return f"{value} is more than {self.most:g}"
+                return f"{value} is too large; allowed: {self.most:g} or less"
         elif isinstance(value, str):
             if self.pattern and not re.fullmatch(self.pattern, value):
-                return f"{value[:80]!r} does not match {self.pattern}"
+                return f"{value[:80]!r} is no such text; allowed: {self.pattern}"
             if self.longest and len(value) > self.longest:
-                return f"{len(value)} characters are more than {self.longest}"
+                return f"{len(value)} characters are too many; allowed: {self.longest}"
         elif self.fewest and isinstance(value, list | tuple | Mapping) and len(value) < self.fewest:
-            return f"{len(value)} items are fewer than {self.fewest}"
+            return f"{len(value)} items are too few; allowed: {self.fewest} or more"
         return None
-
-    @property
-    def words(self) -> str:
-        """What is allowed, for a person."""
-        if self.pattern:
-            return self.pattern
-        if self.fewest:
-            return f"{self.fewest} or more"
-        if self.least is not None and self.most is not None:
-            return f"{self.least:g} to {self.most:g}"
-        return f"above {self.above:g}" if self.above is not None else f"{self.least or 0:g} or more"
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         """The same bounds for pydantic, which asks for them when it is there."""
@@ -100,28 +89,13 @@ def _hints(kind: Any) -> dict[str, tuple[Field[Any], Any]]:
 
 
 def rules_of(hint: Any) -> list[Rule]:
-    """The rules of an annotation; of one that may be null, those of the value."""
-    if get_origin(hint) in (Union, types.UnionType):
-        return [rule for option in get_args(hint) for rule in rules_of(option)]
+    """The rules of an annotation."""
     return [one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Rule)]
 
 
 def stated(hint: Any) -> bool:
     """Whether a record's file states a field with this annotation."""
-    return not any(rule.unstated for rule in getattr(hint, "__metadata__", ()) if isinstance(rule, Rule))
-
-
-def refused(hint: Any, value: Any) -> str | None:
-    """What a field allows, in words, where a value of it is something else; None where the value is allowed."""
-    if get_origin(hint) is Literal and value not in get_args(hint):
-        return ", ".join(map(str, get_args(hint)))
-    for rule in rules_of(hint):
-        for one in value if isinstance(value, tuple) and not rule.fewest else (value,):
-            if rule.fault(one) is not None:
-                return rule.words
-    if get_origin(hint) is tuple:
-        return next((told for one in value if (told := refused(get_args(hint)[0], one)) is not None), None)
-    return refused(get_args(hint)[0], value) if get_origin(hint) is Annotated else None
+    return not any(rule.unstated for rule in rules_of(hint))
 
 
 def stored(kind: Any, value: Any) -> Any:
@@ -182,7 +156,7 @@ def faults(kind: Any, value: Any, place: str = "") -> Iterator[str]:
         yield from _union_faults(get_args(kind), value, place)
     elif origin is Literal:
         if not any(type(value) is type(one) and value == one for one in get_args(kind)):
-            yield f"at {place or '/'}: {_short(value)} is not one of {', '.join(map(str, get_args(kind)))}"
+            yield f"at {place or '/'}: {_short(value)} is unknown; allowed: {', '.join(map(str, get_args(kind)))}"
     elif origin is tuple:
         yield from _list_faults(get_args(kind)[0], value, place)
     elif origin is dict:

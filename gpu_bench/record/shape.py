@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, dataclass_transform
 
 from gpu_bench import SCHEMA_VERSION
-from gpu_bench.cases.case import Activation, Attention, TrainingCase
+from gpu_bench.cases.case import TrainingCase
 from gpu_bench.cases.kinds import AttentionCase, FitCase, RooflineCase
 from gpu_bench.distributed.case import ScalingCase
 from gpu_bench.experiments.failures.case import FailureCase
@@ -112,11 +112,6 @@ class Model(Block):
     hidden: Annotated[Count, DERIVED] = 0
     vocab: Annotated[Count, DERIVED] = 0
     max_seq: Annotated[Tokens, DERIVED] = 0
-    dropout: Annotated[Amount, DERIVED] = 0.0
-    bias: Annotated[bool, DERIVED] = True
-    attention: Annotated[Attention, DERIVED] = "flash"
-    activation: Annotated[Activation, DERIVED] = "gelu-tanh"
-    recompute_attention: Annotated[bool, DERIVED] = False  # Whether attention is computed again in the backward pass
 
 
 class Data(Block):
@@ -508,7 +503,6 @@ class Told(Block):
     history_bytes: Bytes
     horizons: tuple[Horizon, ...]
     computed: Annotated[Since, DERIVED] = 0  # Steps that ran backward
-    backward_reduction: Annotated[Share, DERIVED] = 0.0  # Share of the steps without a backward pass
     # On the clock: what all steps would have taken at the pace of the computed ones, over what they took
     speedup: Annotated[Amount, DERIVED] = 0.0
 

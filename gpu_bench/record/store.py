@@ -45,33 +45,30 @@ def write_json(path: Path, document: Mapping[str, Any]) -> None:
 
 def write_bytes(path: Path, data: bytes) -> None:
     """The same for any file. Raises `OSError`, which names the file."""
+    name: Path | None = None
     try:
-        _write(path, data)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from None
-
-
-def _write(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=TEMPORARY)
-    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, made = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=TEMPORARY)
+        name = Path(made)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         # Temporary files are private by default; a record is meant to be read.
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    if os.name == "posix":
-        # The rename itself is only durable once the folder is.
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        name.chmod(0o644)
+        name.replace(path)
+        if os.name == "posix":
+            # The rename itself is only durable once the folder is.
+            folder = os.open(path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    finally:
+        if name is not None:
+            name.unlink(missing_ok=True)
 
 
 def read_json(path: Path) -> dict[str, Any] | None:

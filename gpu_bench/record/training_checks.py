@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -113,28 +114,24 @@ def _ceiling_faults(case: TrainingCase, record: Mapping[str, Any]) -> Iterator[s
     elif record["provenance"]["sources"] is not None:
         yield "ceilings have no product of a square"
     for one in ceilings:
-        most = bounds.flops_per_s(record["device"], record["provenance"]["cores"], one["format"])
+        most = bounds.flops_per_s(record, one["format"])
         if one["flops_per_s"] > most:
             yield f"a product of {one['flops_per_s']:.3g} FLOP/s in {one['format']}; no such device passes {most:.3g}"
 
 
 def _speed_faults(case: TrainingCase, record: Mapping[str, Any]) -> Iterator[str]:
     """Whether steps are slower than their products, and than what they must move."""
-    device, used = record["device"], record["utilization"]
+    used, moves = record["utilization"], bounds.bytes_per_s(record["device"])
     ceilings = {"fp8": used["fp8_matmul_ceiling"], used["peak_format"]: used["matmul_ceiling"]}
-
-    def sheet(form: str) -> float:
-        return bounds.flops_per_s(device, record["provenance"]["cores"], form)
 
     def measured(form: str) -> float:
         return _FASTER_THAN_ITS_PRODUCTS * (ceilings.get(form) or math.inf)
 
-    moves = bounds.bytes_per_s(device)
     step = record["summary"]["step_s"]["median"]
     if step < (least := floors.step_seconds(case, measured, moves)):
         yield f"a step takes {step:.3g} s, its products at their ceilings and its update {least:.3g} s"
-    fastest, least = min(min(row) for row in record["samples"]["step_s"]), floors.step_seconds(case, sheet, moves)
-    if fastest < least:
+    fastest = min(map(min, record["samples"]["step_s"]))
+    if fastest < (least := floors.step_seconds(case, partial(bounds.flops_per_s, record), moves)):
         yield f"a step takes {fastest:.3g} s; no step is faster than its device, which needs {least:.3g} s"
 
 

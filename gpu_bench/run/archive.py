@@ -11,7 +11,7 @@ import re
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -175,11 +175,9 @@ def _with_commit(record: Mapping[str, Any], home: Mapping[str, Any]) -> dict[str
 
 
 def _copied(folder: Path, into: Path, part: str) -> int:
-    files: Iterable[Path] = [file for file in (folder / part).rglob("*") if file.is_file()]
-    count = 0
+    files = [file for file in (folder / part).rglob("*") if file.is_file()]
     for file in files:
         target = into / _inside(file, folder)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, target)
-        count += 1
-    return count
+    return len(files)

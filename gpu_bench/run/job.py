@@ -23,10 +23,10 @@ from gpu_bench.record.compare import (
     beyond_noise,
     bound_of,
     compare_records,
-    regressions,
     software_changes,
     summary,
     table,
+    worse,
 )
 from gpu_bench.record.tables import render, words
 from gpu_bench.run import admission, runner
@@ -184,7 +184,7 @@ class _Found:
     @property
     def worse(self) -> tuple[Change, ...]:
         """What became worse by more than its bound. A slowed-down GPU or a failure says nothing about the case."""
-        return tuple(regressions(self.changes)) if self.record["status"] in PROPOSED else ()
+        return tuple(filter(worse, self.changes)) if self.record["status"] in PROPOSED else ()
 
 
 def _copy(found: Sequence[_Found], folder: Path) -> None:

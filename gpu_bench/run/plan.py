@@ -11,6 +11,7 @@ from typing import Any
 
 from gpu_bench import BENCHMARK_VERSION
 from gpu_bench.cases.case import Case, TrainingCase
+from gpu_bench.distributed.case import ScalingCase, meeting
 from gpu_bench.machine.chips import chip_of
 from gpu_bench.predict.prediction import predict
 from gpu_bench.predict.room import too_small
@@ -114,8 +115,9 @@ def why_unfit(case: Case, place: Place) -> str | None:
     device = place.context["device"]
     if case.device == "cuda" and device["type"] != "cuda":
         return "needs a CUDA GPU"
-    if place.context["device_count"] < case.devices:
-        return f"needs {case.devices} devices, the machine has {place.context['device_count']}"
+    count = place.context["device_count"] * (meeting().nodes if isinstance(case, ScalingCase) else 1)
+    if count < case.devices:
+        return f"needs {case.devices} devices, there are {count}"
     if device["memory"] is None:
         return None
     if device["type"] != "cuda":

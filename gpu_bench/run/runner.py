@@ -101,24 +101,17 @@ class _Sweep:
                 break
             for ticket, report in self._executor.collect():
                 self._take(self._running.pop(ticket), report)
-        waiting = self._schedule.waiting
-        if waiting:
-            self._progress.say(f"{self._why_over()}; the same command goes on with {_names(waiting)}")
-        self._progress.say(self._where())
+        if waiting := self._schedule.waiting:
+            over = "budget spent" if self._settings.budget_s is not None else "no machine is left for the rest"
+            over = "checked" if self._settings.checks_only else over
+            names = ", ".join(job.case.name for job in waiting)
+            self._progress.say(f"{over}; the same command goes on with {names}")
+        out, written = self._settings.out, self._written
+        if written:
+            self._progress.say(f"{len(written)} records written to {out}; python -m gpu_bench show {written[-1]}")
+        else:
+            self._progress.say(f"records are in {out}")
         return 1 if self._failures or (waiting and not self._settings.checks_only) else 0
-
-    def _why_over(self) -> str:
-        """Why cases are left."""
-        if self._settings.checks_only:
-            return "checked"
-        return "budget spent" if self._settings.budget_s is not None else "no machine is left for the rest"
-
-    def _where(self) -> str:
-        """Where what was measured is, and how to look at it."""
-        shown = " ".join(f"{path}" for path in self._written[-1:])
-        if not shown:
-            return f"records are in {self._settings.out}"
-        return f"{len(self._written)} records written to {self._settings.out}; python -m gpu_bench show {shown}"
 
     def _next_start(self) -> tuple[Job, Place] | None:
         """The job that the schedule names, and a place that can take it now."""
@@ -204,15 +197,13 @@ class _Sweep:
         store.write_json(part_path(job), {"context": conditions(job.case, started.place.context), "parts": job.parts})
         if job.over:
             self._finish(job, started.place)
-        self._progress.finish(_line(job, part), self._remaining())
+        slots = sum(place.slots for place in self._executor.places())
+        # If every place stays busy.
+        self._progress.finish(_line(job, part), self._schedule.remaining() / max(1, slots))
 
     def _finish(self, job: Job, place: Place) -> None:
         self._failures += not _finish(job, place.context, self._settings, self._progress)
         self._written.append(job.path)
-
-    def _remaining(self) -> float:
-        """Seconds that the rest will take, if every place stays busy."""
-        return self._schedule.remaining() / max(1, sum(place.slots for place in self._executor.places()))
 
     def _await_quiet(self) -> float:
         """Wait for a quiet machine within what is left of patience and budget. Returns the seconds waited."""
@@ -251,10 +242,6 @@ def _only_run(out: Path) -> Iterator[None]:
 def _slots(case: Case, place: Place) -> int:
     """How many of the place's slots a repeat of the case takes; a place with one slot gives it all its devices."""
     return min(case.devices, place.slots)
-
-
-def _names(jobs: Sequence[Job]) -> str:
-    return ", ".join(job.case.name for job in jobs)
 
 
 def _spoiled(part: Mapping[str, Any]) -> float:

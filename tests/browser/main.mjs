@@ -9,7 +9,7 @@
 // --test-name-pattern=stop         before the file's name: only facts that match
 import { rmSync } from "node:fs";
 import { after, before, describe } from "node:test";
-import { findPrograms, launch, wantedEngines } from "./harness/launch.mjs";
+import { findPrograms, launch, wantedEngines, webKitPrograms } from "./harness/launch.mjs";
 import { refuseForeign } from "./harness/proxy.mjs";
 import { serveSite } from "./harness/server.mjs";
 import { builtSite, oneOfEachKind, pagesOf } from "./harness/site.mjs";
@@ -24,7 +24,7 @@ import { everyPageTests } from "./suites/every_page.mjs";
 import { exerciseTests } from "./suites/exercises.mjs";
 import { figureTests } from "./suites/figures.mjs";
 import { handsTests } from "./suites/hands.mjs";
-import { harnessTests } from "./suites/harness.mjs";
+import { driverTests, harnessTests } from "./suites/harness.mjs";
 import { hostileLedgerTests } from "./suites/hostile_ledger.mjs";
 import { journeyTests } from "./suites/journey.mjs";
 import { labTests } from "./suites/lab.mjs";
@@ -114,6 +114,7 @@ function visitSite(engine, part, suites) {
       await world?.proxy.close();
     });
     const facts = factsIn(current, thorough);
+    if (engine === "webkit") driverTests(webKitPrograms(programs));
     for (const suite of suites) suite(facts);
   });
 }

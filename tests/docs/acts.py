@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,13 @@ ACTS = Path(__file__).parents[2] / "docs/acts"
 
 def loaded(name: str, *records: MeasuredRecord) -> LoadedAct:
     """An act by name, with these records in place of those that the build would find."""
-    folder = ACTS / name.replace("-", "_")
-    files = {str(path): path.read_text(encoding="utf-8") for path in act_modules(folder)}
-    return load(name, Program(files, records))
+    return load(name, Program(_files(name), records))
+
+
+@cache
+def _files(name: str) -> dict[str, str]:
+    """An act's files and their text: finding them parses each, and tests load an act hundreds of times."""
+    return {str(path): path.read_text(encoding="utf-8") for path in act_modules(ACTS / name.replace("-", "_"))}
 
 
 def state_of(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -21,8 +22,11 @@ NAMES = [track.name for track in TRACKS]
 BY_NAME = {track.name: track for track in TRACKS}
 
 
+act_of = cache(loaded)
+
+
 def failure_of(act_name: str, setting: Setting, *, hint: bool) -> Any:
-    act = loaded(act_name)
+    act = act_of(act_name)
     state: Any = {**state_of(act, 1, revealed=True, **setting), "hint": hint, "moves": 0}
     view: Any = act.compute(state)
     return view["failure"]

@@ -27,8 +27,9 @@ from docs.acts.plan.view import SAID, duration
 from explorable.live import Choice, Note, Slider, State, Toggle
 from explorable.live.runtime.acts import ActError, LoadedAct
 from explorable.live.runtime.exchange import control_value
-from ironlaw import GB, EngineError, accelerator, estimate, setup
+from ironlaw import GB, EngineError, accelerator, estimate, model, setup
 from ironlaw.cli import main
+from ironlaw.files.gap import NAMES
 from ironlaw.files.logs import read as read_log
 from ironlaw.memory.ledger import training_memory
 from ironlaw.memory.phases import memory_phases
@@ -214,12 +215,29 @@ def test_the_fullest_phase_is_said_beside_the_verdict(controls: dict[str, Any], 
     except EngineError:
         moment = training_memory(setup_of(state)).peak
         assert said in sentence
-        assert f"“{moment.name}” is the fullest, with {moment.bytes / GB:.1f} GB of tensors." in sentence
+        assert f"“{moment.name}” is the fullest, with {moment.bytes / GB:.1f} GB allocated." in sentence
     else:
         told = {"load": "loading", "step": "a later step", "first step": "the first step", "save": "saving"}
         peak = phases.peak
         assert f"The fullest phase is {told.get(peak.name, peak.name)}: {peak.allocated / GB:.1f} GB" in sentence
         assert all(told.get(phase.name, phase.name) in sentence for phase in phases.phases)
+
+
+def test_the_three_levels_of_memory_have_the_same_names_in_page_command_and_message(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    levels = ("allocated", "reserved", "process")
+    table = ACT.compute(START).tables["moments"]
+    assert [column.label.lower() for column in table.columns[1:]] == list(levels)
+    for row, phase in zip(table.rows, memory_phases(setup_of(START)).phases, strict=True):
+        assert [*row.values()][1:] == [f"{getattr(phase, level) / GB:.1f}" for level in levels]
+    assert main(["estimate", "--model", "gpt2", "--gpu", "h100-sxm", "--phases"]) == 0
+    told = capsys.readouterr().out
+    assert re.search(" +".join(f"{level} GB" for level in levels), told)
+    assert re.search(r"^ *process +[\d,.]+ +[\d,.]+ +[\d,.]+ +GB; ", told, re.MULTILINE)
+    assert [NAMES[name] for name in ("allocated_peak", "device_total")] == ["allocated memory", "memory of the process"]
+    page = Path("docs/plan/index.md").read_text("utf-8")
+    assert all(f"*{level}*" in page.lower() for level in levels)
 
 
 @pytest.mark.parametrize(
@@ -312,9 +330,9 @@ def test_page_link_command_line_and_exports_never_say_two_numbers(controls: dict
 
 
 def test_the_command_of_torchrun_names_a_model_of_the_hub_and_leaves_out_the_readers_own() -> None:
-    assert " train.py --model_name_or_path Qwen/Qwen3-8B " in exports(at(model="Qwen/Qwen3-8B"))["torchrun"]
+    assert " --model_name_or_path Qwen/Qwen3-8B " in exports(at(model="Qwen/Qwen3-8B"))["torchrun"]
     config = json.dumps(essentials(published()["Qwen/Qwen3-8B"]["config"]))
-    assert "model_name_or_path" not in exports(at(model="pasted", config=config))["torchrun"]
+    assert " --model_name_or_path YOUR_MODEL " in exports(at(model="pasted", config=config))["torchrun"]
 
 
 def test_files_follow_the_controls(act: LoadedAct) -> None:
@@ -337,6 +355,9 @@ def test_what_was_measured_stands_beside_the_band(act: LoadedAct) -> None:
     rows = view.tables["measured"].rows
     assert rows
     assert {row["e"] for row in rows} <= {"below", "inside", "above"}
+    whole = State("run", {**START.controls, **heard.controls, "method": "full"})
+    assert "published runs" not in view.tables["measured"].caption
+    assert re.search(r" percentile \d+ of 1\d\d published runs", ACT.compute(whole).tables["measured"].caption)
 
 
 OUT_OF_MEMORY = """CUDA out of memory. Tried to allocate 2.32 GiB.
@@ -684,3 +705,40 @@ def test_every_title_of_a_plan_without_numbers_has_its_mark() -> None:
         view = ACT.compute(at(**controls))
         assert view.failure is not None
         assert view.failure.title in plans.MARKS
+
+
+def header_of(name: str) -> str:
+    """The header of a checkpoint in one file, with every layer's tensors, as safetensors keeps it."""
+    numbers = {(one.name, at): one for one in model(name).parameter_tensors for at in one.layers or range(one.count)}
+    entry = {"dtype": "BF16", "data_offsets": [0, 1]}
+    tensors = {key.replace("*", str(at)): {**entry, "shape": list(one.shape)} for (key, at), one in numbers.items()}
+    return json.dumps({"__metadata__": {"format": "pt"}, **tensors})
+
+
+def test_a_checkpoints_header_says_which_model_of_the_list_it_is() -> None:
+    text = header_of("Qwen/Qwen2.5-7B")
+    heard = read([text], START)
+    assert list(heard.labels) == ["safetensors"]
+    assert heard.controls["model"] == "Qwen/Qwen2.5-7B"
+    told = " ".join(heard.said)
+    assert f"{model('Qwen/Qwen2.5-7B').parameters:,} parameters. They are those of Qwen/Qwen2.5-7B" in told
+    assert "no part of that model" not in told
+    # Without one tensor it is nobody's; beside a configuration it is held against that.
+    tensors = json.loads(text)
+    del tensors[list(tensors)[-1]]
+    assert "model" not in read([json.dumps(tensors)], START).controls
+    config = json.dumps(published()["Qwen/Qwen2.5-7B"]["config"])
+    for one, said in ((text, False), (json.dumps(tensors), True)):
+        beside = read([one, config], START)
+        assert beside.controls["model"] == "pasted"
+        assert (
+            "0 of its tensors are no part of that model, and 1 of the model are not in it" in " ".join(beside.said)
+        ) is said
+
+
+@pytest.mark.parametrize("entry", ['{"data_offsets": [0, 1]}', '{"data_offsets": [0, 1], "shape": ["x"]}'])
+def test_a_header_without_shapes_is_refused_in_a_line(act: LoadedAct, entry: str) -> None:
+    with pytest.raises(ActError) as caught:
+        act.hear([f'{{"wte": {entry}}}'], sent(START))
+    assert "a name with a shape" in str(caught.value)
+    assert "\n" not in str(caught.value)

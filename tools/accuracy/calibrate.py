@@ -24,6 +24,7 @@ from tools.accuracy.mixed_model import PRIORS, Fit, Sample, fit
 from tools.accuracy.observations import Observation, observations
 from tools.accuracy.report import report
 from tools.accuracy.reserved import band, halves, reserved
+from tools.accuracy.survey import FEWEST, Surveyed, surveyed
 
 VERSION = 1
 """Of the model's form. Raise it when terms, priors or the distribution change."""
@@ -78,6 +79,7 @@ def fitted(seen: Sequence[Observation]) -> dict[str, Any]:
         "sources": sources,
         **{kind: table([o for o in seen if o.kind == kind], kind, sources) for kind in KINDS},
         "reserved": _reserved(),
+        "utilization": _utilization(),
     }
 
 
@@ -85,6 +87,20 @@ def _reserved() -> dict[str, Any]:
     """The table of reserved bytes: a band fitted to the rows of one half of the models."""
     made = band(halves(reserved())[0])
     return {"mean": _rounded(made.mean), "width": _rounded(made.width), "rows": made.rows, "models": made.models}
+
+
+def _utilization() -> dict[str, Any]:
+    """Published steps of full training on cards of one name and in one format: publishers, and steps by percent."""
+    alike: dict[str, list[Surveyed]] = {}
+    for one in surveyed():
+        alike.setdefault(one.alike, []).append(one)
+    found = {}
+    for name, steps in sorted(alike.items()):
+        percents = [round(100 * one.mfu) for one in steps]
+        if len(steps) >= FEWEST:
+            counts = [percents.count(at) for at in range(max(percents) + 1)]
+            found[name] = {"publishers": len({one.publisher for one in steps}), "steps": counts}
+    return found
 
 
 def digest(seen: Iterable[Observation]) -> str:
@@ -113,7 +129,7 @@ def _numbers(made: Fit) -> dict[str, Any]:
     return {
         "terms": list(made.terms),
         "mean": [_rounded(x) for x in made.mean],
-        "covariance": [[_rounded(x) for x in line[: row + 1]] for row, line in enumerate(made.covariance)],
+        "covariance": [[_rounded(x) for x in line[: i + 1]] for i, line in enumerate(made.covariance)],
         "unseen": {category: _rounded(x) for category, x in made.unseen.items()},
         "between": _rounded(made.between),
         "between_slope": _rounded(made.between_slope),
@@ -138,8 +154,12 @@ def _rounded(x: float) -> float:
 def _toml(content: dict[str, Any]) -> str:
     plain = [f"{key} = {_value(value)}" for key, value in content.items() if not isinstance(value, dict)]
     lines = [HEAD, *plain]
-    for kind in (*KINDS, "reserved"):
-        lines += ["", f"[{json.dumps(kind)}]", *(f"{key} = {_value(value)}" for key, value in content[kind].items())]
+    for kind in (*KINDS, "reserved", "utilization"):
+        lines += ["", f"[{json.dumps(kind)}]"]
+        lines += [
+            f"{key if key.isidentifier() else json.dumps(key)} = {_value(value)}"
+            for key, value in content[kind].items()
+        ]
     return "\n".join(lines) + "\n"
 
 

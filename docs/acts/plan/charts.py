@@ -71,7 +71,7 @@ def _legend() -> list[Any]:
 
 
 def moments() -> Any:
-    """A bar for each phase: tensors in color, what the driver shows as an outline, and the card's line."""
+    """A bar for each phase: allocated in color, the process as an outline, and the card's line."""
     axis = alt.Axis(title=None, labelLimit=172, grid=False)
     y = alt.Y("phase:N", sort=alt.SortField("at"), axis=axis)
     x = alt.X(
@@ -82,6 +82,6 @@ def moments() -> Any:
     )
     frame = rows("phase_frame").mark_point(stroke="transparent").encode(x=x)
     outline = rows("phases").mark_bar(fill="transparent", stroke=INK, strokeWidth=1.2).encode(x=x, y=y)
-    tensors = rows("phases").mark_bar(fill="var(--il-memory)").encode(x=alt.X("tensors", type="quantitative"), y=y)
+    allocated = rows("phases").mark_bar(fill="var(--il-memory)").encode(x=alt.X("allocated", type="quantitative"), y=y)
     room = rows("room").mark_rule(stroke=LIMIT, strokeWidth=2, strokeDash=[7, 4]).encode(x=x)
-    return framed(alt.layer(frame, tensors, outline, room), 250, left=176, right=14, top=8, bottom=44)
+    return framed(alt.layer(frame, allocated, outline, room), 250, left=176, right=14, top=8, bottom=44)

@@ -38,7 +38,7 @@ def measured_tables(state: live.State, asked: Setup) -> dict[str, live.Table]:
         )
     tables |= {
         "measured": live.Table(
-            f"{since}{gap.sentence}",
+            f"{since}{gap.sentence} {gap.standing}".rstrip(),
             live.columns("Yours", "Measured", "Expected", "Band", ""),
             [
                 live.row(

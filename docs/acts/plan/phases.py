@@ -41,12 +41,13 @@ def phases_of(asked: Setup) -> tuple[tuple[live.Row, ...], str]:
         why = WHY.get(error.what, error.what)
         said = (
             f"Loading, evaluation and saving are not counted with {why}: of the moments of a step “{ledger.peak.name}” "
-            f"is the fullest, with {ledger.peak.bytes / GB:.1f} GB of tensors."
+            f"is the fullest, with {ledger.peak.bytes / GB:.1f} GB allocated."
         )
         return tuple(_row(at, one.name, one.bytes, one.bytes + beside) for at, one in enumerate(ledger.moments)), said
     names = ("a step" if one.name == "step" else one.name for one in phases)
     rows = tuple(
-        _row(at, name, one.allocated, one.process) for at, (name, one) in enumerate(zip(names, phases, strict=True))
+        _row(at, name, one.allocated, one.process, one.reserved)
+        for at, (name, one) in enumerate(zip(names, phases, strict=True))
     )
     return rows, _fullest(phases)
 
@@ -73,22 +74,31 @@ def _listed(words: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
-def _row(at: int, name: str, tensors: float, process: float) -> live.Row:
-    return {"phase": name, "at": at, "gb": process / GB, "tensors": tensors / GB}
+def _row(at: int, name: str, allocated: float, process: float, reserved: float = 0) -> live.Row:
+    return {
+        "phase": name,
+        "at": at,
+        "gb": process / GB,
+        "allocated": allocated / GB,
+        "reserved": f"{reserved / GB:.1f}" if reserved else "not counted",
+    }
 
 
 def _fullest(phases: Sequence[Phase]) -> str:
-    """Tensors decide: what the allocator has once reserved the driver shows to the end."""
+    """What is allocated decides: what was once reserved the process keeps to the end."""
     ranked = sorted(phases, key=lambda phase: -phase.allocated)
     first, *others = ((SAID[phase.name], f"{phase.allocated / GB:.1f}") for phase in ranked)
     rest = ", ".join(f"{name} {size}" for name, size in others)
-    return f"The fullest phase is {first[0]}: {first[1]} GB of tensors; {rest}."
+    return f"The fullest phase is {first[0]}: {first[1]} GB allocated; {rest}."
 
 
 def phase_table(phases: Sequence[live.Row]) -> live.Table:
     """The rows of the second chart as a table."""
     rows = [
-        live.row(str(row["phase"]), *(f"{float(str(row[key])):.1f}" for key in ("tensors", "gb"))) for row in phases
+        live.row(str(row["phase"]), f"{row['allocated']:.1f}", str(row["reserved"]), f"{row['gb']:.1f}")
+        for row in phases
     ]
-    columns = live.columns("Phase", "Tensors|GB", "The driver shows|GB")
-    return live.Table("The most that tensors take at once, and what the driver shows, phase by phase", columns, rows)
+    columns = live.columns("Phase", "Allocated|GB", "Reserved|GB", "Process|GB")
+    return live.Table(
+        "The most memory, phase by phase: allocated to tensors, reserved by PyTorch, of the process", columns, rows
+    )

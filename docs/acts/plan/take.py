@@ -8,12 +8,13 @@ from dataclasses import asdict
 from typing import Any
 
 from explorable import live
-from ironlaw import GIB, accelerator
+from ironlaw import GIB, accelerator, model
 from ironlaw.files import Reading, parts
 from ironlaw.files.words import words_of
+from ironlaw.models.checkpoints import audit, count_elements
 from ironlaw.models.published import essentials, published
 
-from .choices import CONTROLS, MEASURED, MORE, PASTED, READ_AT, mark_of
+from .choices import CONTROLS, MEASURED, MORE, PASTED, READ_AT, mark_of, model_of
 from .choices import words_of as chosen
 
 TRAININGS = ("axolotl", "LLaMA-Factory", "TRL", "command", "DeepSpeed", "accelerate")
@@ -52,11 +53,12 @@ def read(texts: Sequence[str], state: live.State) -> live.Heard:
     standing = chosen(state)
     told = {name for reading in readings for name in reading.facts.said()}
     given = {word: standing[word] for word, fact in _GIVEN.items() if fact not in told}
+    about: list[str] = []
+    controls = _model(readings, about)
+    if "model" in controls:
+        given["model"] = model_of(str(controls["model"]), str(controls.get("config", "")))
     understood = words_of(readings, given)
-    said = [*understood.assumed, *understood.missing]
-    controls: dict[str, live.Value] = {}
-    model = _model(readings, said)
-    controls |= model
+    said = [*understood.assumed, *understood.missing, *about]
     words = {word: value for word, value in understood.words.items() if word != "model" and word not in given}
     for word, value in words.items():
         _set(controls, word, value, said)
@@ -104,11 +106,12 @@ def _model(readings: Sequence[Reading], said: list[str]) -> dict[str, live.Value
     for reading in readings:
         if reading.config is not None:
             return {"model": PASTED, "config": json.dumps(essentials(reading.config), sort_keys=True)}
+    tensors = {name: shape for reading in readings for name, shape in reading.tensors.items()}
+    if tensors:
+        return _held(tensors, said)
     name = next((reading.facts.model for reading in readings if reading.facts.model), None)
     if name is None:
         return {}
-    from ironlaw import model
-
     # The engine's own names and those of the hub are two lists: the same sizes are the same model.
     sizes = {hub: model(hub).parameters for hub in (name, *published())}
     same = name if name in published() else next((hub for hub in published() if sizes[hub] == sizes[name]), None)
@@ -116,6 +119,22 @@ def _model(readings: Sequence[Reading], said: list[str]) -> dict[str, live.Value
         said.append(f"The file's model, {name}, is not in this page's list: paste its config.json.")
         return {}
     return {"model": same}
+
+
+def _held(tensors: Mapping[str, tuple[int, ...]], said: list[str]) -> dict[str, live.Value]:
+    """The model of the list that has a checkpoint's tensors, if one has."""
+    size = count_elements(tensors)
+    said.append(f"The header has {len(tensors):,} tensors with {size:,} parameters.")
+    for name in published():
+        found = model(name)
+        # A tied head may be kept a second time.
+        if size - found.parameters in (0, found.tied * found.vocab * found.hidden):
+            compared = audit(tensors, found)
+            if not (compared.unexplained or compared.absent):
+                said.append(f"They are those of {name}, which stands here.")
+                return {"model": name}
+    said.append("No model of this page's list has these tensors: add the checkpoint's config.json.")
+    return {}
 
 
 def _standing(readings: Sequence[Reading], state: live.State, controls: Mapping[str, live.Value]) -> list[str]:

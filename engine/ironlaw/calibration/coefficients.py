@@ -84,11 +84,12 @@ class Model:
 
 
 def model_of(table: Mapping[str, Any]) -> Model:
-    """A model from its table in the file."""
+    """A model from its table in the file, which has the lower half of the covariance."""
+    lower, size = table["covariance"], range(len(table["terms"]))
     return Model(
         terms=tuple(table["terms"]),
         mean=tuple(table["mean"]),
-        covariance=_whole(table["covariance"]),
+        covariance=tuple(tuple(lower[max(i, j)][min(i, j)] for j in size) for i in size),
         unseen=dict(table["unseen"]),
         between=table["between"],
         between_slope=table["between_slope"],
@@ -113,9 +114,3 @@ def content() -> Mapping[str, Any]:
 def coefficients() -> Mapping[str, Model]:
     """The model of each kind."""
     return {kind: model_of(content()[kind]) for kind in KINDS}
-
-
-def _whole(half: list[list[float]]) -> tuple[tuple[float, ...], ...]:
-    """A symmetric matrix, of which the file has what is up to the diagonal."""
-    places = range(len(half))
-    return tuple(tuple(half[max(i, j)][min(i, j)] for j in places) for i in places)

@@ -42,7 +42,7 @@ SUMS = ("parameters", "master", "gradients", "optimizer", "buckets", "gathered",
 def run(words: Sequence[str]) -> int:
     """Estimate and print."""
     parser = configuration_parser("estimate", __doc__ or "")
-    parser.add_switch("--phases", "memory from load to save: allocated, reserved, seen by the driver")
+    parser.add_switch("--phases", "memory from load to save: allocated, reserved, process")
     values = parser.parse(words)
     asked = read_any(values)
     found = answer(asked)
@@ -130,7 +130,7 @@ def _experience(found: Estimate) -> Iterator[str]:
         ("time", seen.step_s, 1e3, "ms"),
         ("throughput", seen.tokens_per_s, 1.0, "tokens/s"),
         ("allocated peak", seen.allocated_peak, 1e-9, "GB"),
-        ("device total", seen.device_total, 1e-9, "GB"),
+        ("process", seen.device_total, 1e-9, "GB"),
     )
     rows = [
         (

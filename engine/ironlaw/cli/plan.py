@@ -12,6 +12,7 @@ from ironlaw.cli.estimate import render
 from ironlaw.cli.options import GROUPS, MODEL, OPTIONS, Option, one_of
 from ironlaw.cli.parser import Parser, show
 from ironlaw.cli.tables import gigabytes, section, table
+from ironlaw.models.checkpoints import count_elements, header_text
 
 if TYPE_CHECKING:
     from ironlaw.answers.advice import Advice
@@ -74,6 +75,8 @@ def _text(name: str) -> str:
     try:
         if name == "-":
             return sys.stdin.read(LARGEST)
+        if name.endswith(".safetensors"):
+            return header_text(name)
         with Path(name).open("rb") as file:
             file.seek(0, 2)
             file.seek(max(file.tell() - LARGEST, 0))
@@ -151,7 +154,9 @@ class _Answer:
             yield section("The out-of-memory message", *(f"  {what}: {said}" for what, said in message))
         for gap in self.gaps():
             told = [one.sentence for one in gap.figures] + [one.sentence for one in gap.differences]
-            yield section("Measured beside expected", *(f"  {sentence}" for sentence in (*told, gap.sentence)))
+            yield section(
+                "Measured beside expected", *(f"  {said}" for said in (*told, gap.sentence, gap.standing) if said)
+            )
         yield from self._changes()
         yield section("Verdict", f"  {SAID.get(verdict, verdict)}", f"  The same numbers: {self.command}")
 
@@ -179,6 +184,8 @@ def _data(reading: Reading) -> Mapping[str, Any]:
 def _said(reading: Reading) -> str:
     if reading.config is not None:
         return "the shape of a model"
+    if reading.tensors:
+        return f"{len(reading.tensors):,} tensors, {count_elements(reading.tensors):,} parameters"
     said = reading.facts.said()
     texts = [
         f"{name.replace('_', ' ')} {', '.join(value) if isinstance(value, tuple) else value}"

@@ -14,13 +14,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ironlaw.core.errors import EngineError, Spelling
-from ironlaw.files import cluster_files, command_line, documents, logs, messages, pastes, trainers
+from ironlaw.files import cluster_files, command_line, logs, pastes, trainers
 from ironlaw.files.facts import Facts, Observed, Reading
+from ironlaw.models import checkpoints
 
 __all__ = ["Facts", "Observed", "Reading", "UnreadError", "parts", "read"]
 
 KINDS = (
     "a config.json", "a YAML of axolotl, LLaMA-Factory, TRL or accelerate", "a JSON of DeepSpeed",
+    "the header of a safetensors file",
     "a command such as torchrun", "an out-of-memory message", "the table of nvidia-smi",
     "a log of nanoGPT, llm.c, torchtitan, Megatron-LM, Trainer or axolotl",
 )  # fmt: skip
@@ -32,16 +34,16 @@ def read(text: str) -> Reading:
     Raises:
         EngineError: It is of none of these kinds, or has a value that its program does not take.
     """
-    text = text[-documents.LONGEST :].lstrip("\ufeff")
-    if messages.is_out_of_memory(text):
-        return messages.out_of_memory(text)
-    if messages.is_nvidia_smi(text):
-        return messages.nvidia_smi(text)
+    text = text[-pastes.LONGEST :].lstrip("\ufeff")
+    if logs.is_out_of_memory(text):
+        return logs.out_of_memory(text)
+    if logs.is_nvidia_smi(text):
+        return logs.nvidia_smi(text)
     if command_line.is_command(text):
         return command_line.read(text)
     if (found := logs.read(text)) is not None:
         return found
-    if (document := documents.mapping(text)) is not None and (found := _document(document)) is not None:
+    if (document := pastes.mapping(text)) is not None and (found := _document(document)) is not None:
         return found
     raise UnreadError("text", f"of {len(text)} characters", KINDS, because=_why(text))
 
@@ -55,7 +57,7 @@ class UnreadError(EngineError):
 
 
 def _why(text: str) -> str:
-    if messages.lacks_sizes(text):
+    if logs.lacks_sizes(text):
         return "the message about memory needs its sizes: paste it with the line “Tried to allocate …”"
     return f"this text is of no known kind; what can be read: {', '.join(KINDS)}"
 
@@ -86,7 +88,7 @@ def _is_part(text: str) -> bool:
     if command_line.is_command(text):
         return True
     try:
-        document = documents.mapping(text)
+        document = pastes.mapping(text)
     except EngineError:
         # A document that its own program's keys give away is refused with its reason, and not passed over.
         return trainers.dialect_of(dict.fromkeys(line.partition(":")[0] for line in text.splitlines())) is not None
@@ -107,5 +109,7 @@ def _document(document: dict[str, object]) -> Reading | None:
         return cluster_files.accelerate(document)
     if "architectures" in document or ("model_type" in document and "vocab_size" in document):
         return Reading("config.json", config=document)
+    if "__metadata__" in document or all(isinstance(one, dict) and "data_offsets" in one for one in document.values()):
+        return Reading("safetensors", tensors=checkpoints.read_header(document))
     dialect = trainers.dialect_of(document)
     return trainers.read(document, dialect) if dialect else None

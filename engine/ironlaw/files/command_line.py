@@ -31,7 +31,8 @@ def is_command(text: str) -> bool:
 
 
 def _one_line(text: str) -> str:
-    return re.sub(r"\\\s*\n", " ", text.strip())
+    """The command without the lines of comment before it."""
+    return re.sub(r"\\\s*\n", " ", re.sub(r"\A\s*(#.*\n\s*)*", "", text.strip()))
 
 
 def options(text: str) -> dict[str, str]:

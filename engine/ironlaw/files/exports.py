@@ -24,15 +24,24 @@ _NEGATED = ("double_quantization", "overlap")
 """Words that are true unless the command line denies them."""
 _NOT_PARTS = ("allocated_peak", "device_total", "capacity", "host")
 """Fields of an estimate's memory that are no part of what a device holds."""
-SCRIPT, MEGATRON = "train.py", "pretrain_gpt.py"
+TRL, MEGATRON, DEEPSPEED, FIRST = "-m trl.scripts.sft", "pretrain_gpt.py", "deepspeed.json", "FIRST_MACHINE"
+YOURS = {
+    TRL: f"{TRL} to your script, if it takes TRL's options",
+    "--mock-data": "--mock-data to --data-path and yours, with its tokenizer",
+    "YOUR_MODEL": "YOUR_MODEL to its folder or its name on the hub",
+    "YOUR_DATASET": "YOUR_DATASET to the same of your texts",
+    FIRST: f"{FIRST} to the name of one machine, and run it on each",
+    DEEPSPEED: f"{DEEPSPEED} to where you keep the plan's DeepSpeed file",
+}
+"""What a reader changes in a launch line, by the mark that stands there."""
 
 
 def exports(asked: Understood | Mapping[str, Any]) -> Mapping[str, str]:
     """The texts of a plan by kind; those that cannot say what the setup asks are left out.
 
-    `"command"` is ours, `"torchrun"` starts a script that takes TRL's options, or Megatron-LM's where matrices or
-    layers are divided; `"accelerate"` and `"fsdp"` (a Trainer's settings) are YAML, `"deepspeed"` and `"json"` are
-    JSON; `"markdown"` is a block for an issue.
+    `"command"` is ours, `"torchrun"` starts TRL's script, or Megatron-LM's where matrices or layers are divided;
+    `"accelerate"` and `"fsdp"` (a Trainer's settings) are YAML, `"deepspeed"` and `"json"` are JSON; `"markdown"` is a
+    block for an issue.
 
     Args:
         asked: What files said, or the words of `ironlaw.setup`.
@@ -89,16 +98,19 @@ def _files(c: Setup, model: object) -> dict[str, str]:
 def _torchrun(c: Setup, trainer: launch.Settings | None, model: object) -> str:
     if (machines := launch.nodes(c)) is None:
         return ""
-    start = [*([f"--nnodes {machines[0]}"] if machines[0] > 1 else []), f"--nproc-per-node {machines[1]}"]
+    start = [f"--nproc-per-node {machines[1]}"]
+    if machines[0] > 1:
+        start = [f"--nnodes {machines[0]}", *start, f"--rdzv-backend c10d --rdzv-endpoint {FIRST}:29500 --rdzv-id plan"]
     if c.framework.by_hand or c.layout.tensor * c.layout.pipeline > 1:
         settings, script = launch.megatron(c), MEGATRON
     else:
-        settings, script = trainer, SCRIPT
-        if settings and model in published():
-            # The hub's name is the script's too; of any other model it is left to the reader.
-            settings = {"model_name_or_path": model, **settings}
+        settings, script = trainer, TRL
+        # The hub's name is the script's too; of any other model it is left to the reader.
+        name = model if model in published() else "YOUR_MODEL"
+        own = {"model_name_or_path": name, "dataset_name": "YOUR_DATASET", "output_dir": "out"}
+        settings = settings and {**own, **settings}
         if settings and launch.uses_deepspeed(c) and launch.deepspeed(c):
-            settings = {**settings, "deepspeed": "deepspeed.json"}
+            settings = {**settings, "deepspeed": DEEPSPEED}
         elif settings and (divided := launch.fsdp(c)):
             settings = {**settings, "fsdp": divided["fsdp"]}
         elif c.layout.zero or c.update.offload != "none" or launch.uses_deepspeed(c):
@@ -106,7 +118,9 @@ def _torchrun(c: Setup, trainer: launch.Settings | None, model: object) -> str:
     if settings is None:
         return ""
     words = (f"--{name}" if value is None else f"--{name} {_word(value)}" for name, value in settings.items())
-    return " ".join(("torchrun", *start, script, *words))
+    line = " ".join(("torchrun", *start, script, *words))
+    yours = "; ".join(what for mark, what in YOURS.items() if mark in line)
+    return f"# Change {yours}.\n{line}"
 
 
 def _word(value: object) -> str:

@@ -15,7 +15,7 @@ from ironlaw.core.units import Bytes, Count, Ratio, Seconds
 
 Kind = Literal[
     "config.json", "axolotl", "LLaMA-Factory", "TRL", "DeepSpeed", "accelerate", "command", "out of memory",
-    "nvidia-smi", "log",
+    "nvidia-smi", "log", "safetensors",
 ]  # fmt: skip
 Method = Literal["full", "freeze", "lora", "dora", "qlora"]
 Stage = Literal["pretrain", "sft", "dpo", "kto", "reward", "ppo", "grpo"]
@@ -165,6 +165,7 @@ class Reading:
         keys: For a fact, the key that says it, so that a change can be written back.
         missing: What it leaves to another file, in sentences.
         config: A model's `config.json`, when the text is one.
+        tensors: Shapes of a checkpoint's tensors by name, when it is the header of a safetensors file.
     """
 
     kind: Kind
@@ -173,3 +174,4 @@ class Reading:
     keys: Mapping[str, str] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
     config: Mapping[str, object] | None = None
+    tensors: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

@@ -49,11 +49,11 @@ def _lines(c: Setup, seen: Observed) -> Iterator[Said]:
     if seen.free is not None:
         yield "Free on the card then", _gb(seen.free)
     if seen.allocated is not None:
-        yield "Tensors had", _gb(seen.allocated)
+        yield "Allocated then", _gb(seen.allocated)
     unused = (seen.reserved or 0) - (seen.allocated or seen.reserved or 0)
     if unused > 0:
         pieces = ", which is more than it asked for, but in pieces: expandable_segments:True joins them"
-        yield "Reserved and unused", f"{_gb(unused)}{pieces if unused >= asked else ''}"
+        yield "Reserved, not allocated", f"{_gb(unused)}{pieces if unused >= asked else ''}"
     others = (seen.in_use or 0) - (seen.process or seen.in_use or 0)
     if others > OTHERS:
         yield "Other programs had", f"{_gb(others)}, which no plan of this run counts"
@@ -69,7 +69,7 @@ def _expected(c: Setup, ledger: MemoryLedger, seen: Observed) -> Iterator[Said]:
     band = found.allocated_peak
     yield (
         "The plan's fullest moment",
-        f"{peak.name}: {_gb(peak.bytes)} of tensors by the count, {_gb(band.low)} to {_gb(band.high)} by experience",
+        f"{peak.name}: {_gb(peak.bytes)} allocated by the count, {_gb(band.low)} to {_gb(band.high)} by experience",
     )
     if seen.allocated is None:
         return
@@ -77,9 +77,9 @@ def _expected(c: Setup, ledger: MemoryLedger, seen: Observed) -> Iterator[Said]:
     first = next((moment for moment in ledger.moments if moment.bytes >= needed), None)
     yield (
         "With what it asked for",
-        f"{_gb(needed)} of tensors, which the plan has first at: {first.name} ({_gb(first.bytes)})"
+        f"{_gb(needed)} allocated, which the plan has first at: {first.name} ({_gb(first.bytes)})"
         if first
-        else f"{_gb(needed)} of tensors, which no moment of the plan's step has",
+        else f"{_gb(needed)} allocated, which no moment of the plan's step has",
     )
 
 

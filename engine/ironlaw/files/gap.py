@@ -11,25 +11,27 @@ ones, with what each would explain.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
 from ironlaw.answers.changes import allowed
 from ironlaw.answers.estimate import prepare
-from ironlaw.answers.expected import Expected
+from ironlaw.answers.expected import Expected, features
+from ironlaw.calibration.coefficients import content
 from ironlaw.config.changed import changed
 from ironlaw.config.resolved import Setup
 from ironlaw.config.setup import setup
 from ironlaw.core.units import Bytes, Ratio, Seconds
 from ironlaw.files.facts import Observed
 from ironlaw.files.words import Understood
+from ironlaw.graph.operations import flops_per_token
 
 Place = Literal["below", "inside", "above"]
 NOTICED: Ratio = 0.02
 """Share of a gap that a difference closes at least to be told."""
 NAMES = {"step_s": "time of a step", "tokens_per_s": "tokens per second", "allocated_peak": "allocated memory",
-         "device_total": "memory of the device"}  # fmt: skip
+         "device_total": "memory of the process"}  # fmt: skip
 """The figures that are compared: fields of `ironlaw.answers.expected.Expected`."""
 
 
@@ -92,7 +94,7 @@ class Difference:
         words: The words of `ironlaw.setup` that it changes.
         title: What the measured run would have done.
         seconds: What it adds to a step's expected time; negative where it saves.
-        bytes: What it adds to the expected memory of the device.
+        bytes: What it adds to the expected memory of the process.
         left: The share of the gap that stays, as the mean of the figures outside their bands.
         sentence: What it costs, and how much of the gap that would explain.
     """
@@ -112,10 +114,12 @@ class Gap:
     Attributes:
         figures: Every measured figure that the engine has too.
         differences: What would explain those outside their bands, what explains most first; none where all are inside.
+        standing: Where the time stands among published runs, in a sentence; empty where too few are like it.
     """
 
     figures: tuple[Placed, ...]
     differences: tuple[Difference, ...]
+    standing: str = ""
 
     @property
     def inside(self) -> bool:
@@ -151,13 +155,39 @@ def compare(asked: Setup | Understood | Mapping[str, Any], observed: Observed) -
     c = asked if isinstance(asked, Setup) else setup(**(asked.words if isinstance(asked, Understood) else asked))
     now = _expected(c)
     figures = tuple(_placed(now, dict(_measured(c, observed)), dict(_needed(observed))))
-    gap = Gap(figures, ())
+    time = next((one.measured for one in figures if one.name == "step_s"), 0.0)
+    gap = Gap(figures, (), standing(c, time) if time else "")
     if gap.inside:
         return gap
     longer = any(one.at_least for one in figures)
     tried = (_tried(c, figures, now, words, title) for words, title in _switches(c, longer=longer))
     found = sorted((one for one in tried if one is not None), key=lambda one: one.left)
-    return Gap(figures, tuple(found))
+    return replace(gap, differences=tuple(found))
+
+
+def utilization(c: Setup, step_s: Seconds) -> Ratio:
+    """The model's FLOPs over what the dense peak could have done in the time of a step (MFU)."""
+    peak = c.chip.peak(c.precision.product_format) * c.devices
+    return float(flops_per_token(c.model, c.sequence) * c.tokens / (step_s * peak))
+
+
+def alike(c: Setup) -> str:
+    """The name of the card and the formats by which published steps are compared: `A100 16-bit`."""
+    return f"{c.chip.name.partition('-')[0].upper()} {features(c).numbers}"
+
+
+def standing(c: Setup, step_s: Seconds) -> str:
+    """Where a step stands among published ones; nothing for adapters, and where too few are like it."""
+    found = content()["utilization"].get(alike(c))
+    if found is None or not c.adaptation.everything:
+        return ""
+    steps, at = found["steps"], round(100 * utilization(c, step_s))
+    # Half of those of the same percent are below it.
+    place = 100 * (sum(steps[:at]) + sum(steps[at : at + 1]) / 2) / sum(steps)
+    return (
+        f"Your MFU, {at} %, is at percentile {place:.0f} of {sum(steps)} published runs of {found['publishers']} "
+        f"publishers: full training, {alike(c)}."
+    )
 
 
 def _expected(c: Setup) -> Expected:

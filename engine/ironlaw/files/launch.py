@@ -10,6 +10,7 @@ from typing import Any
 
 from ironlaw.config.resolved import Setup
 from ironlaw.files import values
+from ironlaw.models.layers import Attention, FeedForward
 
 Settings = Mapping[str, Any]
 
@@ -24,6 +25,11 @@ _DTYPES = {"fp32": "float32", "tf32": "float32", "amp-bf16": "float32", "amp-fp1
 """The precisions that a Trainer has, and the format in which it loads weights for them; None leaves it open."""
 OF_MEGATRON = ("amp-bf16", "amp-fp16", "fp32")
 """Precisions as which its `--bf16`, `--fp16` and neither are read."""
+_POSITIONS = {"learned": "learned_absolute", "rope": "rope"}
+_NORMS = {("layernorm", True): "LayerNorm", ("rmsnorm", False): "RMSNorm"}
+"""A model's positions and norms (with a bias or not) as Megatron-LM names them."""
+STEPS, RATE = 100, 1e-4
+"""Updates and learning rate of a run that tries a plan: Megatron-LM starts with neither left out."""
 OF_DEEPSPEED = ("deepspeed", "mixed")
 """Precisions with a master copy, which DeepSpeed keeps."""
 DIVIDED = "mixed-bf16"
@@ -112,8 +118,8 @@ def fsdp(c: Setup) -> Settings | None:
 
 
 def megatron(c: Setup) -> Settings | None:
-    """The settings of Megatron-LM."""
-    if not c.adaptation.everything or c.checkpointing.every > 1 or c.layout.zero > 1:
+    """The settings of Megatron-LM, with invented data."""
+    if (shape := _shape(c)) is None or not c.adaptation.everything or c.checkpointing.every > 1 or c.layout.zero > 1:
         return None
     # What its own options cannot say of a plan that is counted with PyTorch's operations.
     elsewhere = c.loss.chunks > 1 or c.framework.compiled or c.update.offload != "none" or c.update.in_backward
@@ -127,17 +133,60 @@ def megatron(c: Setup) -> Settings | None:
         "micro-batch-size": c.batch,
         "global-batch-size": c.batch * c.micro_batches * c.replicas,
         "seq-length": c.sequence,
+        **shape,
+        "hidden-dropout": c.dropout,
+        "attention-dropout": c.dropout,
+        "train-iters": STEPS,
+        "lr": RATE,
+        "tokenizer-type": "NullTokenizer",
+        "vocab-size": c.model.vocab,
     }
     switches = {
         compute: compute in ("bf16", "fp16"),
         "sequence-parallel": c.layout.sequence_parallel,
         "use-distributed-optimizer": c.layout.zero == 1,
         "use-flash-attn": c.attention.kernel == "flash",
+        "mock-data": True,
     }
     if c.checkpointing.kind != "none":
         found["recompute-granularity"] = c.checkpointing.kind
     if c.checkpointing.kind == "full":
         found |= {"recompute-method": "uniform", "recompute-num-layers": 1}
+    return found | {name: None for name, on in switches.items() if on}
+
+
+def _shape(c: Setup) -> Settings | None:
+    """The model as Megatron-LM's options say it; None for layers that they cannot say."""
+    m, layer = c.model, c.model.stack[0][0]
+    attention, part = layer.attention, layer.feed_forward
+    if len(m.stack) > 1 or not isinstance(attention, Attention) or not isinstance(part, FeedForward):
+        return None
+    other = attention.window or attention.sinks or attention.gated or attention.head_norm == "width"
+    other = other or attention.out_bias is not part.bias or layer.parallel or layer.after or not layer.before
+    turned = attention.head_size if m.position == "rope" else 0
+    position, norm = _POSITIONS.get(m.position), _NORMS.get((layer.norm, layer.bias))
+    known = part.activation in (("silu",) if part.gated else ("gelu", "gelu-new"))
+    if other or attention.rotated != turned or not (position and norm and known):
+        return None
+    found: dict[str, Any] = {
+        "num-layers": m.layers,
+        "hidden-size": m.hidden,
+        "ffn-hidden-size": part.width,
+        "num-attention-heads": attention.heads,
+        "kv-channels": attention.head_size,
+        "max-position-embeddings": max(m.max_seq, c.sequence),
+        "position-embedding-type": position,
+        "normalization": norm,
+    }
+    if attention.kv_heads < attention.heads:
+        found |= {"group-query-attention": None, "num-query-groups": attention.kv_heads}
+    switches = {
+        "swiglu": part.gated,
+        "qk-layernorm": attention.head_norm == "head",
+        "disable-bias-linear": not part.bias,
+        "add-qkv-bias": attention.bias and not part.bias,
+        "untie-embeddings-and-output-weights": not m.tied,
+    }
     return found | {name: None for name, on in switches.items() if on}
 
 

@@ -10,6 +10,8 @@ from typing import Any
 from ironlaw.core.errors import MISSING, EngineError
 from ironlaw.files import values
 from ironlaw.files.facts import Facts, Format, Reading
+from ironlaw.models import checkpoints
+from ironlaw.models import model as by_name
 
 SEQUENCE = 2048
 """Tokens of a sequence where no file says how many: never a model's longest, which few train with."""
@@ -82,9 +84,24 @@ def words_of(readings: Iterable[Reading], given: Mapping[str, Any] | None = None
     # With everything from files there, a sentence on what is missing in one of them says nothing any more.
     known = config is not None or facts.model is not None
     missing = [line for reading in read for line in reading.missing if not _answered(line, facts, known=known)]
+    if tensors := {name: shape for reading in read for name, shape in reading.tensors.items()}:
+        missing.append(_audited(tensors, words["model"]))
     stands = words["model"] if isinstance(words["model"], str) else words["model"].name
     missing = [f"{line} Until then {stands} stands instead." if "config.json" in line else line for line in missing]
-    return Understood(words, tuple(assumed), tuple(dict.fromkeys(missing)), read)
+    return Understood(words, tuple(assumed), tuple(dict.fromkeys(filter(None, missing))), read)
+
+
+def _audited(tensors: Mapping[str, checkpoints.Shape], model: Any) -> str:
+    """What a checkpoint and the model do not have of each other; nothing where they agree."""
+    m = by_name(model) if isinstance(model, str) else model
+    found = checkpoints.audit(tensors, m)
+    if not (found.unexplained or found.absent):
+        return ""
+    return (
+        f"The checkpoint's header, {found.elements:,} parameters, is not the whole of {m.name}, {m.parameters:,}: "
+        f"{len(found.unexplained)} of its tensors are no part of that model, and {len(found.absent)} of the model are "
+        "not in it. Of a checkpoint in several files add every header."
+    )
 
 
 def _answered(line: str, facts: Facts, *, known: bool) -> bool:

@@ -91,6 +91,11 @@ def _binary_header(path: str) -> Mapping[str, Any]:
     return found
 
 
+def header_text(path: str) -> str:
+    """The JSON at the beginning of a safetensors file. Raises `EngineError` for any other file."""
+    return json.dumps(_binary_header(path))
+
+
 def _shapes(header: Mapping[str, Any]) -> dict[str, Shape]:
     shapes: dict[str, Shape] = {}
     for name, entry in header.items():

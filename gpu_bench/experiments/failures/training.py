@@ -1,4 +1,4 @@
-"""One run of the failure lab: a small network on the digits, in the formats and with the repairs of its recipe."""
+"""The runs of the failure lab: a small network on the digits, in the formats and with the repairs of each recipe."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from gpu_bench.cases.case import Case
+from gpu_bench.experiments.digits import digits as images_of_digits
 from gpu_bench.experiments.digits.digits import CLASSES, SIDE, Digits
-from gpu_bench.experiments.failures.recipes import Recipe
+from gpu_bench.experiments.failures.case import FailureCase
+from gpu_bench.experiments.failures.recipes import FAILURES, Recipe, planned
 
 FORMATS = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 WIDTH, MIDDLE = 128, 16
@@ -224,3 +227,14 @@ def run(recipe: Recipe, digits: Digits, seed: int, histograms: tuple[int, ...] =
 def compact(value: float) -> float | None:
     """A number of five digits; None where it is not finite."""
     return float(f"{value:.5g}") if math.isfinite(value) else None
+
+
+def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
+    """Train each run of a failure from one seed, on one thread of the CPU: there all machines round alike."""
+    assert isinstance(case, FailureCase)
+    torch.set_num_threads(1)
+    data, runs = images_of_digits.load(), {}
+    for name, (recipe, histograms) in planned(case.failure, case.shortened).items():
+        runs[name] = {"settings": recipe.as_dict(), "seed": run(recipe, data, case.seed + repeat, histograms)}
+    arms = {"data": data.as_dict(), "worse": FAILURES[case.failure].worse, "runs": runs}
+    return {"status": "ok", "message": None, "arms": arms}

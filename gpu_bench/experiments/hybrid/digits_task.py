@@ -10,8 +10,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gpu_bench.experiments.digits.digits import CLASSES, Digits
-from gpu_bench.experiments.hybrid.task import Batch
 
+Batch = tuple[Tensor, Tensor]
+"""Inputs and targets."""
 TOGETHER = 1000
 """Images that pass the network at once when it is tested."""
 

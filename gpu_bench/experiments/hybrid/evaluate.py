@@ -16,14 +16,15 @@ from gpu_bench.experiments.failures.training import compact
 from gpu_bench.experiments.hybrid import memory
 from gpu_bench.experiments.hybrid.arms import Arm
 from gpu_bench.experiments.hybrid.case import HybridCase, MemoryCase
-from gpu_bench.experiments.hybrid.digits_task import DigitsTask
+from gpu_bench.experiments.hybrid.digits_task import Batch, DigitsTask
 from gpu_bench.experiments.hybrid.predictors import DynamicModes, LastUpdate, LinearFit, MeanUpdate, NoOp, Predictor
 from gpu_bench.experiments.hybrid.recurrent import Recurrent
-from gpu_bench.experiments.hybrid.task import Batch, Task
 from gpu_bench.experiments.hybrid.text_task import TextTask
 from gpu_bench.experiments.hybrid.trainer import HybridTrainer, LossOf, Options
 from gpu_bench.experiments.hybrid.verdict import point_steps
 
+Task = DigitsTask | TextTask
+"""What is learned: equal seeds give equal weights, and equal batches in equal order."""
 LOADING = 50
 """Steps of the short training before the first run."""
 
@@ -138,10 +139,9 @@ def _told(trainer: HybridTrainer) -> dict[str, Any]:
     """What the trainer counted, and how well it predicted how far ahead."""
     kept = trainer.statistics
     horizons = []
-    for ahead in sorted(set(kept.horizons)):
-        chosen = [index for index, one in enumerate(kept.horizons) if one == ahead]
-        cosine = sum(kept.cosines[index] for index in chosen) / len(chosen)
-        error = sum(kept.errors[index] for index in chosen) / len(chosen)
+    for ahead in sorted({one for one, _, _ in kept.comparisons}):
+        chosen = [found for found in kept.comparisons if found[0] == ahead]
+        cosine, error = (sum(found[at] for found in chosen) / len(chosen) for at in (1, 2))
         horizons.append({"ahead": ahead, "compared": len(chosen), "cosine": compact(cosine), "error": compact(error)})
     return {
         "phases": dict(kept.steps),

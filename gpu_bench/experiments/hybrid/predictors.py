@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -16,21 +15,8 @@ from torch import Tensor
 Update = list[Tensor]
 
 
-class Predictor(Protocol):
-    """Guesses updates from the last ones, of which it remembers as many as `history`."""
-
-    history: int
-    updates: list[Update]
-
-    def observe(self, update: Update) -> None:
-        """Learn from the update that a computed step made: one tensor for each parameter, which it may keep."""
-
-    def predict(self, ahead: int) -> Update | None:
-        """The update `ahead` steps after the last one observed, counted from 1; None while too few are observed."""
-
-
-class History:
-    """Remembers the last updates, as many as `history`; all are needed before the first prediction."""
+class Predictor(ABC):
+    """Guesses updates from the last ones, of which it remembers as many as `history`: all before its first guess."""
 
     def __init__(self, history: int) -> None:
         if history < 1:
@@ -39,11 +25,15 @@ class History:
         self.updates: list[Update] = []
 
     def observe(self, update: Update) -> None:
-        """Remember an update, and forget the oldest."""
+        """Learn from the update that a computed step made: one tensor for each parameter, which it may keep."""
         self.updates = [*self.updates, update][-self.history :]
 
+    @abstractmethod
+    def predict(self, ahead: int) -> Update | None:
+        """The update `ahead` steps after the last one observed, counted from 1; None while too few are observed."""
 
-class Weighted(History, ABC):
+
+class Weighted(Predictor):
     """Predicts each update as a weighted sum of those remembered; the subclasses choose the weights."""
 
     def predict(self, ahead: int) -> Update | None:

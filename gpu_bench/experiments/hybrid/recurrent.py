@@ -5,13 +5,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from gpu_bench.experiments.hybrid.predictors import History, Update
+from gpu_bench.experiments.hybrid.predictors import Predictor, Update
 
 SAMPLED = 2048
 """Weights, of all, on whose updates the network learns after each computed step."""
 
 
-class Recurrent(History):
+class Recurrent(Predictor):
     """A recurrent network that all weights share, learned while training runs.
 
     Updates are divided by the root mean square of the tensor that they belong to, so that one network serves all.

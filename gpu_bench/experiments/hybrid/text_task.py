@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from gpu_bench.cases.sizes import SIZES
 from gpu_bench.experiments.hybrid.case import BYTES_VOCABULARY, GPT2_VOCABULARY, HybridCase
-from gpu_bench.experiments.hybrid.task import Batch
+from gpu_bench.experiments.hybrid.digits_task import Batch
 from gpu_bench.measure.data import Corpus, draw_windows, read_corpus, window_stream
 from gpu_bench.measure.gpt2 import GPT2
 

@@ -56,11 +56,9 @@ class Statistics:
     divergences: int = 0  # Excursions that were taken back
     snapshot_bytes: int = 0  # Memory of the largest snapshot
     history_bytes: int = 0  # Memory of the remembered updates at their most
-    # For each comparison, the cosine between predicted and real update
-    cosines: list[float] = field(default_factory=list)
-    # For each comparison, the error relative to the real update's length
-    errors: list[float] = field(default_factory=list)
-    horizons: list[int] = field(default_factory=list)  # For each comparison, how many steps ahead it was predicted
+    # Of each comparison: how many steps ahead it was predicted, the cosine between predicted and real update, and the
+    # error relative to the real update's length
+    comparisons: list[tuple[int, float, float]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +178,7 @@ class HybridTrainer:
             return
         cosine, error = likeness(predicted, update)
         self._cosines.append(cosine)
-        self.statistics.cosines.append(cosine)
-        self.statistics.errors.append(error)
-        self.statistics.horizons.append(self._ahead + 1)
+        self.statistics.comparisons.append((self._ahead + 1, cosine, error))
 
     def _format(self) -> Any:
         if self.options.autocast is None:

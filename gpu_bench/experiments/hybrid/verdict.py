@@ -24,12 +24,6 @@ def point_steps(steps: int) -> range:
     return range(0, steps, max(1, steps // POINTS))
 
 
-def backward_reduction(steps: Mapping[Phase, int]) -> float:
-    """Share of all steps, by phase, that ran no backward."""
-    total = sum(steps.values())
-    return steps["predict"] / total if total else 0.0
-
-
 def speedup(steps: Mapping[Phase, int], seconds: Mapping[Phase, float], extra: float) -> float:
     """Wall-clock speed-up: what all steps would have taken at the pace of the computed ones, over what they took.
 
@@ -56,7 +50,6 @@ def told(measured: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **measured,
         "computed": sum(steps[phase] for phase in COMPUTED),
-        "backward_reduction": backward_reduction(steps),
         "speedup": speedup(steps, measured["phase_seconds"], measured["extra_seconds"]),
     }
 

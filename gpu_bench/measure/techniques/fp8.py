@@ -1,12 +1,12 @@
-"""FP8 linear layers: three 8-bit products where BF16 had three 16-bit ones, by two ways to find the scales.
+"""FP8 linear layers: three 8-bit products where BF16 had three 16-bit ones.
 
 Micikevicius et al. 2022, arXiv 2209.05433: weights and activations in E4M3, which has more precision, gradients in
 E5M2, which has more range. A tensor is divided so that its largest magnitude becomes the format's largest; the product
 is multiplied back.
 
-*Dynamic* scales are those of the tensor itself, found just before: nothing to tune, but a pass to find the largest
-magnitude, one to round, and two more to transpose, since tensor cores take both operands of an FP8 product along the
-summed dimension. That is as much time as the product gains. So *delayed* scales know beforehand:
+To find that magnitude just before takes a pass over the tensor, rounding takes one, and transposing two more, since
+tensor cores take both operands of an FP8 product along the summed dimension. That is as much time as the product gains.
+So these scales are *delayed*, known beforehand:
 
 - the scale of an input or a gradient comes from the largest magnitudes of the last steps (section 4 there; Transformer
   Engine), so that rounding joins the kernel that makes the tensor, and the same kernel writes the tensor both ways and
@@ -19,7 +19,7 @@ What a scale does not cover is set to the format's largest number.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import torch
@@ -27,25 +27,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gpu_bench.measure.gpt2 import GPT2
-from gpu_bench.measure.unsupported import UnsupportedError, working
+from gpu_bench.measure.unsupported import UnsupportedError, kind_of, told
 
 E4M3, E5M2 = torch.float8_e4m3fn, torch.float8_e5m2
 OLDEST = (8, 9)
 """Compute capability with FP8 tensor cores: Ada, then Hopper."""
 _MULTIPLE = 16
 """cuBLASLt takes matrices whose every side is a multiple of this."""
-
-
-def convert_blocks(model: GPT2) -> None:
-    """Make every linear layer inside the blocks a `Float8Linear` that owns the same parameters.
-
-    The head stays in BF16: its result decides the loss.
-
-    Raises:
-        UnsupportedError, ValueError: As `linear_layers`.
-    """
-    for parent, name, layer in linear_layers(model):
-        setattr(parent, name, Float8Linear(layer))
 
 
 def linear_layers(model: GPT2) -> list[tuple[nn.Module, str, nn.Linear]]:
@@ -72,58 +60,6 @@ def linear_layers(model: GPT2) -> list[tuple[nn.Module, str, nn.Linear]]:
     return layers
 
 
-class Float8Linear(nn.Module):
-    """A linear layer whose three products run in FP8: output, input gradient, weight gradient."""
-
-    def __init__(self, layer: nn.Linear) -> None:
-        super().__init__()
-        self.weight, self.bias = layer.weight, layer.bias
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(..., in) to (..., out) in BF16."""
-        flat = x.reshape(-1, x.shape[-1])  # (M, K)
-        y: Tensor = _Product.apply(flat, self.weight)  # type: ignore[no-untyped-call]  # (M, N)
-        y = y.view(*x.shape[:-1], -1)
-        return y if self.bias is None else y + self.bias.to(y.dtype)
-
-
-def to_float8(x: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """The tensor in FP8, and the FP32 scalar to multiply it by to have it back."""
-    largest = torch.finfo(dtype).max
-    scale = x.abs().amax().float().clamp_min(1e-12) / largest
-    return (x.float() / scale).clamp(-largest, largest).to(dtype), scale
-
-
-def _multiply(a: Tensor, b: Tensor, a_scale: Tensor, b_scale: Tensor, out: torch.dtype, fast: bool) -> Tensor:
-    """(M, K) by (K, N); tensor cores want `a` stored by rows and `b` by columns."""
-    a, b = a.contiguous(), b.t().contiguous().t()
-    return torch._scaled_mm(a, b, scale_a=a_scale, scale_b=b_scale, out_dtype=out, use_fast_accum=fast)
-
-
-class _Product(torch.autograd.Function):
-    """x W^T with FP8 operands, forward and backward. What it keeps of x takes 8 bits."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
-        """(M, K) and (N, K) to (M, N)."""
-        x8, x_scale = to_float8(x, E4M3)
-        w8, w_scale = to_float8(weight, E4M3)
-        ctx.save_for_backward(x8, x_scale, w8, w_scale)
-        ctx.formats = x.dtype, weight.dtype
-        # Fast accumulation rounds partial sums: harmless forward, visible in gradients.
-        return _multiply(x8, w8.t(), x_scale, w_scale, torch.bfloat16, fast=True)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:
-        """(M, N) to gradients of x (M, K) and of the weight (N, K)."""
-        x8, x_scale, w8, w_scale = ctx.saved_tensors
-        x_format, w_format = ctx.formats
-        g8, g_scale = to_float8(gradient, E5M2)
-        for_x = _multiply(g8, w8, g_scale, w_scale, torch.bfloat16, fast=False)
-        for_w = _multiply(g8.t(), x8, g_scale, x_scale, torch.bfloat16, fast=False)
-        return for_x.to(x_format), for_w.to(w_format)
-
-
 Rounding = Callable[[Tensor, Tensor, Tensor, Tensor], None]
 """Weight, weight in FP8, its transpose, its scale: fills the last three."""
 HISTORY = 16
@@ -141,7 +77,7 @@ def convert_with_delay(model: GPT2, fast: bool) -> Scales:
             have them. Only a long run can show whether that harms the loss.
 
     Raises:
-        UnsupportedError, ValueError: As `fp8.linear_layers`.
+        UnsupportedError, ValueError: As `linear_layers`.
     """
     layers = []
     for parent, name, layer in linear_layers(model):
@@ -231,8 +167,15 @@ class Scales:
         if rounding is None and self._history.device.type == "cuda":
             rounding = _compiled_rounding()
         if rounding is not None:
-            self._round, told = working(rounding, _round_weight, partial(self._check, rounding))
-            self.fallbacks += [f"weights are rounded to FP8 by PyTorch itself: {line}" for line in told]
+            try:
+                for layer in {layer.weight.shape: layer for layer in self._layers}.values():
+                    check_rounding(rounding, layer.weight)
+                self._round = rounding
+            except Exception as error:
+                # Memory that ran out says nothing of what was checked.
+                if kind_of(error) == "oom":
+                    raise
+                self.fallbacks.append(f"weights are rounded to FP8 by PyTorch itself: {told(error)}")
         for layer in self._layers:
             layer.watching = True
         # Blocks would be compiled for this pass, and again for the whole batch.
@@ -242,11 +185,6 @@ class Scales:
             layer.watching = False
         self._model.zero_grad(set_to_none=True)
         self.after_update()
-
-    @torch.no_grad()
-    def _check(self, rounding: Rounding) -> None:
-        for layer in {layer.weight.shape: layer for layer in self._layers}.values():
-            check_rounding(rounding, layer.weight)
 
     @torch.no_grad()
     def after_pass(self) -> None:
@@ -300,6 +238,7 @@ def _compiled_rounding() -> Rounding:
     return torch.compile(_round_weight, dynamic=False)
 
 
+@torch.no_grad()
 def check_rounding(rounding: Rounding, weight: Tensor) -> None:
     """Round a weight (N, K), and hold what comes out against the weight.
 

@@ -42,20 +42,22 @@ export function findPrograms(engines) {
   return programs;
 }
 
+/** @param {Record<string, string>} programs  from `findPrograms` */
+export const webKitPrograms = (programs) => ({
+  driver: programs["WEBKIT_DRIVER"] ?? "",
+  miniBrowser: programs["MINIBROWSER"] ?? "",
+  xvfb: programs["XVFB"] ?? "",
+});
+
 /**
  * @param {Engine} engine
  * @param {Record<string, string>} programs  from `findPrograms`
  * @param {number} proxyPort
  */
 export async function launch(engine, programs, proxyPort) {
-  /** @param {string} name */
-  const path = (name) => programs[name] ?? "";
   const driver =
     engine === "webkit"
-      ? await startWebKit(
-          { driver: path("WEBKIT_DRIVER"), miniBrowser: path("MINIBROWSER"), xvfb: path("XVFB") },
-          proxyPort,
-        )
-      : await startPuppeteer(engine, path(engine.toUpperCase()), proxyPort);
+      ? await startWebKit(webKitPrograms(programs), proxyPort)
+      : await startPuppeteer(engine, programs[engine.toUpperCase()] ?? "", proxyPort);
   return new Browser(engine, driver);
 }

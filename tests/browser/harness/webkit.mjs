@@ -11,6 +11,32 @@ import { DESKTOP, tellingCrashes } from "./browser.mjs";
 /** @typedef {import("./browser.mjs").Driver} Driver */
 
 const START_LIMIT_MS = 30_000;
+/** What the driver itself waits for at most: a script, a page. */
+const DRIVERS_LIMITS_MS = { script: 120_000, pageLoad: 60_000 };
+/**
+ * How long an answer of the driver is waited for. It never answers the start of a session whose browser ends before it has reached
+ * the driver. A session takes 1 to 3 s to start, on a busy machine some more.
+ */
+const ANSWER_LIMITS_MS = { session: 60_000, command: DRIVERS_LIMITS_MS.script + 30_000, quit: 30_000 };
+
+/** The driver gave no answer at all. */
+class Unanswered extends Error {}
+
+/** An answer of the driver, or an error that names what was not answered.
+ * @template T @param {string} command @param {number} limitMs @param {PromiseLike<T>} answer @returns {Promise<T>} */
+async function inTime(command, limitMs, answer) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let limit;
+  const late = new Promise((_, fail) => {
+    limit = setTimeout(() => fail(new Unanswered(`WebKitWebDriver did not answer "${command}" within ${limitMs / 1000} s`)), limitMs);
+  });
+  try {
+    return /** @type {T} */ (await Promise.race([answer, late]));
+  } finally {
+    clearTimeout(limit);
+  }
+}
+
 /** @type {Record<string, string>} */
 const KEYS = {
   Tab: Key.TAB,
@@ -57,16 +83,12 @@ async function startScreen(program) {
   return { screen, display: String(name) };
 }
 
-/**
- * @param {{driver: string, miniBrowser: string, xvfb: string}} programs
- * @param {number} proxyPort  the refusing proxy on 127.0.0.1
- * @returns {Promise<Driver>}
- */
-export async function startWebKit(programs, proxyPort) {
+/** Starts the driver on a screen and with a home of its own. @param {Programs} programs */
+async function startService(programs) {
   const { screen, display } = await startScreen(programs.xvfb);
   const home = mkdtempSync(join(tmpdir(), "webkit-"));
-  const driverPort = await freePort();
-  const service = spawn(programs.driver, [`--port=${driverPort}`, "--host=127.0.0.1"], {
+  const port = await freePort();
+  const service = spawn(programs.driver, [`--port=${port}`, "--host=127.0.0.1"], {
     stdio: "ignore",
     env: {
       ...process.env,
@@ -81,36 +103,84 @@ export async function startWebKit(programs, proxyPort) {
     },
   });
   const stop = () => {
-    service.kill();
+    process.removeListener("exit", stop);
+    // Also one that hears nothing. Its browser ends with the screen.
+    service.kill("SIGKILL");
     screen.kill();
     rmSync(home, { recursive: true, force: true });
   };
   process.once("exit", stop);
+  return { address: `http://127.0.0.1:${port}`, stop };
+}
 
-  const capabilities = new Capabilities();
-  capabilities.set("browserName", "MiniBrowser");
-  capabilities.set("webkitgtk:browserOptions", {
-    binary: programs.miniBrowser,
-    args: ["--automation", `--proxy=http://127.0.0.1:${proxyPort}`, "--ignore-host=127.0.0.1"],
-  });
-  const begin = async () => {
+/**
+ * @typedef {{driver: string, miniBrowser: string, xvfb: string}} Programs
+ * @param {Programs} programs
+ * @param {number} proxyPort  the refusing proxy on 127.0.0.1
+ * @param {typeof ANSWER_LIMITS_MS} [limits]
+ * @param {(line: string) => void} [say]  gets what is done a second time, and why
+ * @returns {Promise<Driver>}
+ */
+export async function startWebKit(programs, proxyPort, limits = ANSWER_LIMITS_MS, say = console.error) {
+  let service = await startService(programs);
+  /** What the driver did not answer; since then it is asked nothing. @type {Unanswered | undefined} */
+  let silence;
+
+  /** @template T @param {string} command @param {number} limitMs @param {() => PromiseLike<T>} ask @returns {Promise<T>} */
+  const asked = async (command, limitMs, ask) => {
+    if (silence) throw silence;
+    try {
+      return await inTime(command, limitMs, ask());
+    } catch (error) {
+      if (error instanceof Unanswered) silence = error;
+      throw error;
+    }
+  };
+  const newSession = async () => {
+    const capabilities = new Capabilities();
+    capabilities.set("browserName", "MiniBrowser");
+    capabilities.set("webkitgtk:browserOptions", {
+      binary: programs.miniBrowser,
+      args: ["--automation", `--proxy=http://127.0.0.1:${proxyPort}`, "--ignore-host=127.0.0.1"],
+    });
     const started = Date.now();
     for (;;) {
       try {
-        const session = await new Builder().usingServer(`http://127.0.0.1:${driverPort}`).withCapabilities(capabilities).build();
-        await session.manage().setTimeouts({ script: 120_000, pageLoad: 60_000 });
+        const builder = new Builder().usingServer(service.address).withCapabilities(capabilities);
+        const session = await asked("new session", limits.session, () => builder.build());
+        const execute = session.execute.bind(session);
+        session.execute = (command) => {
+          const name = command.getName();
+          return asked(name, name === "quit" ? limits.quit : limits.command, () => execute(command));
+        };
+        await session.manage().setTimeouts(DRIVERS_LIMITS_MS);
         return session;
       } catch (error) {
         // The driver needs a moment before it listens.
-        if (Date.now() - started > START_LIMIT_MS) {
-          stop();
-          throw error;
-        }
+        if (error instanceof Unanswered || Date.now() - started > START_LIMIT_MS) throw error;
         await new Promise((done) => setTimeout(done, 100));
       }
     }
   };
-  let page = await begin();
+  const restarted = async () => {
+    say(`webkit: ${silence?.message}; the driver is started once more`);
+    service.stop();
+    service = await startService(programs);
+    silence = undefined;
+    return newSession();
+  };
+  /** A new session, of a new driver if this one does not answer: once, and said aloud. */
+  const begin = async () => {
+    if (silence) return restarted();
+    return newSession().catch((error) => {
+      if (error instanceof Unanswered) return restarted();
+      throw error;
+    });
+  };
+  let page = await begin().catch((error) => {
+    service.stop();
+    throw error;
+  });
   let gone = false;
   const version = (await page.getCapabilities()).get("browserVersion") ?? "";
 
@@ -190,8 +260,7 @@ export async function startWebKit(programs, proxyPort) {
     clearErrors() {},
     async close() {
       await page.quit().catch(() => {});
-      process.removeListener("exit", stop);
-      stop();
+      service.stop();
     },
   };
   return tellingCrashes(driver, async () => {

@@ -1,8 +1,10 @@
 // The harness itself: what the other suites rely on to notice a defect does notice one.
 // @ts-check
 import assert from "node:assert/strict";
+import { test } from "node:test";
 import { violations, violationsBesides } from "../harness/axe.mjs";
 import { askedByTheSite } from "../harness/foreign.mjs";
+import { startWebKit } from "../harness/webkit.mjs";
 
 /** @param {import("../harness/world.mjs").Facts} facts */
 export function harnessTests({ everywhere, once }) {
@@ -67,5 +69,43 @@ export function harnessTests({ everywhere, once }) {
     });
     const found = await violationsBesides(browser, seen);
     assert.deepEqual(found.map((line) => line.split(":").slice(0, 2).join(":")).sort(), ["dark: color-contrast", "light: color-contrast"]);
+  });
+}
+
+/** What WebKit's driver does not answer. @param {import("../harness/webkit.mjs").Programs} programs */
+export function driverTests(programs) {
+  test("harness: what WebKit's driver does not answer is named, and a session starts once more at most, said aloud", async () => {
+    /** @type {string[]} */
+    const said = [];
+    const found = { ...programs };
+    const patient = { session: 60_000, command: 60_000, quit: 30_000 };
+    const limits = { ...patient };
+    let heals = false;
+    const driver = await startWebKit(found, 9, limits, (line) => {
+      said.push(line);
+      if (heals) [found.miniBrowser, limits.session] = [programs.miniBrowser, patient.session];
+    });
+    const unanswered = (/** @type {string} */ command) => `WebKitWebDriver did not answer "${command}" within 1 s`;
+    const again = (/** @type {string} */ command) => `webkit: ${unanswered(command)}; the driver is started once more`;
+    try {
+      limits.command = 1000;
+      await assert.rejects(driver.evaluate("new Promise(() => {})"), { message: unanswered("executeAsyncScript") });
+      limits.command = patient.command;
+      await assert.rejects(driver.open("about:blank"), { message: unanswered("executeAsyncScript") }, "it is asked nothing more");
+      await driver.renew();
+      assert.equal(await driver.evaluate("1 + 1"), 2);
+      assert.deepEqual(said.splice(0), [again("executeAsyncScript")]);
+
+      // The driver never answers the start of a session whose browser ends at once.
+      [found.miniBrowser, limits.session] = ["/bin/false", 1000];
+      await assert.rejects(driver.renew(), { message: unanswered("new session") });
+      assert.deepEqual(said.splice(0), [again("new session")]);
+      heals = true;
+      await driver.renew();
+      assert.equal(await driver.evaluate("1 + 1"), 2);
+      assert.deepEqual(said, [again("new session")]);
+    } finally {
+      await driver.close();
+    }
   });
 }

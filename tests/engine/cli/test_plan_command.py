@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ironlaw import model
 from ironlaw.cli import main
 
 QLORA = """\
@@ -90,13 +91,36 @@ def test_a_log_is_put_beside_what_is_expected(file: Path, tmp_path: Path, capsys
     assert plan["measured"][0]["differences"]
 
 
+def test_the_header_of_a_checkpoint_is_held_against_the_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entries = {
+        p.name: {"dtype": "F32", "shape": p.shape, "data_offsets": [0, 0]} for p in model("gpt2").parameter_tensors
+    }
+    tensors = {name.replace("*", str(at)): one for name, one in entries.items() for at in range(1 + 11 * ("*" in name))}
+    path, words = tmp_path / "model.safetensors", ("--model", "gpt2", "--gpu", "h100-sxm", "--seq", "1024")
+
+    def told(**more: object) -> str:
+        header = json.dumps({**tensors, **more}).encode()
+        path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(100))
+        main(["plan", str(path), *words])
+        return capsys.readouterr().out
+
+    assert "safetensors: 148 tensors, 124,439,808 parameters" in (whole := told())
+    assert "Still missing" not in whole
+    assert "1 of its tensors are no part of that model, and 0 of" in told(more={"shape": [3], "data_offsets": [0, 0]})
+    path.write_bytes(b"x" * 4)
+    assert main(["plan", str(path), *words]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
 def test_an_export_is_printed_alone_and_refused_where_it_cannot_say_the_setup(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["plan", str(file), "--gpu", "h100-sxm", "--export", "torchrun"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("torchrun --nproc-per-node 1 train.py")
-    assert out.count("\n") == 1
+    assert out.split("\n")[1].startswith("torchrun --nproc-per-node 1 -m trl.scripts.sft ")
+    assert out.count("\n") == 2
     assert main(["plan", str(file), "--gpu", "h100-sxm", "--export", "fsdp"]) == 2
     assert "--export fsdp is not allowed: it cannot say this setup; allowed: command," in capsys.readouterr().err
 

@@ -16,7 +16,7 @@ from ironlaw.cli.options import GROUPS
 from ironlaw.cli.parser import Parser
 from ironlaw.config.resolved import Setup
 from ironlaw.core.errors import EngineError
-from ironlaw.files import read
+from ironlaw.files import parts, read
 from ironlaw.files.exports import command, exports
 from ironlaw.files.words import words_of
 
@@ -60,6 +60,52 @@ def test_a_launch_command_and_a_trainers_file_say_the_setup(words: dict[str, Any
     if zero:
         # How many devices there are is no setting of a Trainer.
         assert again(texts["fsdp"], dp=division["dp"], zero=zero) == asked
+
+
+def test_a_launch_line_is_a_whole_command_that_marks_what_is_the_readers() -> None:
+    far = trained(dp=16, zero=3, precision="mixed-bf16", model="Qwen/Qwen3-8B")
+    note, line = exports(far)["torchrun"].split("\n")
+    start = "torchrun --nnodes 2 --nproc-per-node 8 --rdzv-backend c10d --rdzv-endpoint FIRST_MACHINE:29500 --rdzv-id "
+    assert line.startswith(start)
+    assert (
+        " -m trl.scripts.sft --model_name_or_path Qwen/Qwen3-8B --dataset_name YOUR_DATASET --output_dir out " in line
+    )
+    for mark in ("-m trl.scripts.sft", "YOUR_DATASET", "FIRST_MACHINE"):
+        assert f" {mark} to " in note
+    assert not {"YOUR_MODEL", "--mock-data", "deepspeed.json"} & set(note.split())
+    assert words_of([read(exports(far)["torchrun"])], {"gpu": "h100-sxm"}).words["model"] == "Qwen/Qwen3-8B"
+    alone = exports(trained(precision="deepspeed", dp=8, zero=3))["torchrun"]
+    assert "rdzv" not in alone
+    assert " YOUR_MODEL to " in alone.split("\n")[0]
+    assert " deepspeed.json to " in alone.split("\n")[0]
+    # The note is no obstacle where somebody pastes the line with a file behind it.
+    file = "base_model: NousResearch/Meta-Llama-3-8B\nmicro_batch_size: 2\n"
+    assert [one.kind for _, one in parts(f"{alone}\n{file}")] == ["command", "axolotl"]
+
+
+@pytest.mark.parametrize(("name", "words"), [
+    ("llama3-8b", "--num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 --num-attention-heads 32 "
+     "--kv-channels 128 --max-position-embeddings 8192 --position-embedding-type rope --normalization RMSNorm "
+     "--group-query-attention --num-query-groups 8 --swiglu --disable-bias-linear "
+     "--untie-embeddings-and-output-weights --hidden-dropout 0.0 --attention-dropout 0.0 "),
+    ("gpt2", "--num-layers 12 --hidden-size 768 --ffn-hidden-size 3072 --num-attention-heads 12 --kv-channels 64 "
+     "--max-position-embeddings 1024 --position-embedding-type learned_absolute --normalization LayerNorm --hidden-"),
+    ("Qwen/Qwen3-8B", " --swiglu --qk-layernorm --disable-bias-linear --untie-"),
+    ("Qwen/Qwen2.5-7B", " --swiglu --disable-bias-linear --add-qkv-bias --untie-"),
+])  # fmt: skip
+def test_a_command_of_megatron_says_the_model(name: str, words: str) -> None:
+    line = exports({**CARD, "model": name, "tp": 2, "sequence": 1024, "precision": "amp-bf16"})["torchrun"]
+    assert f" {words.strip()}" in line
+    assert " --train-iters 100 --lr 0.0001 --tokenizer-type NullTokenizer --vocab-size " in line
+    assert line.endswith("--mock-data")
+
+
+@pytest.mark.parametrize(
+    "name", ["google/gemma-2-9b", "mistralai/Mistral-7B-v0.1", "EleutherAI/pythia-1b", "bloom-176b"]
+)
+def test_a_model_that_megatron_cannot_say_has_no_command(name: str) -> None:
+    words = {**CARD, "model": name, "tp": 2, "precision": "amp-bf16"}
+    assert "torchrun" not in exports({**words, "sequence": 1024})
 
 
 def test_a_file_for_deepspeed_stands_beside_fsdp_s_and_says_the_same() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -9,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ironlaw import estimate, setup
+from ironlaw.calibration.coefficients import content
 from ironlaw.files import read
 from ironlaw.files.facts import Observed
 from ironlaw.files.failed import lines
-from ironlaw.files.gap import Gap, compare
+from ironlaw.files.gap import Gap, compare, utilization
 from ironlaw.files.words import words_of
 
 WORDS: dict[str, Any] = {
@@ -156,10 +158,50 @@ def test_a_failed_run_that_needed_more_than_the_plan_is_explained_by_more_and_on
 
 def test_memory_that_lies_in_pieces_is_told() -> None:
     _, told = failed(1, "qlora", FAILED.replace("2.02 GiB is reserved", "5.02 GiB is reserved"))
-    assert "expandable_segments" in told["Reserved and unused"]
+    assert "expandable_segments" in told["Reserved, not allocated"]
     _, told = failed(1, "qlora")
-    assert "expandable_segments" not in told["Reserved and unused"]
+    assert "expandable_segments" not in told["Reserved, not allocated"]
 
 
 def test_a_run_that_did_not_fail_has_no_message() -> None:
     assert lines(setup(**WORDS), seen()) == ()
+
+
+def test_a_step_stands_among_published_ones_of_its_card_and_formats() -> None:
+    """Whoever takes twice as long stands lower; what the survey does not have is not said."""
+    words: dict[str, Any] = {
+        "model": "llama3-8b",
+        "gpu": "a100-80",
+        "dp": 8,
+        "zero": 3,
+        "sequence": 4096,
+        "precision": "mixed-bf16",
+    }
+    c = setup(**words)
+    table = content()["utilization"]["A100 16-bit"]
+    places = {}
+    for share in (0.01, 0.25, 0.5, 0.99):
+        step = 0.5 / share * utilization(c, 0.5)
+        said = compare(words, Observed(program="ours", step_s=step)).standing
+        found = re.fullmatch(
+            r"Your MFU, (\d+) %, is at percentile (\d+) of (\d+) published runs of (\d+) publishers: full .*", said
+        )
+        assert found
+        assert found[1] == f"{100 * share:.0f}"
+        assert [int(found[3]), int(found[4])] == [sum(table["steps"]), table["publishers"]]
+        assert said.endswith(": full training, A100 16-bit.")
+        places[share] = int(found[2])
+    steps = table["steps"]
+    assert places[0.01] == 0
+    assert places[0.99] == 100
+    assert places[0.25] == round(100 * (sum(steps[:25]) + steps[25] / 2) / sum(steps))
+    assert places[0.25] < places[0.5]
+
+
+@pytest.mark.parametrize(
+    "words", [{"gpu": "rtx-4090"}, {"method": "lora", "zero": 0, "execution": "eager"}, {"precision": "fp32"}], ids=str
+)
+def test_where_too_few_runs_are_like_it_no_place_is_said(words: dict[str, Any]) -> None:
+    gap = compare({**WORDS, "gpu": "a100-80", **words}, Observed(program="ours", step_s=50.0))
+    assert gap.figures
+    assert gap.standing == ""

@@ -58,7 +58,11 @@ def test_smoke_suite_needs_no_gpu() -> None:
 
 @pytest.mark.parametrize(
     ("changes", "complaint"),
-    [({"precision": "fp4"}, "fp4.*allowed: fp32"), ({"batch": 0}, "batch is 0"), ({"optimizer": "x"}, "allowed: sgd")],
+    [
+        ({"precision": "fp4"}, "fp4.*allowed: fp32"),
+        ({"batch": 0}, "batch: 0 is too small; allowed: 1 or more"),
+        ({"optimizer": "x"}, "allowed: sgd"),
+    ],
 )
 def test_impossible_case_is_refused(changes: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):

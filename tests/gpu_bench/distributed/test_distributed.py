@@ -19,14 +19,14 @@ from torch import distributed, multiprocessing
 from gpu_bench.cases.case import case_of
 from gpu_bench.cases.suites import SUITES, TINY
 from gpu_bench.distributed import measure, rank, strategies
-from gpu_bench.distributed.case import ScalingCase, Strategy
+from gpu_bench.distributed.case import NODES, RENDEZVOUS, Meeting, ScalingCase, Strategy, meeting
 from gpu_bench.distributed.rank import shares
 from gpu_bench.distributed.strategies import Here
 from gpu_bench.machine import provenance
 from gpu_bench.measure.gpt2 import GPT2, SIZES
 from gpu_bench.predict.prediction import step_flops
 from gpu_bench.record import load
-from gpu_bench.record.derive import derive
+from gpu_bench.record.derive import derive, work_of
 from gpu_bench.run import plan
 from gpu_bench.run.isolation import Place
 from tests.gpu_bench.tiny import recorded
@@ -194,7 +194,7 @@ def test_a_machine_runs_what_it_has_devices_for_and_failures_stay_points(monkeyp
         ("1 process", "ok"),
         ("2 processes", "oom"),
     ]
-    assert [point["work"]["tokens"] for point in report["points"]] == [128, 256]
+    assert [work_of(case, point["settings"])["tokens"] for point in report["points"]] == [128, 256]
 
 
 def test_when_nothing_can_be_launched_the_repeat_fails(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,17 +210,18 @@ def test_model_flops_count_the_parameters_of_the_model() -> None:
     model = GPT2(SIZES["pico"])
     multiplied = model.parameter_count() - model.wpe.weight.numel()
     size = SIZES["pico"]
-    assert measure._model_flops(CASE, 4) == step_flops(multiplied, size.layers, size.hidden, 32, 4).full
+    flops = step_flops(multiplied, size.layers, size.hidden, 32, 4).full
+    assert work_of(CASE, {"processes": 2, "batch": 4}) == {"flops": flops, "tokens": 4 * 32}
 
 
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"strategy": "magic"}, "strategy is 'magic'; allowed: ddp, fsdp2, tensor, pipeline"),
-        ({"precision": "fp8"}, "precision is 'fp8'; allowed: fp32, amp-bf16"),
+        ({"strategy": "magic"}, "strategy: 'magic' is unknown; allowed: ddp, fsdp2, tensor, pipeline"),
+        ({"precision": "fp8"}, "precision: 'fp8' is unknown; allowed: fp32, amp-bf16"),
         ({"processes": (2, 4)}, "allowed: 1 and at least one more, ascending"),
         ({"strategy": "pipeline", "micro_batches": 3}, "allowed: a divisor of the batch"),
-        ({"profiled": 0}, "profiled is 0; allowed: 1 to"),
+        ({"profiled": 0}, "profiled: 0 is too small; allowed: 1 or more"),
     ],
 )
 def test_an_impossible_case_is_refused(changes: dict[str, Any], told: str) -> None:
@@ -232,11 +233,14 @@ def test_a_case_survives_being_written_down() -> None:
     assert case_of(ScalingCase, json.loads(json.dumps(CASE.as_dict()))) == CASE
 
 
-def test_a_machine_with_too_few_devices_is_told_so() -> None:
+def test_a_machine_with_too_few_devices_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     device = {"type": "cpu", "memory": None}
     place = Place("here", {"device": device, "device_count": 2})
     assert plan.why_unfit(replace(CASE, devices=2), place) is None
-    assert plan.why_unfit(replace(CASE, devices=4), place) == "needs 4 devices, the machine has 2"
+    assert plan.why_unfit(replace(CASE, devices=4), place) == "needs 4 devices, there are 2"
+    monkeypatch.setenv(NODES, "2")
+    monkeypatch.setenv(RENDEZVOUS, "10.0.0.1:29400")
+    assert plan.why_unfit(replace(CASE, devices=4), place) is None, "two such machines have four"
 
 
 @pytest.mark.full
@@ -275,7 +279,7 @@ def test_two_machines_that_meet_at_an_address_train_as_one_and_both_have_the_rep
     monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        together = measure.Meeting(f"127.0.0.1:{free.getsockname()[1]}", 2)
+        together = Meeting(f"127.0.0.1:{free.getsockname()[1]}", 2)
     options = together.options(2, "trial")
     end, beginning = os.pipe()
     with os.fdopen(end) as standard_input, os.fdopen(beginning, "w"), ThreadPoolExecutor(2) as machines:
@@ -285,8 +289,8 @@ def test_two_machines_that_meet_at_an_address_train_as_one_and_both_have_the_rep
 
 
 def test_machines_meet_for_several_processes_and_measure_one_by_themselves() -> None:
-    together = measure.Meeting("10.0.0.1:29400", 2)
-    assert together.options(1, "a") == measure.Meeting().options(1, "a")
+    together = Meeting("10.0.0.1:29400", 2)
+    assert together.options(1, "a") == Meeting().options(1, "a")
     assert {"--nnodes=2", "--nproc-per-node=4", "--rdzv-endpoint=10.0.0.1:29400"} < set(together.options(8, "a"))
 
 
@@ -294,10 +298,10 @@ def test_machines_meet_for_several_processes_and_measure_one_by_themselves() -> 
 def test_a_meeting_without_machines_or_address_is_refused(
     nodes: str, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(measure.NODES, nodes)
-    monkeypatch.setenv(measure.RENDEZVOUS, address)
-    with pytest.raises(measure.LaunchError, match="allowed"):
-        measure.meeting()
+    monkeypatch.setenv(NODES, nodes)
+    monkeypatch.setenv(RENDEZVOUS, address)
+    with pytest.raises(ValueError, match="allowed"):
+        meeting()
 
 
 def test_the_suite_measures_the_best_recipe_compiled_and_fused() -> None:

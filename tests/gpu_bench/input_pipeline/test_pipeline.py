@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,11 +18,11 @@ from torch import Tensor
 from gpu_bench.cases.case import case_of
 from gpu_bench.cases.suites import TINY
 from gpu_bench.cases.techniques import PIPELINE
-from gpu_bench.input_pipeline import tokenize
+from gpu_bench.input_pipeline import encoder_process, tokenize
 from gpu_bench.input_pipeline.case import Loader, LoaderCase, TokenizeCase, loader_of
 from gpu_bench.input_pipeline.loading import TextStream, TokenStream, make_loader, shares
 from gpu_bench.input_pipeline.tokenize import EncoderProcesses
-from gpu_bench.measure.bpe import VOCABULARY, gpt2_encoder
+from gpu_bench.measure.bpe import VOCABULARY, Encoder, gpt2_encoder
 from gpu_bench.measure.data import encoded, read_text
 from gpu_bench.record import load
 from gpu_bench.run import runner
@@ -125,13 +128,27 @@ def test_cases_survive_being_written_down() -> None:
         assert again.as_dict() == case.as_dict()
 
 
-def test_words_met_before_are_encoded_faster() -> None:
+def test_a_tokenize_case_encodes_the_same_words_met_before_and_not() -> None:
     case = next(case for case in TINY["pipeline-tiny"] if case.name == "pipeline-tokenize")
     points = [point for point in tokenize.run_repeat(case, CPU, 0)["points"] if point["settings"]["processes"] == 1]
     warm, cold = points
     assert (warm["settings"]["words"], cold["settings"]["words"]) == ("warm", "cold")
     assert warm["work"] == cold["work"]
-    assert min(warm["samples_s"]) < min(cold["samples_s"]), "they need no merging"
+
+
+@pytest.mark.parametrize(("orders", "times"), [("warm\n", 1), ("warm\nwarm\n", 1), ("warm\nprepare\ncold\n", 2)])
+def test_words_met_before_need_no_merging(orders: str, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    merged: list[str] = []
+    merge = Encoder._encode_word
+
+    def noted(self: Encoder, word: str) -> tuple[int, ...]:
+        merged.append(word)
+        return merge(self, word)
+
+    monkeypatch.setattr(Encoder, "_encode_word", noted)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"11\nof two ends" + orders.encode())))
+    assert encoder_process.main() == 0
+    assert merged == ["of", " two", " ends"] * times
 
 
 def test_the_tiny_suite_measures_shares_into_a_valid_record(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import resource
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import torch
 from gpu_bench.cases.case import Case
 from gpu_bench.cases.kinds import AttentionCase
 from gpu_bench.measure import attention
-from gpu_bench.measure.attention import Setting
 from gpu_bench.record.load import file_faults, read
 from gpu_bench.run import runner
 
@@ -40,11 +38,12 @@ def test_attention_in_memory_and_fused_attention_agree_forward_and_backward() ->
 
 
 def test_work_of_attention_is_that_of_its_products_over_the_causal_half() -> None:
-    case, setting = _case(batch=3), Setting("flash", "bf16", 128)
+    case = _case(batch=3)
+    setting: dict[str, Any] = {"variant": "flash", "format": "bf16", "size": 128}
     # Two products forward, four backward; each multiplies and adds B H T T D times, half of it causal.
     products = 3 * 2 * 128 * 128 * 8 * 2 / 2
-    assert case.work_of({**asdict(setting), "pass": "forward"}) == {"flops": 2 * products, "tokens": 3 * 128}
-    assert case.work_of({**asdict(setting), "pass": "backward"}) == {"flops": 4 * products, "tokens": 3 * 128}
+    assert case.work_of({**setting, "pass": "forward"}) == {"flops": 2 * products, "tokens": 3 * 128}
+    assert case.work_of({**setting, "pass": "backward"}) == {"flops": 4 * products, "tokens": 3 * 128}
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+from typing import Any
+
 import pytest
 import torch
 
@@ -9,7 +12,8 @@ from gpu_bench.measure.course import split
 from gpu_bench.measure.data import read_corpus
 from gpu_bench.measure.repeat import run_repeat
 from gpu_bench.record.derive import divergences
-from tests.gpu_bench.tiny import tiny_case
+from gpu_bench.record.load import faults
+from tests.gpu_bench.tiny import recorded, tiny_case
 
 CPU = torch.device("cpu")
 
@@ -39,3 +43,26 @@ def test_a_course_records_validation_losses_and_gradients_and_changes_neither_tr
 @pytest.mark.parametrize(("losses", "count"), [([5.0, 4.0, 5.1], 1), ([5.0, None, 4.0], 1), ([5.0, 4.9], 0)])
 def test_a_step_without_a_finite_loss_or_above_the_first_one_diverges(losses: list[float | None], count: int) -> None:
     assert divergences(losses) == count
+
+
+@pytest.mark.parametrize(
+    ("forge", "told"),
+    [
+        (lambda course: course["points"].pop(), "not one for every 2 of 4 steps"),
+        (lambda course: course["gradient_norms"].pop(), "gradient_norms are not those of the timed steps"),
+        (lambda course: course.update(gradient_norms=[None] * 4), "are there where gradients are clipped"),
+        (lambda course: course["points"][0].update(validation_loss=0.01), "far from what text costs"),
+        (lambda course: course["points"][1].update(validation_loss=1.0), "the last validation loss is 1"),
+        (lambda course: course["points"][0].update(allocated=5), "the memory of a GPU, and only of a GPU"),
+    ],
+)
+def test_a_forged_course_is_refused(record_of_a_course: dict[str, Any], forge: Any, told: str) -> None:
+    forged = copy.deepcopy(record_of_a_course)
+    assert faults(forged) == []
+    forge(forged["course"])
+    assert any(told in fault for fault in faults(forged)), faults(forged)
+
+
+@pytest.fixture(scope="module")
+def record_of_a_course() -> dict[str, Any]:
+    return recorded("trial", tiny_case(steps=4, validate_every=2))

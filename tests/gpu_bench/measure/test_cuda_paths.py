@@ -20,7 +20,7 @@ from gpu_bench.input_pipeline.loading import make_loader
 from gpu_bench.machine import device, doctor, nvml
 from gpu_bench.measure import clock, memory, roofline
 from gpu_bench.measure.gpt2 import KERNELS
-from gpu_bench.measure.techniques.fp8 import Float8Linear
+from gpu_bench.measure.techniques.fp8 import DelayedLinear
 from gpu_bench.measure.unsupported import kind_of, told
 from gpu_bench.record.derive import _energy
 from tests.gpu_bench.tiny import tiny_case
@@ -63,7 +63,7 @@ def test_all_three_fp8_products_have_the_layout_that_tensor_cores_take() -> None
         return x.grad
 
     with FakeTensorMode():
-        layer = Float8Linear(nn.Linear(64, 48))
+        layer = DelayedLinear(nn.Linear(64, 48), fast=False)
         for gradient in (torch.empty_like, lambda y: torch.empty(48, 32, 2).permute(2, 1, 0).to(y.dtype)):
             assert through(layer, gradient).shape == (2, 32, 64)
         with pytest.raises(RuntimeError, match="divisible by 16"):

@@ -28,7 +28,7 @@ from gpu_bench.measure.techniques.compilation import JoiningBlock, StepGraph, ch
 from gpu_bench.measure.techniques.flat import LONGEST, FlatAdamW, rounded_at_random
 from gpu_bench.measure.techniques.fp8 import E4M3, DelayedLinear, Scales, _round_weight, narrow
 from gpu_bench.measure.training import Trainer
-from gpu_bench.measure.unsupported import UnsupportedError, working
+from gpu_bench.measure.unsupported import UnsupportedError
 from gpu_bench.record import load
 from gpu_bench.run import isolation, worker
 from gpu_bench.run.runner import Settings, run
@@ -159,9 +159,13 @@ def test_a_bf16_residual_stream_trains_as_an_fp32_one_does() -> None:
     ],
 )
 def test_scales_of_earlier_steps_train_as_those_of_the_tensors_do(changes: dict[str, Any]) -> None:
-    delayed = _trainer(scaling="delayed", **changes)
+    """The layers of torchao divide by the largest magnitude of the tensor itself."""
+    pytest.importorskip("torchao")
+    theirs = _trainer(precision="fp8", implementation="torchao")
+    kinds = {type(layer).__name__ for layer in theirs.model.blocks.modules() if isinstance(layer, nn.Linear)}
+    assert kinds == {"Float8Linear"}, "every layer of the blocks is theirs"
     # E4M3 rounds by up to 2^-4, averaged over the products of three blocks; both ways of scaling round alike.
-    assert _losses(delayed) == pytest.approx(_losses(_trainer(precision="fp8")), rel=2e-3)
+    assert _losses(_trainer(scaling="delayed", **changes)) == pytest.approx(_losses(theirs), rel=2e-3)
 
 
 def test_fp8_weights_are_rounded_once_after_an_update_and_stay_through_all_passes() -> None:
@@ -240,11 +244,12 @@ def test_rounding_that_is_wrong_is_not_used_and_the_report_says_so(rounding: Any
 
 
 def test_memory_that_runs_out_is_no_reason_to_do_without_the_fast_form() -> None:
-    def run_out() -> None:
+    def run_out(*tensors: Tensor) -> None:
         raise MemoryError
 
+    trainer, scales = _delayed_scales()
     with pytest.raises(MemoryError):
-        working("fast", "plain", run_out)
+        scales.calibrate(lambda: trainer.eager_loss(torch.randint(256, (4, 33))), run_out)
 
 
 def test_a_gradients_magnitude_decides_later_scales_however_many_passes_a_step_has() -> None:
@@ -386,7 +391,7 @@ def test_an_update_that_is_recorded_counts_its_steps_on_the_gpu(optimizer: Optim
 
 @pytest.mark.parametrize("changes", [
     {"update": "flat", "optimizer": "sgd"}, {"precision": "bf16-master"}, {"compile_region": "block"},
-    {"scaling": "delayed"}, {"precision": "fp8", "compile": "default"},
+    {"scaling": "delayed"}, {"precision": "fp8"}, {"precision": "fp8", "scaling": "delayed", "compile": "default"},
     {"precision": "fp8", "scaling": "delayed", "checkpointing": "full"},
 ])  # fmt: skip
 def test_what_a_fast_step_cannot_combine_is_refused(changes: dict[str, Any]) -> None:
@@ -409,15 +414,6 @@ def test_an_independent_implementation_computes_the_same_model() -> None:
     theirs.model.load_state_dict({**weights, "peer.lm_head.weight": weights["peer.transformer.wte.weight"]})
     # The same sums in another order, at 24 bits, through six updates by AdamW.
     assert _losses(theirs) == pytest.approx(_losses(ours), rel=1e-4)
-
-
-def test_fp8_layers_of_torchao_train_as_ours_do() -> None:
-    pytest.importorskip("torchao")
-    theirs = _trainer(precision="fp8", implementation="torchao")
-    kinds = {type(layer).__name__ for layer in theirs.model.blocks.modules() if isinstance(layer, nn.Linear)}
-    assert kinds == {"Float8Linear"}, "every layer of the blocks is theirs"
-    # Both round to E4M3 by the tensor's own scale; theirs keeps gradients' products in another order.
-    assert _losses(theirs) == pytest.approx(_losses(_trainer(precision="fp8")), rel=2e-3)
 
 
 def test_the_8_bit_adam_of_torchao_trains_as_ours_does() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -33,15 +35,22 @@ def _fit(**changes: Any) -> FitCase:
     return FitCase(**{**fields, **changes})
 
 
-@given(st.integers(0, 40), st.sampled_from([None, *BATCHES]))
-def test_the_search_finds_the_boundary_from_wherever_it_starts(boundary: int, start: int | None) -> None:
-    tried: list[int] = []
+def _found(start: int | None, outcome: Callable[[int], str]) -> tuple[int | None, str, list[int]]:
+    """What a search comes to: the largest batch, what ended it, and the batches that were tried."""
+    trials: list[dict[str, Any]] = []
 
     def attempt(batch: int) -> str:
-        tried.append(batch)
-        return "fits" if batch <= boundary else "oom"
+        trials.append({"policy": "fp32", "batch": batch, "outcome": outcome(batch), "peak": 1, "step_s": 1.0})
+        return outcome(batch)
 
-    found, ended = fit.search(BATCHES, start, attempt)
+    fit.search(BATCHES, start, attempt)
+    (one,) = found_by_policy(_fit(), {"policies": [{"policy": "fp32"}], "trials": trials})
+    return one["largest_batch"], one["ended"], [trial["batch"] for trial in trials]
+
+
+@given(st.integers(0, 40), st.sampled_from([None, *BATCHES]))
+def test_the_search_finds_the_boundary_from_wherever_it_starts(boundary: int, start: int | None) -> None:
+    found, ended, tried = _found(start, lambda batch: "fits" if batch <= boundary else "oom")
     assert ended == ("boundary" if boundary < BATCHES[-1] else "largest-tried"), "a boundary is one that was seen"
     assert found == max((batch for batch in BATCHES if batch <= boundary), default=None)
     assert len(tried) == len(set(tried))
@@ -76,6 +85,22 @@ def test_the_context_is_taken_off_on_a_gpu_only() -> None:
     assert predicted_batch(_fit(), "fp32", "cuda") is None
 
 
+FORGED: tuple[tuple[int, dict[str, Any], str], ...] = (
+    (0, {"peak": None}, "peak and time are of those that fit"),
+    (0, {"message": "fine"}, "its message is 'fine'"),
+    (0, {"peak": 2**40}, "its peak is above the limit"),
+    (0, {"peak": 1}, "weights, states and what the backward pass needs"),
+    (0, {"step_s": 1e-12}, "no device needs less"),
+    (0, {"batch": 16}, "not among the case's policies and batches"),
+    (
+        1,
+        {"outcome": "fits", "peak": 10**6, "step_s": 1.0, "message": None},
+        "a larger batch of policy 'fp32' takes less memory",
+    ),
+)
+"""Of a search: which trial, what it claims, and what is said of it."""
+
+
 def test_trials_meet_the_limit_and_the_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trials run in this process; `test_first_hour.py` runs each in its own."""
     monkeypatch.setattr(fit, "work", lambda order, limit_s: worker.measure(dict(order)))
@@ -90,6 +115,10 @@ def test_trials_meet_the_limit_and_the_prediction(monkeypatch: pytest.MonkeyPatc
     predicted = predicted_peak(card.trial(_fit(), "fp32", 8), "cpu")
     assert result["peak"] == pytest.approx(predicted, rel=0.05)
     assert result["tokens_per_s"] > 0
+    for number, change, told in FORGED:
+        forged = copy.deepcopy(record)
+        forged["fit"]["trials"][number].update(change)
+        assert any(told in fault for fault in faults(forged)), (change, faults(forged))
 
 
 def test_a_policy_that_never_fits_and_a_trial_that_fails_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,8 +135,8 @@ def test_a_policy_that_never_fits_and_a_trial_that_fails_are_told_apart(monkeypa
 @pytest.mark.parametrize("broken", ["timeout", "error", "unsupported"])
 def test_only_memory_that_ran_out_says_that_a_batch_does_not_fit(broken: str) -> None:
     outcomes = {1: "fits", 2: "fits", 4: "fits", 8: broken, 16: "oom", 32: "oom"}
-    assert fit.search(BATCHES, 2, outcomes.__getitem__) == (4, broken)
-    assert fit.search(BATCHES, 32, outcomes.__getitem__) == (None, broken)
+    assert _found(2, outcomes.__getitem__) == (4, broken, [2, 4, 8])
+    assert _found(32, outcomes.__getitem__) == (None, broken, [32, 16, 8])
 
 
 def test_a_search_that_was_cut_off_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

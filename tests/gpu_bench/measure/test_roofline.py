@@ -104,9 +104,9 @@ def test_a_sample_is_the_time_of_one_call() -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"part": "sum"}, "part is 'sum'; allowed: matmul, copy, operations"),
-        ({"formats": ("int4",)}, r"formats is \('int4',\); allowed: fp32, tf32, bf16, fp16, fp8"),
-        ({"part": "matmul", "shapes": ("8x8",)}, r"shapes is \('8x8',\); allowed: "),
+        ({"part": "sum"}, "part: 'sum' is unknown; allowed: matmul, copy, operations"),
+        ({"formats": ("int4",)}, "formats/0: 'int4' is unknown; allowed: fp32, tf32, bf16, fp16, fp8"),
+        ({"part": "matmul", "shapes": ("8x8",)}, "shapes/0: '8x8' is no such text; allowed: "),
         ({"part": "matmul"}, "allowed: shapes with matmul"),
         ({"sizes": (64,)}, "and sizes with copy"),
     ],

@@ -122,7 +122,9 @@ def test_rows_that_pad_the_vocabulary_leave_the_other_logits_as_they_are() -> No
     ("fp8", torch.float32, torch.bfloat16),
 ])  # fmt: skip
 def test_weights_and_products_have_the_formats_of_the_mode(precision: Any, weights: Any, products: Any) -> None:
-    trainer = Trainer(tiny_case(precision=precision), CPU)
+    scaling: Any = "delayed" if precision == "fp8" else "dynamic"
+    trainer = Trainer(tiny_case(precision=precision, scaling=scaling), CPU)
+    trainer.prepare(draw_windows(read_corpus(2**16), 1, 2, 32, seed=0)[0].long())
     found: list[torch.dtype] = []
     trainer.model.blocks[0].mlp.c_fc.register_forward_hook(lambda *_: found.append(_[2].dtype))  # type: ignore[union-attr]
     trainer.loss(draw_windows(read_corpus(2**16), 1, 2, 32, seed=0)[0].long())
@@ -134,10 +136,14 @@ def test_weights_and_products_have_the_formats_of_the_mode(precision: Any, weigh
 def test_lower_precision_stays_close_to_fp32() -> None:
     # Relative rounding errors of 2^-9 (BF16), 2^-4 (E4M3), averaged over 64 terms and 3 layers.
     plain, _ = _trained(tiny_case(optimizer="sgd", learning_rate=0.0))
-    for precision, tolerance in (("amp-bf16", 2e-3), ("fp8", 2e-2)):
-        losses, _ = _trained(tiny_case(precision=precision, optimizer="sgd", learning_rate=0.0))
-        assert losses == pytest.approx(plain, rel=tolerance), precision
-        assert losses != plain, precision
+    modes: tuple[tuple[dict[str, Any], float], ...] = (
+        ({"precision": "amp-bf16"}, 2e-3),
+        ({"precision": "fp8", "scaling": "delayed"}, 2e-2),
+    )
+    for mode, tolerance in modes:
+        losses, _ = _trained(tiny_case(**mode, optimizer="sgd", learning_rate=0.0))
+        assert losses == pytest.approx(plain, rel=tolerance), mode
+        assert losses != plain, mode
 
 
 @pytest.mark.parametrize("changes", [

@@ -85,7 +85,7 @@ def test_the_machine_that_measures_and_home_judge_the_form_of_every_forgery_alik
     published: Any = jsonschema.Draft202012Validator(_without_derived(json.loads(SCHEMA_FILE.read_text("utf-8"))))
     compared = Counter[bool]()
     valid = _valid() if FULL else _valid()[::4]
-    # Older records lack fields, and state what is derived today.
+    # Older records lack fields.
     older = (file.read_text(encoding="utf-8") for file in RESULTS.rglob("*.json"))
     for text in itertools.chain(valid, older, (text for _, text in forged(_records(), *(_MANY if FULL else _FEW)))):
         document = json.loads(text)
@@ -94,7 +94,7 @@ def test_the_machine_that_measures_and_home_judge_the_form_of_every_forgery_alik
         # What a class knows of its fields together, a schema cannot say.
         assert faults or published.is_valid(document)
         compared[bool(faults)] += 1
-    assert min(compared.values()) > 20, "both verdicts occur"
+    assert min(compared.values()) > 10, "both verdicts occur"
 
 
 def _without_derived(value: Any) -> Any:

@@ -82,7 +82,7 @@ def test_a_setting_that_no_machine_could_have_is_refused(name: str, value: float
         (b"\xff\xfe", "not valid JSON"),
         (b"[]", "not a JSON object"),
         (b'{"a": ' + b"9" * 10_000 + b"}", "not valid JSON"),
-        (b'{"schema_version": 2}', "at /schema_version: 2 is less than 4"),
+        (b'{"schema_version": 2}', "at /schema_version: 2 is too small; allowed: 4 or more"),
     ],
 )
 def test_whatever_is_wrong_with_a_file_is_one_line(text: bytes, line: str, tmp_path: Path) -> None:

@@ -166,18 +166,6 @@ def test_fields_that_a_case_did_not_know_yet_have_their_defaults_in_every_versio
         assert read["case"][name] == {"steady": True, "residual": "as-is", "loss": "full"}[name]
 
 
-def test_what_older_records_stated_and_others_say_is_not_read(record: dict[str, Any]) -> None:
-    today, _ = checked(json.dumps(record).encode(), None)
-    older = copy.deepcopy(record)
-    older["memory"]["peak_source"] = "the CUDA allocator"
-    older["loss"]["diverged_at"] = [7, *older["loss"].pop("diverged_later")]
-    read, faults = checked(json.dumps(older).encode(), None)
-    assert faults == []
-    assert read == today
-    assert read is not None
-    assert read["loss"]["diverged_at"] == [None, None]
-
-
 def test_parameters_that_an_allocator_rounds_up_are_not_impossible(record: dict[str, Any]) -> None:
     """A CUDA allocator rounds each tensor up to 512 bytes, and older records count what it gave."""
     tensors = 12 * 3 + 4

@@ -21,7 +21,7 @@ import pytest
 from gpu_bench.cases.suites import find_cases
 from gpu_bench.machine import provenance
 from gpu_bench.record import load
-from gpu_bench.record.compare import Change, compare_records, regressions
+from gpu_bench.record.compare import Change, compare_records, worse
 from gpu_bench.record.derive import BLOCKS, derive
 from gpu_bench.record.store import RESULTS, write_json
 from gpu_bench.run import admission, job
@@ -261,7 +261,7 @@ def test_worse_is_slower_larger_or_no_longer_working_and_never_better() -> None:
         Change("r", "largest batch, none", "moved", 16, 15, "1"),
         Change("r", "status", "status", note="ok, now oom"),
     ]
-    assert regressions(changes) == changes[4:]
+    assert list(filter(worse, changes)) == changes[4:]
 
 
 @pytest.fixture(scope="module")

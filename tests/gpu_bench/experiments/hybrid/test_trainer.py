@@ -15,7 +15,7 @@ from gpu_bench.experiments.hybrid.recurrent import Recurrent
 from gpu_bench.experiments.hybrid.schedule import Phase, Schedule
 from gpu_bench.experiments.hybrid.snapshot import state_bytes
 from gpu_bench.experiments.hybrid.trainer import HybridTrainer, LossOf, OptimizerState, Options
-from gpu_bench.experiments.hybrid.verdict import backward_reduction, speedup
+from gpu_bench.experiments.hybrid.verdict import speedup
 
 ALWAYS = Schedule(warmup_steps=6, full_steps=3, max_predict_steps=6, confidence_threshold=0, correction_interval=3)
 PREDICTORS: list[Callable[[], Predictor]] = [
@@ -149,8 +149,7 @@ def test_statistics_count_every_step_and_every_byte_that_prediction_keeps() -> N
     assert counted.steps == {phase: seen.count(phase) for phase in counted.steps}
     assert 0 < counted.extra_seconds < sum(counted.seconds.values())
     assert counted.history_bytes == 4 * sum(p.nbytes for p in trained.model.parameters())
-    assert len(counted.cosines) == len(counted.errors) == len(counted.horizons)
-    assert set(counted.horizons) == {1, 4}
+    assert {ahead for ahead, _, _ in counted.comparisons} == {1, 4}
 
 
 def test_the_speed_up_is_against_computed_steps_without_what_prediction_adds_to_them() -> None:
@@ -158,9 +157,8 @@ def test_the_speed_up_is_against_computed_steps_without_what_prediction_adds_to_
     steps: dict[Phase, int] = {"warmup": 20, "full": 15, "predict": 60, "correct": 5}
     seconds: dict[Phase, float] = {"warmup": 2.4, "full": 1.8, "predict": 1.2, "correct": 0.6}
     assert speedup(steps, seconds, extra=0.8) == pytest.approx(100 * 0.1 / 6)
-    assert backward_reduction(steps) == 0.6
     nothing: dict[Phase, int] = dict.fromkeys(steps, 0)
-    assert (speedup(nothing, nothing, 0.0), backward_reduction(nothing)) == (1, 0)
+    assert speedup(nothing, nothing, 0.0) == 1
 
 
 def test_a_trainer_that_may_not_predict_is_plain_training_and_remembers_nothing() -> None:
@@ -175,7 +173,7 @@ def test_a_trainer_that_may_not_predict_is_plain_training_and_remembers_nothing(
     assert same(weights(trained), list(model.state_dict().values()))
     counted = trained.statistics
     assert counted.steps["warmup"] == 20
-    assert (counted.extra_seconds, counted.history_bytes, counted.cosines) == (0, 0, [])
+    assert (counted.extra_seconds, counted.history_bytes, counted.comparisons) == (0, 0, [])
 
 
 def test_confidence_is_the_cosine_of_updates_and_keeps_predictions_out_where_it_is_low() -> None:

@@ -1,6 +1,7 @@
 // What stands around an act's instruments: what a link asks for and the page does not offer, texts that are read, a comparison.
 import { beforeEach, expect, test, vi } from "vitest";
 import { Controls } from "../src/act/controls";
+import { textOf } from "../src/desk/reader";
 import { Around, type Desk, notOffered } from "../src/desk/desk";
 import type { Value, View } from "../src/python/protocol";
 
@@ -128,4 +129,16 @@ test("where nothing helps, a plan that fits is not told that it needs help", asy
     new Around(here).told(here.state(), seen("1 GB", fits));
     await vi.waitFor(() => expect(here.host.querySelector('[data-slot="suggestions"] .il-help')?.textContent).toContain(said));
   }
+});
+
+test("of a safetensors file the header alone is read, of a long text its end; what has no header is refused in a line", async () => {
+  const header = '{"wte":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}';
+  const length = new DataView(new ArrayBuffer(8));
+  length.setBigUint64(0, BigInt(header.length), true);
+  const named = (name: string, ...parts: BlobPart[]): File => new File(parts, name);
+  expect(await textOf(named("model.safetensors", length.buffer, header, "\0".repeat(16)))).toBe(header);
+  expect(await textOf(named("log.txt", "x".repeat(1_000_000), "end"))).toMatch(/^x+end$/);
+  expect((await textOf(named("log.txt", "x".repeat(1_000_000), "end"))).length).toBe(1_000_000);
+  for (const bad of [named("a.safetensors", "short"), named("a.safetensors", length.buffer, "{"), named("a.safetensors", "not a header at all")])
+    await expect(textOf(bad)).rejects.toThrow("a.safetensors cannot be read: it does not begin with a safetensors header of at most 1 MB.");
 });

@@ -6,10 +6,22 @@ import type { Desk } from "./desk";
 /** Of a text that is longer, the end is read: a log's last lines count. */
 const MOST_CHARACTERS = 1_000_000;
 const MOST_TEXTS = 8;
+/** Bytes at the beginning of a safetensors file that say how long its header is. */
+const LENGTH_BYTES = 8;
 
 interface Text {
   label: string;
   text: string;
+}
+
+/** The text of a file, of a long one its end; of a safetensors file the header alone, whose length its first eight bytes say. */
+export async function textOf(file: File): Promise<string> {
+  if (!file.name.endsWith(".safetensors")) return file.slice(Math.max(0, file.size - MOST_CHARACTERS)).text();
+  const start = new DataView(await file.slice(0, LENGTH_BYTES).arrayBuffer());
+  const length = start.byteLength === LENGTH_BYTES ? start.getBigUint64(0, true) : 0n;
+  if (length < 2n || length > BigInt(Math.min(MOST_CHARACTERS, file.size - LENGTH_BYTES)))
+    throw new RangeError(`${file.name} cannot be read: it does not begin with a safetensors header of at most ${MOST_CHARACTERS / 1e6} MB.`);
+  return file.slice(LENGTH_BYTES, LENGTH_BYTES + Number(length)).text();
 }
 
 export class Reader {
@@ -60,9 +72,10 @@ export class Reader {
 
   async #open(files: readonly File[]): Promise<void> {
     try {
-      await this.#add(await Promise.all(files.slice(0, MOST_TEXTS).map((file) => file.slice(Math.max(0, file.size - MOST_CHARACTERS)).text())));
+      await this.#add(await Promise.all(files.slice(0, MOST_TEXTS).map(textOf)));
     } catch (error) {
-      if (error instanceof DOMException) setText(this.#problem, "A file could not be read.");
+      if (error instanceof RangeError) setText(this.#problem, error.message);
+      else if (error instanceof DOMException) setText(this.#problem, "A file could not be read.");
       else throw error;
     }
   }
