@@ -283,12 +283,12 @@ def estimate(asked: Setup | str | Transformer | None = None, *words: Any, **choi
     """Everything about one configuration. For many batches or sequences use `prepare`, which takes arrays too.
 
     Args:
-        asked: A setup, or a model with which the words of one begin (see `ironlaw.config.setup.setup`).
-        words: Further words of a setup.
-        choices: Further words of a setup, by name.
+        asked: A `Setup`, or the model of one.
+        words: Further words of `ironlaw.setup`.
+        choices: Further ones by name.
 
     Raises:
-        EngineError: An unknown name, a value out of range, or choices that exclude each other.
+        EngineError: As `ironlaw.setup`.
     """
     return prepare(as_setup(asked, *words, **choices))()
 

@@ -59,12 +59,12 @@ def explain(asked: Setup | str | Transformer | None = None, *words: Any, **choic
     """The sums behind a configuration's estimate.
 
     Args:
-        asked: A setup, or a model with which the words of one begin (see `ironlaw.config.setup.setup`).
-        words: Further words of a setup.
-        choices: Further words of a setup, by name.
+        asked: A `Setup`, or the model of one.
+        words: Further words of `ironlaw.setup`.
+        choices: Further ones by name.
 
     Raises:
-        EngineError: An unknown name, a value out of range, or choices that exclude each other.
+        EngineError: As `ironlaw.setup`.
     """
     c = as_setup(asked, *words, **choices)
     account = training_memory(c)

@@ -81,12 +81,12 @@ def fits(asked: Setup | str | Transformer | None = None, *words: Any, **choices:
     """Whether a configuration fits its device: what the busiest one needs at its peak, against what it can give.
 
     Args:
-        asked: A setup, or a model with which the words of one begin (see `ironlaw.config.setup.setup`).
-        words: Further words of a setup.
-        choices: Further words of a setup, by name.
+        asked: A `Setup`, or the model of one.
+        words: Further words of `ironlaw.setup`.
+        choices: Further ones by name.
 
     Raises:
-        EngineError: An unknown name, a value out of range, or choices that exclude each other.
+        EngineError: As `ironlaw.setup`.
     """
     c = as_setup(asked, *words, **choices)
     return device_total(c) <= c.chip.usable_bytes
@@ -96,12 +96,12 @@ def fit(asked: Setup | str | Transformer | None = None, *words: Any, **choices: 
     """Whether a configuration fits its device, and what makes it fit at the least cost.
 
     Args:
-        asked: A setup, or a model with which the words of one begin (see `ironlaw.config.setup.setup`).
-        words: Further words of a setup.
-        choices: Further words of a setup, by name.
+        asked: A `Setup`, or the model of one.
+        words: Further words of `ironlaw.setup`.
+        choices: Further ones by name.
 
     Raises:
-        EngineError: An unknown name, a value out of range, or choices that exclude each other.
+        EngineError: As `ironlaw.setup`.
     """
     c = as_setup(asked, *words, **choices)
     require_no_arrays(c)

@@ -196,7 +196,7 @@ STEP = (
     Option("--loss", counted("chunked", "full", "fused"), "how head and loss are computed (full)"),
     Option(
         "--logits",
-        one_of("16-bit", "fp32", "shifted", "shifted-early"),
+        one_of("16-bit", "16-bit-shifted", "fp32", "fp32-shifted", "fp32-shifted-early"),
         "what becomes of them before the loss (what the model's code does)",
     ),
     Option("--keep-logits", None, "the training loop holds the logits until the backward pass is over"),

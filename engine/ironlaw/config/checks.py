@@ -155,7 +155,7 @@ def _require_loss(c: Setup) -> None:
                 raise EngineError(what, value, (only,), {"loss": c.loss.name})
     if c.loss.logits and c.framework.compiled:
         raise EngineError("execution", c.framework.execution, ("eager",), {"logits": c.loss.logits})
-    if c.loss.chunks > 1 and c.loss.logits in ("shifted", "shifted-early"):
+    if c.loss.chunks > 1 and "shifted" in (c.loss.logits or ""):
         raise EngineError("logits", c.loss.logits, ("16-bit", "fp32"), {"loss": c.loss.name})
     shortest = c.sequence.min() if hasattr(c.sequence, "min") else c.sequence
     if c.loss.chunks > shortest:

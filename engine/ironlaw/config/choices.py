@@ -10,7 +10,7 @@ from ironlaw.core.units import Count
 from ironlaw.graph.backends import Backend, BackendName
 from ironlaw.graph.backends import backend as backend_by_name
 from ironlaw.graph.blocks import AttentionKernel, FrameworkName
-from ironlaw.graph.blocks.head import LogitsFormat, LossForm
+from ironlaw.graph.blocks.parts import LogitsFormat, LossForm
 
 UpdateKind = Literal["foreach", "for-loop", "fused"]
 Offload = Literal["none", "optimizer", "gradients"]
@@ -60,11 +60,12 @@ class Loss:
             gradient. Composer computes two by default, of which one is the loss again and the other its exponential.
         kept: Whether the training loop holds the logits until the backward pass is over, as one does that keeps all of
             the model's output in a variable.
-        form: `"full"` is PyTorch's loss over logits, `"fused"` one kernel that writes the gradient over them.
+        form: `"full"` is PyTorch's loss over logits, `"fused"` a kernel that writes the gradient over them, as
+            Unsloth's and Liger's do.
         logits: What becomes of the logits before the loss: `"16-bit"` leaves them as they are, `"fp32"` casts them, as
-            transformers does since 4.49, `"shifted"` copies all but the last token besides, as it did from 4.46 on, and
-            `"shifted-early"` frees the 16-bit ones before, as it did up to 4.45. When None what the model's code does,
-            and nothing before a fused loss.
+            transformers does since 4.49, `"fp32-shifted"` copies all but the last token besides, as it did from 4.46
+            on (some models `"16-bit-shifted"`), and `"fp32-shifted-early"` frees the 16-bit ones before, as it did up
+            to 4.45. When None what the model's code does, and nothing before a fused loss.
     """
 
     chunks: Count = 1

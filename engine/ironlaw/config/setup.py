@@ -106,8 +106,8 @@ def setup(
         attention: `"flash"` or `"standard"`.
         attention_generation: Of the fused kernel, 1 or 2, or 3 or 4 on the chips that have it on record.
         checkpointing: `"none"`, `"selective"`, `"full"` or `"every:K"`.
-        loss: `"full"`, `"fused"` for one kernel that writes the gradient over the logits, as Unsloth's and Liger's do,
-            or `"chunked:K"` to compute logits and loss in K pieces of the sequence.
+        loss: `"full"`, `"fused"` for a kernel that writes the gradient over the logits, or `"chunked:K"` to compute
+            logits and loss in K pieces of the sequence.
         metrics: Cross-entropies computed from the logits besides the loss.
         dropout: Probability of embedding, attention and residual dropout.
         accumulate: Times that a step repeats its micro-batches before the update.
@@ -147,8 +147,8 @@ def setup(
         quantization_block: Weights of NF4 that share a scale; 64 when None.
         frozen: Patterns of parameters that are not trained, with commas between, as `"wte,blocks.0.*"`.
         keep_logits: Whether the training loop holds the logits until the backward pass is over.
-        logits: What becomes of the logits before the loss: `"16-bit"`, `"fp32"`, `"shifted"` or `"shifted-early"`
-            (`ironlaw.config.choices.Loss`); what the model's code does when None.
+        logits: What becomes of the logits before the loss: `"16-bit"`, `"fp32"`, these two with `"-shifted"`, or
+            `"fp32-shifted-early"` (see `ironlaw.config.choices.Loss`); what the model's code does when None.
 
     Raises:
         EngineError: An unknown name, a value out of range, or choices that exclude each other.

@@ -37,13 +37,12 @@ def training_memory(asked: Setup | str | Transformer | None = None, *words: Any,
     With pipeline parallelism the ledger is that of the stage whose peak is largest.
 
     Args:
-        asked: A setup, or a model with which the words of one begin (see `ironlaw.config.setup.setup`). Batch and
-            sequence may be NumPy arrays: the ledger's sizes are arrays then.
-        words: Further words of a setup.
-        choices: Further words of a setup, by name.
+        asked: A `Setup`, or the model of one. Batch and sequence may be NumPy arrays: sizes are arrays then.
+        words: Further words of `ironlaw.setup`.
+        choices: Further ones by name.
 
     Raises:
-        EngineError: For an unknown name, a value out of range, or choices that exclude each other.
+        EngineError: As `ironlaw.setup`.
     """
     c = as_setup(asked, *words, **choices)
     return busiest(memory_plans(c), c.batch, c.sequence)

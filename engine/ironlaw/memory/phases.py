@@ -58,9 +58,9 @@ def memory_phases(asked: Setup | str | Transformer | None = None, *words: Any, *
     """Memory over the phases of a training on one device, in eager PyTorch.
 
     Args:
-        asked: A setup, or a model with which the words of one begin (see `ironlaw.config.setup.setup`).
-        words: Further words of a setup.
-        choices: Further words of a setup, by name.
+        asked: A `Setup`, or the model of one.
+        words: Further words of `ironlaw.setup`.
+        choices: Further ones by name.
 
     Raises:
         EngineError: An unknown name, a value out of range, choices that exclude each other, or a setup whose

@@ -13,17 +13,11 @@ from ironlaw.core.errors import EngineError, settle_fields
 from ironlaw.core.units import Count
 
 Norm = Literal["layernorm", "rmsnorm", "rmsnorm-fp32", "rmsnorm-offset"]
+"""RMSNorm's weight multiplies in the input's format, in fp32 (OLMo 2, gpt-oss), or plus one in fp32 (Gemma)."""
 HeadNorm = Literal["none", "head", "width"]
 Activation = Literal["gelu", "gelu-new", "relu", "silu", "clamped"]
 Tables = Literal["whole", "halves", "fp32", "complex"]
 Router = Literal["softmax", "softmax-fp32", "chosen-softmax", "sigmoid", "mixtral"]
-
-NORM_MEANINGS = {
-    "layernorm": "mean and deviation; a weight, and a bias where the model has biases",
-    "rmsnorm": "root mean square; the weight multiplies in the input's format (Llama)",
-    "rmsnorm-fp32": "the weight multiplies in fp32, before the result is narrowed (OLMo 2, gpt-oss)",
-    "rmsnorm-offset": "one plus the weight multiplies in fp32 (Gemma)",
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,12 +89,12 @@ def step_points(
     """Every kernel of a forward and backward pass of the whole model as a point on the chip's roofline.
 
     Args:
-        asked: A setup, or a model with which the words of one begin (see `ironlaw.config.setup.setup`).
-        words: Further words of a setup.
-        choices: Further words of a setup, by name.
+        asked: A `Setup`, or the model of one.
+        words: Further words of `ironlaw.setup`.
+        choices: Further ones by name.
 
     Raises:
-        EngineError: An unknown name, a value out of range, or choices that exclude each other.
+        EngineError: As `ironlaw.setup`.
     """
     c = as_setup(asked, *words, **choices).whole
     require_timed(c.chip)

@@ -295,13 +295,12 @@ def step_time(asked: Setup | str | Transformer | None = None, *words: Any, **cho
     """The time of one optimizer step on one device, working alone: the first stage's, without communication.
 
     Args:
-        asked: A setup, or a model with which the words of one begin (see `ironlaw.config.setup.setup`). Batch and
-            sequence may be NumPy arrays.
-        words: Further words of a setup.
-        choices: Further words of a setup, by name.
+        asked: A `Setup`, or the model of one. Batch and sequence may be NumPy arrays.
+        words: Further words of `ironlaw.setup`.
+        choices: Further ones by name.
 
     Raises:
-        EngineError: An unknown name, a value out of range, or choices that exclude each other.
+        EngineError: As `ironlaw.setup`.
     """
     c = as_setup(asked, *words, **choices)
     return step_plan(c)(c.batch, c.sequence)

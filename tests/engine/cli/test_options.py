@@ -16,6 +16,7 @@ VALUED = [option for option in OPTIONS.values() if option.kind is not None and o
 SWITCHES = [option for option in OPTIONS.values() if option.kind is None]
 GOOD = {
     "--model": "gpt2", "--gpu": "h200", "--checkpointing": "every:3", "--loss": "chunked:4", "--dropout": "0.1",
+    "--logits": "fp32",
     "--link": "pcie-5-x16", "--network": "ethernet-100", "--zero": "2", "--mlp": "swiglu", "--norm": "rmsnorm",
     "--position": "rope", "--precision": "bf16", "--optimizer": "lion", "--attention": "standard",
     "--offload": "optimizer", "--update": "fused", "--framework": "megatron", "--attention-generation": "1",
@@ -71,6 +72,8 @@ def test_every_option_is_accepted_and_reaches_the_engine(capsys: pytest.CaptureF
         base["--method"] = "qlora" if "quantization" in option.flag else "lora"
     if option.flag == "--pp":
         base["--micro-batches"] = "4"
+    if option.flag == "--logits":
+        base["--precision"] = "bf16"
     if option.flag == "--runtime":
         base["--precision"] = "mixed"
     if option.flag == "--schedule":

@@ -135,6 +135,19 @@ def test_a_setup_names_everything_once() -> None:
             {"loss": "chunked:4", "keep_logits": True},
             "keep_logits True is not allowed with loss chunked:4; allowed: False, or loss full",
         ),
+        ({"loss": "fused", "tp": 2}, "tp 2 is not allowed with loss fused; allowed: 1"),
+        (
+            {"logits": "shifted"},
+            "logits 'shifted' is unknown, did you mean fp32-shifted?; allowed: 16-bit, 16-bit-shifted, fp32, ",
+        ),
+        (
+            {"loss": "chunked:4", "logits": "fp32-shifted"},
+            "logits 'fp32-shifted' is not allowed with loss chunked:4; allowed: 16-bit, fp32",
+        ),
+        (
+            {"execution": "compiled", "logits": "fp32"},
+            "execution 'compiled' is not allowed with logits fp32; allowed: eager",
+        ),
         ({"loss": "chunked:1025"}, "loss 'chunked:1025' is not allowed with sequence 1024, which has fewer"),
         (
             {"loss": "chunked:17", "sequence": 16},

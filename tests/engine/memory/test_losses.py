@@ -1,7 +1,7 @@
 """Ways to write head and loss beside PyTorch's, by what a real step keeps and holds at its peak.
 
-The references are plain PyTorch, written from the published code that `ironlaw.graph.blocks.head` names: they make the
-tensors that it makes, in its order.
+The references are plain PyTorch, written from the published code that `parts.head` names: they make the tensors that it
+makes, in its order.
 """
 
 from __future__ import annotations
@@ -66,7 +66,11 @@ def cast(logits: torch.Tensor, targets: torch.Tensor, loss: Loss) -> torch.Tenso
 
 def shifted(logits: torch.Tensor, targets: torch.Tensor, loss: Loss) -> torch.Tensor:
     """As transformers from 4.46 to 4.48."""
-    logits = logits.float()
+    return moved(logits.float(), targets, loss)
+
+
+def moved(logits: torch.Tensor, targets: torch.Tensor, loss: Loss) -> torch.Tensor:
+    """All but the last token's logits, beside all but the first target."""
     rest, targets = logits[..., :-1, :].contiguous(), targets[..., 1:].contiguous()
     rest = rest.view(-1, logits.size(-1))
     return loss(rest, targets.view(-1))
@@ -89,9 +93,10 @@ def early(network: Any, tokens: torch.Tensor, loss: Loss) -> torch.Tensor:
 
 WAYS: dict[str, Callable[..., torch.Tensor]] = {
     "16-bit": lambda network, tokens, loss: held(network, tokens, as_they_are, loss),
+    "16-bit-shifted": lambda network, tokens, loss: held(network, tokens, moved, loss),
     "fp32": lambda network, tokens, loss: held(network, tokens, cast, loss),
-    "shifted": lambda network, tokens, loss: held(network, tokens, shifted, loss),
-    "shifted-early": early,
+    "fp32-shifted": lambda network, tokens, loss: held(network, tokens, shifted, loss),
+    "fp32-shifted-early": early,
 }
 
 

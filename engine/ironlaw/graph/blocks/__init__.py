@@ -13,7 +13,7 @@ from ironlaw.graph.adaptation import FULL, Adaptation, Training, by_layer
 from ironlaw.graph.backends import Backend
 from ironlaw.graph.backends import backend as backend_by_name
 from ironlaw.graph.blocks import megatron, parts, torch_gpt2, torch_llama
-from ironlaw.graph.blocks.head import LogitsFormat, LossForm, head
+from ironlaw.graph.blocks.parts import LogitsFormat, LossForm
 from ironlaw.graph.ir import Section
 from ironlaw.graph.tape import Tape
 from ironlaw.models.layers import Attention, FeedForward, LatentAttention, Layer
@@ -52,8 +52,8 @@ def sections(
         framework: Whose operation list, `"torch"` (eager) or `"megatron"` (fused kernels, 16-bit).
         sequence_shards: Devices that divide norms and residuals along the sequence (sequence parallelism).
         adaptation: What is trained.
-        loss: How head and loss are computed (`ironlaw.graph.blocks.head`).
-        logits: What becomes of the logits before the loss; what the model's code does with them when None.
+        loss: How head and loss are computed.
+        logits: What becomes of the logits before the loss.
 
     Raises:
         EngineError: For an unknown attention, framework or backend, a dropout outside [0, 1).
@@ -98,7 +98,7 @@ def sections(
         embedding,
         *blocks,
         norm,
-        head(model, tape("", outside), formats.wide if flat and not by_hand else FP32, loss, logits),
+        parts.head(model, tape("", outside), formats.wide if flat and not by_hand else FP32, loss, logits),
     )
 
 

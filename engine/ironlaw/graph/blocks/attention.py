@@ -11,7 +11,7 @@ from ironlaw.core.units import Ratio
 from ironlaw.graph.ir import Matmul, Op, Value
 from ironlaw.graph.tape import PAIRS, Tape, wider
 from ironlaw.models.layers import Attention, LatentAttention
-from ironlaw.numerics.dtypes import BOOL, FP32, INT64
+from ironlaw.numerics.dtypes import BOOL, FP16, FP32, INT64, DType
 
 Scores = Attention | LatentAttention
 """Attention that scores every pair of tokens."""
@@ -75,9 +75,8 @@ def spelled_out(tape: Tape, name: str, q: Value, k: Value, v: Value, a: Scores, 
         scaled = tape.operation(f"{name}.scale", "elementwise", (scores,), pairs, compute)
         future = tape.value(f"{name}.future", SEQUENCE * SEQUENCE, BOOL, needs_gradient=False)
         masked = tape.operation(f"{name}.mask", "elementwise", (scaled, future), pairs, compute, saves=(future,))
-        if tape.backend.fp32_softmax:
-            masked = tape.cast(f"{name}.softmax", masked, tape.precision.wide)
-        weights = tape.operation(f"{name}.softmax", "softmax", (masked,), pairs, masked.dtype, saves_result=True)
+        wide = tape.precision.wide if tape.backend.fp32_softmax else masked.dtype
+        weights = softmax(tape, f"{name}.softmax", masked, wide)
         weights = tape.cast(f"{name}.output", tape.dropout(f"{name}.dropout", weights, dropout), compute)
         out = product(tape, f"{name}.output", (weights, v), width, products(a)[1])
         return tape.copy(name, out)
@@ -121,13 +120,27 @@ def hugging_face_eager(tape: Tape, name: str, q: Value, k: Value, v: Value, a: S
             weights = _with_sinks(tape, name, masked, a)
         else:
             own = isinstance(a, Attention) and not a.wide_softmax
-            weights = tape.cast(f"{name}.softmax", masked, wider(compute, tape.precision.residual) if own else FP32)
-            weights = tape.operation(f"{name}.softmax", "softmax", (weights,), pairs, weights.dtype, saves_result=True)
+            wide = wider(compute, tape.precision.residual) if own else FP32
+            weights = softmax(tape, f"{name}.softmax", masked, wide)
             weights = tape.cast(f"{name}.weights", weights, kept)
         weights = tape.dropout(f"{name}.dropout", weights, dropout)
         weights = tape.cast(f"{name}.output", weights, compute)
         out = product(tape, f"{name}.output", (weights, v), output(a), products(a)[1])
         return tape.copy(name, out)
+
+
+def softmax(tape: Tape, name: str, scores: Value, dtype: DType) -> Value:
+    """PyTorch's softmax in `dtype`. Saves its result, which backward on CUDA first multiplies by its gradient.
+
+    That product is a tensor of its own. From fp16 to fp32 CUDA's kernel casts by itself. Source: PyTorch 2.13,
+    `ATen/native/cuda/SoftMax.cu`, `softmax_backward_cuda_out`, and `ATen/native/SoftMax.cpp`.
+    """
+    cuda = tape.backend.name == "cuda"
+    if not (cuda and scores.dtype == FP16 and dtype == FP32):
+        scores = tape.cast(name, scores, dtype)
+    out = tape.value(name, scores.size, dtype)
+    product = out.byte_size if cuda else NOTHING
+    return tape.record(Op(name, "softmax", (scores,), (out,), (out,), backward_workspace=product))
 
 
 def capped(tape: Tape, name: str, x: Value) -> Value:
@@ -152,7 +165,7 @@ def _with_sinks(tape: Tape, name: str, scores: Value, a: Attention) -> Value:
     top = tape.value(f"{name}.top", rows, dtype)
     tape.record(Op(f"{name}.max", "reduce", (joined,), (top, largest), (largest,)))
     lowered = tape.operation(f"{name}.subtract", "elementwise", (joined, top), size, dtype)
-    weights = tape.operation(f"{name}.softmax", "softmax", (lowered,), size, dtype, saves_result=True)
+    weights = softmax(tape, f"{name}.softmax", lowered, dtype)
     (kept,) = tape.split(f"{name}.drop", weights, (("scores", scores.size),))
     return kept
 

@@ -1,17 +1,22 @@
-"""What families have in common: embedding, a block's frame, norms, rotary positions."""
+"""What families have in common: embedding, a block's frame, norms, head with its loss, rotary positions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Literal
 
-from ironlaw.core.sizes import SEQUENCE, TOKENS, Size, as_size
+from ironlaw.core.sizes import BATCH, SEQUENCE, TOKENS, Size, as_size
 from ironlaw.core.units import Count, Ratio
-from ironlaw.graph.ir import Section, Value
+from ironlaw.graph.blocks.attention import capped
+from ironlaw.graph.ir import Op, Section, Value
 from ironlaw.graph.tape import Tape, wider
 from ironlaw.models.layers import Attention, Layer, LinearAttention, Norm, Tables
 from ironlaw.models.transformer import Transformer
-from ironlaw.numerics.dtypes import FP32, DType
+from ironlaw.numerics.dtypes import FP32, INT64, DType
 
+LossForm = Literal["full", "fused"]
+LogitsFormat = Literal["16-bit", "16-bit-shifted", "fp32", "fp32-shifted", "fp32-shifted-early"]
 Part = Callable[[Tape, Value], Value]
 """What a layer does with its normed input: attention, or the feed-forward part."""
 
@@ -73,6 +78,57 @@ def final_norm(m: Transformer, tape: Tape) -> Section:
     """The norm between the last block and the head."""
     norm(tape, "ln_f", tape.hidden("ln_f.input", m.hidden), m.stack[-1][0].norm, m.hidden, bias=m.bias)
     return tape.section("norm")
+
+
+def head(m: Transformer, tape: Tape, dtype: DType, form: LossForm, logits: LogitsFormat | None) -> Section:
+    """Output matrix and cross-entropy.
+
+    Sources: transformers, `modeling_llama.py` to 4.45, `loss/loss_utils.py` after; unsloth, `cross_entropy_loss.py`.
+
+    Args:
+        m: The transformer.
+        tape: Where operations are written down.
+        dtype: Format of a loss that is not fused, as the model's code has it.
+        form: As `ironlaw.config.choices.Loss` says, and so `logits`.
+        logits: What becomes of the logits before the loss.
+    """
+    x = tape.hidden("lm_head.input", m.hidden)
+    full = tape.gather("lm_head", x)
+    early = logits == "fp32-shifted-early" and tape.precision.compute != FP32
+    scores = tape.linear(
+        "lm_head", full, m.hidden, m.vocab, bias=False, component="activations" if early else "logits", shard=x
+    )
+    if m.logit_softcap:
+        scores = capped(tape, "lm_head.softcap", scores)
+    wanted = FP32 if logits and logits.startswith("fp32") else scores.dtype if logits or form == "fused" else dtype
+    if scores.dtype != wanted:
+        scores = tape.operation("loss.cast", "cast", (scores,), scores.size, wanted, component="logits")
+    rows = TOKENS
+    if logits and "shifted" in logits:
+        rows = rows + BATCH * -1
+        scores = tape.operation("loss.shift", "copy", (scores,), rows * m.vocab, wanted, component="logits")
+    (_fused if form == "fused" else _cross_entropy)(tape, scores, rows)
+    return replace(tape.section("head"), holds_input=logits is not None)
+
+
+def _cross_entropy(tape: Tape, logits: Value, rows: Size) -> None:
+    """PyTorch's mean cross-entropy. Saves log-probabilities in the format of the logits, and targets (int64)."""
+    targets = tape.value("loss.targets", rows, INT64, needs_gradient=False)
+    log_probabilities = tape.operation(
+        "loss.log_softmax", "softmax", (logits,), logits.size, logits.dtype, saves_result=True, component="logits"
+    )
+    inputs = (log_probabilities, targets)
+    total_weight = tape.value("loss.total_weight", as_size(1), logits.dtype, needs_gradient=False)
+    tape.operation("loss", "loss", inputs, as_size(1), logits.dtype, saves=(*inputs, total_weight))
+
+
+def _fused(tape: Tape, logits: Value, rows: Size) -> None:
+    """One kernel forward and one backward. Saves the logits, a log-sum-exp and a target a token."""
+    targets = tape.value("loss.targets", rows, INT64, needs_gradient=False)
+    loss = tape.value("loss", as_size(1), FP32)
+    losses, lse = (tape.value(f"loss.{part}", rows, FP32, needs_gradient=False) for part in ("each", "logsumexp"))
+    saved = (logits, lse, targets)
+    tape.record(Op("loss", "softmax", (logits, targets), (loss, losses, lse), saved, in_place=True))
 
 
 def merged_projection(tape: Tape, name: str, x: Value, m: Transformer, a: Attention) -> tuple[Value, ...]:
