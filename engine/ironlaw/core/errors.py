@@ -92,9 +92,12 @@ class EngineError(ValueError):
         return f"{spell(self.what, self.value)} {verdict}{excluded}; {self._worded_allowed(spell)}"
 
     def _meant(self) -> str:
-        """The nearest name; none of those with a space, which are descriptions."""
-        names = [name for name in self.allowed if isinstance(name, str) and " " not in name]
-        return closest(self.value, names) if isinstance(self.value, str) else ""
+        """The nearest name; none of those with a space, which describe names, nor any where one describes this."""
+        words = [name for name in self.allowed if isinstance(name, str)]
+        described = {name.partition(":")[0] for name in words if " " in name}
+        if not isinstance(self.value, str) or self.value.partition(":")[0] in described:
+            return ""
+        return closest(self.value, [name for name in words if " " not in name])
 
     def _worded_allowed(self, spell: Spelling) -> str:
         if isinstance(self.allowed, str):

@@ -118,9 +118,9 @@ FAILED = (
 )
 
 
-def failed(batch: int, method: str, text: str = FAILED) -> tuple[Gap, dict[str, str]]:
+def failed(batch: int, method: str, text: str = FAILED, sequence: int = 4096) -> tuple[Gap, dict[str, str]]:
     """The comparison of a message with a plan, and the lines that say what stands in it."""
-    c = setup("llama3-8b", "rtx-4090", sequence=4096, checkpointing="full", method=method, batch=batch)
+    c = setup("llama3-8b", "rtx-4090", sequence=sequence, checkpointing="full", method=method, batch=batch)
     seen = read(text).measured
     assert seen is not None
     return compare(c, seen), dict(lines(c, seen))
@@ -133,14 +133,17 @@ def test_a_failed_run_needed_what_it_had_and_what_it_asked_for() -> None:
     # What was reserved and unused could have held a part of it.
     assert device.measured == pytest.approx((21.50 + 3.91 - 2.02) * 2**30)
     assert tensors.at_least
-    assert (tensors.place, gap.inside) == ("inside", True)
-    assert tensors.sentence.startswith("The run needed at least 24.99 GB of allocated memory: inside the band")
+    assert (tensors.place, gap.inside) == ("below", True)
+    assert tensors.sentence.startswith("The run needed at least 24.99 GB of allocated memory: less so far than the band")
     assert told["It asked for"] == "4.20 GB"
     assert told["Free on the card then"] == "1.17 GB"
     assert told["Other programs had"].startswith("1.14 GB")
     assert "backward, loss" in told["With what it asked for"]
     # B T words in FP32: 2 x 4,096 x 128,256 x 4 bytes.
     assert told["A tensor of that size in the plan"] == "logits: head loss.log_softmax (fp32)"
+    shorter, _ = failed(2, "qlora", sequence=3840)
+    assert (shorter.figures[0].place, shorter.inside) == ("inside", True)
+    assert "allocated memory: inside the band" in shorter.figures[0].sentence
 
 
 def test_a_failed_run_that_needed_more_than_the_plan_is_explained_by_more_and_one_before_its_peak_by_nothing() -> None:
