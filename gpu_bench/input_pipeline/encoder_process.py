@@ -1,7 +1,7 @@
 """A process that encodes text when told to: one line in, one line out. It does not import PyTorch, so it starts fast.
 
 First it reads a line with the length of the text, and the text. Then every line is one order: `warm` encodes the text
-with all words met before; `cold` first forgets them. It answers with the number of tokens.
+with all words met before; `cold` with an empty cache of words. It answers with the number of tokens.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def run_repeat(case: Case, device: torch.device, repeat: int) -> dict[str, Any]:
 
 
 def _point(case: TokenizeCase, count: int, order: str) -> dict[str, Any]:
-    """So many processes at once; `cold` ones have never met a word of their text."""
+    """So many processes at once; `cold` ones begin with an empty cache of words."""
     text, _ = read_text(case.chunk * max(case.processes))
     pieces = [text[index * case.chunk : (index + 1) * case.chunk] for index in range(count)]
     processes = EncoderProcesses(pieces)
@@ -71,7 +71,7 @@ def _point(case: TokenizeCase, count: int, order: str) -> dict[str, Any]:
             seconds.append(round(time.perf_counter() - began, 9))
     finally:
         processes.close()
-    words = "words met before" if order == "warm" else "no word met before"
+    words = "words met before" if order == "warm" else "from an empty cache of words"
     return {
         "label": f"{count} process{'' if count == 1 else 'es'}, {words}",
         "settings": {"processes": count, "words": order},

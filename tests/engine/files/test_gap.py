@@ -134,7 +134,9 @@ def test_a_failed_run_needed_what_it_had_and_what_it_asked_for() -> None:
     assert device.measured == pytest.approx((21.50 + 3.91 - 2.02) * 2**30)
     assert tensors.at_least
     assert (tensors.place, gap.inside) == ("below", True)
-    assert tensors.sentence.startswith("The run needed at least 24.99 GB of allocated memory: less so far than the band")
+    assert tensors.sentence.startswith(
+        "The run needed at least 24.99 GB of allocated memory: less so far than the band"
+    )
     assert told["It asked for"] == "4.20 GB"
     assert told["Free on the card then"] == "1.17 GB"
     assert told["Other programs had"].startswith("1.14 GB")
