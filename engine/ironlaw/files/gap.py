@@ -25,7 +25,7 @@ from ironlaw.config.setup import setup
 from ironlaw.core.units import Bytes, Ratio, Seconds
 from ironlaw.files.facts import Observed
 from ironlaw.files.words import Understood
-from ironlaw.graph.operations import flops_per_token
+from ironlaw.graph import operations
 
 Place = Literal["below", "inside", "above"]
 NOTICED: Ratio = 0.02
@@ -167,8 +167,10 @@ def compare(asked: Setup | Understood | Mapping[str, Any], observed: Observed) -
 
 def utilization(c: Setup, step_s: Seconds) -> Ratio:
     """The model's FLOPs over what the dense peak could have done in the time of a step (MFU)."""
-    peak = c.chip.peak(c.precision.product_format) * c.devices
-    return float(flops_per_token(c.model, c.sequence) * c.tokens / (step_s * peak))
+    peak = c.chip.peak(c.precision.product_format)
+    return float(
+        operations.utilization(operations.flops_per_token(c.model, c.sequence) * c.tokens, step_s, peak, c.devices)
+    )
 
 
 def alike(c: Setup) -> str:
