@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ironlaw.core.errors import EngineError, Spelling
-from ironlaw.files import cluster_files, command_line, logs, pastes, trainers
+from ironlaw.files import cluster_files, command_line, documents, logs, messages, pastes, trainers
 from ironlaw.files.facts import Facts, Observed, Reading
 from ironlaw.models import checkpoints
 
@@ -34,16 +34,16 @@ def read(text: str) -> Reading:
     Raises:
         EngineError: It is of none of these kinds, or has a value that its program does not take.
     """
-    text = text[-pastes.LONGEST :].lstrip("\ufeff")
-    if logs.is_out_of_memory(text):
-        return logs.out_of_memory(text)
-    if logs.is_nvidia_smi(text):
-        return logs.nvidia_smi(text)
+    text = text[-documents.LONGEST :].lstrip("\ufeff")
+    if messages.is_out_of_memory(text):
+        return messages.out_of_memory(text)
+    if messages.is_nvidia_smi(text):
+        return messages.nvidia_smi(text)
     if command_line.is_command(text):
         return command_line.read(text)
     if (found := logs.read(text)) is not None:
         return found
-    if (document := pastes.mapping(text)) is not None and (found := _document(document)) is not None:
+    if (document := documents.mapping(text)) is not None and (found := _document(document)) is not None:
         return found
     raise UnreadError("text", f"of {len(text)} characters", KINDS, because=_why(text))
 
@@ -57,7 +57,7 @@ class UnreadError(EngineError):
 
 
 def _why(text: str) -> str:
-    if logs.lacks_sizes(text):
+    if messages.lacks_sizes(text):
         return "the message about memory needs its sizes: paste it with the line “Tried to allocate …”"
     return f"this text is of no known kind; what can be read: {', '.join(KINDS)}"
 
@@ -88,7 +88,7 @@ def _is_part(text: str) -> bool:
     if command_line.is_command(text):
         return True
     try:
-        document = pastes.mapping(text)
+        document = documents.mapping(text)
     except EngineError:
         # A document that its own program's keys give away is refused with its reason, and not passed over.
         return trainers.dialect_of(dict.fromkeys(line.partition(":")[0] for line in text.splitlines())) is not None

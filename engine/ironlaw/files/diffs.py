@@ -6,22 +6,18 @@ An edit is believed only when the edited text, read again, says exactly the chan
 from __future__ import annotations
 
 import difflib
-import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ironlaw.core.errors import EngineError
-from ironlaw.files import command_line, launch, pastes, read
+from ironlaw.files import command_line, documents, edits, launch, read
 from ironlaw.files.facts import Facts, Reading
 from ironlaw.files.words import words_of
 
 if TYPE_CHECKING:
     from ironlaw.answers.advice import Advice
 
-Path = tuple[str, ...]
-"""The keys that lead to a value."""
-Edit = tuple[Path, object]
+Edit = tuple[edits.Path, object]
 _SILENT = ("base_format", "keep_logits", "micro_batches")
 """Words that come with others and that no file says."""
 _DEFAULTS = {"accumulate": 1, "attention": "flash", "checkpointing": "none", "offload": "none", "optimizer": "adamw"}
@@ -78,14 +74,14 @@ def edited(text: str, change: Advice | Mapping[str, Any]) -> str | None:
         reading = read(text)
         after: str | None = text
         for path, value in _edits(reading, _document(reading, text), words):
-            after = after and set_value(reading.kind, after, path, value)
+            after = after and edits.set_value(reading.kind, after, path, value)
         return after if after and _says(reading, read(after), words) else None
     except (EngineError, _UnwritableError):
         return None
 
 
 def _document(reading: Reading, text: str) -> Mapping[str, Any]:
-    return command_line.options(text) if reading.kind == "command" else pastes.mapping(text) or {}
+    return command_line.options(text) if reading.kind == "command" else documents.mapping(text) or {}
 
 
 def _says(before: Reading, after: Reading, words: Mapping[str, Any]) -> bool:
@@ -148,7 +144,7 @@ def _host(offload: str) -> str:
 
 
 def _of_accelerate(document: Mapping[str, Any], word: str, value: Any) -> Edit:
-    if has(document, "deepspeed_config"):
+    if edits.has(document, "deepspeed_config"):
         block = "deepspeed_config"
         keys = {"zero": "zero_stage", "accumulate": "gradient_accumulation_steps"}
         if word == "offload":
@@ -159,7 +155,7 @@ def _of_accelerate(document: Mapping[str, Any], word: str, value: Any) -> Edit:
             {"checkpointing": "fsdp_activation_checkpointing", "offload": "fsdp_offload_params"},
         )
         if word == "zero" and value >= 2:
-            new = has(document, block, "fsdp_reshard_after_forward")
+            new = edits.has(document, block, "fsdp_reshard_after_forward")
             strategy = "FULL_SHARD" if value == 3 else "SHARD_GRAD_OP"
             return ((block, "fsdp_reshard_after_forward"), value == 3) if new else (
                 (block, "fsdp_sharding_strategy"), strategy)  # fmt: skip
@@ -217,107 +213,3 @@ def _fused_loss(kind: str, document: Mapping[str, Any]) -> dict[str, object]:
             return {}
         return {"plugins": "[axolotl.integrations.liger.LigerPlugin]", _FUSED_LOSS[kind]: True}
     return {_FUSED_LOSS[kind]: True}
-
-
-def in_yaml(text: str, path: Path, value: object) -> str | None:
-    """A text with another value behind a key, in the block of its parent; None where that block is not there.
-
-    A key that is missing is added: behind its parent's, or at the end.
-    """
-    lines = text.splitlines(keepends=True)
-    ending = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
-    start, indent = 0, ""
-    for parent in path[:-1]:
-        if (at := _line(lines, start, indent, parent)) is None:
-            return None
-        start = at + 1
-        inside = re.match(r"[ \t]*", lines[start])[0] if start < len(lines) else ""  # type: ignore[index]
-        indent = inside if len(inside) > len(indent) else f"{indent}  "
-    written = _yaml_value(value)
-    if (at := _line(lines, start, indent, path[-1])) is not None:
-        key, space, comment = re.match(r"([^:]*:)([ \t]*)[^\r\n]*?([ \t]+#.*)?\r?\n?$", lines[at]).groups()  # type: ignore[union-attr]
-        lines[at] = f"{key}{space or ' '}{written}{comment or ''}{ending}"
-    else:
-        if len(path) == 1:
-            start = len(lines)
-            if lines and not lines[-1].endswith("\n"):
-                lines[-1] += ending
-        lines.insert(start, f"{indent}{path[-1]}: {written}{ending}")
-    return "".join(lines)
-
-
-def _line(lines: list[str], start: int, indent: str, key: str) -> int | None:
-    """The line of a key in the block that begins at a line."""
-    for at in range(start, len(lines)):
-        line = lines[at]
-        if re.match(rf"{indent}(['\"]?){re.escape(key)}\1[ \t]*:", line):
-            return at
-        if indent and line.strip() and not line.startswith((indent, f"{indent[:-1]}#")):
-            return None
-    return None
-
-
-def _yaml_value(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def in_json(text: str, path: Path, value: object) -> str | None:
-    """A text with another value behind a key; a key that is missing is added. None where it is no such object."""
-    start = text.find("{")
-    for depth, key in enumerate(path):
-        if start < 0 or text[start] != "{":
-            return None
-        spans = {name: (at, end) for name, at, end in _members(text, start)}
-        if key not in spans:
-            for missing in reversed(path[depth + 1 :]):
-                value = {missing: value}
-            between = re.match(r"\s*", text[start + 1 :])[0]  # type: ignore[index]
-            more = "," if spans else ""
-            return f"{text[: start + 1]}{between}{json.dumps(key)}: {json.dumps(value)}{more}{text[start + 1 :]}"
-        start, end = spans[key]
-    return text[:start] + json.dumps(value) + text[end:]
-
-
-def _members(text: str, start: int) -> Iterator[tuple[str, int, int]]:
-    """Every key of an object with where its value begins and ends. The text is JSON."""
-    read = json.JSONDecoder().raw_decode
-    at = _past(text, start + 1)
-    while text[at] != "}":
-        key, at = read(text, at)
-        at = _past(text, at)
-        _, end = read(text, at)
-        yield key, at, end
-        at = _past(text, end)
-
-
-def _past(text: str, at: int) -> int:
-    """Where the next word begins: past blanks, a comma, a colon."""
-    return at + len(re.match(r"[\s,:]*", text[at:])[0])  # type: ignore[index]
-
-
-def in_command(text: str, path: Path, value: object) -> str | None:
-    """A command with another value of an option, or with that option behind the others."""
-    name = "[-_]".join(map(re.escape, re.split("[-_]", path[-1])))
-    word = str(value)
-    option = re.compile(rf"(?<!\S)(--?{name})(?:(=|\s+)(?![-\\])(\S+))?(?=\s|$)")
-    if option.search(text):
-        return option.sub(lambda found: f"{found[1]}{found[2] or ' '}{word}", text)
-    kept = text.rstrip()
-    return f"{kept} --{path[-1]} {word}{text[len(kept) :]}"
-
-
-def set_value(kind: str, text: str, path: Path, value: object) -> str | None:
-    """A text of a kind, `"command"` or a file, with another value behind a key; None where it cannot be written."""
-    if kind == "command":
-        return in_command(text, path, value)
-    return in_json(text, path, value) if text.lstrip().startswith("{") else in_yaml(text, path, value)
-
-
-def has(document: Mapping[str, object], *path: str) -> bool:
-    """Whether a document has a value behind a path."""
-    found: object = document
-    for key in path:
-        if not isinstance(found, Mapping) or key not in found:
-            return False
-        found = found[key]
-    return True

@@ -1,6 +1,4 @@
-"""What a machine prints: logs of nanoGPT, llm.c, torchtitan, Megatron-LM, `transformers`' Trainer and axolotl.
-
-Beside them PyTorch's message when memory runs out, and the table of `nvidia-smi`.
+"""Times and memory in the logs of nanoGPT, llm.c, torchtitan, Megatron-LM, `transformers`' Trainer and axolotl.
 
 A log's first lines hold compilation and warm-up, so the median of the later half of its lines counts.
 """
@@ -11,11 +9,8 @@ import re
 import statistics
 from collections.abc import Callable, Sequence
 
-from ironlaw.core.errors import EngineError
-from ironlaw.core.units import GIB, Bytes
-from ironlaw.files import pastes
+from ironlaw.core.units import GIB
 from ironlaw.files.facts import Facts, Observed, Reading
-from ironlaw.hardware.driver_names import by_driver
 
 _NUMBER = r"([\d,]+(?:\.\d+)?(?:[eE][-+]?\d+)?)"
 _NANO = re.compile(rf"iter \d+: loss [\d.naninf]+, time {_NUMBER}ms(?:, mfu (-?[\d.]+)%)?")
@@ -160,78 +155,3 @@ def _last(pattern: re.Pattern[str], text: str, which: Callable[[list[str]], list
 
 def _log(measured: Observed, facts: Facts | None = None) -> Reading:
     return Reading("log", facts or Facts(), measured)
-
-
-_UNITS = {"bytes": 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
-_SIZE = r"([\d.]+)\s*(bytes|B|KiB|MiB|GiB)"
-
-
-def is_out_of_memory(text: str) -> bool:
-    """Whether a text has PyTorch's message that memory ran out."""
-    return "out of memory" in text and "Tried to allocate" in text
-
-
-def lacks_sizes(text: str) -> bool:
-    """Whether a text is about memory that ran out, without the part of PyTorch's message that has the sizes."""
-    return "out of memory" in text.lower() or "outofmemoryerror" in text.lower()
-
-
-def out_of_memory(text: str) -> Reading:
-    """The bytes that the last such message names, in its older and its newer wording."""
-    message = " ".join(text[text.rindex("Tried to allocate") :][:2000].split())
-    reserved, unused = _size(rf"{_SIZE} reserved in total", message), _size(rf"{_SIZE} is reserved by PyTorch", message)
-    allocated = _size(rf"{_SIZE} already allocated", message) or _size(rf"{_SIZE} is allocated by PyTorch", message)
-    if reserved is None and allocated is not None and unused is not None:
-        reserved = allocated + unused
-    # "capacty" is how PyTorch 2.0 to 2.2 wrote it.
-    total = _size(rf"total capaci?ty of {_SIZE}", message) or _size(rf"{_SIZE} total capacity", message)
-    free = _size(rf"{_SIZE} is free", message) or _size(rf"{_SIZE} free", message)
-    measured = Observed(
-        program="PyTorch",
-        asked=_size(rf"Tried to allocate {_SIZE}", message),
-        allocated=allocated,
-        reserved=reserved,
-        process=_size(rf"{_SIZE} memory in use", message),
-        free=free,
-        in_use=None if total is None or free is None else total - free,
-    )
-    # `ironlaw.files.parts` has taken away what is known; what is left of that shape is not.
-    missing = ("Only the out-of-memory message of this text was read, nothing else of it.",)
-    return Reading(
-        "out of memory", Facts(gpu_memory=total), measured, missing=missing if pastes.has_document(text) else ()
-    )
-
-
-def _size(pattern: str, text: str) -> Bytes | None:
-    found = re.search(pattern, text)
-    return round(float(found[1]) * _UNITS[found[2]]) if found else None
-
-
-_ROW = re.compile(r"^\|\s+(\d+)\s+(\S.*?)\s+(?:On|Off|N/A)\s+\|", re.MULTILINE)
-_MEMORY = re.compile(r"(\d+)MiB\s*/\s*(\d+)MiB")
-
-
-def is_nvidia_smi(text: str) -> bool:
-    """Whether a text has the table of `nvidia-smi`."""
-    return "NVIDIA-SMI" in text or (_ROW.search(text) is not None and _MEMORY.search(text) is not None)
-
-
-def nvidia_smi(text: str) -> Reading:
-    """The GPUs of a machine: which, how many, with how much memory; and what is in use of the fullest.
-
-    Raises:
-        EngineError: The table has no row, or GPUs of several kinds.
-    """
-    names = [name for _, name in _ROW.findall(text)]
-    memory = [(int(used) * 2**20, int(total) * 2**20) for used, total in _MEMORY.findall(text)]
-    if not names or not memory:
-        raise EngineError("nvidia-smi", "a table without a GPU", "the whole table, from its first line on")
-    if len(set(names)) > 1:
-        raise EngineError("nvidia-smi", ", ".join(dict.fromkeys(names)), "GPUs of one kind")
-    known = by_driver(names[0])
-    used, total = max(memory)
-    missing = () if known else ("The GPU is none that the planner knows by its name: choose it.",)
-    facts = Facts(gpu=known, gpu_memory=total, devices=len(names))
-    # A display takes some of it too, so little use is no measurement of a training.
-    measured = Observed(program="nvidia-smi", process=used) if used > 2**30 else None
-    return Reading("nvidia-smi", facts, measured, missing=missing)

@@ -1,0 +1,64 @@
+"""A text as YAML or JSON, read as something that a stranger sent: bounded, without aliases, tags or repeated keys."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ironlaw.core.errors import EngineError
+
+LONGEST = 1_000_000
+"""Characters of a text that is read; a log may have more, of which the end counts."""
+LONGEST_DOCUMENT = 200_000
+"""Characters of a YAML, which is read slowly."""
+
+
+def mapping(text: str) -> dict[str, Any] | None:
+    """The mapping that a text writes as JSON or YAML; None when it is no mapping.
+
+    Raises:
+        EngineError: It is too long, has an alias or a tag, or says a key twice.
+    """
+    is_json = text.lstrip().startswith("{")
+    if len(text) > LONGEST_DOCUMENT and not is_json:
+        return None
+    value = _json(text) if is_json else _yaml(text)
+    return {str(key): one for key, one in value.items()} if isinstance(value, dict) else None
+
+
+def _json(text: str) -> Any:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            seen: set[str] = set()
+            twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+            raise EngineError("key", twice, "written once")
+        return found
+
+    try:
+        return json.loads(text, object_pairs_hook=once)
+    except (json.JSONDecodeError, RecursionError):
+        return None
+
+
+def _yaml(text: str) -> Any:
+    try:
+        import yaml
+    except ImportError:
+        raise EngineError("YAML", "a file", 'read after `pip install "ironlaw[plan]"`') from None
+    try:
+        for event in yaml.parse(text, Loader=yaml.SafeLoader):
+            if isinstance(event, yaml.AliasEvent):
+                raise EngineError("YAML", f"*{event.anchor}", "without aliases")
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        if isinstance(node, yaml.MappingNode):
+            seen: set[str] = set()
+            for key, _ in node.value:
+                if key.value in seen:
+                    raise EngineError("key", key.value, "written once")
+                seen.add(key.value)
+        return yaml.safe_load(text)
+    except EngineError:
+        raise
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return None
