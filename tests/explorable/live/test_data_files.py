@@ -5,7 +5,11 @@ from __future__ import annotations
 import html
 import json
 import re
+from pathlib import Path
 
+from explorable.live.build.measured import Evidence
+from explorable.live.build.runner import Runner
+from explorable.shared.cache import Cache
 from tests.explorable.live.conftest import Site
 
 READ = 'print(open("runs.csv").read().strip())'
@@ -28,6 +32,18 @@ def test_a_program_opens_the_file_that_it_names_and_a_reader_gets_the_same(site:
     assert [one["name"] for one in listed] == ["runs.csv"]
     assert (site.root / "site/deep/page" / listed[0]["url"]).read_text() == "gpu,seconds\nh100,3\n"
     assert page.count('data-slot="file"') == 1
+
+
+def test_another_build_at_the_same_time_takes_no_file_away(tmp_path: Path) -> None:
+    evidence, bytecode = Evidence(tmp_path, tmp_path), tmp_path / "bytecode"
+    first, second = (Runner(Cache(None), bytecode, 60.0, tmp_path, "acts", evidence) for _ in range(2))
+    try:
+        for build in (first, second, first, second):
+            outcome = build.snippet("page", "read", READ, {"runs.csv": b"gpu"})
+            assert outcome.output == "gpu\n", outcome.error
+    finally:
+        first.close()
+        second.close()
 
 
 def test_another_content_runs_the_program_again(site: Site) -> None:

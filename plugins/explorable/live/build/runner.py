@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -113,9 +114,10 @@ class Runner:
         book = current()
         self._library = book.module
         self._program = digest(book.plain(), fingerprint(filter(None, (*PROGRAM, book.library, book.ledger))))
-        self._python = Child(
-            "explorable.live.build.child", time_limit_s, bytecode, [str(bytecode.resolve().with_name("empty"))]
-        )
+        # Of this build alone: two builds of one book, or of two whose byte code is shared, would empty each other's.
+        self._folder = tempfile.TemporaryDirectory()
+        stands = Path(self._folder.name, "empty")
+        self._python = Child("explorable.live.build.child", time_limit_s, bytecode, [str(stands)])
         # Drawing imports much, all of it compiled already.
         self._drawing = Child("explorable.live.build.bake", max(time_limit_s, 30.0))
         self._pages: dict[str, _History] = {}
@@ -124,6 +126,7 @@ class Runner:
         """End the child processes."""
         self._python.close()
         self._drawing.close()
+        self._folder.cleanup()
 
     def snippet(self, page: str, name: str, source: str, files: Files | None = None) -> Outcome:
         """Run a page's next snippet in the namespace that its earlier snippets left, beside its data files."""
