@@ -420,6 +420,6 @@ export function actTests({ everywhere, once, widely, full }) {
     assert.match(baked.headline, /Needed at the peak of a step: [\d.]+ GB/);
     assert.ok(baked.tables.some((table) => table.rows.some((row) => row[0] === "Parameters" && row[1] === "6.23")));
     assert.match(await browser.text("noscript"), /JavaScript/);
-    assert.ok(await browser.has({ role: "link", name: "Measured" }), "the site's navigation is there");
+    assert.ok(await browser.has({ role: "link", name: "Compared" }), "the site's navigation is there");
   });
 }
