@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ironlaw import accelerator, estimate, setup, step_time, training_memory
@@ -39,9 +41,7 @@ def test_recomputing_pays_on_the_v100_under_autocast_and_nowhere_else(card: str)
         ({"batch": 2, "micro_batches": 16, "execution": "compiled"}, "fits"),
     ],
 )
-def test_of_what_fits_by_the_count_only_the_last_row_fits_by_published_runs(
-    road: dict[str, str | int], verdict: str
-) -> None:
+def test_of_what_fits_by_the_count_only_the_last_row_fits_by_published_runs(road: dict[str, Any], verdict: str) -> None:
     job = setup(MODEL, "v100-32", optimizer="adamw", update="fused", precision="mixed", **road)
     assert training_memory(job).device_total <= job.chip.usable_bytes
     assert estimate(job).verdict == verdict
