@@ -25,7 +25,6 @@ IMPORTING = {path.relative_to(ROOT).as_posix() for path in FILES if imports_mkdo
 def test_only_the_adapter_and_the_notebooks_know_mkdocs() -> None:
     assert {
         f"{ADAPTER}/incremental.py",
-        f"{ADAPTER}/options.py",
         f"{ADAPTER}/plugin.py",
         "book/notebooks/hooks.py",
     } == IMPORTING
