@@ -39,7 +39,7 @@ class Build:
         self.root = root
         self.parts: dict[str, Part] = {}
         self.options: dict[str, Any] = {}
-        self.given = read(Options, given)
+        self.given: Options = _told("explorable", Options, given)
         numbers = self._numbers = _told("numbers", Numbers, self.given.numbers)
         for name in self.given.parts:
             kind, part = PARTS[name]
@@ -121,7 +121,7 @@ class Build:
 
 
 def _told(name: str, kind: type[Any], given: Mapping[str, Any]) -> Any:
-    """Options of a part. Raises `UnbuildableError` that names it."""
+    """Options, of a part or of all. Raises `UnbuildableError` that names it."""
     try:
         return read(kind, given)
     except UnbuildableError as error:

@@ -77,7 +77,7 @@ class Options:
         """Raise `UnbuildableError` for a part that there is not."""
         for part in self.parts:
             if part not in PARTS:
-                raise UnbuildableError(f"parts: there is no part '{part}'; {nearest(part, PARTS)}")
+                raise UnbuildableError(f"there is no part '{part}'; {nearest(part, PARTS)}")
 
     def of(self, part: str, numbers: Numbers) -> Mapping[str, Any]:
         """The options of a part, those included that the whole says."""

@@ -53,7 +53,8 @@ class ExplorablePlugin(BasePlugin[LegacyConfig]):  # type: ignore[no-untyped-cal
         try:
             self.build = Build(options, Path(config_file_path).parent if config_file_path else Path.cwd())
         except UnbuildableError as error:
-            raise PluginError(f"explorable: {error}") from None
+            of, _, what = str(error).partition(": ")
+            return [(of, UnbuildableError(what))], []
         return [], []
 
     def on_startup(self, *, command: str, dirty: bool) -> None:
