@@ -69,6 +69,8 @@ def json_fault(text: str) -> str:
     except json.JSONDecodeError as error:
         expected = next((words for said, words in _EXPECTED.items() if error.msg.startswith(said)), error.msg)
         return f"in line {error.lineno}, column {error.colno}, {expected}"
+    except ValueError:
+        return "a number has more digits than are read"
     except RecursionError:
         return "its lists and objects lie too deep in each other"
     return ""
