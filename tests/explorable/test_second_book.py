@@ -67,12 +67,12 @@ def test_under_zensical_its_pages_show_the_same(site: Path, tmp_path: Path) -> N
         assert len(ours) >= least
         assert ours == theirs
     # What makes the pages live is the same, byte for byte.
-    ours, theirs = (
+    of_mkdocs, of_zensical = (
         {name: of for name, of in contents(folder).items() if name.startswith(("assets/live/", "measured/", "sw.js"))}
         for folder in (site, book / "site")
     )
-    assert "assets/live/acts.json" in ours
-    assert ours == theirs
+    assert "assets/live/acts.json" in of_mkdocs
+    assert of_zensical == of_mkdocs
 
 
 def constructs(page: str) -> list[str]:
