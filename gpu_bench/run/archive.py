@@ -6,11 +6,13 @@ validates every record before it files it, and brings compiled code only when as
 
 from __future__ import annotations
 
+import gzip
 import io
 import re
 import shutil
 import tarfile
 import tempfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +26,10 @@ PARTS, COMPILED = ".parts", ".compiled"
 """Folders beside the suites: finished repeats of unfinished cases, and what the compilers have made."""
 LARGEST = 2 * 2**30
 """Bytes that an archive may unpack to."""
+MOST = 100_000
+"""Files that an archive may hold; a week of measuring makes some thousands."""
+LONGEST_NAME, LARGEST_HEADER = 400, 2**20
+"""Characters of a file's name, and bytes that are read at once to know it."""
 _NAME = r"[a-z0-9][a-z0-9-]*"
 _RECORD = re.compile(rf"{_NAME}/{_NAME}--{_NAME}\.json")
 _PART = re.compile(rf"{re.escape(PARTS)}/{_NAME}/[a-z0-9][a-z0-9.-]*\.(partial|kept)")
@@ -115,22 +121,40 @@ def unpack(archives: Sequence[Path], into: Path, *, compiled: bool = False) -> U
     return Unpacked(tuple(filed), tuple(kept), tuple(refused), parts, caches)
 
 
+class _Unzipped(gzip.GzipFile):
+    """A small archive can claim a file's name of gigabytes, which `tarfile` would hold in memory."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Read, but not more at once than a name takes."""
+        if size is None or not 0 <= size <= LARGEST_HEADER:
+            raise tarfile.ReadError(f"a name of {size:,} B")
+        return super().read(size)
+
+
 def _extract(data: bytes, folder: Path, named: Path) -> None:
+    total = 0
     try:
-        with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as tar:
-            members = tar.getmembers()
-            if sum(member.size for member in members) > LARGEST:
-                raise ValueError(f"archive '{named}' would unpack to more than {LARGEST:,} B")
-            for member in members:
+        with _Unzipped(fileobj=io.BytesIO(data)) as stream, tarfile.open(fileobj=stream, mode="r:") as tar:
+            for number, member in enumerate(tar):
+                total += member.size
+                # Behind a file of less than nothing the same file would come again, for ever.
+                if member.size < 0:
+                    raise ValueError(f"archive '{named}' holds a file of {member.size:,} B")
+                if total > LARGEST:
+                    raise ValueError(f"archive '{named}' would unpack to more than {LARGEST:,} B")
+                if number >= MOST:
+                    raise ValueError(f"archive '{named}' holds more than {MOST:,} files")
                 known = any(pattern.fullmatch(member.name) for pattern in (_RECORD, _PART, _CACHE))
+                known = known and len(member.name) <= LONGEST_NAME
                 if not member.isreg() or not known or ".." in member.name.split("/"):
                     raise ValueError(f"archive '{named}' holds {member.name[:120]!a}, which `pack` does not write")
                 target = folder / member.name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 content = tar.extractfile(member)
                 assert content is not None, "a regular file has content"
-                target.write_bytes(content.read())
-    except (tarfile.TarError, EOFError, OSError) as error:
+                with target.open("wb") as file:
+                    shutil.copyfileobj(content, file)
+    except (tarfile.TarError, zlib.error, EOFError, OSError, RecursionError) as error:
         raise ValueError(f"archive '{named}' cannot be read: {str(error) or type(error).__name__}") from None
 
 

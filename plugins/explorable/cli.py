@@ -76,7 +76,7 @@ def finish_site(site: Path, left: Path) -> int:
     try:
         found = manifest.read(left.read_text(encoding="utf-8"))
         made = book.from_module(found.book, Path(found.root)) if found.book[:1] != "{" else book.from_plain(found.book)
-    except (OSError, ValueError, LookupError) as error:
+    except (OSError, ValueError, LookupError, RecursionError) as error:
         print(f"explorable: {left}: {in_a_line(error) or error}; build the site first", file=sys.stderr)
         return 2
     book.use(made)
@@ -108,13 +108,17 @@ def new_act(name: str, acts: Path) -> int:
         )
         return 2
     folder = acts / name.replace("-", "_")
-    if folder.exists():
-        print(f"explorable: {folder} is there already; give another name", file=sys.stderr)
+    try:
+        if folder.exists():
+            print(f"explorable: {folder} is there already; give another name", file=sys.stderr)
+            return 2
+        folder.mkdir(parents=True)
+        for source in ("act.py", "charts.py"):
+            text = files("explorable").joinpath("first_act", source).read_text(encoding="utf-8")
+            (folder / source).write_text(text.replace("first-act", name), encoding="utf-8")
+    except OSError as error:
+        print(f"explorable: {in_a_line(error) or error}", file=sys.stderr)
         return 2
-    folder.mkdir(parents=True)
-    for source in ("act.py", "charts.py"):
-        text = files("explorable").joinpath("first_act", source).read_text(encoding="utf-8")
-        (folder / source).write_text(text.replace("first-act", name), encoding="utf-8")
     print(f"{folder}: act.py and charts.py; now write into a page:\n\n/// act | {name}\n///")
     return 0
 

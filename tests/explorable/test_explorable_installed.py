@@ -19,6 +19,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import explorable
+from explorable.cli import main
 
 ROOT = Path(__file__).parents[2]
 PLUGINS = ROOT / "plugins"
@@ -120,6 +121,15 @@ def test_the_commands_of_the_readme_make_a_first_act(built: Path, tmp_path: Path
     page = (book / "site/index.html").read_text("utf-8")
     assert "<live-act" in page
     assert re.search(r'data-slot="result"[^>]*>\s*45\s*<', page)
+
+
+def test_a_place_where_no_act_can_be_written_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "acts").write_text("")
+    for name, acts in (("first", tmp_path / "acts"), ("a" * 300, tmp_path)):
+        assert main(["new", "act", name, "--acts", str(acts)]) == 2
+        said = capsys.readouterr()
+        assert (said.out, said.err.count("\n")) == ("", 1)
+        assert said.err.startswith(f"explorable: {acts / name}: ")
 
 
 def test_a_second_act_of_the_same_name_is_refused_in_one_line(tmp_path: Path) -> None:

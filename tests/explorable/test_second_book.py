@@ -67,12 +67,12 @@ def test_under_zensical_its_pages_show_the_same(site: Path, tmp_path: Path) -> N
         assert len(ours) >= least
         assert ours == theirs
     # What makes the pages live is the same, byte for byte.
-    of_mkdocs, of_zensical = (
+    live, same = (
         {name: of for name, of in contents(folder).items() if name.startswith(("assets/live/", "measured/", "sw.js"))}
         for folder in (site, book / "site")
     )
-    assert "assets/live/acts.json" in of_mkdocs
-    assert of_zensical == of_mkdocs
+    assert "assets/live/acts.json" in live
+    assert live == same
 
 
 def constructs(page: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What strangers may hand in, made up at random: a record, a command line, a page, an expression.
+"""What strangers may hand in, made up at random: a record, a command line, a page, an expression, a paste.
 
     python -m tests.fuzz.tries KIND SEED SECONDS
 
@@ -193,11 +193,64 @@ def an_expression(dice: random.Random) -> None:
         Evaluator(vocabulary).evaluate(expression(3))
 
 
+def a_paste(dice: random.Random) -> None:
+    """What somebody pastes of a run, a file or a log or both, with values and lines that fit or do not."""
+    from ironlaw.answers.estimate import prepare
+    from ironlaw.config.setup import setup
+    from ironlaw.core.errors import EngineError
+    from ironlaw.files import parts, trainers
+    from ironlaw.files.words import words_of
+
+    values = ["1", "2", "true", "bf16", "lora", "full", "[a]", "[[a]]", "{a: b}", ".inf", ".nan", "1.2.3", ",", "..."]
+    values += ["0x" + "f" * 400, "9" * 5000, "1e999", "!!set {a}", "2024-99-99", "&a 1", "*a", "auto", "gpt2", *ODD]
+    keys = ["fsdp", "fsdp_config", "dtype", "optim", "adapter", "lora_target_modules", "attn_implementation", "bf16"]
+    keys += ["flash_attn", "distributed_type", "deepspeed_config", "mixed_precision", "model_type", "? [a]"]
+    keys += [key for one in trainers.DIALECTS for key in (one.model, *sorted(one.marks))]
+    keys += [key for one in trainers.DIALECTS for key, _ in one.keys.values()]
+    blocks = ["zero_optimization", "data_types", "bf16", "__metadata__", "model.embed", "train_batch_size"]
+    inner = ["stage", "grad_accum_dtype", "enabled", "offload_param", "device", "shape", "data_offsets"]
+    jsons = ["1", "null", '"bf16"', '["a"]', "{}", "1e999", "NaN", "9" * 5000, "[0, 2]", '"\\ud800"']
+
+    def block() -> str:
+        pairs = ", ".join(f'"{dice.choice(inner)}": {dice.choice(jsons)}' for _ in range(dice.randrange(4)))
+        return f'"{dice.choice(blocks)}": {dice.choice([f"{{{pairs}}}", dice.choice(jsons)])}'
+
+    def lines() -> str:
+        x, y = dice.choice(values), dice.choice(values)
+        option = dice.choice(["nnodes", "nproc-per-node", "tensor-model-parallel-size", *keys])
+        return dice.choice(
+            [
+                "".join(f"{dice.choice(keys)}: {dice.choice(values)}\n" for _ in range(dice.randrange(1, 9))),
+                f"{{{', '.join(block() for _ in range(dice.randrange(1, 4)))}}}",
+                f"torchrun --{option} {x} --nproc-per-node={y} t.py --{dice.choice(keys)} {x}",
+                f"CUDA out of memory. Tried to allocate {x} GiB. total capacity of {y} MiB of which {x} GiB is free",
+                f"NVIDIA-SMI\n|   {x}  NVIDIA H100 80GB HBM3   On  |\n| {x}MiB / {y}MiB |",
+                f"iter 1: loss 1.0, time {x}ms, mfu {y}%",
+                f"step: 1 memory: {x}GiB(1%) tps: {y} mfu: {x}%",
+                f"step 1/2 | x | {x} ms | {y}% bf16 MFU | {y} tok/s",
+                f"elapsed time per iteration (ms): {x}\nglobal batch size: {y}",
+                f"{{'train_runtime': {x}, 'train_steps_per_second': '{y}'}}",
+                f"1/2 [00:00<00:00, {x}{dice.choice(['s/it', 'it/s'])}]",
+                dice.choice(ODD),
+            ]
+        )
+
+    text = "\n".join(lines() for _ in range(dice.randrange(1, 4)))
+    try:
+        found = words_of([reading for _, reading in parts(text)], {"gpu": "h100-sxm"} if dice.random() < 0.8 else {})
+        prepare(setup(**{"model": "gpt2", **found.words}))()
+        said = ""
+    except EngineError as error:
+        said = str(error)
+    assert "\n" not in said
+
+
 KINDS: dict[str, Try] = {
     "record": a_record,
     "command-line": a_command_line,
     "page": a_page,
     "expression": an_expression,
+    "paste": a_paste,
 }
 
 

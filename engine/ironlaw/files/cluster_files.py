@@ -47,18 +47,14 @@ def deepspeed(document: Document) -> Reading:
 
 
 def _sums(value: object) -> Format | None:
-    names: dict[object, Format] = {
+    names: dict[str, Format] = {
         "fp32": "fp32",
         "float32": "fp32",
         "bf16": "bf16",
         "bfloat16": "bf16",
         "fp16": "fp16",
     }
-    if value in values.ABSENT:
-        return None
-    if value not in names:
-        raise EngineError("data_types.grad_accum_dtype", value, ("fp32", "bf16", "fp16"))
-    return names[value]
+    return values.named("data_types.grad_accum_dtype", value, names, ("fp32", "bf16", "fp16"))
 
 
 def _away(zero: Document, name: str) -> bool:

@@ -16,6 +16,8 @@ from ironlaw.files.facts import Facts, Reading
 _PROGRAMS = r"torchrun|accelerate\s+launch|deepspeed|python3?|llamafactory-cli|axolotl"
 _STARTS = re.compile(rf"^\s*(?:[A-Z_][A-Z0-9_]*=\S+\s+)*(?:{_PROGRAMS})\s")
 _PROCESSES = ("nproc_per_node", "num_gpus", "gpus_per_node")
+LONGEST = 50_000
+"""Characters of a command, whose words are found slowly."""
 _LISTS = ("lora_target_modules",)
 """Options that take several values."""
 _MEGATRON = {
@@ -39,10 +41,12 @@ def options(text: str) -> dict[str, str]:
     """The options of a command by name, with `_` for `-`; one without a value is `true`.
 
     Raises:
-        EngineError: A quotation mark has no second one.
+        EngineError: It is too long, or a quotation mark has no second one.
     """
+    if len(line := _one_line(text)) > LONGEST:
+        raise EngineError("command", f"of {len(line)} characters", f"at most {LONGEST} characters long")
     try:
-        words = shlex.split(_one_line(text), comments=True)
+        words = shlex.split(line, comments=True)
     except ValueError:
         raise EngineError("command", "with an open quotation mark", "with pairs of quotation marks") from None
     found: dict[str, str] = {}

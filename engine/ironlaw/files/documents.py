@@ -5,12 +5,26 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ironlaw.core.errors import EngineError
+from ironlaw.core.errors import EngineError, show
 
 LONGEST = 1_000_000
 """Characters of a text that is read; a log may have more, of which the end counts."""
-LONGEST_DOCUMENT = 200_000
+LONGEST_DOCUMENT = 50_000
 """Characters of a YAML, which is read slowly."""
+DEEPEST = 50
+"""Blocks of a YAML inside one another."""
+
+_EXPECTED = {
+    "Expecting ',' delimiter": "a comma or a closing bracket is expected",
+    "Expecting ':' delimiter": "a colon is expected",
+    "Expecting value": "a value is expected",
+    "Expecting property name": "a name in double quotes is expected",
+    "Illegal trailing comma": "something is expected behind the comma",
+    "Unterminated string": "a text begins whose closing quotation mark is missing",
+    "Invalid control character": "a text goes over the end of its line: its closing quotation mark is expected",
+    "Extra data": "the end of the text is expected",
+}
+"""What Python's reader of JSON says, and what it expected, in words."""
 
 
 def mapping(text: str) -> dict[str, Any] | None:
@@ -23,7 +37,11 @@ def mapping(text: str) -> dict[str, Any] | None:
     if len(text) > LONGEST_DOCUMENT and not is_json:
         return None
     value = _json(text) if is_json else _yaml(text)
-    return {str(key): one for key, one in value.items()} if isinstance(value, dict) else None
+    return (
+        {key if isinstance(key, str) else show(key): one for key, one in value.items()}
+        if isinstance(value, dict)
+        else None
+    )
 
 
 def _json(text: str) -> Any:
@@ -37,8 +55,23 @@ def _json(text: str) -> Any:
 
     try:
         return json.loads(text, object_pairs_hook=once)
-    except (json.JSONDecodeError, RecursionError):
+    except EngineError:
+        raise
+    # A number of thousands of digits is a ValueError.
+    except (ValueError, RecursionError):
         return None
+
+
+def json_fault(text: str) -> str:
+    """Where a text that begins as a JSON's object breaks off being one, and what was expected there, in words."""
+    try:
+        json.loads(text if text.lstrip().startswith("{") else "{}")
+    except json.JSONDecodeError as error:
+        expected = next((words for said, words in _EXPECTED.items() if error.msg.startswith(said)), error.msg)
+        return f"in line {error.lineno}, column {error.colno}, {expected}"
+    except RecursionError:
+        return "its lists and objects lie too deep in each other"
+    return ""
 
 
 def _yaml(text: str) -> Any:
@@ -47,17 +80,24 @@ def _yaml(text: str) -> Any:
     except ImportError:
         raise EngineError("YAML", "a file", 'read after `pip install "ironlaw[plan]"`') from None
     try:
+        depth = 0
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
             if isinstance(event, yaml.AliasEvent):
                 raise EngineError("YAML", f"*{event.anchor}", "without aliases")
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            # Its reader takes time by the square of the depth.
+            if depth > DEEPEST:
+                return None
+        # Composed once, for its keys and its values.
+        loader = yaml.SafeLoader(text)
+        node = loader.get_single_node()
         if isinstance(node, yaml.MappingNode):
             seen: set[str] = set()
-            for key, _ in node.value:
-                if key.value in seen:
-                    raise EngineError("key", key.value, "written once")
-                seen.add(key.value)
-        return yaml.safe_load(text)
+            for key in (key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+                if key in seen:
+                    raise EngineError("key", key, "written once")
+                seen.add(key)
+        return None if node is None else loader.construct_document(node)
     except EngineError:
         raise
     except (yaml.YAMLError, RecursionError, ValueError):

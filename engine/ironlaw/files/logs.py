@@ -10,20 +10,24 @@ import statistics
 from collections.abc import Callable, Sequence
 
 from ironlaw.core.units import GIB
+from ironlaw.files import values
 from ironlaw.files.facts import Facts, Observed, Reading
 
-_NUMBER = r"([\d,]+(?:\.\d+)?(?:[eE][-+]?\d+)?)"
-_NANO = re.compile(rf"iter \d+: loss [\d.naninf]+, time {_NUMBER}ms(?:, mfu (-?[\d.]+)%)?")
-_LLMC = re.compile(rf"step\s+\d+/\d+ \|.*?\| {_NUMBER} ms \| (-?[\d.]+)% \w+ MFU \| {_NUMBER} tok/s")
+_NUMBER = r"(\d[\d,]{0,20}(?:\.\d+)?(?:[eE][-+]?\d{1,2})?)"
+_SHARE = r"(-?\d+(?:\.\d+)?)%"
+LONGEST_LINE = 2000
+"""Characters of a line of a log that are read."""
+_NANO = re.compile(rf"iter \d+: loss [\d.naninf]+, time {_NUMBER}ms(?:, mfu {_SHARE})?")
+_LLMC = re.compile(rf"step\s+\d+/\d+ \|.*?\| {_NUMBER} ms \| {_SHARE} \w+ MFU \| {_NUMBER} tok/s")
 _TITAN = re.compile(
-    rf"step:\s*\d+.*?memory:\s*{_NUMBER}GiB\([\d.]+%\)\s+(?:tps|wps):\s*{_NUMBER}.*?mfu:\s*([\d.]+)%", re.DOTALL
+    rf"step:\s*\d+.*?memory:\s*{_NUMBER}GiB\([\d.]+%\)\s+(?:tps|wps):\s*{_NUMBER}.*?mfu:\s*{_SHARE}", re.DOTALL
 )
 _MEGATRON = re.compile(rf"elapsed time per iteration \(ms\): {_NUMBER}")
 _MEGATRON_MEMORY = re.compile(rf"max allocated: {_NUMBER} \| reserved: {_NUMBER}")
-_MEGATRON_BATCH = re.compile(r"global batch size:\s*(\d+)")
+_MEGATRON_BATCH = re.compile(r"global batch size:\s*(\d+)", re.ASCII)
 _SUMMARY = re.compile(rf"'train_runtime':\s*'?{_NUMBER}.*?'train_steps_per_second':\s*'?{_NUMBER}")
 _TOKENS = re.compile(rf"'train_tokens_per_second':\s*'?{_NUMBER}")
-_BAR = re.compile(rf"\d+/\d+ \[[\d:]+<[\d:]+,\s+{_NUMBER}(s/it|it/s)")
+_BAR = re.compile(rf"(?<!\d)\d+/\d+ \[[\d:]+<[\d:]+,\s+{_NUMBER}(s/it|it/s)")
 _AXOLOTL = re.compile(rf"'memory/max_(?:mem_)?allocated ?\((?:gib|GiB)\)':\s*'?{_NUMBER}")
 _AXOLOTL_RESERVED = re.compile(rf"'memory/device_(?:mem_)?reserved ?\((?:gib|GiB)\)':\s*'?{_NUMBER}")
 _AXOLOTL_SPEED = re.compile(rf"'tokens_per_second_per_gpu':\s*'?{_NUMBER}")
@@ -31,6 +35,7 @@ _AXOLOTL_SPEED = re.compile(rf"'tokens_per_second_per_gpu':\s*'?{_NUMBER}")
 
 def read(text: str) -> Reading | None:
     """What a log says of time and memory; None when it has no line of a program that is known."""
+    text = "\n".join(line[:LONGEST_LINE] for line in text.splitlines())
     for one in (_llmc, _nano_gpt, _torchtitan, _megatron, _transformers):
         if (found := one(text)) is not None:
             return found
@@ -107,7 +112,9 @@ def _megatron(text: str) -> Reading | None:
         reserved=round(max(_numbers(reserved)) * 2**20) if reserved else None,
         lines=len(steps),
     )
-    return _log(measured, Facts(global_batch=int(batches.pop())) if len(batches) == 1 else Facts())
+    return _log(
+        measured, Facts(global_batch=values.count("global batch size", batches.pop())) if len(batches) == 1 else Facts()
+    )
 
 
 def _transformers(text: str) -> Reading | None:
@@ -121,11 +128,9 @@ def _transformers(text: str) -> Reading | None:
     if summary and (rate := _numbers(summary[-1])[1]):
         step = 1 / rate
     elif bars:
-        step = statistics.median(
-            value if unit == "s/it" else 1 / value
-            for value, unit in ((float(one.replace(",", "")), unit) for one, unit in bars[len(bars) // 2 :])
-            if value
-        )
+        later = [(_numbers([one])[0], unit) for one, unit in bars[len(bars) // 2 :]]
+        times = [value if unit == "s/it" else 1 / value for value, unit in later if value]
+        step = statistics.median(times) if times else None
     measured = Observed(
         program="axolotl" if allocated or per_gpu else "transformers",
         step_s=step,

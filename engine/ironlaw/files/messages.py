@@ -11,7 +11,7 @@ from ironlaw.files.facts import Facts, Observed, Reading
 from ironlaw.hardware.driver_names import by_driver
 
 _UNITS = {"bytes": 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
-_SIZE = r"([\d.]+)\s*(bytes|B|KiB|MiB|GiB)"
+_SIZE = r"(?<![\d.])(\d{1,18}(?:\.\d+)?)\s*(bytes|B|KiB|MiB|GiB)"
 
 
 def is_out_of_memory(text: str) -> bool:
@@ -55,8 +55,8 @@ def _size(pattern: str, text: str) -> Bytes | None:
     return round(float(found[1]) * _UNITS[found[2]]) if found else None
 
 
-_ROW = re.compile(r"^\|\s+(\d+)\s+(\S.*?)\s+(?:On|Off|N/A)\s+\|", re.MULTILINE)
-_MEMORY = re.compile(r"(\d+)MiB\s*/\s*(\d+)MiB")
+_ROW = re.compile(r"^\|\s+(\d+)\s+(\S(?:[^|\n]*\S)?)\s+(?:On|Off|N/A)\s+\|", re.MULTILINE)
+_MEMORY = re.compile(r"(?<!\d)(\d{1,9})MiB\s*/\s*(\d{1,9})MiB")
 
 
 def is_nvidia_smi(text: str) -> bool:

@@ -64,7 +64,8 @@ def _json_end(lines: list[str], at: int) -> int:
     text = "".join(lines[at : at + MOST_LINES])
     try:
         _, length = json.JSONDecoder().raw_decode(text)
-    except (json.JSONDecodeError, RecursionError):
+    # A number of thousands of digits is a ValueError.
+    except (ValueError, RecursionError):
         return at
     return at + text[:length].count("\n") + 1 if text[length:].split("\n", 1)[0].strip() == "" else at
 

@@ -142,16 +142,12 @@ def _optimizer(document: Document, key: str) -> dict[str, Any]:
 
 
 def _attention(value: object) -> Attention | None:
-    names: dict[object, Attention] = {
+    names: dict[str, Attention] = {
         "eager": "eager", "disabled": "eager", "sdpa": "sdpa", "flash": "flash", "fa2": "flash", "fa3": "flash",
         "flash_attention_2": "flash", "flash_attention_3": "flash", "kernels-community/flash-attn": "flash",
         "kernels-community/flash-attn2": "flash", "kernels-community/flash-attn3": "flash",
     }  # fmt: skip
-    if value in values.ABSENT:
-        return None
-    if value not in names:
-        raise EngineError("attention", value, tuple(name for name in names if "/" not in str(name)))
-    return names[value]
+    return values.named("attention", value, names, tuple(name for name in names if "/" not in name))
 
 
 def _sharding(document: Document) -> dict[str, Any]:
@@ -207,6 +203,7 @@ def _recomputes(what: str, value: object) -> bool | None:
 
 def _llama_factory(document: Document) -> Facts:
     compute, method = _format(document), document.get("finetuning_type", "lora")
+    stage = document.get("stage", "sft")
     kept = values.switch("disable_gradient_checkpointing", document.get("disable_gradient_checkpointing"))
     if method not in ("full", "freeze", "lora", "oft"):
         raise EngineError("finetuning_type", method, ("full", "freeze", "lora", "oft"))
@@ -217,10 +214,10 @@ def _llama_factory(document: Document) -> Facts:
         # Trained weights are cast to FP32 unless the file asks for pure BF16.
         "weights": "bf16" if pure else "fp32" if method in ("full", "freeze") else compute,
         "checkpointing": not kept,
-        "stage": {"pt": "pretrain", "rm": "reward"}.get(document.get("stage", "sft"), document.get("stage", "sft")),
+        "stage": {"pt": "pretrain", "rm": "reward"}.get(str(stage), stage),
     }
     if found["stage"] not in ("pretrain", "sft", "dpo", "kto", "reward", "ppo"):
-        raise EngineError("stage", document.get("stage"), ("pt", "sft", "rm", "ppo", "dpo", "kto"))
+        raise EngineError("stage", stage, ("pt", "sft", "rm", "ppo", "dpo", "kto"))
     if method == "lora":
         bits = values.count("quantization_bit", document.get("quantization_bit"))
         found |= _adapter(document, (bits,) if bits else ())
@@ -234,8 +231,8 @@ def _trl(document: Document) -> Facts:
     if document.get("bf16") in values.ABSENT and not values.switch("fp16", document.get("fp16")):
         document = {**document, "bf16": True}
     kept = document.get("dtype", document.get("torch_dtype"))
-    formats: dict[object, Format] = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
-    found: dict[str, Any] = {"compute": _format(document), "method": "full", "weights": formats.get(kept)}
+    formats: dict[str, Format] = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
+    found: dict[str, Any] = {"compute": _format(document), "method": "full", "weights": formats.get(str(kept))}
     found |= {"checkpointing": True, "sequence": 1024, "stage": "sft"}
     if document.get("max_seq_length") is not None:
         found["sequence"] = values.count("max_seq_length", document["max_seq_length"])

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
+from typing import TypeVar
 
 from ironlaw.core.errors import EngineError, whole_number
 from ironlaw.models.transformer import list_models
 
+Named = TypeVar("Named")
 ABSENT = (None, "", "auto", "none", "null")
 """What says nothing: the program decides."""
 
@@ -65,11 +67,24 @@ def amount(what: str, value: object) -> float | None:
         return None
     try:
         number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = -1.0
     if isinstance(value, bool) or not 0 <= number < 1e12:
         raise EngineError(what, value, "a number of at least 0")
     return number
+
+
+def named(what: str, value: object, names: Mapping[str, Named], allowed: tuple[str, ...] = ()) -> Named | None:
+    """What a name stands for; None where the program decides.
+
+    Raises:
+        EngineError: It is none of the names; the message gives those of `allowed`, or all.
+    """
+    if value in ABSENT:
+        return None
+    if not isinstance(value, str) or value not in names:
+        raise EngineError(what, value, allowed or tuple(names))
+    return names[value]
 
 
 def optimizer(what: str, value: object) -> tuple[str, str | None] | None:

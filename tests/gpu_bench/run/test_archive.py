@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import io
 import json
 import os
@@ -133,6 +134,39 @@ def test_links_and_broken_archives_are_one_line(tmp_path: Path) -> None:
         unpack([archive], tmp_path / "new")
     with pytest.raises(ValueError, match="does not exist"):
         unpack([tmp_path / "none"], tmp_path / "new")
+
+
+def _header(name: str = ".compiled/a", kind: bytes = tarfile.REGTYPE, size: int = 0) -> bytes:
+    """A file's header, which the bytes of the file follow."""
+    member = tarfile.TarInfo(name)
+    member.type, member.size = kind, size
+    return member.tobuf(tarfile.GNU_FORMAT)
+
+
+LONG = 2 * 2**20
+BOMBS = {
+    "a name of 2 MiB": (_header("p", tarfile.XHDTYPE, LONG) + f"{LONG} path=".encode().ljust(LONG, b"a"), "a name of"),
+    "a name of less than nothing": (_header("p", tarfile.XHDTYPE, -1024), "a name of -1,024 B"),
+    "5,000 names of one file": (
+        (_header("p", tarfile.XHDTYPE, 10) + b"10 a=bcde\n".ljust(512, b"\0")) * 5000,
+        "recursion depth",
+    ),
+    "a file of less than nothing": (_header(size=-1024), "a file of -1,024 B"),
+    "100,001 files": (_header() * 100_001, "more than 100,000 files"),
+    "a file of 3 GiB": (_header(size=3 * 2**30), "more than 2,147,483,648 B"),
+    "a folder in 300 others": (_header(".compiled/" + "a/" * 300 + "x"), "which `pack` does not write"),
+}
+"""Archives that are small and cost much: their bytes, and what refuses them."""
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_small_archive_that_costs_much_is_refused(name: str, tmp_path: Path) -> None:
+    content, why = BOMBS[name]
+    archive = tmp_path / "bomb.tar.gz"
+    archive.write_bytes(gzip.compress(content + bytes(1024), 1))
+    with pytest.raises(ValueError, match=why):
+        unpack([archive], tmp_path / "new")
+    assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize(
