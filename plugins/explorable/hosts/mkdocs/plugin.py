@@ -105,7 +105,7 @@ class ExplorablePlugin(BasePlugin[LegacyConfig]):  # type: ignore[no-untyped-cal
         for asset in self.build.files([_page(file) for file in files.documentation_pages()]):
             files.append(_file(asset, config))
         self._files = files
-        self._incremental.mark(files, config, self.build.options.get("live"), self.build.options.get("figures"))
+        self._incremental.mark(files, config, self.build)
 
     def on_nav(self, nav: Navigation, *, config: MkDocsConfig, files: Files) -> None:
         """Number what the chapter's pages show, in the order of the navigation."""

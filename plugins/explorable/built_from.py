@@ -1,0 +1,84 @@
+"""What each page is built from, as a hash: after an edit a server builds those pages whose hash is another.
+
+A page shows more than its own text: what the library computes, acts, figures, and the numbers of figures elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from explorable.figures.options import FiguresOptions
+from explorable.live.build.rooms import shared_files
+from explorable.live.options import LiveOptions
+from explorable.shared.cache import digest, fingerprint
+from explorable.shared.scan import scan
+
+DATA = (".bib", ".json", ".toml", ".yml")
+"""Data files in the docs folder, from which any page may show something."""
+TEMPLATES = (".html", ".svg")
+"""Files of the theme that are part of pages."""
+
+_CLAIMS = ("claim", "checked")
+"""Roles by which a page speaks of claims, whose list leads back to it."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What a site is built from.
+
+    configuration: its file, which stands in the book's folder. docs: the folder of the pages.
+    watched: what its host watches besides. themes: the book's own folders of the theme.
+    live, figures: the options of these parts; None for a site without them.
+    """
+
+    configuration: Path
+    docs: Path
+    watched: Sequence[Path]
+    themes: Sequence[Path]
+    live: LiveOptions | None
+    figures: FiguresOptions | None
+
+    def hashes(self, texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+        """For each page, given by its source and its text, a hash of all that it is built from."""
+        shared = self._shared(texts)
+        for page, text in texts.items():
+            shown = scan(text)
+            parts = [self.configuration.parent / included.file for included in shown.included]
+            if self.live and (acts := shown.named("act")):
+                folder = self.docs / self.live.acts_dir
+                parts += [*shared_files(folder), *(folder / name.replace("-", "_") for name in acts)]
+            if self.figures:
+                figures = self.docs / self.figures.figures
+                parts += [figures / f"{name.replace('-', '_')}.py" for name in shown.named("figure", "instrument")]
+                parts += [figures.parent / "story.py"] if any(block.name == "strip" for block in shown.blocks) else []
+            files = [name for fence in shown.fences for name in fence.options.get("files", "").split()]
+            parts += [self.docs / Path(page).parent / name for name in files]
+            yield page, digest(shared, text, fingerprint(parts))
+
+    def _shared(self, texts: Mapping[str, str]) -> str:
+        """A hash of what every page may show something of."""
+        found = [file for path in self.watched if path != self.docs for file in _files(path)]
+        # Only templates of the theme matter: styles, fonts and scripts are copied beside the pages and are no part of
+        # them.
+        watched = [file for file in found if not any(file.is_relative_to(folder) for folder in self.themes)]
+        data = [path for path in sorted(self.docs.rglob("*")) if path.suffix in DATA]
+        theme = [file for folder in self.themes for file in _files(folder) if file.suffix in TEMPLATES]
+        structure = [f"{page}: {item}" for page, text in texts.items() for item in _structure(text)]
+        terms = texts.get(self.figures.glossary, "") if self.figures else ""
+        sources = [self.configuration, *watched, *data, *theme]
+        return digest(fingerprint(sources), *map(str, sources), *structure, terms)
+
+
+def _structure(text: str) -> Iterator[str]:
+    """What other pages refer to, or list: acts, figures, tables, equations, and claims that a page speaks of."""
+    page = scan(text)
+    yield from (f"{block.name} {block.argument}" for block in page.blocks)
+    yield from (role.text for role in page.roles if role.name in _CLAIMS)
+
+
+def _files(path: Path) -> list[Path]:
+    """A file, or all files of a folder, byte code left out."""
+    found = sorted(path.rglob("*")) if path.is_dir() else [path]
+    return [file for file in found if file.is_file() and "__pycache__" not in file.parts]
